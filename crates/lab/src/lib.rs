@@ -1,0 +1,5 @@
+//! The laboratory: a distribution kernel in an emulator, real traffic in it.
+
+pub mod experiment;
+pub mod guest;
+pub mod host;
