@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The ground algo/ stands on: fixed-width types and how a function is placed.
+ *
+ * Everything in algo/ is a decision: it gets the time, lengths and packets'
+ * addresses as arguments and returns what to do. It calls no helper, touches
+ * no map and no kernel pointer, uses integers only, and bounds every loop. So
+ * the very same lines run inside the kernel's BPF machine, in the tests and in
+ * the simulator.
+ */
+#ifndef TAKT_ABI_H
+#define TAKT_ABI_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define TAKT_TIME_NEVER (~0ULL)
+
+/*
+ * TAKT_FN      small enough to be inlined everywhere.
+ * TAKT_FN_OUT  holds a loop: in BPF a global function, which the verifier
+ *              checks once by its types instead of once per caller and state.
+ */
+#ifdef TAKT_BPF
+#define TAKT_FN static __attribute__((always_inline, unused))
+#define TAKT_FN_OUT __attribute__((noinline))
+#else
+#define TAKT_FN static inline __attribute__((unused))
+#define TAKT_FN_OUT static inline __attribute__((unused))
+#endif
+
+TAKT_FN u64 takt_max(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+TAKT_FN u64 takt_min(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+#endif

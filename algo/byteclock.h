@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The byte clock: when may the next frame leave, if frames are to leave at an
+ * exact rate? After paper 004 (PSPacer), section 4 (1): departure times are
+ * computed from the bytes that were sent, never from when a timer happened to
+ * fire. So a late timer shifts one frame and does not lower the rate.
+ *
+ *   A frame of L accounted bytes sent at t on a clock of rate r moves it by
+ *       due = max(due, t - lag_max) + 8 L / r
+ *   A clock that was idle starts at now: silence earns no credit.
+ *
+ * Exactness. 8 L / r seconds is seldom a whole number of nanoseconds. The
+ * remainder is kept in units of 1/r ns, so that after any number of frames
+ *       due * r + rem = start * r + 8e9 * (sum of L)
+ * holds to the bit. There is no drift at any rate, by construction.
+ *
+ * Not here: who goes first among several clocks (calendar.h), and what a link
+ * does with them (link.h).
+ */
+#ifndef TAKT_BYTECLOCK_H
+#define TAKT_BYTECLOCK_H
+
+#include "abi.h"
+
+#define TAKT_RATE_MIN_BPS 1000ULL		/* 1 kbit/s */
+#define TAKT_RATE_MAX_BPS 400000000000ULL	/* 400 Gbit/s */
+
+/* 8e9 * LEN_MAX + RATE_MAX stays below 2^64; a GSO frame is at most 2^19. */
+#define TAKT_LEN_MAX (1ULL << 30)
+#define TAKT_NS_PER_BYTE_AT_1BPS 8000000000ULL
+
+struct takt_clock_params {
+	u64 rate_bps;	/* RATE_MIN..RATE_MAX; others are clamped into it */
+	u64 lag_max_ns;	/* lateness beyond this is forgiven, not caught up */
+};
+
+struct takt_clock {
+	u64 due_ns;	/* earliest departure of the next frame */
+	u64 rem;	/* fraction of due_ns, in 1/rate_bps ns; below rate_bps */
+};
+
+/* The clock's owner was idle and has a frame at now. */
+TAKT_FN void takt_clock_start(struct takt_clock *clock, u64 now_ns)
+{
+	if (clock->due_ns < now_ns) {
+		clock->due_ns = now_ns;
+		clock->rem = 0;
+	}
+}
+
+/*
+ * A frame of len bytes has left at sent_ns; from_ns is the earliest moment the
+ * bytes may be counted from (0: nothing but the clock itself holds it back).
+ */
+TAKT_FN void takt_clock_spend(struct takt_clock *clock,
+			      const struct takt_clock_params *params,
+			      u64 from_ns, u64 sent_ns, u64 len)
+{
+	u64 rate = params->rate_bps;
+	u64 floor_ns, bits_ns, whole_ns, rem;
+
+	if (rate < TAKT_RATE_MIN_BPS)
+		rate = TAKT_RATE_MIN_BPS;
+	if (rate > TAKT_RATE_MAX_BPS)
+		rate = TAKT_RATE_MAX_BPS;
+	if (len > TAKT_LEN_MAX)
+		len = TAKT_LEN_MAX;
+
+	floor_ns = sent_ns > params->lag_max_ns ? sent_ns - params->lag_max_ns : 0;
+	takt_clock_start(clock, takt_max(floor_ns, from_ns));
+
+	/* A remainder of another rate (the policy changed) is worth < 1 ns. */
+	rem = clock->rem < rate ? clock->rem : 0;
+
+	bits_ns = len * TAKT_NS_PER_BYTE_AT_1BPS + rem;
+	whole_ns = bits_ns / rate;
+	clock->rem = bits_ns - whole_ns * rate;
+	clock->due_ns = clock->due_ns > TAKT_TIME_NEVER - whole_ns ?
+				TAKT_TIME_NEVER : clock->due_ns + whole_ns;
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The calendar: which of thousands of waiting classes is due first?
+ *
+ * A ring of buckets, each TAKT_BUCKET_NS wide, with a bit per bucket that holds
+ * anybody, a bit per 64 such bits, and nothing above: the first entry is found
+ * with a few find-first-set steps, however many wait. Entries of one bucket are
+ * kept in due order, so the answer is the earliest due and not merely a bucket.
+ * (Find-first-set queues: Eiffel, NSDI '19. Its buckets are unordered; pacing
+ * to the nanosecond needs the order.)
+ *
+ *   insert   O(1): a bucket is searched from its end, at most TAKT_SCAN_MAX
+ *            steps. With more than that many entries due later within the same
+ *            65 us, an entry lands too far back by part of that bucket.
+ *   first    O(1).
+ *   far      Due beyond the ring's horizon (1.07 s): waits in the last bucket
+ *            and is placed again when the ring gets there.
+ *
+ * An entry is an index into a plain array; index 0 means nobody. All-zero
+ * memory is an empty calendar.
+ *
+ * Invariant: every entry stands in a bucket of [base, base + TAKT_BUCKETS).
+ * Whoever inserts never names a time before the last first's (a class's clock
+ * only moves on), so base only moves on too.
+ */
+#ifndef TAKT_CALENDAR_H
+#define TAKT_CALENDAR_H
+
+#include "abi.h"
+
+#define TAKT_ENTRIES 4096
+#define TAKT_BUCKET_SHIFT 16
+#define TAKT_BUCKET_NS (1ULL << TAKT_BUCKET_SHIFT)
+#define TAKT_BUCKETS 16384
+#define TAKT_WORDS (TAKT_BUCKETS / 64)
+#define TAKT_SUMMARIES (TAKT_WORDS / 64)
+#define TAKT_SCAN_MAX 32
+#define TAKT_PLACE_AGAIN_MAX 64
+
+struct takt_entry {
+	u64 due_ns;
+	u16 next, prev;	/* within its bucket */
+	u16 slot;	/* the bucket it stands in, modulo the ring */
+	u16 pad;
+};
+
+struct takt_entries {
+	struct takt_entry at[TAKT_ENTRIES];
+};
+
+struct takt_calendar {
+	u64 base;	/* bucket number that the ring starts at */
+	u64 count;
+	u64 summary[TAKT_SUMMARIES];
+	u64 word[TAKT_WORDS];
+	u16 head[TAKT_BUCKETS];
+	u16 tail[TAKT_BUCKETS];
+};
+
+/* Position of the lowest set bit; x is not 0. BPF has no such instruction. */
+TAKT_FN u32 takt_lowest_bit(u64 x)
+{
+	static const u8 position[64] = {
+		0,  1,  48, 2,  57, 49, 28, 3,  61, 58, 50, 42, 38, 29, 17, 4,
+		62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5,
+		63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11,
+		46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9,  13, 8,  7,  6,
+	};
+
+	return position[((x & -x) * 0x03f79d71b4cb0a89ULL) >> 58];
+}
+
+TAKT_FN struct takt_entry *takt_entry(struct takt_entries *entries, u32 id)
+{
+	return &entries->at[id & (TAKT_ENTRIES - 1)];
+}
+
+TAKT_FN void takt_calendar_mark(struct takt_calendar *calendar, u32 slot)
+{
+	u32 word = (slot / 64) & (TAKT_WORDS - 1);
+
+	calendar->word[word] |= 1ULL << (slot % 64);
+	calendar->summary[word / 64] |= 1ULL << (word % 64);
+}
+
+TAKT_FN void takt_calendar_unmark(struct takt_calendar *calendar, u32 slot)
+{
+	u32 word = (slot / 64) & (TAKT_WORDS - 1);
+
+	calendar->word[word] &= ~(1ULL << (slot % 64));
+	if (!calendar->word[word])
+		calendar->summary[word / 64] &= ~(1ULL << (word % 64));
+}
+
+/* Put the entry where its due_ns belongs. It must not be in a calendar. */
+TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar,
+				     struct takt_entries *entries, u32 id, u64 now_ns)
+{
+	struct takt_entry *entry, *behind;
+	u64 bucket;
+	u32 slot, after, i;
+
+	if (!calendar || !entries)
+		return 0;
+	entry = takt_entry(entries, id);
+	bucket = entry->due_ns >> TAKT_BUCKET_SHIFT;
+
+	if (!calendar->count)
+		calendar->base = takt_min(bucket, now_ns >> TAKT_BUCKET_SHIFT);
+	if (bucket < calendar->base)
+		bucket = calendar->base;
+	if (bucket - calendar->base >= TAKT_BUCKETS)
+		bucket = calendar->base + TAKT_BUCKETS - 1;
+	slot = bucket & (TAKT_BUCKETS - 1);
+
+	after = calendar->tail[slot];
+	for (i = 0; i < TAKT_SCAN_MAX && after; i++) {
+		behind = takt_entry(entries, after);
+		if (behind->due_ns <= entry->due_ns)
+			break;
+		after = behind->prev;
+	}
+
+	entry->slot = slot;
+	entry->prev = after;
+	if (after) {
+		behind = takt_entry(entries, after);
+		entry->next = behind->next;
+		behind->next = id;
+	} else {
+		entry->next = calendar->head[slot];
+		calendar->head[slot] = id;
+		takt_calendar_mark(calendar, slot);
+	}
+	if (entry->next)
+		takt_entry(entries, entry->next)->prev = id;
+	else
+		calendar->tail[slot] = id;
+	calendar->count++;
+	return 0;
+}
+
+TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar,
+				  struct takt_entries *entries, u32 id)
+{
+	struct takt_entry *entry = takt_entry(entries, id);
+	u32 slot = entry->slot & (TAKT_BUCKETS - 1);
+
+	if (entry->prev)
+		takt_entry(entries, entry->prev)->next = entry->next;
+	else
+		calendar->head[slot] = entry->next;
+	if (entry->next)
+		takt_entry(entries, entry->next)->prev = entry->prev;
+	else
+		calendar->tail[slot] = entry->prev;
+	if (!calendar->head[slot])
+		takt_calendar_unmark(calendar, slot);
+	calendar->count--;
+}
+
+/* The first occupied slot from base on, once round. The calendar is not empty. */
+TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar)
+{
+	u32 start = calendar->base & (TAKT_BUCKETS - 1);
+	u32 word = start / 64, summary = word / 64, i;
+	u64 bits = calendar->word[word] & (~0ULL << (start % 64));
+
+	if (bits)
+		return word * 64 + takt_lowest_bit(bits);
+
+	/* Words behind this one; shifting twice keeps a shift by 64 defined. */
+	bits = calendar->summary[summary] & (~0ULL << (word % 64) << 1);
+	for (i = 0; i < TAKT_SUMMARIES && !bits; i++) {
+		summary = (summary + 1) % TAKT_SUMMARIES;
+		bits = calendar->summary[summary];
+	}
+	if (!bits)
+		return start;
+	word = (summary * 64 + takt_lowest_bit(bits)) & (TAKT_WORDS - 1);
+	bits = calendar->word[word];
+	return bits ? word * 64 + takt_lowest_bit(bits) : start;
+}
+
+/*
+ * Who is due first? Returns the entry, or 0 when nobody waits or (far entries
+ * only) nobody can be due before *wake_ns, when to ask again.
+ */
+TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar,
+				    struct takt_entries *entries, u64 now_ns,
+				    u64 *wake_ns)
+{
+	u64 here = now_ns >> TAKT_BUCKET_SHIFT;
+	u32 slot, id, i;
+
+	if (!calendar || !entries || !wake_ns)
+		return 0;
+	*wake_ns = TAKT_TIME_NEVER;
+
+	for (i = 0; i < TAKT_PLACE_AGAIN_MAX && calendar->count; i++) {
+		u64 bucket;
+
+		slot = takt_calendar_scan(calendar) & (TAKT_BUCKETS - 1);
+		id = calendar->head[slot];
+		bucket = calendar->base +
+			 ((slot - calendar->base) & (TAKT_BUCKETS - 1));
+
+		/* Later inserts may name any time from now on: stay behind it. */
+		calendar->base = takt_min(bucket, takt_max(here, calendar->base));
+
+		if (takt_entry(entries, id)->due_ns >> TAKT_BUCKET_SHIFT <= bucket)
+			return id;
+		if (bucket > here) {
+			*wake_ns = bucket << TAKT_BUCKET_SHIFT;
+			return 0;
+		}
+		takt_calendar_remove(calendar, entries, id);
+		takt_calendar_insert(calendar, entries, id, now_ns);
+	}
+	if (calendar->count)
+		*wake_ns = now_ns;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The kernel's types as far as Takt's programs look into them. Field offsets
+ * are relocated against the running kernel's own BTF at load time (CO-RE), so
+ * this one page serves every kernel from 6.16 on.
+ */
+#ifndef TAKT_KERNEL_H
+#define TAKT_KERNEL_H
+
+#define TAKT_BPF
+#include "abi.h"
+
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef int __s32;
+typedef long long __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+};
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct net {
+	u64 net_cookie;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct net_device {
+	unsigned int mtu;
+	unsigned short hard_header_len;
+	int ifindex;
+	possible_net_t nd_net;
+};
+
+struct netdev_queue {
+	struct net_device *dev;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	char cb[48];
+	unsigned int len, data_len;
+	__be16 protocol;
+	u32 mark;
+	u16 network_header;
+	unsigned int end;
+	unsigned char *head, *data;
+};
+
+struct skb_shared_info {
+	unsigned short gso_size, gso_segs;
+};
+
+struct qdisc_skb_cb {
+	unsigned int pkt_len;
+};
+
+struct qdisc_skb_head {
+	__u32 qlen;
+};
+
+struct gnet_stats_queue {
+	__u32 qlen, backlog, drops, requeues, overlimits;
+};
+
+struct Qdisc {
+	u32 handle, parent;
+	struct netdev_queue *dev_queue;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+};
+
+struct nlattr;
+struct netlink_ext_ack;
+struct bpf_sk_buff_ptr {
+	struct sk_buff *skb;
+};
+
+struct Qdisc_ops {
+	int (*enqueue)(struct sk_buff *, struct Qdisc *, struct sk_buff **);
+	struct sk_buff *(*dequeue)(struct Qdisc *);
+	int (*init)(struct Qdisc *, struct nlattr *, struct netlink_ext_ack *);
+	void (*reset)(struct Qdisc *);
+	void (*destroy)(struct Qdisc *);
+	char id[16];
+};
+
+#pragma clang attribute pop
+
+/* The state of bpf_for(). */
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+
+int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
+int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
+void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
+
+#define NET_XMIT_SUCCESS 0
+#define NET_XMIT_DROP 1
+#define TC_H_ROOT 0xFFFFFFFFU
+#define EINVAL 22
+
+void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym;
+void bpf_kfree_skb(struct sk_buff *skb) __ksym;
+void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free) __ksym;
+void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, u64 expire, u64 delta_ns) __ksym;
+void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksym;
+
+#endif

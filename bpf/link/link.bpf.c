@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * The qdisc `takt`: algo/link.h between the kernel's enqueue and dequeue.
+ *
+ * Every device has its own state, plan and store, found by the qdisc's handle
+ * (7a00: is the first link, 7a01: the second, …), so devices share nothing and
+ * each is guarded by its own qdisc lock. A plan is replaced as a whole, in one
+ * step, under running traffic; queues and clocks live in the state and stay.
+ *
+ * Non-goals: splitting GSO packets (a BPF qdisc cannot), being a child of
+ * another qdisc (several locks would share one state).
+ */
+#include "kernel.h"
+#include "headers.h"
+#include "link.h"
+#include "link_maps.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Where packets are while they wait; the index is their place in takt_link. */
+struct takt_store {
+	struct sk_buff __kptr *skb;
+};
+
+struct link_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_link);
+} link_template SEC(".maps");
+
+struct plan_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_plan);
+} plan_template SEC(".maps");
+
+struct store_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_PACKETS);
+	__type(key, u32);
+	__type(value, struct takt_store);
+} store_template SEC(".maps");
+
+#define PER_LINK(name, inner)                           \
+	struct {                                        \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); \
+		__uint(max_entries, TAKT_LINKS);        \
+		__type(key, u32);                       \
+		__array(values, struct inner);          \
+	} name SEC(".maps")
+
+PER_LINK(takt_links, link_map);
+PER_LINK(takt_plans, plan_map);
+PER_LINK(takt_stores, store_map);
+
+static u32 link_index(const struct Qdisc *sch)
+{
+	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
+}
+
+static __always_inline struct takt_link *find_link(u32 index)
+{
+	void *inner = bpf_map_lookup_elem(&takt_links, &index);
+	u32 zero = 0;
+
+	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
+}
+
+static __always_inline const struct takt_plan *find_plan(u32 index)
+{
+	void *inner = bpf_map_lookup_elem(&takt_plans, &index);
+	u32 zero = 0;
+
+	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
+}
+
+static __always_inline struct takt_store *find_store(u32 index, u32 place)
+{
+	void *inner = bpf_map_lookup_elem(&takt_stores, &index);
+
+	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
+}
+
+static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
+{
+	return ((const struct qdisc_skb_cb *)skb->cb)->pkt_len;
+}
+
+/* How many frames this packet becomes on the wire. */
+static __always_inline u32 frames_of(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *shared;
+
+	if (skb->len <= skb->dev->mtu + skb->dev->hard_header_len)
+		return 1;
+	shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
+	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
+}
+
+static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key)
+{
+	u64 head = (u64)skb->head, data = (u64)skb->data;
+	u64 end = data + (skb->len - skb->data_len);
+	u16 ethertype = takt_be16(skb->protocol);
+	u64 at = head + skb->network_header;
+
+	/* Behind an in-band tag the network header's place depends on who sent. */
+	if (takt_is_vlan(ethertype))
+		at = data + TAKT_ETH_HEADER_BYTES;
+	key->mark = skb->mark;
+	takt_key_read(key, ethertype, at, end);
+}
+
+SEC("struct_ops")
+int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
+	     struct bpf_sk_buff_ptr *to_free)
+{
+	u32 index = link_index(sch), bytes = accounted_bytes(skb), place;
+	struct takt_link *link = find_link(index);
+	const struct takt_plan *plan = find_plan(index);
+	struct takt_key key = {};
+	struct takt_store *store;
+	struct sk_buff *old;
+
+	if (!link || !plan)
+		goto drop;
+	read_key(skb, &key);
+	place = takt_link_enqueue(link, plan, takt_classify(&plan->rules, &key), bytes,
+				  frames_of(skb), bpf_ktime_get_ns());
+	if (!place)
+		goto drop;
+	store = find_store(index, place);
+	if (!store)
+		goto drop;	/* cannot be: the store holds every place */
+	old = bpf_kptr_xchg(&store->skb, skb);
+	if (old)
+		bpf_kfree_skb(old);
+	sch->q.qlen++;
+	sch->qstats.backlog += bytes;
+	return NET_XMIT_SUCCESS;
+drop:
+	sch->qstats.drops++;
+	bpf_qdisc_skb_drop(skb, to_free);
+	return NET_XMIT_DROP;
+}
+
+SEC("struct_ops")
+struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
+{
+	u32 index = link_index(sch);
+	struct takt_link *link = find_link(index);
+	const struct takt_plan *plan = find_plan(index);
+	struct takt_choice choice;
+	struct takt_store *store;
+	struct sk_buff *skb;
+
+	if (!link || !plan || !link->queued_packets)
+		return NULL;
+	takt_link_dequeue(link, plan, bpf_ktime_get_ns(), &choice);
+	if (!choice.packet) {
+		if (choice.wake_ns != TAKT_TIME_NEVER)
+			bpf_qdisc_watchdog_schedule(sch, choice.wake_ns, 0);
+		return NULL;
+	}
+	store = find_store(index, choice.packet);
+	if (!store)
+		return NULL;
+	skb = bpf_kptr_xchg(&store->skb, NULL);
+	if (!skb)
+		return NULL;
+	sch->q.qlen--;
+	sch->qstats.backlog -= accounted_bytes(skb);
+	bpf_qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+/*
+ * Only the device that a plan was made for may carry it, and only at its root:
+ * anything else would share one state under several locks.
+ */
+SEC("struct_ops")
+int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
+	     struct netlink_ext_ack *extack)
+{
+	u32 index = link_index(sch);
+	struct takt_link *link = find_link(index);
+	struct net_device *dev = sch->dev_queue->dev;
+
+	if (!link || !find_plan(index) || sch->parent != TC_H_ROOT)
+		return -EINVAL;
+	if (link->ifindex != (u32)dev->ifindex || link->netns_cookie != dev->nd_net.net->net_cookie)
+		return -EINVAL;
+	link->attached = 1;
+	return 0;
+}
+
+static void flush(struct Qdisc *sch)
+{
+	u32 index = link_index(sch), i;
+	struct takt_link *link = find_link(index);
+
+	if (!link)
+		return;
+	/* Twice the places: a step may only turn a calendar on. */
+	bpf_for(i, 0, 2 * TAKT_PACKETS) {
+		struct takt_choice choice;
+		struct takt_store *store;
+		struct sk_buff *skb;
+
+		if (!link->queued_packets)
+			break;
+		takt_link_flush(link, &choice);
+		if (!choice.packet)
+			continue;
+		store = find_store(index, choice.packet);
+		if (!store)
+			continue;
+		skb = bpf_kptr_xchg(&store->skb, NULL);
+		if (skb)
+			bpf_kfree_skb(skb);
+	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(takt_reset, struct Qdisc *sch)
+{
+	flush(sch);
+}
+
+SEC("struct_ops")
+void BPF_PROG(takt_destroy, struct Qdisc *sch)
+{
+	struct takt_link *link = find_link(link_index(sch));
+
+	flush(sch);
+	if (link)
+		link->attached = 0;
+}
+
+SEC(".struct_ops.link")
+struct Qdisc_ops takt = {
+	.enqueue = (void *)takt_enqueue,
+	.dequeue = (void *)takt_dequeue,
+	.init = (void *)takt_init,
+	.reset = (void *)takt_reset,
+	.destroy = (void *)takt_destroy,
+	.id = "takt",
+};
