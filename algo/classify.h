@@ -20,8 +20,8 @@
 
 #define TAKT_RULES 8192
 #define TAKT_TUPLES 64
-#define TAKT_RULE_BUCKETS 16384
-#define TAKT_PROBES_MAX 16	/* the planner lays out the table within this */
+#define TAKT_RULE_BUCKETS 32768
+#define TAKT_PROBES_MAX 32	/* the planner lays out the table within this */
 
 #define TAKT_FAMILY_OTHER 0
 #define TAKT_FAMILY_IPV4 4
@@ -31,20 +31,15 @@
 
 /* What of a frame can be asked for. IPv4 addresses stand in the first word. */
 struct takt_key {
-	union {
-		struct {
-			u32 src[4], dst[4];	/* as on the wire */
-			u32 mark;		/* skb->mark */
-			u16 src_port, dst_port;	/* host order */
-			u8 family;		/* TAKT_FAMILY_* */
-			u8 proto;		/* behind IPv6 extension headers */
-			u8 dscp;		/* 0..63 */
-			u8 has_ports;		/* 1: the ports were read */
-			u32 pad;
-		};
-		u64 word[TAKT_KEY_WORDS];
-	};
-};
+	u32 src[4], dst[4];	/* as on the wire */
+	u32 mark;		/* skb->mark */
+	u16 src_port, dst_port;	/* host order */
+	u8 family;		/* TAKT_FAMILY_* */
+	u8 proto;		/* behind IPv6 extension headers */
+	u8 dscp;		/* 0..63 */
+	u8 has_ports;		/* 1: the ports were read */
+	u32 pad;
+} __attribute__((aligned(8)));
 
 struct takt_tuple {
 	struct takt_key mask;
@@ -67,15 +62,22 @@ struct takt_rules {
 	struct takt_rule rule[TAKT_RULES];
 };
 
+/* The key again, as words to mask, hash and compare. */
+typedef u64 __attribute__((may_alias)) takt_word;
+
+TAKT_FN const takt_word *takt_words(const struct takt_key *key)
+{
+	return (const takt_word *)key;
+}
+
 /* Hash of a masked key. The planner lays out takt_rules.bucket with it. */
 TAKT_FN u32 takt_rule_hash(const struct takt_key *key, u32 tuple)
 {
 	u64 hash = tuple + 1;
 	u32 i;
 
-#pragma unroll
 	for (i = 0; i < TAKT_KEY_WORDS; i++) {
-		hash = (hash ^ key->word[i]) * 0x9e3779b97f4a7c15ULL;
+		hash = (hash ^ takt_words(key)[i]) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
 	}
 	return (u32)hash;
@@ -86,9 +88,8 @@ TAKT_FN int takt_key_equal(const struct takt_key *a, const struct takt_key *b)
 	u64 difference = 0;
 	u32 i;
 
-#pragma unroll
 	for (i = 0; i < TAKT_KEY_WORDS; i++)
-		difference |= a->word[i] ^ b->word[i];
+		difference |= takt_words(a)[i] ^ takt_words(b)[i];
 	return !difference;
 }
 
@@ -103,9 +104,8 @@ TAKT_FN_OUT u32 takt_tuple_find(const struct takt_rules *rules,
 	if (!rules || !key)
 		return 0;
 	shape = &rules->tuple[tuple & (TAKT_TUPLES - 1)];
-#pragma unroll
 	for (i = 0; i < TAKT_KEY_WORDS; i++)
-		masked.word[i] = key->word[i] & shape->mask.word[i];
+		((takt_word *)&masked)[i] = takt_words(key)[i] & takt_words(&shape->mask)[i];
 
 	at = takt_rule_hash(&masked, tuple);
 	for (i = 0; i < TAKT_PROBES_MAX; i++) {

@@ -139,7 +139,6 @@ TAKT_FN void takt_key_ipv6(struct takt_key *key, u64 at, u64 end)
 		return;
 
 	key->family = TAKT_FAMILY_IPV6;
-#pragma unroll
 	for (i = 0; i < 4; i++) {
 		key->src[i] = ip->saddr[i];
 		key->dst[i] = ip->daddr[i];

@@ -22,26 +22,38 @@ struct takt_store {
 	struct sk_buff __kptr *skb;
 };
 
+/*
+ * Shapes of the maps that user space makes for each link. The variables only
+ * bring the types into the object; they are never created.
+ */
 struct link_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct takt_link);
-} link_template SEC(".maps");
+} link_shape SEC(".maps");
 
 struct plan_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct takt_plan);
-} plan_template SEC(".maps");
+} plan_shape SEC(".maps");
 
 struct store_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_PACKETS);
 	__type(key, u32);
 	__type(value, struct takt_store);
-} store_template SEC(".maps");
+} store_shape SEC(".maps");
+
+/* Tells user space which layout was loaded, and lends it these types' BTF. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} takt_abi SEC(".maps");
 
 #define PER_LINK(name, inner)                           \
 	struct {                                        \

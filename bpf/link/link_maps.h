@@ -7,4 +7,7 @@
 #define TAKT_HANDLE_MAJOR 0x7a00	/* qdisc handle of the first link: 7a00: */
 #define TAKT_ETH_HEADER_BYTES 14
 
+/* Raised whenever a struct that crosses into user space changes. */
+#define TAKT_LINK_ABI 1
+
 #endif

@@ -1,1 +1,23 @@
+//! The decisions of `algo/`, bound for Rust: the same C that runs in the
+//! kernel, behind types that cannot be used wrongly.
+//!
+//! Every array index in `algo/` is masked and every loop bounded, so no
+//! argument, however wild, makes these calls touch memory beyond the structs
+//! they are given. That is what the `unsafe` blocks here rely on.
 
+#[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
+pub mod sys {
+    include!(concat!(env!("OUT_DIR"), "/sys.rs"));
+}
+
+mod calendar;
+mod clock;
+mod key;
+mod link;
+mod plain;
+
+pub use calendar::Calendar;
+pub use clock::ByteClock;
+pub use key::read_key;
+pub use link::{Dequeued, Link};
+pub use plain::{Plain, from_bytes, to_bytes, zeroed_box};

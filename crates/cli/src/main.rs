@@ -1,1 +1,38 @@
-fn main() {}
+//! The program `takt`: reads the command line, calls the crate that does the
+//! work, and shows what came of it.
+
+mod args;
+mod commands;
+mod exit;
+mod print;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Cli, Command},
+    commands::{apply, check, doctor, explain, lab, revert, status},
+};
+
+fn main() -> ExitCode {
+    // In the lab's machine this very program is the first process.
+    if takt_lab::guest::is_init() {
+        takt_lab::guest::init();
+    }
+    let Cli { command, output } = Cli::parse();
+    let exit = match command {
+        Command::Check { file } => check::run(&file, output),
+        Command::Apply {
+            file,
+            dry_run,
+            replace,
+        } => apply::run(&file, takt_kernel::Options { replace, dry_run }, output),
+        Command::Status => status::run(output),
+        Command::Revert => revert::run(output),
+        Command::Doctor => doctor::run(output),
+        Command::Explain { code } => explain::run(&code, output),
+        Command::Lab(lab) => return lab::run(lab, output),
+    };
+    exit.into()
+}

@@ -1,1 +1,31 @@
+//! Takt's hands: what reads and changes the running kernel.
 
+mod apply;
+mod bpffs;
+mod btf;
+mod capability;
+mod change;
+mod decide;
+pub mod doctor;
+mod error;
+mod managed;
+pub mod netlink;
+mod program;
+mod record;
+mod revert;
+mod status;
+
+pub use apply::{Action, Options, Outcome, apply};
+pub use decide::Undecided;
+pub use error::{Error, Foreign};
+pub use program::{Owner, Program};
+pub use record::Source;
+pub use revert::{Reverted, revert};
+pub use status::{ClassStatus, Counters, LinkStatus, Status, status};
+
+/// The running kernel's release, as `uname -r` prints it.
+pub fn release() -> String {
+    nix::sys::utsname::uname()
+        .map(|system| system.release().to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

@@ -3,3 +3,4 @@
 pub mod experiment;
 pub mod guest;
 pub mod host;
+pub mod run;

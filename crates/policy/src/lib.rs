@@ -1,1 +1,71 @@
+//! Takt's policy language: from text to a checked model, or to errors that name the place and the
+//! fix.
+//!
+//! ```
+//! let text = r#"
+//!     [link.eth0]
+//!     rate = "1gbit"
+//!
+//!     [[link.eth0.class]]
+//!     name = "stream"
+//!     rate = "25mbit"
+//!     match = { proto = "udp", dst_port = "5004-5100" }
+//! "#;
+//! let policy = takt_policy::parse("eth0.toml", text)?;
+//! assert_eq!(policy.links[0].classes[0].rate_bps, 25_000_000);
+//! # Ok::<(), takt_policy::Diagnostics>(())
+//! ```
+//!
+//! The way of a policy through this crate: [`load()`] gets the text from a file and is the only
+//! code here that touches the host; `read` turns TOML into links and classes, with the spellings
+//! of single values in `value`; `check` looks at how the parts go together and finds what can never
+//! match or is promised twice. All of them report to `findings`, so that one run shows every
+//! mistake, and the result is a [`Policy`] or [`Diagnostics`]. The [`Code`]s of the latter and their
+//! explanations stand in `catalogue`.
 
+mod catalogue;
+mod check;
+mod diagnostic;
+mod findings;
+mod load;
+mod model;
+mod policy;
+mod read;
+mod render;
+mod source;
+mod value;
+
+pub use catalogue::Code;
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use load::load;
+pub use model::*;
+pub use policy::Policy;
+pub use value::rate::format_rate;
+
+use findings::Findings;
+use source::Source;
+
+/// The largest policy, in bytes of text.
+pub const POLICY_MAX_BYTES: usize = 1 << 20;
+
+/// Parses and checks a policy. `name` is what messages call the file. Reports every error it finds,
+/// up to a bound; never looks at the host.
+pub fn parse(name: &str, text: &str) -> Result<Policy, Diagnostics> {
+    if text.len() > POLICY_MAX_BYTES {
+        return Err(Diagnostics::of_file(name, too_large(name)));
+    }
+    let source = Source::new(name, text);
+    let mut findings = Findings::default();
+    let links = read::read(text, &source, &mut findings);
+    let links = check::check(links, &source, &mut findings);
+    let warnings = findings.conclude(&source)?;
+    Ok(Policy::new(source, links, warnings))
+}
+
+fn too_large(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        Code::TooLarge,
+        format!("{name} is larger than the 1 MiB a policy may have"),
+        "check the path; if it is a policy, merge matches into prefixes and port lists",
+    )
+}

@@ -1,6 +1,15 @@
 //! What an experiment found, and how it is shown: rows of metrics, the
 //! statistics behind them, a table for the terminal and a page with plots.
 
+mod html;
+mod plot;
 mod rows;
+mod stats;
+mod table;
+mod units;
+mod view;
 
+pub use html::{html, picture};
 pub use rows::{Report, Row};
+pub use stats::{Histogram, Quantiles, Spacing, achieved_bps, nearest_rank, rate_error_ppm};
+pub use table::table;

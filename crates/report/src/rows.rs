@@ -31,3 +31,10 @@ pub struct Row {
     #[serde(flatten)]
     pub metrics: BTreeMap<String, serde_json::Value>,
 }
+
+impl Row {
+    /// The metric as a finite number, if it is there and is one.
+    pub fn number(&self, metric: &str) -> Option<f64> {
+        self.metrics.get(metric)?.as_f64()
+    }
+}

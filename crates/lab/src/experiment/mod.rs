@@ -1,1 +1,67 @@
+//! The experiments: what runs inside the lab, and what it measures.
+//!
+//! From the bottom: [`pair`] is the cable, [`shape`] what is asked of a
+//! scheduler, [`setup`] how each [`scheduler`] is told, [`installed`] the telling;
+//! [`source`] and [`sink`] are the traffic's two ends and [`traffic`] its loop;
+//! [`arrivals`] and [`load`] turn what happened into figures. [`pacing`], [`tcp`]
+//! and [`cost`] are the experiments themselves.
 
+mod arrivals;
+mod bench;
+mod command;
+mod cost;
+mod error;
+mod installed;
+mod load;
+mod metrics;
+mod namespace;
+mod pacing;
+mod pair;
+mod scheduler;
+mod setup;
+mod shape;
+mod sink;
+mod source;
+mod tcp;
+mod traffic;
+
+use std::time::Duration;
+
+pub use bench::Options;
+pub use error::ExperimentError;
+use error::{Result, WhileDoing};
+use takt_report::{Report, Row};
+
+/// Every experiment by name.
+pub const NAMES: [&str; 2] = ["pacing", "cost"];
+
+/// IPv6 reports its multicast groups in the first second of a device's life;
+/// no scheduler is to count those frames. Idle time is free in the lab.
+const MULTICAST_REPORTS: Duration = Duration::from_secs(2);
+
+/// Runs one experiment on the machine as it is: as root, in the lab's `pair`
+/// network. Progress goes to standard error. `command` and `commit` of the
+/// report are left empty for the host, which knows them.
+pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
+    let bench = bench::Bench::new(options)?;
+    let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {
+        "pacing" => pacing::run,
+        "cost" => cost::run,
+        _ => {
+            return Err(ExperimentError::UnknownExperiment {
+                name: name.to_owned(),
+                known: NAMES.join(", "),
+            });
+        }
+    };
+    std::thread::sleep(MULTICAST_REPORTS);
+    let system = nix::sys::utsname::uname().doing("ask for the kernel's release")?;
+    Ok(Report {
+        experiment: name.to_owned(),
+        kernel: system.release().to_string_lossy().into_owned(),
+        clock: "virtual".to_owned(),
+        command: String::new(),
+        commit: String::new(),
+        rows: experiment(&bench)?,
+    })
+}

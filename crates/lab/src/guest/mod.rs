@@ -1,1 +1,100 @@
+//! The inside of the laboratory: what `takt` does when the lab's kernel starts
+//! it as its first process.
+//!
+//! The order is the order of the files: [`mounts`] makes the file systems,
+//! [`modules`] loads what the kernel needs, [`network`] builds the wires,
+//! [`command`] runs what was asked for, and [`protocol`] is how its output and
+//! its status reach the host.
 
+mod command;
+mod modules;
+mod mounts;
+mod netns;
+mod network;
+pub(crate) mod protocol;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use nix::sys::reboot::{RebootMode, reboot};
+use nix::unistd::sync;
+
+pub use netns::enter_netns;
+pub use network::Net;
+use protocol::{Frame, Job};
+
+/// Something the guest could not do, with what it was doing.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing}: {source}")]
+pub struct Error {
+    doing: String,
+    source: io::Error,
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Attaches to an error what was being done when it happened.
+trait Doing<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<io::Error>> Doing<T> for std::result::Result<T, E> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|e| Error {
+            doing: what(),
+            source: e.into(),
+        })
+    }
+}
+
+/// True when this process is the first one of a lab kernel. Being process 1 is
+/// not enough: so is the only process of a container.
+pub fn is_init() -> bool {
+    std::process::id() == 1 && Path::new(protocol::JOB_FILE).exists()
+}
+
+/// Runs the machine's one job and turns the machine off.
+pub fn init() -> ! {
+    if let Err(e) = run() {
+        // No channel to the host, or it broke: the console is what is left.
+        eprintln!("takt lab: {e}");
+    }
+    sync();
+    // Power-off flushes the console, so a late splat still reaches the host.
+    let failure = reboot(RebootMode::RB_POWER_OFF);
+    // The kernel panics when its first process ends, and the host sees that.
+    eprintln!("takt lab: power off: {failure:?}");
+    std::process::exit(1)
+}
+
+fn run() -> Result<()> {
+    mounts::early()?;
+    let channel = open_channel()?;
+    let last = match perform(&channel) {
+        Ok(status) => Frame::Exit(status),
+        Err(e) => Frame::Failed(e.to_string()),
+    };
+    last.write_to(&mut &channel)
+        .doing(|| "report to the host".into())
+}
+
+/// Sets the machine up, runs the command, takes the network down again.
+fn perform(channel: &File) -> Result<i32> {
+    let job = Job::read()?;
+    modules::load_all()?;
+    let network = network::Network::build(job.net)?;
+    mounts::late()?;
+    let status = command::run(&job, channel)?;
+    // Taking the devices down runs every qdisc's destroy path under our eyes.
+    network.tear_down()?;
+    Ok(status)
+}
+
+fn open_channel() -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(protocol::CHANNEL)
+        .doing(|| format!("open {}", protocol::CHANNEL))
+}

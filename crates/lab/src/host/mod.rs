@@ -1,1 +1,118 @@
+//! The outside of the laboratory: a distribution's kernel, booted in an
+//! emulator on any Linux machine, with or without KVM.
+//!
+//! A run walks through the files in this order: [`kernels`] finds the kernel
+//! ([`release`] decides which, [`apt`] fetches it), [`image`] packs the programs
+//! and [`modules`] the kernel's modules into an initramfs, [`machine`] boots it
+//! and [`console`] watches what the kernel says meanwhile.
 
+mod apt;
+mod cache;
+mod console;
+mod error;
+mod image;
+mod kernels;
+mod libraries;
+mod machine;
+mod modules;
+mod release;
+mod tool;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use crate::guest::Net;
+pub use error::Error;
+pub use kernels::{Kernel, KernelInfo, ensure, list};
+
+use crate::guest::protocol::{Frame, Job};
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A run that takes longer by the host's clock has gone wrong.
+pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
+
+/// One command in one fresh machine.
+#[derive(Debug, Clone)]
+pub struct ExecOptions {
+    /// `None` for the default kernel, `newest`, or the beginning of a release.
+    pub kernel: Option<String>,
+    /// One processor has virtual time; more have the host's.
+    pub smp: u32,
+    /// Files for `/add`; their shared libraries come along.
+    pub add: Vec<PathBuf>,
+    pub net: Net,
+    pub command: Vec<OsString>,
+    pub timeout: Duration,
+}
+
+impl ExecOptions {
+    /// `command` on the default kernel and network, with virtual time.
+    pub fn new(command: impl IntoIterator<Item = impl Into<OsString>>) -> ExecOptions {
+        ExecOptions {
+            kernel: None,
+            smp: 1,
+            add: Vec::new(),
+            net: Net::default(),
+            command: command.into_iter().map(Into::into).collect(),
+            timeout: TIMEOUT_DEFAULT,
+        }
+    }
+}
+
+/// What a command left.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    /// The command's exit status, 128 + n after signal n.
+    pub status: i32,
+    pub stdout: Vec<u8>,
+    /// As `uname -r` prints it.
+    pub kernel_release: String,
+}
+
+/// Runs the command with its output as ours; returns its exit status.
+pub fn exec(options: &ExecOptions) -> Result<i32> {
+    let kernel = ensure(options.kernel.as_deref())?;
+    run(options, &kernel, &mut io::stdout().lock())
+}
+
+/// Runs the command and keeps its standard output; its standard error is ours.
+pub fn capture(options: &ExecOptions) -> Result<Captured> {
+    let kernel = ensure(options.kernel.as_deref())?;
+    let mut stdout = Vec::new();
+    let status = run(options, &kernel, &mut stdout)?;
+    Ok(Captured {
+        status,
+        stdout,
+        kernel_release: kernel.release,
+    })
+}
+
+fn run(options: &ExecOptions, kernel: &Kernel, stdout: &mut dyn Write) -> Result<i32> {
+    if options.command.is_empty() {
+        return Err(Error::NoCommand);
+    }
+    let job = Job {
+        command: options.command.clone(),
+        net: options.net,
+        term: std::env::var_os("TERM"),
+    };
+    let initramfs = image::build(kernel, &job, &options.add)?;
+    let _turn = cache::wait_turn(
+        "machine.lock",
+        "another lab machine is running, waiting for it to end",
+    )?;
+    machine::run(
+        kernel,
+        &initramfs,
+        options.smp,
+        options.timeout,
+        &mut |frame| match frame {
+            Frame::Stdout(bytes) => stdout.write_all(&bytes).and_then(|()| stdout.flush()),
+            Frame::Stderr(bytes) => io::stderr().write_all(&bytes),
+            Frame::Exit(_) | Frame::Failed(_) => Ok(()),
+        },
+    )
+}

@@ -1,0 +1,39 @@
+# The commands a newcomer types; `make help` lists them. Cargo knows what is up
+# to date, so every target here is run anew and does nothing twice.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+# Installing comes before building, also under make -j.
+.NOTPARALLEL:
+.PHONY: help build test demo check-deps deps-build deps-lab
+
+# A fresh rustup toolchain is not on the path before the next login.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+export CARGO_TARGET_DIR := $(CURDIR)/target
+# What .ci/run adds to every cargo that builds.
+export CARGO_FLAGS
+
+say = @printf '\n==> %s\n'
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+build: deps-build ## build target/release/takt
+	$(say) 'building target/release/takt'
+	cargo build $(CARGO_FLAGS) --release --bin takt
+
+test: deps-lab build ## install what is missing, build, and run every test
+	@scripts/test
+
+demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory
+	$(say) 'running the short tour of all experiments: takt lab run tour'
+	target/release/takt lab run tour
+
+check-deps: ## say what is missing, install nothing
+	@scripts/deps --check lab
+
+deps-build:
+	@scripts/deps build
+
+deps-lab:
+	@scripts/deps lab

@@ -1,0 +1,40 @@
+//! Compiles algo/ natively and binds it: the same lines that BPF runs. The
+//! constants that the qdisc shares with user space are bound along with it.
+
+use std::{env, path::PathBuf};
+
+fn main() {
+    let algo = PathBuf::from("../../algo");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let wrappers = out.join("wrappers.c");
+
+    bindgen::Builder::default()
+        .header(algo.join("headers.h").display().to_string())
+        .header(algo.join("link.h").display().to_string())
+        .header("../../bpf/link/link_maps.h")
+        .clang_arg(format!("-I{}", algo.display()))
+        .allowlist_item("(takt|TAKT)_.*")
+        .wrap_static_fns(true)
+        .wrap_static_fns_path(&wrappers)
+        .layout_tests(false)
+        .derive_default(true)
+        .derive_debug(false)
+        .generate()
+        .expect("algo/ binds")
+        .write_to_file(out.join("sys.rs"))
+        .expect("OUT_DIR is writable");
+
+    // A debug build still runs the scheduler at full speed: the property tests
+    // send thousands of millions of frames through it.
+    cc::Build::new()
+        .file(&wrappers)
+        .include(&algo)
+        .include(env::current_dir().expect("cargo sets the directory"))
+        .opt_level(2)
+        .warnings(true)
+        .extra_warnings(true)
+        .flag("-Wno-unused-parameter")
+        .compile("takt_algo");
+    println!("cargo::rerun-if-changed=../../algo");
+    println!("cargo::rerun-if-changed=../../bpf/link/link_maps.h");
+}

@@ -1,0 +1,54 @@
+//! `algo/byteclock.h`.
+
+use crate::sys;
+
+/// A clock that moves by the bytes that were sent.
+#[derive(Clone, Copy)]
+pub struct ByteClock {
+    params: sys::takt_clock_params,
+    state: sys::takt_clock,
+}
+
+impl ByteClock {
+    /// `rate_bps` outside 1 kbit/s to 400 Gbit/s is clamped into that range.
+    pub fn new(rate_bps: u64, lag_max_ns: u64) -> Self {
+        Self {
+            params: sys::takt_clock_params {
+                rate_bps,
+                lag_max_ns,
+            },
+            state: sys::takt_clock { due_ns: 0, rem: 0 },
+        }
+    }
+
+    /// Continue with a clock's state, as a policy does that changes its rate.
+    pub fn with_state(rate_bps: u64, lag_max_ns: u64, due_ns: u64, rem: u64) -> Self {
+        Self {
+            state: sys::takt_clock { due_ns, rem },
+            ..Self::new(rate_bps, lag_max_ns)
+        }
+    }
+
+    /// The owner was idle and has a frame at `now_ns`.
+    pub fn start(&mut self, now_ns: u64) {
+        // SAFETY: a valid struct; see the crate's documentation.
+        unsafe { sys::takt_clock_start(&mut self.state, now_ns) }
+    }
+
+    /// A frame of `len` bytes left at `sent_ns`, counted from `from_ns` at the
+    /// earliest.
+    pub fn spend(&mut self, from_ns: u64, sent_ns: u64, len: u64) {
+        // SAFETY: as above.
+        unsafe { sys::takt_clock_spend(&mut self.state, &self.params, from_ns, sent_ns, len) }
+    }
+
+    /// Earliest departure of the next frame.
+    pub fn due_ns(&self) -> u64 {
+        self.state.due_ns
+    }
+
+    /// Fraction of [`Self::due_ns`], in units of 1/rate nanoseconds.
+    pub fn rem(&self) -> u64 {
+        self.state.rem
+    }
+}

@@ -1,0 +1,57 @@
+//! Structs that are nothing but integers, as they cross into kernel maps.
+
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+
+use crate::sys;
+
+/// A C struct of integers and arrays of them.
+///
+/// # Safety
+/// Every bit pattern, all zeroes included, is a valid value, and the type has
+/// no padding that is ever read.
+pub unsafe trait Plain: Sized {}
+
+// SAFETY: generated from algo/, where such structs hold integers only and
+// spell out their padding.
+unsafe impl Plain for sys::takt_link {}
+unsafe impl Plain for sys::takt_plan {}
+unsafe impl Plain for sys::takt_calendar {}
+unsafe impl Plain for sys::takt_entries {}
+
+/// An all-zero value on the heap; these structs are too large for a stack.
+pub fn zeroed_box<T: Plain>() -> Box<T> {
+    let layout = Layout::new::<T>();
+    // SAFETY: no Plain type is zero-sized; zeroes are a valid value; the
+    // allocation has T's own layout, as Box will free it.
+    unsafe {
+        let memory = alloc_zeroed(layout).cast::<T>();
+        if memory.is_null() {
+            handle_alloc_error(layout);
+        }
+        Box::from_raw(memory)
+    }
+}
+
+/// The value as the kernel stores it.
+pub fn to_bytes<T: Plain>(value: &T) -> &[u8] {
+    // SAFETY: T is integers only, so all of its bytes are initialised.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
+}
+
+/// A value read from the kernel; `None` if the size is another program's.
+pub fn from_bytes<T: Plain>(bytes: &[u8]) -> Option<Box<T>> {
+    // A map's value is rounded up to eight bytes.
+    if bytes.len() < size_of::<T>() || bytes.len() >= size_of::<T>() + 8 {
+        return None;
+    }
+    let mut value = zeroed_box::<T>();
+    // SAFETY: both sides span size_of::<T>() bytes and do not overlap.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            bytes.as_ptr(),
+            std::ptr::from_mut(&mut *value).cast(),
+            size_of::<T>(),
+        );
+    }
+    Some(value)
+}

@@ -1,0 +1,172 @@
+use std::{
+    env, fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use serde_json::json;
+use takt_lab::{
+    experiment,
+    host::{self, ExecOptions},
+    run::{self, RunError, RunOptions, TOUR},
+};
+use takt_report::{Report, Row};
+
+use crate::{
+    args::{Lab, Net, Output},
+    exit::Exit,
+    print,
+};
+
+/// Where reports go, from where the command was called.
+const OUT: &str = "out";
+
+pub fn run(lab: Lab, output: Output) -> ExitCode {
+    match lab {
+        Lab::Kernels { fetch } => kernels(&fetch, output).into(),
+        Lab::Exec {
+            machine,
+            smp,
+            add,
+            net: Net::Pair,
+            command,
+        } => {
+            let mut options = ExecOptions::new(command);
+            options.kernel = machine.kernel;
+            options.smp = smp;
+            options.add = add;
+            match host::exec(&options) {
+                // A status is eight bits wide by the time anybody sees it.
+                Ok(status) => ExitCode::from(status as u8),
+                Err(error) => print::failure(Output::Text, Exit::Failed, &error).into(),
+            }
+        }
+        Lab::Run {
+            name,
+            machine,
+            short,
+        } => {
+            let options = RunOptions {
+                kernel: machine.kernel,
+                short,
+                command: command_line(),
+                commit: env!("TAKT_COMMIT").to_owned(),
+            };
+            match run::run(&name, &options) {
+                Ok(reports) => show(&name, reports, output).into(),
+                Err(error) => {
+                    let exit = match error {
+                        RunError::Unknown { .. } | RunError::NotYet { .. } => Exit::Invalid,
+                        _ => Exit::Failed,
+                    };
+                    print::failure(output, exit, &error).into()
+                }
+            }
+        }
+        Lab::Guest { name, short } => guest(&name, short).into(),
+    }
+}
+
+fn kernels(fetch: &[String], output: Output) -> Exit {
+    let fetched = fetch.iter().try_for_each(|spec| {
+        let spec = (spec != "default").then_some(spec.as_str());
+        host::ensure(spec).map(drop)
+    });
+    let listed = fetched.and_then(|()| host::list());
+    let kernels = match listed {
+        Ok(kernels) => kernels,
+        Err(error) => return print::failure(output, Exit::Failed, &error),
+    };
+    let value = json!({ "kernels": kernels });
+    print::result(output, &value, |_| {
+        let lines = kernels.iter().map(|kernel| {
+            let cached = if kernel.cached { "here" } else { "" };
+            let default = if kernel.default { "default" } else { "" };
+            let newest = if kernel.newest { "newest" } else { "" };
+            format!("{:<32} {cached:<5} {default} {newest}", kernel.release)
+                .trim_end()
+                .to_owned()
+                + "\n"
+        });
+        lines.collect()
+    });
+    Exit::Done
+}
+
+/// Inside the machine: measure, and print the report for the host to read.
+fn guest(name: &str, short: bool) -> Exit {
+    let takt = env::current_exe().unwrap_or_else(|_| PathBuf::from("takt"));
+    let options = experiment::Options {
+        short,
+        only: Vec::new(),
+        takt,
+    };
+    match experiment::run_in_guest(name, options) {
+        Ok(report) => {
+            print::result(Output::Json, &report, |_| String::new());
+            Exit::Done
+        }
+        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
+    }
+}
+
+fn show(name: &str, reports: Vec<Report>, output: Output) -> Exit {
+    if output == Output::Json {
+        print::result(output, &joined(name, reports), |_| String::new());
+        return Exit::Done;
+    }
+    for report in &reports {
+        let _ = writeln!(io::stdout(), "{}", takt_report::table(report));
+    }
+    match write_report(name, &reports) {
+        Ok(path) => {
+            let _ = writeln!(io::stdout(), "Report with plots: {}", path.display());
+            Exit::Done
+        }
+        Err(error) => print::failure(
+            output,
+            Exit::Failed,
+            &format!("writing the report to {OUT}/: {error}"),
+        ),
+    }
+}
+
+fn write_report(name: &str, reports: &[Report]) -> io::Result<PathBuf> {
+    fs::create_dir_all(OUT)?;
+    let path = Path::new(OUT).join(format!("{name}.html"));
+    fs::write(&path, takt_report::html(reports))?;
+    fs::canonicalize(path)
+}
+
+/// The tour is one report too: its cases bear their experiment's name.
+fn joined(name: &str, mut reports: Vec<Report>) -> Report {
+    if name != TOUR && reports.len() == 1 {
+        return reports.swap_remove(0);
+    }
+    let mut whole = Report {
+        experiment: name.to_owned(),
+        kernel: String::new(),
+        clock: String::new(),
+        command: command_line(),
+        commit: env!("TAKT_COMMIT").to_owned(),
+        rows: Vec::new(),
+    };
+    for report in reports {
+        whole.kernel = report.kernel;
+        whole.clock = report.clock;
+        whole.rows.extend(report.rows.into_iter().map(|row| Row {
+            case: format!("{}/{}", report.experiment, row.case),
+            ..row
+        }));
+    }
+    whole
+}
+
+/// The command that was typed, with the program's name and not its path.
+fn command_line() -> String {
+    std::iter::once("takt".to_owned())
+        .chain(env::args().skip(1))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

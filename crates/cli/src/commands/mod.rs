@@ -1,0 +1,9 @@
+//! One file, one command.
+
+pub mod apply;
+pub mod check;
+pub mod doctor;
+pub mod explain;
+pub mod lab;
+pub mod revert;
+pub mod status;

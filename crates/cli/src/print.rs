@@ -1,0 +1,59 @@
+//! Printing results and errors in the form that was asked for.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+use serde_json::json;
+use takt_policy::Diagnostics;
+
+use crate::{args::Output, exit::Exit};
+
+/// Print a result. A reader that went away is no failure of ours.
+pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> String) {
+    let rendered = match output {
+        Output::Json => {
+            serde_json::to_string_pretty(value).unwrap_or_else(|error| error.to_string())
+        }
+        Output::Text => text(value).trim_end().to_owned(),
+    };
+    let _ = writeln!(io::stdout(), "{rendered}");
+}
+
+/// Print an error and what it means for the exit code.
+pub fn failure(output: Output, exit: Exit, message: &dyn std::fmt::Display) -> Exit {
+    match output {
+        Output::Json => result(output, &json!({ "error": message.to_string() }), |_| {
+            String::new()
+        }),
+        Output::Text => {
+            let _ = writeln!(io::stderr(), "takt: {message}");
+        }
+    }
+    exit
+}
+
+/// Print what is wrong with a policy.
+pub fn diagnostics(output: Output, diagnostics: &Diagnostics) -> Exit {
+    match output {
+        Output::Json => {
+            result(
+                output,
+                &json!({ "ok": false, "errors": diagnostics }),
+                |_| String::new(),
+            );
+        }
+        Output::Text => warnings(diagnostics),
+    }
+    Exit::Invalid
+}
+
+/// Print remarks that do not keep anything from being done.
+pub fn warnings(diagnostics: &Diagnostics) {
+    if !diagnostics.is_empty() {
+        let _ = write!(
+            io::stderr(),
+            "{}",
+            diagnostics.render(io::stderr().is_terminal())
+        );
+    }
+}

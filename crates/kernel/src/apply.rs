@@ -1,0 +1,232 @@
+//! Applying a policy: all of it or nothing.
+//!
+//! Everything that can fail or take long comes first and is invisible: plans
+//! are made, maps created, records written. What shows is one system call for
+//! the devices (a batch on the route socket) and one for the plans of links
+//! that already stand (a batch on a map). A takt that dies before them has
+//! changed nothing that counts, and one that dies after has only failed to tidy
+//! up, which the next takt does.
+
+use serde::Serialize;
+use takt_algo::sys::takt_plan;
+use takt_policy::Link;
+
+use crate::{
+    capability,
+    change::{give_back, take},
+    decide::{Found, Step, Undecided, decide},
+    error::Error,
+    managed::{Managed, Port},
+    netlink::{Device, Netlink, NetlinkError, Request},
+    program::Program,
+    record::{Lock, Record, Source},
+};
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Take the place of other people's qdiscs.
+    pub replace: bool,
+    /// Decide and report, but change nothing.
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    Attached,
+    Updated,
+    Unchanged,
+    Detached,
+}
+
+/// What was done to a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    pub device: String,
+    pub action: Action,
+}
+
+/// Make this host's links follow `links`, which `source` says.
+pub fn apply(links: &[Link], source: &Source, options: Options) -> Result<Vec<Outcome>, Undecided> {
+    capability::require()?;
+    let lock = Lock::take()?;
+    let done = apply_locked(links, source, options);
+    lock.end()?;
+    done
+}
+
+fn apply_locked(
+    links: &[Link],
+    source: &Source,
+    options: Options,
+) -> Result<Vec<Outcome>, Undecided> {
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let program = Program::open()?;
+    let found = look(&mut netlink, program.as_ref(), options.replace)?;
+    let steps = decide(links, source, found)?;
+    let outcomes = steps.iter().map(outcome).collect();
+    if options.dry_run {
+        return Ok(outcomes);
+    }
+    let program = match program {
+        Some(program) => program,
+        None => Program::load()?,
+    };
+    let done = prepare(&program, &steps).and_then(|()| commit(&program, &mut netlink, &steps));
+    match done {
+        Ok(()) => tidy(&program, &steps)?,
+        Err(error) => {
+            abandon(&program, &steps)?;
+            return Err(error.into());
+        }
+    }
+    Ok(outcomes)
+}
+
+fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Result<Found, Error> {
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    let (managed, indices_taken) = match program {
+        Some(program) => (
+            Managed::list(program, netns_cookie)?,
+            program.links()?.into_iter().collect(),
+        ),
+        None => Default::default(),
+    };
+    Ok(Found {
+        netns_cookie,
+        ports: Port::list(netlink)?,
+        managed,
+        indices_taken,
+        replace,
+    })
+}
+
+/// All that nobody sees: new links' maps, and the records.
+fn prepare(program: &Program, steps: &[Step]) -> Result<(), Error> {
+    for step in steps {
+        match step {
+            Step::Attach { plan, record, .. } => {
+                program.add_link(record.index, record.owner, plan)?;
+                record.write()?;
+            }
+            Step::Update { record, .. } => record.write()?,
+            Step::Keep { .. } | Step::Detach { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// All that everybody sees.
+fn commit(program: &Program, netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
+    change_devices(netlink, steps)?;
+    let plans: Vec<(u32, &takt_plan)> = steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Update { plan, record, .. } => Some((record.index, &**plan)),
+            _ => None,
+        })
+        .collect();
+    program.set_plans(&plans)
+}
+
+/// All devices in one batch; if the kernel refuses any of it, none of it.
+fn change_devices(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
+    let (devices, requests): (Vec<String>, Vec<Request>) = steps
+        .iter()
+        .flat_map(|step| {
+            forward(step)
+                .into_iter()
+                .map(|request| (outcome(step).device, request))
+        })
+        .unzip();
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let answers = netlink
+        .batch(&requests)
+        .map_err(Error::netlink("changing the devices"))?;
+    for (device, answer) in devices.iter().zip(answers) {
+        if let Err(refusal) = answer {
+            // Taking back what was not done is refused, and that is fine.
+            let undo: Vec<Request> = steps.iter().flat_map(backward).collect();
+            netlink
+                .batch(&undo)
+                .map_err(Error::netlink("undoing a half-done change"))?;
+            return Err(Error::Netlink {
+                doing: format!("changing {device}"),
+                source: NetlinkError::Refused(refusal),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn forward(step: &Step) -> Vec<Request> {
+    match step {
+        Step::Attach { record, .. } => take(record),
+        Step::Update {
+            record,
+            gso_max_segs,
+            ..
+        } => gso_max_segs
+            .map(|limit| Device::limit_segments(record.owner.ifindex, limit))
+            .into_iter()
+            .collect(),
+        Step::Detach { release, .. } => release.requests.clone(),
+        Step::Keep { .. } => Vec::new(),
+    }
+}
+
+fn backward(step: &Step) -> Vec<Request> {
+    match step {
+        Step::Attach { record, .. } => give_back(record.owner.ifindex, &record.before),
+        Step::Detach { managed, release } if !release.requests.is_empty() => {
+            managed.record.as_ref().map(take).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The kernel refused: forget what was prepared.
+fn abandon(program: &Program, steps: &[Step]) -> Result<(), Error> {
+    for step in steps {
+        if let Step::Attach { record, .. } = step {
+            program.remove_link(record.index)?;
+            Record::forget(record.index)?;
+        }
+    }
+    Ok(())
+}
+
+/// Remove what the new state no longer needs.
+fn tidy(program: &Program, steps: &[Step]) -> Result<(), Error> {
+    for step in steps {
+        match step {
+            Step::Attach { record, lost, .. } => {
+                record.sweep()?;
+                if let Some(index) = lost {
+                    program.remove_link(*index)?;
+                    Record::forget(*index)?;
+                }
+            }
+            Step::Update { record, .. } | Step::Keep { record } => record.sweep()?,
+            Step::Detach { managed, .. } => {
+                program.remove_link(managed.index)?;
+                Record::forget(managed.index)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn outcome(step: &Step) -> Outcome {
+    let (device, action) = match step {
+        Step::Attach { record, .. } => (record.device.clone(), Action::Attached),
+        Step::Update { record, .. } => (record.device.clone(), Action::Updated),
+        Step::Keep { record } => (record.device.clone(), Action::Unchanged),
+        Step::Detach { managed, .. } => (managed.name(), Action::Detached),
+    };
+    Outcome { device, action }
+}

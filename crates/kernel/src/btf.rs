@@ -1,0 +1,87 @@
+//! Type information: of our own maps, and of the running kernel.
+
+use std::{
+    ffi::CString,
+    os::fd::{AsFd, FromRawFd, OwnedFd},
+    ptr::NonNull,
+};
+
+use libbpf_rs::{
+    MapHandle, MapInfo,
+    btf::{Btf, BtfType},
+};
+
+use crate::error::Error;
+
+/// The type information a map was created with.
+pub(crate) struct Types {
+    pub fd: OwnedFd,
+    btf: NonNull<libbpf_sys::btf>,
+}
+
+pub(crate) fn of_map(map: &MapHandle) -> Result<Types, Error> {
+    let doing = "reading the program's types";
+    let info = MapInfo::new(map.as_fd()).map_err(Error::bpf(doing))?;
+    let id = info.info.btf_id;
+    // SAFETY: takes an id, returns a descriptor that is ours or an error.
+    let fd = unsafe { libbpf_sys::bpf_btf_get_fd_by_id(id) };
+    if fd < 0 {
+        return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
+    }
+    // SAFETY: just opened, and nobody else knows it.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: takes an id; null or an object that is ours to free.
+    let btf = unsafe { libbpf_sys::btf__load_from_kernel_by_id(id) };
+    let btf = NonNull::new(btf)
+        .ok_or_else(|| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)))?;
+    Ok(Types { fd, btf })
+}
+
+impl Types {
+    pub(crate) fn id_of(&self, name: &'static str) -> Result<u32, Error> {
+        // A name of ours has no zero byte in it; if it had, it is not found.
+        let c_name = CString::new(name).unwrap_or_default();
+        // SAFETY: a live btf object and a terminated string.
+        let id = unsafe { libbpf_sys::btf__find_by_name(self.btf.as_ptr(), c_name.as_ptr()) };
+        u32::try_from(id).map_err(|_| {
+            Error::bpf("looking up the program's types")(libbpf_rs::Error::from_raw_os_error(-id))
+        })
+    }
+}
+
+impl Drop for Types {
+    fn drop(&mut self) {
+        // SAFETY: ours, and freed once.
+        unsafe { libbpf_sys::btf__free(self.btf.as_ptr()) }
+    }
+}
+
+/// A program was refused: say what the kernel lacks, if that is why.
+pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
+    let has = |name: &str| {
+        Btf::from_vmlinux()
+            .ok()
+            .and_then(|btf| btf.type_by_name::<BtfType>(name).map(drop))
+            .is_some()
+    };
+    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        return Error::Capability {
+            missing: "CAP_BPF (with CAP_NET_ADMIN and CAP_PERFMON)",
+        };
+    }
+    if !has("task_struct") {
+        return Error::KernelLacks {
+            feature: "BTF type information",
+            since: "CONFIG_DEBUG_INFO_BTF=y",
+            reason: None,
+        };
+    }
+    if !has("bpf_struct_ops_Qdisc_ops") {
+        return Error::KernelLacks {
+            feature: "BPF qdiscs",
+            since: "Linux 6.16 or newer with CONFIG_NET_SCH_BPF=y",
+            reason: None,
+        };
+    }
+    Error::bpf("loading the program")(source)
+}

@@ -1,0 +1,53 @@
+//! Which of Takt's features this host can carry: found out by trying.
+
+use serde::Serialize;
+
+use crate::{bpffs, capability, error::Error, netlink::Netlink, program::Program};
+
+/// One thing that was tried.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    pub feature: &'static str,
+    pub works: bool,
+    /// How that was found out.
+    pub proof: &'static str,
+    /// Why it does not work, and what would help.
+    pub problem: Option<String>,
+}
+
+/// Try everything; nothing of it outlives the call.
+pub fn examine() -> Vec<Finding> {
+    vec![
+        finding(
+            "privileges",
+            "the capabilities of this process",
+            capability::require(),
+        ),
+        finding("netlink", "a route socket was opened", open_socket()),
+        finding(
+            "bpffs",
+            "the file system that keeps programs was found",
+            bpffs::root().map(drop),
+        ),
+        finding(
+            "pacing",
+            "the qdisc was loaded, verified and dropped again",
+            Program::verify(),
+        ),
+    ]
+}
+
+fn open_socket() -> Result<(), Error> {
+    Netlink::open()
+        .map(drop)
+        .map_err(Error::netlink("opening a route socket"))
+}
+
+fn finding(feature: &'static str, proof: &'static str, result: Result<(), Error>) -> Finding {
+    Finding {
+        feature,
+        works: result.is_ok(),
+        proof,
+        problem: result.err().map(|error| error.to_string()),
+    }
+}

@@ -1,0 +1,88 @@
+//! What can go wrong on a host, by what the user can do about it.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+use crate::netlink::NetlinkError;
+
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The kernel is too old, or built without something.
+    #[error("this kernel lacks {feature} ({since}){}", reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default())]
+    KernelLacks {
+        feature: &'static str,
+        since: &'static str,
+        reason: Option<String>,
+    },
+    #[error("{missing} is missing; run takt as root, or give it that capability")]
+    Capability { missing: &'static str },
+    #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
+    NoBpffs { path: &'static str },
+    /// Somebody else's qdisc is in the way, or ours is gone.
+    #[error("{0}")]
+    Foreign(#[from] Foreign),
+    #[error("{link_count} devices are managed already, and the programs hold no more")]
+    TooManyLinks { link_count: usize },
+    #[error(
+        "the programs in the kernel were loaded by another version of takt (layout {found}, \
+         this one has {expected}); run `takt revert`, then apply again"
+    )]
+    OtherVersion { found: u32, expected: u32 },
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error("{path} is not a record takt wrote: {reason}")]
+    BadRecord { path: PathBuf, reason: String },
+    #[error("{doing}: {source}")]
+    Netlink { doing: String, source: NetlinkError },
+    #[error("{doing}: {source}")]
+    Bpf {
+        doing: &'static str,
+        source: libbpf_rs::Error,
+    },
+}
+
+/// The host's queueing is not as takt left it, or not takt's to change.
+#[derive(Debug, Error)]
+pub enum Foreign {
+    #[error(
+        "{device} already carries somebody else's qdisc: {kind} {handle}. `takt apply --replace` \
+         puts takt in its place, and `takt revert` puts it back"
+    )]
+    NeedsReplace {
+        device: String,
+        kind: String,
+        handle: String,
+    },
+    #[error(
+        "{device} carries a {kind} {handle} with {what} below it, which takt could not put back. \
+         If you mean it, take it away first: tc qdisc del dev {device} root"
+    )]
+    Irreplaceable {
+        device: String,
+        kind: String,
+        handle: String,
+        what: &'static str,
+    },
+    #[error(
+        "{device} no longer carries takt's qdisc but {found}: somebody changed it, so it was left \
+         as it is"
+    )]
+    Changed { device: String, found: String },
+}
+
+impl Error {
+    pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Self {
+        let doing = doing.into();
+        |source| Self::Netlink { doing, source }
+    }
+
+    pub(crate) fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
+        move |source| Self::Bpf { doing, source }
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,65 @@
+//! Network devices.
+
+use netlink_packet_core::NLM_F_ACK;
+use netlink_packet_route::{
+    RouteNetlinkMessage,
+    link::{LinkAttribute, LinkHeader, LinkMessage},
+};
+
+use super::socket::{Netlink, NetlinkError, Request, find, text};
+
+/// A device, as far as a scheduler on it cares.
+#[derive(Debug, Clone)]
+pub struct Device {
+    pub index: u32,
+    pub name: String,
+    /// Most segments the stack may put into one packet.
+    pub gso_max_segs: u32,
+}
+
+const IFINFOMSG_LEN: usize = 16;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
+
+impl Device {
+    /// All devices of the namespace.
+    pub fn list(netlink: &mut Netlink) -> Result<Vec<Self>, NetlinkError> {
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        netlink
+            .dump(request)?
+            .iter()
+            .map(|payload| Self::parse(payload))
+            .collect()
+    }
+
+    /// Attributes are read one by one, not through a full parse: a kernel newer
+    /// than the parser must not make a device unreadable.
+    fn parse(payload: &[u8]) -> Result<Self, NetlinkError> {
+        let header = LinkHeader::parse(payload).map_err(|_| NetlinkError::Malformed)?;
+        let attributes = payload
+            .get(IFINFOMSG_LEN..)
+            .ok_or(NetlinkError::Malformed)?;
+        let name = find(attributes, IFLA_IFNAME).ok_or(NetlinkError::Malformed)?;
+        let segments = find(attributes, IFLA_GSO_MAX_SEGS)
+            .and_then(|value| <[u8; 4]>::try_from(value).ok())
+            .ok_or(NetlinkError::Malformed)?;
+        Ok(Self {
+            index: header.index,
+            name: text(name),
+            gso_max_segs: u32::from_ne_bytes(segments),
+        })
+    }
+
+    /// Limit how many segments one packet may hold.
+    pub fn limit_segments(index: u32, gso_max_segs: u32) -> Request {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message
+            .attributes
+            .push(LinkAttribute::GsoMaxSegs(gso_max_segs));
+        Request {
+            message: RouteNetlinkMessage::SetLink(message),
+            flags: NLM_F_ACK,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Root qdiscs: what stands there, how to put one there, how to take it away.
+
+use std::fmt;
+
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::{
+    RouteNetlinkMessage,
+    tc::{TcAttribute, TcHandle, TcHeader, TcMessage},
+};
+use serde::{Deserialize, Serialize};
+
+use super::socket::{Netlink, NetlinkError, Request, find, text};
+
+const TCMSG_LEN: usize = 20;
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+
+/// `major:minor`, as `tc` prints it (in hexadecimal).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handle(pub u32);
+
+impl Handle {
+    pub const ROOT: Self = Self(u32::MAX);
+    /// A qdisc without a handle is the kernel's own default.
+    pub const DEFAULT: Self = Self(0);
+
+    fn to_tc(self) -> TcHandle {
+        TcHandle::from(self.0)
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 & 0xffff {
+            0 => write!(f, "{:x}:", self.0 >> 16),
+            minor => write!(f, "{:x}:{minor:x}", self.0 >> 16),
+        }
+    }
+}
+
+/// A qdisc or class as the kernel lists it; its options are kept as they are,
+/// so that they can be given back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Qdisc {
+    pub kind: String,
+    pub handle: Handle,
+    pub parent: Handle,
+    pub options: Vec<u8>,
+}
+
+impl Qdisc {
+    /// All qdiscs of a device.
+    pub fn list(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
+        Self::dump(netlink, device, RouteNetlinkMessage::GetQueueDiscipline)
+    }
+
+    /// All classes of a device's qdiscs.
+    pub fn list_classes(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
+        Self::dump(netlink, device, RouteNetlinkMessage::GetTrafficClass)
+    }
+
+    /// All filters on a device's root qdisc.
+    pub fn list_filters(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
+        Self::dump(netlink, device, RouteNetlinkMessage::GetTrafficFilter)
+    }
+
+    fn dump(
+        netlink: &mut Netlink,
+        device: u32,
+        request: impl FnOnce(TcMessage) -> RouteNetlinkMessage,
+    ) -> Result<Vec<Self>, NetlinkError> {
+        let message = TcMessage::with_index(device as i32);
+        let mut found = Vec::new();
+        for payload in netlink.dump(request(message))? {
+            let header = TcHeader::parse(&payload).map_err(|_| NetlinkError::Malformed)?;
+            // Some dumps ignore the device they were asked for.
+            if header.index == device as i32 {
+                found.push(Self::parse(&header, &payload)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {
+        let attributes = payload.get(TCMSG_LEN..).ok_or(NetlinkError::Malformed)?;
+        Ok(Self {
+            kind: find(attributes, TCA_KIND).map(text).unwrap_or_default(),
+            handle: Handle(header.handle.into()),
+            parent: Handle(header.parent.into()),
+            options: find(attributes, TCA_OPTIONS).unwrap_or_default(),
+        })
+    }
+
+    /// Put this qdisc at the root of a device, in place of what stands there.
+    pub fn set_root(&self, device: u32) -> Request {
+        let mut message = root_of(device, self.handle);
+        message
+            .attributes
+            .push(TcAttribute::Kind(self.kind.clone()));
+        if !self.options.is_empty() {
+            let options = DefaultNla::new(TCA_OPTIONS, self.options.clone());
+            message.attributes.push(TcAttribute::Other(options));
+        }
+        Request {
+            message: RouteNetlinkMessage::NewQueueDiscipline(message),
+            flags: NLM_F_CREATE | NLM_F_REPLACE,
+        }
+    }
+
+    /// Take the root qdisc away; the kernel puts its default back.
+    pub fn delete_root(device: u32) -> Request {
+        Request {
+            message: RouteNetlinkMessage::DelQueueDiscipline(root_of(device, Handle::DEFAULT)),
+            flags: 0,
+        }
+    }
+}
+
+fn root_of(device: u32, handle: Handle) -> TcMessage {
+    let mut message = TcMessage::with_index(device as i32);
+    message.header.handle = handle.to_tc();
+    message.header.parent = Handle::ROOT.to_tc();
+    message
+}

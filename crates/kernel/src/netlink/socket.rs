@@ -1,0 +1,200 @@
+//! A route socket: dumps, and requests that are carried out in one go.
+
+use std::{io, os::fd::AsRawFd};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, NlasIterator,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum NetlinkError {
+    #[error("the kernel's route socket failed: {0}")]
+    Io(#[from] io::Error),
+    #[error("the kernel's answer on the route socket cannot be read")]
+    Malformed,
+    #[error("{0}")]
+    Refused(Refusal),
+}
+
+/// The kernel would not do it.
+#[derive(Debug, Clone, Error)]
+#[error("{}{}", io::Error::from_raw_os_error(*errno), message.as_ref().map(|m| format!(" ({m})")).unwrap_or_default())]
+pub struct Refusal {
+    pub errno: i32,
+    /// The kernel's own words, where it has any.
+    pub message: Option<String>,
+}
+
+/// Something to be done, and how (`NLM_F_CREATE`, …).
+#[derive(Clone)]
+pub struct Request {
+    pub message: RouteNetlinkMessage,
+    pub flags: u16,
+}
+
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+/// Offset of the attributes in an error message when the request is not echoed.
+const ERROR_ATTRIBUTES: usize = 4 + size_of::<libc::nlmsghdr>();
+const NLMSGERR_ATTR_MSG: u16 = 1;
+
+/// Linux 5.14; not in libc yet.
+const SO_NETNS_COOKIE: libc::c_int = 71;
+
+impl Netlink {
+    pub fn open() -> Result<Self, NetlinkError> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        socket.set_cap_ack(true)?;
+        socket.set_ext_ack(true)?;
+        socket.set_netlink_get_strict_chk(true)?;
+        Ok(Self {
+            socket,
+            sequence: 0,
+        })
+    }
+
+    /// The kernel's name for the network namespace this socket lives in.
+    pub fn netns_cookie(&self) -> Result<u64, NetlinkError> {
+        let mut cookie = 0u64;
+        let mut size = size_of_val(&cookie) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `size` bytes to `cookie`.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                SO_NETNS_COOKIE,
+                (&raw mut cookie).cast(),
+                &raw mut size,
+            )
+        };
+        if result != 0 {
+            return Err(io::Error::last_os_error().into());
+        }
+        Ok(cookie)
+    }
+
+    /// Every payload the kernel answers `request` with.
+    pub fn dump(&mut self, message: RouteNetlinkMessage) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        self.send(&[Request {
+            message,
+            flags: NLM_F_DUMP,
+        }])?;
+        let mut found = Vec::new();
+        loop {
+            let (datagram, _) = self.socket.recv_from_full()?;
+            for part in messages(&datagram) {
+                let part = part?;
+                match part.message_type() {
+                    NLMSG_DONE => return Ok(found),
+                    NLMSG_ERROR => {
+                        refusal(&part)?.map_or(Ok(()), |r| Err(NetlinkError::Refused(r)))?;
+                    }
+                    _ => found.push(part.payload().to_vec()),
+                }
+            }
+        }
+    }
+
+    /// Hand all requests to the kernel in a single system call, which works
+    /// through them before it returns: a signal, SIGKILL included, comes before
+    /// the first or after the last. One answer per request, in order.
+    pub fn batch(
+        &mut self,
+        requests: &[Request],
+    ) -> Result<Vec<Result<(), Refusal>>, NetlinkError> {
+        let first = self.send(requests)?;
+        let mut answers: Vec<Option<Result<(), Refusal>>> = vec![None; requests.len()];
+        while answers.iter().any(Option::is_none) {
+            let (datagram, _) = self.socket.recv_from_full()?;
+            for part in messages(&datagram) {
+                let part = part?;
+                let index = part.sequence_number().wrapping_sub(first) as usize;
+                if part.message_type() == NLMSG_ERROR && index < answers.len() {
+                    answers[index] = Some(refusal(&part)?.map_or(Ok(()), Err));
+                }
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Send as one datagram; the sequence number of the first request.
+    fn send(&mut self, requests: &[Request]) -> Result<u32, NetlinkError> {
+        let first = self.sequence.wrapping_add(1);
+        let mut datagram = Vec::new();
+        for request in requests {
+            self.sequence = self.sequence.wrapping_add(1);
+            let mut header = NetlinkHeader::default();
+            header.flags = NLM_F_REQUEST | NLM_F_ACK | request.flags;
+            header.sequence_number = self.sequence;
+            let payload = NetlinkPayload::from(request.message.clone());
+            let mut message = NetlinkMessage::new(header, payload);
+            message.finalize();
+            let start = datagram.len();
+            datagram.resize(start + message.buffer_len().next_multiple_of(4), 0);
+            message.serialize(&mut datagram[start..]);
+        }
+        self.socket.send(&datagram, 0)?;
+        Ok(first)
+    }
+}
+
+/// The messages of one datagram.
+fn messages(
+    mut datagram: &[u8],
+) -> impl Iterator<Item = Result<NetlinkBuffer<&[u8]>, NetlinkError>> {
+    std::iter::from_fn(move || {
+        if datagram.is_empty() {
+            return None;
+        }
+        let Ok(message) = NetlinkBuffer::new_checked(datagram) else {
+            datagram = &[];
+            return Some(Err(NetlinkError::Malformed));
+        };
+        let length = (message.length() as usize).next_multiple_of(4);
+        datagram = datagram.get(length..).unwrap_or_default();
+        Some(Ok(message))
+    })
+}
+
+/// What an error message says; `None` is an acknowledgement.
+fn refusal(message: &NetlinkBuffer<&[u8]>) -> Result<Option<Refusal>, NetlinkError> {
+    let payload = message.payload();
+    let (code, _) = payload
+        .split_first_chunk::<4>()
+        .ok_or(NetlinkError::Malformed)?;
+    let errno = -i32::from_ne_bytes(*code);
+    if errno == 0 {
+        return Ok(None);
+    }
+    let attributes = payload.get(ERROR_ATTRIBUTES..).unwrap_or_default();
+    Ok(Some(Refusal {
+        errno,
+        message: find(attributes, NLMSGERR_ATTR_MSG).map(text),
+    }))
+}
+
+/// The value of the first attribute of a kind.
+pub(super) fn find(attributes: &[u8], kind: u16) -> Option<Vec<u8>> {
+    NlasIterator::new(attributes)
+        .filter_map(Result::ok)
+        .find(|nla| nla.kind() == kind)
+        .map(|nla| nla.value().to_vec())
+}
+
+/// A zero-terminated string attribute.
+pub(super) fn text(value: Vec<u8>) -> String {
+    let end = value
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(value.len());
+    String::from_utf8_lossy(&value[..end]).into_owned()
+}

@@ -1,0 +1,146 @@
+//! What takt remembers of a link it manages: which policy, which class has
+//! which id, and what stood there before.
+//!
+//! A record is a file named after the plan's generation and is written before
+//! that plan takes effect. The plan in the kernel names the generation that is
+//! in force, so record and plan change in the same instant, however takt ends.
+
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Write},
+    path::PathBuf,
+};
+
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+use takt_planner::ClassIds;
+
+use crate::{
+    error::Error,
+    netlink::Qdisc,
+    program::{Owner, Program},
+};
+
+const DIR: &str = "/run/takt";
+
+/// The policy file as it was applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    pub name: String,
+    pub text: String,
+}
+
+/// What `revert` puts back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// `None`: the kernel's default.
+    pub qdisc: Option<Qdisc>,
+    pub gso_max_segs: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub index: u32,
+    pub generation: u64,
+    pub device: String,
+    pub owner: Owner,
+    pub source: Source,
+    pub ids: ClassIds,
+    /// The segment limit that was set, if one was.
+    pub gso_max_segs: Option<u32>,
+    pub before: Before,
+}
+
+impl Record {
+    pub fn read(index: u32, generation: u64) -> Result<Option<Self>, Error> {
+        let path = path(index, generation);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file(&path)(error)),
+        };
+        let record = serde_json::from_str(&text);
+        record.map(Some).map_err(|reason| Error::BadRecord {
+            path,
+            reason: reason.to_string(),
+        })
+    }
+
+    /// Write the record next to the one in force, and not over it.
+    pub fn write(&self) -> Result<(), Error> {
+        let dir = dir(self.index);
+        fs::create_dir_all(&dir).map_err(Error::file(&dir))?;
+        let path = path(self.index, self.generation);
+        let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
+            path: path.clone(),
+            reason: reason.to_string(),
+        })?;
+        // Half a record must never bear a generation's name.
+        let draft = path.with_extension("draft");
+        File::create(&draft)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .and_then(|()| fs::rename(&draft, &path))
+            .map_err(Error::file(&path))
+    }
+
+    /// Remove all records of the link but the one in force.
+    pub fn sweep(&self) -> Result<(), Error> {
+        let keep = path(self.index, self.generation);
+        let dir = dir(self.index);
+        for entry in fs::read_dir(&dir).map_err(Error::file(&dir))? {
+            let path = entry.map_err(Error::file(&dir))?.path();
+            if path != keep {
+                fs::remove_file(&path).map_err(Error::file(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn forget(index: u32) -> Result<(), Error> {
+        let dir = dir(index);
+        match fs::remove_dir_all(&dir) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&dir)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One takt at a time changes the host.
+pub struct Lock {
+    _file: Flock<File>,
+}
+
+impl Lock {
+    pub fn take() -> Result<Self, Error> {
+        fs::create_dir_all(DIR).map_err(Error::file(DIR))?;
+        let path = PathBuf::from(DIR).join("lock");
+        let file = File::create(&path).map_err(Error::file(&path))?;
+        Flock::lock(file, FlockArg::LockExclusive)
+            .map(|file| Self { _file: file })
+            .map_err(|(_, errno)| Error::file(&path)(errno.into()))
+    }
+
+    /// The work is done, well or not: if no link is managed, leave no trace.
+    /// The lock is held while its file goes; whoever waits for it finds an
+    /// empty directory to make.
+    pub fn end(self) -> Result<(), Error> {
+        if let Some(program) = Program::open()? {
+            if !program.links()?.is_empty() {
+                return Ok(());
+            }
+            program.unload()?;
+        }
+        match fs::remove_dir_all(DIR) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn dir(index: u32) -> PathBuf {
+    PathBuf::from(DIR).join("links").join(index.to_string())
+}
+
+fn path(index: u32, generation: u64) -> PathBuf {
+    dir(index).join(format!("{generation}.json"))
+}

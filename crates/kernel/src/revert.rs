@@ -1,0 +1,73 @@
+//! Taking takt out again.
+
+use serde::Serialize;
+
+use crate::{
+    capability,
+    change::release,
+    error::{Error, Foreign},
+    managed::{Managed, Port},
+    netlink::{Netlink, NetlinkError, Request},
+    program::Program,
+    record::{Lock, Record},
+};
+
+/// What became of a device.
+#[derive(Debug, Serialize)]
+pub struct Reverted {
+    pub device: String,
+    /// Why something was left as it is.
+    pub left: Option<String>,
+}
+
+/// Give every device of this namespace back as it was found. What somebody
+/// else changed meanwhile is left alone and reported.
+pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
+    capability::require()?;
+    let lock = Lock::take()?;
+    let done = revert_all();
+    lock.end()?;
+    done
+}
+
+fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
+    let Some(program) = Program::open()? else {
+        return Ok(Default::default());
+    };
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    let ports = Port::list(&mut netlink)?;
+
+    let mut reverted = Vec::new();
+    let mut foreign = Vec::new();
+    for managed in Managed::list(&program, netns_cookie)? {
+        let release = release(&managed, managed.port(&ports));
+        give_up(&mut netlink, &managed, &release.requests)?;
+        program.remove_link(managed.index)?;
+        Record::forget(managed.index)?;
+        reverted.push(Reverted {
+            device: managed.name(),
+            left: release.foreign.as_ref().map(ToString::to_string),
+        });
+        foreign.extend(release.foreign);
+    }
+    Ok((reverted, foreign))
+}
+
+fn give_up(netlink: &mut Netlink, managed: &Managed, requests: &[Request]) -> Result<(), Error> {
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let doing = format!("restoring {}", managed.name());
+    let answers = netlink
+        .batch(requests)
+        .map_err(Error::netlink(doing.clone()))?;
+    for answer in answers {
+        answer
+            .map_err(NetlinkError::Refused)
+            .map_err(Error::netlink(doing.clone()))?;
+    }
+    Ok(())
+}

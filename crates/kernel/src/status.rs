@@ -1,0 +1,163 @@
+//! How the managed links are doing.
+
+use serde::Serialize;
+use takt_algo::sys::{takt_class, takt_class_stats};
+
+use crate::{
+    capability,
+    error::Error,
+    managed::{Managed, Port},
+    netlink::Netlink,
+    program::Program,
+    record::Record,
+};
+
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub links: Vec<LinkStatus>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LinkStatus {
+    pub device: String,
+    /// Whether the device carries takt now.
+    pub attached: bool,
+    /// What is wrong, if anything is, and what to do about it.
+    pub problem: Option<String>,
+    /// Counts the policies applied to this link.
+    pub generation: u64,
+    pub policy: Option<String>,
+    pub rate_bps: u64,
+    pub overhead_bytes: u32,
+    pub lag_max_ns: u64,
+    pub queued_packets: u32,
+    pub classes: Vec<ClassStatus>,
+}
+
+/// A class and its counters since takt was attached. At any time
+/// `enqueued = sent + flushed + queued`, and what was offered is
+/// `enqueued + dropped`.
+#[derive(Debug, Serialize)]
+pub struct ClassStatus {
+    pub name: String,
+    pub rate_bps: u64,
+    /// 0 goes first, 7 is background.
+    pub priority: u32,
+    pub queue_limit_packets: u32,
+    pub queued_packets: u32,
+    pub queued_bytes: u64,
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Counters {
+    pub enqueued_packets: u64,
+    pub enqueued_bytes: u64,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    /// Its queue, or the link's store, was full.
+    pub dropped_packets: u64,
+    pub dropped_bytes: u64,
+    /// Discarded because the device went down.
+    pub flushed_packets: u64,
+    pub flushed_bytes: u64,
+    /// The longest a frame left behind its ideal moment.
+    pub late_max_ns: u64,
+    /// Segmented frames that were paced as one burst.
+    pub gso_packets: u64,
+}
+
+impl From<&takt_class_stats> for Counters {
+    fn from(stats: &takt_class_stats) -> Self {
+        Self {
+            enqueued_packets: stats.enqueued_packets,
+            enqueued_bytes: stats.enqueued_bytes,
+            sent_packets: stats.sent_packets,
+            sent_bytes: stats.sent_bytes,
+            dropped_packets: stats.dropped_packets,
+            dropped_bytes: stats.dropped_bytes,
+            flushed_packets: stats.flushed_packets,
+            flushed_bytes: stats.flushed_bytes,
+            late_max_ns: stats.late_max_ns,
+            gso_packets: stats.gso_packets,
+        }
+    }
+}
+
+/// The links of this network namespace.
+pub fn status() -> Result<Status, Error> {
+    capability::require()?;
+    let Some(program) = Program::open()? else {
+        return Ok(Status { links: Vec::new() });
+    };
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    let ports = Port::list(&mut netlink)?;
+    let managed = Managed::list(&program, netns_cookie)?;
+    Ok(Status {
+        links: managed
+            .iter()
+            .map(|managed| link_status(managed, &ports))
+            .collect(),
+    })
+}
+
+fn link_status(managed: &Managed, ports: &[Port]) -> LinkStatus {
+    let port = managed.port(ports);
+    LinkStatus {
+        device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
+        attached: port.is_some_and(|port| port.carries(managed.index)),
+        problem: problem(managed, port),
+        generation: managed.plan.generation,
+        policy: managed
+            .record
+            .as_ref()
+            .map(|record| record.source.name.clone()),
+        rate_bps: managed.plan.link.rate_bps,
+        overhead_bytes: managed.plan.overhead_bytes,
+        lag_max_ns: managed.plan.link.lag_max_ns,
+        queued_packets: managed.state.queued_packets,
+        classes: managed
+            .record
+            .as_ref()
+            .map(|record| classes(managed, record))
+            .unwrap_or_default(),
+    }
+}
+
+fn problem(managed: &Managed, port: Option<&Port>) -> Option<String> {
+    match port {
+        None => Some("the device is gone; `takt revert` forgets it".to_owned()),
+        Some(port) if !port.carries(managed.index) => Some(format!(
+            "the device carries {}, not takt; `takt apply` puts takt back, `takt revert` forgets it",
+            port.describe_root()
+        )),
+        Some(_) if managed.record.is_none() => Some(
+            "takt's record of it is lost, names with it; `takt apply` makes a new one".to_owned(),
+        ),
+        Some(_) => None,
+    }
+}
+
+fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
+    record
+        .ids
+        .iter()
+        .map(|(name, id)| {
+            let params = &managed.plan.class_params[id as usize];
+            let class: &takt_class = &managed.state.classes[id as usize];
+            ClassStatus {
+                name: name.to_owned(),
+                rate_bps: params.rate_bps,
+                priority: params.priority,
+                queue_limit_packets: params.queue_packets,
+                queued_packets: class.queued_packets,
+                queued_bytes: class.queued_bytes,
+                counters: Counters::from(&class.stats),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,162 @@
+//! Does every class get exactly its rate, at an even pace?
+//!
+//! Every class always has packets waiting, so the pace is the scheduler's
+//! alone. Rates count frames as the kernel's queues do (see
+//! [`shape`](super::shape)); spacing is taken from the kernel's receive
+//! timestamps at the other end of the cable.
+
+use std::time::Duration;
+
+use serde_json::json;
+use takt_report::Row;
+
+use super::arrivals::{Observed, together};
+use super::bench::Bench;
+use super::error::{ExperimentError, Result};
+use super::metrics::Metrics;
+use super::pair;
+use super::scheduler::Scheduler;
+use super::setup::Setup;
+use super::shape::Shape;
+use super::sink::Sink;
+use super::source::Source;
+use super::tcp;
+use super::traffic::{Traffic, Window};
+
+/// Longer than any queue of these cases takes to fill and to empty once.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+struct Case {
+    name: &'static str,
+    shape: Shape,
+    mtu_bytes: u32,
+    /// Packets each class keeps waiting, at most.
+    backlog: u32,
+    /// How long it is measured in a full run and in a short one.
+    full_ms: u64,
+    short_ms: u64,
+    /// Names for a row of each class, beside the one of all.
+    class_rows: &'static [&'static str],
+}
+
+pub fn run(bench: &Bench) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for case in cases() {
+        let _mtu = pair::with_mtu(case.mtu_bytes)?;
+        for (scheduler, setup) in bench.setups(&case.shape) {
+            eprintln!("pacing: {}, {}", case.name, scheduler.name());
+            if let Some(installed) = bench.install(scheduler, &setup)? {
+                rows.extend(measure(&case, scheduler, &setup, bench.short)?);
+                installed.remove()?;
+            }
+        }
+    }
+    rows.extend(tcp::run(bench)?);
+    Ok(rows)
+}
+
+fn cases() -> Vec<Case> {
+    const MBIT: u64 = 1_000_000;
+    let single = |name, rate_bps, full_ms, short_ms| Case {
+        name,
+        shape: Shape::udp([rate_bps]),
+        mtu_bytes: 1500,
+        backlog: 16,
+        full_ms,
+        short_ms,
+        class_rows: &[],
+    };
+    vec![
+        // Idle time is free in the lab and packets are not: the higher the
+        // rate, the shorter.
+        single("single-1mbit", MBIT, 60_000, 20_000),
+        single("single-10mbit", 10 * MBIT, 20_000, 4_000),
+        single("single-100mbit", 100 * MBIT, 8_000, 800),
+        single("single-300mbit", 300 * MBIT, 5_000, 400),
+        single("single-500mbit", 500 * MBIT, 4_000, 300),
+        Case {
+            shape: Shape {
+                packet_bytes: 8500,
+                ..Shape::udp([1000 * MBIT])
+            },
+            mtu_bytes: 9000,
+            ..single("single-1gbit-jumbo", 0, 5_000, 400)
+        },
+        Case {
+            shape: Shape {
+                link_rate_bps: Some(1000 * MBIT),
+                ..Shape::udp([40, 40, 40, 20, 20].map(|rate| rate * MBIT))
+            },
+            class_rows: &[
+                "five/40mbit-1",
+                "five/40mbit-2",
+                "five/40mbit-3",
+                "five/20mbit-1",
+                "five/20mbit-2",
+            ],
+            ..single("five", 0, 8_000, 800)
+        },
+        Case {
+            shape: Shape::udp([MBIT / 2; 200]),
+            backlog: 6,
+            ..single("many-200x0.5mbit", 0, 16_000, 2_000)
+        },
+    ]
+}
+
+fn measure(case: &Case, scheduler: Scheduler, setup: &Setup, short: bool) -> Result<Vec<Row>> {
+    let duration = Duration::from_millis(if short { case.short_ms } else { case.full_ms });
+    let sources = Source::open(&case.shape, case.backlog)?;
+    for (source, options) in sources.iter().zip(&setup.sockets) {
+        source.configure(options)?;
+    }
+    let sinks = Sink::open(&case.shape, duration)?;
+    let mut traffic = Traffic::new(&case.shape, sources, sinks)?;
+    let window = traffic.run(WARM_UP, duration)?;
+    let flows = traffic.finish()?;
+
+    let classes = flows
+        .iter()
+        .zip(&case.shape.classes)
+        .map(|(flow, class)| {
+            Observed::new(flow, &window, class.rate_bps, case.shape.frame_bytes()).ok_or_else(
+                || ExperimentError::NoTraffic {
+                    scheduler: scheduler.name(),
+                    case: format!("{} {}", case.name, class.name),
+                    sent: flow.sent,
+                    received: flow.record.arrivals_ns.len() as u64,
+                },
+            )
+        })
+        .collect::<Result<Vec<_>>>()?;
+
+    let row = |case: &str, mut metrics: Metrics| {
+        describe(&mut metrics, &window);
+        Row {
+            scheduler: scheduler.name().to_owned(),
+            case: case.to_owned(),
+            metrics,
+        }
+    };
+    let whole = match classes.as_slice() {
+        [class] => class.metrics(),
+        classes => together(classes),
+    };
+    let each = case
+        .class_rows
+        .iter()
+        .zip(&classes)
+        .map(|(name, class)| row(name, class.metrics()));
+    Ok(std::iter::once(row(case.name, whole)).chain(each).collect())
+}
+
+fn describe(metrics: &mut Metrics, window: &Window) {
+    metrics.insert(
+        "duration_ns".to_owned(),
+        json!(window.end_ns - window.start_ns),
+    );
+    metrics.insert(
+        "idle_share_percent".to_owned(),
+        json!(window.busy.idle_share_percent()),
+    );
+}

@@ -1,0 +1,167 @@
+//! The lab's two namespaces and the virtual cable between them.
+
+use super::command;
+use super::error::{ExperimentError, Result};
+use super::namespace::Namespace;
+
+/// The sending device, in namespace `a`; every scheduler is attached to it.
+pub const DEVICE: &str = "va";
+pub const SENDER: &str = "10.0.0.1";
+pub const RECEIVER: &str = "10.0.0.2";
+
+const PEER_DEVICE: &str = "vb";
+/// A locally administered address that no device in the lab has.
+const NOBODY: &str = "02:00:00:00:00:fe";
+
+/// The end that sends.
+pub const A: Namespace = Namespace("a");
+/// The end that receives.
+pub const B: Namespace = Namespace("b");
+
+/// Frames and bytes that came out of the cable in `b`, as the device counts
+/// them: Ethernet header included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    pub bytes: u64,
+    pub frames: u64,
+}
+
+/// Sets both ends' MTU for as long as the result lives.
+pub fn with_mtu(bytes: u32) -> Result<Setting> {
+    Setting::make("mtu", bytes, 1500)
+}
+
+/// TCP hands over one frame at a time for as long as the result lives, whatever
+/// the scheduler: pacing segments of 64 KB and splitting them afterwards would
+/// pace nothing.
+pub fn with_single_frames() -> Result<Setting> {
+    Setting::make("gso_max_segs", 1, 65535)
+}
+
+/// Frames to the receiver carry an address that is not its own for as long as
+/// the result lives, and its IP layer drops them on sight. That is the cheapest
+/// and steadiest end a packet can find: no filter, no socket, no ICMP error.
+pub fn drop_on_arrival() -> Result<Misled> {
+    let hardware = B.run(|| hardware_address(PEER_DEVICE))?;
+    let misled = Misled { hardware };
+    neighbour(NOBODY)?;
+    Ok(misled)
+}
+
+pub fn received() -> Result<Received> {
+    // /proc/net is the namespace of the process's first thread.
+    const COUNTERS: &str = "/proc/thread-self/net/dev";
+    let unreadable = |reason: String| ExperimentError::Unreadable {
+        path: COUNTERS.into(),
+        reason,
+    };
+    let table =
+        B.run(|| std::fs::read_to_string(COUNTERS).map_err(|error| unreadable(error.to_string())))?;
+    parse_received(&table, PEER_DEVICE)
+        .ok_or_else(|| unreadable(format!("no counters of {PEER_DEVICE} in it")))
+}
+
+fn parse_received(table: &str, device: &str) -> Option<Received> {
+    let counters = table
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
+    let mut numbers = counters.split_whitespace();
+    Some(Received {
+        bytes: numbers.next()?.parse().ok()?,
+        frames: numbers.next()?.parse().ok()?,
+    })
+}
+
+fn hardware_address(device: &str) -> Result<String> {
+    let links = command::run("ip", &["-json", "link", "show", "dev", device])?;
+    serde_json::from_str::<serde_json::Value>(&links)
+        .ok()
+        .and_then(|links| Some(links.get(0)?.get("address")?.as_str()?.to_owned()))
+        .ok_or_else(|| ExperimentError::Output {
+            command: format!("ip -json link show dev {device}"),
+            reason: "no address in it".to_owned(),
+        })
+}
+
+/// The lab's neighbour entries are permanent, so that no ARP frame ever passes
+/// through the scheduler that is being measured; this one stays so.
+fn neighbour(hardware: &str) -> Result<()> {
+    let words = [
+        "neigh",
+        "replace",
+        RECEIVER,
+        "lladdr",
+        hardware,
+        "dev",
+        DEVICE,
+        "nud",
+        "permanent",
+    ];
+    A.run(|| command::run("ip", &words).map(drop))
+}
+
+/// The sender believes in a wrong address until this is dropped.
+#[must_use]
+pub struct Misled {
+    hardware: String,
+}
+
+impl Drop for Misled {
+    fn drop(&mut self) {
+        if let Err(error) = neighbour(&self.hardware) {
+            eprintln!("while cleaning up: {error}");
+        }
+    }
+}
+
+/// A setting of both ends, put back when this is dropped.
+#[must_use]
+pub struct Setting {
+    key: &'static str,
+    before: u32,
+}
+
+impl Setting {
+    fn make(key: &'static str, value: u32, before: u32) -> Result<Self> {
+        let setting = Self { key, before };
+        set(key, value)?;
+        Ok(setting)
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        if let Err(error) = set(self.key, self.before) {
+            eprintln!("while cleaning up: {error}");
+        }
+    }
+}
+
+fn set(key: &str, value: u32) -> Result<()> {
+    let value = value.to_string();
+    for (namespace, device) in [(A, DEVICE), (B, PEER_DEVICE)] {
+        namespace.run(|| command::run("ip", &["link", "set", device, key, &value]))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_device() {
+        let table = "Inter-|   Receive                |  Transmit\n \
+                     face |bytes    packets errs drop|bytes\n    \
+                     lo:       0       0    0    0 0\n    \
+                     vb:  302800     200    0    0 0\n";
+        assert_eq!(
+            parse_received(table, "vb"),
+            Some(Received {
+                bytes: 302_800,
+                frames: 200
+            })
+        );
+        assert_eq!(parse_received(table, "v"), None);
+    }
+}

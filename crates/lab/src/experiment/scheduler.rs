@@ -1,0 +1,58 @@
+//! Takt and its peers.
+
+use super::error::{ExperimentError, Result};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheduler {
+    /// No qdisc at all: what the others' cost is measured against.
+    None,
+    Takt,
+    Fq,
+    Htb,
+    /// HTB that classifies by destination port, as Takt does.
+    HtbU32,
+    Tbf,
+    /// A TBF for each band of `prio`: TBF itself knows no classes.
+    PrioTbf,
+    Cake,
+    Pfifo,
+}
+
+impl Scheduler {
+    pub const ALL: [Self; 9] = [
+        Self::None,
+        Self::Takt,
+        Self::Fq,
+        Self::Htb,
+        Self::HtbU32,
+        Self::Tbf,
+        Self::PrioTbf,
+        Self::Cake,
+        Self::Pfifo,
+    ];
+
+    /// How rows name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Takt => "takt",
+            Self::Fq => "fq",
+            Self::Htb => "htb",
+            Self::HtbU32 => "htb+u32",
+            Self::Tbf => "tbf",
+            Self::PrioTbf => "prio+tbf",
+            Self::Cake => "cake",
+            Self::Pfifo => "pfifo",
+        }
+    }
+
+    pub fn named(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|scheduler| scheduler.name() == name)
+            .ok_or_else(|| ExperimentError::UnknownScheduler {
+                name: name.to_owned(),
+                known: Self::ALL.map(Self::name).join(", "),
+            })
+    }
+}

@@ -1,0 +1,340 @@
+//! How each scheduler is told to do what a case asks, set as somebody who
+//! knows it well would set it. Nothing here touches the machine.
+
+use std::fmt::Write;
+
+use super::pair::DEVICE;
+use super::scheduler::Scheduler;
+use super::shape::{Class, Shape, Transport};
+
+/// `tc`'s major number of the root qdisc.
+const ROOT: u32 = 1;
+/// Minor number of HTB's inner class that stands for the link.
+const LINK: u32 = 0xffff;
+/// `prio` has no more bands.
+const PRIO_BANDS_MAX: usize = 16;
+/// Wide enough for every case that does not speak of the link.
+const WIDE_LINK_BPS: u64 = 100_000_000_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    pub qdisc: Qdisc,
+    /// What the socket of each class says about itself.
+    pub sockets: Vec<SocketOptions>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Qdisc {
+    None,
+    /// Lines for `tc -batch`.
+    Tc(Vec<String>),
+    /// A policy for `takt apply`.
+    Takt(String),
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// `SO_PRIORITY`. A classid here is how a qdisc with classes is told the
+    /// class without running a filter.
+    pub priority: u32,
+    /// `SO_MAX_PACING_RATE`.
+    pub pacing_bytes_per_s: Option<u64>,
+}
+
+/// `None`: this scheduler cannot express the shape.
+pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
+    let by_class = |minor: &dyn Fn(usize) -> u32| {
+        (0..shape.classes.len())
+            .map(|index| SocketOptions {
+                priority: classid(minor(index)),
+                ..SocketOptions::default()
+            })
+            .collect::<Vec<_>>()
+    };
+    let silent = vec![SocketOptions::default(); shape.classes.len()];
+    let (qdisc, sockets) = match scheduler {
+        Scheduler::None if !shape.waits => (Qdisc::None, silent),
+        Scheduler::Takt => (Qdisc::Takt(policy(shape)), silent),
+        Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
+        Scheduler::Htb => (Qdisc::Tc(htb(shape)), by_class(&minor)),
+        Scheduler::HtbU32 if !shape.waits => {
+            let mut lines = htb(shape);
+            lines.extend(u32_by_port(shape));
+            (Qdisc::Tc(lines), silent)
+        }
+        Scheduler::Tbf => (Qdisc::Tc(vec![tbf(shape)?]), silent),
+        Scheduler::PrioTbf => (Qdisc::Tc(prio_tbf(shape)?), by_class(&minor)),
+        Scheduler::Cake => (Qdisc::Tc(vec![cake(shape)?]), silent),
+        Scheduler::Pfifo if !shape.waits => {
+            let line = format!("qdisc replace dev {DEVICE} root pfifo limit 100000");
+            (Qdisc::Tc(vec![line]), silent)
+        }
+        _ => return None,
+    };
+    Some(Setup { qdisc, sockets })
+}
+
+/// A class for each port, on a link of the case's rate.
+fn policy(shape: &Shape) -> String {
+    let link_rate_bps = shape.link_rate_bps.unwrap_or(WIDE_LINK_BPS);
+    let proto = match shape.transport {
+        Transport::Udp => "udp",
+        Transport::Tcp => "tcp",
+    };
+    let mut text = format!("[link.{DEVICE}]\nrate = \"{link_rate_bps}bit\"\n");
+    for Class {
+        name,
+        dst_port,
+        rate_bps,
+    } in &shape.classes
+    {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n[[link.{DEVICE}.class]]\nname = \"{name}\"\n\
+             match = [{{ proto = \"{proto}\", dst_port = \"{dst_port}\" }}]\n\
+             rate = \"{rate_bps}bit\"\n"
+        );
+    }
+    text
+}
+
+/// fq paces each socket at the rate the socket itself asks for.
+///
+/// - `quantum`: fq lets a flow send one quantum, then makes it wait for all of
+///   it at once; one frame instead of two, or packets leave in pairs.
+/// - `timer_slack`: 10 µs by default, to save interrupts.
+/// - `buckets`: one tree of flows for each, so that lookups stay flat.
+/// - limits: no packet of these cases is to be dropped.
+fn fq(shape: &Shape) -> String {
+    let frame_bytes = shape.frame_bytes();
+    let buckets = (2 * shape.classes.len()).next_power_of_two().max(1024);
+    format!(
+        "qdisc replace dev {DEVICE} root fq limit 100000 flow_limit 1000 buckets {buckets} \
+         quantum {frame_bytes} initial_quantum {frame_bytes} timer_slack 0"
+    )
+}
+
+fn fq_sockets(shape: &Shape) -> Vec<SocketOptions> {
+    shape
+        .classes
+        .iter()
+        .map(|class| SocketOptions {
+            pacing_bytes_per_s: shape.waits.then_some(class.rate_bps / 8),
+            ..SocketOptions::default()
+        })
+        .collect()
+}
+
+/// HTB with a leaf for each class.
+///
+/// - `burst`, `cburst`: two frames. With one, every late timer would cost rate
+///   for good; with more, a late timer would be followed by a volley.
+/// - `quantum` (the share when borrowing, unused here): one frame; without it
+///   HTB derives one from the rate and complains.
+/// - the leaf's queue: the pfifo of 1,000 packets that HTB brings along.
+/// - the link gets an inner class where the case gives it a rate, and costs
+///   nothing where it does not.
+/// - `default`: packets whose socket cannot name a class, iperf3's.
+fn htb(shape: &Shape) -> Vec<String> {
+    let frame_bytes = shape.frame_bytes();
+    let burst_bytes = 2 * frame_bytes;
+    let class = |parent: &str, minor: u32, rate_bps: u64| {
+        format!(
+            "class add dev {DEVICE} parent {parent} classid {ROOT:x}:{minor:x} htb \
+             rate {rate_bps}bit ceil {rate_bps}bit burst {burst_bytes} cburst {burst_bytes} \
+             quantum {frame_bytes}"
+        )
+    };
+    let default = match shape.transport {
+        Transport::Udp => 0,
+        Transport::Tcp => minor(0),
+    };
+    let mut lines = vec![format!(
+        "qdisc replace dev {DEVICE} root handle {ROOT:x}: htb default {default:x}"
+    )];
+    let parent = match shape.link_rate_bps {
+        Some(link_rate_bps) => {
+            lines.push(class(&format!("{ROOT:x}:"), LINK, link_rate_bps));
+            format!("{ROOT:x}:{LINK:x}")
+        }
+        None => format!("{ROOT:x}:"),
+    };
+    lines.extend(
+        shape
+            .classes
+            .iter()
+            .enumerate()
+            .map(|(index, wanted)| class(&parent, minor(index), wanted.rate_bps)),
+    );
+    lines
+}
+
+/// Classification by destination port with u32's hash tables: one table of 256
+/// buckets by the port's low byte, so that 2,000 consecutive ports leave eight
+/// comparisons at most.
+fn u32_by_port(shape: &Shape) -> Vec<String> {
+    const TABLE: u32 = 2;
+    let filter = format!("filter add dev {DEVICE} parent {ROOT:x}: protocol ip prio 1");
+    let mut lines = vec![format!("{filter} handle {TABLE:x}: u32 divisor 256")];
+    lines.extend(shape.classes.iter().enumerate().map(|(index, class)| {
+        format!(
+            "{filter} u32 ht {TABLE:x}:{:x}: match ip dport {} 0xffff flowid {ROOT:x}:{:x}",
+            class.dst_port & 0xff,
+            class.dst_port,
+            minor(index)
+        )
+    }));
+    // UDP, and a header of five words: the ports are in the word at 20.
+    lines.push(format!(
+        "{filter} u32 ht 800:: match ip protocol 17 0xff match u8 0x45 0xff at 0 \
+         hashkey mask 0x000000ff at 20 link {TABLE:x}:"
+    ));
+    lines
+}
+
+/// TBF is one class. `burst` is two frames, for HTB's reasons.
+fn tbf(shape: &Shape) -> Option<String> {
+    let [class] = shape.classes.as_slice() else {
+        return None;
+    };
+    Some(format!(
+        "qdisc replace dev {DEVICE} root {}",
+        tbf_bucket(shape, class)
+    ))
+}
+
+fn tbf_bucket(shape: &Shape, class: &Class) -> String {
+    let frame_bytes = shape.frame_bytes();
+    format!(
+        "tbf rate {}bit burst {} limit {}",
+        class.rate_bps,
+        2 * frame_bytes,
+        1000 * frame_bytes
+    )
+}
+
+/// A band with its own TBF for each class; the link's rate has no place in it.
+fn prio_tbf(shape: &Shape) -> Option<Vec<String>> {
+    let bands = shape.classes.len();
+    if !(2..=PRIO_BANDS_MAX).contains(&bands) {
+        return None;
+    }
+    let root = format!("qdisc replace dev {DEVICE} root handle {ROOT:x}: prio bands {bands}");
+    let leaves = shape.classes.iter().enumerate().map(|(index, class)| {
+        let minor = minor(index);
+        format!(
+            "qdisc add dev {DEVICE} parent {ROOT:x}:{minor:x} {}",
+            tbf_bucket(shape, class)
+        )
+    });
+    Some(std::iter::once(root).chain(leaves).collect())
+}
+
+/// CAKE shapes all traffic to one rate and shares it equally: one class.
+///
+/// - `besteffort flowblind`: one queue, nothing to classify.
+/// - `rtt 3600s` (`interplanetary`): its AQM never drops, since the queue is to
+///   stand here. `raw`: frames count as the kernel counts them.
+///
+/// Without a rate it is the flow scheduler it was made to be, with one queue
+/// for each flow.
+fn cake(shape: &Shape) -> Option<String> {
+    let root = format!("qdisc replace dev {DEVICE} root cake");
+    if !shape.waits {
+        return Some(format!(
+            "{root} unlimited besteffort flows raw memlimit 64mb"
+        ));
+    }
+    let [class] = shape.classes.as_slice() else {
+        return None;
+    };
+    Some(format!(
+        "{root} bandwidth {}bit besteffort flowblind raw interplanetary memlimit 64mb",
+        class.rate_bps
+    ))
+}
+
+fn minor(index: usize) -> u32 {
+    // Shapes have a few thousand classes, never 2³².
+    index as u32 + 1
+}
+
+fn classid(minor: u32) -> u32 {
+    ROOT << 16 | minor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tc(scheduler: Scheduler, shape: &Shape) -> Vec<String> {
+        match setup(scheduler, shape).map(|setup| setup.qdisc) {
+            Some(Qdisc::Tc(lines)) => lines,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_rate_only_for_those_without_classes() {
+        let five = Shape::udp([40_000_000; 5]);
+        assert_eq!(setup(Scheduler::Tbf, &five), None);
+        assert_eq!(setup(Scheduler::Cake, &five), None);
+        assert!(setup(Scheduler::PrioTbf, &five).is_some());
+        assert_eq!(setup(Scheduler::PrioTbf, &Shape::udp([1; 17])), None);
+    }
+
+    #[test]
+    fn nothing_paces_without_a_scheduler() {
+        let shape = Shape::udp([1_000_000]);
+        assert_eq!(setup(Scheduler::None, &shape), None);
+        assert_eq!(setup(Scheduler::Pfifo, &shape), None);
+    }
+
+    #[test]
+    fn htb_reads_the_class_from_the_socket() {
+        let shape = Shape {
+            link_rate_bps: Some(1_000_000_000),
+            ..Shape::udp([40_000_000, 20_000_000])
+        };
+        let setup = setup(Scheduler::Htb, &shape).expect("HTB can do this");
+        assert_eq!(setup.sockets[1].priority, 0x0001_0002);
+        assert_eq!(
+            tc(Scheduler::Htb, &shape)[3],
+            "class add dev va parent 1:ffff classid 1:2 htb rate 20000000bit ceil 20000000bit \
+             burst 3028 cburst 3028 quantum 1514"
+        );
+    }
+
+    #[test]
+    fn fq_is_asked_in_bytes() {
+        let setup = setup(Scheduler::Fq, &Shape::udp([1_000_000])).expect("fq can do this");
+        assert_eq!(setup.sockets[0].pacing_bytes_per_s, Some(125_000));
+    }
+
+    #[test]
+    fn ports_spread_over_the_hash_table() {
+        let lines = tc(Scheduler::HtbU32, &Shape::udp([1_000_000; 2000]));
+        let in_bucket_0 = lines.iter().filter(|line| line.contains("ht 2:0:")).count();
+        assert!((7..=8).contains(&in_bucket_0), "{in_bucket_0}");
+    }
+
+    #[test]
+    fn the_policy_names_every_class() {
+        let Some(Setup {
+            qdisc: Qdisc::Takt(policy),
+            ..
+        }) = setup(Scheduler::Takt, &Shape::udp([500_000; 2]))
+        else {
+            panic!("Takt can do this");
+        };
+        assert_eq!(
+            policy,
+            "[link.va]\nrate = \"100000000000bit\"\n\
+             \n[[link.va.class]]\nname = \"class-1\"\n\
+             match = [{ proto = \"udp\", dst_port = \"10000\" }]\nrate = \"500000bit\"\n\
+             \n[[link.va.class]]\nname = \"class-2\"\n\
+             match = [{ proto = \"udp\", dst_port = \"10001\" }]\nrate = \"500000bit\"\n"
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! What a case asks of a scheduler: classes, their rates, and the link.
+
+/// Bytes the Ethernet header adds to an IP packet. Every qdisc here accounts
+/// the frame with it and without the checksum, as `tc` does, so a 1,500-byte
+/// packet counts 1,514 bytes for all of them, in targets and in results.
+pub const ETHERNET_HEADER_BYTES: u32 = 14;
+
+pub const FIRST_PORT: u16 = 10_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    pub name: String,
+    /// The class's traffic is what goes to this port.
+    pub dst_port: u16,
+    pub rate_bps: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// `None` where the case says nothing of the link: it is then wide enough.
+    pub link_rate_bps: Option<u64>,
+    pub packet_bytes: u32,
+    pub transport: Transport,
+    /// Whether packets are to wait for their moment. Where not, the rates are
+    /// so high that none ever does, and schedulers that can do without a rate
+    /// get none.
+    pub waits: bool,
+    pub classes: Vec<Class>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    Udp,
+    Tcp,
+}
+
+impl Shape {
+    /// One class for each rate, on consecutive ports, in 1,500-byte UDP packets.
+    pub fn udp(rates_bps: impl IntoIterator<Item = u64>) -> Self {
+        let classes = rates_bps
+            .into_iter()
+            .zip(FIRST_PORT..)
+            .zip(1..)
+            .map(|((rate_bps, dst_port), number): (_, u32)| Class {
+                name: format!("class-{number}"),
+                dst_port,
+                rate_bps,
+            })
+            .collect();
+        Self {
+            link_rate_bps: None,
+            packet_bytes: 1500,
+            transport: Transport::Udp,
+            waits: true,
+            classes,
+        }
+    }
+
+    pub fn frame_bytes(&self) -> u32 {
+        self.packet_bytes + ETHERNET_HEADER_BYTES
+    }
+
+    pub fn total_bps(&self) -> u64 {
+        self.classes.iter().map(|class| class.rate_bps).sum()
+    }
+}

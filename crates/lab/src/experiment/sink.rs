@@ -1,0 +1,167 @@
+//! A UDP socket for each class that notes when its packets arrived.
+
+use std::io::IoSliceMut;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, MultiHeaders, recvmmsg, setsockopt, sockopt,
+};
+use nix::sys::time::TimeSpec;
+
+use super::error::{Result, WhileDoing};
+use super::pair::{B, RECEIVER};
+use super::shape::{Class, Shape};
+use super::source::SEQUENCE_BYTES;
+
+/// Datagrams taken in one system call.
+const BATCH: usize = 64;
+/// Far more than arrives between two looks.
+const RECEIVE_BUFFER_BYTES: usize = 16 << 20;
+
+pub struct Sink {
+    socket: UdpSocket,
+    record: Record,
+}
+
+/// Everything that arrived at one sink.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// The kernel's receive timestamps, in the order of arrival.
+    pub arrivals_ns: Vec<u64>,
+    /// Packets that came after one that was sent later.
+    pub reordered: u64,
+    next_sequence: u64,
+}
+
+impl Record {
+    fn note(&mut self, sequence: u64, at_ns: u64) {
+        self.arrivals_ns.push(at_ns);
+        if sequence < self.next_sequence {
+            self.reordered += 1;
+        } else {
+            self.next_sequence = sequence + 1;
+        }
+    }
+}
+
+impl Sink {
+    /// A bound socket for each class of `shape`, in `b`, with room for what
+    /// arrives in `duration`: a record that grows is copied, and that is time.
+    pub fn open(shape: &Shape, duration: Duration) -> Result<Vec<Self>> {
+        B.run(|| {
+            shape
+                .classes
+                .iter()
+                .map(|class| {
+                    let socket = UdpSocket::bind((RECEIVER, class.dst_port))
+                        .doing("bind a receiving socket")?;
+                    setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES)
+                        .doing("set SO_RCVBUFFORCE")?;
+                    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
+                        .doing("set SO_TIMESTAMPNS")?;
+                    Ok(Self {
+                        socket,
+                        record: Record {
+                            arrivals_ns: Vec::with_capacity(2 * expected(shape, class, duration)),
+                            ..Record::default()
+                        },
+                    })
+                })
+                .collect()
+        })
+    }
+
+    /// Reads one batch of what has arrived, and says whether there may be more.
+    pub fn read(&mut self, reader: &mut Reader) -> Result<bool> {
+        let mut vectors = reader
+            .sequences
+            .each_mut()
+            .map(|sequence| [IoSliceMut::new(sequence)]);
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let received = match recvmmsg(
+            self.socket.as_raw_fd(),
+            &mut reader.headers,
+            vectors.iter_mut(),
+            flags,
+            None,
+        ) {
+            Ok(messages) => {
+                let mut count = 0;
+                for (at_ns, slot) in messages
+                    .map(|message| arrival_ns(&message))
+                    .zip(&mut reader.stamps)
+                {
+                    *slot = at_ns;
+                    count += 1;
+                }
+                count
+            }
+            Err(Errno::EAGAIN | Errno::EINTR) => 0,
+            Err(errno) => return Err(errno).doing("read arrivals"),
+        };
+        for (sequence, at_ns) in reader.sequences.iter().zip(&reader.stamps).take(received) {
+            self.record.note(u64::from_be_bytes(*sequence), *at_ns);
+        }
+        Ok(received == BATCH)
+    }
+
+    pub fn into_record(self) -> Record {
+        self.record
+    }
+}
+
+fn expected(shape: &Shape, class: &Class, duration: Duration) -> usize {
+    let bytes = class.rate_bps as f64 / 8.0 * duration.as_secs_f64();
+    (bytes / f64::from(shape.frame_bytes())) as usize
+}
+
+/// Buffers for one batch. A datagram's number is all of it that is copied.
+pub struct Reader {
+    headers: MultiHeaders<()>,
+    sequences: [[u8; SEQUENCE_BYTES]; BATCH],
+    stamps: [u64; BATCH],
+}
+
+impl Reader {
+    pub fn new() -> Self {
+        Self {
+            headers: MultiHeaders::preallocate(BATCH, Some(cmsg_space!(TimeSpec))),
+            sequences: [[0; SEQUENCE_BYTES]; BATCH],
+            stamps: [0; BATCH],
+        }
+    }
+}
+
+fn arrival_ns(message: &nix::sys::socket::RecvMsg<'_, '_, ()>) -> u64 {
+    message
+        .cmsgs()
+        .into_iter()
+        .flatten()
+        .find_map(|note| match note {
+            ControlMessageOwned::ScmTimestampns(at) => {
+                Some(at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64)
+            }
+            _ => None,
+        })
+        // The kernel stamps every datagram of a socket that asked for it.
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_packets_are_counted_once() {
+        let mut record = Record::default();
+        for (at_ns, sequence) in [0, 1, 3, 2, 4].into_iter().enumerate() {
+            record.note(sequence, at_ns as u64);
+        }
+        assert_eq!(record.reordered, 1);
+        assert_eq!(record.arrivals_ns.len(), 5);
+    }
+}

@@ -1,0 +1,125 @@
+//! A UDP socket for each class that always has packets waiting.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+
+use nix::sys::socket::{SetSockOpt, setsockopt, sockopt};
+
+use super::error::{Result, WhileDoing};
+use super::pair::{A, RECEIVER, SENDER};
+use super::setup::SocketOptions;
+use super::shape::Shape;
+
+nix::setsockopt_impl!(
+    MaxPacingRate,
+    libc::SOL_SOCKET,
+    libc::SO_MAX_PACING_RATE,
+    u64,
+    sockopt::SetStruct<u64>
+);
+
+#[derive(Clone, Copy, Debug)]
+struct MaxPacingRate;
+
+/// IP and UDP headers.
+const HEADER_BYTES: u32 = 20 + 8;
+/// Every payload starts with its number, big-endian.
+pub const SEQUENCE_BYTES: usize = 8;
+/// `SO_MAX_PACING_RATE` for "as fast as you like".
+const UNPACED: u64 = u64::MAX;
+
+pub struct Source {
+    socket: UdpSocket,
+    sent: u64,
+}
+
+/// What one look at a source did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    One,
+    /// The socket's buffer is full: the class is backlogged.
+    Full,
+}
+
+impl Source {
+    /// A connected socket for each class of `shape`, in `a`. Its send buffer
+    /// holds `backlog` packets: the class stays backlogged, and the scheduler
+    /// never has to drop one.
+    pub fn open(shape: &Shape, backlog: u32) -> Result<Vec<Self>> {
+        let buffer_bytes = backlog as usize * charged_bytes(shape.packet_bytes);
+        A.run(|| {
+            shape
+                .classes
+                .iter()
+                .map(|class| {
+                    let socket = UdpSocket::bind((SENDER, 0)).doing("bind a sending socket")?;
+                    socket
+                        .connect((RECEIVER, class.dst_port))
+                        .doing("connect a sending socket")?;
+                    socket
+                        .set_nonblocking(true)
+                        .doing("make a sending socket non-blocking")?;
+                    // The kernel doubles what it is given.
+                    setsockopt(&socket, sockopt::SndBufForce, &(buffer_bytes / 2))
+                        .doing("set SO_SNDBUFFORCE")?;
+                    Ok(Self { socket, sent: 0 })
+                })
+                .collect()
+        })
+    }
+
+    pub fn socket(&self) -> &UdpSocket {
+        &self.socket
+    }
+
+    /// Takes the options of the next scheduler, and leaves none of the last.
+    pub fn configure(&self, options: &SocketOptions) -> Result<()> {
+        // The classids in use are far below 2³¹.
+        setsockopt(&self.socket, sockopt::Priority, &(options.priority as i32))
+            .doing("set SO_PRIORITY")?;
+        MaxPacingRate
+            .set(&self.socket, &options.pacing_bytes_per_s.unwrap_or(UNPACED))
+            .doing("set SO_MAX_PACING_RATE")
+    }
+
+    pub fn send(&mut self, payload: &mut [u8]) -> Result<Sent> {
+        payload[..SEQUENCE_BYTES].copy_from_slice(&self.sent.to_be_bytes());
+        match self.socket.send(payload) {
+            Ok(_) => {
+                self.sent += 1;
+                Ok(Sent::One)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Sent::Full),
+            Err(error) => Err(error).doing("send a packet"),
+        }
+    }
+
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Bytes of this socket that have not yet left the scheduler.
+    pub fn queued_bytes(&self) -> Result<u64> {
+        queued_bytes(&self.socket)
+    }
+}
+
+pub fn payload(packet_bytes: u32) -> Vec<u8> {
+    vec![0; (packet_bytes - HEADER_BYTES) as usize]
+}
+
+/// What the kernel charges a socket for a packet: the allocation it fits in
+/// and the socket buffer's own structures.
+fn charged_bytes(packet_bytes: u32) -> usize {
+    const STRUCTURES: usize = 512;
+    (packet_bytes as usize + STRUCTURES).next_power_of_two() + STRUCTURES
+}
+
+fn queued_bytes(socket: &UdpSocket) -> Result<u64> {
+    use std::os::fd::AsRawFd;
+    nix::ioctl_read_bad!(outq, libc::TIOCOUTQ, libc::c_int);
+    let mut bytes = 0;
+    // SAFETY: the descriptor is open and TIOCOUTQ writes one int.
+    unsafe { outq(socket.as_raw_fd(), &mut bytes) }.doing("ask how much is queued")?;
+    Ok(bytes.max(0) as u64)
+}

@@ -1,0 +1,190 @@
+//! One event loop that keeps every class backlogged and reads what arrives.
+//!
+//! One thread for both ends: on the lab's single processor a second one would
+//! only add task switches, and the operating system's choice between the two
+//! would show in the results. Arrivals are read in batches, a few dozen packets
+//! apart, since the kernel has stamped them long before.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::time::clock_gettime;
+
+use super::error::{ExperimentError, Result, WhileDoing};
+use super::load::{Busy, Idle};
+use super::shape::Shape;
+use super::sink::{Reader, Record, Sink};
+use super::source::{self, Sent, Source};
+
+/// Packets a source may send before the others get their turn.
+const TURN: usize = 32;
+/// Packets that arrive between two looks at the sinks.
+const PACKETS_PER_LOOK: u64 = 32;
+/// Taking the load figures keeps the processor busy for a moment.
+const AFTER_A_LOAD_FIGURE: Duration = Duration::from_millis(20);
+/// A queue that stands still this long is stuck.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Tells the timer from the sources in epoll's answers.
+const LOOK: u64 = u64::MAX;
+
+pub struct Traffic {
+    epoll: Epoll,
+    look: TimerFd,
+    sources: Vec<Source>,
+    sinks: Vec<Sink>,
+    payload: Vec<u8>,
+    reader: Reader,
+}
+
+/// When traffic was counted, by the clock of the receive timestamps.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub busy: Busy,
+}
+
+/// What became of one class's packets, warm-up and all.
+#[derive(Debug)]
+pub struct Flow {
+    pub sent: u64,
+    pub record: Record,
+}
+
+impl Traffic {
+    pub fn new(shape: &Shape, sources: Vec<Source>, sinks: Vec<Sink>) -> Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("create an epoll")?;
+        for (index, source) in sources.iter().enumerate() {
+            let event = EpollEvent::new(EpollFlags::EPOLLOUT, index as u64);
+            epoll
+                .add(source.socket(), event)
+                .doing("watch a sending socket")?;
+        }
+        let look = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)
+            .doing("create a timer")?;
+        if !sinks.is_empty() {
+            let period = Expiration::Interval(TimeSpec::from(time_between_looks(shape)));
+            look.set(period, TimerSetTimeFlags::empty())
+                .doing("set a timer")?;
+            epoll
+                .add(&look, EpollEvent::new(EpollFlags::EPOLLIN, LOOK))
+                .doing("watch a timer")?;
+        }
+        Ok(Self {
+            epoll,
+            look,
+            sources,
+            sinks,
+            payload: source::payload(shape.packet_bytes),
+            reader: Reader::new(),
+        })
+    }
+
+    /// Warms up, then runs for `duration` and says when that was and how busy
+    /// the machine was meanwhile.
+    pub fn run(&mut self, warm_up: Duration, duration: Duration) -> Result<Window> {
+        self.pump(warm_up)?;
+        let idle_before = Idle::now()?;
+        self.pump(AFTER_A_LOAD_FIGURE)?;
+        let start_ns = receive_clock_ns()?;
+        self.pump(duration)?;
+        let end_ns = receive_clock_ns()?;
+        Ok(Window {
+            start_ns,
+            end_ns,
+            busy: Idle::now()?.since(&idle_before),
+        })
+    }
+
+    /// Stops sending and waits until every queued packet has come out.
+    pub fn finish(mut self) -> Result<Vec<Flow>> {
+        let started = Instant::now();
+        loop {
+            let mut queued_bytes = 0;
+            for source in &self.sources {
+                queued_bytes += source.queued_bytes()?;
+            }
+            self.read_arrivals()?;
+            if queued_bytes == 0 {
+                break;
+            }
+            if started.elapsed() > DRAIN_TIME_MAX {
+                return Err(ExperimentError::Stuck {
+                    queued_bytes,
+                    waited_s: DRAIN_TIME_MAX.as_secs(),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // The last packet may have left the queue after the last look.
+        self.read_arrivals()?;
+        Ok(self
+            .sources
+            .into_iter()
+            .zip(self.sinks)
+            .map(|(source, sink)| Flow {
+                sent: source.sent(),
+                record: sink.into_record(),
+            })
+            .collect())
+    }
+
+    /// Runs for `duration` and leaves the queues as they are.
+    pub fn pump(&mut self, duration: Duration) -> Result<()> {
+        let end = Instant::now() + duration;
+        let mut events = [EpollEvent::empty(); 64];
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            let timeout = EpollTimeout::try_from(left + Duration::from_millis(1))
+                .unwrap_or(EpollTimeout::MAX);
+            let ready = match self.epoll.wait(&mut events, timeout) {
+                Ok(ready) => ready,
+                Err(nix::errno::Errno::EINTR) => 0,
+                Err(errno) => return Err(errno).doing("wait for sockets"),
+            };
+            for event in &events[..ready] {
+                match event.data() {
+                    LOOK => {
+                        self.look.wait().doing("read a timer")?;
+                        self.read_arrivals()?;
+                    }
+                    index => refill(&mut self.sources[index as usize], &mut self.payload)?,
+                }
+            }
+        }
+    }
+
+    fn read_arrivals(&mut self) -> Result<()> {
+        for sink in &mut self.sinks {
+            while sink.read(&mut self.reader)? {}
+        }
+        Ok(())
+    }
+}
+
+fn refill(source: &mut Source, payload: &mut [u8]) -> Result<()> {
+    for _ in 0..TURN {
+        if source.send(payload)? == Sent::Full {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn time_between_looks(shape: &Shape) -> Duration {
+    let frame_bits = u64::from(shape.frame_bytes()) * 8;
+    let packets_ns = PACKETS_PER_LOOK * frame_bits * 1_000_000_000 / shape.total_bps().max(1);
+    Duration::from_nanos(packets_ns).clamp(Duration::from_millis(1), Duration::from_millis(50))
+}
+
+/// The clock of `SO_TIMESTAMPNS`.
+fn receive_clock_ns() -> Result<u64> {
+    let now = clock_gettime(nix::time::ClockId::CLOCK_REALTIME).doing("read the clock")?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}

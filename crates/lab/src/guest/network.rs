@@ -1,0 +1,169 @@
+//! The networks a lab machine can be given.
+//!
+//! Each is a script for `ip -batch`, so that it can be read, and typed, by
+//! anyone who knows `ip`.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use super::netns::enter_netns;
+use super::{Doing, Result};
+
+/// A network by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Net {
+    /// Namespaces `a` and `b` joined by a veth pair: `va` 10.0.0.1/24 and
+    /// fd00::1/64 in `a`, `vb` 10.0.0.2/24 and fd00::2/64 in `b`.
+    #[default]
+    Pair,
+}
+
+impl Net {
+    /// Every network, for command line help.
+    pub const ALL: [Net; 1] = [Net::Pair];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Net::Pair => "pair",
+        }
+    }
+}
+
+/// A namespace, its end of the wire, and what to type in it.
+struct End {
+    namespace: &'static str,
+    device: &'static str,
+    script: &'static str,
+}
+
+struct Plan {
+    /// For the namespace the machine starts in.
+    script: &'static str,
+    /// The command runs in the first one.
+    ends: &'static [End],
+}
+
+/// Addresses of the link layer are fixed and the neighbours permanent: no run
+/// starts with ARP, and none differs from another by a random address.
+const PAIR: Plan = Plan {
+    script: "link set lo up
+netns add a
+netns add b
+link add va netns a address 02:00:00:00:00:0a type veth peer name vb netns b address 02:00:00:00:00:0b
+",
+    ends: &[
+        End {
+            namespace: "a",
+            device: "va",
+            script: "link set lo up
+link set va addrgenmode none up
+addr add 10.0.0.1/24 dev va
+addr add fd00::1/64 dev va nodad
+neigh add 10.0.0.2 lladdr 02:00:00:00:00:0b nud permanent dev va
+neigh add fd00::2 lladdr 02:00:00:00:00:0b nud permanent dev va
+",
+        },
+        End {
+            namespace: "b",
+            device: "vb",
+            script: "link set lo up
+link set vb addrgenmode none up
+addr add 10.0.0.2/24 dev vb
+addr add fd00::2/64 dev vb nodad
+neigh add 10.0.0.1 lladdr 02:00:00:00:00:0a nud permanent dev vb
+neigh add fd00::1 lladdr 02:00:00:00:00:0a nud permanent dev vb
+",
+        },
+    ],
+};
+
+/// One frame on the wire is one packet in the queue.
+const OFFLOADS_OFF: &str = "tx off rx off sg off tso off gso off gro off";
+
+/// Set before any namespace is created, which then inherits it: nothing is
+/// sent that no test asked for.
+const SYSCTLS: [(&str, &str); 4] = [
+    ("net/core/devconf_inherit_init_net", "1"),
+    ("net/ipv6/conf/default/accept_dad", "0"),
+    ("net/ipv6/conf/default/accept_ra", "0"),
+    ("net/ipv6/conf/default/router_solicitations", "0"),
+];
+
+/// A network that stands.
+pub struct Network {
+    plan: &'static Plan,
+}
+
+impl Network {
+    /// Builds the network and moves this process into the namespace in which
+    /// the command is to run.
+    pub fn build(net: Net) -> Result<Network> {
+        let plan = match net {
+            Net::Pair => &PAIR,
+        };
+        for (name, value) in SYSCTLS {
+            fs::write(format!("/proc/sys/{name}"), value)
+                .doing(|| format!("set sysctl {name} to {value}"))?;
+        }
+        ip_batch(plan.script)?;
+        // Last first, so that the command's namespace is where we end.
+        for end in plan.ends.iter().rev() {
+            end.enter()?;
+            ip_batch(end.script)?;
+            let arguments = format!("-K {} {OFFLOADS_OFF}", end.device);
+            run("ethtool", &arguments, "")?;
+        }
+        Ok(Network { plan })
+    }
+
+    /// Removes the devices, and with them every qdisc, waiting until they are
+    /// gone: a reference that leaked shows here.
+    pub fn tear_down(self) -> Result<()> {
+        for end in self.plan.ends {
+            end.enter()?;
+            let present = fs::read_to_string("/proc/self/net/dev")
+                .doing(|| "read /proc/self/net/dev".into())?
+                .contains(&format!("{}:", end.device));
+            // A veth's peer goes with it, and the command may have removed it.
+            if present {
+                ip_batch(&format!("link del {}\n", end.device))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl End {
+    fn enter(&self) -> Result<()> {
+        enter_netns(self.namespace).doing(|| format!("enter namespace {}", self.namespace))
+    }
+}
+
+fn ip_batch(script: &str) -> Result<()> {
+    run("ip", "-batch -", script)
+}
+
+/// Runs a program of the image; what it has to say goes to the console.
+fn run(program: &str, arguments: &str, input: &str) -> Result<()> {
+    let what = || format!("{program} {arguments}");
+    let mut child = Command::new(program)
+        .args(arguments.split_whitespace())
+        .env("PATH", super::command::PATH)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .doing(what)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes()).doing(what)?;
+    }
+    let status = child.wait().doing(what)?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(std::io::Error::other(format!("{status}"))).doing(what)
+    }
+}

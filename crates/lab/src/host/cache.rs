@@ -1,0 +1,53 @@
+//! Where the lab keeps what it fetched, and how several processes share it.
+
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::error::Doing;
+use super::{Error, Result};
+
+/// `$XDG_CACHE_HOME/takt` or `~/.cache/takt`, created if need be.
+pub fn dir() -> Result<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let base = set("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .ok_or(Error::NoCacheDir)?;
+    subdir_of(base, "takt")
+}
+
+/// A directory of that name in the cache.
+pub fn subdir(name: &str) -> Result<PathBuf> {
+    subdir_of(dir()?, name)
+}
+
+fn subdir_of(base: PathBuf, name: &str) -> Result<PathBuf> {
+    let dir = base.join(name);
+    fs::create_dir_all(&dir).doing(|| format!("create {}", dir.display()))?;
+    Ok(dir)
+}
+
+/// Waits until no other process holds the lock file `name`; says so once if it
+/// has to wait. The lock goes with the returned value, and with the process.
+pub fn wait_turn(name: &str, waiting: &str) -> Result<Flock<File>> {
+    let path = dir()?.join(name);
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .doing(|| format!("open {}", path.display()))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock)
+        .or_else(|(file, e)| match e {
+            Errno::EWOULDBLOCK => {
+                eprintln!("takt lab: {waiting}");
+                Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, e)| e)
+            }
+            e => Err(e),
+        })
+        .doing(|| format!("lock {}", path.display()))
+}

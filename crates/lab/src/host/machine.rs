@@ -1,0 +1,252 @@
+//! The emulated machine: QEMU started, listened to, and never left behind.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+
+use super::console::Console;
+use super::error::Doing;
+use super::kernels::Kernel;
+use super::tool::QEMU;
+use super::{Error, Result, cache};
+use crate::guest::protocol::{CHANNEL_PORT, Frame};
+
+const MEMORY: &str = "2G";
+/// A machine whose kernel complained may finish its sentence, not its job.
+const GRACE_AFTER_SPLAT: Duration = Duration::from_secs(10);
+
+const KERNEL_ARGUMENTS: &[&str] = &[
+    "rdinit=/init",
+    "console=ttyS0",
+    // Warnings, but not the chatter.
+    "loglevel=5",
+    // With -no-reboot: a broken machine ends at once.
+    "oops=panic",
+    "panic=-1",
+    // Chance and calibration have no place in virtual time.
+    "nokaslr",
+    "random.trust_cpu=on",
+    "tsc=reliable",
+    // Known to be well, and slow to find out in an emulator.
+    "no_timer_check",
+    "cryptomgr.notests",
+];
+
+/// Boots the machine and hands every frame to `sink` until the machine ends.
+/// Returns the command's exit status.
+pub fn run(
+    kernel: &Kernel,
+    initramfs: &File,
+    smp: u32,
+    timeout: Duration,
+    sink: &mut dyn FnMut(Frame) -> io::Result<()>,
+) -> Result<i32> {
+    let (host_end, machine_end) = UnixStream::pair().doing(|| "create a socket pair".into())?;
+    let mut emulator = Emulator::start(&arguments(kernel, initramfs, smp), machine_end)?;
+    let (sender, events) = sync_channel(64);
+    if let Some(stdout) = emulator.0.stdout.take() {
+        let sender = sender.clone();
+        let log = console_log()?;
+        thread::spawn(move || read_console(stdout, log, &sender));
+    }
+    thread::spawn(move || read_frames(host_end, &sender));
+
+    let mut console = Console::default();
+    let mut last = None;
+    let mut deadline = Instant::now() + timeout;
+    let mut timed_out = false;
+    // Both readers hang up when the emulator ends.
+    loop {
+        match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Event::Console(line)) => {
+                let was_fine = console.splat().is_none();
+                console.read(&line);
+                if was_fine && console.splat().is_some() {
+                    deadline = deadline.min(Instant::now() + GRACE_AFTER_SPLAT);
+                }
+            }
+            Ok(Event::Frame(frame)) => {
+                if matches!(frame, Frame::Exit(_) | Frame::Failed(_)) {
+                    last = Some(frame);
+                } else {
+                    sink(frame).doing(|| "pass on the command's output".into())?;
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                timed_out = true;
+                emulator.stop();
+                break;
+            }
+        }
+    }
+
+    if let Some(splat) = console.splat() {
+        return Err(Error::Splat(splat));
+    }
+    if timed_out {
+        return Err(Error::Timeout {
+            timeout,
+            console: console.tail(),
+        });
+    }
+    match last {
+        Some(Frame::Exit(status)) => Ok(status),
+        Some(Frame::Failed(why)) => Err(Error::Guest(format!("{why}\n{}", console.tail()))),
+        _ => Err(Error::NoStatus(emulator.last_words(&console))),
+    }
+}
+
+enum Event {
+    /// A line the kernel printed.
+    Console(String),
+    Frame(Frame),
+}
+
+fn read_console(stdout: impl Read, mut log: File, events: &SyncSender<Event>) {
+    let mut stdout = BufReader::new(stdout);
+    let mut line = Vec::new();
+    while let Ok(1..) = stdout.read_until(b'\n', &mut line) {
+        // The log is for the curious; the run does not depend on it.
+        let _ = io::Write::write_all(&mut log, &line);
+        let text = String::from_utf8_lossy(&line).into_owned();
+        if events.send(Event::Console(text)).is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+fn read_frames(channel: UnixStream, events: &SyncSender<Event>) {
+    let mut channel = BufReader::new(channel);
+    // An error is the end: what is missing then shows as a missing status.
+    while let Ok(frame) = Frame::read_from(&mut channel) {
+        if events.send(Event::Frame(frame)).is_err() {
+            return;
+        }
+    }
+}
+
+/// What the latest machine's console said, for the curious.
+fn console_log() -> Result<File> {
+    let path = cache::dir()?.join("console.log");
+    File::create(&path).doing(|| format!("create {}", path.display()))
+}
+
+/// The emulator's process, which ends with this value or with this program,
+/// whichever is first.
+struct Emulator(Child);
+
+impl Emulator {
+    fn start(arguments: &[OsString], channel: UnixStream) -> Result<Emulator> {
+        let mut command = Command::new(QEMU.path()?);
+        command
+            .args(arguments)
+            // Descriptor 0 is the channel: see `arguments`.
+            .stdin(OwnedFd::from(channel))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let parent = nix::unistd::getpid();
+        // SAFETY: the closure only makes system calls, which is all that is
+        // allowed between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                prctl::set_pdeathsig(Signal::SIGKILL)?;
+                if nix::unistd::getppid() != parent {
+                    return Err(io::Error::from_raw_os_error(nix::libc::ESRCH));
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().doing(|| "start QEMU".into())?;
+        Ok(Emulator(child))
+    }
+
+    fn stop(&mut self) {
+        // Fails only if it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// The reason for an early end: QEMU's complaint, or the console's.
+    fn last_words(&mut self, console: &Console) -> String {
+        let mut words = console.tail();
+        if let Some(mut stderr) = self.0.stderr.take() {
+            let _ = stderr.read_to_string(&mut words);
+        }
+        words.trim().to_owned()
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn arguments(kernel: &Kernel, initramfs: &File, smp: u32) -> Vec<OsString> {
+    // By way of our own descriptor, so that no file is left behind.
+    let initramfs = PathBuf::from(format!(
+        "/proc/{}/fd/{}",
+        std::process::id(),
+        initramfs.as_raw_fd()
+    ));
+    let processors = smp.to_string();
+    let accelerator: &[&str] = if smp > 1 {
+        &["-accel", "tcg,thread=multi"]
+    } else {
+        // One instruction is one nanosecond, and idle time passes at once.
+        &["-accel", "tcg", "-icount", "shift=0,sleep=off"]
+    };
+    let channel = format!("virtserialport,chardev=channel,nr={CHANNEL_PORT}");
+    let fixed = [
+        // No HPET: the kernel would spend a second calibrating what it then
+        // leaves alone for the TSC and the local APIC.
+        "-M",
+        "pc,hpet=off",
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-display",
+        "none",
+        "-cpu",
+        "max",
+        "-m",
+        MEMORY,
+        "-smp",
+        &processors,
+        // The same date, and the same random numbers, in every run.
+        "-rtc",
+        "base=2026-01-01T00:00:00,clock=vm",
+        "-seed",
+        "1",
+        // The kernel's console.
+        "-chardev",
+        "file,id=console,path=/dev/fd/1",
+        "-serial",
+        "chardev:console",
+        // The frames.
+        "-chardev",
+        "socket,id=channel,fd=0",
+        "-device",
+        "virtio-serial-pci",
+        "-device",
+        &channel,
+    ];
+    let mut arguments: Vec<OsString> = accelerator.iter().chain(&fixed).map(Into::into).collect();
+    arguments.extend(["-kernel".into(), kernel.vmlinuz.clone().into()]);
+    arguments.extend(["-initrd".into(), initramfs.into()]);
+    arguments.extend(["-append".into(), KERNEL_ARGUMENTS.join(" ").into()]);
+    arguments
+}

@@ -1,0 +1,92 @@
+//! Which kernel is meant. Decisions only: names in, a name out.
+
+use std::cmp::Ordering;
+
+/// What `--kernel` can say beyond the beginning of a release.
+pub const NEWEST: &str = "newest";
+/// The series used when nothing is said.
+pub const DEFAULT_SERIES: &str = "6.18";
+
+/// The newest of `releases` that `spec` means.
+pub fn choose<'a>(spec: &str, releases: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    releases
+        .into_iter()
+        .filter(|release| spec == NEWEST || is_prefix(spec, release))
+        .max_by(|a, b| by_age(a, b))
+}
+
+/// `6.18` begins `6.18.15+deb13-cloud-amd64`; `6.1` does not.
+fn is_prefix(spec: &str, release: &str) -> bool {
+    !spec.is_empty()
+        && release.strip_prefix(spec).is_some_and(|rest| {
+            let cuts_a_number = spec.ends_with(|c: char| c.is_ascii_digit())
+                && rest.starts_with(|c: char| c.is_ascii_digit());
+            !cuts_a_number
+        })
+}
+
+/// Older first: numbers by value, the rest as text.
+pub fn by_age(a: &str, b: &str) -> Ordering {
+    version(a).cmp(&version(b)).then_with(|| a.cmp(b))
+}
+
+/// `[6, 18, 15]` for `6.18.15+deb13-cloud-amd64`.
+fn version(release: &str) -> Vec<u32> {
+    let end = release
+        .find(|c: char| c != '.' && !c.is_ascii_digit())
+        .unwrap_or(release.len());
+    release[..end]
+        .split('.')
+        .map_while(|n| n.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RELEASES: [&str; 6] = [
+        "6.12.57+deb13-cloud-amd64",
+        "6.18.9+deb13-cloud-amd64",
+        "6.18.15+deb13-cloud-amd64",
+        "6.1.170+deb12-cloud-amd64",
+        "7.3.4+deb13-cloud-amd64",
+        "7.2.12+deb13-cloud-amd64",
+    ];
+
+    #[test]
+    fn a_series_means_its_newest_release() {
+        assert_eq!(choose("6.18", RELEASES), Some("6.18.15+deb13-cloud-amd64"));
+        assert_eq!(choose("7", RELEASES), Some("7.3.4+deb13-cloud-amd64"));
+    }
+
+    #[test]
+    fn numbers_are_never_cut() {
+        assert_eq!(choose("6.1", RELEASES), Some("6.1.170+deb12-cloud-amd64"));
+        assert_eq!(choose("6.18.1", RELEASES), None);
+    }
+
+    #[test]
+    fn a_release_means_itself() {
+        for release in RELEASES {
+            assert_eq!(choose(release, RELEASES), Some(release));
+        }
+        assert_eq!(choose("6.18.9", RELEASES), Some("6.18.9+deb13-cloud-amd64"));
+    }
+
+    #[test]
+    fn newest_compares_numbers_not_text() {
+        assert_eq!(choose(NEWEST, RELEASES), Some("7.3.4+deb13-cloud-amd64"));
+        assert_eq!(
+            choose(NEWEST, RELEASES[..3].iter().copied()),
+            Some("6.18.15+deb13-cloud-amd64")
+        );
+    }
+
+    #[test]
+    fn nothing_means_nothing() {
+        assert_eq!(choose("", RELEASES), None);
+        assert_eq!(choose("5.10", RELEASES), None);
+        assert_eq!(choose(NEWEST, []), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! Running an experiment from outside: boot, let the guest measure, read its
+//! report.
+
+use std::ffi::OsString;
+
+use takt_report::Report;
+use thiserror::Error;
+
+use crate::{
+    experiment::NAMES,
+    host::{self, ExecOptions},
+};
+
+/// The short tour of every experiment there is.
+pub const TOUR: &str = "tour";
+
+/// Experiments of the design that this version does not have yet.
+const LATER: [&str; 4] = ["background", "radio", "crowd", "beats"];
+
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error("there is no experiment {name}; there are {}, {TOUR}", NAMES.join(", "))]
+    Unknown { name: String },
+    #[error("the experiment {name} is not in this version yet; there are {}, {TOUR}", NAMES.join(", "))]
+    NotYet { name: String },
+    #[error(transparent)]
+    Host(#[from] host::Error),
+    #[error("the experiment {name} failed in the lab (status {status})")]
+    Failed { name: String, status: i32 },
+    #[error("the experiment {name} printed no report: {source}")]
+    Unreadable {
+        name: String,
+        source: serde_json::Error,
+    },
+}
+
+pub struct RunOptions {
+    pub kernel: Option<String>,
+    pub short: bool,
+    /// For the report: the command that reproduces it, and the tree's commit.
+    pub command: String,
+    pub commit: String,
+}
+
+/// The reports of one experiment, or of all of them for the tour.
+pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
+    if name == TOUR {
+        return NAMES
+            .iter()
+            .map(|name| run_one(name, true, options))
+            .collect();
+    }
+    if LATER.contains(&name) {
+        return Err(RunError::NotYet {
+            name: name.to_owned(),
+        });
+    }
+    if !NAMES.contains(&name) {
+        return Err(RunError::Unknown {
+            name: name.to_owned(),
+        });
+    }
+    Ok(vec![run_one(name, options.short, options)?])
+}
+
+fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunError> {
+    let mut command = vec![
+        OsString::from("takt"),
+        "lab".into(),
+        "guest".into(),
+        name.into(),
+    ];
+    if short {
+        command.push("--short".into());
+    }
+    let mut exec = ExecOptions::new(command);
+    exec.kernel.clone_from(&options.kernel);
+    exec.timeout = host::TIMEOUT_DEFAULT * 2;
+    let captured = host::capture(&exec)?;
+    if captured.status != 0 {
+        return Err(RunError::Failed {
+            name: name.to_owned(),
+            status: captured.status,
+        });
+    }
+    let mut report: Report =
+        serde_json::from_slice(&captured.stdout).map_err(|source| RunError::Unreadable {
+            name: name.to_owned(),
+            source,
+        })?;
+    report.command.clone_from(&options.command);
+    report.commit.clone_from(&options.commit);
+    Ok(report)
+}

@@ -1,0 +1,99 @@
+//! Laying out the classifier's tuples and its hash table.
+
+use takt_algo::sys::{
+    TAKT_PROBES_MAX, TAKT_RULE_BUCKETS, TAKT_RULES, TAKT_TUPLES, takt_key, takt_rule,
+    takt_rule_hash, takt_rules, takt_tuple,
+};
+use thiserror::Error;
+
+use crate::rules::{Bits, Found, Target, key};
+
+/// A policy that is right but larger than the kernel's tables.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    #[error(
+        "the matches need more than {TAKT_RULES} table entries; \
+         use fewer classes, or port ranges that begin and end at multiples of powers of two"
+    )]
+    TooManyRules,
+    #[error(
+        "the matches ask for {needed} different combinations of fields and prefix lengths, \
+         and {TAKT_TUPLES} are possible; let classes match on the same fields"
+    )]
+    TooManyTuples { needed: usize },
+    #[error("the matches cannot be laid out in the hash table; use fewer of them")]
+    Crowded,
+}
+
+impl PlanError {
+    /// Stop early: a cross product of port ranges can grow without end.
+    pub(crate) fn check_size(found: &Found) -> Result<(), Self> {
+        let rules: usize = found.values().map(|rules| rules.len()).sum();
+        if rules > TAKT_RULES as usize {
+            return Err(Self::TooManyRules);
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanError> {
+    if found.len() > TAKT_TUPLES as usize {
+        return Err(PlanError::TooManyTuples {
+            needed: found.len(),
+        });
+    }
+    let mut tuples: Vec<(u32, Bits, Vec<(Bits, Target)>)> = found
+        .into_iter()
+        .map(|(mask, entries)| {
+            let entries: Vec<_> = entries.into_iter().collect();
+            let first = entries.iter().map(|(_, target)| target.order).min();
+            (first.unwrap_or(u32::MAX), mask, entries)
+        })
+        .collect();
+    // The search stops at the first tuple that cannot do better.
+    tuples.sort_by_key(|(first_order, mask, _)| (*first_order, *mask));
+
+    rules.tuples = tuples.len() as u32;
+    let mut next = 0;
+    for (tuple, (first_order, mask, entries)) in tuples.into_iter().enumerate() {
+        rules.tuple[tuple] = takt_tuple {
+            mask: key(&mask),
+            first_order,
+            pad: 0,
+        };
+        for (value, target) in entries {
+            rules.rule[next] = takt_rule {
+                key: key(&value),
+                order: target.order,
+                class_id: target.class_id,
+                tuple: tuple as u16,
+            };
+            next += 1;
+            place(
+                &rules.rule[next - 1].key,
+                tuple as u32,
+                next as u16,
+                &mut rules.bucket,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Put rule `number` (its index + 1) into the first free bucket of its probe
+/// sequence. At most a quarter of them is taken, so runs stay short.
+fn place(
+    key: &takt_key,
+    tuple: u32,
+    number: u16,
+    buckets: &mut [u16; TAKT_RULE_BUCKETS as usize],
+) -> Result<(), PlanError> {
+    // SAFETY: a pure function of a valid key.
+    let hash = unsafe { takt_rule_hash(key, tuple) };
+    let free = (0..TAKT_PROBES_MAX)
+        .map(|probe| (hash.wrapping_add(probe) & (TAKT_RULE_BUCKETS - 1)) as usize)
+        .find(|bucket| buckets[*bucket] == 0)
+        .ok_or(PlanError::Crowded)?;
+    buckets[free] = number;
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! Every code a diagnostic can carry, with the long explanation behind `takt explain CODE`.
+//!
+//! A code is a variant, so none can be emitted without standing here.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+macro_rules! catalogue {
+    ($($code:ident = $name:literal: $explanation:literal;)*) => {
+        /// What kind of finding a diagnostic is; stable from version to version.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $(#[doc = concat!("`", $name, "`")] $code,)*
+        }
+
+        impl Code {
+            pub const ALL: &[Code] = &[$(Code::$code,)*];
+
+            /// The name as it is shown, such as `takt::policy::unknown_key`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$code => $name,)* }
+            }
+
+            /// A paragraph or two: what the rule is, why it is one, what to do.
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$code => $explanation.trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+catalogue! {
+Syntax = "takt::policy::syntax": "
+The file is not valid TOML, so nothing in it was read as a policy. The usual causes: text without
+quotes (rate = 25mbit instead of rate = \"25mbit\"), a bracket or a quote that is not closed, a key
+or a table that appears twice, an inline table { … } with no comma between its keys.
+https://toml.io describes the format.
+";
+Empty = "takt::policy::empty": "
+The file holds nothing but blanks and comments. An empty policy could only mean 'pace nothing';
+that is what `takt revert` does, and it is too easily asked for by a file that was cut short.
+
+The smallest policy:
+
+    [link.eth0]
+    rate = \"1gbit\"
+";
+NoLink = "takt::policy::no_link": "
+A policy describes at least one link: a table [link.DEV], where DEV is the name of a network device
+as `ip link` shows it. Without one there is nothing to apply.
+";
+TooLarge = "takt::policy::too_large": "
+A policy file is at most 1 MiB. That is room for 4095 classes with dozens of matches each; what is
+larger is most likely a wrong path, so it is not read at all. Merge matches: one entry takes a whole
+prefix and a list of port ranges.
+";
+UnknownKey = "takt::policy::unknown_key": "
+Every key must be one that Takt knows. A misspelt key that is silently passed over would leave a
+class without its rate, so it is an error instead.
+
+Known keys:
+
+    [link.DEV]            rate overhead pacing packets lag_max class
+    [[link.DEV.class]]    name match rate priority queue_packets
+    match                 proto family src dst src_port dst_port dscp mark
+";
+NotYet = "takt::policy::not_yet": "
+The key belongs to Takt's policy language, but this version cannot do what it asks for. A policy is
+applied as a whole or not at all, so such a key is refused rather than passed over. Take it out, or
+use a version that supports it.
+";
+WrongType = "takt::policy::wrong_type": "
+The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
+in quotes; overhead and queue_packets are plain integers; match is a table or an array of tables;
+classes are arrays of tables, [[link.DEV.class]] with two brackets on either side.
+";
+MissingKey = "takt::policy::missing_key": "
+A key that has no default is absent. A link needs its rate, because every class is measured against
+it. A class needs a name, because statistics and messages refer to it, and a match that says which
+traffic it takes; only the class named \"default\" has none, since it takes what is left.
+";
+BadUnit = "takt::policy::bad_unit": "
+Rates and durations carry their unit. Units of rate are those of tc, in any case:
+
+    bit kbit mbit gbit tbit        bits per second, steps of 1000
+    kibit mibit gibit              bits per second, steps of 1024
+    bps kbps mbps gbps             BYTES per second, steps of 1000
+
+    ns us ms s                     units of time
+
+The number may have a decimal fraction: \"2.5gbit\". Number and unit stand together, without a
+blank. A bare number is refused: tc would read it as bits per second, others as kilobits.
+";
+RateNotPositive = "takt::policy::rate_not_positive": "
+A rate is what a class may send, so it is more than nothing. A class at rate zero would hold its
+packets for ever. To keep traffic back, give its class a low rate or priority = \"background\"; to
+stop it, use a firewall.
+";
+OutOfRange = "takt::policy::out_of_range": "
+The value lies outside what this key takes:
+
+    rate             1kbit to 400gbit
+    overhead         0 to 256 bytes per frame
+    lag_max          100us to 1s
+    priority         0 (most important) to 6, or \"background\"
+    queue_packets    1 to 65535
+    dscp             0 to 63
+    proto            0 to 255
+    ports            0 to 65535
+    mark             0 to 0xffffffff
+
+Below 1 kbit/s a full frame would occupy its class for more than ten seconds; 400 Gbit/s is as fast
+as Ethernet comes today, and the byte clock's arithmetic is proven up to there.
+";
+RateAboveLink = "takt::policy::rate_above_link": "
+A class cannot be guaranteed more than its link has. Lower the rate of the class, or correct the
+link's: it is the rate of the wire, or of the slower line behind it if this host is the place to
+queue. A class without a rate is paced at the link's.
+";
+BadName = "takt::policy::bad_name": "
+Class names appear in status output, in metrics and in kernel maps, so they are short and plain:
+1 to 31 bytes out of A-Z a-z 0-9 _ . and -.
+";
+DuplicateClass = "takt::policy::duplicate_class": "
+Within a link every class has a name of its own; statistics, and packets that wait while a policy is
+replaced, are carried over by name. To give one class several kinds of traffic, list several entries
+in its match: any of them is enough.
+";
+TooManyClasses = "takt::policy::too_many_classes": "
+A link holds 4095 classes besides the implicit default class. One class may match any number of
+prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
+";
+DefaultMatch = "takt::policy::default_match": "
+The class named \"default\" takes whatever no other class matches: unmatched IP traffic, fragments,
+ARP and everything else that is not IP. A match would leave that traffic without a class. If you
+want a class with a match, give it another name.
+";
+BadDevice = "takt::policy::bad_device": "
+The kernel's rules for a device name: 1 to 15 bytes, no '/', no ':', no blanks, neither \".\" nor
+\"..\". A name with a dot in it, as VLAN devices have, needs quotes in TOML, or the dot separates two
+keys: [link.\"eth0.100\"].
+";
+BadValue = "takt::policy::bad_value": "
+The key takes one of a few words or a certain form, and this is none of them. The help of the
+message lists what it takes.
+";
+BadAddress = "takt::policy::bad_address": "
+src and dst take an IPv4 or IPv6 address or a prefix in CIDR form: \"192.0.2.10\", \"192.0.2.0/24\",
+\"2001:db8::/32\". Names are not resolved, because what a name means may change while the policy
+stands. Bits beyond the prefix length must be zero: \"192.0.2.10/24\" could mean the host or its
+network, and guessing would pace the wrong one.
+";
+BadPort = "takt::policy::bad_port": "
+src_port and dst_port take an integer, or text with a port, a range or a list of both: 80, \"80\",
+\"5004-5100\", \"80,443,8000-8100\". Ports are numbers from 0 to 65535; service names are not resolved.
+";
+NeverMatches = "takt::policy::never_matches": "
+The conditions of one match entry all have to hold at once, and these exclude each other: ports with
+a protocol that has none, an IPv4 source with an IPv6 destination, ICMPv6 over IPv4, a range that
+ends before it starts, a mark with bits outside its mask. The entry would stand there without ever
+being true. If either of two conditions should do, write them as two entries:
+match = [{ … }, { … }].
+";
+CoveredMatch = "takt::policy::covered_match": "
+Classes are tried in the order of the file and the first match wins. An earlier class has an entry
+that holds for every packet this one holds for, so no packet ever gets here. Put the narrower class
+first, or narrow the earlier entry.
+
+Takt compares entries one by one: it finds an entry that is covered by one earlier entry, not one
+that is covered only by several earlier entries together.
+";
+DuplicateMatch = "takt::policy::duplicate_match": "
+Two classes match exactly the same traffic; the later one would never see a packet. Entries are
+compared by what they mean, so { proto = \"tcp\" } and { proto = 6 } are the same. Remove one of the
+two, or add the condition that tells their traffic apart.
+";
+Oversubscribed = "takt::policy::oversubscribed": "
+The rates of a link's classes add up to more than the link has. This is allowed: classes are rarely
+active all at once. When they are, each gets its share in proportion to its rate, so 4, 4, 4, 2 and
+2 on a link of 10 become 2.5, 2.5, 2.5, 1.25 and 1.25; but none has its full rate then.
+";
+Outranked = "takt::policy::outranked": "
+A class without a rate is paced at the link's own rate, and here it stands at least as high as a
+class that names a rate. Whenever it has enough to send, it takes what the other counts on. Classes
+without a rate have priority 6 by default and classes with one have 3, so that what is promised goes
+before what is left over.
+";
+ByteRate = "takt::policy::byte_rate": "
+As in tc, bps, kbps, mbps and gbps are BYTES per second: \"25mbps\" is 200 Mbit/s. Elsewhere the same
+letters mostly mean bits, so Takt says how it reads them. Written in bits, the rate is beyond doubt
+and the warning goes away.
+";
+RedundantMatch = "takt::policy::redundant_match": "
+An entry of a class's match is covered by another entry of the same class, so it changes nothing.
+Remove it, or correct it if it was meant to say something else.
+";
+NotFullyChecked = "takt::policy::not_fully_checked": "
+Looking for entries that an earlier class covers is bounded, so that checking a policy never takes
+long. This policy has so many entries of so many different forms that the search ended early. It is
+valid; but some entry may never match, and Takt would not have noticed. Entries that are exactly
+equal are found in any case.
+";
+NotFound = "takt::file::not_found": "
+There is no file of that name. A relative path starts at the current directory.
+";
+IsDirectory = "takt::file::is_directory": "
+The path leads to a directory. Takt reads one policy file at a time; name the file.
+";
+Unreadable = "takt::file::unreadable": "
+The file is there, but the operating system would not let Takt read it; the message has its reason.
+";
+NotUtf8 = "takt::file::not_utf8": "
+TOML is UTF-8 text, and this file has bytes that are not. Most often it was saved in Latin-1 or
+UTF-16 (`file NAME` tells), or it is no text at all. To convert it:
+
+    iconv -f LATIN1 -t UTF-8 old.toml > new.toml
+";
+DeviceMissing = "takt::device::missing": "
+The policy names a network device that this host does not have, at least not in this network
+namespace. `ip link` lists those it has.
+";
+DeviceSlower = "takt::device::slower": "
+The policy gives the link a rate above the speed the device has negotiated. The queue would build up
+in the device, where Takt cannot order it.
+";
+DeviceTaken = "takt::device::taken": "
+The device already carries a queueing discipline that somebody set up on purpose. Takt does not
+remove it unless told to with --replace; `takt revert` then restores it.
+";
+}
+
+impl Code {
+    /// The code of that name, with or without its leading `takt::`.
+    pub fn find(name: &str) -> Option<Code> {
+        let is_named = |code: &&Code| {
+            let full = code.as_str();
+            full == name || full.strip_prefix("takt::") == Some(name)
+        };
+        Code::ALL.iter().find(is_named).copied()
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

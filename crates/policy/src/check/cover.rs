@@ -1,0 +1,52 @@
+//! When one match entry holds for every packet another one holds for.
+
+use std::ops::RangeInclusive;
+
+use crate::value::prefix;
+use crate::{Mark, Match, Prefix};
+
+/// Term by term: a term that is absent holds for everything. Sound, and complete for two entries
+/// that have been completed, except that it knows nothing of sets joined from several entries.
+pub(super) fn covers(wide: &Match, narrow: &Match) -> bool {
+    let same_or_absent = |wide: Option<u8>, narrow: Option<u8>| wide.is_none() || wide == narrow;
+    (wide.family.is_none() || wide.family == narrow.family)
+        && same_or_absent(wide.proto, narrow.proto)
+        && same_or_absent(wide.dscp, narrow.dscp)
+        && prefix_covers(wide.src, narrow.src)
+        && prefix_covers(wide.dst, narrow.dst)
+        && mark_covers(wide.mark, narrow.mark)
+        && ports_cover(&wide.src_ports, &narrow.src_ports)
+        && ports_cover(&wide.dst_ports, &narrow.dst_ports)
+}
+
+fn prefix_covers(wide: Option<Prefix>, narrow: Option<Prefix>) -> bool {
+    match (wide, narrow) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(wide), Some(narrow)) => {
+            wide.family() == narrow.family()
+                && wide.len <= narrow.len
+                && prefix::mask(narrow.addr, wide.len) == wide.addr
+        }
+    }
+}
+
+fn mark_covers(wide: Option<Mark>, narrow: Option<Mark>) -> bool {
+    match (wide, narrow) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(wide), Some(narrow)) => {
+            wide.mask & !narrow.mask == 0 && narrow.value & wide.mask == wide.value
+        }
+    }
+}
+
+/// Ports are compared as sets; even the set of all ports asks that there be ports.
+fn ports_cover(wide: &[RangeInclusive<u16>], narrow: &[RangeInclusive<u16>]) -> bool {
+    let is_inside = |part: &RangeInclusive<u16>| {
+        // Sorted and disjoint: only the last range that starts no later can hold it.
+        let after = wide.partition_point(|range| range.start() <= part.start());
+        after > 0 && part.end() <= wide[after - 1].end()
+    };
+    wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(is_inside))
+}

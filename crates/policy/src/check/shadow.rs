@@ -1,0 +1,90 @@
+//! Match entries that no packet reaches, because an earlier entry takes all of theirs.
+//!
+//! Found is an entry covered by one earlier entry; not one covered only by several together.
+
+use super::tuple_space::TupleSpace;
+use crate::Code;
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::read::{ReadLink, ReadMatch};
+use crate::source::Source;
+
+/// Comparisons per link, a lookup counting for several; a few tenths of a second.
+const BUDGET: u64 = 16_000_000;
+
+pub(super) fn check(link: &ReadLink, source: &Source, findings: &mut Findings) {
+    let entries: Vec<(usize, &ReadMatch)> = link
+        .classes
+        .iter()
+        .enumerate()
+        .flat_map(|(class, read)| read.matches.iter().map(move |entry| (class, entry)))
+        .collect();
+    let mut earlier = TupleSpace::new(BUDGET);
+    for (number, (class, entry)) in entries.iter().enumerate() {
+        let Some(covering) = earlier.first_covering(&entry.terms) else {
+            earlier.insert(number, &entry.terms);
+            continue;
+        };
+        // What a covered entry covers, its coverer covers too, so it need not be kept.
+        let (by_class, by_entry) = entries[covering];
+        let by_name = link.classes[by_class].shown_name();
+        let name = link.classes[*class].shown_name();
+        findings.add(match by_class == *class {
+            true => redundant(name, entry, by_entry),
+            false => unreachable(name, entry, by_name, by_entry, source),
+        });
+    }
+    if earlier.is_exhausted() {
+        findings.add(not_fully_checked(link));
+    }
+}
+
+fn unreachable(
+    name: &str,
+    entry: &ReadMatch,
+    by_name: &str,
+    by_entry: &ReadMatch,
+    source: &Source,
+) -> Diagnostic {
+    let by_line = source.line(by_entry.span.start);
+    let (code, message, help) = if entry.terms == by_entry.terms {
+        (
+            Code::DuplicateMatch,
+            format!("`{name}` matches exactly the same as class `{by_name}` in line {by_line}"),
+            "remove one of the two, or add what tells their traffic apart",
+        )
+    } else {
+        (
+            Code::CoveredMatch,
+            format!(
+                "this can never match: class `{by_name}` in line {by_line} takes all of it first"
+            ),
+            "the first match in the file wins; put the narrower class first",
+        )
+    };
+    Diagnostic::error(code, message, help)
+        .at(&entry.span, format!("no packet gets to `{name}` by this"))
+        .at(&by_entry.span, format!("`{by_name}` takes it here"))
+}
+
+fn redundant(name: &str, entry: &ReadMatch, by_entry: &ReadMatch) -> Diagnostic {
+    Diagnostic::warning(
+        Code::RedundantMatch,
+        format!("this changes nothing: an earlier entry of `{name}` holds for all of it"),
+        "remove it, or correct it if it was meant to say something else",
+    )
+    .at(&entry.span, "holds for nothing more")
+    .at(&by_entry.span, "than this")
+}
+
+fn not_fully_checked(link: &ReadLink) -> Diagnostic {
+    Diagnostic::warning(
+        Code::NotFullyChecked,
+        format!(
+            "{} has too many different matches to compare them all",
+            link.device
+        ),
+        "nothing to do; but a match that an earlier class covers may have gone unnoticed",
+    )
+    .at(&link.device_span, "in this link")
+}

@@ -1,0 +1,183 @@
+//! What is wrong with a policy, where, and how to mend it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::source::{FloorBoundary, Source, Span, printable};
+use crate::value::Fault;
+use crate::{Code, render};
+
+/// A longer message is cut.
+const MESSAGE_MAX_BYTES: usize = 240;
+
+/// One finding about one place in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnostic {
+    pub code: Code,
+    pub severity: Severity,
+    pub message: String,
+    /// The sentence that names the fix.
+    pub help: String,
+    /// The place itself first, then places that explain it. Empty if it is about the whole file.
+    pub(crate) labels: Vec<Label>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Label {
+    pub span: Span,
+    /// What is to be said about it; may be empty.
+    pub text: String,
+}
+
+impl Diagnostic {
+    pub(crate) fn error(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            severity: Severity::Error,
+            message: one_line(message.into()),
+            help: one_line(help.into()),
+            labels: Vec::new(),
+        }
+    }
+
+    pub(crate) fn warning(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Diagnostic::error(code, message, help)
+        }
+    }
+
+    /// Underlines a place; the first call sets the place of the diagnostic itself.
+    pub(crate) fn at(mut self, span: &Span, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.labels.push(Label {
+            span: span.clone(),
+            text,
+        });
+        self
+    }
+
+    /// The byte offset the diagnostic is about.
+    pub(crate) fn offset(&self) -> usize {
+        self.labels.first().map_or(0, |label| label.span.start)
+    }
+}
+
+impl Fault {
+    /// The error of a value that stands at `span`.
+    pub(crate) fn at(self, span: &Span) -> Diagnostic {
+        Diagnostic::error(self.code, self.message, self.help).at(span, "")
+    }
+}
+
+/// Messages quote the file, whose strings may hold anything: escapes, line ends, a megabyte.
+fn one_line(text: String) -> String {
+    let mut text = printable(&text).replace(['\n', '\t'], " ");
+    if text.len() > MESSAGE_MAX_BYTES {
+        text.truncate(text.floor_boundary(MESSAGE_MAX_BYTES));
+        text.push('…');
+    }
+    text
+}
+
+/// Everything found in one file, in file order. Never empty when it is returned as an error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnostics {
+    source: Source,
+    entries: Vec<Diagnostic>,
+    omitted: usize,
+}
+
+/// One diagnostic as `--output json` shows it.
+#[derive(Debug, Serialize)]
+struct Entry<'a> {
+    code: Code,
+    severity: Severity,
+    message: &'a str,
+    help: &'a str,
+    file: &'a str,
+    line: Option<usize>,
+    column: Option<usize>,
+    offending: Option<&'a str>,
+}
+
+impl Diagnostics {
+    pub(crate) fn new(source: Source, mut entries: Vec<Diagnostic>, omitted: usize) -> Self {
+        entries.sort_by_key(Diagnostic::offset);
+        Diagnostics {
+            source,
+            entries,
+            omitted,
+        }
+    }
+
+    /// One error about a file as a whole.
+    pub(crate) fn of_file(name: &str, error: Diagnostic) -> Self {
+        Diagnostics::new(Source::new(name, ""), vec![error], 0)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.entries.iter()
+    }
+
+    /// For people: each finding with file, line, column, the line itself, the offending text
+    /// underlined and the fix.
+    pub fn render(&self, color: bool) -> String {
+        let mut out = render::render(&self.source, &self.entries, color);
+        if self.omitted > 0 {
+            out.push_str(&format!("… and {} more.\n", self.omitted));
+        }
+        out
+    }
+
+    /// For programs: a list of objects with `code`, `severity`, `message`, `help`, `file`,
+    /// `line`, `column` and `offending`; the last three are null for what concerns the file as a
+    /// whole.
+    pub fn to_json(&self) -> serde_json::Value {
+        self.entries
+            .iter()
+            .map(|diagnostic| serde_json::json!(self.entry(diagnostic)))
+            .collect()
+    }
+
+    fn entry<'a>(&'a self, diagnostic: &'a Diagnostic) -> Entry<'a> {
+        let span = diagnostic.labels.first().map(|label| &label.span);
+        let at = span.map(|span| self.source.position(self.source.underline(span).start));
+        Entry {
+            code: diagnostic.code,
+            severity: diagnostic.severity,
+            message: &diagnostic.message,
+            help: &diagnostic.help,
+            file: self.source.name(),
+            line: at.map(|at| at.line),
+            column: at.map(|at| at.column),
+            offending: span.map(|span| self.source.offending(span)),
+        }
+    }
+}
+
+impl Serialize for Diagnostics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.iter().map(|diagnostic| self.entry(diagnostic)))
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(false).trim_end())
+    }
+}
+
+impl std::error::Error for Diagnostics {}

@@ -1,0 +1,70 @@
+//! The one place that touches the host: getting the text of a policy out of a file.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::Source;
+use crate::{Code, POLICY_MAX_BYTES, Policy, parse, too_large};
+
+/// Reads and parses a policy. Whatever goes wrong comes in the same form, so that a caller has one
+/// kind of error to show; the text is returned so that it can be kept with what was applied.
+pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
+    let name = path.display().to_string();
+    let bytes =
+        read_bounded(path).map_err(|error| Diagnostics::of_file(&name, explain(&name, &error)))?;
+    if bytes.len() > POLICY_MAX_BYTES {
+        return Err(Diagnostics::of_file(&name, too_large(&name)));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|error| not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to()))?;
+    let policy = parse(&name, &text)?;
+    Ok((text, policy))
+}
+
+/// Reads at most one byte more than a policy may have, whatever size the file claims: a pipe
+/// claims none.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(POLICY_MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn explain(name: &str, error: &std::io::Error) -> Diagnostic {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Diagnostic::error(
+            Code::NotFound,
+            format!("there is no file {name}"),
+            "check the path; a relative one starts at the current directory",
+        ),
+        ErrorKind::IsADirectory => Diagnostic::error(
+            Code::IsDirectory,
+            format!("{name} is a directory"),
+            "name a policy file in it",
+        ),
+        _ => Diagnostic::error(
+            Code::Unreadable,
+            format!("{name} cannot be read: {error}"),
+            "make the file readable for this user",
+        ),
+    }
+}
+
+fn not_utf8(name: &str, bytes: &[u8], valid_bytes: usize) -> Diagnostics {
+    // Each wrong byte becomes one sign of three bytes; up to the first one, offsets stay.
+    let text = String::from_utf8_lossy(bytes);
+    let error = Diagnostic::error(
+        Code::NotUtf8,
+        format!(
+            "{name} is not UTF-8 text: byte {valid_bytes} is {:#04x}",
+            bytes[valid_bytes]
+        ),
+        "save the file as UTF-8; `iconv -f LATIN1 -t UTF-8` converts most old files",
+    );
+    let sign = char::REPLACEMENT_CHARACTER.len_utf8();
+    let error = error.at(&(valid_bytes..valid_bytes + sign), "not UTF-8");
+    Diagnostics::new(Source::new(name, &text), vec![error], 0)
+}

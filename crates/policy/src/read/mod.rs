@@ -1,0 +1,73 @@
+//! From TOML to the model: which keys there are, which values they take, what is left out.
+//!
+//! Each reader reports all it finds and returns what it could make of the rest, so that one run
+//! shows every mistake. Whether the parts go together is for [`check`](crate::check).
+
+mod class;
+mod link;
+mod matching;
+mod section;
+mod syntax;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::Code;
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::source::{Source, Span};
+
+pub(crate) use class::ReadClass;
+pub(crate) use link::ReadLink;
+pub(crate) use matching::ReadMatch;
+use section::{Schema, Section, in_file_order, wrong_type};
+
+const FILE: Schema = Schema {
+    what: "policy",
+    keys: &["link"],
+    later: &[
+        ("radio", "weights by strength of connection"),
+        ("crowd", "bounds on congestion windows"),
+        ("task", "threads on the beat"),
+    ],
+};
+
+/// Where a file stands for itself.
+const START: Span = 0..0;
+
+const SMALLEST: &str = "the smallest policy is a table [link.eth0] with rate = \"1gbit\"";
+
+/// Reads the whole file. The text is the source's before it was made printable.
+pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> Vec<ReadLink> {
+    let (file, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        // What recovery made of the text would only give rise to errors that are none.
+        syntax::report(&errors, source, findings);
+        return Vec::new();
+    }
+    if file.get_ref().is_empty() {
+        findings
+            .add(Diagnostic::error(Code::Empty, "the policy is empty", SMALLEST).at(&START, ""));
+        return Vec::new();
+    }
+    let section = Section::open(file.get_ref(), &FILE, findings);
+    let Some(links) = section.get("link") else {
+        if !findings.has_errors() {
+            let error = Diagnostic::error(Code::NoLink, "the policy has no link", SMALLEST);
+            findings.add(error.at(&START, ""));
+        }
+        return Vec::new();
+    };
+    let DeValue::Table(table) = links.value else {
+        let fault = wrong_type("link", "a table per device", links.value, "[link.eth0]");
+        findings.add(fault.at(&links.span));
+        return Vec::new();
+    };
+    if table.is_empty() {
+        let error = Diagnostic::error(Code::NoLink, "the policy has no link", SMALLEST);
+        findings.add(error.at(&links.span, "no device in here"));
+    }
+    in_file_order(table)
+        .into_iter()
+        .filter_map(|(device, span, value)| link::read(device, span, value, source, findings))
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! One table of the file: which keys it may have, and typed access to them.
+
+use std::ops::RangeInclusive;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::Code;
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::source::Span;
+use crate::value::{Fault, closest};
+
+/// What a kind of table may hold.
+pub(super) struct Schema {
+    /// How messages call the table.
+    pub what: &'static str,
+    pub keys: &'static [&'static str],
+    /// Keys of the policy language that this version refuses, and what they are for.
+    pub later: &'static [(&'static str, &'static str)],
+}
+
+/// A table whose keys have been checked against its schema.
+pub(super) struct Section<'a> {
+    table: &'a DeTable<'a>,
+}
+
+/// A key that is present, and its value.
+pub(super) struct Field<'a> {
+    pub key: &'a str,
+    pub value: &'a DeValue<'a>,
+    pub span: Span,
+}
+
+/// The entries of a table in file order; TOML tables come sorted by name.
+pub(super) fn in_file_order<'a>(
+    table: &'a DeTable<'a>,
+) -> Vec<(&'a str, Span, &'a Spanned<DeValue<'a>>)> {
+    let mut entries: Vec<_> = table
+        .iter()
+        .map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
+        .collect();
+    entries.sort_by_key(|(_, span, _)| span.start);
+    entries
+}
+
+impl<'a> Section<'a> {
+    /// Reports every key that does not belong.
+    pub fn open(table: &'a DeTable<'a>, schema: &Schema, findings: &mut Findings) -> Section<'a> {
+        Section::open_except(table, schema, &[], findings)
+    }
+
+    /// Passes over keys that have been reported already.
+    pub fn open_except(
+        table: &'a DeTable<'a>,
+        schema: &Schema,
+        reported: &[&str],
+        findings: &mut Findings,
+    ) -> Section<'a> {
+        for (key, span, _) in in_file_order(table) {
+            if !schema.keys.contains(&key) && !reported.contains(&key) {
+                findings.add(refuse_key(key, &span, schema));
+            }
+        }
+        Section { table }
+    }
+
+    pub fn get(&self, key: &str) -> Option<Field<'a>> {
+        let (key, value) = self.table.get_key_value(key)?;
+        Some(Field {
+            key: key.get_ref().as_ref(),
+            value: value.get_ref(),
+            span: value.span(),
+        })
+    }
+
+    pub fn text<T>(
+        &self,
+        key: &str,
+        example: &str,
+        findings: &mut Findings,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
+    ) -> Option<T> {
+        let field = self.get(key)?;
+        let parsed = match field.value {
+            DeValue::String(text) => parse(text),
+            _ => Err(field.wrong_type("text in quotes", example)),
+        };
+        field.settle(parsed, findings)
+    }
+
+    pub fn integer(
+        &self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        findings: &mut Findings,
+    ) -> Option<u64> {
+        let field = self.get(key)?;
+        let expected = format!("an integer from {} to {}", range.start(), range.end());
+        let read = match field.value {
+            DeValue::Integer(_) => match field.unsigned() {
+                Some(number) if range.contains(&number) => Ok(number),
+                _ => Err(Fault::new(
+                    Code::OutOfRange,
+                    format!("`{key}` is out of range"),
+                    format!("`{key}` takes {expected}"),
+                )),
+            },
+            DeValue::String(text) if text.parse().is_ok_and(|number| range.contains(&number)) => {
+                Err(field.wrong_type(&expected, &format!("{key} = {text}, without quotes")))
+            }
+            _ => Err(field.wrong_type(&expected, &format!("{key} = {}", range.start()))),
+        };
+        field.settle(read, findings)
+    }
+
+    /// Text, or an integer in place of text that would hold nothing but that integer.
+    pub fn text_or_integer<T>(
+        &self,
+        key: &str,
+        example: &str,
+        findings: &mut Findings,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
+    ) -> Option<T> {
+        let field = self.get(key)?;
+        let parsed = match field.value {
+            DeValue::String(text) => parse(text),
+            DeValue::Integer(number) => match field.unsigned() {
+                Some(number) => parse(&number.to_string()),
+                None => parse(&number.to_string().to_ascii_lowercase()),
+            },
+            _ => Err(field.wrong_type("a number or text in quotes", example)),
+        };
+        field.settle(parsed, findings)
+    }
+}
+
+impl<'a> Field<'a> {
+    fn unsigned(&self) -> Option<u64> {
+        match self.value {
+            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        }
+    }
+
+    pub fn settle<T>(&self, result: Result<T, Fault>, findings: &mut Findings) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                findings.add(fault.at(&self.span));
+                None
+            }
+        }
+    }
+
+    pub fn wrong_type(&self, expected: &str, example: &str) -> Fault {
+        wrong_type(self.key, expected, self.value, example)
+    }
+}
+
+pub(super) fn wrong_type(key: &str, expected: &str, found: &DeValue, example: &str) -> Fault {
+    let found = match found {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a floating point number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    };
+    Fault::new(
+        Code::WrongType,
+        format!("`{key}` takes {expected}, not {found}"),
+        format!("write it like this: {example}"),
+    )
+}
+
+fn refuse_key(key: &str, span: &Span, schema: &Schema) -> Diagnostic {
+    if let Some((_, purpose)) = schema.later.iter().find(|(name, _)| *name == key) {
+        return Diagnostic::error(
+            Code::NotYet,
+            format!("`{key}` ({purpose}) is not supported by this version of Takt"),
+            "take it out; nothing of a policy is applied as long as a part of it cannot be",
+        )
+        .at(span, "not yet supported");
+    }
+    let later = schema.later.iter().map(|(name, _)| *name);
+    let help = match closest(key, schema.keys.iter().copied().chain(later)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("a {} has: {}", schema.what, schema.keys.join(", ")),
+    };
+    Diagnostic::error(
+        Code::UnknownKey,
+        format!("unknown key `{key}` in a {}", schema.what),
+        help,
+    )
+    .at(span, "unknown key")
+}

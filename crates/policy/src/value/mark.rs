@@ -1,0 +1,32 @@
+//! Firewall marks.
+
+use super::{Fault, unsigned};
+use crate::{Code, Mark};
+
+/// `0x10`, or `0x10/0xff` to look at some of the bits only.
+pub(crate) fn parse(text: &str) -> Result<Mark, Fault> {
+    let bits = |part: &str| unsigned(part).and_then(|number| u32::try_from(number).ok());
+    let (value, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));
+    let (Some(value), Some(mask)) = (bits(value), bits(mask)) else {
+        return Err(Fault::new(
+            Code::BadValue,
+            format!("`{text}` is not a mark"),
+            "a mark is a number up to 0xffffffff, with a mask if needed: 16, \"0x10\", \"0x10/0xff\"",
+        ));
+    };
+    if mask == 0 {
+        return Err(Fault::new(
+            Code::BadValue,
+            format!("the mark `{text}` looks at no bit, so it holds for every packet"),
+            "leave mark out, or name the bits to look at in the mask",
+        ));
+    }
+    if value & !mask != 0 {
+        return Err(Fault::new(
+            Code::NeverMatches,
+            format!("the mark `{text}` can never match: {value:#x} has bits outside the mask"),
+            format!("write \"{:#x}/{mask:#x}\", or widen the mask", value & mask),
+        ));
+    }
+    Ok(Mark { value, mask })
+}

@@ -1,0 +1,89 @@
+//! The spellings of single values: text in, number out. Nothing here knows about tables, spans or
+//! the rest of the policy.
+
+mod decimal;
+pub(crate) mod dscp;
+pub(crate) mod duration;
+pub(crate) mod mark;
+pub(crate) mod ports;
+pub(crate) mod prefix;
+pub(crate) mod proto;
+pub(crate) mod rate;
+
+use crate::Code;
+
+const WORD_MAX_BYTES: usize = 32;
+
+/// Why a spelling was refused. The message reads after the value in question.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fault {
+    pub code: Code,
+    pub message: String,
+    pub help: String,
+}
+
+impl Fault {
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Fault {
+        Fault {
+            code,
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    /// The fault of a word that is not one of `choices`.
+    pub fn not_a_choice(key: &str, text: &str, choices: &[&str]) -> Fault {
+        let quoted: Vec<_> = choices
+            .iter()
+            .map(|choice| format!("\"{choice}\""))
+            .collect();
+        let takes = format!("{key} takes {}", quoted.join(" or "));
+        let help = match closest(text, choices.iter().copied()) {
+            Some(meant) if choices.len() > 1 => format!("did you mean \"{meant}\"? {takes}"),
+            _ => takes,
+        };
+        Fault::new(
+            Code::BadValue,
+            format!("`{text}` is not a value of {key}"),
+            help,
+        )
+    }
+}
+
+/// The candidate that looks most like `word`, if any looks like it at all.
+pub(crate) fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // The distance takes time in proportion to the length, and no key is this long.
+    if word.len() > WORD_MAX_BYTES {
+        return None;
+    }
+    let word = word.to_ascii_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edits between two words; one that begins with the other, as `prio` and `priority`, counts as two.
+fn distance(word: &str, candidate: &str) -> usize {
+    let is_part = candidate.starts_with(word) || word.starts_with(candidate);
+    if is_part && word.len().min(candidate.len()) >= 3 {
+        return 2;
+    }
+    strsim::damerau_levenshtein(word, candidate)
+}
+
+/// A decimal or, with `0x`, hexadecimal number.
+pub(crate) fn unsigned(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    // from_str_radix takes a sign, a number of the policy does not.
+    let is_plain = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
+    is_plain.then(|| u64::from_str_radix(digits, radix).ok())?
+}

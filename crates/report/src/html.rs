@@ -1,0 +1,133 @@
+//! A page of reports: one file, nothing loaded, no script, light and dark.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::plot::{FIGURE_CSS, Figure, figures, glance, standalone};
+use crate::rows::Report;
+use crate::view::{SUBJECT, cases, columns};
+
+const PAGE_CSS: &str = include_str!("page.css");
+
+/// All reports on one page; the same reports give the same bytes.
+pub fn html(reports: &[Report]) -> String {
+    let title = "Takt in the laboratory";
+    html! {
+        (DOCTYPE)
+        html xmlns="http://www.w3.org/1999/xhtml" lang="en" {
+            head {
+                // Written out, because XML wants the slashes that HTML allows.
+                (PreEscaped("<meta charset=\"utf-8\"/>"))
+                (PreEscaped("<meta name=\"viewport\" content=\"width=device-width\"/>"))
+                title { (title) }
+                style { (PreEscaped(PAGE_CSS)) (PreEscaped(FIGURE_CSS)) }
+            }
+            body { main {
+                h1 { b { "Takt" } " in the laboratory" }
+                p class="lead" {
+                    "Each scheduler did the same work, one after the other, in the same boot \
+                     of the same kernel."
+                }
+                (provenance(reports))
+                @if let Some(glance) = reports.iter().find_map(glance) { (figure(&glance)) }
+                @for report in reports { (section(report)) }
+            } }
+        }
+    }
+    .into_string()
+        + "\n"
+}
+
+/// The report's main result as an SVG of its own, for a document to show.
+/// `None` where the report has nothing a figure could show.
+pub fn picture(report: &Report) -> Option<String> {
+    glance(report)
+        .or_else(|| figures(report).into_iter().next())
+        .as_ref()
+        .map(standalone)
+}
+
+/// Everything needed to get the same figures again.
+fn provenance(reports: &[Report]) -> Markup {
+    html! {
+        dl {
+            (entry("command", distinct(reports, |report| &report.command), |it| html! { code { (it) } }))
+            (entry("kernel", distinct(reports, |report| &report.kernel), |it| html! { (it) }))
+            (entry("commit", distinct(reports, |report| &report.commit), |it| html! { (it) }))
+            (entry("clock", distinct(reports, |report| &report.clock), clock_note))
+        }
+    }
+}
+
+fn entry(name: &str, values: Vec<&str>, show: fn(&str) -> Markup) -> Markup {
+    html! {
+        dt { (name) }
+        dd { @for value in values { div { (show(value)) } } }
+    }
+}
+
+fn distinct(reports: &[Report], of: fn(&Report) -> &String) -> Vec<&str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for value in reports.iter().map(of) {
+        if !seen.contains(&value.as_str()) {
+            seen.push(value);
+        }
+    }
+    seen
+}
+
+fn clock_note(clock: &str) -> Markup {
+    html! {
+        (clock)
+        @if clock == "virtual" {
+            ": figures of a one-instruction-per-nanosecond CPU without caches; compare side by side"
+        }
+    }
+}
+
+fn section(report: &Report) -> Markup {
+    html! {
+        section id=(report.experiment) {
+            h2 { (report.experiment) }
+            p class="soft" { code { (report.command) } }
+            @for drawn in figures(report) { (figure(&drawn)) }
+            (table(report))
+        }
+    }
+}
+
+fn figure(figure: &Figure) -> Markup {
+    html! {
+        figure {
+            h3 { (figure.title) }
+            figcaption { (figure.caption) }
+            (figure.drawing)
+        }
+    }
+}
+
+fn table(report: &Report) -> Markup {
+    let columns = columns(report);
+    html! {
+        figure {
+            h3 { "All numbers" }
+            table {
+                thead { tr {
+                    th class="left" { "case" }
+                    th class="left" { "scheduler" }
+                    @for column in &columns { th class="wrap" { (column.heading) } }
+                } }
+                @for case in cases(report) {
+                    tbody {
+                        @for (at, row) in case.rows.iter().enumerate() {
+                            tr class=[(row.scheduler == SUBJECT).then_some("subject")] {
+                                @if at == 0 { th rowspan=(case.rows.len()) { (case.name) } }
+                                td class="left" { (row.scheduler) }
+                                @for column in &columns { td { (column.cell(row)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The figures of a report, one module each, drawn as SVG. Every figure is a
+//! function from a report to a drawing, or to nothing where the report lacks
+//! the metrics: an experiment with new metrics simply has fewer figures.
+//!
+//! Colours and fonts are classes of `figure.css`, so one drawing serves light
+//! and dark.
+
+mod cost;
+mod glance;
+mod histograms;
+mod marker;
+mod rate_error;
+mod scale;
+mod spacing_range;
+mod stack;
+
+use maud::{Markup, html};
+
+use crate::rows::Report;
+use crate::units::round_time;
+use crate::view::SUBJECT;
+
+pub use glance::glance;
+
+/// The style of every figure, on the page and standing alone.
+pub const FIGURE_CSS: &str = include_str!("figure.css");
+
+/// All figures are as wide; the page scales them.
+const WIDTH: f64 = 1000.0;
+
+/// A drawing and the sentence that says what it shows.
+pub struct Figure {
+    pub title: &'static str,
+    pub caption: &'static str,
+    pub drawing: Markup,
+}
+
+/// Every figure the report has the metrics for.
+pub fn figures(report: &Report) -> Vec<Figure> {
+    let draw: [fn(&Report) -> Option<Figure>; 4] = [
+        rate_error::figure,
+        spacing_range::figure,
+        histograms::figure,
+        cost::figure,
+    ];
+    draw.iter().filter_map(|figure| figure(report)).collect()
+}
+
+/// The frame every figure shares; `label` is what a screen reader says.
+fn svg(height: f64, label: &str, content: Markup) -> Markup {
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH} {height}"))
+            role="img" aria-label=(label) class="plot" { (content) }
+    }
+}
+
+/// A drawing as a file of its own.
+pub fn standalone(figure: &Figure) -> String {
+    // The style goes inside: a picture shown by <img> sees no style sheet.
+    let style = format!("<style>{FIGURE_CSS}</style>");
+    let drawing =
+        figure
+            .drawing
+            .0
+            .replacen("class=\"plot\">", &format!("class=\"plot\">{style}"), 1);
+    drawing + "\n"
+}
+
+/// A coordinate, to a tenth of a pixel.
+fn px(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Markup {
+    html! { line class=(class) x1=(px(from.0)) y1=(px(from.1)) x2=(px(to.0)) y2=(px(to.1)) {} }
+}
+
+fn text(class: &str, at: (f64, f64), content: &str) -> Markup {
+    html! { text class=(class) x=(px(at.0)) y=(px(at.1)) { (content) } }
+}
+
+/// A scheduler's name, set off if it is the one the reader came for.
+fn scheduler_label(at: (f64, f64), scheduler: &str) -> Markup {
+    let class = if scheduler == SUBJECT {
+        "end name subject"
+    } else {
+        "end name"
+    };
+    text(class, at, scheduler)
+}
+
+/// Vertical lines at every decade of a time axis, with values above and below.
+fn decades(scale: &scale::LogScale, top: f64, bottom: f64) -> Markup {
+    html! {
+        @for value in scale.decades() {
+            @let x = scale.place(value);
+            (line("grid", (x, top), (x, bottom)))
+            (text("mid tick", (x, top - 8.0), &round_time(value)))
+            (text("mid tick", (x, bottom + 18.0), &round_time(value)))
+        }
+    }
+}

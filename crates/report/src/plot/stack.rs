@@ -1,0 +1,54 @@
+//! Cases one below the other, a line for each scheduler.
+
+use maud::{Markup, html};
+
+use super::{px, text};
+use crate::view::Case;
+
+pub struct Stack {
+    row_px: f64,
+    gap_px: f64,
+    /// Upper edges of the cases, and at last the lower edge of all.
+    edges: Vec<f64>,
+}
+
+impl Stack {
+    /// From `top` downwards: `row_px` for each scheduler, `gap_px` around each case.
+    pub fn new(cases: &[Case], top: f64, row_px: f64, gap_px: f64) -> Self {
+        let mut edges = vec![top];
+        let mut bottom = top;
+        for case in cases {
+            bottom += case.rows.len() as f64 * row_px + gap_px;
+            edges.push(bottom);
+        }
+        Stack {
+            row_px,
+            gap_px,
+            edges,
+        }
+    }
+
+    pub fn bottom(&self) -> f64 {
+        self.edges.last().copied().unwrap_or_default()
+    }
+
+    /// The middle of a scheduler's line.
+    pub fn middle(&self, case: usize, row: usize) -> f64 {
+        self.edges[case] + self.gap_px / 2.0 + (row as f64 + 0.5) * self.row_px
+    }
+
+    /// The case's name, on the line of its first scheduler.
+    pub fn name(&self, at: usize, case: &Case) -> Markup {
+        text("case", (10.0, self.middle(at, 0) + 4.5), case.name)
+    }
+
+    /// A tint behind every other case.
+    pub fn bands(&self, width: f64) -> Markup {
+        html! {
+            @for edges in self.edges.windows(2).step_by(2) {
+                rect class="band" x="0" y=(px(edges[0])) width=(px(width))
+                    height=(px(edges[1] - edges[0])) {}
+            }
+        }
+    }
+}

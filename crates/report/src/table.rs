@@ -1,0 +1,69 @@
+//! A report as a table for the terminal.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+
+use crate::rows::Report;
+use crate::view::{Case, Column, SUBJECT, cases, columns};
+
+/// What a terminal is sure to have.
+const WIDTH_MAX: usize = 100;
+
+/// The report in at most a hundred columns, grouped by case, Takt's rows
+/// marked. Where there is no room for every metric the least important go
+/// rather than wrap; the JSON and the page have them all.
+pub fn table(report: &Report) -> String {
+    let cases = cases(report);
+    let mut columns = columns(report);
+    loop {
+        let text = draw(&cases, &columns);
+        let lightest = columns
+            .iter()
+            .enumerate()
+            .rev()
+            .min_by_key(|(_, column)| column.weight);
+        match lightest {
+            Some((at, _)) if width(&text) > WIDTH_MAX => columns.remove(at),
+            _ => return text,
+        };
+    }
+}
+
+fn width(text: &str) -> usize {
+    text.lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+fn draw(cases: &[Case], columns: &[Column]) -> String {
+    let mut table = Table::new();
+    let headings = columns.iter().map(|column| column.heading.as_str());
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(["case", "  scheduler"].into_iter().chain(headings));
+    // Cases of one row each need no air between them.
+    let spaced = cases.iter().any(|case| case.rows.len() > 1);
+    for case in cases {
+        if spaced {
+            table.add_row([""]);
+        }
+        for (at, row) in case.rows.iter().enumerate() {
+            let name = if at == 0 { case.name } else { "" };
+            let mark = if row.scheduler == SUBJECT { "▸" } else { " " };
+            let values = columns.iter().map(|column| Cell::new(column.cell(row)));
+            table.add_row(
+                [
+                    Cell::new(name),
+                    Cell::new(format!("{mark} {}", row.scheduler)),
+                ]
+                .into_iter()
+                .chain(values),
+            );
+        }
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,164 @@
+//! A report in the order it is shown: cases as they ran, in each case Takt
+//! first, and the metrics that matter most leftmost.
+
+use serde_json::Value;
+
+use crate::rows::{Report, Row};
+use crate::units::Unit;
+
+/// The scheduler a reader came for.
+pub const SUBJECT: &str = "takt";
+
+/// The order, the colour and the marker of a scheduler are its place in here.
+const SCHEDULERS: [&str; 9] = [
+    SUBJECT, "fq", "htb", "htb+u32", "tbf", "prio+tbf", "cake", "pfifo", "none",
+];
+
+/// Place in the fixed order; schedulers nobody foresaw come last.
+pub fn scheduler_rank(scheduler: &str) -> usize {
+    SCHEDULERS
+        .iter()
+        .position(|known| *known == scheduler)
+        .unwrap_or(SCHEDULERS.len())
+}
+
+/// The rows of one case, in the order of their schedulers.
+pub struct Case<'a> {
+    pub name: &'a str,
+    pub rows: Vec<&'a Row>,
+}
+
+impl Case<'_> {
+    /// One class of several, named `whole/part`: for tables, too many to plot.
+    pub fn is_detail(&self) -> bool {
+        self.name.contains('/')
+    }
+}
+
+/// Cases in the order of their first rows.
+pub fn cases(report: &Report) -> Vec<Case<'_>> {
+    let mut cases: Vec<Case> = Vec::new();
+    for row in &report.rows {
+        match cases.iter_mut().find(|case| case.name == row.case) {
+            Some(case) => case.rows.push(row),
+            None => cases.push(Case {
+                name: &row.case,
+                rows: vec![row],
+            }),
+        }
+    }
+    for case in &mut cases {
+        case.rows.sort_by_key(|row| scheduler_rank(&row.scheduler));
+    }
+    cases
+}
+
+/// What a figure shows: the rows that have the metric, without the cases that
+/// are parts of others, and without cases that are left empty.
+pub fn plotted_cases<'a>(report: &'a Report, metric: &str) -> Vec<Case<'a>> {
+    let mut cases = cases(report);
+    cases.retain(|case| !case.is_detail());
+    for case in &mut cases {
+        case.rows.retain(|row| row.metrics.contains_key(metric));
+    }
+    cases.retain(|case| !case.rows.is_empty());
+    cases
+}
+
+/// The schedulers of some cases, each once, in their order.
+pub fn schedulers<'a>(cases: &[Case<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = cases
+        .iter()
+        .flat_map(|case| &case.rows)
+        .map(|row| row.scheduler.as_str())
+        .collect();
+    names.sort_by_key(|name| (scheduler_rank(name), *name));
+    names.dedup();
+    names
+}
+
+/// A column of a table: one metric.
+pub struct Column {
+    metric: String,
+    unit: Unit,
+    /// Of one or two lines.
+    pub heading: String,
+    /// Where the width runs out, the lowest goes first.
+    pub weight: u8,
+}
+
+/// The metrics of today's experiments, what matters most leftmost: name,
+/// heading (without the unit), weight.
+const METRICS: [(&str, &str, u8); 21] = [
+    ("target_bps", "target", 7),
+    ("achieved_bps", "achieved", 3),
+    ("rate_error_ppm", "rate error", 9),
+    ("spacing_error_p50_ns", "spacing\np50", 6),
+    ("spacing_error_p90_ns", "p90", 2),
+    ("spacing_error_p99_ns", "p99", 9),
+    ("spacing_error_max_ns", "max", 4),
+    ("cost_ns_per_packet", "added", 9),
+    ("baseline_ns_per_packet", "baseline", 6),
+    ("throughput_bps", "throughput", 8),
+    ("packets_lost", "lost", 8),
+    ("idle_share_percent", "idle", 5),
+    ("goodput_bps", "goodput", 2),
+    ("packets", "packets", 3),
+    ("packets_sent", "sent", 3),
+    ("packets_received", "received", 2),
+    ("packets_reordered", "reordered", 2),
+    ("packets_retransmitted", "retransmitted", 2),
+    ("rate_error_median_ppm", "median error", 2),
+    ("classes", "classes", 2),
+    ("duration_ns", "duration", 2),
+];
+const WEIGHT_UNFORESEEN: u8 = 1;
+
+/// The columns of a report: every metric that any row has as one value.
+pub fn columns(report: &Report) -> Vec<Column> {
+    let mut metrics: Vec<&str> = report
+        .rows
+        .iter()
+        .flat_map(|row| &row.metrics)
+        .filter(|(_, value)| !value.is_array() && !value.is_object())
+        .map(|(metric, _)| metric.as_str())
+        .collect();
+    let place = |metric: &str| METRICS.iter().position(|(known, ..)| *known == metric);
+    metrics.sort_by_key(|metric| (place(metric).unwrap_or(METRICS.len()), *metric));
+    metrics.dedup();
+    metrics
+        .into_iter()
+        .map(|metric| {
+            let (bare, unit) = Unit::split(metric);
+            let (name, weight) = match place(metric) {
+                Some(at) => (METRICS[at].1.to_owned(), METRICS[at].2),
+                None => (bare.replace('_', " "), WEIGHT_UNFORESEEN),
+            };
+            let heading = match unit.heading() {
+                Some(unit) => format!("{name}\n{unit}"),
+                None => name,
+            };
+            Column {
+                metric: metric.to_owned(),
+                unit,
+                heading,
+                weight,
+            }
+        })
+        .collect()
+}
+
+impl Column {
+    /// The row's value in this column, ready to read; `–` if it has none.
+    pub fn cell(&self, row: &Row) -> String {
+        match row.metrics.get(&self.metric) {
+            Some(Value::Number(number)) => number
+                .as_f64()
+                .map_or_else(|| number.to_string(), |value| self.unit.format(value)),
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Bool(true)) => "yes".to_owned(),
+            Some(Value::Bool(false)) => "no".to_owned(),
+            Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => "–".to_owned(),
+        }
+    }
+}
