@@ -25,12 +25,12 @@
 #define TAKT_RATE_MIN_BPS 1000ULL		/* 1 kbit/s */
 #define TAKT_RATE_MAX_BPS 400000000000ULL	/* 400 Gbit/s */
 
-/* 8e9 * LEN_MAX + RATE_MAX stays below 2^64; a GSO frame is at most 2^19. */
+/* 8e9 * LEN_MAX + rate stays below 2^64; a GSO frame is at most 2^19 bytes. */
 #define TAKT_LEN_MAX (1ULL << 30)
 #define TAKT_NS_PER_BYTE_AT_1BPS 8000000000ULL
 
 struct takt_clock_params {
-	u64 rate_bps;	/* RATE_MIN..RATE_MAX; others are clamped into it */
+	u64 rate_bps;	/* RATE_MIN..RATE_MAX; a checked policy names no other */
 	u64 lag_max_ns;	/* lateness beyond this is forgiven, not caught up */
 };
 
@@ -48,6 +48,26 @@ TAKT_FN void takt_clock_start(struct takt_clock *clock, u64 now_ns)
 	}
 }
 
+/* Move the clock on by what len bytes take at this rate. */
+TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
+{
+	u64 bits_ns, whole_ns, rem;
+
+	if (!rate_bps)
+		rate_bps = 1;
+	if (len > TAKT_LEN_MAX)
+		len = TAKT_LEN_MAX;
+
+	/* A remainder of another rate (the policy changed) is worth < 1 ns. */
+	rem = clock->rem < rate_bps ? clock->rem : 0;
+
+	bits_ns = len * TAKT_NS_PER_BYTE_AT_1BPS + rem;
+	whole_ns = bits_ns / rate_bps;
+	clock->rem = bits_ns - whole_ns * rate_bps;
+	clock->due_ns = clock->due_ns > TAKT_TIME_NEVER - whole_ns ?
+				TAKT_TIME_NEVER : clock->due_ns + whole_ns;
+}
+
 /*
  * A frame of len bytes has left at sent_ns; from_ns is the earliest moment the
  * bytes may be counted from (0: nothing but the clock itself holds it back).
@@ -56,27 +76,11 @@ TAKT_FN void takt_clock_spend(struct takt_clock *clock,
 			      const struct takt_clock_params *params,
 			      u64 from_ns, u64 sent_ns, u64 len)
 {
-	u64 rate = params->rate_bps;
-	u64 floor_ns, bits_ns, whole_ns, rem;
+	u64 lag_max_ns = params->lag_max_ns;
+	u64 floor_ns = sent_ns > lag_max_ns ? sent_ns - lag_max_ns : 0;
 
-	if (rate < TAKT_RATE_MIN_BPS)
-		rate = TAKT_RATE_MIN_BPS;
-	if (rate > TAKT_RATE_MAX_BPS)
-		rate = TAKT_RATE_MAX_BPS;
-	if (len > TAKT_LEN_MAX)
-		len = TAKT_LEN_MAX;
-
-	floor_ns = sent_ns > params->lag_max_ns ? sent_ns - params->lag_max_ns : 0;
 	takt_clock_start(clock, takt_max(floor_ns, from_ns));
-
-	/* A remainder of another rate (the policy changed) is worth < 1 ns. */
-	rem = clock->rem < rate ? clock->rem : 0;
-
-	bits_ns = len * TAKT_NS_PER_BYTE_AT_1BPS + rem;
-	whole_ns = bits_ns / rate;
-	clock->rem = bits_ns - whole_ns * rate;
-	clock->due_ns = clock->due_ns > TAKT_TIME_NEVER - whole_ns ?
-				TAKT_TIME_NEVER : clock->due_ns + whole_ns;
+	takt_clock_advance(clock, params->rate_bps, len);
 }
 
 #endif

@@ -31,7 +31,6 @@
 
 /* What of a frame can be asked for. IPv4 addresses stand in the first word. */
 struct takt_key {
-	u32 src[4], dst[4];	/* as on the wire */
 	u32 mark;		/* skb->mark */
 	u16 src_port, dst_port;	/* host order */
 	u8 family;		/* TAKT_FAMILY_* */
@@ -39,12 +38,13 @@ struct takt_key {
 	u8 dscp;		/* 0..63 */
 	u8 has_ports;		/* 1: the ports were read */
 	u32 pad;
+	u32 src[4], dst[4];	/* as on the wire */
 } __attribute__((aligned(8)));
 
 struct takt_tuple {
 	struct takt_key mask;
 	u32 first_order;	/* the best order of any of its rules */
-	u32 pad;
+	u32 has_addresses;	/* 0: the mask leaves both addresses out */
 };
 
 struct takt_rule {
@@ -57,12 +57,14 @@ struct takt_rule {
 struct takt_rules {
 	u32 tuples;
 	u32 default_class;
+	u32 need_addresses;	/* any tuple has them; the key may lack them if not */
+	u32 pad;
 	struct takt_tuple tuple[TAKT_TUPLES];
 	u16 bucket[TAKT_RULE_BUCKETS];	/* rule index + 1; 0: free */
 	struct takt_rule rule[TAKT_RULES];
 };
 
-/* The key again, as words to mask, hash and compare. */
+/* The key again, as words to mask, hash and compare; the last four are addresses. */
 typedef u64 __attribute__((may_alias)) takt_word;
 
 TAKT_FN const takt_word *takt_words(const struct takt_key *key)
@@ -70,82 +72,84 @@ TAKT_FN const takt_word *takt_words(const struct takt_key *key)
 	return (const takt_word *)key;
 }
 
-/* Hash of a masked key. The planner lays out takt_rules.bucket with it. */
-TAKT_FN u32 takt_rule_hash(const struct takt_key *key, u32 tuple)
+/*
+ * Hash of a key under a mask, multilinear: a product per word, and the topmost
+ * bits of the sum, which every bit of the key reaches. The planner lays out takt_rules.bucket with it.
+ */
+TAKT_FN u32 takt_rule_hash(const struct takt_key *key, const struct takt_tuple *shape,
+			   u32 tuple)
 {
-	u64 hash = tuple + 1;
-	u32 i;
+	const takt_word *word = takt_words(key), *mask = takt_words(&shape->mask);
+	u64 sum = (tuple + 1) * 0x9e3779b97f4a7c15ULL;
 
-	for (i = 0; i < TAKT_KEY_WORDS; i++) {
-		hash = (hash ^ takt_words(key)[i]) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 32;
+	sum += (word[0] & mask[0]) * 0xbf58476d1ce4e5b9ULL;
+	sum += (word[1] & mask[1]) * 0x94d049bb133111ebULL;
+	if (shape->has_addresses) {
+		sum += (word[2] & mask[2]) * 0xd6e8feb86659fd93ULL;
+		sum += (word[3] & mask[3]) * 0xa0761d6478bd642fULL;
+		sum += (word[4] & mask[4]) * 0xe7037ed1a0b428dbULL;
+		sum += (word[5] & mask[5]) * 0x8ebc6af09c88c6e3ULL;
 	}
-	return (u32)hash;
+	return sum >> 48;
 }
 
-TAKT_FN int takt_key_equal(const struct takt_key *a, const struct takt_key *b)
+/* Does the key, under the mask, equal the rule? */
+TAKT_FN int takt_rule_matches(const struct takt_rule *rule, const struct takt_key *key,
+			      const struct takt_tuple *shape)
 {
-	u64 difference = 0;
-	u32 i;
+	const takt_word *word = takt_words(key), *mask = takt_words(&shape->mask);
+	const takt_word *want = takt_words(&rule->key);
+	u64 difference = ((word[0] & mask[0]) ^ want[0]) | ((word[1] & mask[1]) ^ want[1]);
 
-	for (i = 0; i < TAKT_KEY_WORDS; i++)
-		difference |= takt_words(a)[i] ^ takt_words(b)[i];
+	if (shape->has_addresses)
+		difference |= ((word[2] & mask[2]) ^ want[2]) |
+			      ((word[3] & mask[3]) ^ want[3]) |
+			      ((word[4] & mask[4]) ^ want[4]) |
+			      ((word[5] & mask[5]) ^ want[5]);
 	return !difference;
 }
 
-/* Index + 1 of the tuple's rule that matches, or 0. */
-TAKT_FN_OUT u32 takt_tuple_find(const struct takt_rules *rules,
+#define TAKT_NO_RULE (~0ULL)
+
+/*
+ * The tuple's rule that matches, as its order above its class (so that the
+ * smaller is the better), or TAKT_NO_RULE.
+ */
+TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules,
 				const struct takt_key *key, u32 tuple)
 {
 	const struct takt_tuple *shape;
-	struct takt_key masked;
 	u32 at, i, found;
 
 	if (!rules || !key)
-		return 0;
+		return TAKT_NO_RULE;
 	shape = &rules->tuple[tuple & (TAKT_TUPLES - 1)];
-	for (i = 0; i < TAKT_KEY_WORDS; i++)
-		((takt_word *)&masked)[i] = takt_words(key)[i] & takt_words(&shape->mask)[i];
-
-	at = takt_rule_hash(&masked, tuple);
+	at = takt_rule_hash(key, shape, tuple);
 	for (i = 0; i < TAKT_PROBES_MAX; i++) {
 		const struct takt_rule *rule;
 
 		found = rules->bucket[(at + i) & (TAKT_RULE_BUCKETS - 1)];
 		if (!found)
-			return 0;
+			return TAKT_NO_RULE;
 		rule = &rules->rule[(found - 1) & (TAKT_RULES - 1)];
-		if (rule->tuple == tuple && takt_key_equal(&rule->key, &masked))
-			return found;
+		if (rule->tuple == tuple && takt_rule_matches(rule, key, shape))
+			return (u64)rule->order << 32 | rule->class_id;
 	}
-	return 0;
+	return TAKT_NO_RULE;
 }
 
 /* The class of a frame with this key. */
-TAKT_FN_OUT u32 takt_classify(const struct takt_rules *rules,
-			      const struct takt_key *key)
+TAKT_FN u32 takt_classify(const struct takt_rules *rules, const struct takt_key *key)
 {
-	u32 class_id, best = ~0U, i;
+	u64 best = TAKT_NO_RULE;
+	u32 i;
 
-	if (!rules || !key)
-		return 0;
-	class_id = rules->default_class;
 	for (i = 0; i < TAKT_TUPLES && i < rules->tuples; i++) {
-		const struct takt_rule *rule;
-		u32 found;
-
-		if (rules->tuple[i].first_order >= best)
+		if (rules->tuple[i].first_order >= best >> 32)
 			break;
-		found = takt_tuple_find(rules, key, i);
-		if (!found)
-			continue;
-		rule = &rules->rule[(found - 1) & (TAKT_RULES - 1)];
-		if (rule->order < best) {
-			best = rule->order;
-			class_id = rule->class_id;
-		}
+		best = takt_min(best, takt_tuple_find(rules, key, i));
 	}
-	return class_id;
+	return best == TAKT_NO_RULE ? rules->default_class : (u32)best;
 }
 
 #endif

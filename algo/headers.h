@@ -6,9 +6,10 @@
  * given end. Whatever cannot be read (fragments, headers cut short, unknown
  * protocols) leaves the fields at zero and so ends up in the default class.
  *
- * In BPF the bytes are reached through the kernel's own header types (a load
- * that faults yields zero); natively through the same types over a plain
- * buffer. TAKT_VIEW hides that difference and nothing else does.
+ * Headers are read as their standards draw them: in rows of 32 bits, which four
+ * divides the address of. In BPF a row is reached through a kernel type (a load
+ * that faults yields zero), natively through a pointer; takt_row() hides that
+ * difference and nothing else does.
  */
 #ifndef TAKT_HEADERS_H
 #define TAKT_HEADERS_H
@@ -16,39 +17,30 @@
 #include "classify.h"
 
 #ifdef TAKT_BPF
-#define TAKT_VIEW(type, at) \
-	((const struct type *)bpf_rdonly_cast((void *)(at), bpf_core_type_id_kernel(struct type)))
+struct in_addr {
+	u32 s_addr;
+};
+
+/* As it stands in the packet. */
+TAKT_FN u32 takt_raw_row(u64 at)
+{
+	const struct in_addr *row =
+		bpf_rdonly_cast((void *)at, bpf_core_type_id_kernel(struct in_addr));
+
+	return row->s_addr;
+}
 #else
-#define TAKT_VIEW(type, at) ((const struct type *)(at))
+TAKT_FN u32 takt_raw_row(u64 at)
+{
+	return *(const u32 *)at;
+}
 #endif
 
-/* Layouts fixed by the standards; named as the kernel names them. */
-struct vlan_hdr {
-	u16 h_vlan_TCI, h_vlan_encapsulated_proto;
-} __attribute__((packed));
-
-struct iphdr {
-	u8 version_ihl, tos;
-	u16 tot_len, id, frag_off;
-	u8 ttl, protocol;
-	u16 check;
-	u32 saddr, daddr;
-} __attribute__((packed));
-
-struct ipv6hdr {
-	u8 version_priority, flow_lbl[3];
-	u16 payload_len;
-	u8 nexthdr, hop_limit;
-	u32 saddr[4], daddr[4];
-} __attribute__((packed));
-
-struct ipv6_opt_hdr {
-	u8 nexthdr, hdrlen;
-} __attribute__((packed));
-
-struct udphdr {
-	u16 source, dest, len, check;
-} __attribute__((packed));
+/* With the first bit on the wire as the highest. */
+TAKT_FN u32 takt_row(u64 at)
+{
+	return __builtin_bswap32(takt_raw_row(at));
+}
 
 #define TAKT_ETH_P_IP 0x0800
 #define TAKT_ETH_P_IPV6 0x86dd
@@ -57,11 +49,6 @@ struct udphdr {
 
 #define TAKT_VLAN_TAGS_MAX 2
 #define TAKT_EXTENSIONS_MAX 6	/* IPv6 extension headers that are skipped */
-
-TAKT_FN u16 takt_be16(u16 value)
-{
-	return (u16)(value << 8 | value >> 8);
-}
 
 TAKT_FN int takt_is_vlan(u16 ethertype)
 {
@@ -74,99 +61,117 @@ TAKT_FN int takt_has_ports(u8 proto)
 	return proto == 6 || proto == 17 || proto == 33 || proto == 132 || proto == 136;
 }
 
+/* Source port, destination port. */
 TAKT_FN void takt_key_ports(struct takt_key *key, u64 at, u64 end)
 {
-	const struct udphdr *ports;
+	u32 ports;
 
 	if (!takt_has_ports(key->proto) || at + 4 > end)
 		return;
-	ports = TAKT_VIEW(udphdr, at);
-	key->src_port = takt_be16(ports->source);
-	key->dst_port = takt_be16(ports->dest);
+	ports = takt_row(at);
+	key->src_port = ports >> 16;
+	key->dst_port = ports;
 	key->has_ports = 1;
 }
 
-TAKT_FN void takt_key_ipv4(struct takt_key *key, u64 at, u64 end)
-{
-	const struct iphdr *ip;
-	u32 header;
+#define TAKT_IPV4_HEADER 20
 
-	if (at + sizeof(struct iphdr) > end)
+/*
+ * 0: version 4, header length 4, DSCP 6, ECN 2, length 16
+ * 4: identification 16, flags 3 (the last: more fragments), fragment offset 13
+ * 8: time to live 8, protocol 8, checksum 16
+ * 12: source; 16: destination
+ */
+TAKT_FN void takt_key_ipv4(struct takt_key *key, u64 at, u64 end, u32 addresses)
+{
+	u32 first, header;
+
+	if (at + TAKT_IPV4_HEADER > end)
 		return;
-	ip = TAKT_VIEW(iphdr, at);
-	header = (ip->version_ihl & 15) * 4;
-	if (ip->version_ihl >> 4 != 4 || header < sizeof(struct iphdr))
+	first = takt_row(at);
+	header = (first >> 24 & 15) * 4;
+	if (first >> 28 != 4 || header < TAKT_IPV4_HEADER)
 		return;
-	if (ip->frag_off & takt_be16(0x3fff))	/* more fragments, or an offset */
+	if (takt_row(at + 4) & 0x3fff)
 		return;
 	key->family = TAKT_FAMILY_IPV4;
-	key->src[0] = ip->saddr;
-	key->dst[0] = ip->daddr;
-	key->dscp = ip->tos >> 2;
-	key->proto = ip->protocol;
+	key->dscp = first >> 18 & 63;
+	key->proto = takt_row(at + 8) >> 16;
+	if (addresses) {
+		key->src[0] = takt_raw_row(at + 12);
+		key->dst[0] = takt_raw_row(at + 16);
+	}
 	takt_key_ports(key, at + header, end);
 }
 
 /* Hop-by-hop, routing, destination options: the ones that carry no fragment. */
-TAKT_FN int takt_is_extension(u8 nexthdr)
+TAKT_FN int takt_is_extension(u8 proto)
 {
-	return nexthdr == 0 || nexthdr == 43 || nexthdr == 60;
+	return proto == 0 || proto == 43 || proto == 60;
 }
 
-TAKT_FN void takt_key_ipv6(struct takt_key *key, u64 at, u64 end)
+#define TAKT_IPV6_HEADER 40
+#define TAKT_IPV6_FRAGMENT 44
+
+/*
+ * 0: version 4, DSCP 6, ECN 2, flow label 20
+ * 4: length 16, next header 8, hop limit 8
+ * 8: source; 24: destination
+ * Extension headers begin: next header 8, length 8 (in units of 8, less one).
+ */
+TAKT_FN void takt_key_ipv6(struct takt_key *key, u64 at, u64 end, u32 addresses)
 {
-	const struct ipv6hdr *ip;
+	u64 next = at + TAKT_IPV6_HEADER;
+	u32 first, option, i;
 	u8 proto;
-	u32 i;
 
-	if (at + sizeof(struct ipv6hdr) > end)
+	if (next > end)
 		return;
-	ip = TAKT_VIEW(ipv6hdr, at);
-	if (ip->version_priority >> 4 != 6)
+	first = takt_row(at);
+	if (first >> 28 != 6)
 		return;
-	proto = ip->nexthdr;
-	at += sizeof(struct ipv6hdr);
+	proto = takt_row(at + 4) >> 8;
 	for (i = 0; i < TAKT_EXTENSIONS_MAX && takt_is_extension(proto); i++) {
-		const struct ipv6_opt_hdr *option;
-
-		if (at + sizeof(struct ipv6_opt_hdr) > end)
+		if (next + 4 > end)
 			return;
-		option = TAKT_VIEW(ipv6_opt_hdr, at);
-		proto = option->nexthdr;
-		at += (option->hdrlen + 1) * 8;
+		option = takt_row(next);
+		proto = option >> 24;
+		next += ((option >> 16 & 0xff) + 1) * 8;
 	}
-	if (proto == 44 || takt_is_extension(proto))	/* a fragment, or too deep */
+	if (proto == TAKT_IPV6_FRAGMENT || takt_is_extension(proto))
 		return;
 
 	key->family = TAKT_FAMILY_IPV6;
-	for (i = 0; i < 4; i++) {
-		key->src[i] = ip->saddr[i];
-		key->dst[i] = ip->daddr[i];
-	}
-	key->dscp = (ip->version_priority & 15) << 2 | ip->flow_lbl[0] >> 6;
+	key->dscp = first >> 22 & 63;
 	key->proto = proto;
-	takt_key_ports(key, at, end);
+	for (i = 0; i < 4 && addresses; i++) {
+		key->src[i] = takt_raw_row(at + 8 + 4 * i);
+		key->dst[i] = takt_raw_row(at + 24 + 4 * i);
+	}
+	takt_key_ports(key, next, end);
 }
 
 /*
  * Fill in everything but the mark. `at` is where the network header begins or,
- * if ethertype (host order) is a VLAN's, the first tag; `end` is where the
- * readable bytes end. The key must be all zero.
+ * if ethertype (host order) is a VLAN's, behind it; `end` is where the readable
+ * bytes end. The key must be all zero. `addresses`: read them too.
  */
-TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end)
+TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end,
+			   u32 addresses)
 {
 	u32 i;
 
+	/* A tag: priority 3, drop eligible 1, VLAN 12, ethertype of what follows. */
 	for (i = 0; i < TAKT_VLAN_TAGS_MAX && takt_is_vlan(ethertype); i++) {
-		if (at + sizeof(struct vlan_hdr) > end)
+		if (at + 4 > end)
 			return;
-		ethertype = takt_be16(TAKT_VIEW(vlan_hdr, at)->h_vlan_encapsulated_proto);
-		at += sizeof(struct vlan_hdr);
+		ethertype = takt_row(at);
+		at += 4;
 	}
 	if (ethertype == TAKT_ETH_P_IP)
-		takt_key_ipv4(key, at, end);
+		takt_key_ipv4(key, at, end, addresses);
 	else if (ethertype == TAKT_ETH_P_IPV6)
-		takt_key_ipv6(key, at, end);
+		takt_key_ipv6(key, at, end, addresses);
 }
 
 #endif

@@ -15,6 +15,11 @@
  * the later of "its class was due" and "the link was free"; both clocks count
  * from there, so being served late costs neither of them anything.
  *
+ * A packet that finds nobody queued, its class due and the link free takes the
+ * express place: it is charged and counted as it arrives, and leaves with the
+ * next dequeue, before anything else is looked at. Most packets of a link that
+ * is not full go this way.
+ *
  * Packets themselves stay outside: here a packet is a number, its place in a
  * plain array, and a class's queue is a chain of such numbers.
  */
@@ -27,7 +32,8 @@
 #include "classify.h"
 
 #define TAKT_CLASSES TAKT_ENTRIES	/* ids 1..4095; 0 is nobody */
-#define TAKT_PACKETS 65536		/* places 1..65535; 0 is none */
+#define TAKT_PACKETS 65536		/* places 1..65534; 0 is none */
+#define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the place of a packet that need not wait */
 #define TAKT_PRIORITIES 8		/* 0 goes first; 7 is background */
 
 struct takt_class_params {
@@ -49,6 +55,7 @@ struct takt_plan {
 /*
  * Counters of a class. At any time
  *   enqueued = sent + flushed + queued,  offered = enqueued + dropped.
+ * A packet in the express place counts as sent.
  */
 struct takt_class_stats {
 	u64 enqueued_packets, enqueued_bytes;
@@ -75,7 +82,9 @@ struct takt_packet {
 
 struct takt_link {
 	struct takt_clock clock;
-	u32 queued_packets;
+	u32 queued_packets;	/* without the one in the express place */
+	u32 express_class;	/* of the packet that took the express place last */
+	u32 express_len;
 	u32 free_head;		/* places given back */
 	u32 fresh;		/* places used at least once */
 	u32 priorities;		/* bit per priority with a waiting class */
@@ -120,7 +129,7 @@ TAKT_FN u32 takt_place_take(struct takt_link *link)
 		link->free_head = takt_packet(link, place)->next;
 		return place;
 	}
-	if (link->fresh >= TAKT_PACKETS - 1)
+	if (link->fresh >= TAKT_EXPRESS - 1)
 		return 0;
 	return ++link->fresh;
 }
@@ -129,6 +138,20 @@ TAKT_FN void takt_place_give(struct takt_link *link, u32 place)
 {
 	takt_packet(link, place)->next = link->free_head;
 	link->free_head = place;
+}
+
+TAKT_FN void takt_count_arrival(struct takt_class *class, u32 len, u32 frames)
+{
+	class->stats.enqueued_packets++;
+	class->stats.enqueued_bytes += len;
+	if (frames > 1)
+		class->stats.gso_packets++;
+}
+
+TAKT_FN void takt_count_sent(struct takt_class *class, u32 len)
+{
+	class->stats.sent_packets++;
+	class->stats.sent_bytes += len;
 }
 
 /* The class has packets and is in no calendar: let it wait for its clock. */
@@ -152,33 +175,42 @@ TAKT_FN void takt_class_leave(struct takt_link *link, struct takt_class *class, 
 
 /*
  * A packet of `bytes` (as the kernel counts) in `frames` frames arrives for
- * class id. Returns the place to keep it in, or 0: drop it.
+ * class id; `idle` says that nothing is queued, not even in the express place.
+ * Returns the place to keep it in, or 0: drop it.
  */
 TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan,
-			      u32 id, u32 bytes, u32 frames, u64 now_ns)
+			      u32 id, u32 bytes, u32 frames, u32 idle, u64 now_ns)
 {
 	const struct takt_class_params *params = &plan->class_params[id & (TAKT_CLASSES - 1)];
 	struct takt_class *class = takt_class(link, id);
 	struct takt_packet *packet;
-	u32 place = 0, len = bytes + frames * plan->overhead_bytes;
+	u32 place, len = bytes + frames * plan->overhead_bytes;
 
-	if (class->queued_packets < params->queue_packets)
-		place = takt_place_take(link);
+	if (idle && params->queue_packets &&
+	    takt_max(class->clock.due_ns, link->clock.due_ns) <= now_ns) {
+		takt_clock_start(&class->clock, now_ns);
+		takt_clock_advance(&class->clock, params->rate_bps, len);
+		takt_clock_start(&link->clock, now_ns);
+		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
+		takt_count_arrival(class, len, frames);
+		takt_count_sent(class, len);
+		link->express_class = id;
+		link->express_len = len;
+		return TAKT_EXPRESS;
+	}
+
+	place = class->queued_packets < params->queue_packets ? takt_place_take(link) : 0;
 	if (!place) {
 		class->stats.dropped_packets++;
 		class->stats.dropped_bytes += len;
 		return 0;
 	}
-
+	takt_count_arrival(class, len, frames);
 	packet = takt_packet(link, place);
 	packet->next = 0;
 	packet->len = len;
-	class->stats.enqueued_packets++;
-	class->stats.enqueued_bytes += len;
-	class->stats.gso_packets += frames > 1;
 	class->queued_bytes += len;
 	link->queued_packets++;
-
 	if (class->queued_packets++) {
 		takt_packet(link, class->tail)->next = place;
 		class->tail = place;
@@ -214,13 +246,13 @@ TAKT_FN u32 takt_link_first(struct takt_link *link, u64 now_ns, u64 *due_ns)
 	u32 first = 0, priorities = link->priorities, i;
 
 	*due_ns = TAKT_TIME_NEVER;
-	for (i = 0; i < TAKT_PRIORITIES && priorities; i++, priorities >>= 1) {
+	for (i = 0; i < TAKT_PRIORITIES && priorities; i++) {
+		u32 priority = takt_lowest_bit(priorities), id;
 		u64 at_ns;
-		u32 id;
 
-		if (!(priorities & 1))
-			continue;
-		id = takt_calendar_first(takt_calendar(link, i), &link->entries, now_ns, &at_ns);
+		priorities &= priorities - 1;
+		id = takt_calendar_first(takt_calendar(link, priority), &link->entries,
+					 now_ns, &at_ns);
 		if (id)
 			at_ns = takt_entry(&link->entries, id)->due_ns;
 		if (at_ns < *due_ns) {
@@ -233,7 +265,7 @@ TAKT_FN u32 takt_link_first(struct takt_link *link, u64 now_ns, u64 *due_ns)
 	return first;
 }
 
-/* The link is asked for a packet at now. */
+/* The link is asked for a packet at now; the express place is empty. */
 TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
 			       u64 now_ns, struct takt_choice *choice)
 {
@@ -265,12 +297,22 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	takt_clock_spend(&class->clock, &pace, 0, now_ns, choice->len);
 	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
 
-	class->stats.sent_packets++;
-	class->stats.sent_bytes += choice->len;
+	takt_count_sent(class, choice->len);
 	if (now_ns - ideal_ns > class->stats.late_max_ns)
 		class->stats.late_max_ns = now_ns - ideal_ns;
 	if (class->queued_packets)
 		takt_class_wait(link, class, id, params->priority, now_ns);
+}
+
+/* The packet in the express place was counted as sent, and is discarded. */
+TAKT_FN void takt_link_flush_express(struct takt_link *link)
+{
+	struct takt_class *class = takt_class(link, link->express_class);
+
+	class->stats.sent_packets--;
+	class->stats.sent_bytes -= link->express_len;
+	class->stats.flushed_packets++;
+	class->stats.flushed_bytes += link->express_len;
 }
 
 /*

@@ -40,8 +40,6 @@ typedef struct {
 } possible_net_t;
 
 struct net_device {
-	unsigned int mtu;
-	unsigned short hard_header_len;
 	int ifindex;
 	possible_net_t nd_net;
 };
@@ -51,7 +49,6 @@ struct netdev_queue {
 };
 
 struct sk_buff {
-	struct net_device *dev;
 	char cb[48];
 	unsigned int len, data_len;
 	__be16 protocol;

@@ -55,6 +55,14 @@ struct {
 	__type(value, u32);
 } takt_abi SEC(".maps");
 
+/* The express place of every link. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_LINKS);
+	__type(key, u32);
+	__type(value, struct takt_store);
+} takt_express SEC(".maps");
+
 #define PER_LINK(name, inner)                           \
 	struct {                                        \
 		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); \
@@ -90,8 +98,11 @@ static __always_inline const struct takt_plan *find_plan(u32 index)
 
 static __always_inline struct takt_store *find_store(u32 index, u32 place)
 {
-	void *inner = bpf_map_lookup_elem(&takt_stores, &index);
+	void *inner;
 
+	if (place == TAKT_EXPRESS)
+		return bpf_map_lookup_elem(&takt_express, &index);
+	inner = bpf_map_lookup_elem(&takt_stores, &index);
 	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
 }
 
@@ -100,29 +111,33 @@ static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
 	return ((const struct qdisc_skb_cb *)skb->cb)->pkt_len;
 }
 
-/* How many frames this packet becomes on the wire. */
-static __always_inline u32 frames_of(const struct sk_buff *skb)
+/*
+ * How many frames this packet becomes on the wire. The kernel accounts more
+ * than a packet's length exactly when it will be cut into several.
+ */
+static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 {
 	const struct skb_shared_info *shared;
 
-	if (skb->len <= skb->dev->mtu + skb->dev->hard_header_len)
+	if (bytes == skb->len)
 		return 1;
 	shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
 	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
 }
 
-static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key)
+static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key,
+				     u32 addresses)
 {
 	u64 head = (u64)skb->head, data = (u64)skb->data;
 	u64 end = data + (skb->len - skb->data_len);
-	u16 ethertype = takt_be16(skb->protocol);
+	u16 ethertype = __builtin_bswap16(skb->protocol);
 	u64 at = head + skb->network_header;
 
 	/* Behind an in-band tag the network header's place depends on who sent. */
 	if (takt_is_vlan(ethertype))
 		at = data + TAKT_ETH_HEADER_BYTES;
 	key->mark = skb->mark;
-	takt_key_read(key, ethertype, at, end);
+	takt_key_read(key, ethertype, at, end, addresses);
 }
 
 SEC("struct_ops")
@@ -138,9 +153,9 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 
 	if (!link || !plan)
 		goto drop;
-	read_key(skb, &key);
+	read_key(skb, &key, plan->rules.need_addresses);
 	place = takt_link_enqueue(link, plan, takt_classify(&plan->rules, &key), bytes,
-				  frames_of(skb), bpf_ktime_get_ns());
+				  frames_of(skb, bytes), !sch->q.qlen, bpf_ktime_get_ns());
 	if (!place)
 		goto drop;
 	store = find_store(index, place);
@@ -162,13 +177,24 @@ SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 {
 	u32 index = link_index(sch);
-	struct takt_link *link = find_link(index);
-	const struct takt_plan *plan = find_plan(index);
+	const struct takt_plan *plan;
 	struct takt_choice choice;
 	struct takt_store *store;
+	struct takt_link *link;
 	struct sk_buff *skb;
 
-	if (!link || !plan || !link->queued_packets)
+	if (!sch->q.qlen)
+		return NULL;
+	store = find_store(index, TAKT_EXPRESS);
+	if (!store)
+		return NULL;
+	skb = bpf_kptr_xchg(&store->skb, NULL);
+	if (skb)
+		goto send;
+
+	link = find_link(index);
+	plan = find_plan(index);
+	if (!link || !plan)
 		return NULL;
 	takt_link_dequeue(link, plan, bpf_ktime_get_ns(), &choice);
 	if (!choice.packet) {
@@ -182,6 +208,7 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	skb = bpf_kptr_xchg(&store->skb, NULL);
 	if (!skb)
 		return NULL;
+send:
 	sch->q.qlen--;
 	sch->qstats.backlog -= accounted_bytes(skb);
 	bpf_qdisc_bstats_update(sch, skb);
@@ -208,6 +235,18 @@ int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
+/* Free the packet in a place, if there is one. */
+static int discard(u32 index, u32 place)
+{
+	struct takt_store *store = find_store(index, place);
+	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
+
+	if (!skb)
+		return 0;
+	bpf_kfree_skb(skb);
+	return 1;
+}
+
 static void flush(struct Qdisc *sch)
 {
 	u32 index = link_index(sch), i;
@@ -215,23 +254,17 @@ static void flush(struct Qdisc *sch)
 
 	if (!link)
 		return;
+	if (discard(index, TAKT_EXPRESS))
+		takt_link_flush_express(link);
 	/* Twice the places: a step may only turn a calendar on. */
 	bpf_for(i, 0, 2 * TAKT_PACKETS) {
 		struct takt_choice choice;
-		struct takt_store *store;
-		struct sk_buff *skb;
 
 		if (!link->queued_packets)
 			break;
 		takt_link_flush(link, &choice);
-		if (!choice.packet)
-			continue;
-		store = find_store(index, choice.packet);
-		if (!store)
-			continue;
-		skb = bpf_kptr_xchg(&store->skb, NULL);
-		if (skb)
-			bpf_kfree_skb(skb);
+		if (choice.packet)
+			discard(index, choice.packet);
 	}
 }
 

@@ -22,11 +22,18 @@ pub enum Dequeued {
 }
 
 /// A link's state: clocks, queues, counters.
-pub struct Link(Box<takt_link>);
+pub struct Link {
+    state: Box<takt_link>,
+    /// Whether the express place is taken; in the kernel, its packet tells.
+    express: bool,
+}
 
 impl Link {
     pub fn new() -> Self {
-        Self(zeroed_box())
+        Self {
+            state: zeroed_box(),
+            express: false,
+        }
     }
 
     /// A packet arrives for a class. `None`: it must be dropped.
@@ -39,15 +46,25 @@ impl Link {
         now_ns: u64,
     ) -> Option<u32> {
         // SAFETY: two valid structs; see the crate's documentation.
-        let place =
-            unsafe { sys::takt_link_enqueue(&mut *self.0, plan, class, bytes, frames, now_ns) };
+        let place = unsafe {
+            let idle = u32::from(self.queued_packets() == 0);
+            sys::takt_link_enqueue(&mut *self.state, plan, class, bytes, frames, idle, now_ns)
+        };
+        self.express |= place == sys::TAKT_EXPRESS;
         (place != 0).then_some(place)
     }
 
     pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64) -> Dequeued {
+        if std::mem::take(&mut self.express) {
+            return Dequeued::Packet {
+                place: sys::TAKT_EXPRESS,
+                class: self.state.express_class,
+                bytes: self.state.express_len,
+            };
+        }
         let mut choice = takt_choice::default();
         // SAFETY: as above.
-        unsafe { sys::takt_link_dequeue(&mut *self.0, plan, now_ns, &mut choice) }
+        unsafe { sys::takt_link_dequeue(&mut *self.state, plan, now_ns, &mut choice) }
         match choice {
             takt_choice {
                 packet: 0,
@@ -72,21 +89,27 @@ impl Link {
 
     /// Give up every packet, as when the device goes down; how many there were.
     pub fn flush(&mut self) -> u32 {
-        let queued = self.0.queued_packets;
+        let queued = self.queued_packets();
         let mut choice = takt_choice::default();
-        while self.0.queued_packets > 0 {
-            // SAFETY: as above.
-            unsafe { sys::takt_link_flush(&mut *self.0, &mut choice) }
+        // SAFETY: as above.
+        unsafe {
+            if std::mem::take(&mut self.express) {
+                sys::takt_link_flush_express(&mut *self.state);
+            }
+            while self.state.queued_packets > 0 {
+                sys::takt_link_flush(&mut *self.state, &mut choice);
+            }
         }
         queued
     }
 
+    /// The one in the express place included.
     pub fn queued_packets(&self) -> u32 {
-        self.0.queued_packets
+        self.state.queued_packets + u32::from(self.express)
     }
 
     pub fn class(&self, id: u32) -> &takt_class {
-        &self.0.classes[(id & (sys::TAKT_CLASSES - 1)) as usize]
+        &self.state.classes[(id & (sys::TAKT_CLASSES - 1)) as usize]
     }
 }
 

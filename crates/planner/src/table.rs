@@ -1,8 +1,8 @@
 //! Laying out the classifier's tuples and its hash table.
 
 use takt_algo::sys::{
-    TAKT_PROBES_MAX, TAKT_RULE_BUCKETS, TAKT_RULES, TAKT_TUPLES, takt_key, takt_rule,
-    takt_rule_hash, takt_rules, takt_tuple,
+    TAKT_PROBES_MAX, TAKT_RULE_BUCKETS, TAKT_RULES, TAKT_TUPLES, takt_rule, takt_rule_hash,
+    takt_rules, takt_tuple,
 };
 use thiserror::Error;
 
@@ -56,11 +56,14 @@ pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
     rules.tuples = tuples.len() as u32;
     let mut next = 0;
     for (tuple, (first_order, mask, entries)) in tuples.into_iter().enumerate() {
+        let mask = key(&mask);
+        let has_addresses = u32::from(mask.src != [0; 4] || mask.dst != [0; 4]);
         rules.tuple[tuple] = takt_tuple {
-            mask: key(&mask),
+            mask,
             first_order,
-            pad: 0,
+            has_addresses,
         };
+        rules.need_addresses |= has_addresses;
         for (value, target) in entries {
             rules.rule[next] = takt_rule {
                 key: key(&value),
@@ -69,12 +72,11 @@ pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
                 tuple: tuple as u16,
             };
             next += 1;
-            place(
-                &rules.rule[next - 1].key,
-                tuple as u32,
-                next as u16,
-                &mut rules.bucket,
-            )?;
+            // SAFETY: a pure function of valid structs.
+            let hash = unsafe {
+                takt_rule_hash(&rules.rule[next - 1].key, &rules.tuple[tuple], tuple as u32)
+            };
+            place(hash, next as u16, &mut rules.bucket)?;
         }
     }
     Ok(())
@@ -83,13 +85,10 @@ pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
 /// Put rule `number` (its index + 1) into the first free bucket of its probe
 /// sequence. At most a quarter of them is taken, so runs stay short.
 fn place(
-    key: &takt_key,
-    tuple: u32,
+    hash: u32,
     number: u16,
     buckets: &mut [u16; TAKT_RULE_BUCKETS as usize],
 ) -> Result<(), PlanError> {
-    // SAFETY: a pure function of a valid key.
-    let hash = unsafe { takt_rule_hash(key, tuple) };
     let free = (0..TAKT_PROBES_MAX)
         .map(|probe| (hash.wrapping_add(probe) & (TAKT_RULE_BUCKETS - 1)) as usize)
         .find(|bucket| buckets[*bucket] == 0)

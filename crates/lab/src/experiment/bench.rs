@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use super::error::{ExperimentError, Result};
-use super::installed::Installed;
+use super::root::Root;
 use super::scheduler::Scheduler;
-use super::setup::{Setup, setup};
-use super::shape::Shape;
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -38,29 +36,29 @@ impl Bench {
         })
     }
 
-    /// The schedulers that are wanted and can express `shape`, and how. No
-    /// scheduler at all is always among them, and first, where that is one.
-    pub fn setups(&self, shape: &Shape) -> Vec<(Scheduler, Setup)> {
-        Scheduler::ALL
-            .into_iter()
-            .filter(|scheduler| self.wants(*scheduler))
-            .filter_map(|scheduler| Some((scheduler, setup(scheduler, shape)?)))
-            .collect()
+    /// Lets `measure` work with each wanted scheduler in turn, one that the
+    /// kernel lacks excepted. No scheduler at all is always wanted and first:
+    /// the others are measured against it.
+    pub fn with_each<T>(
+        &self,
+        mut measure: impl FnMut(Scheduler, &mut Root<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        for scheduler in Scheduler::ALL.into_iter().filter(|one| self.wants(*one)) {
+            let mut root = Root::new(&self.takt);
+            match measure(scheduler, &mut root) {
+                Ok(figures) => found.push(figures),
+                Err(missing @ ExperimentError::Unsupported { .. }) => {
+                    eprintln!("{} is left out: {missing}", scheduler.name());
+                }
+                Err(error) => return Err(error),
+            }
+            root.detach()?;
+        }
+        Ok(found)
     }
 
     fn wants(&self, scheduler: Scheduler) -> bool {
         scheduler == Scheduler::None || self.only.is_empty() || self.only.contains(&scheduler)
-    }
-
-    /// `None`, and a line of progress, if the kernel lacks this peer.
-    pub fn install(&self, scheduler: Scheduler, setup: &Setup) -> Result<Option<Installed<'_>>> {
-        match Installed::install(&self.takt, scheduler, &setup.qdisc) {
-            Ok(installed) => Ok(Some(installed)),
-            Err(missing @ ExperimentError::Unsupported { .. }) => {
-                eprintln!("{}: left out: {missing}", scheduler.name());
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
     }
 }

@@ -1,22 +1,23 @@
 //! The experiments: what runs inside the lab, and what it measures.
 //!
 //! From the bottom: [`pair`] is the cable, [`shape`] what is asked of a
-//! scheduler, [`setup`] how each [`scheduler`] is told, [`installed`] the telling;
+//! scheduler, [`setup`] how each [`scheduler`] is told, [`root`] where it goes;
 //! [`source`] and [`sink`] are the traffic's two ends and [`traffic`] its loop;
 //! [`arrivals`] and [`load`] turn what happened into figures. [`pacing`], [`tcp`]
 //! and [`cost`] are the experiments themselves.
 
 mod arrivals;
+mod at_once;
 mod bench;
 mod command;
 mod cost;
 mod error;
-mod installed;
 mod load;
 mod metrics;
 mod namespace;
 mod pacing;
 mod pair;
+mod root;
 mod scheduler;
 mod setup;
 mod shape;
@@ -24,6 +25,7 @@ mod sink;
 mod source;
 mod tcp;
 mod traffic;
+mod waiting;
 
 use std::time::Duration;
 

@@ -16,15 +16,15 @@ use super::error::{ExperimentError, Result};
 use super::metrics::Metrics;
 use super::pair;
 use super::scheduler::Scheduler;
-use super::setup::Setup;
+use super::setup::{Setup, setup};
 use super::shape::Shape;
 use super::sink::Sink;
 use super::source::Source;
 use super::tcp;
 use super::traffic::{Traffic, Window};
 
-/// Longer than any queue of these cases takes to fill and to empty once.
-const WARM_UP: Duration = Duration::from_millis(300);
+/// By then every class is backlogged and no scheduler has credit left.
+const WARM_UP: Duration = Duration::from_millis(150);
 
 struct Case {
     name: &'static str,
@@ -40,19 +40,21 @@ struct Case {
 }
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for case in cases() {
-        let _mtu = pair::with_mtu(case.mtu_bytes)?;
-        for (scheduler, setup) in bench.setups(&case.shape) {
-            eprintln!("pacing: {}, {}", case.name, scheduler.name());
-            if let Some(installed) = bench.install(scheduler, &setup)? {
-                rows.extend(measure(&case, scheduler, &setup, bench.short)?);
-                installed.remove()?;
+    let cases = cases();
+    let rows = bench.with_each(|scheduler, root| {
+        let mut rows = Vec::new();
+        for case in &cases {
+            if let Some(setup) = setup(scheduler, &case.shape) {
+                eprintln!("pacing: {}, {}", scheduler.name(), case.name);
+                let _mtu = pair::with_mtu(case.mtu_bytes)?;
+                root.attach(scheduler, &setup.qdisc)?;
+                rows.extend(measure(case, scheduler, &setup, bench.short)?);
             }
         }
-    }
-    rows.extend(tcp::run(bench)?);
-    Ok(rows)
+        rows.extend(tcp::run(scheduler, root, bench.short)?);
+        Ok(rows)
+    })?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 fn cases() -> Vec<Case> {
@@ -71,16 +73,16 @@ fn cases() -> Vec<Case> {
         // rate, the shorter.
         single("single-1mbit", MBIT, 60_000, 20_000),
         single("single-10mbit", 10 * MBIT, 20_000, 4_000),
-        single("single-100mbit", 100 * MBIT, 8_000, 800),
-        single("single-300mbit", 300 * MBIT, 5_000, 400),
-        single("single-500mbit", 500 * MBIT, 4_000, 300),
+        single("single-100mbit", 100 * MBIT, 8_000, 600),
+        single("single-300mbit", 300 * MBIT, 5_000, 300),
+        single("single-500mbit", 500 * MBIT, 4_000, 200),
         Case {
             shape: Shape {
                 packet_bytes: 8500,
                 ..Shape::udp([1000 * MBIT])
             },
             mtu_bytes: 9000,
-            ..single("single-1gbit-jumbo", 0, 5_000, 400)
+            ..single("single-1gbit-jumbo", 0, 5_000, 300)
         },
         Case {
             shape: Shape {
@@ -94,12 +96,12 @@ fn cases() -> Vec<Case> {
                 "five/20mbit-1",
                 "five/20mbit-2",
             ],
-            ..single("five", 0, 8_000, 800)
+            ..single("five", 0, 8_000, 600)
         },
         Case {
             shape: Shape::udp([MBIT / 2; 200]),
             backlog: 6,
-            ..single("many-200x0.5mbit", 0, 16_000, 2_000)
+            ..single("many-200x0.5mbit", 0, 16_000, 1_500)
         },
     ]
 }

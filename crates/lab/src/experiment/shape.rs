@@ -59,8 +59,4 @@ impl Shape {
     pub fn frame_bytes(&self) -> u32 {
         self.packet_bytes + ETHERNET_HEADER_BYTES
     }
-
-    pub fn total_bps(&self) -> u64 {
-        self.classes.iter().map(|class| class.rate_bps).sum()
-    }
 }

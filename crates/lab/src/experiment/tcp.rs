@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use takt_report::{Row, rate_error_ppm};
 
-use super::bench::Bench;
 use super::error::{ExperimentError, Result, WhileDoing};
 use super::load::Idle;
 use super::metrics::{Metrics, metrics};
 use super::pair::{self, A, B, RECEIVER};
+use super::root::Root;
 use super::scheduler::Scheduler;
-use super::setup::{Setup, SocketOptions};
+use super::setup::{Setup, SocketOptions, setup};
 use super::shape::{Class, Shape, Transport};
 
 const CASE: &str = "tcp-100mbit";
@@ -21,12 +21,13 @@ const PORT: u16 = 5201;
 /// IP and TCP headers, the latter with timestamps.
 const HEADER_BYTES: u32 = 20 + 32;
 /// Slow start is long over after this.
-const WARM_UP: Duration = Duration::from_millis(500);
+const WARM_UP: Duration = Duration::from_millis(300);
 /// What iperf3 runs longer than it is watched.
-const AFTERWARDS: Duration = Duration::from_millis(500);
+const AFTERWARDS: Duration = Duration::from_millis(200);
 const LISTENING_TIME_MAX: Duration = Duration::from_secs(10);
 
-pub fn run(bench: &Bench) -> Result<Vec<Row>> {
+/// `None` if the scheduler cannot express this case.
+pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Option<Row>> {
     let shape = Shape {
         transport: Transport::Tcp,
         classes: vec![Class {
@@ -36,21 +37,18 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         }],
         ..Shape::udp([])
     };
-    let duration = Duration::from_secs(if bench.short { 1 } else { 8 });
+    let Some(setup) = setup(scheduler, &shape) else {
+        return Ok(None);
+    };
+    eprintln!("pacing: {}, {CASE}", scheduler.name());
+    let duration = Duration::from_millis(if short { 500 } else { 7_500 });
     let _single_frames = pair::with_single_frames()?;
-    let mut rows = Vec::new();
-    for (scheduler, setup) in bench.setups(&shape) {
-        eprintln!("pacing: {CASE}, {}", scheduler.name());
-        if let Some(installed) = bench.install(scheduler, &setup)? {
-            rows.push(Row {
-                scheduler: scheduler.name().to_owned(),
-                case: CASE.to_owned(),
-                metrics: measure(&shape, scheduler, &setup, duration)?,
-            });
-            installed.remove()?;
-        }
-    }
-    Ok(rows)
+    root.attach(scheduler, &setup.qdisc)?;
+    Ok(Some(Row {
+        scheduler: scheduler.name().to_owned(),
+        case: CASE.to_owned(),
+        metrics: measure(&shape, scheduler, &setup, duration)?,
+    }))
 }
 
 /// The rate is what came out of the cable by its own counters: frames, headers

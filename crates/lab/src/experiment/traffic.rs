@@ -2,15 +2,15 @@
 //!
 //! One thread for both ends: on the lab's single processor a second one would
 //! only add task switches, and the operating system's choice between the two
-//! would show in the results. Arrivals are read in batches, a few dozen packets
-//! apart, since the kernel has stamped them long before.
+//! would show in the results. Arrivals are read in batches, since the kernel has
+//! stamped them long before, and right after packets were sent: that is right
+//! after others have left, when the next one is due latest. A timer of its own
+//! would fall in step with the packets and disturb always the same ones.
 
 use std::time::{Duration, Instant};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use nix::time::clock_gettime;
+use nix::time::{ClockId, clock_gettime};
 
 use super::error::{ExperimentError, Result, WhileDoing};
 use super::load::{Busy, Idle};
@@ -20,23 +20,20 @@ use super::source::{self, Sent, Source};
 
 /// Packets a source may send before the others get their turn.
 const TURN: usize = 32;
-/// Packets that arrive between two looks at the sinks.
-const PACKETS_PER_LOOK: u64 = 32;
+/// Packets sent between two looks at the sinks, unless there are more sinks.
+const PACKETS_PER_LOOK: usize = 16;
 /// Taking the load figures keeps the processor busy for a moment.
 const AFTER_A_LOAD_FIGURE: Duration = Duration::from_millis(20);
 /// A queue that stands still this long is stuck.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Tells the timer from the sources in epoll's answers.
-const LOOK: u64 = u64::MAX;
-
 pub struct Traffic {
     epoll: Epoll,
-    look: TimerFd,
     sources: Vec<Source>,
     sinks: Vec<Sink>,
     payload: Vec<u8>,
     reader: Reader,
+    sent_since_look: usize,
 }
 
 /// When traffic was counted, by the clock of the receive timestamps.
@@ -63,23 +60,13 @@ impl Traffic {
                 .add(source.socket(), event)
                 .doing("watch a sending socket")?;
         }
-        let look = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)
-            .doing("create a timer")?;
-        if !sinks.is_empty() {
-            let period = Expiration::Interval(TimeSpec::from(time_between_looks(shape)));
-            look.set(period, TimerSetTimeFlags::empty())
-                .doing("set a timer")?;
-            epoll
-                .add(&look, EpollEvent::new(EpollFlags::EPOLLIN, LOOK))
-                .doing("watch a timer")?;
-        }
         Ok(Self {
             epoll,
-            look,
             sources,
             sinks,
             payload: source::payload(shape.packet_bytes),
             reader: Reader::new(),
+            sent_since_look: 0,
         })
     }
 
@@ -149,13 +136,12 @@ impl Traffic {
                 Err(errno) => return Err(errno).doing("wait for sockets"),
             };
             for event in &events[..ready] {
-                match event.data() {
-                    LOOK => {
-                        self.look.wait().doing("read a timer")?;
-                        self.read_arrivals()?;
-                    }
-                    index => refill(&mut self.sources[index as usize], &mut self.payload)?,
-                }
+                let source = &mut self.sources[event.data() as usize];
+                self.sent_since_look += refill(source, &mut self.payload)?;
+            }
+            if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
+                self.read_arrivals()?;
+                self.sent_since_look = 0;
             }
         }
     }
@@ -168,23 +154,18 @@ impl Traffic {
     }
 }
 
-fn refill(source: &mut Source, payload: &mut [u8]) -> Result<()> {
-    for _ in 0..TURN {
+/// How many packets it took to fill the source's buffer, within its turn.
+fn refill(source: &mut Source, payload: &mut [u8]) -> Result<usize> {
+    for sent in 0..TURN {
         if source.send(payload)? == Sent::Full {
-            break;
+            return Ok(sent);
         }
     }
-    Ok(())
-}
-
-fn time_between_looks(shape: &Shape) -> Duration {
-    let frame_bits = u64::from(shape.frame_bytes()) * 8;
-    let packets_ns = PACKETS_PER_LOOK * frame_bits * 1_000_000_000 / shape.total_bps().max(1);
-    Duration::from_nanos(packets_ns).clamp(Duration::from_millis(1), Duration::from_millis(50))
+    Ok(TURN)
 }
 
 /// The clock of `SO_TIMESTAMPNS`.
 fn receive_clock_ns() -> Result<u64> {
-    let now = clock_gettime(nix::time::ClockId::CLOCK_REALTIME).doing("read the clock")?;
+    let now = clock_gettime(ClockId::CLOCK_REALTIME).doing("read the clock")?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }

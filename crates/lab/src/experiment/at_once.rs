@@ -1,0 +1,181 @@
+//! The cost of packets that never wait.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use takt_report::{Row, nearest_rank};
+
+use super::error::{ExperimentError, Result};
+use super::metrics::{Metrics, metrics};
+use super::pair;
+use super::root::Root;
+use super::scheduler::Scheduler;
+use super::setup::{Setup, setup};
+use super::shape::Shape;
+use super::source::{self, Sent, Source};
+
+/// A packet of the fastest class takes 1.2 µs, and sending one takes longer:
+/// none ever waits.
+const LINK_RATE_BPS: u64 = 100_000_000_000;
+const CLASS_RATE_MAX_BPS: u64 = 10_000_000_000;
+/// What a send buffer holds: one packet would do, none ever waits in it.
+const BUFFER_PACKETS: u32 = 8;
+/// Packets of one pass, and passes of one measurement.
+const PACKETS: i64 = 4_000;
+const PASSES: usize = 3;
+/// Until the kernel has freed what the scheduler before has left.
+const SETTLE: Duration = Duration::from_millis(200);
+
+pub struct AtOnce {
+    pub name: &'static str,
+    shape: Shape,
+    sources: Vec<Source>,
+}
+
+/// One scheduler in one case in one round: nanoseconds for each packet, pass
+/// by pass.
+pub struct Measured {
+    case: &'static str,
+    scheduler: Scheduler,
+    packet_ns: [i64; PASSES],
+}
+
+impl AtOnce {
+    /// Every case, its sockets open.
+    pub fn cases() -> Result<Vec<Self>> {
+        [("1-class", 1), ("100-classes", 100), ("2000-classes", 2000)]
+            .into_iter()
+            .map(|(name, classes)| {
+                let rate_bps = CLASS_RATE_MAX_BPS.min(LINK_RATE_BPS / classes);
+                let shape = Shape {
+                    link_rate_bps: Some(LINK_RATE_BPS),
+                    waits: false,
+                    ..Shape::udp((0..classes).map(|_| rate_bps))
+                };
+                Ok(Self {
+                    name,
+                    sources: Source::open(&shape, BUFFER_PACKETS)?,
+                    shape,
+                })
+            })
+            .collect()
+    }
+
+    /// `None` if the scheduler cannot express the case.
+    pub fn measure(
+        &mut self,
+        scheduler: Scheduler,
+        root: &mut Root<'_>,
+    ) -> Result<Option<Measured>> {
+        let Some(setup) = setup(scheduler, &self.shape) else {
+            return Ok(None);
+        };
+        root.attach(scheduler, &setup.qdisc)?;
+        Ok(Some(Measured {
+            case: self.name,
+            scheduler,
+            packet_ns: self.send(scheduler, &setup)?,
+        }))
+    }
+
+    fn send(&mut self, scheduler: Scheduler, setup: &Setup) -> Result<[i64; PASSES]> {
+        for (source, options) in self.sources.iter().zip(&setup.sockets) {
+            source.configure(options)?;
+        }
+        std::thread::sleep(SETTLE);
+        // After this every class has had a packet, and every cache met its flow.
+        self.pass(scheduler, self.sources.len() as i64)?;
+        let before = pair::received()?;
+        let mut packet_ns = [0; PASSES];
+        for result in &mut packet_ns {
+            *result = self.pass(scheduler, PACKETS)?.as_nanos() as i64 / PACKETS;
+        }
+        let arrived = pair::received()?.frames - before.frames;
+        let sent = PASSES as u64 * PACKETS as u64;
+        if arrived < sent {
+            return Err(ExperimentError::Lost {
+                scheduler: scheduler.name(),
+                sent,
+                arrived,
+            });
+        }
+        Ok(packet_ns)
+    }
+
+    /// Sends packets to the classes in turn.
+    fn pass(&mut self, scheduler: Scheduler, packets: i64) -> Result<Duration> {
+        let mut payload = source::payload(self.shape.packet_bytes);
+        let started = Instant::now();
+        let mut left = packets;
+        while left > 0 {
+            for source in self.sources.iter_mut().take(left as usize) {
+                if source.send(&mut payload)? == Sent::Full {
+                    return Err(ExperimentError::HeldBack {
+                        scheduler: scheduler.name(),
+                    });
+                }
+                left -= 1;
+            }
+        }
+        Ok(started.elapsed())
+    }
+}
+
+/// A row for each scheduler in each case that has measurements.
+pub fn rows(cases: &[AtOnce], measured: &[Measured]) -> Vec<Row> {
+    let of = |case: &'static str, scheduler| -> Vec<i64> {
+        measured
+            .iter()
+            .filter(|one| one.case == case && one.scheduler == scheduler)
+            .flat_map(|one| one.packet_ns)
+            .collect()
+    };
+    let mut rows = Vec::new();
+    for case in cases {
+        let mut baseline_ns = of(case.name, Scheduler::None);
+        for scheduler in Scheduler::ALL {
+            rows.extend(
+                cost(&mut of(case.name, scheduler), &mut baseline_ns).map(|metrics| Row {
+                    scheduler: scheduler.name().to_owned(),
+                    case: case.name.to_owned(),
+                    metrics,
+                }),
+            );
+        }
+    }
+    rows
+}
+
+/// What a packet takes, less what it takes with no scheduler: medians, and how
+/// far the passes lie apart.
+fn cost(packet_ns: &mut [i64], baseline_ns: &mut [i64]) -> Option<Metrics> {
+    packet_ns.sort_unstable();
+    baseline_ns.sort_unstable();
+    let baseline_median_ns = nearest_rank(baseline_ns, 500)?;
+    let cost_ns = nearest_rank(packet_ns, 500)? - baseline_median_ns;
+    let spread_ns = packet_ns.last()? - packet_ns.first()?;
+    Some(metrics([
+        ("cost_ns_per_packet", json!(cost_ns)),
+        ("cost_spread_ns", json!(spread_ns)),
+        ("baseline_ns_per_packet", json!(baseline_median_ns)),
+        ("packets", json!(packet_ns.len() as i64 * PACKETS)),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_what_the_median_packet_takes_longer() {
+        let metrics = cost(&mut [1230, 1200, 1210], &mut [1000, 1002, 998]).expect("has samples");
+        assert_eq!(metrics["cost_ns_per_packet"], json!(210));
+        assert_eq!(metrics["cost_spread_ns"], json!(30));
+        assert_eq!(metrics["packets"], json!(3 * PACKETS));
+    }
+
+    #[test]
+    fn a_scheduler_without_samples_has_no_cost() {
+        assert_eq!(cost(&mut [], &mut [1000]), None);
+    }
+}

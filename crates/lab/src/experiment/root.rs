@@ -1,0 +1,107 @@
+//! The sending device's root: which scheduler is attached there.
+
+use std::io::Write;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use super::command;
+use super::error::{ExperimentError, Result, WhileDoing};
+use super::pair::{A, DEVICE};
+use super::scheduler::Scheduler;
+use super::setup::Qdisc;
+
+/// What `tc` says of a qdisc or filter the kernel was built without.
+const UNKNOWN_TO_KERNEL: [&str; 2] = ["qdisc kind is unknown", "TC classifier not found"];
+
+/// Whatever is attached is taken off when this is dropped.
+pub struct Root<'lab> {
+    takt: &'lab Path,
+    attached: Attached,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attached {
+    Nothing,
+    Tc,
+    Takt,
+}
+
+impl<'lab> Root<'lab> {
+    pub fn new(takt: &'lab Path) -> Self {
+        Self {
+            takt,
+            attached: Attached::Nothing,
+        }
+    }
+
+    /// Takes off what is there, except that one policy of Takt replaces the
+    /// other: its program is verified once, which takes seconds in the lab.
+    pub fn attach(&mut self, scheduler: Scheduler, qdisc: &Qdisc) -> Result<()> {
+        if !(self.attached == Attached::Takt && matches!(qdisc, Qdisc::Takt(_))) {
+            self.detach()?;
+        }
+        match qdisc {
+            Qdisc::None => Ok(()),
+            Qdisc::Tc(lines) => A.run(|| command::tc_batch(lines)).map_err(|error| {
+                // It stopped half way: what it did is undone, if anything.
+                let _ = detach_tc();
+                unsupported(scheduler, error)
+            }),
+            Qdisc::Takt(policy) => {
+                let file = policy_file(policy)?;
+                let path = file.path().to_string_lossy();
+                A.run(|| command::run(self.takt, &["apply", &path]).map(drop))
+            }
+        }?;
+        self.attached = match qdisc {
+            Qdisc::None => Attached::Nothing,
+            Qdisc::Tc(_) => Attached::Tc,
+            Qdisc::Takt(_) => Attached::Takt,
+        };
+        Ok(())
+    }
+
+    pub fn detach(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.attached, Attached::Nothing) {
+            Attached::Nothing => Ok(()),
+            Attached::Tc => detach_tc(),
+            Attached::Takt => A.run(|| command::run(self.takt, &["revert"]).map(drop)),
+        }
+    }
+}
+
+impl Drop for Root<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.detach() {
+            eprintln!("while cleaning up: {error}");
+        }
+    }
+}
+
+fn detach_tc() -> Result<()> {
+    A.run(|| command::run("tc", &["qdisc", "del", "dev", DEVICE, "root"]).map(drop))
+}
+
+fn unsupported(scheduler: Scheduler, error: ExperimentError) -> ExperimentError {
+    match error {
+        ExperimentError::Command { stderr, .. }
+            if UNKNOWN_TO_KERNEL.iter().any(|text| stderr.contains(text)) =>
+        {
+            ExperimentError::Unsupported {
+                scheduler: scheduler.name(),
+                reason: stderr.lines().next().unwrap_or_default().to_owned(),
+            }
+        }
+        error => error,
+    }
+}
+
+fn policy_file(policy: &str) -> Result<NamedTempFile> {
+    let write = || {
+        let mut file = tempfile::Builder::new().suffix(".toml").tempfile()?;
+        file.write_all(policy.as_bytes())?;
+        Ok::<_, std::io::Error>(file)
+    };
+    write().doing("write the policy file")
+}
