@@ -22,11 +22,14 @@ typedef unsigned long long u64;
  * TAKT_FN      small enough to be inlined everywhere.
  * TAKT_FN_OUT  holds a loop: in BPF a global function, which the verifier
  *              checks once by its types instead of once per caller and state.
+ *              Its pointers are marked TAKT_ARG: never null.
  */
 #ifdef TAKT_BPF
+#define TAKT_ARG __attribute__((btf_decl_tag("arg:nonnull")))
 #define TAKT_FN static __attribute__((always_inline, unused))
 #define TAKT_FN_OUT __attribute__((noinline))
 #else
+#define TAKT_ARG
 #define TAKT_FN static inline __attribute__((unused))
 #define TAKT_FN_OUT static inline __attribute__((unused))
 #endif

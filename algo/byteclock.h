@@ -48,7 +48,10 @@ TAKT_FN void takt_clock_start(struct takt_clock *clock, u64 now_ns)
 	}
 }
 
-/* Move the clock on by what len bytes take at this rate. */
+/*
+ * Move the clock on by what len bytes take at this rate. The clock is due, so
+ * due_ns is in the past; the sum cannot overflow before the year 2262.
+ */
 TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 {
 	u64 bits_ns, whole_ns, rem;
@@ -64,8 +67,7 @@ TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 	bits_ns = len * TAKT_NS_PER_BYTE_AT_1BPS + rem;
 	whole_ns = bits_ns / rate_bps;
 	clock->rem = bits_ns - whole_ns * rate_bps;
-	clock->due_ns = clock->due_ns > TAKT_TIME_NEVER - whole_ns ?
-				TAKT_TIME_NEVER : clock->due_ns + whole_ns;
+	clock->due_ns += whole_ns;
 }
 
 /*

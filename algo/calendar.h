@@ -93,17 +93,13 @@ TAKT_FN void takt_calendar_unmark(struct takt_calendar *calendar, u32 slot)
 }
 
 /* Put the entry where its due_ns belongs. It must not be in a calendar. */
-TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar,
-				     struct takt_entries *entries, u32 id, u64 now_ns)
+TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
+				     struct takt_entries *entries TAKT_ARG,
+				     u32 id, u64 now_ns)
 {
-	struct takt_entry *entry, *behind;
-	u64 bucket;
+	struct takt_entry *entry = takt_entry(entries, id), *behind;
+	u64 bucket = entry->due_ns >> TAKT_BUCKET_SHIFT;
 	u32 slot, after, i;
-
-	if (!calendar || !entries)
-		return 0;
-	entry = takt_entry(entries, id);
-	bucket = entry->due_ns >> TAKT_BUCKET_SHIFT;
 
 	if (!calendar->count)
 		calendar->base = takt_min(bucket, now_ns >> TAKT_BUCKET_SHIFT);
@@ -186,15 +182,13 @@ TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar)
  * Who is due first? Returns the entry, or 0 when nobody waits or (far entries
  * only) nobody can be due before *wake_ns, when to ask again.
  */
-TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar,
-				    struct takt_entries *entries, u64 now_ns,
-				    u64 *wake_ns)
+TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
+				    struct takt_entries *entries TAKT_ARG,
+				    u64 now_ns, u64 *wake_ns TAKT_ARG)
 {
 	u64 here = now_ns >> TAKT_BUCKET_SHIFT;
 	u32 slot, id, i;
 
-	if (!calendar || !entries || !wake_ns)
-		return 0;
 	*wake_ns = TAKT_TIME_NEVER;
 
 	for (i = 0; i < TAKT_PLACE_AGAIN_MAX && calendar->count; i++) {

@@ -115,16 +115,12 @@ TAKT_FN int takt_rule_matches(const struct takt_rule *rule, const struct takt_ke
  * The tuple's rule that matches, as its order above its class (so that the
  * smaller is the better), or TAKT_NO_RULE.
  */
-TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules,
-				const struct takt_key *key, u32 tuple)
+TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
+				const struct takt_key *key TAKT_ARG, u32 tuple)
 {
-	const struct takt_tuple *shape;
-	u32 at, i, found;
+	const struct takt_tuple *shape = &rules->tuple[tuple & (TAKT_TUPLES - 1)];
+	u32 at = takt_rule_hash(key, shape, tuple), i, found;
 
-	if (!rules || !key)
-		return TAKT_NO_RULE;
-	shape = &rules->tuple[tuple & (TAKT_TUPLES - 1)];
-	at = takt_rule_hash(key, shape, tuple);
 	for (i = 0; i < TAKT_PROBES_MAX; i++) {
 		const struct takt_rule *rule;
 

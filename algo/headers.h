@@ -162,9 +162,9 @@ TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end,
 	u32 i;
 
 	/* A tag: priority 3, drop eligible 1, VLAN 12, ethertype of what follows. */
-	for (i = 0; i < TAKT_VLAN_TAGS_MAX && takt_is_vlan(ethertype); i++) {
-		if (at + 4 > end)
-			return;
+	for (i = 0; ethertype != TAKT_ETH_P_IP && i < TAKT_VLAN_TAGS_MAX; i++) {
+		if (!takt_is_vlan(ethertype) || at + 4 > end)
+			break;
 		ethertype = takt_row(at);
 		at += 4;
 	}

@@ -107,6 +107,7 @@ int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
 int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
 void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 
+#define BPF_F_MMAPABLE 1024
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
 #define TC_H_ROOT 0xFFFFFFFFU

@@ -12,7 +12,6 @@
  */
 #include "kernel.h"
 #include "headers.h"
-#include "link.h"
 #include "link_maps.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -26,19 +25,13 @@ struct takt_store {
  * Shapes of the maps that user space makes for each link. The variables only
  * bring the types into the object; they are never created.
  */
-struct link_map {
+struct port_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct takt_link);
-} link_shape SEC(".maps");
-
-struct plan_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct takt_plan);
-} plan_shape SEC(".maps");
+	__type(value, struct takt_port);
+} port_shape SEC(".maps");
 
 struct store_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -71,8 +64,7 @@ struct {
 		__array(values, struct inner);          \
 	} name SEC(".maps")
 
-PER_LINK(takt_links, link_map);
-PER_LINK(takt_plans, plan_map);
+PER_LINK(takt_ports, port_map);
 PER_LINK(takt_stores, store_map);
 
 static u32 link_index(const struct Qdisc *sch)
@@ -80,20 +72,17 @@ static u32 link_index(const struct Qdisc *sch)
 	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
 }
 
-static __always_inline struct takt_link *find_link(u32 index)
+static __always_inline struct takt_port *find_port(u32 index)
 {
-	void *inner = bpf_map_lookup_elem(&takt_links, &index);
+	void *inner = bpf_map_lookup_elem(&takt_ports, &index);
 	u32 zero = 0;
 
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
-static __always_inline const struct takt_plan *find_plan(u32 index)
+static __always_inline const struct takt_plan *plan_of(const struct takt_port *port)
 {
-	void *inner = bpf_map_lookup_elem(&takt_plans, &index);
-	u32 zero = 0;
-
-	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
+	return &port->plans[port->active & 1];
 }
 
 static __always_inline struct takt_store *find_store(u32 index, u32 place)
@@ -144,18 +133,20 @@ SEC("struct_ops")
 int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
-	u32 index = link_index(sch), bytes = accounted_bytes(skb), place;
-	struct takt_link *link = find_link(index);
-	const struct takt_plan *plan = find_plan(index);
+	u32 index = link_index(sch), bytes = accounted_bytes(skb), class_id, place;
+	struct takt_port *port = find_port(index);
+	const struct takt_plan *plan;
 	struct takt_key key = {};
 	struct takt_store *store;
 	struct sk_buff *old;
 
-	if (!link || !plan)
+	if (!port)
 		goto drop;
+	plan = plan_of(port);
 	read_key(skb, &key, plan->rules.need_addresses);
-	place = takt_link_enqueue(link, plan, takt_classify(&plan->rules, &key), bytes,
-				  frames_of(skb, bytes), !sch->q.qlen, bpf_ktime_get_ns());
+	class_id = takt_classify(&plan->rules, &key);
+	place = takt_link_enqueue(&port->link, plan, class_id, bytes, frames_of(skb, bytes),
+				  !sch->q.qlen, bpf_ktime_get_ns());
 	if (!place)
 		goto drop;
 	store = find_store(index, place);
@@ -177,10 +168,9 @@ SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 {
 	u32 index = link_index(sch);
-	const struct takt_plan *plan;
 	struct takt_choice choice;
 	struct takt_store *store;
-	struct takt_link *link;
+	struct takt_port *port;
 	struct sk_buff *skb;
 
 	if (!sch->q.qlen)
@@ -192,11 +182,10 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	if (skb)
 		goto send;
 
-	link = find_link(index);
-	plan = find_plan(index);
-	if (!link || !plan)
+	port = find_port(index);
+	if (!port)
 		return NULL;
-	takt_link_dequeue(link, plan, bpf_ktime_get_ns(), &choice);
+	takt_link_dequeue(&port->link, plan_of(port), bpf_ktime_get_ns(), &choice);
 	if (!choice.packet) {
 		if (choice.wake_ns != TAKT_TIME_NEVER)
 			bpf_qdisc_watchdog_schedule(sch, choice.wake_ns, 0);
@@ -223,15 +212,14 @@ SEC("struct_ops")
 int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	     struct netlink_ext_ack *extack)
 {
-	u32 index = link_index(sch);
-	struct takt_link *link = find_link(index);
+	struct takt_port *port = find_port(link_index(sch));
 	struct net_device *dev = sch->dev_queue->dev;
 
-	if (!link || !find_plan(index) || sch->parent != TC_H_ROOT)
+	if (!port || sch->parent != TC_H_ROOT)
 		return -EINVAL;
-	if (link->ifindex != (u32)dev->ifindex || link->netns_cookie != dev->nd_net.net->net_cookie)
+	if (port->link.ifindex != (u32)dev->ifindex ||
+	    port->link.netns_cookie != dev->nd_net.net->net_cookie)
 		return -EINVAL;
-	link->attached = 1;
 	return 0;
 }
 
@@ -250,19 +238,19 @@ static int discard(u32 index, u32 place)
 static void flush(struct Qdisc *sch)
 {
 	u32 index = link_index(sch), i;
-	struct takt_link *link = find_link(index);
+	struct takt_port *port = find_port(index);
 
-	if (!link)
+	if (!port)
 		return;
 	if (discard(index, TAKT_EXPRESS))
-		takt_link_flush_express(link);
+		takt_link_flush_express(&port->link);
 	/* Twice the places: a step may only turn a calendar on. */
 	bpf_for(i, 0, 2 * TAKT_PACKETS) {
 		struct takt_choice choice;
 
-		if (!link->queued_packets)
+		if (!port->link.queued_packets)
 			break;
-		takt_link_flush(link, &choice);
+		takt_link_flush(&port->link, &choice);
 		if (choice.packet)
 			discard(index, choice.packet);
 	}
@@ -277,11 +265,26 @@ void BPF_PROG(takt_reset, struct Qdisc *sch)
 SEC("struct_ops")
 void BPF_PROG(takt_destroy, struct Qdisc *sch)
 {
-	struct takt_link *link = find_link(link_index(sch));
-
 	flush(sch);
-	if (link)
-		link->attached = 0;
+}
+
+/*
+ * Put new plans in force: of all the named links, in one system call, so that
+ * even a SIGKILL comes before the first or after the last.
+ */
+SEC("syscall")
+int takt_commit(struct takt_commit_args *args)
+{
+	u64 links = args->links;
+	u32 i;
+
+	bpf_for(i, 0, TAKT_LINKS) {
+		struct takt_port *port = links >> i & 1 ? find_port(i) : NULL;
+
+		if (port)
+			port->active ^= 1;
+	}
+	return 0;
 }
 
 SEC(".struct_ops.link")

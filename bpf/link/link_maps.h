@@ -3,11 +3,29 @@
 #ifndef TAKT_LINK_MAPS_H
 #define TAKT_LINK_MAPS_H
 
-#define TAKT_LINKS 64			/* devices at once, over all namespaces */
+#include "link.h"
+
+#define TAKT_LINKS 64			/* devices at once, over all namespaces; bits of a u64 */
 #define TAKT_HANDLE_MAJOR 0x7a00	/* qdisc handle of the first link: 7a00: */
 #define TAKT_ETH_HEADER_BYTES 14
 
 /* Raised whenever a struct that crosses into user space changes. */
 #define TAKT_LINK_ABI 1
+
+/*
+ * One link as it lies in the kernel: a map of its own, shared with user space.
+ * User space writes the plan that is not in force and has takt_commit switch.
+ */
+struct takt_port {
+	struct takt_link link;
+	struct takt_plan plans[2];
+	u32 active;		/* the plan in force: 0 or 1 */
+	u32 pad;
+};
+
+/* What takt_commit is told: the links whose plans switch, all in one step. */
+struct takt_commit_args {
+	u64 links;		/* bit per link */
+};
 
 #endif

@@ -13,6 +13,7 @@ pub unsafe trait Plain: Sized {}
 
 // SAFETY: generated from algo/, where such structs hold integers only and
 // spell out their padding.
+unsafe impl Plain for sys::takt_port {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}

@@ -1,14 +1,13 @@
 //! Applying a policy: all of it or nothing.
 //!
 //! Everything that can fail or take long comes first and is invisible: plans
-//! are made, maps created, records written. What shows is one system call for
+//! are staged, maps created, records written. What shows is one system call for
 //! the devices (a batch on the route socket) and one for the plans of links
-//! that already stand (a batch on a map). A takt that dies before them has
+//! that already stand (a program that switches them). A takt that dies before them has
 //! changed nothing that counts, and one that dies after has only failed to tidy
 //! up, which the next takt does.
 
 use serde::Serialize;
-use takt_algo::sys::takt_plan;
 use takt_policy::Link;
 
 use crate::{
@@ -111,7 +110,10 @@ fn prepare(program: &Program, steps: &[Step]) -> Result<(), Error> {
                 program.add_link(record.index, record.owner, plan)?;
                 record.write()?;
             }
-            Step::Update { record, .. } => record.write()?,
+            Step::Update { plan, record, .. } => {
+                program.stage_plan(record.index, plan)?;
+                record.write()?;
+            }
             Step::Keep { .. } | Step::Detach { .. } => {}
         }
     }
@@ -121,14 +123,14 @@ fn prepare(program: &Program, steps: &[Step]) -> Result<(), Error> {
 /// All that everybody sees.
 fn commit(program: &Program, netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
     change_devices(netlink, steps)?;
-    let plans: Vec<(u32, &takt_plan)> = steps
+    let updated: Vec<u32> = steps
         .iter()
         .filter_map(|step| match step {
-            Step::Update { plan, record, .. } => Some((record.index, &**plan)),
+            Step::Update { record, .. } => Some(record.index),
             _ => None,
         })
         .collect();
-    program.set_plans(&plans)
+    program.commit(&updated)
 }
 
 /// All devices in one batch; if the kernel refuses any of it, none of it.

@@ -10,6 +10,7 @@ pub mod doctor;
 mod error;
 mod managed;
 pub mod netlink;
+mod port;
 mod program;
 mod record;
 mod revert;

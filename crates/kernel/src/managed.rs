@@ -99,7 +99,7 @@ impl Managed {
     pub(crate) fn list(program: &Program, netns_cookie: u64) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {
-            let (Some(state), Some(plan)) = (program.link(index)?, program.plan(index)?) else {
+            let Some((state, plan)) = program.read(index)? else {
                 continue;
             };
             if state.netns_cookie == netns_cookie {

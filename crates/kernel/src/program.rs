@@ -4,7 +4,7 @@
 use std::{
     fs,
     mem::MaybeUninit,
-    os::fd::{AsFd, AsRawFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
@@ -13,13 +13,12 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 use serde::{Deserialize, Serialize};
-use takt_algo::{
-    Plain, from_bytes,
-    sys::{TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_PACKETS, takt_link, takt_plan},
-    to_bytes, zeroed_box,
+use takt_algo::sys::{
+    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_PACKETS, takt_commit_args, takt_link,
+    takt_plan,
 };
 
-use crate::{bpffs, btf, error::Error};
+use crate::{bpffs, btf, error::Error, port::Port};
 
 #[allow(clippy::all, dead_code, unused)]
 mod skel {
@@ -44,10 +43,10 @@ const STAGING: &str = "takt-loading-";
 /// The loaded program, by its pins.
 pub struct Program {
     dir: PathBuf,
-    links: MapHandle,
-    plans: MapHandle,
+    ports: MapHandle,
     stores: MapHandle,
-    abi: MapHandle,
+    express: MapHandle,
+    commit: OwnedFd,
 }
 
 impl Program {
@@ -60,15 +59,19 @@ impl Program {
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
-        let program = Self {
-            links: map("takt_links")?,
-            plans: map("takt_plans")?,
-            stores: map("takt_stores")?,
-            abi: map("takt_abi")?,
+        check_version(&map("takt_abi")?)?;
+        let ports = map("takt_ports")?;
+        let stores = map("takt_stores")?;
+        let express = map("takt_express")?;
+        let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
+            .map_err(Error::bpf("opening a pinned program"))?;
+        Ok(Some(Self {
             dir,
-        };
-        program.check_version()?;
-        Ok(Some(program))
+            ports,
+            stores,
+            express,
+            commit,
+        }))
     }
 
     /// Load, register and pin the program. The pins appear in one step, so a
@@ -103,54 +106,59 @@ impl Program {
 
     /// Make a link's state, store and first plan; its qdisc may then attach.
     pub fn add_link(&self, index: u32, owner: Owner, plan: &takt_plan) -> Result<(), Error> {
-        let mut state = zeroed_box::<takt_link>();
-        state.ifindex = owner.ifindex;
-        state.netns_cookie = owner.netns_cookie;
-        let state = value_map("takt_link", &*state)?;
+        let map = Port::create(owner, plan)?;
         let store = self.store_map()?;
-        let plan = value_map("takt_plan", plan)?;
-        set_inner(&self.links, index, &state)?;
-        set_inner(&self.stores, index, &store)?;
-        set_inner(&self.plans, index, &plan)
+        set_inner(&self.ports, index, &map)?;
+        set_inner(&self.stores, index, &store)
     }
 
-    /// Replace the plans of several links in a single system call; packets meet
-    /// the old or the new one of each link, whole.
-    pub fn set_plans(&self, plans: &[(u32, &takt_plan)]) -> Result<(), Error> {
-        let maps: Vec<MapHandle> = plans
-            .iter()
-            .map(|(_, plan)| value_map("takt_plan", *plan))
-            .collect::<Result<_, _>>()?;
-        let keys: Vec<u8> = plans
-            .iter()
-            .flat_map(|(index, _)| index.to_ne_bytes())
-            .collect();
-        let fds: Vec<u8> = maps
-            .iter()
-            .flat_map(|map| map.as_fd().as_raw_fd().to_ne_bytes())
-            .collect();
-        if maps.is_empty() {
+    /// Lay a plan beside the one in force; [`Self::commit`] makes them change
+    /// places.
+    pub fn stage_plan(&self, index: u32, plan: &takt_plan) -> Result<(), Error> {
+        let Some(map) = inner(&self.ports, index)? else {
             return Ok(());
+        };
+        // Setting an inner map waits until every program that was running is
+        // done: nobody reads the plan that the last commit retired any more.
+        set_inner(&self.ports, index, &map)?;
+        Port::open(&map)?.write_idle_plan(plan);
+        Ok(())
+    }
+
+    /// Put the staged plans of these links in force, in a single system call;
+    /// packets meet the old or the new one of each link, whole.
+    pub fn commit(&self, links: &[u32]) -> Result<(), Error> {
+        let mut args = takt_commit_args {
+            links: links.iter().fold(0, |bits, index| bits | 1 << index),
+        };
+        let mut options = libbpf_sys::bpf_test_run_opts {
+            sz: size_of::<libbpf_sys::bpf_test_run_opts>() as libbpf_sys::size_t,
+            ctx_in: (&raw mut args).cast(),
+            ctx_size_in: size_of_val(&args) as u32,
+            ..Default::default()
+        };
+        // SAFETY: a live program and options that describe `args`.
+        let result =
+            unsafe { libbpf_sys::bpf_prog_test_run_opts(self.commit.as_raw_fd(), &mut options) };
+        if result < 0 {
+            let source = libbpf_rs::Error::from_raw_os_error(-result);
+            return Err(Error::bpf("putting the plans in force")(source));
         }
-        self.plans
-            .update_batch(&keys, &fds, maps.len() as u32, MapFlags::ANY, MapFlags::ANY)
-            .map_err(Error::bpf("replacing the plans"))
+        Ok(())
     }
 
-    /// The link's state now; `None` if there is no such link.
-    pub fn link(&self, index: u32) -> Result<Option<Box<takt_link>>, Error> {
-        read_inner(&self.links, index)
-    }
-
-    pub fn plan(&self, index: u32) -> Result<Option<Box<takt_plan>>, Error> {
-        read_inner(&self.plans, index)
+    /// The link's state and the plan in force; `None` if there is no such link.
+    pub fn read(&self, index: u32) -> Result<Option<(Box<takt_link>, Box<takt_plan>)>, Error> {
+        inner(&self.ports, index)?
+            .map(|map| Port::open(&map).map(|port| port.read()))
+            .transpose()
     }
 
     /// Links that have a state.
     pub fn links(&self) -> Result<Vec<u32>, Error> {
         let mut found = Vec::new();
         for index in 0..TAKT_LINKS {
-            if inner(&self.links, index)?.is_some() {
+            if inner(&self.ports, index)?.is_some() {
                 found.push(index);
             }
         }
@@ -159,7 +167,7 @@ impl Program {
 
     /// Forget a link. Its qdisc must be gone.
     pub fn remove_link(&self, index: u32) -> Result<(), Error> {
-        for outer in [&self.plans, &self.stores, &self.links] {
+        for outer in [&self.stores, &self.ports] {
             match outer.delete(&index.to_ne_bytes()) {
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
                     return Err(Error::bpf("forgetting a link")(error));
@@ -170,26 +178,10 @@ impl Program {
         Ok(())
     }
 
-    fn check_version(&self) -> Result<(), Error> {
-        let found = self
-            .abi
-            .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(Error::bpf("reading the program's version"))?
-            .and_then(|value| <[u8; 4]>::try_from(value).ok())
-            .map_or(0, u32::from_ne_bytes);
-        if found != TAKT_LINK_ABI {
-            return Err(Error::OtherVersion {
-                found,
-                expected: TAKT_LINK_ABI,
-            });
-        }
-        Ok(())
-    }
-
     /// The store holds packets, so the kernel must be told which of its bytes
     /// are packet pointers: by the types of the program itself.
     fn store_map(&self) -> Result<MapHandle, Error> {
-        let types = btf::of_map(&self.abi)?;
+        let types = btf::of_map(&self.express)?;
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
             btf_fd: types.fd.as_raw_fd() as u32,
@@ -207,6 +199,21 @@ impl Program {
         )
         .map_err(Error::bpf("creating a link's store"))
     }
+}
+
+fn check_version(abi: &MapHandle) -> Result<(), Error> {
+    let found = abi
+        .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
+        .map_err(Error::bpf("reading the program's version"))?
+        .and_then(|value| <[u8; 4]>::try_from(value).ok())
+        .map_or(0, u32::from_ne_bytes);
+    if found != TAKT_LINK_ABI {
+        return Err(Error::OtherVersion {
+            found,
+            expected: TAKT_LINK_ABI,
+        });
+    }
+    Ok(())
 }
 
 /// Take away what a takt left that died while loading.
@@ -227,11 +234,7 @@ fn load_skeleton(
     let mut open = skel::LinkSkelBuilder::default()
         .open(memory)
         .map_err(Error::bpf("opening the program"))?;
-    for shape in [
-        &mut open.maps.link_shape,
-        &mut open.maps.plan_shape,
-        &mut open.maps.store_shape,
-    ] {
+    for shape in [&mut open.maps.port_shape, &mut open.maps.store_shape] {
         shape
             .set_autocreate(false)
             .map_err(Error::bpf("opening the program"))?;
@@ -251,44 +254,26 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
             MapFlags::ANY,
         )
         .map_err(Error::bpf("marking the program's version"))?;
-    let pin = Error::bpf;
-    skel.maps
-        .takt_links
-        .pin(dir.join("takt_links"))
-        .map_err(pin("pinning"))?;
-    skel.maps
-        .takt_plans
-        .pin(dir.join("takt_plans"))
-        .map_err(pin("pinning"))?;
-    skel.maps
-        .takt_stores
+    let pin = || Error::bpf("pinning the program");
+    let maps = &mut skel.maps;
+    maps.takt_ports.pin(dir.join("takt_ports")).map_err(pin())?;
+    maps.takt_stores
         .pin(dir.join("takt_stores"))
-        .map_err(pin("pinning"))?;
-    skel.maps
-        .takt_abi
-        .pin(dir.join("takt_abi"))
-        .map_err(pin("pinning"))?;
+        .map_err(pin())?;
+    maps.takt_express
+        .pin(dir.join("takt_express"))
+        .map_err(pin())?;
+    maps.takt_abi.pin(dir.join("takt_abi")).map_err(pin())?;
+    skel.progs
+        .takt_commit
+        .pin(dir.join("takt_commit"))
+        .map_err(pin())?;
     let mut link: Link = skel
         .maps
         .takt
         .attach_struct_ops()
         .map_err(Error::bpf("registering the qdisc"))?;
-    link.pin(dir.join("qdisc"))
-        .map_err(pin("pinning the qdisc"))
-}
-
-/// A map that holds this one value.
-fn value_map<T: Plain>(name: &str, value: &T) -> Result<MapHandle, Error> {
-    let options = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
-        ..Default::default()
-    };
-    let size = size_of::<T>() as u32;
-    let map = MapHandle::create(MapType::Array, Some(name), 4, size, 1, &options)
-        .map_err(Error::bpf("creating a link's map"))?;
-    map.update(&0u32.to_ne_bytes(), to_bytes(value), MapFlags::ANY)
-        .map_err(Error::bpf("filling a link's map"))?;
-    Ok(map)
+    link.pin(dir.join("qdisc")).map_err(pin())
 }
 
 fn set_inner(outer: &MapHandle, index: u32, map: &MapHandle) -> Result<(), Error> {
@@ -306,14 +291,4 @@ fn inner(outer: &MapHandle, index: u32) -> Result<Option<MapHandle>, Error> {
     id.map(|id| MapHandle::from_map_id(u32::from_ne_bytes(id)))
         .transpose()
         .map_err(Error::bpf("opening a link's map"))
-}
-
-fn read_inner<T: Plain>(outer: &MapHandle, index: u32) -> Result<Option<Box<T>>, Error> {
-    let Some(map) = inner(outer, index)? else {
-        return Ok(None);
-    };
-    let value = map
-        .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
-        .map_err(Error::bpf("reading a link's map"))?;
-    Ok(value.and_then(|value| from_bytes(&value)))
 }

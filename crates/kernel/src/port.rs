@@ -1,0 +1,125 @@
+//! One link's memory, which the kernel's programs and this process share.
+
+use std::{
+    mem::offset_of,
+    num::NonZeroUsize,
+    os::fd::AsFd,
+    ptr::NonNull,
+    sync::atomic::{AtomicU32, Ordering, fence},
+};
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+use nix::sys::mman::{MapFlags as MmapFlags, ProtFlags, mmap, munmap};
+use takt_algo::{
+    Plain,
+    sys::{takt_link, takt_plan, takt_port},
+    to_bytes, zeroed_box,
+};
+
+use crate::{error::Error, program::Owner};
+
+/// A mapped `struct takt_port`.
+pub(crate) struct Port(NonNull<takt_port>);
+
+const SIZE: NonZeroUsize = NonZeroUsize::new(size_of::<takt_port>()).unwrap();
+
+impl Port {
+    /// The map of a new link: an empty state and this plan in force.
+    pub(crate) fn create(owner: Owner, plan: &takt_plan) -> Result<MapHandle, Error> {
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            map_flags: libbpf_sys::BPF_F_MMAPABLE,
+            ..Default::default()
+        };
+        let size = size_of::<takt_port>() as u32;
+        let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
+            .map_err(Error::bpf("creating a link's map"))?;
+        let mut port = zeroed_box::<takt_port>();
+        port.link.ifindex = owner.ifindex;
+        port.link.netns_cookie = owner.netns_cookie;
+        copy(plan, &mut port.plans[0]);
+        map.update(&0u32.to_ne_bytes(), to_bytes(&*port), MapFlags::ANY)
+            .map_err(Error::bpf("filling a link's map"))?;
+        Ok(map)
+    }
+
+    pub(crate) fn open(map: &MapHandle) -> Result<Self, Error> {
+        // SAFETY: a new mapping, placed by the kernel, of a map that is at
+        // least this large.
+        let memory = unsafe {
+            mmap(
+                None,
+                SIZE,
+                ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
+                MmapFlags::MAP_SHARED,
+                map.as_fd(),
+                0,
+            )
+        };
+        memory.map(|memory| Self(memory.cast())).map_err(|errno| {
+            Error::bpf("mapping a link's memory")(std::io::Error::from(errno).into())
+        })
+    }
+
+    /// The state as it is now, and the plan in force. The kernel goes on
+    /// meanwhile: counters of one moment, each in itself whole.
+    pub(crate) fn read(&self) -> (Box<takt_link>, Box<takt_plan>) {
+        let active = self.active();
+        let (mut link, mut plan) = (zeroed_box(), zeroed_box());
+        // SAFETY: the mapping lives as long as self.
+        unsafe {
+            let port = self.0.as_ptr();
+            copy_raw(&raw const (*port).link, &mut *link);
+            copy_raw(
+                (&raw const (*port).plans).cast::<takt_plan>().add(active),
+                &mut *plan,
+            );
+        }
+        (link, plan)
+    }
+
+    /// Write the plan that is not in force.
+    pub(crate) fn write_idle_plan(&self, plan: &takt_plan) {
+        let idle = 1 - self.active();
+        // SAFETY: as above; nobody reads the idle plan.
+        unsafe {
+            let port = self.0.as_ptr();
+            copy_raw(plan, (&raw mut (*port).plans).cast::<takt_plan>().add(idle));
+        }
+        fence(Ordering::Release);
+    }
+
+    /// Which plan is in force.
+    fn active(&self) -> usize {
+        // SAFETY: aligned, mapped, and only ever changed as a whole.
+        let active = unsafe {
+            let at = self
+                .0
+                .as_ptr()
+                .cast::<u8>()
+                .add(offset_of!(takt_port, active));
+            AtomicU32::from_ptr(at.cast()).load(Ordering::Acquire)
+        };
+        (active & 1) as usize
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        // SAFETY: mapped by open with this size, and unmapped once. Failing
+        // would only leave it mapped until the process ends.
+        let _ = unsafe { munmap(self.0.cast(), SIZE.get()) };
+    }
+}
+
+fn copy<T: Plain>(from: &T, to: &mut T) {
+    // SAFETY: two distinct valid values.
+    unsafe { copy_raw(from, to) }
+}
+
+/// # Safety
+/// Both are valid for a whole T and do not overlap.
+unsafe fn copy_raw<T: Plain>(from: *const T, to: *mut T) {
+    // SAFETY: see above; T is integers only, so any bytes are a value.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, 1) }
+}
