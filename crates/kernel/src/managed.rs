@@ -5,6 +5,7 @@ use takt_algo::sys::{takt_link, takt_plan};
 use crate::{
     error::Error,
     netlink::{Device, Handle, Netlink, NetlinkError, Qdisc},
+    port::Snapshot,
     program::{Program, handle_of},
     record::Record,
 };
@@ -99,7 +100,7 @@ impl Managed {
     pub(crate) fn list(program: &Program, netns_cookie: u64) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {
-            let Some((state, plan)) = program.read(index)? else {
+            let Some(Snapshot { link: state, plan }) = program.read(index)? else {
                 continue;
             };
             if state.netns_cookie == netns_cookie {

@@ -18,6 +18,13 @@ use takt_algo::{
 
 use crate::{error::Error, program::Owner};
 
+/// A link at one moment.
+pub struct Snapshot {
+    pub link: Box<takt_link>,
+    /// The plan in force.
+    pub plan: Box<takt_plan>,
+}
+
 /// A mapped `struct takt_port`.
 pub(crate) struct Port(NonNull<takt_port>);
 
@@ -63,7 +70,7 @@ impl Port {
 
     /// The state as it is now, and the plan in force. The kernel goes on
     /// meanwhile: counters of one moment, each in itself whole.
-    pub(crate) fn read(&self) -> (Box<takt_link>, Box<takt_plan>) {
+    pub(crate) fn read(&self) -> Snapshot {
         let active = self.active();
         let (mut link, mut plan) = (zeroed_box(), zeroed_box());
         // SAFETY: the mapping lives as long as self.
@@ -75,7 +82,7 @@ impl Port {
                 &mut *plan,
             );
         }
-        (link, plan)
+        Snapshot { link, plan }
     }
 
     /// Write the plan that is not in force.

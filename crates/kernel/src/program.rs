@@ -18,7 +18,11 @@ use takt_algo::sys::{
     takt_plan,
 };
 
-use crate::{bpffs, btf, error::Error, port::Port};
+use crate::{
+    bpffs, btf,
+    error::Error,
+    port::{Port, Snapshot},
+};
 
 #[allow(clippy::all, dead_code, unused)]
 mod skel {
@@ -148,7 +152,7 @@ impl Program {
     }
 
     /// The link's state and the plan in force; `None` if there is no such link.
-    pub fn read(&self, index: u32) -> Result<Option<(Box<takt_link>, Box<takt_plan>)>, Error> {
+    pub fn read(&self, index: u32) -> Result<Option<Snapshot>, Error> {
         inner(&self.ports, index)?
             .map(|map| Port::open(&map).map(|port| port.read()))
             .transpose()
@@ -239,8 +243,7 @@ fn load_skeleton(
             .set_autocreate(false)
             .map_err(Error::bpf("opening the program"))?;
     }
-    open.load()
-        .map_err(|source| btf::explain_load_failure(source))
+    open.load().map_err(btf::explain_load_failure)
 }
 
 fn register_and_pin(dir: &Path) -> Result<(), Error> {

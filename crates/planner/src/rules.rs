@@ -20,8 +20,11 @@ pub(crate) struct Target {
     pub class_id: u16,
 }
 
-/// Rules found so far, by mask and then by value.
-pub(crate) type Found = BTreeMap<Bits, BTreeMap<Bits, Target>>;
+/// The rules of one mask, by value.
+pub(crate) type Entries = BTreeMap<Bits, Target>;
+
+/// Rules found so far, by mask.
+pub(crate) type Found = BTreeMap<Bits, Entries>;
 
 /// The bit that both family codes have and other frames do not.
 const ANY_IP: u8 = (sys::TAKT_FAMILY_IPV4 & sys::TAKT_FAMILY_IPV6) as u8;

@@ -6,7 +6,7 @@ use takt_algo::sys::{
 };
 use thiserror::Error;
 
-use crate::rules::{Bits, Found, Target, key};
+use crate::rules::{Bits, Entries, Found, key};
 
 /// A policy that is right but larger than the kernel's tables.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -42,20 +42,19 @@ pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
             needed: found.len(),
         });
     }
-    let mut tuples: Vec<(u32, Bits, Vec<(Bits, Target)>)> = found
+    let mut tuples: Vec<(Bits, Entries, u32)> = found
         .into_iter()
         .map(|(mask, entries)| {
-            let entries: Vec<_> = entries.into_iter().collect();
-            let first = entries.iter().map(|(_, target)| target.order).min();
-            (first.unwrap_or(u32::MAX), mask, entries)
+            let first_order = entries.values().map(|target| target.order).min();
+            (mask, entries, first_order.unwrap_or(u32::MAX))
         })
         .collect();
     // The search stops at the first tuple that cannot do better.
-    tuples.sort_by_key(|(first_order, mask, _)| (*first_order, *mask));
+    tuples.sort_by_key(|(mask, _, first_order)| (*first_order, *mask));
 
     rules.tuples = tuples.len() as u32;
     let mut next = 0;
-    for (tuple, (first_order, mask, entries)) in tuples.into_iter().enumerate() {
+    for (tuple, (mask, entries, first_order)) in tuples.into_iter().enumerate() {
         let mask = key(&mask);
         let has_addresses = u32::from(mask.src != [0; 4] || mask.dst != [0; 4]);
         rules.tuple[tuple] = takt_tuple {

@@ -11,5 +11,7 @@ mod view;
 
 pub use html::{html, picture};
 pub use rows::{Report, Row};
-pub use stats::{Histogram, Quantiles, Spacing, achieved_bps, nearest_rank, rate_error_ppm};
+pub use stats::{
+    Histogram, Quantiles, Spacing, achieved_bps, gap_errors_ns, nearest_rank, rate_error_ppm,
+};
 pub use table::table;

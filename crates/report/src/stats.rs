@@ -46,14 +46,11 @@ pub struct Spacing {
 impl Spacing {
     /// From arrival times in the order of arrival; `None` with fewer than two.
     pub fn from_arrivals(arrivals_ns: &[u64], target_gap_ns: f64) -> Option<Self> {
-        let mut errors_ns: Vec<u64> = arrivals_ns
-            .windows(2)
-            .map(|pair| {
-                // Signed: a time stamp may step back between two CPUs.
-                let gap_ns = i128::from(pair[1]) - i128::from(pair[0]);
-                (gap_ns as f64 - target_gap_ns).abs().round() as u64
-            })
-            .collect();
+        Self::from_errors(gap_errors_ns(arrivals_ns, target_gap_ns))
+    }
+
+    /// From the errors of gaps, of one class or of several; `None` without any.
+    pub fn from_errors(mut errors_ns: Vec<u64>) -> Option<Self> {
         Some(Spacing {
             error_ns: Quantiles::of(&mut errors_ns)?,
             error_histogram_ns: Histogram::of(&errors_ns),
@@ -74,6 +71,18 @@ impl Spacing {
         ]
         .map(|(name, value)| (name.to_owned(), value))
     }
+}
+
+/// How far each gap between two arrivals in a row is from the one it should be.
+pub fn gap_errors_ns(arrivals_ns: &[u64], target_gap_ns: f64) -> Vec<u64> {
+    arrivals_ns
+        .windows(2)
+        .map(|pair| {
+            // Signed: a time stamp may step back between two CPUs.
+            let gap_ns = i128::from(pair[1]) - i128::from(pair[0]);
+            (gap_ns as f64 - target_gap_ns).abs().round() as u64
+        })
+        .collect()
 }
 
 /// Counts in buckets of nearly equal width on a logarithmic axis, five a

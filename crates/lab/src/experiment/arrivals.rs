@@ -1,7 +1,7 @@
 //! From the arrivals of each class to the figures of a row.
 
 use serde_json::json;
-use takt_report::{Histogram, Quantiles, Spacing, achieved_bps, rate_error_ppm};
+use takt_report::{Spacing, achieved_bps, gap_errors_ns, rate_error_ppm};
 
 use super::metrics::{Metrics, metrics};
 use super::traffic::{Flow, Window};
@@ -122,23 +122,8 @@ fn within<'a>(arrivals_ns: &'a [u64], window: &Window) -> &'a [u64] {
     arrivals_ns.get(from..to).unwrap_or_default()
 }
 
-fn gap_errors_ns(arrivals_ns: &[u64], target_gap_ns: f64) -> Vec<u64> {
-    arrivals_ns
-        .windows(2)
-        .map(|pair| {
-            (pair[1].abs_diff(pair[0]) as f64 - target_gap_ns)
-                .abs()
-                .round() as u64
-        })
-        .collect()
-}
-
-fn spacing(mut gap_errors_ns: Vec<u64>) -> Metrics {
-    Quantiles::of(&mut gap_errors_ns)
-        .map(|error_ns| Spacing {
-            error_ns,
-            error_histogram_ns: Histogram::of(&gap_errors_ns),
-        })
+fn spacing(gap_errors_ns: Vec<u64>) -> Metrics {
+    Spacing::from_errors(gap_errors_ns)
         .map(|spacing| spacing.metrics().into_iter().collect())
         .unwrap_or_default()
 }

@@ -63,10 +63,10 @@ pub fn ensure(spec: Option<&str>) -> Result<Kernel> {
     let store = Store::open()?;
     let cached = store.cached()?;
     // The newest one cached is not the newest there is.
-    if spec != NEWEST {
-        if let Some(release) = choose(spec, cached.iter().map(String::as_str)) {
-            return store.kernel(release);
-        }
+    if spec != NEWEST
+        && let Some(release) = choose(spec, cached.iter().map(String::as_str))
+    {
+        return store.kernel(release);
     }
 
     let _turn = cache::wait_turn(
@@ -74,10 +74,10 @@ pub fn ensure(spec: Option<&str>) -> Result<Kernel> {
         "another process is fetching a kernel, waiting for it",
     )?;
     let known = store.known_offers();
-    if !known.is_empty() {
-        if let Ok(kernel) = store.fetch(spec, &known) {
-            return Ok(kernel);
-        }
+    if !known.is_empty()
+        && let Ok(kernel) = store.fetch(spec, &known)
+    {
+        return Ok(kernel);
     }
     // Never asked, or asked so long ago that the archive has moved on.
     store.fetch(spec, &store.refreshed_offers()?)
@@ -131,10 +131,10 @@ impl Store {
                 spec: spec.to_owned(),
                 known: releases.iter().map(|&r| r.to_owned()).collect(),
             })?;
-        if let Some(offer) = offers.iter().find(|offer| offer.release == release) {
-            if !cached.iter().any(|c| c == release) {
-                self.unpack(offer)?;
-            }
+        if let Some(offer) = offers.iter().find(|offer| offer.release == release)
+            && !cached.iter().any(|c| c == release)
+        {
+            self.unpack(offer)?;
         }
         self.kernel(release)
     }

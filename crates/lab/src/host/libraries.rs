@@ -53,10 +53,10 @@ fn libraries_in(output: &str, files: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
                 library: name.to_owned(),
             });
         }
-        if let Some((path, _address)) = place.split_once(" (") {
-            if path.starts_with('/') {
-                libraries.insert(PathBuf::from(path));
-            }
+        if let Some((path, _address)) = place.split_once(" (")
+            && path.starts_with('/')
+        {
+            libraries.insert(PathBuf::from(path));
         }
     }
     Ok(libraries)

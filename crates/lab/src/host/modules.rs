@@ -107,10 +107,10 @@ fn find_modules(dir: &Path, found: &mut BTreeMap<String, PathBuf>) -> io::Result
         let path = entry?.path();
         if path.is_dir() {
             find_modules(&path, found)?;
-        } else if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
-            if let Some((stem, _)) = name.split_once(".ko") {
-                found.insert(stem.replace('-', "_"), path);
-            }
+        } else if let Some(name) = path.file_name().and_then(|name| name.to_str())
+            && let Some((stem, _)) = name.split_once(".ko")
+        {
+            found.insert(stem.replace('-', "_"), path);
         }
     }
     Ok(())

@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
 
 /// tcpdump and ping speak of the whole traffic class byte, of which the DSCP is the upper six bits.
 fn of_tos_byte(value: u64) -> Option<String> {
-    (value <= 255 && value % 4 == 0).then(|| {
+    (value <= 255 && value.is_multiple_of(4)).then(|| {
         format!(
             "if {value} is the whole TOS byte, its DSCP is {}; {HELP}",
             value / 4
