@@ -90,7 +90,7 @@ struct takt_link {
 	u32 priorities;		/* bit per priority with a waiting class */
 	/* Whom this state belongs to; the qdisc refuses any other device. */
 	u32 ifindex;
-	u32 pad;
+	u32 gone;		/* the device was unregistered */
 	u64 netns_cookie;
 	struct takt_entries entries;
 	struct takt_class classes[TAKT_CLASSES];

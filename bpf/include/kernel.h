@@ -40,6 +40,7 @@ typedef struct {
 } possible_net_t;
 
 struct net_device {
+	u8 reg_state;
 	int ifindex;
 	possible_net_t nd_net;
 };
@@ -110,6 +111,7 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 #define BPF_F_MMAPABLE 1024
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
+#define NETREG_REGISTERED 1
 #define TC_H_ROOT 0xFFFFFFFFU
 #define EINVAL 22
 

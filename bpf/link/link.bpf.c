@@ -265,7 +265,12 @@ void BPF_PROG(takt_reset, struct Qdisc *sch)
 SEC("struct_ops")
 void BPF_PROG(takt_destroy, struct Qdisc *sch)
 {
+	struct takt_port *port = find_port(link_index(sch));
+
 	flush(sch);
+	/* Its namespace may be gone, too: let any takt clear this link away. */
+	if (port && sch->dev_queue->dev->reg_state != NETREG_REGISTERED)
+		port->link.gone = 1;
 }
 
 /*

@@ -10,7 +10,7 @@ pub struct ByteClock {
 }
 
 impl ByteClock {
-    /// `rate_bps` outside 1 kbit/s to 400 Gbit/s is clamped into that range.
+    /// A checked policy names 1 kbit/s to 400 Gbit/s; a rate of 0 counts as 1.
     pub fn new(rate_bps: u64, lag_max_ns: u64) -> Self {
         Self {
             params: sys::takt_clock_params {
@@ -21,12 +21,9 @@ impl ByteClock {
         }
     }
 
-    /// Continue with a clock's state, as a policy does that changes its rate.
-    pub fn with_state(rate_bps: u64, lag_max_ns: u64, due_ns: u64, rem: u64) -> Self {
-        Self {
-            state: sys::takt_clock { due_ns, rem },
-            ..Self::new(rate_bps, lag_max_ns)
-        }
+    /// Go on at another rate, as when a policy is replaced.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        self.params.rate_bps = rate_bps;
     }
 
     /// The owner was idle and has a frame at `now_ns`.

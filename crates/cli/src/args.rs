@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -53,6 +53,10 @@ pub enum Command {
         /// it back.
         #[arg(long)]
         replace: bool,
+        /// Restore what was before, unless Enter is pressed within this time
+        /// (such as 120s or 2m). It is restored even if takt is killed.
+        #[arg(long, value_name = "TIME", value_parser = patience, conflicts_with = "dry_run")]
+        confirm: Option<Duration>,
     },
 
     /// Show the managed links and their classes, with counters.
@@ -68,6 +72,10 @@ pub enum Command {
     /// Explain an error code, such as `takt::policy::unknown_key`.
     #[command(after_help = "Example:\n  takt explain policy::unknown_key")]
     Explain { code: String },
+
+    /// What `apply --confirm` leaves behind to restore the state before.
+    #[command(hide = true)]
+    Guard,
 
     /// Boot a real kernel in an emulator and try Takt there.
     #[command(subcommand)]
@@ -139,4 +147,17 @@ pub enum Net {
     /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
     #[default]
     Pair,
+}
+
+/// A time to wait: a whole number of seconds or minutes.
+fn patience(text: &str) -> Result<Duration, String> {
+    let seconds = match (text.strip_suffix('s'), text.strip_suffix('m')) {
+        (Some(seconds), _) => seconds.parse::<u32>().ok(),
+        (_, Some(minutes)) => minutes.parse::<u32>().ok().and_then(|m| m.checked_mul(60)),
+        _ => None,
+    };
+    match seconds {
+        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds.into())),
+        _ => Err("write a time from 1s to 1440m, such as 120s or 2m".to_owned()),
+    }
 }

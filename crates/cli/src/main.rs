@@ -12,7 +12,7 @@ use clap::Parser;
 
 use crate::{
     args::{Cli, Command},
-    commands::{apply, check, doctor, explain, lab, revert, status},
+    commands::{apply, check, confirm, doctor, explain, lab, revert, status},
 };
 
 fn main() -> ExitCode {
@@ -27,7 +27,12 @@ fn main() -> ExitCode {
             file,
             dry_run,
             replace,
-        } => apply::run(&file, takt_kernel::Options { replace, dry_run }, output),
+            confirm,
+        } => {
+            let options = takt_kernel::Options { replace, dry_run };
+            apply::run(&file, options, confirm, output)
+        }
+        Command::Guard => confirm::guard(),
         Command::Status => status::run(output),
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),

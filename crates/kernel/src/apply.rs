@@ -87,10 +87,13 @@ fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Resu
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
     let (managed, indices_taken) = match program {
-        Some(program) => (
-            Managed::list(program, netns_cookie)?,
-            program.links()?.into_iter().collect(),
-        ),
+        Some(program) => {
+            Managed::sweep(program, netns_cookie)?;
+            (
+                Managed::list(program, netns_cookie)?,
+                program.links()?.into_iter().collect(),
+            )
+        }
         None => Default::default(),
     };
     Ok(Found {

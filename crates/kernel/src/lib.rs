@@ -22,7 +22,7 @@ pub use error::{Error, Foreign};
 pub use program::{Owner, Program};
 pub use record::Source;
 pub use revert::{Reverted, revert};
-pub use status::{ClassStatus, Counters, LinkStatus, Status, status};
+pub use status::{ClassStatus, Counters, LinkStatus, Status, applied_policy, status};
 
 /// The running kernel's release, as `uname -r` prints it.
 pub fn release() -> String {

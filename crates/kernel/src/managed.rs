@@ -97,6 +97,21 @@ pub(crate) struct Managed {
 }
 
 impl Managed {
+    /// Clear away the links of other namespaces whose devices are gone, most
+    /// likely with their namespace, so that nobody is left to do it.
+    pub(crate) fn sweep(program: &Program, netns_cookie: u64) -> Result<(), Error> {
+        for index in program.links()? {
+            let lost = program.read(index)?.is_some_and(|Snapshot { link, .. }| {
+                link.gone != 0 && link.netns_cookie != netns_cookie
+            });
+            if lost {
+                program.remove_link(index)?;
+                Record::forget(index)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn list(program: &Program, netns_cookie: u64) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {

@@ -14,8 +14,7 @@ use libbpf_rs::{
 };
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{
-    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_PACKETS, takt_commit_args, takt_link,
-    takt_plan,
+    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_PACKETS, takt_commit_args, takt_plan,
 };
 
 use crate::{

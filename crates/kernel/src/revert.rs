@@ -39,6 +39,7 @@ fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
     let ports = Port::list(&mut netlink)?;
+    Managed::sweep(&program, netns_cookie)?;
 
     let mut reverted = Vec::new();
     let mut foreign = Vec::new();

@@ -9,7 +9,7 @@ use crate::{
     managed::{Managed, Port},
     netlink::Netlink,
     program::Program,
-    record::Record,
+    record::{Record, Source},
 };
 
 #[derive(Debug, Serialize)]
@@ -103,6 +103,23 @@ pub fn status() -> Result<Status, Error> {
             .map(|managed| link_status(managed, &ports))
             .collect(),
     })
+}
+
+/// The policy that this namespace's links follow, if there are any.
+pub fn applied_policy() -> Result<Option<Source>, Error> {
+    capability::require()?;
+    let Some(program) = Program::open()? else {
+        return Ok(None);
+    };
+    let netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    let managed = Managed::list(&program, netns_cookie)?;
+    Ok(managed
+        .into_iter()
+        .find_map(|managed| managed.record)
+        .map(|record| record.source))
 }
 
 fn link_status(managed: &Managed, ports: &[Port]) -> LinkStatus {

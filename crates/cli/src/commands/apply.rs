@@ -1,12 +1,21 @@
-use std::path::Path;
+use std::{
+    io::{self, Write},
+    path::Path,
+    time::Duration,
+};
 
 use serde_json::json;
 use takt_kernel::{Action, Options, Source, Undecided};
 use takt_policy::{Code, Policy};
 
-use crate::{args::Output, exit::Exit, print};
+use crate::{
+    args::Output,
+    commands::confirm::{self, Guard},
+    exit::Exit,
+    print,
+};
 
-pub fn run(file: &Path, options: Options, output: Output) -> Exit {
+pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Output) -> Exit {
     let (text, policy) = match takt_policy::load(file) {
         Ok(loaded) => loaded,
         Err(found) => return print::diagnostics(output, &found),
@@ -18,8 +27,37 @@ pub fn run(file: &Path, options: Options, output: Output) -> Exit {
         name: file.display().to_string(),
         text,
     };
-    match takt_kernel::apply(&policy.links, &source, options) {
-        Err(error) => refuse(&policy, &error, output),
+    let Some(patience) = confirm else {
+        return apply(&policy, &source, options, output);
+    };
+    let guard = match Guard::start() {
+        Ok(guard) => guard,
+        Err(error) => return print::failure(output, Exit::Failed, &error),
+    };
+    let exit = apply(&policy, &source, options, output);
+    if exit != Exit::Done {
+        // Nothing was changed, so there is nothing to restore.
+        guard.dismiss();
+        return exit;
+    }
+    let _ = writeln!(
+        io::stderr(),
+        "Press Enter within {} s to keep this policy.",
+        patience.as_secs()
+    );
+    if confirm::asked(patience) {
+        return guard.dismiss();
+    }
+    let message = match guard.release() {
+        true => "not confirmed: what was there before is restored",
+        false => "not confirmed, and restoring what was there before failed; see `takt status`",
+    };
+    print::failure(output, Exit::Failed, &message)
+}
+
+fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> Exit {
+    match takt_kernel::apply(&policy.links, source, options) {
+        Err(error) => refuse(policy, &error, output),
         Ok(outcomes) => {
             let value = json!({ "dry_run": options.dry_run, "links": outcomes });
             print::result(output, &value, |_| {

@@ -132,11 +132,17 @@ fn show(name: &str, reports: Vec<Report>, output: Output) -> Exit {
     }
 }
 
-fn write_report(name: &str, reports: &[Report]) -> io::Result<PathBuf> {
+/// The page for people, and what it was made from for programs.
+fn write_report(name: &str, reports: &[Report]) -> Result<PathBuf, Box<dyn std::error::Error>> {
     fs::create_dir_all(OUT)?;
-    let path = Path::new(OUT).join(format!("{name}.html"));
-    fs::write(&path, takt_report::html(reports))?;
-    fs::canonicalize(path)
+    let path = |extension: &str| Path::new(OUT).join(format!("{name}.{extension}"));
+    fs::write(path("html"), takt_report::html(reports))?;
+    let joined = joined(name, reports.to_vec());
+    fs::write(path("json"), serde_json::to_string_pretty(&joined)? + "\n")?;
+    if let Some(picture) = takt_report::picture(&joined) {
+        fs::write(path("svg"), picture)?;
+    }
+    Ok(fs::canonicalize(path("html"))?)
 }
 
 /// The tour is one report too: its cases bear their experiment's name.

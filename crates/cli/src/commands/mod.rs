@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod check;
+pub mod confirm;
 pub mod doctor;
 pub mod explain;
 pub mod lab;
