@@ -165,7 +165,7 @@ proptest! {
 /// number of nanoseconds.
 #[test]
 fn no_drift_over_1e9_frames() {
-    const RATES_BPS: [u64; 3] = [1_009, 7_000_003, 399_999_999_959];
+    const RATES_BPS: [u64; 3] = [1_009, 7_000_003, 399_999_999_977];
     const START_NS: u64 = 1_234_567_891;
     const LAG_MAX_NS: u64 = 1 << 20;
     let mut clocks = RATES_BPS.map(|rate_bps| ByteClock::new(rate_bps, LAG_MAX_NS));

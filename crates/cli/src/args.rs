@@ -35,16 +35,20 @@ pub enum Output {
 pub enum Command {
     /// Read a policy and say what is wrong with it; the host is not touched.
     #[command(after_help = "Example:\n  takt check examples/media-server.toml")]
-    Check { file: PathBuf },
+    Check {
+        /// The policy.
+        file: PathBuf,
+    },
 
     /// Make this host follow a policy: all of it, or nothing.
     ///
     /// Devices that an earlier policy named and this one does not are given
     /// back. Classes that stay keep their queues; nothing queued is lost.
     #[command(
-        after_help = "Examples:\n  takt apply policy.toml --dry-run\n  takt apply policy.toml"
+        after_help = "Examples:\n  takt apply policy.toml --dry-run\n  takt apply policy.toml --confirm 120s"
     )]
     Apply {
+        /// The policy.
         file: PathBuf,
         /// Say what would be done, and do nothing.
         #[arg(long)]
@@ -71,7 +75,10 @@ pub enum Command {
 
     /// Explain an error code, such as `takt::policy::unknown_key`.
     #[command(after_help = "Example:\n  takt explain policy::unknown_key")]
-    Explain { code: String },
+    Explain {
+        /// The code, with or without the leading `takt::`.
+        code: String,
+    },
 
     /// What `apply --confirm` leaves behind to restore the state before.
     #[command(hide = true)]
@@ -118,6 +125,7 @@ pub enum Lab {
                       --output json"
     )]
     Run {
+        /// `pacing`, `cost`, or `tour` for a short run of all.
         name: String,
         #[command(flatten)]
         machine: Machine,

@@ -65,6 +65,9 @@ fn apply_locked(
     let steps = decide(links, source, found)?;
     let outcomes = steps.iter().map(outcome).collect();
     if options.dry_run {
+        if program.is_none() {
+            Program::verify()?;
+        }
         return Ok(outcomes);
     }
     let program = match program {

@@ -11,7 +11,7 @@ use libbpf_rs::{
     btf::{Btf, BtfType},
 };
 
-use crate::error::Error;
+use crate::{error::Error, log};
 
 /// The type information a map was created with.
 pub(crate) struct Types {
@@ -83,5 +83,8 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
             reason: None,
         };
     }
-    Error::bpf("loading the program")(source)
+    Error::Load {
+        source,
+        log: log::tail(),
+    }
 }

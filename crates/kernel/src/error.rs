@@ -35,6 +35,11 @@ pub enum Error {
     BadRecord { path: PathBuf, reason: String },
     #[error("{doing}: {source}")]
     Netlink { doing: String, source: NetlinkError },
+    #[error("the kernel refused the program: {source}\n{log}")]
+    Load {
+        source: libbpf_rs::Error,
+        log: String,
+    },
     #[error("{doing}: {source}")]
     Bpf {
         doing: &'static str,

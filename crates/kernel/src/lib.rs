@@ -8,6 +8,7 @@ mod change;
 mod decide;
 pub mod doctor;
 mod error;
+mod log;
 mod managed;
 pub mod netlink;
 mod port;

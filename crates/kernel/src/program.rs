@@ -20,6 +20,7 @@ use takt_algo::sys::{
 use crate::{
     bpffs, btf,
     error::Error,
+    log,
     port::{Port, Snapshot},
 };
 
@@ -234,6 +235,7 @@ fn sweep(root: &Path) -> Result<(), Error> {
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::LinkSkel<'_>, Error> {
+    log::begin();
     let mut open = skel::LinkSkelBuilder::default()
         .open(memory)
         .map_err(Error::bpf("opening the program"))?;
