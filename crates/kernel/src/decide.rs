@@ -15,7 +15,7 @@ use crate::{
     change::{Release, release},
     error::{Error, Foreign},
     managed::{Managed, Port},
-    program::Owner,
+    port::Owner,
     record::{Before, Record, Source},
 };
 

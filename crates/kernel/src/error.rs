@@ -20,7 +20,7 @@ pub enum Error {
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
     NoBpffs { path: &'static str },
     /// Somebody else's qdisc is in the way, or ours is gone.
-    #[error("{0}")]
+    #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),
     #[error("{link_count} devices are managed already, and the programs hold no more")]
     TooManyLinks { link_count: usize },
@@ -50,18 +50,14 @@ pub enum Error {
 /// The host's queueing is not as takt left it, or not takt's to change.
 #[derive(Debug, Error)]
 pub enum Foreign {
-    #[error(
-        "{device} already carries somebody else's qdisc: {kind} {handle}. `takt apply --replace` \
-         puts takt in its place, and `takt revert` puts it back"
-    )]
+    #[error("{device} already carries somebody else's qdisc: {kind} {handle}")]
     NeedsReplace {
         device: String,
         kind: String,
         handle: String,
     },
     #[error(
-        "{device} carries a {kind} {handle} with {what} below it, which takt could not put back. \
-         If you mean it, take it away first: tc qdisc del dev {device} root"
+        "{device} carries a {kind} {handle} with {what} below it, which takt could not put back"
     )]
     Irreplaceable {
         device: String,
@@ -74,6 +70,29 @@ pub enum Foreign {
          as it is"
     )]
     Changed { device: String, found: String },
+}
+
+impl Foreign {
+    pub fn device(&self) -> &str {
+        match self {
+            Self::NeedsReplace { device, .. }
+            | Self::Irreplaceable { device, .. }
+            | Self::Changed { device, .. } => device,
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NeedsReplace { .. } => "`takt apply --replace` puts takt in its place, and \
+                                          `takt revert` puts it back"
+                .to_owned(),
+            Self::Irreplaceable { device, .. } => {
+                format!("if you mean it, take it away first: tc qdisc del dev {device} root")
+            }
+            Self::Changed { device, .. } => format!("look: tc qdisc show dev {device}"),
+        }
+    }
 }
 
 impl Error {

@@ -20,7 +20,7 @@ mod status;
 pub use apply::{Action, Options, Outcome, apply};
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
-pub use program::{Owner, Program};
+pub use program::Program;
 pub use record::Source;
 pub use revert::{Reverted, revert};
 pub use status::{ClassStatus, Counters, LinkStatus, Status, applied_policy, status};

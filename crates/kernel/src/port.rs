@@ -10,13 +10,21 @@ use std::{
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 use nix::sys::mman::{MapFlags as MmapFlags, ProtFlags, mmap, munmap};
+use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain,
     sys::{takt_link, takt_plan, takt_port},
     to_bytes, zeroed_box,
 };
 
-use crate::{error::Error, program::Owner};
+use crate::error::Error;
+
+/// Which device a link's state belongs to; no other can carry its qdisc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    pub ifindex: u32,
+    pub netns_cookie: u64,
+}
 
 /// A link at one moment.
 pub struct Snapshot {

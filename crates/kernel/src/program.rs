@@ -12,7 +12,6 @@ use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType,
     skel::{OpenSkel, SkelBuilder},
 };
-use serde::{Deserialize, Serialize};
 use takt_algo::sys::{
     TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_PACKETS, takt_commit_args, takt_plan,
 };
@@ -21,7 +20,7 @@ use crate::{
     bpffs, btf,
     error::Error,
     log,
-    port::{Port, Snapshot},
+    port::{Owner, Port, Snapshot},
 };
 
 #[allow(clippy::all, dead_code, unused)]
@@ -32,13 +31,6 @@ mod skel {
 /// The handle that makes a qdisc find its link.
 pub fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
-}
-
-/// Which device a link's state belongs to; no other can carry its qdisc.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    pub ifindex: u32,
-    pub netns_cookie: u64,
 }
 
 /// Pins are made in a directory of such a name first. (bpffs allows no dots.)

@@ -15,11 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
-use crate::{
-    error::Error,
-    netlink::Qdisc,
-    program::{Owner, Program},
-};
+use crate::{error::Error, netlink::Qdisc, port::Owner, program::Program};
 
 const DIR: &str = "/run/takt";
 

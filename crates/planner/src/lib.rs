@@ -3,6 +3,7 @@
 //! bytes.
 
 mod classes;
+mod error;
 mod ports;
 mod rules;
 mod table;
@@ -16,7 +17,7 @@ use takt_algo::{
 use takt_policy::Link;
 
 pub use classes::ClassIds;
-pub use table::PlanError;
+pub use error::PlanError;
 
 /// A link's policy, ready for the kernel.
 pub struct Plan {

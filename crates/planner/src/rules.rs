@@ -6,8 +6,8 @@ use takt_algo::sys::{self, takt_key};
 use takt_policy::{Family, Match, Prefix};
 
 use crate::{
+    error::PlanError,
     ports::{PortPrefix, prefixes},
-    table::PlanError,
 };
 
 /// A mask and the masked bits, as plain bytes so that they have an order.
@@ -81,8 +81,10 @@ pub(crate) fn expand(
                 .entry(bits(&value))
                 .or_insert(Target { order, class_id });
         }
+        // Long lists on both sides multiply: stop while the product is small.
+        PlanError::check_rules(found.values().map(BTreeMap::len).sum())?;
     }
-    PlanError::check_size(found)
+    Ok(())
 }
 
 fn family_code(family: Family) -> u8 {

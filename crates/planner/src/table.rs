@@ -1,40 +1,14 @@
 //! Laying out the classifier's tuples and its hash table.
 
 use takt_algo::sys::{
-    TAKT_PROBES_MAX, TAKT_RULE_BUCKETS, TAKT_RULES, TAKT_TUPLES, takt_rule, takt_rule_hash,
-    takt_rules, takt_tuple,
+    TAKT_PROBES_MAX, TAKT_RULE_BUCKETS, TAKT_TUPLES, takt_rule, takt_rule_hash, takt_rules,
+    takt_tuple,
 };
-use thiserror::Error;
 
-use crate::rules::{Bits, Entries, Found, key};
-
-/// A policy that is right but larger than the kernel's tables.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum PlanError {
-    #[error(
-        "the matches need more than {TAKT_RULES} table entries; \
-         use fewer classes, or port ranges that begin and end at multiples of powers of two"
-    )]
-    TooManyRules,
-    #[error(
-        "the matches ask for {needed} different combinations of fields and prefix lengths, \
-         and {TAKT_TUPLES} are possible; let classes match on the same fields"
-    )]
-    TooManyTuples { needed: usize },
-    #[error("the matches cannot be laid out in the hash table; use fewer of them")]
-    Crowded,
-}
-
-impl PlanError {
-    /// Stop early: a cross product of port ranges can grow without end.
-    pub(crate) fn check_size(found: &Found) -> Result<(), Self> {
-        let rules: usize = found.values().map(|rules| rules.len()).sum();
-        if rules > TAKT_RULES as usize {
-            return Err(Self::TooManyRules);
-        }
-        Ok(())
-    }
-}
+use crate::{
+    error::PlanError,
+    rules::{Bits, Entries, Found, key},
+};
 
 pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanError> {
     if found.len() > TAKT_TUPLES as usize {

@@ -51,7 +51,7 @@ A policy describes at least one link: a table [link.DEV], where DEV is the name 
 as `ip link` shows it. Without one there is nothing to apply.
 ";
 TooLarge = "takt::policy::too_large": "
-A policy file is at most 1 MiB. That is room for 4095 classes with dozens of matches each; what is
+A policy file is at most 1 MiB. That is room for 4094 classes with dozens of matches each; what is
 larger is most likely a wrong path, so it is not read at all. Merge matches: one entry takes a whole
 prefix and a list of port ranges.
 ";
@@ -128,7 +128,7 @@ replaced, are carried over by name. To give one class several kinds of traffic, 
 in its match: any of them is enough.
 ";
 TooManyClasses = "takt::policy::too_many_classes": "
-A link holds 4095 classes besides the implicit default class. One class may match any number of
+A link holds 4094 classes besides the implicit default class. One class may match any number of
 prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
 ";
 DefaultMatch = "takt::policy::default_match": "
@@ -220,9 +220,11 @@ DeviceMissing = "takt::device::missing": "
 The policy names a network device that this host does not have, at least not in this network
 namespace. `ip link` lists those it has.
 ";
-DeviceSlower = "takt::device::slower": "
-The policy gives the link a rate above the speed the device has negotiated. The queue would build up
-in the device, where Takt cannot order it.
+TooManyRules = "takt::device::too_many_rules": "
+The matches of a link are turned into table entries: one for each combination of a source port block
+and a destination port block. A port range takes up to 30 blocks, fewer if it begins and ends at
+multiples of powers of two. A link holds 8192 entries, of 64 different combinations of fields and
+prefix lengths.
 ";
 DeviceTaken = "takt::device::taken": "
 The device already carries a queueing discipline that somebody set up on purpose. Takt does not

@@ -182,8 +182,8 @@ fn as_many_classes_as_a_link_can_have_and_not_one_more() {
         }
         text
     };
-    assert_eq!(link(&policy(4095)).classes.len(), 4096);
-    assert_eq!(codes(&policy(4096)), [Code::TooManyClasses]);
+    assert_eq!(link(&policy(4094)).classes.len(), 4095);
+    assert_eq!(codes(&policy(4095)), [Code::TooManyClasses]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{
 };
 
 use serde_json::json;
-use takt_kernel::{Action, Options, Source, Undecided};
+use takt_kernel::{Action, Error, Options, Source, Undecided};
 use takt_policy::{Code, Policy};
 
 use crate::{
@@ -83,10 +83,20 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
         ),
         Undecided::Plan { device, problem } => policy.device_error(
             device,
-            Code::DeviceTaken,
-            error.to_string(),
+            Code::TooManyRules,
+            format!("the policy of {device} is larger than the kernel's tables"),
             problem.to_string(),
         ),
+        Undecided::Host(Error::Foreign(foreign)) if output == Output::Text => {
+            let found = policy.device_error(
+                foreign.device(),
+                Code::DeviceTaken,
+                foreign.to_string(),
+                foreign.remedy(),
+            );
+            print::diagnostics(output, &found);
+            return Exit::Changed;
+        }
         Undecided::Host(error) => return print::failure(output, error.into(), error),
     };
     print::diagnostics(output, &found)

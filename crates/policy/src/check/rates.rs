@@ -49,7 +49,7 @@ fn warn_of_oversubscription(link: &ReadLink, link_bps: u64, findings: &mut Findi
     if sum_bps <= u128::from(link_bps) || guaranteed().any(|bps| bps > link_bps) {
         return;
     }
-    // 4095 classes of at most 400 Gbit/s stay below 2^51.
+    // 4094 classes of at most 400 Gbit/s stay below 2^51.
     let sum_rate = format_rate(sum_bps as u64);
     let permille = u128::from(link_bps) * 1000 / sum_bps;
     let warning = Diagnostic::warning(

@@ -23,7 +23,8 @@ const CLASS: Schema = Schema {
     ],
 };
 
-const CLASSES_MAX: usize = 4095;
+/// The kernel has places for 4095; one is kept for the implicit default class.
+const CLASSES_MAX: usize = 4094;
 const NAME_MAX_BYTES: usize = 31;
 const ARRAY: &str = "an array of tables";
 const EXAMPLE: &str = "[[link.eth0.class]], with two brackets";
