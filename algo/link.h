@@ -36,6 +36,9 @@
 #define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the place of a packet that need not wait */
 #define TAKT_PRIORITIES 8		/* 0 goes first; 7 is background */
 
+/* No two of a kernel's clocks differ by more than this when a timer fires. */
+#define TAKT_TIMER_MARGIN_NS 10000
+
 struct takt_class_params {
 	u64 rate_bps;
 	u32 queue_packets;	/* a packet beyond this is dropped */
@@ -92,6 +95,7 @@ struct takt_link {
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
 	u64 netns_cookie;
+	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	struct takt_entries entries;
 	struct takt_class classes[TAKT_CLASSES];
 	struct takt_packet packets[TAKT_PACKETS];
@@ -103,7 +107,7 @@ struct takt_choice {
 	u32 packet;		/* its place, or 0 */
 	u32 class_id;
 	u32 len;
-	u32 pad;
+	u32 armed;		/* the timer is set for wake_ns already */
 };
 
 TAKT_FN struct takt_class *takt_class(struct takt_link *link, u32 id)
@@ -158,6 +162,7 @@ TAKT_FN void takt_count_sent(struct takt_class *class, u32 len)
 TAKT_FN void takt_class_wait(struct takt_link *link, struct takt_class *class,
 			     u32 id, u32 priority, u64 now_ns)
 {
+	link->wake_ns = 0;
 	class->priority = priority & (TAKT_PRIORITIES - 1);
 	takt_entry(&link->entries, id)->due_ns = class->clock.due_ns;
 	takt_calendar_insert(takt_calendar(link, priority), &link->entries, id, now_ns);
@@ -238,8 +243,9 @@ TAKT_FN void takt_class_pop(struct takt_link *link, struct takt_class *class,
 }
 
 /*
- * Which class is first, and when may it go? Its id, or 0: nobody waits. A due
- * class of a better priority hides all others; otherwise the soonest is named.
+ * Which class is first, and when may it go? A due class of a better priority
+ * hides all others; otherwise the soonest is named. 0: nobody waits, or whoever
+ * does is so far ahead that the calendar wants to be asked again at *due_ns.
  */
 TAKT_FN u32 takt_link_first(struct takt_link *link, u64 now_ns, u64 *due_ns)
 {
@@ -259,7 +265,7 @@ TAKT_FN u32 takt_link_first(struct takt_link *link, u64 now_ns, u64 *due_ns)
 			*due_ns = at_ns;
 			first = id;
 		}
-		if (id && at_ns <= now_ns)
+		if (at_ns <= now_ns)
 			break;
 	}
 	return first;
@@ -276,13 +282,18 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	u32 id;
 
 	choice->packet = 0;
-	choice->wake_ns = TAKT_TIME_NEVER;
+	choice->wake_ns = link->wake_ns;
+	/* Asked because a packet joined those who wait: the timer will see to it. */
+	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
+	if (choice->armed)
+		return;
 
+	choice->wake_ns = TAKT_TIME_NEVER;
 	id = takt_link_first(link, now_ns, &due_ns);
 	ideal_ns = takt_max(due_ns, link->clock.due_ns);
 	if (!id || ideal_ns > now_ns) {
 		if (due_ns != TAKT_TIME_NEVER)
-			choice->wake_ns = ideal_ns;
+			choice->wake_ns = link->wake_ns = ideal_ns;
 		return;
 	}
 
@@ -317,21 +328,20 @@ TAKT_FN void takt_link_flush_express(struct takt_link *link)
 
 /*
  * The device goes down: give up one packet, whatever the clocks say. Repeat
- * while link->queued_packets; choice->packet is 0 when only a calendar moved.
+ * while link->queued_packets.
  */
 TAKT_FN void takt_link_flush(struct takt_link *link, struct takt_choice *choice)
 {
-	struct takt_class *class;
-	u64 due_ns;
-	u32 id;
+	struct takt_calendar *calendar =
+		takt_calendar(link, takt_lowest_bit(link->priorities));
+	u32 id = calendar->head[takt_calendar_scan(calendar) & (TAKT_BUCKETS - 1)];
+	struct takt_class *class = takt_class(link, id);
 
 	choice->packet = 0;
 	choice->wake_ns = TAKT_TIME_NEVER;
-	/* At the end of time everything is due, even what waits far ahead. */
-	id = takt_link_first(link, TAKT_TIME_NEVER - 1, &due_ns);
+	link->wake_ns = 0;
 	if (!id)
 		return;
-	class = takt_class(link, id);
 	choice->class_id = id;
 	takt_class_pop(link, class, choice);
 	class->stats.flushed_packets++;

@@ -139,14 +139,17 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	struct takt_key key = {};
 	struct takt_store *store;
 	struct sk_buff *old;
+	u64 now_ns;
 
 	if (!port)
 		goto drop;
 	plan = plan_of(port);
 	read_key(skb, &key, plan->rules.need_addresses);
 	class_id = takt_classify(&plan->rules, &key);
+	/* Only a class that was idle wants to know the time. */
+	now_ns = takt_class(&port->link, class_id)->queued_packets ? 0 : bpf_ktime_get_ns();
 	place = takt_link_enqueue(&port->link, plan, class_id, bytes, frames_of(skb, bytes),
-				  !sch->q.qlen, bpf_ktime_get_ns());
+				  !sch->q.qlen, now_ns);
 	if (!place)
 		goto drop;
 	store = find_store(index, place);
@@ -187,7 +190,7 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 		return NULL;
 	takt_link_dequeue(&port->link, plan_of(port), bpf_ktime_get_ns(), &choice);
 	if (!choice.packet) {
-		if (choice.wake_ns != TAKT_TIME_NEVER)
+		if (!choice.armed && choice.wake_ns != TAKT_TIME_NEVER)
 			bpf_qdisc_watchdog_schedule(sch, choice.wake_ns, 0);
 		return NULL;
 	}
@@ -244,8 +247,7 @@ static void flush(struct Qdisc *sch)
 		return;
 	if (discard(index, TAKT_EXPRESS))
 		takt_link_flush_express(&port->link);
-	/* Twice the places: a step may only turn a calendar on. */
-	bpf_for(i, 0, 2 * TAKT_PACKETS) {
+	bpf_for(i, 0, TAKT_PACKETS) {
 		struct takt_choice choice;
 
 		if (!port->link.queued_packets)

@@ -36,7 +36,7 @@ impl Link {
         }
     }
 
-    /// A packet arrives for a class. `None`: it must be dropped.
+    /// A packet arrives for a class; the place to keep it in. `None`: drop it.
     pub fn enqueue(
         &mut self,
         plan: &takt_plan,
@@ -106,6 +106,11 @@ impl Link {
     /// The one in the express place included.
     pub fn queued_packets(&self) -> u32 {
         self.state.queued_packets + u32::from(self.express)
+    }
+
+    /// When the wire is free again.
+    pub fn free_ns(&self) -> u64 {
+        self.state.clock.due_ns
     }
 
     pub fn class(&self, id: u32) -> &takt_class {

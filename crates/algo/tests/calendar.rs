@@ -222,7 +222,7 @@ fn all_that_fit_at_one_moment_leave_in_the_order_they_came() {
 }
 
 #[test]
-fn one_in_every_quarter_of_the_ring_is_in_order() {
+fn one_in_every_fourth_bucket_of_the_ring_is_in_order() {
     let mut pair = Pair::default();
     let step_ns = HORIZON_NS / u64::from(ENTRIES_MAX);
     for id in (1..=ENTRIES_MAX).rev() {

@@ -42,9 +42,9 @@ pub enum Sent {
 }
 
 impl Source {
-    /// A connected socket for each class of `shape`, in `a`. Its send buffer
-    /// holds `backlog` packets: the class stays backlogged, and the scheduler
-    /// never has to drop one.
+    /// A connected socket for each class of `shape`, in `a`. It calls itself
+    /// writable while fewer than `backlog` packets wait: the class stays
+    /// backlogged, and the scheduler never has to drop one.
     pub fn open(shape: &Shape, backlog: u32) -> Result<Vec<Self>> {
         let buffer_bytes = backlog as usize * charged_bytes(shape.packet_bytes);
         A.run(|| {
@@ -59,8 +59,9 @@ impl Source {
                     socket
                         .set_nonblocking(true)
                         .doing("make a sending socket non-blocking")?;
-                    // The kernel doubles what it is given.
-                    setsockopt(&socket, sockopt::SndBufForce, &(buffer_bytes / 2))
+                    // The kernel doubles what it is given, and a socket is
+                    // writable while less than half of that is taken.
+                    setsockopt(&socket, sockopt::SndBufForce, &buffer_bytes)
                         .doing("set SO_SNDBUFFORCE")?;
                     Ok(Self { socket, sent: 0 })
                 })

@@ -2,7 +2,9 @@
 //!
 //! One thread for both ends: on the lab's single processor a second one would
 //! only add task switches, and the operating system's choice between the two
-//! would show in the results. Arrivals are read in batches, since the kernel has
+//! would show in the results. A source sends one packet for each that left: a
+//! volley would still be under way when the next packet is due, and delay always
+//! the same ones. Arrivals are read in batches, since the kernel has
 //! stamped them long before, and right after packets were sent: that is right
 //! after others have left, when the next one is due latest. A timer of its own
 //! would fall in step with the packets and disturb always the same ones.
@@ -18,8 +20,6 @@ use super::shape::Shape;
 use super::sink::{Reader, Record, Sink};
 use super::source::{self, Sent, Source};
 
-/// Packets a source may send before the others get their turn.
-const TURN: usize = 32;
 /// Packets sent between two looks at the sinks, unless there are more sinks.
 const PACKETS_PER_LOOK: usize = 16;
 /// Taking the load figures keeps the processor busy for a moment.
@@ -137,7 +137,9 @@ impl Traffic {
             };
             for event in &events[..ready] {
                 let source = &mut self.sources[event.data() as usize];
-                self.sent_since_look += refill(source, &mut self.payload)?;
+                if source.send(&mut self.payload)? == Sent::One {
+                    self.sent_since_look += 1;
+                }
             }
             if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
                 self.read_arrivals()?;
@@ -152,16 +154,6 @@ impl Traffic {
         }
         Ok(())
     }
-}
-
-/// How many packets it took to fill the source's buffer, within its turn.
-fn refill(source: &mut Source, payload: &mut [u8]) -> Result<usize> {
-    for sent in 0..TURN {
-        if source.send(payload)? == Sent::Full {
-            return Ok(sent);
-        }
-    }
-    Ok(TURN)
 }
 
 /// The clock of `SO_TIMESTAMPNS`.

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The steps of the test vectors in algo/vectors/: one call of algo/ each. These
+ * lines run natively and, in vectors.bpf.c, inside the kernel's BPF machine, and
+ * must leave the same bytes behind.
+ */
+#ifndef TAKT_VECTORS_H
+#define TAKT_VECTORS_H
+
+#include "headers.h"
+#include "link.h"
+
+#define TAKT_VECTOR_PACKET_BYTES 256
+
+/* What the steps work on. */
+struct takt_vector_state {
+	struct takt_clock clock;
+	struct takt_clock_params clock_params;
+	struct takt_calendar calendar;
+	struct takt_entries entries;
+	struct takt_link link;
+	struct takt_plan plan;
+	struct takt_choice choice;
+	struct takt_key key;
+	u32 packet[TAKT_VECTOR_PACKET_BYTES / 4];
+};
+
+#define TAKT_VECTOR_CLOCK_START 1	/* now */
+#define TAKT_VECTOR_CLOCK_SPEND 2	/* from, now, bytes */
+#define TAKT_VECTOR_INSERT 3		/* id, now; due_ns stands in the entry */
+#define TAKT_VECTOR_FIRST 4		/* now; answers an entry */
+#define TAKT_VECTOR_REMOVE 5		/* id */
+#define TAKT_VECTOR_ENQUEUE 6		/* id, bytes, frames, idle, now; answers a place */
+#define TAKT_VECTOR_DEQUEUE 7		/* now */
+#define TAKT_VECTOR_FLUSH 8
+#define TAKT_VECTOR_FLUSH_EXPRESS 9
+#define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
+
+struct takt_vector_step {
+	u32 op;
+	u32 id;			/* of a class or an entry */
+	u32 bytes, frames, idle;
+	u32 ethertype;
+	u64 from_ns, now_ns;
+	u64 answer, wake_ns;	/* out */
+};
+
+/* packet_at is the address of state->packet, as the number that a qdisc gets. */
+TAKT_FN void takt_vector_run(struct takt_vector_state *state,
+			     struct takt_vector_step *step, u64 packet_at)
+{
+	u32 bytes = step->bytes, id = step->id;
+	u64 now_ns = step->now_ns, wake_ns = 0;
+
+	switch (step->op) {
+	case TAKT_VECTOR_CLOCK_START:
+		takt_clock_start(&state->clock, now_ns);
+		break;
+	case TAKT_VECTOR_CLOCK_SPEND:
+		takt_clock_spend(&state->clock, &state->clock_params, step->from_ns,
+				 now_ns, bytes);
+		break;
+	case TAKT_VECTOR_INSERT:
+		takt_calendar_insert(&state->calendar, &state->entries, id, now_ns);
+		break;
+	case TAKT_VECTOR_FIRST:
+		step->answer = takt_calendar_first(&state->calendar, &state->entries,
+						   now_ns, &wake_ns);
+		step->wake_ns = wake_ns;
+		break;
+	case TAKT_VECTOR_REMOVE:
+		takt_calendar_remove(&state->calendar, &state->entries, id);
+		break;
+	case TAKT_VECTOR_ENQUEUE:
+		step->answer = takt_link_enqueue(&state->link, &state->plan, id, bytes,
+						 step->frames, step->idle, now_ns);
+		break;
+	case TAKT_VECTOR_DEQUEUE:
+		takt_link_dequeue(&state->link, &state->plan, now_ns, &state->choice);
+		break;
+	case TAKT_VECTOR_FLUSH:
+		takt_link_flush(&state->link, &state->choice);
+		break;
+	case TAKT_VECTOR_FLUSH_EXPRESS:
+		takt_link_flush_express(&state->link);
+		break;
+	case TAKT_VECTOR_CLASSIFY:
+		takt_key_read(&state->key, step->ethertype, packet_at,
+			      packet_at + bytes, 1);
+		step->answer = takt_classify(&state->plan.rules, &state->key);
+		break;
+	}
+}
+
+#endif

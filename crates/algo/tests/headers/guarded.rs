@@ -1,0 +1,58 @@
+//! A packet at the very end of the memory that can be read.
+
+use std::{ffi::c_void, num::NonZeroUsize, ptr::NonNull};
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use takt_algo::sys::{self, takt_key};
+
+const PAGE: usize = 4096;
+const PAGES: NonZeroUsize = NonZeroUsize::new(2 * PAGE).unwrap();
+
+/// Two pages, the second of which faults; the packet ends at the first one's
+/// end, or up to three bytes before it, since headers begin at a multiple of
+/// four.
+pub struct Guarded {
+    memory: NonNull<c_void>,
+    start: u64,
+    end: u64,
+}
+
+impl Guarded {
+    pub fn new(packet: &[u8], slack: u8) -> Self {
+        assert!(packet.len() <= PAGE);
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: new memory; the second page is not used again.
+        let memory = unsafe {
+            let memory = mmap_anonymous(None, PAGES, protection, MapFlags::MAP_PRIVATE).unwrap();
+            mprotect(memory.byte_add(PAGE), PAGE, ProtFlags::PROT_NONE).unwrap();
+            memory
+        };
+        // SAFETY: the first page, which is nobody else's.
+        let page = unsafe { std::slice::from_raw_parts_mut(memory.cast::<u8>().as_ptr(), PAGE) };
+        page.fill(slack);
+        let at = PAGE - packet.len().next_multiple_of(4);
+        page[at..at + packet.len()].copy_from_slice(packet);
+        let start = memory.as_ptr() as u64 + at as u64;
+        Self {
+            memory,
+            start,
+            end: start + packet.len() as u64,
+        }
+    }
+
+    pub fn read_key(&self, ethertype: u16, addresses: bool) -> takt_key {
+        let mut key = takt_key::default();
+        // SAFETY: readable from start to end; beyond that is what is tested.
+        unsafe {
+            sys::takt_key_read(&mut key, ethertype, self.start, self.end, addresses.into());
+        }
+        key
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: mapped by new with this size, and unmapped once.
+        unsafe { munmap(self.memory, PAGES.get()) }.unwrap();
+    }
+}

@@ -1,0 +1,86 @@
+//! Reading headers: against a parser that indexes slices, and on memory that
+//! faults behind the packet.
+
+mod guarded;
+mod packets;
+mod reference;
+
+use proptest::prelude::*;
+use takt_algo::sys::takt_key;
+
+use guarded::Guarded;
+
+/// Read the key where bytes behind the packet cannot be read, or are `slack`.
+fn read(ethertype: u16, packet: &[u8], slack: u8, addresses: bool) -> takt_key {
+    Guarded::new(packet, slack).read_key(ethertype, addresses)
+}
+
+fn check(ethertype: u16, packet: &[u8]) {
+    let expected = reference::key(ethertype, packet);
+    for slack in [0x00, 0xff] {
+        let key = read(ethertype, packet, slack, true);
+        assert_eq!(key, expected, "of {packet:02x?}");
+    }
+    let without = read(ethertype, packet, 0, false);
+    let expected = takt_key {
+        src: [0; 4],
+        dst: [0; 4],
+        ..expected
+    };
+    assert_eq!(without, expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn noise_is_read_as_the_reference_reads_it(
+        ethertype in packets::ethertype(),
+        packet in prop::collection::vec(any::<u8>(), 0..128),
+    ) {
+        check(ethertype, &packet);
+    }
+
+    #[test]
+    fn packets_are_read_as_the_reference_reads_them(
+        (ethertype, packet) in packets::packet(),
+        cut in prop_oneof![2 => Just(usize::MAX), 1 => 0..200usize],
+        flipped in prop::collection::vec((0..120usize, any::<u8>()), 0..2),
+    ) {
+        let mut packet = packet;
+        for (at, bits) in flipped {
+            if let Some(byte) = packet.get_mut(at) {
+                *byte ^= bits;
+            }
+        }
+        packet.truncate(cut);
+        check(ethertype, &packet);
+    }
+}
+
+/// The generator above is worth something only if most of it gets through.
+#[test]
+fn well_known_packets() {
+    let udp = packets::hex(
+        "4500 0024 0001 4000 4011 0000 0a00 0001 0a00 0002 1388 13ec 0010 0000 0000 0000",
+    );
+    let key = takt_algo::read_key(0x0800, &udp, 7);
+    assert_eq!((key.family, key.proto, key.dscp, key.mark), (4, 17, 0, 7));
+    assert_eq!((key.src_port, key.dst_port, key.has_ports), (5000, 5100, 1));
+    assert_eq!(key.src, [u32::from_ne_bytes([10, 0, 0, 1]), 0, 0, 0]);
+    assert_eq!(key.dst, [u32::from_ne_bytes([10, 0, 0, 2]), 0, 0, 0]);
+
+    // Priority 0, VLAN 5, then IPv6 with DSCP 46 and an empty hop-by-hop header.
+    let tcp = packets::hex(
+        "0005 86dd 6b80 0000 001c 0040 \
+         2001 0db8 0000 0000 0000 0000 0000 0001 2001 0db8 0000 0000 0000 0000 0000 0002 \
+         0600 0104 0000 0000 01bb c000 0000 0000 0000 0000 5002 0000 0000 0000",
+    );
+    let key = takt_algo::read_key(0x8100, &tcp, 0);
+    assert_eq!((key.family, key.proto, key.dscp), (6, 6, 46));
+    assert_eq!((key.src_port, key.dst_port, key.has_ports), (443, 49152, 1));
+    assert_eq!(key.dst[3], u32::from_ne_bytes([0, 0, 0, 2]));
+
+    let arp = packets::hex("0001 0800 0604 0001 0000 0000 0000 0a00 0001");
+    assert_eq!(takt_algo::read_key(0x0806, &arp, 0).family, 0);
+}

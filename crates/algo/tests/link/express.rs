@@ -1,0 +1,88 @@
+//! The express place is a short cut, not another road: it leads to the same
+//! clocks and counters.
+
+use proptest::prelude::*;
+use takt_algo::{
+    sys::{self, takt_choice, takt_link, takt_plan},
+    zeroed_box,
+};
+
+use crate::plan;
+
+/// Send one packet, by the express place if `idle` and it may. Where it was.
+fn pass(
+    link: &mut takt_link,
+    plan: &takt_plan,
+    id: u32,
+    bytes: u32,
+    idle: u32,
+    now_ns: u64,
+) -> u32 {
+    // SAFETY: two valid structs; every index in algo/ is masked.
+    unsafe { sys::takt_link_enqueue(link, plan, id, bytes, 1, idle, now_ns) }
+}
+
+fn dequeue(link: &mut takt_link, plan: &takt_plan, now_ns: u64) -> takt_choice {
+    let mut choice = takt_choice::default();
+    // SAFETY: as above.
+    unsafe { sys::takt_link_dequeue(link, plan, now_ns, &mut choice) }
+    choice
+}
+
+proptest! {
+    /// A packet that finds nobody queued and is asked for before another comes:
+    /// `held_ns` later, for the device was busy, but not longer than its clock
+    /// may lag.
+    #[test]
+    fn both_ways_end_in_the_same_state(
+        arrivals in prop::collection::vec(
+            (1..5u32, 60..9000u32, 0..200_000_000u64, 0..10_000_000u64), 1..100,
+        ),
+    ) {
+        let mut plan = plan::equals(1_000_000_000, &[1_000_003, 10_000_019, 99_999_989, 5_003]);
+        plan.overhead_bytes = 24;
+        let (mut short, mut long) = (zeroed_box::<takt_link>(), zeroed_box::<takt_link>());
+        let mut now_ns = 1 << 40;
+        for (id, bytes, pause_ns, held_ns) in arrivals {
+            now_ns += pause_ns;
+            let free_ns = short.classes[id as usize].clock.due_ns.max(short.clock.due_ns);
+            if free_ns > now_ns {
+                continue;
+            }
+            prop_assert_eq!(pass(&mut short, &plan, id, bytes, 1, now_ns), sys::TAKT_EXPRESS);
+            prop_assert_ne!(pass(&mut long, &plan, id, bytes, 0, now_ns), sys::TAKT_EXPRESS);
+            now_ns += held_ns;
+            let choice = dequeue(&mut long, &plan, now_ns);
+            prop_assert_eq!((choice.class_id, choice.len), (id, short.express_len));
+
+            prop_assert_eq!(short.clock, long.clock);
+            for (a, b) in short.classes.iter_mut().zip(long.classes.iter_mut()) {
+                // Only a packet that waited can have been late.
+                b.stats.late_max_ns = 0;
+                prop_assert_eq!(a.clock, b.clock);
+                prop_assert_eq!(a.stats, b.stats);
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_finds_others_waiting_waits_too() {
+    let plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
+    let mut link = zeroed_box::<takt_link>();
+    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_EXPRESS);
+    assert_eq!(pass(&mut link, &plan, 2, 1500, 0, 20_000), 1);
+}
+
+#[test]
+fn the_wire_must_be_free_and_the_class_due() {
+    let plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
+    let mut link = zeroed_box::<takt_link>();
+    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_EXPRESS);
+    // 1500 bytes take 12 us on the wire, and 12 ms at the class's rate.
+    assert_eq!(pass(&mut link, &plan, 2, 1500, 1, 11_999), 1);
+    assert_eq!(dequeue(&mut link, &plan, 11_999).wake_ns, 12_000);
+    assert_eq!(dequeue(&mut link, &plan, 12_000).packet, 1);
+    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 11_999_999), 1);
+    assert_eq!(dequeue(&mut link, &plan, 11_999_999).wake_ns, 12_000_000);
+}

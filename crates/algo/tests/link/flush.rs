@@ -1,0 +1,77 @@
+//! The device goes down: everything is given up, whatever its moment was.
+
+use takt_algo::{Dequeued, Link, sys, zeroed_box};
+
+use crate::plan;
+
+fn flushed(link: &Link, id: u32) -> u64 {
+    let class = link.class(id);
+    assert_eq!((class.queued_packets, class.queued_bytes), (0, 0));
+    assert_eq!(
+        class.stats.enqueued_packets,
+        class.stats.sent_packets + class.stats.flushed_packets
+    );
+    assert_eq!(
+        class.stats.enqueued_bytes,
+        class.stats.sent_bytes + class.stats.flushed_bytes
+    );
+    class.stats.flushed_packets
+}
+
+#[test]
+fn nothing_to_flush() {
+    assert_eq!(Link::new().flush(), 0);
+}
+
+#[test]
+fn the_express_place_is_emptied_too() {
+    let plan = plan::equals(1_000_000_000, &[1_000_000, 2_000_000]);
+    let mut link = Link::new();
+    link.enqueue(&plan, 2, 1000, 1, 0);
+    assert_eq!(link.class(2).stats.sent_packets, 1);
+    link.enqueue(&plan, 1, 1000, 1, 0);
+    assert_eq!(link.flush(), 2);
+    assert_eq!((flushed(&link, 1), flushed(&link, 2)), (1, 1));
+    assert_eq!(link.class(2).stats.sent_packets, 0);
+}
+
+/// Every class, in every priority, with moments minutes ahead: a step of the
+/// flush gives up one packet, so that the kernel's bounded loop gets through.
+#[test]
+fn classes_due_in_the_far_future_cost_no_more_than_others() {
+    let mut plan = plan::link(1_000_000_000);
+    for id in 1..sys::TAKT_CLASSES {
+        plan.class_params[id as usize] = plan::class(1_000, id % sys::TAKT_PRIORITIES);
+    }
+    let mut state = zeroed_box::<sys::takt_link>();
+    let now_ns = 1 << 40;
+    for id in 1..sys::TAKT_CLASSES {
+        // What the largest segment costs at this rate: over an hour.
+        state.classes[id as usize].clock.due_ns = now_ns + 4_194_304_000_000;
+        // SAFETY: valid structs; every index in algo/ is masked.
+        let place = unsafe { sys::takt_link_enqueue(&mut *state, &*plan, id, 1500, 1, 0, now_ns) };
+        assert_ne!(place, 0);
+    }
+    let mut steps = 0;
+    let mut choice = sys::takt_choice::default();
+    while state.queued_packets > 0 {
+        // SAFETY: as above.
+        unsafe { sys::takt_link_flush(&mut *state, &mut choice) };
+        steps += 1;
+    }
+    assert_eq!(steps, sys::TAKT_CLASSES - 1);
+}
+
+/// After a flush the link is as good as new.
+#[test]
+fn traffic_goes_on_afterwards() {
+    let plan = plan::equals(1_000_000_000, &[1_000_000; 10]);
+    let mut link = Link::new();
+    for now_ns in [0, 1 << 30, 1 << 40] {
+        for n in 0..100 {
+            assert!(link.enqueue(&plan, 1 + n % 10, 1500, 1, now_ns).is_some());
+        }
+        assert_eq!(link.flush(), 100);
+        assert_eq!(link.dequeue(&plan, now_ns), Dequeued::Empty);
+    }
+}

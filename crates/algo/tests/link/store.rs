@@ -1,0 +1,70 @@
+//! The link's places for packets: all of them can be used, none is lost.
+
+use takt_algo::{Dequeued, Link, sys};
+
+use crate::plan;
+
+/// Every place but the express one.
+const PLACES: u32 = sys::TAKT_EXPRESS - 1;
+
+#[test]
+fn a_full_store_drops_and_recovers() {
+    let mut plan = plan::equals(1_000_000_000, &[1_000_000; 3]);
+    for params in &mut plan.class_params[1..=3] {
+        params.queue_packets = u32::MAX;
+    }
+    let mut link = Link::new();
+    assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), Some(sys::TAKT_EXPRESS));
+    let mut used = vec![false; sys::TAKT_PACKETS as usize];
+    for n in 0..PLACES {
+        let place = link.enqueue(&plan, 1 + n % 3, 100, 1, 0).expect("a place");
+        assert!(!std::mem::replace(&mut used[place as usize], true));
+    }
+    assert!(!used[0] && !used[sys::TAKT_EXPRESS as usize]);
+
+    for id in 1..=3 {
+        assert_eq!(link.enqueue(&plan, id, 100, 1, 0), None);
+        assert_eq!(link.class(id).stats.dropped_packets, 1);
+    }
+    assert_eq!(link.queued_packets(), PLACES + 1);
+
+    // The express place is not the store's; the next one gives a place back.
+    assert!(matches!(link.dequeue(&plan, 0), Dequeued::Packet { .. }));
+    assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), None);
+    let Dequeued::Packet { place, .. } = link.dequeue(&plan, 1_000_000) else {
+        panic!("due for long");
+    };
+    assert_eq!(link.enqueue(&plan, 2, 100, 1, 1_000_000), Some(place));
+    assert_eq!(link.enqueue(&plan, 3, 100, 1, 1_000_000), None);
+
+    assert_eq!(link.flush(), PLACES);
+    for n in 0..=PLACES {
+        assert!(link.enqueue(&plan, 1 + n % 3, 100, 1, 1_000_001).is_some());
+    }
+    assert_eq!(link.enqueue(&plan, 1, 100, 1, 1_000_001), None);
+}
+
+#[test]
+fn a_class_holds_what_its_limit_allows() {
+    let mut plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
+    plan.class_params[1].queue_packets = 3;
+    let mut link = Link::new();
+    // One is on its way, three wait.
+    let taken = (0..10).filter(|_| link.enqueue(&plan, 1, 100, 1, 0).is_some());
+    assert_eq!(taken.count(), 4);
+    assert_eq!(link.class(1).stats.dropped_packets, 6);
+    assert_eq!(link.class(1).stats.dropped_bytes, 600);
+    assert!(link.enqueue(&plan, 2, 100, 1, 0).is_some());
+}
+
+#[test]
+fn segments_are_counted_and_every_frame_has_its_overhead() {
+    let mut plan = plan::equals(1_000_000_000, &[1_000_000]);
+    plan.overhead_bytes = 24;
+    let mut link = Link::new();
+    assert!(link.enqueue(&plan, 1, 45_000, 30, 0).is_some());
+    assert!(link.enqueue(&plan, 1, 1_500, 1, 0).is_some());
+    let stats = &link.class(1).stats;
+    assert_eq!(stats.gso_packets, 1);
+    assert_eq!(stats.enqueued_bytes, 45_000 + 30 * 24 + 1_500 + 24);
+}

@@ -1,0 +1,48 @@
+//! For build scripts of crates that carry a BPF program: how the programs under
+//! `bpf/` are compiled.
+
+use std::{env, path::Path, process::Command};
+
+use libbpf_cargo::SkeletonBuilder;
+
+/// clang 17 is the first that knows everything the programs use; 19 is what CI
+/// runs. `CLANG` overrides the choice.
+fn clang() -> String {
+    if let Ok(chosen) = env::var("CLANG") {
+        return chosen;
+    }
+    ["clang-19", "clang-20", "clang-21", "clang-18", "clang-17"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok())
+        .unwrap_or("clang")
+        .to_owned()
+}
+
+/// Compile `bpf/NAME/NAME.bpf.c` and write its skeleton to `NAME.skel.rs` in
+/// the build's output directory.
+///
+/// # Panics
+/// If it does not compile, which ends the build with the compiler's words.
+pub fn skeleton(name: &str) {
+    let bpf = Path::new("../../bpf");
+    let source = bpf.join(name).join(format!("{name}.bpf.c"));
+    let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    SkeletonBuilder::new()
+        .source(&source)
+        .clang(clang())
+        .clang_args([
+            "-I../../algo",
+            "-I../../bpf/include",
+            "-mcpu=v3",
+            "-Wall",
+            "-Wextra",
+            "-Wno-unused-parameter",
+            "-Werror",
+        ])
+        .build_and_generate(Path::new(&out).join(format!("{name}.skel.rs")))
+        .unwrap_or_else(|error| panic!("{} does not compile: {error:#}", source.display()));
+    println!("cargo::rerun-if-changed=../../algo");
+    println!("cargo::rerun-if-changed=../../bpf/include");
+    println!("cargo::rerun-if-changed=../../bpf/{name}");
+    println!("cargo::rerun-if-env-changed=CLANG");
+}

@@ -1,0 +1,164 @@
+//! Running a test inside a lab machine.
+//!
+//! This very program goes into the machine and runs the tests there; outside,
+//! each test only asks what became of it. All tests of a module share one boot,
+//! which the first of them to be asked about starts.
+
+use std::{
+    any::type_name,
+    collections::BTreeMap,
+    env,
+    fmt::{self, Display},
+    process::Command,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Says which machine we are in, there.
+const VARIABLE: &str = "TAKT_TEST_MACHINE";
+
+/// In the machine's time, which is virtual on one processor. A test that hangs
+/// is idle, so this passes at once.
+const TIMEOUT_S: &str = "900";
+
+/// What libtest exits with when a test failed.
+const TESTS_FAILED: i32 = 101;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Machine {
+    kernel: &'static str,
+    processors: u8,
+}
+
+/// The kernel that Takt is developed with, in virtual time.
+pub const DEFAULT: Machine = Machine {
+    kernel: "6.18",
+    processors: 1,
+};
+pub const NEWEST: Machine = Machine {
+    kernel: "newest",
+    processors: 1,
+};
+/// Two processors, and the host's time.
+pub const TWO_PROCESSORS: Machine = Machine {
+    kernel: "6.18",
+    processors: 2,
+};
+/// Before there were BPF qdiscs.
+pub const TOO_OLD: Machine = Machine {
+    kernel: "6.12",
+    processors: 1,
+};
+/// New enough for BPF qdiscs, but Debian left them out.
+pub const WITHOUT_BPF_QDISCS: Machine = Machine {
+    kernel: "6.16",
+    processors: 1,
+};
+
+impl Machine {
+    /// Runs `test`, which must be a closure written in the test itself, for it
+    /// is known by its name.
+    pub fn run<F: FnOnce()>(self, test: F) {
+        match env::var(VARIABLE) {
+            Ok(here) if here == self.to_string() => test(),
+            Ok(_) => println!("a test for another machine"),
+            Err(_) => self.ask_about(name_of::<F>()),
+        }
+    }
+
+    fn ask_about(self, test: &'static str) {
+        static BOOTS: Mutex<BTreeMap<(Machine, &str), Arc<Transcript>>> =
+            Mutex::new(BTreeMap::new());
+        let (module, _) = test.split_once("::").expect("tests lie in modules");
+        let transcript = {
+            // One that panicked while it held the lock booted nothing.
+            let mut boots = BOOTS.lock().unwrap_or_else(PoisonError::into_inner);
+            let boot = || Arc::new(self.boot(module));
+            boots.entry((self, module)).or_insert_with(boot).clone()
+        };
+        if let Err(account) = transcript.verdict(test) {
+            panic!("{test} failed in the lab, {self}:\n{account}");
+        }
+    }
+
+    /// `takt lab exec` on this machine.
+    pub fn exec(self) -> Command {
+        let mut takt = Command::new(env!("CARGO_BIN_EXE_takt"));
+        takt.args(["lab", "exec", "--kernel", self.kernel]);
+        takt.args(["--smp", &self.processors.to_string()]);
+        takt
+    }
+
+    fn boot(self, module: &str) -> Transcript {
+        let program = env::current_exe().expect("this program has a file");
+        let name = program.file_name().expect("and the file a name");
+        let done = self
+            .exec()
+            .arg("--add")
+            .arg(&program)
+            .args(["--", "env"])
+            .arg(format!("{VARIABLE}={self}"))
+            .args(["timeout", "-s", "KILL", TIMEOUT_S])
+            .arg(name)
+            .arg(format!("{module}::"))
+            .arg("--test-threads=1")
+            .output()
+            .expect("takt starts");
+        Transcript {
+            status: done.status.code(),
+            stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+        }
+    }
+}
+
+impl Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "kernel {}, processors {}", self.kernel, self.processors)
+    }
+}
+
+/// `module::test` of a closure in that test.
+fn name_of<F>() -> &'static str {
+    type_name::<F>()
+        .strip_suffix("::{{closure}}")
+        .and_then(|name| name.split_once("::"))
+        .map(|(_crate, name)| name)
+        .expect("the test is a closure in a function")
+}
+
+/// What libtest said in the machine.
+struct Transcript {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Transcript {
+    /// What became of a test; an account of what went wrong if anything did.
+    fn verdict(&self, test: &str) -> Result<(), String> {
+        // With any other status the machine failed, and nobody knows by whom.
+        let all_ran = matches!(self.status, Some(0 | TESTS_FAILED));
+        let passed = format!("test {test} ... ok");
+        if all_ran && self.stdout.lines().any(|line| line == passed) {
+            return Ok(());
+        }
+        Err(match self.failure_of(test) {
+            Some(account) if all_ran => account.to_owned(),
+            _ => format!(
+                "status {:?}\n--- stdout\n{}\n--- stderr\n{}",
+                self.status, self.stdout, self.stderr
+            ),
+        })
+    }
+
+    /// What the test printed, from under its heading to the next.
+    fn failure_of(&self, test: &str) -> Option<&str> {
+        let heading = format!("---- {test} stdout ----\n");
+        let (_, account) = self.stdout.split_once(&heading)?;
+        let end = ["\n---- ", "\nfailures:\n"]
+            .into_iter()
+            .filter_map(|heading| account.find(heading))
+            .min();
+        Some(account[..end.unwrap_or(account.len())].trim_end())
+    }
+}

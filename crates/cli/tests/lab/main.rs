@@ -1,0 +1,21 @@
+//! Takt in real kernels: what it promises, tried as a user would.
+//!
+//! Nearly every test here runs inside the lab's machine, as root, and looks at
+//! takt through its command line, at the kernel through `tc` and `ip`, and at
+//! the traffic through sockets. [`machine`] tells how a test gets there and its
+//! verdict back; [`shell`], [`takt`], [`wire`] and [`flow`] are the tests' hands.
+
+mod flow;
+mod machine;
+mod shell;
+mod takt;
+mod wire;
+
+mod classify;
+mod contract;
+mod devices;
+mod foreign;
+mod killed;
+mod refusals;
+mod replace;
+mod traffic;

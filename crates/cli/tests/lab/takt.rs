@@ -1,0 +1,116 @@
+//! Takt's command line, and what its JSON says.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::Deserialize;
+
+use crate::shell::{Ran, run};
+
+pub const POLICY: &str = "/lab/policy.toml";
+
+pub fn takt(arguments: &str) -> Ran {
+    run(&format!("takt {arguments}"))
+}
+
+/// Apply this policy.
+pub fn apply(policy: &str) -> Ran {
+    apply_with("", policy)
+}
+
+pub fn apply_with(flags: &str, policy: &str) -> Ran {
+    fs::write(POLICY, policy).unwrap();
+    takt(&format!("apply {flags} {POLICY}"))
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Status {
+    pub links: Vec<Link>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Link {
+    pub device: String,
+    pub attached: bool,
+    pub problem: Option<String>,
+    pub generation: u64,
+    pub rate_bps: u64,
+    pub queued_packets: u64,
+    pub classes: Vec<Class>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Class {
+    pub name: String,
+    pub rate_bps: u64,
+    pub queued_packets: u64,
+    pub enqueued_packets: u64,
+    pub enqueued_bytes: u64,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    pub dropped_packets: u64,
+    pub flushed_packets: u64,
+    pub gso_packets: u64,
+}
+
+impl Class {
+    pub fn offered_packets(&self) -> u64 {
+        self.enqueued_packets + self.dropped_packets
+    }
+
+    /// What status promises at any time.
+    pub fn adds_up(&self) -> bool {
+        self.enqueued_packets == self.sent_packets + self.flushed_packets + self.queued_packets
+    }
+}
+
+impl Link {
+    #[track_caller]
+    pub fn class(&self, name: &str) -> &Class {
+        let class = self.classes.iter().find(|class| class.name == name);
+        class.unwrap_or_else(|| panic!("no class {name} in {self:#?}"))
+    }
+
+    pub fn class_names(&self) -> Vec<&str> {
+        self.classes.iter().map(|c| c.name.as_str()).collect()
+    }
+
+    /// One of the counters, over all classes.
+    pub fn sum(&self, counter: impl Fn(&Class) -> u64) -> u64 {
+        self.classes.iter().map(counter).sum()
+    }
+
+    /// Packets sent since `before`, by class; classes that sent none are left out.
+    pub fn sent_since(&self, before: &Link) -> BTreeMap<String, u64> {
+        let sent = |class: &Class| class.sent_packets - before.class(&class.name).sent_packets;
+        self.classes
+            .iter()
+            .map(|class| (class.name.clone(), sent(class)))
+            .filter(|(_, packets)| *packets > 0)
+            .collect()
+    }
+}
+
+/// The links, and takt's exit status.
+pub fn status() -> (Vec<Link>, Option<i32>) {
+    let ran = takt("status --output json");
+    let status: Status = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("not a status: {error}\n{ran}"));
+    (status.links, ran.status)
+}
+
+/// The link of a device.
+#[track_caller]
+pub fn link(device: &str) -> Link {
+    let (links, _) = status();
+    let link = links.iter().find(|link| link.device == device);
+    link.cloned()
+        .unwrap_or_else(|| panic!("no link {device} in {links:#?}"))
+}
+
+/// That nothing of takt is left on the host.
+#[track_caller]
+pub fn assert_no_trace() {
+    let left: Vec<_> = fs::read_dir("/sys/fs/bpf").unwrap().collect();
+    assert!(left.is_empty(), "left in /sys/fs/bpf: {left:?}");
+    assert!(!Path::new("/run/takt").exists(), "/run/takt is left");
+}

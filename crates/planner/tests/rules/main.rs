@@ -1,0 +1,49 @@
+//! Planned rules, asked through the classifier that runs in the kernel.
+
+mod capacity;
+mod first_match;
+
+use takt_algo::sys::{takt_classify, takt_key};
+use takt_planner::Plan;
+use takt_policy::{Class, Link, Match, Packets};
+
+/// A link whose classes have these matches, and a default class behind them.
+fn link(classes: Vec<Vec<Match>>) -> Link {
+    let class = |(n, matches): (usize, Vec<Match>)| Class {
+        name: format!("class {n}"),
+        rate_bps: 1_000_000,
+        guaranteed: true,
+        priority: 0,
+        queue_packets: 100,
+        is_default: matches.is_empty(),
+        matches,
+        line: n + 1,
+    };
+    Link {
+        device: "eth0".to_owned(),
+        rate_bps: 1_000_000_000,
+        overhead_bytes: 0,
+        packets: Packets::Mtu,
+        lag_max_ns: 10_000_000,
+        classes: classes
+            .into_iter()
+            .chain([Vec::new()])
+            .enumerate()
+            .map(class)
+            .collect(),
+    }
+}
+
+fn classify(plan: &Plan, key: &takt_key) -> u32 {
+    // SAFETY: two valid structs; every index in algo/ is masked.
+    unsafe { takt_classify(&plan.tables.rules, key) }
+}
+
+/// An address as it stands in a packet, in words of the machine.
+fn words<const N: usize>(octets: [u8; N]) -> [u32; 4] {
+    let mut words = [0; 4];
+    for (word, chunk) in words.iter_mut().zip(octets.chunks_exact(4)) {
+        *word = u32::from_ne_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
+    }
+    words
+}
