@@ -94,6 +94,8 @@ struct takt_link {
 	/* Whom this state belongs to; the qdisc refuses any other device. */
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
+	u32 attached;		/* the qdisc was, at least once */
+	u32 pad;
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	struct takt_entries entries;

@@ -223,6 +223,7 @@ int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	if (port->link.ifindex != (u32)dev->ifindex ||
 	    port->link.netns_cookie != dev->nd_net.net->net_cookie)
 		return -EINVAL;
+	port->link.attached = 1;
 	return 0;
 }
 

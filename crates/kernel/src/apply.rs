@@ -50,8 +50,11 @@ pub fn apply(links: &[Link], source: &Source, options: Options) -> Result<Vec<Ou
     capability::require()?;
     let lock = Lock::take()?;
     let done = apply_locked(links, source, options);
-    lock.end()?;
-    done
+    // What went wrong first is what to report.
+    let ended = lock.end();
+    let done = done?;
+    ended?;
+    Ok(done)
 }
 
 fn apply_locked(

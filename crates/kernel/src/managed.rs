@@ -87,22 +87,24 @@ impl Port {
     }
 }
 
-/// A link that takt manages, or began to.
+/// A link that takt manages.
 pub(crate) struct Managed {
     pub index: u32,
     pub state: Box<takt_link>,
     pub plan: Box<takt_plan>,
-    /// Missing if somebody deleted it, or takt died before its first commit.
+    /// Missing if somebody deleted it.
     pub record: Option<Record>,
 }
 
 impl Managed {
-    /// Clear away the links of other namespaces whose devices are gone, most
-    /// likely with their namespace, so that nobody is left to do it.
+    /// Clear away links that nobody will come back for: those of a takt that
+    /// died before it attached them, and those whose devices are gone, most
+    /// likely with their namespace. Under the lock, no other takt is about to
+    /// attach one.
     pub(crate) fn sweep(program: &Program, netns_cookie: u64) -> Result<(), Error> {
         for index in program.links()? {
             let lost = program.read(index)?.is_some_and(|Snapshot { link, .. }| {
-                link.gone != 0 && link.netns_cookie != netns_cookie
+                link.attached == 0 || (link.gone != 0 && link.netns_cookie != netns_cookie)
             });
             if lost {
                 program.remove_link(index)?;
@@ -112,13 +114,14 @@ impl Managed {
         Ok(())
     }
 
+    /// The links of a namespace that were attached.
     pub(crate) fn list(program: &Program, netns_cookie: u64) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {
             let Some(Snapshot { link: state, plan }) = program.read(index)? else {
                 continue;
             };
-            if state.netns_cookie == netns_cookie {
+            if state.netns_cookie == netns_cookie && state.attached != 0 {
                 let record = Record::read(index, plan.generation)?;
                 found.push(Self {
                     index,

@@ -26,8 +26,11 @@ pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     capability::require()?;
     let lock = Lock::take()?;
     let done = revert_all();
-    lock.end()?;
-    done
+    // What went wrong first is what to report.
+    let ended = lock.end();
+    let done = done?;
+    ended?;
+    Ok(done)
 }
 
 fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
