@@ -33,8 +33,9 @@ pub fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
 
-/// Pins are made in a directory of such a name first. (bpffs allows no dots.)
-const STAGING: &str = "takt-loading-";
+/// Pins are made, and taken away, in a directory of such a name, so that all of
+/// them come and go in one step. (bpffs allows no dots.)
+const ASIDE: &str = "takt-aside-";
 
 /// The loaded program, by its pins.
 pub struct Program {
@@ -73,17 +74,17 @@ impl Program {
     /// Load, register and pin the program. The pins appear in one step, so a
     /// takt that dies on the way leaves nothing that counts.
     pub fn load() -> Result<Self, Error> {
+        Self::sweep()?;
         let root = bpffs::root()?;
-        sweep(&root)?;
-        let staging = root.join(format!("{STAGING}{}", std::process::id()));
-        fs::create_dir(&staging).map_err(Error::file(&staging))?;
-        let pinned = register_and_pin(&staging).and_then(|()| {
+        let aside = aside(&root);
+        fs::create_dir(&aside).map_err(Error::file(&aside))?;
+        let pinned = register_and_pin(&aside).and_then(|()| {
             let dir = root.join("takt");
-            fs::rename(&staging, &dir).map_err(Error::file(&dir))
+            fs::rename(&aside, &dir).map_err(Error::file(&dir))
         });
         if pinned.is_err() {
             // The first error is the one to report.
-            let _ = fs::remove_dir_all(&staging);
+            let _ = fs::remove_dir_all(&aside);
         }
         pinned?;
         Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })
@@ -97,7 +98,23 @@ impl Program {
 
     /// Take the pins away. The kernel frees the rest with the last qdisc.
     pub fn unload(self) -> Result<(), Error> {
-        fs::remove_dir_all(&self.dir).map_err(Error::file(&self.dir))
+        let aside = aside(&bpffs::root()?);
+        fs::rename(&self.dir, &aside).map_err(Error::file(&self.dir))?;
+        fs::remove_dir_all(&aside).map_err(Error::file(&aside))
+    }
+
+    /// Take away what a takt left that died while loading or unloading. Under
+    /// the lock, no other takt is at it.
+    pub fn sweep() -> Result<(), Error> {
+        let root = bpffs::root()?;
+        for entry in fs::read_dir(&root).map_err(Error::file(&root))? {
+            let path = entry.map_err(Error::file(&root))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(ASIDE) {
+                fs::remove_dir_all(&path).map_err(Error::file(&path))?;
+            }
+        }
+        Ok(())
     }
 
     /// Make a link's state, store and first plan; its qdisc may then attach.
@@ -212,16 +229,8 @@ fn check_version(abi: &MapHandle) -> Result<(), Error> {
     Ok(())
 }
 
-/// Take away what a takt left that died while loading.
-fn sweep(root: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(root).map_err(Error::file(root))? {
-        let path = entry.map_err(Error::file(root))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(STAGING) {
-            fs::remove_dir_all(&path).map_err(Error::file(&path))?;
-        }
-    }
-    Ok(())
+fn aside(root: &Path) -> PathBuf {
+    root.join(format!("{ASIDE}{}", std::process::id()))
 }
 
 fn load_skeleton(

@@ -15,7 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
-use crate::{error::Error, netlink::Qdisc, port::Owner, program::Program};
+use crate::{bpffs, error::Error, netlink::Qdisc, port::Owner, program::Program};
 
 const DIR: &str = "/run/takt";
 
@@ -103,28 +103,26 @@ impl Record {
 
 /// One takt at a time changes the host.
 pub struct Lock {
-    _file: Flock<File>,
+    _root: Flock<File>,
 }
 
 impl Lock {
+    /// Locks the BPF file system's own directory: every takt of the host finds
+    /// it, and it need neither be made nor taken away.
     pub fn take() -> Result<Self, Error> {
-        fs::create_dir_all(DIR).map_err(Error::file(DIR))?;
-        let path = PathBuf::from(DIR).join("lock");
-        let file = File::create(&path).map_err(Error::file(&path))?;
-        Flock::lock(file, FlockArg::LockExclusive)
-            .map(|file| Self { _file: file })
-            .map_err(|(_, errno)| Error::file(&path)(errno.into()))
+        let root = bpffs::root()?;
+        let dir = File::open(&root).map_err(Error::file(&root))?;
+        Flock::lock(dir, FlockArg::LockExclusive)
+            .map(|dir| Self { _root: dir })
+            .map_err(|(_, errno)| Error::file(&root)(errno.into()))
     }
 
     /// The work is done, well or not: if no link is managed, leave no trace.
-    /// The lock is held while its file goes; whoever waits for it finds an
-    /// empty directory to make.
     pub fn end(self) -> Result<(), Error> {
-        if let Some(program) = Program::open()? {
-            if !program.links()?.is_empty() {
-                return Ok(());
-            }
-            program.unload()?;
+        match Program::open()? {
+            Some(program) if !program.links()?.is_empty() => return Ok(()),
+            Some(program) => program.unload()?,
+            None => Program::sweep()?,
         }
         match fs::remove_dir_all(DIR) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),

@@ -1,8 +1,40 @@
+//! The test vectors of `algo/`: what its calls have to answer, step by step, in
+//! files under `algo/vectors/` that any implementation can be held against.
+//!
+//! They are recorded from the native build by `cargo run -p takt-vectors
+//! --example record`, and replayed by every [`Machine`]: natively, and inside
+//! the running kernel's BPF machine. Both must give the answers in the files,
+//! and leave the same bytes behind.
+
+mod byteclock;
+mod calendar;
+mod classify;
+mod concept;
+mod failure;
+mod kernel;
+mod link;
+mod machine;
+mod recorder;
+mod replay;
+
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
 mod sys {
     include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 }
-#[allow(clippy::all, dead_code, unused)]
-mod skel {
-    include!(concat!(env!("OUT_DIR"), "/vectors.skel.rs"));
+
+pub use concept::File;
+pub use failure::Failure;
+pub use kernel::{Kernel, Memory};
+pub use machine::{Machine, Native};
+
+use concept::file;
+
+/// Every file of vectors.
+pub fn files() -> [File; 4] {
+    [
+        file::<byteclock::ByteClock>(include_str!("../../../algo/vectors/byteclock.json")),
+        file::<calendar::Calendar>(include_str!("../../../algo/vectors/calendar.json")),
+        file::<link::Link>(include_str!("../../../algo/vectors/link.json")),
+        file::<classify::Classify>(include_str!("../../../algo/vectors/classify.json")),
+    ]
 }

@@ -1,8 +1,8 @@
 //! Numbered packets from the near end of a wire to the far one.
 
 use std::{
-    io::ErrorKind,
-    net::{SocketAddr, UdpSocket},
+    io::{self, ErrorKind, Write},
+    net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
     thread,
     time::Duration,
 };
@@ -28,16 +28,16 @@ pub struct Flow {
 
 impl Flow {
     pub fn new(wire: &Wire, port: u16) -> Self {
-        Self::between("0.0.0.0", &format!("{}:{port}", wire.far_v4()))
+        Self::between("0.0.0.0:0", &format!("{}:{port}", wire.far_v4()))
     }
 
-    /// From an address of ours, to one of the far end's with port.
+    /// From an address and port of ours to those of the far end.
     pub fn between(from: &str, to: &str) -> Self {
         let to: SocketAddr = to.parse().unwrap();
         let receiver = in_far_namespace(|| UdpSocket::bind(to).unwrap());
         setsockopt(&receiver, RcvBufForce, &BUFFER_BYTES).unwrap();
         receiver.set_read_timeout(Some(SILENCE)).unwrap();
-        let sender = UdpSocket::bind((from, 0)).unwrap();
+        let sender = UdpSocket::bind(from).unwrap();
         setsockopt(&sender, SndBufForce, &BUFFER_BYTES).unwrap();
         sender.connect(to).unwrap();
         Self {
@@ -74,6 +74,22 @@ impl Flow {
             }
         }
     }
+}
+
+/// Sends so many bytes to an address and port of the far end, and waits until
+/// they have arrived.
+pub fn send_by_tcp(to: &str, bytes: usize) {
+    let listener = in_far_namespace(|| TcpListener::bind(to).unwrap());
+    thread::scope(|scope| {
+        let receiving = scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            io::copy(&mut stream, &mut io::sink()).unwrap()
+        });
+        let mut stream = TcpStream::connect(to).unwrap();
+        stream.write_all(&vec![0; bytes]).unwrap();
+        drop(stream);
+        assert_eq!(receiving.join().unwrap(), bytes as u64);
+    });
 }
 
 /// Runs `f` in namespace b. A socket made there stays there.

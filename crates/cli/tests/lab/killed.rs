@@ -1,1 +1,258 @@
-//! killed
+//! `takt apply`, killed: either the old state stands or the new one, traffic
+//! flows, and the next takt finds nothing in its way.
+
+use std::{
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::{
+        ptrace,
+        signal::{Signal, kill},
+        wait::{WaitStatus, waitpid},
+    },
+    unistd::Pid,
+};
+
+use crate::{
+    machine::{DEFAULT, TWO_PROCESSORS},
+    takt::{POLICY, apply, assert_no_trace, status, takt},
+    wire::Wire,
+};
+
+const OLD: &str = r#"
+[link.near1]
+rate = "100mbit"
+
+[[link.near1.class]]
+name = "old"
+rate = "1mbit"
+match = { proto = "udp", dst_port = 5001 }
+"#;
+
+const NEW: &str = r#"
+[link.near1]
+rate = "200mbit"
+
+[[link.near1.class]]
+name = "new"
+rate = "2mbit"
+match = { proto = "udp", dst_port = 5002 }
+"#;
+
+const INSTANTS: u32 = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Nothing,
+    Old,
+    New,
+}
+
+#[test]
+fn at_any_instant_of_attaching() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let whole = duration_of_apply(NEW);
+        takt("revert").ok();
+        for instant in 0..INSTANTS {
+            kill_at(whole * instant / INSTANTS);
+            recover(&wire, State::Nothing, instant % 2 == 0);
+        }
+        apply(NEW).ok();
+        assert_eq!(state(&wire), State::New);
+    });
+}
+
+#[test]
+fn at_any_instant_of_updating() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(OLD).ok();
+        let whole = duration_of_apply(NEW);
+        for instant in 0..INSTANTS {
+            apply(OLD).ok();
+            write(NEW);
+            kill_at(whole * instant / INSTANTS);
+            recover(&wire, State::Old, false);
+        }
+        apply(NEW).ok();
+        assert_eq!(state(&wire), State::New);
+    });
+}
+
+#[test]
+fn after_every_change_of_attaching() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        write(NEW);
+        let mut last = State::Nothing;
+        for change in 1.. {
+            if !kill_after_change(change) {
+                break;
+            }
+            last = recover(&wire, State::Nothing, change % 2 == 0);
+            if last == State::New {
+                takt("revert").ok();
+            }
+        }
+        assert_eq!(last, State::New);
+    });
+}
+
+#[test]
+fn after_every_change_of_updating() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        let mut last = State::Nothing;
+        for change in 1.. {
+            apply(OLD).ok();
+            write(NEW);
+            if !kill_after_change(change) {
+                break;
+            }
+            last = recover(&wire, State::Old, false);
+        }
+        assert_eq!(last, State::New);
+    });
+}
+
+#[test]
+fn after_every_change_of_giving_back() {
+    TWO_PROCESSORS.run(|| {
+        let (wire, other) = (Wire::new(1), Wire::new(2));
+        let only_other = "[link.near2]\nrate = \"100mbit\"\n";
+        let both = format!("{NEW}{only_other}");
+        let mut last = State::New;
+        for change in 1.. {
+            apply(&both).ok();
+            write(only_other);
+            if !kill_after_change(change) {
+                break;
+            }
+            last = state(&wire);
+            assert!(last != State::Old);
+            other.assert_passes();
+        }
+        assert_eq!(last, State::Nothing);
+    });
+}
+
+/// Whatever a killed takt left: it is a whole, traffic passes, and a revert, if
+/// asked for, leaves no trace. What had been reached.
+fn recover(wire: &Wire, before: State, revert: bool) -> State {
+    let reached = state(wire);
+    assert!([before, State::New].contains(&reached), "{reached:?}");
+    wire.assert_passes();
+    if revert {
+        takt("revert").ok();
+        assert_eq!(state(wire), State::Nothing);
+        assert_no_trace();
+    }
+    reached
+}
+
+/// Which policy is in force, as takt, tc and ip agree.
+fn state(wire: &Wire) -> State {
+    let (links, code) = status();
+    assert_eq!(code, Some(0), "{links:#?}");
+    let Some(link) = links.iter().find(|link| link.device == wire.near) else {
+        assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
+        assert_eq!(wire.gso_max_segs(), 65535);
+        return State::Nothing;
+    };
+    assert!(link.attached && link.problem.is_none(), "{link:#?}");
+    assert!(wire.root_qdisc().starts_with("qdisc takt"));
+    assert_eq!(wire.gso_max_segs(), 1);
+    match link.class_names()[..] {
+        ["default", "old"] if link.rate_bps == 100_000_000 => State::Old,
+        ["default", "new"] if link.rate_bps == 200_000_000 => State::New,
+        _ => panic!("neither old nor new: {link:#?}"),
+    }
+}
+
+fn write(policy: &str) {
+    std::fs::write(POLICY, policy).unwrap();
+}
+
+fn duration_of_apply(policy: &str) -> Duration {
+    let start = Instant::now();
+    apply(policy).ok();
+    start.elapsed()
+}
+
+fn apply_command() -> Command {
+    let mut command = Command::new("takt");
+    command.args(["apply", POLICY]).stdout(Stdio::null());
+    command
+}
+
+/// Kill `takt apply` when it has run this long.
+fn kill_at(after: Duration) {
+    let mut takt = apply_command().spawn().unwrap();
+    thread::sleep(after);
+    takt.kill().unwrap();
+    takt.wait().unwrap();
+}
+
+/// Kill `takt apply` when its nth system call that changes something has
+/// returned. False if it ended before.
+fn kill_after_change(nth: u32) -> bool {
+    let mut command = apply_command();
+    // SAFETY: a system call, which is allowed between fork and exec.
+    unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
+    let takt = Pid::from_raw(command.spawn().unwrap().id() as i32);
+    waitpid(takt, None).unwrap();
+    ptrace::setoptions(takt, ptrace::Options::PTRACE_O_TRACESYSGOOD).unwrap();
+    let mut changes = 0;
+    loop {
+        let Some(entered) = next_stop(takt) else {
+            return false;
+        };
+        if next_stop(takt).is_none() {
+            return false;
+        }
+        changes += u32::from(is_change(&entered));
+        if changes == nth {
+            kill(takt, Signal::SIGKILL).unwrap();
+            waitpid(takt, None).unwrap();
+            return true;
+        }
+    }
+}
+
+/// Lets the process run to the next entry to or return from a system call.
+fn next_stop(process: Pid) -> Option<libc::user_regs_struct> {
+    ptrace::syscall(process, None).unwrap();
+    match waitpid(process, None).unwrap() {
+        WaitStatus::PtraceSyscall(_) => Some(ptrace::getregs(process).unwrap()),
+        WaitStatus::Exited(_, 0) => None,
+        other => panic!("takt apply: {other:?}"),
+    }
+}
+
+/// Whether a system call leaves something behind that outlives the process.
+fn is_change(call: &libc::user_regs_struct) -> bool {
+    const MAP_UPDATE_ELEM: u64 = 2;
+    const MAP_DELETE_ELEM: u64 = 3;
+    const OBJ_PIN: u64 = 6;
+    const PROG_TEST_RUN: u64 = 10;
+    const LINK_CREATE: u64 = 28;
+    match call.orig_rax as libc::c_long {
+        libc::SYS_mkdir
+        | libc::SYS_rename
+        | libc::SYS_unlink
+        | libc::SYS_unlinkat
+        | libc::SYS_rmdir
+        | libc::SYS_sendto => true,
+        libc::SYS_openat => call.rdx & libc::O_CREAT as u64 != 0,
+        libc::SYS_bpf => matches!(
+            call.rdi,
+            MAP_UPDATE_ELEM | MAP_DELETE_ELEM | OBJ_PIN | PROG_TEST_RUN | LINK_CREATE
+        ),
+        _ => false,
+    }
+}

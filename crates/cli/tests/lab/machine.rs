@@ -1,8 +1,8 @@
 //! Running a test inside a lab machine.
 //!
 //! This very program goes into the machine and runs the tests there; outside,
-//! each test only asks what became of it. All tests of a module share one boot,
-//! which the first of them to be asked about starts.
+//! each test only asks what became of it. All tests that want the same machine
+//! share one boot, which the first of them starts.
 
 use std::{
     any::type_name,
@@ -18,7 +18,7 @@ const VARIABLE: &str = "TAKT_TEST_MACHINE";
 
 /// In the machine's time, which is virtual on one processor. A test that hangs
 /// is idle, so this passes at once.
-const TIMEOUT_S: &str = "900";
+const TIMEOUT_S: &str = "1200";
 
 /// What libtest exits with when a test failed.
 const TESTS_FAILED: i32 = 101;
@@ -65,15 +65,13 @@ impl Machine {
         }
     }
 
-    fn ask_about(self, test: &'static str) {
-        static BOOTS: Mutex<BTreeMap<(Machine, &str), Arc<Transcript>>> =
-            Mutex::new(BTreeMap::new());
-        let (module, _) = test.split_once("::").expect("tests lie in modules");
+    fn ask_about(self, test: &str) {
+        static BOOTS: Mutex<BTreeMap<Machine, Arc<Transcript>>> = Mutex::new(BTreeMap::new());
         let transcript = {
             // One that panicked while it held the lock booted nothing.
             let mut boots = BOOTS.lock().unwrap_or_else(PoisonError::into_inner);
-            let boot = || Arc::new(self.boot(module));
-            boots.entry((self, module)).or_insert_with(boot).clone()
+            let boot = || Arc::new(self.boot());
+            boots.entry(self).or_insert_with(boot).clone()
         };
         if let Err(account) = transcript.verdict(test) {
             panic!("{test} failed in the lab, {self}:\n{account}");
@@ -88,7 +86,8 @@ impl Machine {
         takt
     }
 
-    fn boot(self, module: &str) -> Transcript {
+    /// Runs there what was asked for here.
+    fn boot(self) -> Transcript {
         let program = env::current_exe().expect("this program has a file");
         let name = program.file_name().expect("and the file a name");
         let done = self
@@ -99,8 +98,8 @@ impl Machine {
             .arg(format!("{VARIABLE}={self}"))
             .args(["timeout", "-s", "KILL", TIMEOUT_S])
             .arg(name)
-            .arg(format!("{module}::"))
-            .arg("--test-threads=1")
+            .args(env::args_os().skip(1))
+            .args(["--test-threads", "1"])
             .output()
             .expect("takt starts");
         Transcript {

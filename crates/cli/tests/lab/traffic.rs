@@ -99,12 +99,18 @@ fn passes_and_is_counted(wire: &Wire) {
     let came = |count: Count| (count.packets, count.bytes);
     let (packets, bytes) = came(received_after);
     let (packets_before, bytes_before) = came(received_before);
-    assert_eq!(packets - packets_before, sent.packets - self::sent(&before).packets);
+    assert_eq!(
+        packets - packets_before,
+        sent.packets - self::sent(&before).packets
+    );
     assert_eq!(bytes - bytes_before, sent.bytes - self::sent(&before).bytes);
     let statistics = wire.root_statistics();
     assert_eq!(statistics["packets"], sent.packets);
     assert_eq!(statistics["bytes"], sent.bytes);
-    assert_eq!(statistics["drops"], after.sum(|class| class.dropped_packets));
+    assert_eq!(
+        statistics["drops"],
+        after.sum(|class| class.dropped_packets)
+    );
     assert_eq!(statistics["backlog"], 0);
     assert_eq!(statistics["qlen"], 0);
 

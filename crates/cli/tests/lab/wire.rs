@@ -1,12 +1,12 @@
 //! Wires: veth pairs that a test makes for itself.
 
-use std::{fs, thread};
+use std::thread;
 
 use serde_json::Value;
 
 use crate::{
-    shell::{run, run_command, run_far},
-    takt::takt,
+    shell::{run, run_far},
+    takt::{assert_no_trace, takt},
 };
 
 /// The near end is here, 10.N.0.1/24 and fd0N::1/64; the far end is in
@@ -17,12 +17,20 @@ pub struct Wire {
     pub far: String,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Near,
+    Far,
+}
+
 /// What has come out at a wire's far end, or is known to a qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
     pub packets: u64,
     pub bytes: u64,
 }
+
+const OFFLOADS_OFF: &str = "tx off rx off sg off tso off gso off gro off";
 
 impl Wire {
     pub fn new(number: u8) -> Self {
@@ -38,32 +46,68 @@ impl Wire {
     /// Also used to plug in a wire again that was taken away.
     pub fn make(&self) {
         let Self { number, near, far } = self;
-        let [near_mac, far_mac] = [1, 2].map(|end| format!("02:00:00:00:{number:02x}:0{end}"));
+        let [near_mac, far_mac] = [End::Near, End::Far].map(|end| self.mac(end));
         run(&format!(
             "ip link add {near} address {near_mac} type veth peer name {far} netns b address {far_mac}"
         ))
         .ok();
-        for (netns, device, end, peer, peer_mac) in [
-            ("a", near, 1, 2, far_mac),
-            ("b", far, 2, 1, near_mac),
-        ] {
-            run(&format!("ip netns exec {netns} ethtool -K {device} tx off rx off sg off tso off gso off gro off")).ok();
-            let script = format!(
-                "link set {device} addrgenmode none up
-                 addr add 10.{number}.0.{end}/24 dev {device}
-                 addr add fd{number:02}::{end}/64 dev {device} nodad
-                 neigh add 10.{number}.0.{peer} lladdr {peer_mac} nud permanent dev {device}
-                 neigh add fd{number:02}::{peer} lladdr {peer_mac} nud permanent dev {device}
-                "
-            );
-            let file = "/lab/wire";
-            fs::write(file, script).unwrap();
-            run(&format!("ip -n {netns} -batch {file}")).ok();
+        for (end, host) in [(End::Near, 1), (End::Far, 2)] {
+            let (netns, device) = (end.netns(), self.device(end));
+            run(&format!(
+                "ip netns exec {netns} ethtool -K {device} {OFFLOADS_OFF}"
+            ))
+            .ok();
+            run(&format!(
+                "ip -n {netns} link set {device} addrgenmode none up"
+            ))
+            .ok();
+            self.add_address(end, "", &format!("10.{number}.0.{host}/24"));
+            self.add_address(end, "", &format!("fd{number:02}::{host}/64"));
         }
     }
 
-    pub fn near_v4(&self) -> String {
-        format!("10.{}.0.1", self.number)
+    /// Gives an end, or its VLAN device (`.7`), an address that the other end
+    /// need not ask for.
+    pub fn add_address(&self, end: End, vlan: &str, address: &str) {
+        let (netns, device) = (end.netns(), self.device(end));
+        let (peer_netns, peer) = (end.other().netns(), self.device(end.other()));
+        let (host, _) = address.split_once('/').expect("a prefix length");
+        let mac = self.mac(end);
+        run(&format!(
+            "ip -n {netns} addr add {address} dev {device}{vlan} nodad"
+        ))
+        .ok();
+        run(&format!(
+            "ip -n {peer_netns} neigh add {host} lladdr {mac} nud permanent dev {peer}{vlan}"
+        ))
+        .ok();
+    }
+
+    /// Makes a VLAN device on either end.
+    pub fn add_vlan(&self, id: u8, options: &str) {
+        for end in [End::Near, End::Far] {
+            let (netns, device) = (end.netns(), self.device(end));
+            run(&format!(
+                "ip -n {netns} link add link {device} name {device}.{id} type vlan id {id} {options}"
+            ))
+            .ok();
+            run(&format!("ip -n {netns} link set {device}.{id} up")).ok();
+        }
+    }
+
+    fn device(&self, end: End) -> &str {
+        match end {
+            End::Near => &self.near,
+            End::Far => &self.far,
+        }
+    }
+
+    fn mac(&self, end: End) -> String {
+        let last = match end {
+            End::Near => 1,
+            End::Far => 2,
+        };
+        format!("02:00:00:00:{:02x}:0{last}", self.number)
     }
 
     pub fn far_v4(&self) -> String {
@@ -115,20 +159,34 @@ impl Wire {
     }
 }
 
+impl End {
+    fn netns(self) -> &'static str {
+        match self {
+            End::Near => "a",
+            End::Far => "b",
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            End::Near => End::Far,
+            End::Far => End::Near,
+        }
+    }
+}
+
 /// Takes takt away, whatever became of the test, and the wire.
 impl Drop for Wire {
     fn drop(&mut self) {
         let reverted = takt("revert");
-        run_command(std::process::Command::new("ip").args(["link", "del", &self.near]));
+        // A test may have taken it away itself.
+        run(&format!("ip link del {}", self.near));
         if thread::panicking() {
             // Let the next test start afresh.
-            let _ = run_command(
-                std::process::Command::new("sh")
-                    .args(["-c", "rm -rf /run/takt /sys/fs/bpf/takt*"]),
-            );
+            run("rm -rf /run/takt /sys/fs/bpf/takt");
         } else {
-            assert!(reverted.status == Some(0), "{reverted}");
-            crate::takt::assert_no_trace();
+            reverted.ok();
+            assert_no_trace();
         }
     }
 }

@@ -1,0 +1,314 @@
+//! What the link's vectors tell.
+
+use takt_algo::sys::TAKT_EXPRESS;
+
+use super::{Answer, Call, Class, Link, Plan};
+use crate::{Failure, concept::Vector, recorder::Recorder};
+
+pub fn all() -> Result<Vec<Vector<Link>>, Failure> {
+    Ok(vec![
+        one_class()?,
+        five_classes()?,
+        short_link()?,
+        priorities()?,
+        express()?,
+        limits()?,
+        segments()?,
+        late_timer()?,
+        another_plan()?,
+        going_down()?,
+        slow_classes()?,
+    ])
+}
+
+/// A link with its traffic: remembers what a qdisc would.
+struct Wire {
+    recorder: Recorder<Link>,
+    now_ns: u64,
+    queued: u32,
+    /// The express place is taken.
+    express: bool,
+}
+
+const MBIT: u64 = 1_000_000;
+
+fn plan(rate_bps: u64, classes: &[Class]) -> Plan {
+    Plan {
+        rate_bps,
+        lag_max_ns: 10_000_000,
+        overhead_bytes: 24,
+        classes: classes.to_vec(),
+    }
+}
+
+fn class(id: u32, rate_bps: u64, priority: u32) -> Class {
+    Class {
+        id,
+        rate_bps,
+        queue_packets: 100,
+        priority,
+    }
+}
+
+impl Wire {
+    fn new(name: &str, plan: Plan) -> Result<Self, Failure> {
+        Ok(Self {
+            recorder: Recorder::new(name, plan)?,
+            now_ns: 1_000_000,
+            queued: 0,
+            express: false,
+        })
+    }
+
+    fn arrive(&mut self, class: u32, bytes: u32, frames: u32) -> Result<(), Failure> {
+        let answer = self.recorder.call(Call::Enqueue {
+            class,
+            bytes,
+            frames,
+            idle: self.queued == 0,
+            now_ns: self.now_ns,
+        })?;
+        if let Answer::Kept { place } = answer {
+            self.queued += 1;
+            self.express |= place == TAKT_EXPRESS;
+        }
+        Ok(())
+    }
+
+    /// The device asks for a packet; what the link says if it has to be asked.
+    fn ask(&mut self) -> Result<Answer, Failure> {
+        if std::mem::take(&mut self.express) {
+            self.queued -= 1;
+            return Ok(Answer::Nothing);
+        }
+        let answer = self.recorder.call(Call::Dequeue {
+            now_ns: self.now_ns,
+        })?;
+        self.queued -= u32::from(matches!(answer, Answer::Packet { .. }));
+        Ok(answer)
+    }
+
+    /// Ask until all is sent, with a timer that is so late.
+    fn drain(&mut self, late_ns: u64) -> Result<(), Failure> {
+        while self.queued > 0 {
+            if let Answer::Wait { until_ns } = self.ask()? {
+                self.now_ns = until_ns + late_ns;
+            }
+        }
+        Ok(())
+    }
+
+    fn done(mut self, classes: &[u32]) -> Result<Vector<Link>, Failure> {
+        for class in classes {
+            self.recorder.call(Call::Counters { class: *class })?;
+        }
+        Ok(self.recorder.done())
+    }
+}
+
+fn one_class() -> Result<Vector<Link>, Failure> {
+    let classes = [class(1, 100 * MBIT, 0)];
+    let mut wire = Wire::new("one class at an exact pace", plan(1000 * MBIT, &classes))?;
+    for _ in 0..4 {
+        wire.arrive(1, 1514, 1)?;
+    }
+    wire.drain(0)?;
+    wire.done(&[1])
+}
+
+fn five_classes() -> Result<Vector<Link>, Failure> {
+    let rates = [(1, 40), (2, 40), (3, 40), (4, 20), (5, 20)];
+    let classes = rates.map(|(id, mbit)| class(id, mbit * MBIT, 0));
+    let mut wire = Wire::new(
+        "40, 40, 40, 20 and 20 Mbit/s share a wire",
+        plan(1000 * MBIT, &classes),
+    )?;
+    for id in 1..=5 {
+        for _ in 0..if id > 3 { 2 } else { 4 } {
+            wire.arrive(id, 1514, 1)?;
+        }
+    }
+    wire.drain(0)?;
+    wire.done(&[1, 5])
+}
+
+fn short_link() -> Result<Vector<Link>, Failure> {
+    let classes = [
+        class(1, 8 * MBIT, 0),
+        class(2, 8 * MBIT, 0),
+        class(3, 4 * MBIT, 0),
+    ];
+    let mut wire = Wire::new(
+        "twenty on a link of ten: nobody starves",
+        plan(10 * MBIT, &classes),
+    )?;
+    for _ in 0..5 {
+        for id in 1..=3 {
+            wire.arrive(id, 1476, 1)?;
+        }
+    }
+    wire.drain(0)?;
+    wire.done(&[1, 2, 3])
+}
+
+fn priorities() -> Result<Vector<Link>, Failure> {
+    let classes = [
+        class(1, 6 * MBIT, 7),
+        class(2, 6 * MBIT, 0),
+        class(3, 6 * MBIT, 3),
+    ];
+    let mut wire = Wire::new(
+        "the best priority that is due goes first",
+        plan(10 * MBIT, &classes),
+    )?;
+    for _ in 0..4 {
+        for id in 1..=3 {
+            wire.arrive(id, 976, 1)?;
+        }
+    }
+    wire.drain(0)?;
+    wire.done(&[1, 2, 3])
+}
+
+fn express() -> Result<Vector<Link>, Failure> {
+    let classes = [class(1, MBIT, 0), class(2, MBIT, 0)];
+    let mut wire = Wire::new(
+        "who finds nobody waiting goes express",
+        plan(1000 * MBIT, &classes),
+    )?;
+    wire.arrive(1, 100, 1)?;
+    wire.drain(0)?;
+    wire.now_ns += 500_000;
+    // Not due yet; then the other class finds somebody waiting.
+    wire.arrive(1, 100, 1)?;
+    wire.arrive(2, 100, 1)?;
+    wire.drain(0)?;
+    wire.now_ns += 100_000_000;
+    wire.arrive(2, 100, 1)?;
+    wire.drain(0)?;
+    wire.done(&[1, 2])
+}
+
+fn limits() -> Result<Vector<Link>, Failure> {
+    let classes = [
+        Class {
+            queue_packets: 2,
+            ..class(4095, MBIT, 1)
+        },
+        Class {
+            queue_packets: 0,
+            ..class(9, MBIT, 0)
+        },
+    ];
+    let mut wire = Wire::new(
+        "a full queue drops, and one of length nought drops all",
+        plan(10 * MBIT, &classes),
+    )?;
+    for _ in 0..5 {
+        wire.arrive(4095, 1000, 1)?;
+        wire.arrive(9, 1000, 1)?;
+    }
+    wire.drain(0)?;
+    wire.done(&[4095, 9])
+}
+
+fn segments() -> Result<Vector<Link>, Failure> {
+    let classes = [class(1, 50 * MBIT, 0)];
+    let mut wire = Wire::new(
+        "a large segment pays for all its frames",
+        plan(1000 * MBIT, &classes),
+    )?;
+    wire.arrive(1, 45_420, 30)?;
+    wire.arrive(1, 3_028, 2)?;
+    wire.arrive(1, 1_514, 1)?;
+    wire.drain(0)?;
+    wire.done(&[1])
+}
+
+fn late_timer() -> Result<Vector<Link>, Failure> {
+    let classes = [class(1, 3 * MBIT, 0), class(2, 7 * MBIT, 0)];
+    let mut wire = Wire::new(
+        "a timer that is a millisecond late",
+        plan(100 * MBIT, &classes),
+    )?;
+    for _ in 0..4 {
+        wire.arrive(1, 700, 1)?;
+        wire.arrive(2, 1400, 1)?;
+    }
+    wire.drain(1_000_000)?;
+    // Much later than may be caught up.
+    wire.now_ns += 1_000_000_000;
+    for _ in 0..3 {
+        wire.arrive(1, 700, 1)?;
+        wire.arrive(2, 1400, 1)?;
+    }
+    wire.now_ns += 1_000_000_000;
+    wire.drain(0)?;
+    wire.done(&[1, 2])
+}
+
+fn another_plan() -> Result<Vector<Link>, Failure> {
+    let before = [
+        class(1, 10 * MBIT, 0),
+        class(2, 10 * MBIT, 0),
+        class(3, 10 * MBIT, 0),
+    ];
+    let mut wire = Wire::new(
+        "another rate, another priority, and a class that leaves",
+        plan(100 * MBIT, &before),
+    )?;
+    for _ in 0..4 {
+        for id in 1..=3 {
+            wire.arrive(id, 976, 1)?;
+        }
+    }
+    wire.ask()?;
+    wire.ask()?;
+    let leaving = Class {
+        queue_packets: 0,
+        ..class(3, 100 * MBIT, 6)
+    };
+    let after = [class(1, 20 * MBIT, 0), class(2, 10 * MBIT, 4), leaving];
+    wire.recorder
+        .call(Call::Replace(plan(100 * MBIT, &after)))?;
+    wire.arrive(3, 976, 1)?;
+    wire.drain(0)?;
+    wire.done(&[1, 2, 3])
+}
+
+fn going_down() -> Result<Vector<Link>, Failure> {
+    let classes = [class(1, 10 * MBIT, 0), class(2, 1000, 5)];
+    let mut wire = Wire::new(
+        "the device goes down, and comes up again",
+        plan(100 * MBIT, &classes),
+    )?;
+    for _ in 0..3 {
+        wire.arrive(1, 976, 1)?;
+        wire.arrive(2, 976, 1)?;
+    }
+    wire.recorder.call(Call::FlushExpress)?;
+    for _ in 0..5 {
+        wire.recorder.call(Call::Flush)?;
+    }
+    (wire.queued, wire.express) = (0, false);
+    wire.now_ns += 1_000_000_000;
+    wire.arrive(1, 976, 1)?;
+    wire.arrive(1, 976, 1)?;
+    wire.drain(0)?;
+    wire.done(&[1, 2])
+}
+
+fn slow_classes() -> Result<Vector<Link>, Failure> {
+    let classes = [class(1, 1_009, 0), class(2, 4_001, 0), class(3, 2_003, 2)];
+    let mut wire = Wire::new(
+        "seconds between packets, beyond the calendar's ring",
+        plan(100 * MBIT, &classes),
+    )?;
+    for _ in 0..3 {
+        for id in 1..=3 {
+            wire.arrive(id, 600, 1)?;
+        }
+    }
+    wire.drain(123)?;
+    wire.done(&[1, 2, 3])
+}
