@@ -92,11 +92,12 @@ fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Resu
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
+    let ports = Port::list(netlink)?;
     let (managed, indices_taken) = match program {
         Some(program) => {
-            Managed::sweep(program, netns_cookie)?;
+            Managed::sweep(program, netns_cookie, &ports)?;
             (
-                Managed::list(program, netns_cookie)?,
+                Managed::list(program, netns_cookie, &ports)?,
                 program.links()?.into_iter().collect(),
             )
         }
@@ -104,7 +105,7 @@ fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Resu
     };
     Ok(Found {
         netns_cookie,
-        ports: Port::list(netlink)?,
+        ports,
         managed,
         indices_taken,
         replace,
@@ -122,6 +123,9 @@ fn prepare(program: &Program, steps: &[Step]) -> Result<(), Error> {
             Step::Update { plan, record, .. } => {
                 program.stage_plan(record.index, plan)?;
                 record.write()?;
+            }
+            Step::Detach { managed, release } if release.foreign.is_none() => {
+                Record::note_leaving(managed.index)?;
             }
             Step::Keep { .. } | Step::Detach { .. } => {}
         }

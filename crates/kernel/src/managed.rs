@@ -98,13 +98,16 @@ pub(crate) struct Managed {
 
 impl Managed {
     /// Clear away links that nobody will come back for: those of a takt that
-    /// died before it attached them, and those whose devices are gone, most
-    /// likely with their namespace. Under the lock, no other takt is about to
-    /// attach one.
-    pub(crate) fn sweep(program: &Program, netns_cookie: u64) -> Result<(), Error> {
+    /// died before it attached them or after it detached them, and those whose
+    /// devices are gone, most likely with their namespace. Under the lock, no
+    /// other takt is at it.
+    pub(crate) fn sweep(program: &Program, netns_cookie: u64, ports: &[Port]) -> Result<(), Error> {
         for index in program.links()? {
             let lost = program.read(index)?.is_some_and(|Snapshot { link, .. }| {
-                link.attached == 0 || (link.gone != 0 && link.netns_cookie != netns_cookie)
+                let here = link.netns_cookie == netns_cookie;
+                link.attached == 0
+                    || (here && was_given_back(index, ports))
+                    || (!here && link.gone != 0)
             });
             if lost {
                 program.remove_link(index)?;
@@ -114,14 +117,22 @@ impl Managed {
         Ok(())
     }
 
-    /// The links of a namespace that were attached.
-    pub(crate) fn list(program: &Program, netns_cookie: u64) -> Result<Vec<Self>, Error> {
+    /// The links of a namespace, whose ports are these: all that were attached,
+    /// but for those that takt itself has given back.
+    pub(crate) fn list(
+        program: &Program,
+        netns_cookie: u64,
+        ports: &[Port],
+    ) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {
             let Some(Snapshot { link: state, plan }) = program.read(index)? else {
                 continue;
             };
-            if state.netns_cookie == netns_cookie && state.attached != 0 {
+            if state.netns_cookie == netns_cookie
+                && state.attached != 0
+                && !was_given_back(index, ports)
+            {
                 let record = Record::read(index, plan.generation)?;
                 found.push(Self {
                     index,
@@ -148,4 +159,9 @@ impl Managed {
             .iter()
             .find(|port| port.device.index == self.state.ifindex)
     }
+}
+
+/// Whether takt began to give a link's device back, and got that far.
+fn was_given_back(index: u32, ports: &[Port]) -> bool {
+    Record::is_leaving(index) && !ports.iter().any(|port| port.carries(index))
 }

@@ -18,6 +18,7 @@ use takt_planner::ClassIds;
 use crate::{bpffs, error::Error, netlink::Qdisc, port::Owner, program::Program};
 
 const DIR: &str = "/run/takt";
+const LEAVING: &str = "leaving";
 
 /// The policy file as it was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +80,7 @@ impl Record {
             .map_err(Error::file(&path))
     }
 
-    /// Remove all records of the link but the one in force.
+    /// Remove all records of the link, and notes, but the record in force.
     pub fn sweep(&self) -> Result<(), Error> {
         let keep = path(self.index, self.generation);
         let dir = dir(self.index);
@@ -90,6 +91,20 @@ impl Record {
             }
         }
         Ok(())
+    }
+
+    /// Note that the link's device is about to be given back: whoever finds the
+    /// note, and the qdisc gone, knows that it was takt who took it away.
+    pub fn note_leaving(index: u32) -> Result<(), Error> {
+        let dir = dir(index);
+        let path = dir.join(LEAVING);
+        fs::create_dir_all(&dir)
+            .and_then(|()| File::create(&path).map(drop))
+            .map_err(Error::file(&path))
+    }
+
+    pub fn is_leaving(index: u32) -> bool {
+        dir(index).join(LEAVING).exists()
     }
 
     pub fn forget(index: u32) -> Result<(), Error> {

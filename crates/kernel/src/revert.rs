@@ -42,12 +42,15 @@ fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
     let ports = Port::list(&mut netlink)?;
-    Managed::sweep(&program, netns_cookie)?;
+    Managed::sweep(&program, netns_cookie, &ports)?;
 
     let mut reverted = Vec::new();
     let mut foreign = Vec::new();
-    for managed in Managed::list(&program, netns_cookie)? {
+    for managed in Managed::list(&program, netns_cookie, &ports)? {
         let release = release(&managed, managed.port(&ports));
+        if release.foreign.is_none() {
+            Record::note_leaving(managed.index)?;
+        }
         give_up(&mut netlink, &managed, &release.requests)?;
         program.remove_link(managed.index)?;
         Record::forget(managed.index)?;

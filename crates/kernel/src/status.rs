@@ -96,7 +96,7 @@ pub fn status() -> Result<Status, Error> {
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
     let ports = Port::list(&mut netlink)?;
-    let managed = Managed::list(&program, netns_cookie)?;
+    let managed = Managed::list(&program, netns_cookie, &ports)?;
     Ok(Status {
         links: managed
             .iter()
@@ -111,11 +111,12 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
     let Some(program) = Program::open()? else {
         return Ok(None);
     };
-    let netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
-    let managed = Managed::list(&program, netns_cookie)?;
+    let ports = Port::list(&mut netlink)?;
+    let managed = Managed::list(&program, netns_cookie, &ports)?;
     Ok(managed
         .into_iter()
         .find_map(|managed| managed.record)

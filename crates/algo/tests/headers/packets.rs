@@ -35,7 +35,8 @@ fn bytes(len: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = V
 }
 
 fn ipv4() -> impl Strategy<Value = Vec<u8>> {
-    let fragment = prop_oneof![4 => Just(0x4000u16), 2 => Just(0), 1 => any::<u16>()];
+    let more = prop_oneof![Just(0x2000u16), any::<u16>()];
+    let fragment = prop_oneof![4 => Just(0x4000u16), 2 => Just(0), 1 => more];
     let words = prop_oneof![6 => Just(5u8), 2 => 6..=15u8, 1 => 0..5u8];
     (words, fragment, proto(), bytes(20), bytes(0..60)).prop_map(
         |(words, fragment, proto, mut header, rest)| {

@@ -71,7 +71,7 @@ fn passes_and_is_counted(wire: &Wire) {
     assert_eq!(link("near1").class("stream").enqueued_packets, packets + 1);
 
     let tcp = iperf3(wire, "-n 500K");
-    let bytes = tcp["end"]["sum_sent"]["bytes"].as_u64().unwrap();
+    let bytes = tcp["end"]["sum_received"]["bytes"].as_u64().unwrap();
     assert!(link("near1").class("transfer").enqueued_bytes > bytes);
 
     run(&format!("ping -6 -c 3 {}", wire.far_v6())).ok();
