@@ -169,3 +169,10 @@ fn patience(text: &str) -> Result<Duration, String> {
         _ => Err("write a time from 1s to 1440m, such as 120s or 2m".to_owned()),
     }
 }
+
+impl Machine {
+    /// The kernel by name; `None` is the default one, spelled out or not.
+    pub fn named(self) -> Option<String> {
+        self.kernel.filter(|name| name != "default")
+    }
+}

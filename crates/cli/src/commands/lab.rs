@@ -33,7 +33,7 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             command,
         } => {
             let mut options = ExecOptions::new(command);
-            options.kernel = machine.kernel;
+            options.kernel = machine.named();
             options.smp = smp;
             options.add = add;
             match host::exec(&options) {
@@ -48,7 +48,7 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             short,
         } => {
             let options = RunOptions {
-                kernel: machine.kernel,
+                kernel: machine.named(),
                 short,
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),
