@@ -3,6 +3,7 @@
 
 use std::{
     os::unix::process::CommandExt,
+    path::Path,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -42,6 +43,8 @@ name = "new"
 rate = "2mbit"
 match = { proto = "udp", dst_port = 5002 }
 "#;
+
+const OTHER: &str = "[link.near2]\nrate = \"100mbit\"\n";
 
 /// Of attaching, and of updating.
 const INSTANTS: u32 = 10;
@@ -86,16 +89,36 @@ fn at_any_instant_of_updating() {
 }
 
 #[test]
-fn after_every_change_of_attaching() {
+fn while_loading() {
     TWO_PROCESSORS.run(|| {
         let wire = Wire::new(1);
         write(NEW);
+        // Loading takes its time, so not after every change.
+        for change in (1..).step_by(3) {
+            assert!(kill_after_change(change));
+            let loaded = Path::new("/sys/fs/bpf/takt").exists();
+            assert_eq!(recover(&wire, State::Nothing, true), State::Nothing);
+            if loaded {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn after_every_change_of_attaching() {
+    TWO_PROCESSORS.run(|| {
+        let (wire, other) = (Wire::new(1), Wire::new(2));
         let mut last = State::Nothing;
         for change in 1.. {
+            // The other link keeps the program loaded.
+            apply(OTHER).ok();
+            write(&format!("{OTHER}{NEW}"));
             if !kill_after_change(change) {
                 break;
             }
-            last = recover(&wire, State::Nothing, true);
+            last = recover(&wire, State::Nothing, false);
+            other.assert_passes();
         }
         assert_eq!(last, State::New);
     });
@@ -122,12 +145,10 @@ fn after_every_change_of_updating() {
 fn after_every_change_of_giving_back() {
     TWO_PROCESSORS.run(|| {
         let (wire, other) = (Wire::new(1), Wire::new(2));
-        let only_other = "[link.near2]\nrate = \"100mbit\"\n";
-        let both = format!("{NEW}{only_other}");
         let mut last = State::New;
         for change in 1.. {
-            apply(&both).ok();
-            write(only_other);
+            apply(&format!("{OTHER}{NEW}")).ok();
+            write(OTHER);
             if !kill_after_change(change) {
                 break;
             }

@@ -34,7 +34,7 @@ pub struct Machine {
 
 /// The kernel that Takt is developed with, in virtual time.
 pub const DEFAULT: Machine = Machine {
-    kernel: "6.18",
+    kernel: "default",
     processors: 1,
 };
 pub const NEWEST: Machine = Machine {
@@ -43,7 +43,7 @@ pub const NEWEST: Machine = Machine {
 };
 /// Two processors, and the host's time.
 pub const TWO_PROCESSORS: Machine = Machine {
-    kernel: "6.18",
+    kernel: "default",
     processors: 2,
 };
 /// Before there were BPF qdiscs.
