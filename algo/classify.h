@@ -37,7 +37,7 @@ struct takt_key {
 	u8 proto;		/* behind IPv6 extension headers */
 	u8 dscp;		/* 0..63 */
 	u8 has_ports;		/* 1: the ports were read */
-	u32 pad;
+	u32 who;		/* bit per question asked about the socket's owner: 1 is yes */
 	u32 src[4], dst[4];	/* as on the wire */
 } __attribute__((aligned(8)));
 
@@ -58,7 +58,7 @@ struct takt_rules {
 	u32 tuples;
 	u32 default_class;
 	u32 need_addresses;	/* any tuple has them; the key may lack them if not */
-	u32 pad;
+	u32 need_who;		/* likewise */
 	struct takt_tuple tuple[TAKT_TUPLES];
 	u16 bucket[TAKT_RULE_BUCKETS];	/* rule index + 1; 0: free */
 	struct takt_rule rule[TAKT_RULES];

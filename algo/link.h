@@ -29,31 +29,13 @@
 #include "abi.h"
 #include "byteclock.h"
 #include "calendar.h"
-#include "classify.h"
+#include "plan.h"
 
-#define TAKT_CLASSES TAKT_ENTRIES	/* ids 1..4095; 0 is nobody */
 #define TAKT_PACKETS 65536		/* places 1..65534; 0 is none */
 #define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the place of a packet that need not wait */
-#define TAKT_PRIORITIES 8		/* 0 goes first; 7 is background */
 
 /* No two of a kernel's clocks differ by more than this when a timer fires. */
 #define TAKT_TIMER_MARGIN_NS 10000
-
-struct takt_class_params {
-	u64 rate_bps;
-	u32 queue_packets;	/* a packet beyond this is dropped */
-	u32 priority;
-};
-
-/* What the policy says about a link. Replaced as a whole, never edited. */
-struct takt_plan {
-	u64 generation;		/* counts the policies applied */
-	struct takt_clock_params link;
-	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
-	u32 pad;
-	struct takt_class_params class_params[TAKT_CLASSES];
-	struct takt_rules rules;
-};
 
 /*
  * Counters of a class. At any time
@@ -196,7 +178,7 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 	if (idle && params->queue_packets &&
 	    takt_max(class->clock.due_ns, link->clock.due_ns) <= now_ns) {
 		takt_clock_start(&class->clock, now_ns);
-		takt_clock_advance(&class->clock, params->rate_bps, len);
+		takt_clock_advance(&class->clock, params->ceil_bps, len);
 		takt_clock_start(&link->clock, now_ns);
 		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
 		takt_count_arrival(class, len, frames);
@@ -305,7 +287,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	takt_class_leave(link, class, id);
 	takt_class_pop(link, class, choice);
 
-	pace.rate_bps = params->rate_bps;
+	pace.rate_bps = params->ceil_bps;
 	pace.lag_max_ns = plan->link.lag_max_ns;
 	takt_clock_spend(&class->clock, &pace, 0, now_ns, choice->len);
 	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);

@@ -169,8 +169,12 @@ fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
             let class: &takt_class = &managed.state.classes[id as usize];
             ClassStatus {
                 name: name.to_owned(),
-                rate_bps: params.rate_bps,
-                priority: params.priority,
+                rate_bps: if params.ceil_bps == 0 {
+                    managed.plan.link.rate_bps
+                } else {
+                    params.ceil_bps
+                },
+                priority: params.priority.into(),
                 queue_limit_packets: params.queue_packets,
                 queued_packets: class.queued_packets,
                 queued_bytes: class.queued_bytes,

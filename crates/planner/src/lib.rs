@@ -11,7 +11,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use takt_algo::{
-    sys::{takt_class_params, takt_plan},
+    sys::{TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_plan},
     zeroed_box,
 };
 use takt_policy::Link;
@@ -39,9 +39,10 @@ pub fn plan(link: &Link, before: &ClassIds) -> Result<Plan, PlanError> {
 
     for id in ids.leaving() {
         tables.class_params[id as usize] = takt_class_params {
-            rate_bps: link.rate_bps,
-            queue_packets: 0,
+            ceil_bps: link.rate_bps,
+            weight_bps: TAKT_WEIGHT_UNIT_BPS.into(),
             priority: LEAVING_PRIORITY,
+            ..Default::default()
         };
     }
     let mut found = BTreeMap::new();
@@ -50,8 +51,11 @@ pub fn plan(link: &Link, before: &ClassIds) -> Result<Plan, PlanError> {
         let id = ids.id(&class.name).unwrap_or_default();
         tables.class_params[id as usize] = takt_class_params {
             rate_bps: class.rate_bps,
+            ceil_bps: class.rate_bps,
+            weight_bps: class.rate_bps,
             queue_packets: class.queue_packets,
-            priority: class.priority.into(),
+            priority: class.priority,
+            ..Default::default()
         };
         if class.is_default {
             tables.rules.default_class = id;
@@ -66,4 +70,4 @@ pub fn plan(link: &Link, before: &ClassIds) -> Result<Plan, PlanError> {
 }
 
 /// A class that left the policy drains with what is left of the link.
-const LEAVING_PRIORITY: u32 = 6;
+const LEAVING_PRIORITY: u8 = 6;

@@ -29,7 +29,7 @@ pub struct Class {
     id: u32,
     rate_bps: u64,
     queue_packets: u32,
-    priority: u32,
+    priority: u8,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -115,8 +115,11 @@ impl Concept for Link {
         for class in &plan.classes {
             tables.class_params[index(class.id)] = takt_class_params {
                 rate_bps: class.rate_bps,
+                ceil_bps: class.rate_bps,
+                weight_bps: class.rate_bps.max(1),
                 queue_packets: class.queue_packets,
                 priority: class.priority,
+                ..takt_class_params::default()
             };
         }
         Ok(())

@@ -49,9 +49,8 @@ impl Policy {
         for (params, class) in plan.class_params[1..].iter_mut().zip(&self.classes) {
             let (rate_bps, queue_packets, priority) = *class;
             *params = takt_class_params {
-                rate_bps,
                 queue_packets,
-                priority,
+                ..plan::class(rate_bps, priority)
             };
         }
         plan
@@ -158,9 +157,8 @@ fn a_class_that_left_drains() {
         assert!(link.enqueue(&plan, 1, 1500, 1, 0).is_some());
     }
     plan.class_params[1] = takt_class_params {
-        rate_bps: 1_000_000_000,
         queue_packets: 0,
-        priority: 6,
+        ..plan::class(1_000_000_000, 6)
     };
     assert_eq!(link.enqueue(&plan, 1, 1500, 1, 0), None);
     let (mut now_ns, mut left) = (0, 0);

@@ -15,11 +15,14 @@ pub fn link(rate_bps: u64) -> Box<takt_plan> {
     plan
 }
 
-pub fn class(rate_bps: u64, priority: u32) -> takt_class_params {
+pub fn class(rate_bps: u64, priority: u8) -> takt_class_params {
     takt_class_params {
         rate_bps,
+        ceil_bps: rate_bps,
+        weight_bps: rate_bps,
         queue_packets: QUEUE_PACKETS,
         priority,
+        ..takt_class_params::default()
     }
 }
 

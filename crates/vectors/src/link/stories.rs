@@ -41,7 +41,7 @@ fn plan(rate_bps: u64, classes: &[Class]) -> Plan {
     }
 }
 
-fn class(id: u32, rate_bps: u64, priority: u32) -> Class {
+fn class(id: u32, rate_bps: u64, priority: u8) -> Class {
     Class {
         id,
         rate_bps,

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The plan: what a policy says about one link, as the scheduler reads it.
+ * The planner fills it in; it is replaced as a whole and never edited.
+ *
+ * An element is whatever has clocks: a class, a tenant (a group of classes that
+ * shares one guarantee and one ceiling), or a flow of a class that gives each
+ * flow clocks of its own. Classes and tenants have parameters here; a flow
+ * follows its class's.
+ */
+#ifndef TAKT_PLAN_H
+#define TAKT_PLAN_H
+
+#include "abi.h"
+#include "byteclock.h"
+#include "classify.h"
+
+#define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is nobody */
+#define TAKT_PRIORITIES 8	/* 0 goes first; 7 is background */
+#define TAKT_GROUPS 64		/* 0 is the link itself, 1..63 are tenants */
+
+/* A clock for shares runs at this rate for each unit of weight. */
+#define TAKT_WEIGHT_UNIT_BPS 1000000ULL
+
+struct takt_class_params {
+	u64 rate_bps;	/* guaranteed; 0: nothing is */
+	u64 ceil_bps;	/* the pace, at least rate_bps; 0: only the link's limits it */
+	u64 weight_bps;	/* share of what is spare, as a clock's rate; never 0 */
+	u64 floor_bps;	/* served before all priorities; 0: no floor */
+	u32 queue_packets; /* a packet beyond this is dropped; of each flow if per_flow */
+	u8 priority;
+	u8 per_flow;	/* 1: each flow has clocks and a queue of its own */
+	u8 group;	/* of a class: the group it belongs to */
+	u8 heads;	/* of a tenant: the group it stands for; 0: this is a class */
+};
+
+struct takt_plan {
+	u64 generation;		/* counts the policies applied */
+	struct takt_clock_params link;
+	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
+	u32 who_slot;		/* which of a socket's two answers counts */
+	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
+	struct takt_class_params class_params[TAKT_CLASSES];
+	struct takt_rules rules;
+};
+
+#endif
