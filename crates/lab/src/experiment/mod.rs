@@ -9,9 +9,11 @@
 mod arrivals;
 mod at_once;
 mod bench;
+mod borrowing;
 mod command;
 mod cost;
 mod error;
+mod flows;
 mod load;
 mod metrics;
 mod namespace;
@@ -21,10 +23,14 @@ mod root;
 mod scheduler;
 mod setup;
 mod shape;
+mod shares;
+mod sharing;
 mod sink;
 mod source;
 mod tcp;
 mod traffic;
+mod tree;
+mod tree_setup;
 mod waiting;
 
 use std::time::Duration;

@@ -25,6 +25,9 @@ pub struct Shape {
     /// so high that none ever does, and schedulers that can do without a rate
     /// get none.
     pub waits: bool,
+    /// `Some(n)`: each class is `n` flows, each of which has the class's rate
+    /// to itself. `None`: each class is one flow, and its rate is the class's.
+    pub flows_per_class: Option<usize>,
     pub classes: Vec<Class>,
 }
 
@@ -52,8 +55,26 @@ impl Shape {
             packet_bytes: 1500,
             transport: Transport::Udp,
             waits: true,
+            flows_per_class: None,
             classes,
         }
+    }
+
+    /// So many flows of one class, each with the rate to itself.
+    pub fn flows(flows: usize, rate_bps: u64) -> Self {
+        Self {
+            flows_per_class: Some(flows),
+            ..Self::udp([rate_bps])
+        }
+    }
+
+    /// The class of every flow, in the order of the sockets that send them,
+    /// and the flow's number within its class.
+    pub fn sockets(&self) -> impl Iterator<Item = (&Class, u32)> {
+        let flows = self.flows_per_class.unwrap_or(1) as u32;
+        self.classes
+            .iter()
+            .flat_map(move |class| (0..flows).map(move |flow| (class, flow)))
     }
 
     pub fn frame_bytes(&self) -> u32 {

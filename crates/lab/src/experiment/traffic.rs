@@ -1,4 +1,4 @@
-//! One event loop that keeps every class backlogged and reads what arrives.
+//! One event loop that keeps every flow backlogged and reads what arrives.
 //!
 //! One thread for both ends: on the lab's single processor a second one would
 //! only add task switches, and the operating system's choice between the two
@@ -24,6 +24,8 @@ use super::source::{self, Sent, Source};
 const PACKETS_PER_LOOK: usize = 16;
 /// Taking the load figures keeps the processor busy for a moment.
 const AFTER_A_LOAD_FIGURE: Duration = Duration::from_millis(20);
+/// Sources that start one after the other do so in so many groups.
+const START_STEPS: usize = 100;
 /// A queue that stands still this long is stuck.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -44,30 +46,70 @@ pub struct Window {
     pub busy: Busy,
 }
 
-/// What became of one class's packets, warm-up and all.
+/// What became of one flow's packets, warm-up and all.
 #[derive(Debug)]
 pub struct Flow {
     pub sent: u64,
     pub record: Record,
 }
 
+impl Flow {
+    /// Arrivals are in order of time.
+    pub fn arrivals_within(&self, window: &Window) -> &[u64] {
+        let arrivals_ns = &self.record.arrivals_ns;
+        let from = arrivals_ns.partition_point(|at_ns| *at_ns < window.start_ns);
+        let to = arrivals_ns.partition_point(|at_ns| *at_ns < window.end_ns);
+        arrivals_ns.get(from..to).unwrap_or_default()
+    }
+}
+
 impl Traffic {
+    /// Every source sends as soon as the traffic is pumped.
     pub fn new(shape: &Shape, sources: Vec<Source>, sinks: Vec<Sink>) -> Result<Self> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("create an epoll")?;
-        for (index, source) in sources.iter().enumerate() {
-            let event = EpollEvent::new(EpollFlags::EPOLLOUT, index as u64);
-            epoll
-                .add(source.socket(), event)
-                .doing("watch a sending socket")?;
+        let traffic = Self::at_rest(shape, sources, sinks)?;
+        for index in 0..traffic.sources.len() {
+            traffic.start(index)?;
         }
+        Ok(traffic)
+    }
+
+    /// No source sends before it is started.
+    pub fn at_rest(shape: &Shape, sources: Vec<Source>, sinks: Vec<Sink>) -> Result<Self> {
         Ok(Self {
-            epoll,
+            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("create an epoll")?,
             sources,
             sinks,
             payload: source::payload(shape.packet_bytes),
             reader: Reader::new(),
             sent_since_look: 0,
         })
+    }
+
+    /// From now on, source `index` keeps packets waiting.
+    pub fn start(&self, index: usize) -> Result<()> {
+        let event = EpollEvent::new(EpollFlags::EPOLLOUT, index as u64);
+        self.epoll
+            .add(self.sources[index].socket(), event)
+            .doing("watch a sending socket")
+    }
+
+    /// From now on, source `index` sends nothing; what waits still leaves.
+    pub fn stop(&self, index: usize) -> Result<()> {
+        self.epoll
+            .delete(self.sources[index].socket())
+            .doing("forget a sending socket")
+    }
+
+    /// Starts all sources, one after the other, in about `duration`.
+    pub fn start_all_within(&mut self, duration: Duration) -> Result<()> {
+        let sources = self.sources.len();
+        for step in 0..START_STEPS {
+            for index in sources * step / START_STEPS..sources * (step + 1) / START_STEPS {
+                self.start(index)?;
+            }
+            self.pump(duration / START_STEPS as u32)?;
+        }
+        Ok(())
     }
 
     /// Warms up, then runs for `duration` and says when that was and how busy
@@ -111,10 +153,10 @@ impl Traffic {
         Ok(self
             .sources
             .into_iter()
-            .zip(self.sinks)
-            .map(|(source, sink)| Flow {
+            .zip(self.sinks.into_iter().flat_map(Sink::into_records))
+            .map(|(source, record)| Flow {
                 sent: source.sent(),
-                record: sink.into_record(),
+                record,
             })
             .collect())
     }
@@ -157,7 +199,7 @@ impl Traffic {
 }
 
 /// The clock of `SO_TIMESTAMPNS`.
-fn receive_clock_ns() -> Result<u64> {
+pub fn receive_clock_ns() -> Result<u64> {
     let now = clock_gettime(ClockId::CLOCK_REALTIME).doing("read the clock")?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
