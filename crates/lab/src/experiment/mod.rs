@@ -1,10 +1,12 @@
 //! The experiments: what runs inside the lab, and what it measures.
 //!
-//! From the bottom: [`pair`] is the cable, [`shape`] what is asked of a
-//! scheduler, [`setup`] how each [`scheduler`] is told, [`root`] where it goes;
-//! [`source`] and [`sink`] are the traffic's two ends and [`traffic`] its loop;
-//! [`arrivals`] and [`load`] turn what happened into figures. [`pacing`], [`tcp`]
-//! and [`cost`] are the experiments themselves.
+//! From the bottom: [`pair`] is the cable, [`shape`] and [`tree`] what is asked
+//! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
+//! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
+//! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
+//! into figures. [`pacing`] and [`cost`] are the experiments themselves: parts of
+//! the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
+//! [`downloads`].
 
 mod arrivals;
 mod at_once;
@@ -12,8 +14,11 @@ mod bench;
 mod borrowing;
 mod command;
 mod cost;
+mod downloads;
 mod error;
 mod flows;
+mod iperf;
+mod listening;
 mod load;
 mod metrics;
 mod namespace;
@@ -27,6 +32,7 @@ mod shares;
 mod sharing;
 mod sink;
 mod source;
+mod streams;
 mod tcp;
 mod traffic;
 mod tree;

@@ -13,6 +13,7 @@ use takt_report::Row;
 use super::arrivals::{Observed, together};
 use super::bench::Bench;
 use super::borrowing;
+use super::downloads;
 use super::error::{ExperimentError, Result};
 use super::flows;
 use super::metrics::Metrics;
@@ -23,6 +24,7 @@ use super::shape::Shape;
 use super::sharing;
 use super::sink::Sink;
 use super::source::Source;
+use super::streams;
 use super::tcp;
 use super::traffic::{Traffic, Window};
 
@@ -58,6 +60,8 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(sharing::run(scheduler, root, bench.short)?);
         rows.extend(borrowing::run(scheduler, root, bench.short)?);
         rows.extend(flows::run(scheduler, root, bench.short)?);
+        rows.extend(streams::run(scheduler, root, bench.short)?);
+        rows.extend(downloads::run(scheduler, root, bench.short)?);
         Ok(rows)
     })?;
     Ok(rows.into_iter().flatten().collect())

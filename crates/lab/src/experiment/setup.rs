@@ -113,6 +113,25 @@ fn policy(shape: &Shape) -> String {
     text
 }
 
+/// What a server's connections from one port are paced at, each by itself, by
+/// somebody who cannot change the server: for Takt a rule, for fq its `maxrate`,
+/// which is that of every flow on the device.
+pub fn server_setup(scheduler: Scheduler, src_port: u16, rate_bps: u64) -> Option<Qdisc> {
+    match scheduler {
+        Scheduler::Takt => Some(Qdisc::Takt(format!(
+            "[link.{DEVICE}]\nrate = \"{WIDE_LINK_BPS}bit\"\n\
+             \n[[link.{DEVICE}.class]]\nname = \"downloads\"\n\
+             match = [{{ proto = \"tcp\", src_port = {src_port} }}]\n\
+             rate = \"{rate_bps}bit\"\nper_flow = true\n"
+        ))),
+        Scheduler::Fq => {
+            let line = fq(&Shape::tcp("downloads", src_port, rate_bps));
+            Some(Qdisc::Tc(vec![format!("{line} maxrate {rate_bps}bit")]))
+        }
+        _ => None,
+    }
+}
+
 /// fq paces each socket at the rate the socket itself asks for.
 ///
 /// - `quantum`: fq lets a flow send one quantum, then makes it wait for all of
