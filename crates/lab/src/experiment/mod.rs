@@ -21,6 +21,7 @@ mod iperf;
 mod listening;
 mod load;
 mod metrics;
+mod metronome;
 mod namespace;
 mod pacing;
 mod pair;
