@@ -87,7 +87,7 @@ impl Case {
         // Clients do not come in one instant: their first packets are spread
         // over the time in which each sends one.
         let period_ns = self.packet_ns(shape);
-        traffic.start_all_within(Duration::from_nanos(period_ns as u64))?;
+        traffic.start_one_by_one(Duration::from_nanos(period_ns as u64) / self.flows as u32)?;
         let window = traffic.run(Duration::from_nanos(period_ns as u64), duration)?;
         let flows = traffic.finish()?;
 

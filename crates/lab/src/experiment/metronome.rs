@@ -14,6 +14,17 @@ use super::error::{Result, WhileDoing};
 use super::shape::Shape;
 use super::source::{self, Source};
 
+/// A timer that expires every `tick`.
+pub fn ticking(tick: Duration) -> Result<TimerFd> {
+    let timer =
+        TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC).doing("create a timer")?;
+    let every = Expiration::Interval(TimeSpec::from(tick));
+    timer
+        .set(every, TimerSetTimeFlags::empty())
+        .doing("set a timer")?;
+    Ok(timer)
+}
+
 pub struct Metronome {
     timer: TimerFd,
     sources: Vec<Source>,
@@ -24,16 +35,8 @@ pub struct Metronome {
 impl Metronome {
     /// The sources send in turn, a packet every `tick`.
     pub fn new(shape: &Shape, sources: Vec<Source>, tick: Duration) -> Result<Self> {
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)
-            .doing("create a timer")?;
-        timer
-            .set(
-                Expiration::Interval(TimeSpec::from(tick)),
-                TimerSetTimeFlags::empty(),
-            )
-            .doing("set a timer")?;
         Ok(Self {
-            timer,
+            timer: ticking(tick)?,
             sources,
             next: 0,
             payload: source::payload(shape.packet_bytes),

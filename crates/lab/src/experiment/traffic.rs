@@ -11,11 +11,13 @@
 
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::time::{ClockId, clock_gettime};
 
 use super::error::{ExperimentError, Result, WhileDoing};
 use super::load::{Busy, Idle};
+use super::metronome;
 use super::shape::Shape;
 use super::sink::{Reader, Record, Sink};
 use super::source::{self, Sent, Source};
@@ -24,8 +26,10 @@ use super::source::{self, Sent, Source};
 const PACKETS_PER_LOOK: usize = 16;
 /// Taking the load figures keeps the processor busy for a moment.
 const AFTER_A_LOAD_FIGURE: Duration = Duration::from_millis(20);
-/// Sources that start one after the other do so in so many groups.
-const START_STEPS: usize = 100;
+/// Sockets looked at before the next look at the sinks.
+const EVENTS: usize = 64;
+/// What the timer calls itself; sources go by their index.
+const TICK: u64 = u64::MAX;
 /// A queue that stands still this long is stuck.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -100,16 +104,27 @@ impl Traffic {
             .doing("forget a sending socket")
     }
 
-    /// Starts all sources, one after the other, in about `duration`.
-    pub fn start_all_within(&mut self, duration: Duration) -> Result<()> {
-        let sources = self.sources.len();
-        for step in 0..START_STEPS {
-            for index in sources * step / START_STEPS..sources * (step + 1) / START_STEPS {
-                self.start(index)?;
+    /// Starts the sources one after the other, one at every `tick`.
+    pub fn start_one_by_one(&mut self, tick: Duration) -> Result<()> {
+        let timer = metronome::ticking(tick)?;
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, TICK);
+        self.epoll.add(&timer, event).doing("watch a timer")?;
+        let mut started = 0;
+        while started < self.sources.len() {
+            let mut events = [EpollEvent::empty(); EVENTS];
+            let ready = self.wait(&mut events, EpollTimeout::NONE)?;
+            for event in &events[..ready] {
+                if event.data() != TICK {
+                    self.send(event.data() as usize)?;
+                } else if started < self.sources.len() {
+                    timer.wait().doing("read a timer")?;
+                    self.start(started)?;
+                    started += 1;
+                }
             }
-            self.pump(duration / START_STEPS as u32)?;
+            self.look()?;
         }
-        Ok(())
+        self.epoll.delete(&timer).doing("forget a timer")
     }
 
     /// Warms up, then runs for `duration` and says when that was and how busy
@@ -164,7 +179,7 @@ impl Traffic {
     /// Runs for `duration` and leaves the queues as they are.
     pub fn pump(&mut self, duration: Duration) -> Result<()> {
         let end = Instant::now() + duration;
-        let mut events = [EpollEvent::empty(); 64];
+        let mut events = [EpollEvent::empty(); EVENTS];
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -172,22 +187,36 @@ impl Traffic {
             }
             let timeout = EpollTimeout::try_from(left + Duration::from_millis(1))
                 .unwrap_or(EpollTimeout::MAX);
-            let ready = match self.epoll.wait(&mut events, timeout) {
-                Ok(ready) => ready,
-                Err(nix::errno::Errno::EINTR) => 0,
-                Err(errno) => return Err(errno).doing("wait for sockets"),
-            };
+            let ready = self.wait(&mut events, timeout)?;
             for event in &events[..ready] {
-                let source = &mut self.sources[event.data() as usize];
-                if source.send(&mut self.payload)? == Sent::One {
-                    self.sent_since_look += 1;
-                }
+                self.send(event.data() as usize)?;
             }
-            if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
-                self.read_arrivals()?;
-                self.sent_since_look = 0;
-            }
+            self.look()?;
         }
+    }
+
+    fn wait(&self, events: &mut [EpollEvent], timeout: EpollTimeout) -> Result<usize> {
+        match self.epoll.wait(events, timeout) {
+            Ok(ready) => Ok(ready),
+            Err(Errno::EINTR) => Ok(0),
+            Err(errno) => Err(errno).doing("wait for sockets"),
+        }
+    }
+
+    fn send(&mut self, index: usize) -> Result<()> {
+        if self.sources[index].send(&mut self.payload)? == Sent::One {
+            self.sent_since_look += 1;
+        }
+        Ok(())
+    }
+
+    /// Looks at the sinks if enough has been sent.
+    fn look(&mut self) -> Result<()> {
+        if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
+            self.read_arrivals()?;
+            self.sent_since_look = 0;
+        }
+        Ok(())
     }
 
     fn read_arrivals(&mut self) -> Result<()> {

@@ -114,7 +114,7 @@ impl Case {
         }
         let mut traffic = Traffic::at_rest(&self.shape, sources, Vec::new())?;
         // Each begins when its turn would be, or all would be due together.
-        traffic.start_all_within(tick * flows)?;
+        traffic.start_one_by_one(tick)?;
         traffic.pump(WARM_UP.max(tick * flows))?;
         figures(duration, |duration| traffic.pump(duration))
     }
