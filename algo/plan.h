@@ -39,6 +39,8 @@ struct takt_plan {
 	struct takt_clock_params link;
 	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
 	u32 who_slot;		/* which of a socket's two answers counts */
+	u32 flows;		/* any class gives flows clocks of their own */
+	u32 sticky;		/* all packets of a connection fall into one class */
 	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;

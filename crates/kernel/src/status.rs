@@ -1,7 +1,7 @@
 //! How the managed links are doing.
 
 use serde::Serialize;
-use takt_algo::sys::{takt_class, takt_class_stats};
+use takt_algo::sys::{takt_class_stats, takt_element};
 
 use crate::{
     capability,
@@ -166,7 +166,7 @@ fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
         .iter()
         .map(|(name, id)| {
             let params = &managed.plan.class_params[id as usize];
-            let class: &takt_class = &managed.state.classes[id as usize];
+            let class: &takt_element = &managed.state.order.element[id as usize];
             ClassStatus {
                 name: name.to_owned(),
                 rate_bps: if params.ceil_bps == 0 {
@@ -176,8 +176,8 @@ fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
                 },
                 priority: params.priority.into(),
                 queue_limit_packets: params.queue_packets,
-                queued_packets: class.queued_packets,
-                queued_bytes: class.queued_bytes,
+                queued_packets: class.queue.packets,
+                queued_bytes: class.queue.bytes,
                 counters: Counters::from(&class.stats),
             }
         })

@@ -65,6 +65,13 @@ pub fn plan(link: &Link, before: &ClassIds) -> Result<Plan, PlanError> {
             order += 1;
         }
     }
+    // What a packet carries may differ within a connection; all else stays.
+    tables.sticky = link
+        .classes
+        .iter()
+        .flat_map(|class| &class.matches)
+        .all(|entry| entry.dscp.is_none() && entry.mark.is_none())
+        .into();
     table::lay_out(found, &mut tables.rules)?;
     Ok(Plan { tables, ids })
 }
