@@ -132,8 +132,9 @@ can be guaranteed more, or go above it. Lower the rate, ceil or floor of the cla
 tenant a higher ceil.
 ";
 CeilBelowRate = "takt::policy::ceil_below_rate": "
-rate is what is guaranteed, ceil is what may be borrowed up to, so ceil is at least the rate. Without
-a ceil the rate is the ceiling too: the class or tenant is paced at its rate and borrows nothing.
+rate is what is guaranteed, ceil is what may be borrowed up to, so ceil is at least the rate.
+Without a ceil the rate is the ceiling too: the class or tenant is paced at its rate and borrows
+nothing.
 ";
 FloorAboveCeil = "takt::policy::floor_above_ceil": "
 A floor is served before all priorities, and what it serves counts against the ceiling like
@@ -141,10 +142,10 @@ everything else. So a floor above ceil, or above the rate of a class or tenant w
 never be reached.
 ";
 FloorsAboveLink = "takt::policy::floors_above_link": "
-Floors come before all priorities: they are what must be left even when everything else is busy. When
-they add up to more than the link has, or those of a tenant's classes to more than the tenant may
-take, they cannot hold. Unlike rates they are not scaled. Lower them; the floor of a per_flow class
-is each flow's, and counts once here.
+Floors come before all priorities: they are what must be left even when everything else is busy.
+When they add up to more than the link has, or those of a tenant's classes to more than the tenant
+may take, they cannot hold. Unlike rates they are not scaled. Lower them; the floor of a per_flow
+class is each flow's, and counts once here.
 ";
 BadName = "takt::policy::bad_name": "
 Names of classes and tenants appear in status output and in metrics, so they are short and plain:
@@ -156,8 +157,8 @@ replaced, are carried over by name. To give one class several kinds of traffic, 
 in its match: any of them is enough.
 ";
 TooManyClasses = "takt::policy::too_many_classes": "
-A link holds 4094 classes and tenants besides the implicit default class. One class may match any number of
-prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
+A link holds 4094 classes and tenants besides the implicit default class. One class may match any
+number of prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
 ";
 DuplicateTenant = "takt::policy::duplicate_tenant": "
 Within a link every tenant has a name of its own; classes refer to it by that name, and its state is
@@ -177,8 +178,8 @@ No class of the link names this tenant, so nothing shares its guarantee and its 
 belongs to a tenant by its key: tenant = \"acme\".
 ";
 TooManyTenants = "takt::policy::too_many_tenants": "
-A link holds 63 tenants. A tenant is worth its place where several classes share one guarantee or one
-ceiling; a class that shares with nobody has a rate and a ceil of its own.
+A link holds 63 tenants. A tenant is worth its place where several classes share one guarantee or
+one ceiling; a class that shares with nobody has a rate and a ceil of its own.
 ";
 DefaultMatch = "takt::policy::default_match": "
 The class named \"default\" takes whatever no other class matches: unmatched IP traffic, fragments,
@@ -215,9 +216,9 @@ Four keys of a match ask who owns the socket that a packet comes from:
 A name that could belong to nobody would leave the entry there without ever being true.
 ";
 TooManyQuestions = "takt::policy::too_many_questions": "
-Each app, user, cgroup and unit that a policy asks for takes one of 32 places that a socket's answers
-are kept in, over all links of the policy; asking the same again takes none. Collect programs in one
-cgroup or one systemd slice and ask for that, or tell their traffic apart by ports.
+Each app, user, cgroup and unit that a policy asks for takes one of 32 places that a socket's
+answers are kept in, over all links of the policy; asking the same again takes none. Collect
+programs in one cgroup or one systemd slice and ask for that, or tell their traffic apart by ports.
 ";
 NeverMatches = "takt::policy::never_matches": "
 The conditions of one match entry all have to hold at once, and these exclude each other: ports with
@@ -247,11 +248,11 @@ become 2.5, 2.5, 2.5, 1.25 and 1.25; but none has its full rate then. A per_flow
 here, with the rate of one flow.
 ";
 Outranked = "takt::policy::outranked": "
-Priorities are strict: a class takes what it may before anything ranked behind it gets its turn. Here
-one that may take all the link or the tenant has stands before one that names a rate. Whenever it has
-enough to send, it takes what the other counts on. Classes without a rate have priority 6 by default
-and classes with one have 3, so that what is promised goes before what is left over. Within one
-priority guarantees come first. A ceil for the one, or a floor for the other, settles it too.
+Priorities are strict: a class takes what it may before anything ranked behind it gets its turn.
+Here one that may take all the link or the tenant has stands before one that names a rate. Whenever
+it has enough to send, it takes what the other counts on. Classes without a rate have priority 6 by
+default and classes with one have 3, so that what is promised goes before what is left over. Within
+one priority guarantees come first. A ceil for the one, or a floor for the other, settles it too.
 ";
 ByteRate = "takt::policy::byte_rate": "
 As in tc, bps, kbps, mbps and gbps are BYTES per second: \"25mbps\" is 200 Mbit/s. Elsewhere the same
