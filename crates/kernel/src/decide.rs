@@ -208,11 +208,7 @@ fn update(
     })
 }
 
-fn plan_link(
-    link: &Link,
-    before: &ClassIds,
-    questions: &Questions,
-) -> Result<Plan, Undecided> {
+fn plan_link(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, Undecided> {
     plan(link, before, questions).map_err(|problem| Undecided::Plan {
         device: link.device.clone(),
         problem,

@@ -201,7 +201,6 @@ fn key() -> impl Strategy<Value = takt_key> {
                 // What is not IP has neither.
                 proto: if family == 0 { 0 } else { proto },
                 dscp: if family == 0 { 0 } else { dscp },
-                ..takt_key::default()
             }
         })
 }
