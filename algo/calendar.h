@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The calendar: which of thousands of waiting classes is due first?
+ * The calendar: which of thousands of waiting entries is due first?
  *
- * A ring of buckets, each TAKT_BUCKET_NS wide, with a bit per bucket that holds
+ * A ring of buckets, each 2^shift ns wide, with a bit per bucket that holds
  * anybody, a bit per 64 such bits, and nothing above: the first entry is found
  * with a few find-first-set steps, however many wait. Entries of one bucket are
  * kept in due order, so the answer is the earliest due and not merely a bucket.
@@ -11,29 +11,31 @@
  *
  *   insert   O(1): a bucket is searched from its end, at most TAKT_SCAN_MAX
  *            steps. With more than that many entries due later within the same
- *            65 us, an entry lands too far back by part of that bucket.
+ *            bucket, an entry lands too far back by part of that bucket.
  *   first    O(1).
- *   far      Due beyond the ring's horizon (1.07 s): waits in the last bucket
- *            and is placed again when the ring gets there.
+ *   far      Due beyond the ring's horizon: waits in the last bucket and is
+ *            placed again when the ring gets there.
  *
- * An entry is an index into a plain array; index 0 means nobody. All-zero
- * memory is an empty calendar.
+ * "Time" is whatever its entries are due in: nanoseconds of a clock, or the
+ * virtual time of a share. A link has many calendars, and all of them keep
+ * their entries and buckets on one shelf.
  *
- * Invariant: every entry stands in a bucket of [base, base + TAKT_BUCKETS).
- * Whoever inserts never names a time before the last first's (a class's clock
- * only moves on), so base only moves on too.
+ * An entry is an index into a plain array; index 0 means nobody.
+ *
+ * Invariant: every entry stands in a bucket of [base, base + buckets).
+ * Whoever inserts never names a time before the last first's (a clock only
+ * moves on), so base only moves on too.
  */
 #ifndef TAKT_CALENDAR_H
 #define TAKT_CALENDAR_H
 
 #include "abi.h"
 
-#define TAKT_ENTRIES 4096
-#define TAKT_BUCKET_SHIFT 16
-#define TAKT_BUCKET_NS (1ULL << TAKT_BUCKET_SHIFT)
-#define TAKT_BUCKETS 16384
-#define TAKT_WORDS (TAKT_BUCKETS / 64)
-#define TAKT_SUMMARIES (TAKT_WORDS / 64)
+#define TAKT_ENTRIES 65536
+#define TAKT_SHELF_BUCKETS 524288
+#define TAKT_SHELF_WORDS (TAKT_SHELF_BUCKETS / 64)
+#define TAKT_CALENDAR_BUCKETS_MAX 16384
+#define TAKT_SUMMARIES (TAKT_CALENDAR_BUCKETS_MAX / 64 / 64)
 #define TAKT_SCAN_MAX 32
 #define TAKT_PLACE_AGAIN_MAX 64
 
@@ -44,17 +46,20 @@ struct takt_entry {
 	u16 pad;
 };
 
-struct takt_entries {
-	struct takt_entry at[TAKT_ENTRIES];
+struct takt_shelf {
+	struct takt_entry entry[TAKT_ENTRIES];
+	u64 word[TAKT_SHELF_WORDS];
+	u16 head[TAKT_SHELF_BUCKETS];
+	u16 tail[TAKT_SHELF_BUCKETS];
 };
 
 struct takt_calendar {
 	u64 base;	/* bucket number that the ring starts at */
-	u64 count;
 	u64 summary[TAKT_SUMMARIES];
-	u64 word[TAKT_WORDS];
-	u16 head[TAKT_BUCKETS];
-	u16 tail[TAKT_BUCKETS];
+	u32 count;
+	u32 first;	/* where on the shelf its buckets begin; a multiple of 64 */
+	u32 mask;	/* buckets - 1; a power of two from 64 to BUCKETS_MAX, less one */
+	u32 shift;
 };
 
 /* Position of the lowest set bit; x is not 0. BPF has no such instruction. */
@@ -70,48 +75,70 @@ TAKT_FN u32 takt_lowest_bit(u64 x)
 	return position[((x & -x) * 0x03f79d71b4cb0a89ULL) >> 58];
 }
 
-TAKT_FN struct takt_entry *takt_entry(struct takt_entries *entries, u32 id)
+TAKT_FN struct takt_entry *takt_entry(struct takt_shelf *shelf, u32 id)
 {
-	return &entries->at[id & (TAKT_ENTRIES - 1)];
+	return &shelf->entry[id & (TAKT_ENTRIES - 1)];
 }
 
-TAKT_FN void takt_calendar_mark(struct takt_calendar *calendar, u32 slot)
+TAKT_FN u16 *takt_bucket_head(struct takt_shelf *shelf,
+			      const struct takt_calendar *calendar, u32 slot)
 {
-	u32 word = (slot / 64) & (TAKT_WORDS - 1);
-
-	calendar->word[word] |= 1ULL << (slot % 64);
-	calendar->summary[word / 64] |= 1ULL << (word % 64);
+	return &shelf->head[(calendar->first + slot) & (TAKT_SHELF_BUCKETS - 1)];
 }
 
-TAKT_FN void takt_calendar_unmark(struct takt_calendar *calendar, u32 slot)
+TAKT_FN u16 *takt_bucket_tail(struct takt_shelf *shelf,
+			      const struct takt_calendar *calendar, u32 slot)
 {
-	u32 word = (slot / 64) & (TAKT_WORDS - 1);
+	return &shelf->tail[(calendar->first + slot) & (TAKT_SHELF_BUCKETS - 1)];
+}
 
-	calendar->word[word] &= ~(1ULL << (slot % 64));
-	if (!calendar->word[word])
-		calendar->summary[word / 64] &= ~(1ULL << (word % 64));
+TAKT_FN u64 *takt_bucket_word(struct takt_shelf *shelf,
+			      const struct takt_calendar *calendar, u32 word)
+{
+	return &shelf->word[(calendar->first / 64 + word) & (TAKT_SHELF_WORDS - 1)];
+}
+
+TAKT_FN void takt_calendar_mark(struct takt_calendar *calendar, struct takt_shelf *shelf,
+				u32 slot)
+{
+	u32 word = slot / 64;
+
+	*takt_bucket_word(shelf, calendar, word) |= 1ULL << (slot % 64);
+	calendar->summary[word / 64 & (TAKT_SUMMARIES - 1)] |= 1ULL << (word % 64);
+}
+
+TAKT_FN void takt_calendar_unmark(struct takt_calendar *calendar, struct takt_shelf *shelf,
+				  u32 slot)
+{
+	u32 word = slot / 64;
+	u64 *bits = takt_bucket_word(shelf, calendar, word);
+
+	*bits &= ~(1ULL << (slot % 64));
+	if (!*bits)
+		calendar->summary[word / 64 & (TAKT_SUMMARIES - 1)] &= ~(1ULL << (word % 64));
 }
 
 /* Put the entry where its due_ns belongs. It must not be in a calendar. */
 TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
-				     struct takt_entries *entries TAKT_ARG,
+				     struct takt_shelf *shelf TAKT_ARG,
 				     u32 id, u64 now_ns)
 {
-	struct takt_entry *entry = takt_entry(entries, id), *behind;
-	u64 bucket = entry->due_ns >> TAKT_BUCKET_SHIFT;
+	struct takt_entry *entry = takt_entry(shelf, id), *behind;
+	u32 shift = calendar->shift & 63, mask = calendar->mask;
+	u64 bucket = entry->due_ns >> shift;
 	u32 slot, after, i;
 
 	if (!calendar->count)
-		calendar->base = takt_min(bucket, now_ns >> TAKT_BUCKET_SHIFT);
+		calendar->base = takt_min(bucket, now_ns >> shift);
 	if (bucket < calendar->base)
 		bucket = calendar->base;
-	if (bucket - calendar->base >= TAKT_BUCKETS)
-		bucket = calendar->base + TAKT_BUCKETS - 1;
-	slot = bucket & (TAKT_BUCKETS - 1);
+	if (bucket - calendar->base > mask)
+		bucket = calendar->base + mask;
+	slot = bucket & mask;
 
-	after = calendar->tail[slot];
+	after = *takt_bucket_tail(shelf, calendar, slot);
 	for (i = 0; i < TAKT_SCAN_MAX && after; i++) {
-		behind = takt_entry(entries, after);
+		behind = takt_entry(shelf, after);
 		if (behind->due_ns <= entry->due_ns)
 			break;
 		after = behind->prev;
@@ -120,47 +147,48 @@ TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
 	entry->slot = slot;
 	entry->prev = after;
 	if (after) {
-		behind = takt_entry(entries, after);
+		behind = takt_entry(shelf, after);
 		entry->next = behind->next;
 		behind->next = id;
 	} else {
-		entry->next = calendar->head[slot];
-		calendar->head[slot] = id;
-		takt_calendar_mark(calendar, slot);
+		entry->next = *takt_bucket_head(shelf, calendar, slot);
+		*takt_bucket_head(shelf, calendar, slot) = id;
+		takt_calendar_mark(calendar, shelf, slot);
 	}
 	if (entry->next)
-		takt_entry(entries, entry->next)->prev = id;
+		takt_entry(shelf, entry->next)->prev = id;
 	else
-		calendar->tail[slot] = id;
+		*takt_bucket_tail(shelf, calendar, slot) = id;
 	calendar->count++;
 	return 0;
 }
 
 TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar,
-				  struct takt_entries *entries, u32 id)
+				  struct takt_shelf *shelf, u32 id)
 {
-	struct takt_entry *entry = takt_entry(entries, id);
-	u32 slot = entry->slot & (TAKT_BUCKETS - 1);
+	struct takt_entry *entry = takt_entry(shelf, id);
+	u32 slot = entry->slot;
 
 	if (entry->prev)
-		takt_entry(entries, entry->prev)->next = entry->next;
+		takt_entry(shelf, entry->prev)->next = entry->next;
 	else
-		calendar->head[slot] = entry->next;
+		*takt_bucket_head(shelf, calendar, slot) = entry->next;
 	if (entry->next)
-		takt_entry(entries, entry->next)->prev = entry->prev;
+		takt_entry(shelf, entry->next)->prev = entry->prev;
 	else
-		calendar->tail[slot] = entry->prev;
-	if (!calendar->head[slot])
-		takt_calendar_unmark(calendar, slot);
+		*takt_bucket_tail(shelf, calendar, slot) = entry->prev;
+	if (!*takt_bucket_head(shelf, calendar, slot))
+		takt_calendar_unmark(calendar, shelf, slot);
 	calendar->count--;
 }
 
 /* The first occupied slot from base on, once round. The calendar is not empty. */
-TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar)
+TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar,
+			       struct takt_shelf *shelf)
 {
-	u32 start = calendar->base & (TAKT_BUCKETS - 1);
-	u32 word = start / 64, summary = word / 64, i;
-	u64 bits = calendar->word[word] & (~0ULL << (start % 64));
+	u32 start = calendar->base & calendar->mask;
+	u32 word = start / 64, summary = word / 64 & (TAKT_SUMMARIES - 1), i;
+	u64 bits = *takt_bucket_word(shelf, calendar, word) & (~0ULL << (start % 64));
 
 	if (bits)
 		return word * 64 + takt_lowest_bit(bits);
@@ -173,20 +201,23 @@ TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar)
 	}
 	if (!bits)
 		return start;
-	word = (summary * 64 + takt_lowest_bit(bits)) & (TAKT_WORDS - 1);
-	bits = calendar->word[word];
+	word = summary * 64 + takt_lowest_bit(bits);
+	bits = *takt_bucket_word(shelf, calendar, word);
 	return bits ? word * 64 + takt_lowest_bit(bits) : start;
 }
 
 /*
  * Who is due first? Returns the entry, or 0 when nobody waits or (far entries
- * only) nobody can be due before *wake_ns, when to ask again.
+ * only) nobody can be due before *wake_ns, when to ask again. With now
+ * TIME_NEVER far entries are looked through as well: for virtual time, which
+ * nobody waits for.
  */
 TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
-				    struct takt_entries *entries TAKT_ARG,
+				    struct takt_shelf *shelf TAKT_ARG,
 				    u64 now_ns, u64 *wake_ns TAKT_ARG)
 {
-	u64 here = now_ns >> TAKT_BUCKET_SHIFT;
+	u32 shift = calendar->shift & 63, mask = calendar->mask;
+	u64 here = now_ns >> shift;
 	u32 slot, id, i;
 
 	*wake_ns = TAKT_TIME_NEVER;
@@ -194,22 +225,21 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 	for (i = 0; i < TAKT_PLACE_AGAIN_MAX && calendar->count; i++) {
 		u64 bucket;
 
-		slot = takt_calendar_scan(calendar) & (TAKT_BUCKETS - 1);
-		id = calendar->head[slot];
-		bucket = calendar->base +
-			 ((slot - calendar->base) & (TAKT_BUCKETS - 1));
+		slot = takt_calendar_scan(calendar, shelf);
+		id = *takt_bucket_head(shelf, calendar, slot);
+		bucket = calendar->base + ((slot - calendar->base) & mask);
 
 		/* Later inserts may name any time from now on: stay behind it. */
 		calendar->base = takt_min(bucket, takt_max(here, calendar->base));
 
-		if (takt_entry(entries, id)->due_ns >> TAKT_BUCKET_SHIFT <= bucket)
+		if (takt_entry(shelf, id)->due_ns >> shift <= bucket)
 			return id;
 		if (bucket > here) {
-			*wake_ns = bucket << TAKT_BUCKET_SHIFT;
+			*wake_ns = bucket << shift;
 			return 0;
 		}
-		takt_calendar_remove(calendar, entries, id);
-		takt_calendar_insert(calendar, entries, id, now_ns);
+		takt_calendar_remove(calendar, shelf, id);
+		takt_calendar_insert(calendar, shelf, id, now_ns);
 	}
 	if (calendar->count)
 		*wake_ns = now_ns;

@@ -1,269 +1,286 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One link: classes with byte clocks, and the order among them.
+ * One link: which of its packets goes next, and when.
  *
  * The three questions of every Takt scheduler, answered for packets:
- *   what may go now    a class whose byte clock is due, on a link that is free
- *   what goes first    the best priority, then the earliest due
+ *   what may go now    whom its clocks let go (element.h), on a link that is free
+ *   what goes first    floors, then priority, guarantee, share (group.h)
  *   when to look again the earliest due in the future, or when the link is free
  *
- * Taking the earliest due (and not the first of a list sorted by rate) is what
- * keeps low rates alive when the link is short: nobody waits for ever, because
- * whoever waits becomes the earliest.
+ * Tenants are links within the link: one is chosen among its siblings like any
+ * class, and then chooses among its own.
  *
  * The link has a clock of its own at its wire rate. A frame's ideal start is
- * the later of "its class was due" and "the link was free"; both clocks count
- * from there, so being served late costs neither of them anything.
+ * the later of "it was due" and "the link was free"; all clocks count from
+ * there, so being served late costs none of them anything.
  *
- * A packet that finds nobody queued, its class due and the link free takes the
+ * A packet that finds nobody queued, its clocks due and the link free takes the
  * express place: it is charged and counted as it arrives, and leaves with the
  * next dequeue, before anything else is looked at. Most packets of a link that
  * is not full go this way.
- *
- * Packets themselves stay outside: here a packet is a number, its place in a
- * plain array, and a class's queue is a chain of such numbers.
  */
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
 
-#include "abi.h"
-#include "byteclock.h"
-#include "calendar.h"
-#include "plan.h"
-
-#define TAKT_PACKETS 65536		/* places 1..65534; 0 is none */
-#define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the place of a packet that need not wait */
+#include "flows.h"
+#include "group.h"
 
 /* No two of a kernel's clocks differ by more than this when a timer fires. */
 #define TAKT_TIMER_MARGIN_NS 10000
+/* How often a packet that must not overtake looks whether it may go. */
+#define TAKT_OVERTAKE_POLL_NS 100000
+/* Elements looked at for one packet, before the next interrupt goes on. */
+#define TAKT_LOOKS_MAX 32
 
-/*
- * Counters of a class. At any time
- *   enqueued = sent + flushed + queued,  offered = enqueued + dropped.
- * A packet in the express place counts as sent.
- */
-struct takt_class_stats {
-	u64 enqueued_packets, enqueued_bytes;
-	u64 sent_packets, sent_bytes;
-	u64 dropped_packets, dropped_bytes;	/* its queue, or the link's store, was full */
-	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
-	u64 late_max_ns;			/* worst delay behind the ideal start */
-	u64 gso_packets;			/* segmented frames paced as one burst */
-};
-
-struct takt_class {
-	struct takt_clock clock;
-	u32 head, tail;		/* its packets */
-	u32 queued_packets;
-	u32 priority;		/* of the calendar it waits in */
-	u64 queued_bytes;
-	struct takt_class_stats stats;
-};
-
-struct takt_packet {
-	u32 next;
-	u32 len;		/* accounted bytes */
+/* What was chosen: a class or flow, and the tenant above it, if there is one. */
+struct takt_path {
+	struct takt_pick leaf, above;
+	u32 id, tenant;
 };
 
 struct takt_link {
 	struct takt_clock clock;
 	u32 queued_packets;	/* without the one in the express place */
-	u32 express_class;	/* of the packet that took the express place last */
+	u32 express_id;		/* of the packet that took the express place last */
 	u32 express_len;
-	u32 free_head;		/* places given back */
-	u32 fresh;		/* places used at least once */
-	u32 priorities;		/* bit per priority with a waiting class */
+	u32 generation;		/* the plan that packets were queued by last */
+	u32 old_packets;	/* still queued by the plan before */
 	/* Whom this state belongs to; the qdisc refuses any other device. */
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
 	u32 attached;		/* the qdisc was, at least once */
+	u32 flush_hand;		/* whom a flush looks at next */
 	u32 pad;
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
-	struct takt_entries entries;
-	struct takt_class classes[TAKT_CLASSES];
-	struct takt_packet packets[TAKT_PACKETS];
-	struct takt_calendar calendars[TAKT_PRIORITIES];
+	u64 secret;		/* nobody outside can tell which flows share a number */
+	struct takt_path path;	/* of the choice under way; a BPF stack is small */
+	struct takt_flows flows;
+	struct takt_order order;
 };
 
 struct takt_choice {
-	u64 wake_ns;		/* packet 0: when to look again, or TIME_NEVER */
-	u32 packet;		/* its place, or 0 */
-	u32 class_id;
+	u64 wake_ns;	/* packet 0: when to look again, or TIME_NEVER */
+	u32 packet;	/* its place, or 0 */
+	u32 id;
 	u32 len;
-	u32 armed;		/* the timer is set for wake_ns already */
+	u32 armed;	/* the timer is set for wake_ns already */
 };
 
-TAKT_FN struct takt_class *takt_class(struct takt_link *link, u32 id)
+/* An empty calendar of so many buckets, on the next free part of the shelf. */
+TAKT_FN void takt_calendar_lay_out(struct takt_calendar *calendar, u32 buckets, u32 shift,
+				   u32 *first)
 {
-	return &link->classes[id & (TAKT_CLASSES - 1)];
+	calendar->first = *first;
+	calendar->mask = buckets - 1;
+	calendar->shift = shift;
+	*first += buckets;
 }
 
-TAKT_FN struct takt_packet *takt_packet(struct takt_link *link, u32 place)
+/*
+ * Lay out an all-zero link. The link itself gets fine calendars that see a
+ * second ahead; tenants, of which there may be many, coarse ones.
+ */
+TAKT_FN void takt_link_init(struct takt_link *link)
 {
-	return &link->packets[place & (TAKT_PACKETS - 1)];
-}
+	u32 first = 0, i, j;
 
-TAKT_FN struct takt_calendar *takt_calendar(struct takt_link *link, u32 priority)
-{
-	return &link->calendars[priority & (TAKT_PRIORITIES - 1)];
-}
+	for (i = 0; i < TAKT_GROUPS; i++) {
+		struct takt_group *group = &link->order.group[i];
 
-TAKT_FN u32 takt_place_take(struct takt_link *link)
-{
-	u32 place = link->free_head;
-
-	if (place) {
-		link->free_head = takt_packet(link, place)->next;
-		return place;
+		for (j = 0; j < TAKT_PRIORITIES; j++) {
+			takt_calendar_lay_out(&group->timed[j], i ? 256 : 16384, i ? 18 : 16,
+					      &first);
+			takt_calendar_lay_out(&group->share[j], i ? 128 : 4096, i ? 18 : 16,
+					      &first);
+		}
+		takt_calendar_lay_out(&group->floors, i ? 64 : 4096, i ? 20 : 18, &first);
 	}
-	if (link->fresh >= TAKT_EXPRESS - 1)
+}
+
+/* May it go now, if nobody else is there? Then charge it. */
+TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *element,
+			 const struct takt_class_params *params, u32 len, u64 now_ns)
+{
+	u64 clock_ns;
+
+	if (element->group | params->group)
 		return 0;
-	return ++link->fresh;
+	if (element->priority != params->priority)
+		takt_element_move(&link->order, element, 0, params->priority);
+	clock_ns = takt_clock_of(&link->order, element, now_ns);
+	if (element->pace.due_ns > clock_ns)
+		return 0;
+	if (params->ceil_bps) {
+		takt_clock_start(&element->pace, clock_ns);
+		takt_clock_advance(&element->pace, params->ceil_bps, len);
+	}
+	if (takt_is_borrower(params) && element->guarantee.due_ns <= clock_ns) {
+		takt_clock_start(&element->guarantee, clock_ns);
+		takt_clock_advance(&element->guarantee, params->rate_bps, len);
+	}
+	return 1;
 }
 
-TAKT_FN void takt_place_give(struct takt_link *link, u32 place)
+/* The element has something to send again: its clocks start, and it waits. */
+TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
-	takt_packet(link, place)->next = link->free_head;
-	link->free_head = place;
-}
+	struct takt_element *element = takt_element(&link->order, id);
+	const struct takt_class_params *params = takt_params(plan, element, id);
+	struct takt_group *group = takt_group(&link->order, params->group);
+	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
 
-TAKT_FN void takt_count_arrival(struct takt_class *class, u32 len, u32 frames)
-{
-	class->stats.enqueued_packets++;
-	class->stats.enqueued_bytes += len;
-	if (frames > 1)
-		class->stats.gso_packets++;
-}
-
-TAKT_FN void takt_count_sent(struct takt_class *class, u32 len)
-{
-	class->stats.sent_packets++;
-	class->stats.sent_bytes += len;
-}
-
-/* The class has packets and is in no calendar: let it wait for its clock. */
-TAKT_FN void takt_class_wait(struct takt_link *link, struct takt_class *class,
-			     u32 id, u32 priority, u64 now_ns)
-{
 	link->wake_ns = 0;
-	class->priority = priority & (TAKT_PRIORITIES - 1);
-	takt_entry(&link->entries, id)->due_ns = class->clock.due_ns;
-	takt_calendar_insert(takt_calendar(link, priority), &link->entries, id, now_ns);
-	link->priorities |= 1U << class->priority;
+	takt_element_leave(&link->order, id);
+	if (element->group != params->group || element->priority != priority)
+		takt_element_move(&link->order, element, params->group, priority);
+	element->ready_ns = 0;
+	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
+			   group->virtual_ns[priority]);
+	takt_element_wait(&link->order, plan, id, now_ns);
+	return 0;
 }
 
-TAKT_FN void takt_class_leave(struct takt_link *link, struct takt_class *class, u32 id)
+/* An element waits in this group: its tenant, if it has one, has to as well. */
+TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
+			       u64 now_ns)
 {
-	struct takt_calendar *calendar = takt_calendar(link, class->priority);
+	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
+	struct takt_element *tenant = takt_element(&link->order, id);
 
-	takt_calendar_remove(calendar, &link->entries, id);
-	if (!calendar->count)
-		link->priorities &= ~(1U << (class->priority & (TAKT_PRIORITIES - 1)));
+	if (!group || !id || (tenant->waits && tenant->ready_ns <= now_ns))
+		return;
+	tenant->heads = group;
+	takt_element_begin(link, plan, id, now_ns);
 }
 
 /*
  * A packet of `bytes` (as the kernel counts) in `frames` frames arrives for
- * class id; `idle` says that nothing is queued, not even in the express place.
- * Returns the place to keep it in, or 0: drop it.
+ * element id; `before` is the element it would have gone to by the plan before,
+ * while packets of that plan are queued, or 0. `idle` says that nothing is
+ * queued, not even in the express place. Returns the place to keep it in, or 0:
+ * drop it.
  */
-TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan,
-			      u32 id, u32 bytes, u32 frames, u32 idle, u64 now_ns)
+TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			      u32 before, u32 bytes, u32 frames, u32 idle, u64 now_ns)
 {
-	const struct takt_class_params *params = &plan->class_params[id & (TAKT_CLASSES - 1)];
-	struct takt_class *class = takt_class(link, id);
-	struct takt_packet *packet;
+	struct takt_element *element = takt_element(&link->order, id), *old;
+	const struct takt_class_params *params = takt_params(plan, element, id);
 	u32 place, len = bytes + frames * plan->overhead_bytes;
 
-	if (idle && params->queue_packets &&
-	    takt_max(class->clock.due_ns, link->clock.due_ns) <= now_ns) {
-		takt_clock_start(&class->clock, now_ns);
-		takt_clock_advance(&class->clock, params->ceil_bps, len);
+	if (idle && link->clock.due_ns <= now_ns && params->queue_packets &&
+	    takt_goes_express(link, element, params, len, now_ns)) {
 		takt_clock_start(&link->clock, now_ns);
 		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-		takt_count_arrival(class, len, frames);
-		takt_count_sent(class, len);
-		link->express_class = id;
+		takt_count_arrival(element, len, frames);
+		takt_count_sent(element, len);
+		link->express_id = id;
 		link->express_len = len;
 		return TAKT_EXPRESS;
 	}
 
-	place = class->queued_packets < params->queue_packets ? takt_place_take(link) : 0;
+	place = element->queue.packets < params->queue_packets ?
+			takt_place_take(&link->order.places) : 0;
 	if (!place) {
-		class->stats.dropped_packets++;
-		class->stats.dropped_bytes += len;
+		element->stats.dropped_packets++;
+		element->stats.dropped_bytes += len;
 		return 0;
 	}
-	takt_count_arrival(class, len, frames);
-	packet = takt_packet(link, place);
-	packet->next = 0;
-	packet->len = len;
-	class->queued_bytes += len;
-	link->queued_packets++;
-	if (class->queued_packets++) {
-		takt_packet(link, class->tail)->next = place;
-		class->tail = place;
-		return place;
+	if (link->generation != (u32)plan->generation) {
+		link->generation = plan->generation;
+		link->old_packets = link->queued_packets;
 	}
-	class->head = class->tail = place;
-	takt_clock_start(&class->clock, now_ns);
-	takt_class_wait(link, class, id, params->priority, now_ns);
+	takt_count_arrival(element, len, frames);
+	takt_queue_push(&element->queue, &link->order.places, place, len, plan->generation);
+	link->queued_packets++;
+	if (before && before != id) {
+		struct takt_packet *packet = takt_packet(&link->order.places, place);
+
+		old = takt_element(&link->order, before);
+		packet->after = before;
+		packet->after_in = takt_queue_old_in(&old->queue, plan->generation);
+	}
+	if (element->queue.packets == 1) {
+		element->heads = 0;
+		takt_element_begin(link, plan, id, now_ns);
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	}
 	return place;
 }
 
-/* Unchain the class's first packet and give its place back. */
-TAKT_FN void takt_class_pop(struct takt_link *link, struct takt_class *class,
-			    struct takt_choice *choice)
+/* Must the element's first packet wait for one that another queue still holds? */
+TAKT_FN int takt_would_overtake(struct takt_link *link, struct takt_element *element)
 {
-	struct takt_packet *packet = takt_packet(link, class->head);
+	struct takt_packet *packet = takt_packet(&link->order.places, element->queue.head);
 
-	choice->packet = class->head;
-	choice->len = packet->len;
-	class->head = packet->next;
-	class->queued_packets--;
-	class->queued_bytes -= packet->len;
-	link->queued_packets--;
-	takt_place_give(link, choice->packet);
+	if (!packet->after)
+		return 0;
+	return !takt_queue_past(&takt_element(&link->order, packet->after)->queue,
+				packet->after_in);
 }
 
-/*
- * Which class is first, and when may it go? A due class of a better priority
- * hides all others; otherwise the soonest is named. 0: nobody waits, or whoever
- * does is so far ahead that the calendar wants to be asked again at *due_ns.
- */
-TAKT_FN u32 takt_link_first(struct takt_link *link, u64 now_ns, u64 *due_ns)
+/* The element waits anew: nothing of it may go before ready_ns. */
+TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
+				   u64 now_ns)
 {
-	u32 first = 0, priorities = link->priorities, i;
+	takt_element(&link->order, id)->ready_ns = ready_ns;
+	takt_element_leave(&link->order, id);
+	if (ready_ns != TAKT_TIME_NEVER)
+		takt_element_wait(&link->order, plan, id, now_ns);
+	return 0;
+}
 
-	*due_ns = TAKT_TIME_NEVER;
-	for (i = 0; i < TAKT_PRIORITIES && priorities; i++) {
-		u32 priority = takt_lowest_bit(priorities), id;
-		u64 at_ns;
+/* Who goes first at now? link->path.id 0: nobody before path.above.wake_ns. */
+TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	u32 i, id, heads;
 
-		priorities &= priorities - 1;
-		id = takt_calendar_first(takt_calendar(link, priority), &link->entries,
-					 now_ns, &at_ns);
-		if (id)
-			at_ns = takt_entry(&link->entries, id)->due_ns;
-		if (at_ns < *due_ns) {
-			*due_ns = at_ns;
-			first = id;
+	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
+		u64 ready_ns;
+
+		path->tenant = 0;
+		path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
+		if (!id)
+			return 0;
+		heads = path->above.by != TAKT_BY_NOTHING ? takt_element(&link->order, id)->heads :
+							   0;
+		path->leaf = path->above;
+		ready_ns = TAKT_TIME_NEVER;
+		if (heads) {
+			path->tenant = id;
+			path->id = takt_group_first(&link->order, plan, heads, now_ns,
+						    &path->leaf);
+			ready_ns = path->leaf.wake_ns;
 		}
-		if (at_ns <= now_ns)
-			break;
+		if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
+			id = path->id;
+			ready_ns = 0;
+		} else if (path->id) {
+			if (!takt_would_overtake(link, takt_element(&link->order, path->id)))
+				return 0;
+			id = path->id;
+			ready_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
+		}
+		takt_element_again(link, plan, id, ready_ns, now_ns);
 	}
-	return first;
+	path->id = 0;
+	path->above.wake_ns = now_ns;
+	return 0;
 }
 
 /* The link is asked for a packet at now; the express place is empty. */
 TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
 			       u64 now_ns, struct takt_choice *choice)
 {
-	const struct takt_class_params *params;
-	struct takt_clock_params pace;
-	struct takt_class *class;
-	u64 due_ns, ideal_ns;
-	u32 id;
+	struct takt_element *element, *tenant;
+	u64 ideal_ns, free_ns = link->clock.due_ns, started_ns;
+	struct takt_path *path = &link->path;
+	struct takt_packet *packet;
+	u32 waiting;
 
 	choice->packet = 0;
 	choice->wake_ns = link->wake_ns;
@@ -273,65 +290,83 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		return;
 
 	choice->wake_ns = TAKT_TIME_NEVER;
-	id = takt_link_first(link, now_ns, &due_ns);
-	ideal_ns = takt_max(due_ns, link->clock.due_ns);
-	if (!id || ideal_ns > now_ns) {
-		if (due_ns != TAKT_TIME_NEVER)
-			choice->wake_ns = link->wake_ns = ideal_ns;
+	takt_link_first(link, plan, now_ns);
+	if (!path->id || free_ns > now_ns) {
+		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
+		if (ideal_ns != TAKT_TIME_NEVER)
+			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
 		return;
 	}
 
-	class = takt_class(link, id);
-	params = &plan->class_params[id & (TAKT_CLASSES - 1)];
-	choice->class_id = id;
-	takt_class_leave(link, class, id);
-	takt_class_pop(link, class, choice);
+	element = takt_element(&link->order, path->id);
+	choice->id = path->id;
+	choice->packet = element->queue.head;
+	packet = takt_queue_pop(&element->queue, &link->order.places);
+	choice->len = packet->len;
+	link->queued_packets--;
+	if (link->old_packets && packet->generation != (u16)plan->generation)
+		link->old_packets--;
 
-	pace.rate_bps = params->ceil_bps;
-	pace.lag_max_ns = plan->link.lag_max_ns;
-	takt_clock_spend(&class->clock, &pace, 0, now_ns, choice->len);
+	ideal_ns = takt_max(takt_max(path->leaf.due_ns, path->above.due_ns), free_ns);
+	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
 	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
+	takt_count_sent(element, choice->len);
+	if (now_ns - ideal_ns > element->stats.late_max_ns)
+		element->stats.late_max_ns = now_ns - ideal_ns;
 
-	takt_count_sent(class, choice->len);
-	if (now_ns - ideal_ns > class->stats.late_max_ns)
-		class->stats.late_max_ns = now_ns - ideal_ns;
-	if (class->queued_packets)
-		takt_class_wait(link, class, id, params->priority, now_ns);
+	takt_group_served(&link->order, plan, path->id, &path->leaf, now_ns, free_ns,
+			  link->clock.due_ns - started_ns, choice->len);
+	takt_element_again(link, plan, path->id, element->queue.packets ? 0 : TAKT_TIME_NEVER,
+			   now_ns);
+	if (path->tenant) {
+		tenant = takt_element(&link->order, path->tenant);
+		takt_count_sent(tenant, choice->len);
+		takt_group_served(&link->order, plan, path->tenant, &path->above, now_ns, free_ns,
+				  link->clock.due_ns - started_ns, choice->len);
+		waiting = takt_group(&link->order, tenant->heads)->waiting;
+		takt_element_again(link, plan, path->tenant, waiting ? 0 : TAKT_TIME_NEVER, now_ns);
+	}
+	if (element->group)
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	if (!element->queue.packets)
+		takt_flow_rest(&link->flows, path->id, now_ns);
 }
 
 /* The packet in the express place was counted as sent, and is discarded. */
 TAKT_FN void takt_link_flush_express(struct takt_link *link)
 {
-	struct takt_class *class = takt_class(link, link->express_class);
+	struct takt_class_stats *stats = &takt_element(&link->order, link->express_id)->stats;
 
-	class->stats.sent_packets--;
-	class->stats.sent_bytes -= link->express_len;
-	class->stats.flushed_packets++;
-	class->stats.flushed_bytes += link->express_len;
+	stats->sent_packets--;
+	stats->sent_bytes -= link->express_len;
+	stats->flushed_packets++;
+	stats->flushed_bytes += link->express_len;
 }
 
 /*
- * The device goes down: give up one packet, whatever the clocks say. Repeat
- * while link->queued_packets.
+ * The device goes down: look at the next element, and give up one of its packets
+ * if it has any, whatever the clocks say. Returns the packet's place, or 0.
+ * Repeat while link->queued_packets.
  */
-TAKT_FN void takt_link_flush(struct takt_link *link, struct takt_choice *choice)
+TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 {
-	struct takt_calendar *calendar =
-		takt_calendar(link, takt_lowest_bit(link->priorities));
-	u32 id = calendar->head[takt_calendar_scan(calendar) & (TAKT_BUCKETS - 1)];
-	struct takt_class *class = takt_class(link, id);
+	u32 id = link->flush_hand & (TAKT_ELEMENTS - 1), place;
+	struct takt_element *element = takt_element(&link->order, id);
+	struct takt_packet *packet;
 
-	choice->packet = 0;
-	choice->wake_ns = TAKT_TIME_NEVER;
 	link->wake_ns = 0;
-	if (!id)
-		return;
-	choice->class_id = id;
-	takt_class_pop(link, class, choice);
-	class->stats.flushed_packets++;
-	class->stats.flushed_bytes += choice->len;
-	if (!class->queued_packets)
-		takt_class_leave(link, class, id);
+	link->old_packets = 0;
+	takt_element_leave(&link->order, id);
+	if (!element->queue.packets) {
+		link->flush_hand++;
+		return 0;
+	}
+	place = element->queue.head;
+	packet = takt_queue_pop(&element->queue, &link->order.places);
+	element->stats.flushed_packets++;
+	element->stats.flushed_bytes += packet->len;
+	link->queued_packets--;
+	return place;
 }
 
 #endif

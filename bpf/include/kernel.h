@@ -49,7 +49,24 @@ struct netdev_queue {
 	struct net_device *dev;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
+struct sock_common {
+	__be32 skc_daddr;
+	unsigned int skc_hash;
+	__be16 skc_dport;
+	volatile unsigned char skc_state;
+	atomic64_t skc_cookie;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
 struct sk_buff {
+	struct sock *sk;
 	char cb[48];
 	unsigned int len, data_len;
 	__be16 protocol;
@@ -112,6 +129,9 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
 #define NETREG_REGISTERED 1
+#define TCP_TIME_WAIT 6
+#define TCP_LISTEN 10
+#define TCP_NEW_SYN_RECV 12
 #define TC_H_ROOT 0xFFFFFFFFU
 #define EINVAL 22
 

@@ -10,7 +10,7 @@
 #define TAKT_ETH_HEADER_BYTES 14
 
 /* Raised whenever a struct that crosses into user space changes. */
-#define TAKT_LINK_ABI 1
+#define TAKT_LINK_ABI 2
 
 /*
  * One link as it lies in the kernel: a map of its own, shared with user space.
@@ -21,6 +21,7 @@ struct takt_port {
 	struct takt_plan plans[2];
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 pad;
+	u64 scratch;		/* of the qdisc, under its lock */
 };
 
 /* What takt_commit is told: the links whose plans switch, all in one step. */

@@ -17,7 +17,7 @@ struct takt_vector_state {
 	struct takt_clock clock;
 	struct takt_clock_params clock_params;
 	struct takt_calendar calendar;
-	struct takt_entries entries;
+	struct takt_shelf shelf;
 	struct takt_link link;
 	struct takt_plan plan;
 	struct takt_choice choice;
@@ -30,17 +30,17 @@ struct takt_vector_state {
 #define TAKT_VECTOR_INSERT 3		/* id, now; due_ns stands in the entry */
 #define TAKT_VECTOR_FIRST 4		/* now; answers an entry */
 #define TAKT_VECTOR_REMOVE 5		/* id */
-#define TAKT_VECTOR_ENQUEUE 6		/* id, bytes, frames, idle, now; answers a place */
+#define TAKT_VECTOR_ENQUEUE 6		/* id, before, bytes, frames, idle, now; answers a place */
 #define TAKT_VECTOR_DEQUEUE 7		/* now */
-#define TAKT_VECTOR_FLUSH 8
+#define TAKT_VECTOR_FLUSH 8		/* answers a place, or 0 */
 #define TAKT_VECTOR_FLUSH_EXPRESS 9
 #define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
 
 struct takt_vector_step {
 	u32 op;
 	u32 id;			/* of a class or an entry */
-	u32 bytes, frames, idle;
-	u32 ethertype;
+	u32 before, bytes, frames, idle;
+	u32 ethertype, pad;
 	u64 from_ns, now_ns;
 	u64 answer, wake_ns;	/* out */
 };
@@ -61,25 +61,25 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 				 now_ns, bytes);
 		break;
 	case TAKT_VECTOR_INSERT:
-		takt_calendar_insert(&state->calendar, &state->entries, id, now_ns);
+		takt_calendar_insert(&state->calendar, &state->shelf, id, now_ns);
 		break;
 	case TAKT_VECTOR_FIRST:
-		step->answer = takt_calendar_first(&state->calendar, &state->entries,
+		step->answer = takt_calendar_first(&state->calendar, &state->shelf,
 						   now_ns, &wake_ns);
 		step->wake_ns = wake_ns;
 		break;
 	case TAKT_VECTOR_REMOVE:
-		takt_calendar_remove(&state->calendar, &state->entries, id);
+		takt_calendar_remove(&state->calendar, &state->shelf, id);
 		break;
 	case TAKT_VECTOR_ENQUEUE:
-		step->answer = takt_link_enqueue(&state->link, &state->plan, id, bytes,
-						 step->frames, step->idle, now_ns);
+		step->answer = takt_link_enqueue(&state->link, &state->plan, id, step->before,
+						 bytes, step->frames, step->idle, now_ns);
 		break;
 	case TAKT_VECTOR_DEQUEUE:
 		takt_link_dequeue(&state->link, &state->plan, now_ns, &state->choice);
 		break;
 	case TAKT_VECTOR_FLUSH:
-		takt_link_flush(&state->link, &state->choice);
+		step->answer = takt_link_flush(&state->link);
 		break;
 	case TAKT_VECTOR_FLUSH_EXPRESS:
 		takt_link_flush_express(&state->link);

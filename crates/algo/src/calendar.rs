@@ -2,32 +2,38 @@
 
 use crate::{
     plain::zeroed_box,
-    sys::{self, takt_calendar, takt_entries},
+    sys::{self, takt_calendar, takt_shelf},
 };
 
 /// Entries in order of their due time. Ids run from 1 to
 /// [`Calendar::ENTRIES_MAX`].
 pub struct Calendar {
     calendar: Box<takt_calendar>,
-    entries: Box<takt_entries>,
+    shelf: Box<takt_shelf>,
 }
 
 impl Calendar {
     pub const ENTRIES_MAX: u32 = sys::TAKT_ENTRIES - 1;
+    /// Of a bucket's width in nanoseconds, as a power of two.
+    pub const SHIFT: u32 = 16;
 
     pub fn new() -> Self {
         Self {
-            calendar: zeroed_box(),
-            entries: zeroed_box(),
+            calendar: Box::new(takt_calendar {
+                mask: sys::TAKT_CALENDAR_BUCKETS_MAX - 1,
+                shift: Self::SHIFT,
+                ..Default::default()
+            }),
+            shelf: zeroed_box(),
         }
     }
 
     /// `id` must not be waiting already.
     pub fn insert(&mut self, id: u32, due_ns: u64, now_ns: u64) {
-        self.entries.at[(id & Self::ENTRIES_MAX) as usize].due_ns = due_ns;
+        self.shelf.entry[(id & Self::ENTRIES_MAX) as usize].due_ns = due_ns;
         // SAFETY: two valid structs; see the crate's documentation.
         unsafe {
-            sys::takt_calendar_insert(&mut *self.calendar, &mut *self.entries, id, now_ns);
+            sys::takt_calendar_insert(&mut *self.calendar, &mut *self.shelf, id, now_ns);
         }
     }
 
@@ -39,7 +45,7 @@ impl Calendar {
         let id = unsafe {
             sys::takt_calendar_first(
                 &mut *self.calendar,
-                &mut *self.entries,
+                &mut *self.shelf,
                 now_ns,
                 &mut wake_ns,
             )
@@ -49,17 +55,17 @@ impl Calendar {
         }
         Ok((
             id,
-            self.entries.at[(id & Self::ENTRIES_MAX) as usize].due_ns,
+            self.shelf.entry[(id & Self::ENTRIES_MAX) as usize].due_ns,
         ))
     }
 
     /// `id` must be waiting.
     pub fn remove(&mut self, id: u32) {
         // SAFETY: as above.
-        unsafe { sys::takt_calendar_remove(&mut *self.calendar, &mut *self.entries, id) }
+        unsafe { sys::takt_calendar_remove(&mut *self.calendar, &mut *self.shelf, id) }
     }
 
-    pub fn len(&self) -> u64 {
+    pub fn len(&self) -> u32 {
         self.calendar.count
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     plain::zeroed_box,
-    sys::{self, takt_choice, takt_class, takt_link, takt_plan},
+    sys::{self, takt_choice, takt_element, takt_link, takt_plan},
 };
 
 /// What a link answers when it is asked for a packet.
@@ -30,8 +30,11 @@ pub struct Link {
 
 impl Link {
     pub fn new() -> Self {
+        let mut state = zeroed_box();
+        // SAFETY: a valid struct; see the crate's documentation.
+        unsafe { sys::takt_link_init(&mut *state) }
         Self {
-            state: zeroed_box(),
+            state,
             express: false,
         }
     }
@@ -48,7 +51,7 @@ impl Link {
         // SAFETY: two valid structs; see the crate's documentation.
         let place = unsafe {
             let idle = u32::from(self.queued_packets() == 0);
-            sys::takt_link_enqueue(&mut *self.state, plan, class, bytes, frames, idle, now_ns)
+            sys::takt_link_enqueue(&mut *self.state, plan, class, 0, bytes, frames, idle, now_ns)
         };
         self.express |= place == sys::TAKT_EXPRESS;
         (place != 0).then_some(place)
@@ -58,7 +61,7 @@ impl Link {
         if std::mem::take(&mut self.express) {
             return Dequeued::Packet {
                 place: sys::TAKT_EXPRESS,
-                class: self.state.express_class,
+                class: self.state.express_id,
                 bytes: self.state.express_len,
             };
         }
@@ -76,12 +79,12 @@ impl Link {
             } => Dequeued::Wait { until_ns: wake_ns },
             takt_choice {
                 packet,
-                class_id,
+                id,
                 len,
                 ..
             } => Dequeued::Packet {
                 place: packet,
-                class: class_id,
+                class: id,
                 bytes: len,
             },
         }
@@ -90,14 +93,13 @@ impl Link {
     /// Give up every packet, as when the device goes down; how many there were.
     pub fn flush(&mut self) -> u32 {
         let queued = self.queued_packets();
-        let mut choice = takt_choice::default();
         // SAFETY: as above.
         unsafe {
             if std::mem::take(&mut self.express) {
                 sys::takt_link_flush_express(&mut *self.state);
             }
             while self.state.queued_packets > 0 {
-                sys::takt_link_flush(&mut *self.state, &mut choice);
+                sys::takt_link_flush(&mut *self.state);
             }
         }
         queued
@@ -113,8 +115,8 @@ impl Link {
         self.state.clock.due_ns
     }
 
-    pub fn class(&self, id: u32) -> &takt_class {
-        &self.state.classes[(id & (sys::TAKT_CLASSES - 1)) as usize]
+    pub fn element(&self, id: u32) -> &takt_element {
+        &self.state.order.element[(id & (sys::TAKT_ELEMENTS - 1)) as usize]
     }
 }
 

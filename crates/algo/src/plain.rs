@@ -17,7 +17,7 @@ unsafe impl Plain for sys::takt_port {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}
-unsafe impl Plain for sys::takt_entries {}
+unsafe impl Plain for sys::takt_shelf {}
 
 /// An all-zero value on the heap; these structs are too large for a stack.
 pub fn zeroed_box<T: Plain>() -> Box<T> {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use takt_algo::{Calendar, sys};
 
-const BUCKET_NS: u64 = 1 << sys::TAKT_BUCKET_SHIFT;
-const HORIZON_NS: u64 = BUCKET_NS * sys::TAKT_BUCKETS as u64;
+const BUCKET_NS: u64 = 1 << Calendar::SHIFT;
+const HORIZON_NS: u64 = BUCKET_NS * sys::TAKT_CALENDAR_BUCKETS_MAX as u64;
 const ENTRIES_MAX: u32 = Calendar::ENTRIES_MAX;
 
 /// The calendar beside what it claims to be.
@@ -166,7 +166,7 @@ proptest! {
         while let Some((earliest_ns, ..)) = pair.earliest() {
             let (id, due_ns) = pair.first().expect("within the horizon");
             prop_assert!(due_ns < earliest_ns + BUCKET_NS);
-            prop_assert_eq!(due_ns >> sys::TAKT_BUCKET_SHIFT, earliest_ns >> sys::TAKT_BUCKET_SHIFT);
+            prop_assert_eq!(due_ns >> Calendar::SHIFT, earliest_ns >> Calendar::SHIFT);
             pair.remove(id);
         }
         prop_assert!(pair.calendar.is_empty());

@@ -8,6 +8,7 @@
 //! up, which the next takt does.
 
 use serde::Serialize;
+use takt_planner::Questions;
 use takt_policy::Link;
 
 use crate::{
@@ -65,7 +66,8 @@ fn apply_locked(
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let program = Program::open()?;
     let found = look(&mut netlink, program.as_ref(), options.replace)?;
-    let steps = decide(links, source, found)?;
+    let questions = Questions::of(links);
+    let steps = decide(links, &questions, source, found)?;
     let outcomes = steps.iter().map(outcome).collect();
     if options.dry_run {
         if program.is_none() {

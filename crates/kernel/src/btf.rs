@@ -64,7 +64,9 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
             .and_then(|btf| btf.type_by_name::<BtfType>(name).map(drop))
             .is_some()
     };
-    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+    // The verifier, too, denies permission; but it says why.
+    let verdict = log::tail();
+    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !verdict.contains("LOAD LOG") {
         return Error::Capability {
             missing: "CAP_BPF (with CAP_NET_ADMIN and CAP_PERFMON)",
         };
@@ -85,6 +87,6 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
     }
     Error::Load {
         source,
-        log: log::tail(),
+        log: verdict,
     }
 }

@@ -7,7 +7,7 @@ use takt_algo::{
     sys::{TAKT_LINKS, takt_plan},
     to_bytes,
 };
-use takt_planner::{ClassIds, Plan, PlanError, plan};
+use takt_planner::{ClassIds, Plan, PlanError, Questions, plan};
 use takt_policy::{Link, Packets};
 use thiserror::Error;
 
@@ -68,6 +68,7 @@ pub(crate) struct Found {
 /// Turn a policy into steps, or say why it cannot be carried.
 pub(crate) fn decide(
     links: &[Link],
+    questions: &Questions,
     source: &Source,
     mut found: Found,
 ) -> Result<Vec<Step>, Undecided> {
@@ -91,7 +92,7 @@ pub(crate) fn decide(
                 plan,
                 record: Some(record),
                 ..
-            }) if port.carries(index) => update(link, source, port, &plan, record)?,
+            }) if port.carries(index) => update(link, questions, source, port, &plan, record)?,
             lost => {
                 let index = (0..TAKT_LINKS)
                     .find(|index| !found.indices_taken.contains(index))
@@ -99,7 +100,7 @@ pub(crate) fn decide(
                         link_count: found.indices_taken.len(),
                     })?;
                 found.indices_taken.insert(index);
-                attach(link, source, port, index, lost, &found)?
+                attach(link, questions, source, port, index, lost, &found)?
             }
         });
     }
@@ -112,6 +113,7 @@ pub(crate) fn decide(
 
 fn attach(
     link: &Link,
+    questions: &Questions,
     source: &Source,
     port: &Port,
     index: u32,
@@ -149,7 +151,7 @@ fn attach(
             record.before.gso_max_segs
         });
 
-    let Plan { mut tables, ids } = plan_link(link, &ClassIds::default())?;
+    let Plan { mut tables, ids } = plan_link(link, &ClassIds::default(), questions)?;
     tables.generation = 1;
     let record = Record {
         index,
@@ -176,12 +178,13 @@ fn attach(
 
 fn update(
     link: &Link,
+    questions: &Questions,
     source: &Source,
     port: &Port,
     current: &takt_plan,
     before: Record,
 ) -> Result<Step, Undecided> {
-    let Plan { mut tables, ids } = plan_link(link, &before.ids)?;
+    let Plan { mut tables, ids } = plan_link(link, &before.ids, questions)?;
     let gso_max_segs = segment_limit(link);
     let wanted = gso_max_segs.unwrap_or(before.before.gso_max_segs);
     let limit = (port.device.gso_max_segs != wanted).then_some(wanted);
@@ -205,8 +208,8 @@ fn update(
     })
 }
 
-fn plan_link(link: &Link, before: &ClassIds) -> Result<Plan, Undecided> {
-    plan(link, before).map_err(|problem| Undecided::Plan {
+fn plan_link(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, Undecided> {
+    plan(link, before, questions).map_err(|problem| Undecided::Plan {
         device: link.device.clone(),
         problem,
     })

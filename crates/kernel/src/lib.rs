@@ -23,7 +23,9 @@ pub use error::{Error, Foreign};
 pub use program::Program;
 pub use record::Source;
 pub use revert::{Reverted, revert};
-pub use status::{ClassStatus, Counters, LinkStatus, Status, applied_policy, status};
+pub use status::{
+    ClassStatus, Counters, LinkStatus, Share, Status, TenantStatus, applied_policy, status,
+};
 
 /// The running kernel's release, as `uname -r` prints it.
 pub fn release() -> String {

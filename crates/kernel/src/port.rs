@@ -1,6 +1,7 @@
 //! One link's memory, which the kernel's programs and this process share.
 
 use std::{
+    hash::{BuildHasher, RandomState},
     mem::offset_of,
     num::NonZeroUsize,
     os::fd::AsFd,
@@ -13,7 +14,7 @@ use nix::sys::mman::{MapFlags as MmapFlags, ProtFlags, mmap, munmap};
 use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain,
-    sys::{takt_link, takt_plan, takt_port},
+    sys::{takt_link, takt_link_init, takt_plan, takt_port},
     to_bytes, zeroed_box,
 };
 
@@ -50,6 +51,9 @@ impl Port {
         let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
             .map_err(Error::bpf("creating a link's map"))?;
         let mut port = zeroed_box::<takt_port>();
+        // SAFETY: a valid, all-zero struct.
+        unsafe { takt_link_init(&mut port.link) };
+        port.link.secret = secret();
         port.link.ifindex = owner.ifindex;
         port.link.netns_cookie = owner.netns_cookie;
         copy(plan, &mut port.plans[0]);
@@ -125,6 +129,12 @@ impl Drop for Port {
         // would only leave it mapped until the process ends.
         let _ = unsafe { munmap(self.0.cast(), SIZE.get()) };
     }
+}
+
+/// Something that nobody outside can guess.
+fn secret() -> u64 {
+    // Seeded by the system for every process.
+    RandomState::new().hash_one(0)
 }
 
 fn copy<T: Plain>(from: &T, to: &mut T) {

@@ -1,7 +1,11 @@
 //! How the managed links are doing.
 
 use serde::Serialize;
-use takt_algo::sys::{takt_class, takt_class_stats};
+use takt_algo::sys::{
+    TAKT_PACING_GAP, TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element,
+    takt_plan,
+};
+use takt_policy::Pacing;
 
 use crate::{
     capability,
@@ -29,9 +33,35 @@ pub struct LinkStatus {
     pub policy: Option<String>,
     pub rate_bps: u64,
     pub overhead_bytes: u32,
+    pub pacing: Pacing,
     pub lag_max_ns: u64,
     pub queued_packets: u32,
+    pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
+}
+
+/// What a class or a tenant may take of what it belongs to.
+#[derive(Debug, Serialize)]
+pub struct Share {
+    /// Guaranteed; 0 if nothing is.
+    pub rate_bps: u64,
+    /// The least of its own ceiling, its tenant's and the link's rate.
+    pub ceil_bps: u64,
+    pub weight: f64,
+    /// 0 if there is none.
+    pub floor_bps: u64,
+    /// 0 goes first, 7 is background.
+    pub priority: u32,
+}
+
+/// A tenant and what its classes sent since takt was attached.
+#[derive(Debug, Serialize)]
+pub struct TenantStatus {
+    pub name: String,
+    #[serde(flatten)]
+    pub share: Share,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
 }
 
 /// A class and its counters since takt was attached. At any time
@@ -40,9 +70,11 @@ pub struct LinkStatus {
 #[derive(Debug, Serialize)]
 pub struct ClassStatus {
     pub name: String,
-    pub rate_bps: u64,
-    /// 0 goes first, 7 is background.
-    pub priority: u32,
+    pub tenant: Option<String>,
+    #[serde(flatten)]
+    pub share: Share,
+    /// Share and queue are each flow's then.
+    pub per_flow: bool,
     pub queue_limit_packets: u32,
     pub queued_packets: u32,
     pub queued_bytes: u64,
@@ -136,8 +168,17 @@ fn link_status(managed: &Managed, ports: &[Port]) -> LinkStatus {
             .map(|record| record.source.name.clone()),
         rate_bps: managed.plan.link.rate_bps,
         overhead_bytes: managed.plan.overhead_bytes,
+        pacing: match managed.plan.pacing {
+            TAKT_PACING_GAP => Pacing::Gap,
+            _ => Pacing::Timer,
+        },
         lag_max_ns: managed.plan.link.lag_max_ns,
         queued_packets: managed.state.queued_packets,
+        tenants: managed
+            .record
+            .as_ref()
+            .map(|record| tenants(managed, record))
+            .unwrap_or_default(),
         classes: managed
             .record
             .as_ref()
@@ -160,26 +201,68 @@ fn problem(managed: &Managed, port: Option<&Port>) -> Option<String> {
     }
 }
 
-fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
+fn tenants(managed: &Managed, record: &Record) -> Vec<TenantStatus> {
     record
         .ids
-        .iter()
+        .tenants()
         .map(|(name, id)| {
-            let params = &managed.plan.class_params[id as usize];
-            let class: &takt_class = &managed.state.classes[id as usize];
+            let stats = &managed.state.order.element[id as usize].stats;
+            TenantStatus {
+                name: name.to_owned(),
+                share: Share::of(id, &managed.plan),
+                sent_packets: stats.sent_packets,
+                sent_bytes: stats.sent_bytes,
+            }
+        })
+        .collect()
+}
+
+fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
+    let plan = &managed.plan;
+    record
+        .ids
+        .classes()
+        .map(|(name, id)| {
+            let params = &plan.class_params[id as usize];
+            let class: &takt_element = &managed.state.order.element[id as usize];
+            let tenant = record
+                .ids
+                .tenants()
+                .find(|(_, tenant)| *tenant == tenant_of(params, plan));
             ClassStatus {
                 name: name.to_owned(),
-                rate_bps: if params.ceil_bps == 0 {
-                    managed.plan.link.rate_bps
-                } else {
-                    params.ceil_bps
-                },
-                priority: params.priority.into(),
+                tenant: tenant.map(|(name, _)| name.to_owned()),
+                share: Share::of(id, plan),
+                per_flow: params.per_flow != 0,
                 queue_limit_packets: params.queue_packets,
-                queued_packets: class.queued_packets,
-                queued_bytes: class.queued_bytes,
+                queued_packets: class.queue.packets,
+                queued_bytes: class.queue.bytes,
                 counters: Counters::from(&class.stats),
             }
         })
         .collect()
+}
+
+impl Share {
+    fn of(id: u32, plan: &takt_plan) -> Self {
+        let params = &plan.class_params[id as usize];
+        let tenant = &plan.class_params[tenant_of(params, plan) as usize];
+        let ceilings = [params.ceil_bps, tenant.ceil_bps, plan.link.rate_bps];
+        Self {
+            rate_bps: params.rate_bps,
+            ceil_bps: ceilings
+                .into_iter()
+                .filter(|ceil_bps| *ceil_bps != 0)
+                .min()
+                .unwrap_or_default(),
+            weight: params.weight_bps as f64 / f64::from(TAKT_WEIGHT_UNIT_BPS),
+            floor_bps: params.floor_bps,
+            priority: params.priority.into(),
+        }
+    }
+}
+
+/// The id of the tenant that a class belongs to; 0, which has no limits, if there is none.
+fn tenant_of(params: &takt_class_params, plan: &takt_plan) -> u32 {
+    plan.tenant[params.group as usize % plan.tenant.len()].into()
 }

@@ -1,7 +1,7 @@
 //! `algo/calendar.h`: which of all that wait is due first?
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_BUCKET_SHIFT, TAKT_BUCKETS, TAKT_ENTRIES};
+use takt_algo::sys::{TAKT_CALENDAR_BUCKETS_MAX, TAKT_ENTRIES};
 
 use crate::{
     Failure,
@@ -40,8 +40,8 @@ pub enum Answer {
     Nobody,
 }
 
-const BUCKET_NS: u64 = 1 << TAKT_BUCKET_SHIFT;
-const HORIZON_NS: u64 = BUCKET_NS * TAKT_BUCKETS as u64;
+const BUCKET_NS: u64 = 1 << takt_algo::Calendar::SHIFT;
+const HORIZON_NS: u64 = BUCKET_NS * TAKT_CALENDAR_BUCKETS_MAX as u64;
 
 impl Concept for Calendar {
     const FILE: &'static str = "calendar.json";
@@ -101,7 +101,7 @@ impl Concept for Calendar {
 }
 
 fn entry(state: &mut State, id: u32) -> &mut takt_algo::sys::takt_entry {
-    &mut state.entries.at[(id & (TAKT_ENTRIES - 1)) as usize]
+    &mut state.shelf.entry[(id & (TAKT_ENTRIES - 1)) as usize]
 }
 
 fn recorder(name: &str) -> Result<Recorder<Calendar>, Failure> {

@@ -5,8 +5,8 @@ use takt_algo::{Dequeued, Link, sys, zeroed_box};
 use crate::plan;
 
 fn flushed(link: &Link, id: u32) -> u64 {
-    let class = link.class(id);
-    assert_eq!((class.queued_packets, class.queued_bytes), (0, 0));
+    let class = link.element(id);
+    assert_eq!((class.queue.packets, class.queue.bytes), (0, 0));
     assert_eq!(
         class.stats.enqueued_packets,
         class.stats.sent_packets + class.stats.flushed_packets
@@ -28,11 +28,11 @@ fn the_express_place_is_emptied_too() {
     let plan = plan::equals(1_000_000_000, &[1_000_000, 2_000_000]);
     let mut link = Link::new();
     link.enqueue(&plan, 2, 1000, 1, 0);
-    assert_eq!(link.class(2).stats.sent_packets, 1);
+    assert_eq!(link.element(2).stats.sent_packets, 1);
     link.enqueue(&plan, 1, 1000, 1, 0);
     assert_eq!(link.flush(), 2);
     assert_eq!((flushed(&link, 1), flushed(&link, 2)), (1, 1));
-    assert_eq!(link.class(2).stats.sent_packets, 0);
+    assert_eq!(link.element(2).stats.sent_packets, 0);
 }
 
 /// Every class, in every priority, with moments minutes ahead: a step of the
@@ -41,22 +41,23 @@ fn the_express_place_is_emptied_too() {
 fn classes_due_in_the_far_future_cost_no_more_than_others() {
     let mut plan = plan::link(1_000_000_000);
     for id in 1..sys::TAKT_CLASSES {
-        plan.class_params[id as usize] = plan::class(1_000, id % sys::TAKT_PRIORITIES);
+        plan.class_params[id as usize] = plan::class(1_000, (id % sys::TAKT_PRIORITIES) as u8);
     }
     let mut state = zeroed_box::<sys::takt_link>();
+    // SAFETY: a valid struct, all zeroes.
+    unsafe { sys::takt_link_init(&mut *state) };
     let now_ns = 1 << 40;
     for id in 1..sys::TAKT_CLASSES {
         // What the largest segment costs at this rate: over an hour.
-        state.classes[id as usize].clock.due_ns = now_ns + 4_194_304_000_000;
+        state.order.element[id as usize].pace.due_ns = now_ns + 4_194_304_000_000;
         // SAFETY: valid structs; every index in algo/ is masked.
-        let place = unsafe { sys::takt_link_enqueue(&mut *state, &*plan, id, 1500, 1, 0, now_ns) };
+        let place = unsafe { sys::takt_link_enqueue(&mut *state, &*plan, id, 0, 1500, 1, 0, now_ns) };
         assert_ne!(place, 0);
     }
     let mut steps = 0;
-    let mut choice = sys::takt_choice::default();
     while state.queued_packets > 0 {
         // SAFETY: as above.
-        unsafe { sys::takt_link_flush(&mut *state, &mut choice) };
+        unsafe { sys::takt_link_flush(&mut *state) };
         steps += 1;
     }
     assert_eq!(steps, sys::TAKT_CLASSES - 1);

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 
 use takt_algo::{
-    Dequeued,
+    Calendar, Dequeued,
     sys::{self, takt_plan},
 };
 
-const BUCKET_NS: u64 = 1 << sys::TAKT_BUCKET_SHIFT;
+const BUCKET_NS: u64 = 1 << Calendar::SHIFT;
 
 #[derive(Default, Clone, Copy)]
 struct Clock {
@@ -206,7 +206,7 @@ impl Link {
         assert_eq!(link.queued_packets(), self.queued_packets());
         assert_eq!(link.free_ns(), self.clock.due_ns);
         for (id, class) in (0..).zip(&self.classes) {
-            let real = link.class(id);
+            let real = link.element(id);
             assert_eq!(real.clock.due_ns, class.clock.due_ns);
             assert_eq!(real.clock.rem, class.clock.rem);
             assert_eq!(real.queued_packets as usize, class.queue.len());

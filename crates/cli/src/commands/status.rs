@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
-use takt_kernel::{LinkStatus, Status};
-use takt_policy::format_rate;
+use takt_kernel::{LinkStatus, Share, Status};
+use takt_policy::{Pacing, format_rate};
 
 use crate::{args::Output, exit::Exit, print};
 
@@ -23,8 +23,12 @@ fn text(status: &Status) -> String {
 }
 
 fn link_text(link: &LinkStatus) -> String {
+    let pacing = match link.pacing {
+        Pacing::Timer => "",
+        Pacing::Gap => "  gap frames",
+    };
     let mut text = format!(
-        "{}  {}  {} queued  policy {} (no. {})\n",
+        "{}  {}{pacing}  {} queued  policy {} (no. {})\n",
         link.device,
         format_rate(link.rate_bps),
         link.queued_packets,
@@ -36,17 +40,47 @@ fn link_text(link: &LinkStatus) -> String {
     }
     let _ = writeln!(
         text,
-        "  {:<20} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>11}",
-        "class", "rate", "prio", "queued", "sent", "bytes", "dropped", "flushed", "worst late"
+        "  {:<24} {:>10} {:>10} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>11}",
+        "class",
+        "rate",
+        "ceil",
+        "floor",
+        "prio",
+        "queued",
+        "sent",
+        "bytes",
+        "dropped",
+        "flushed",
+        "worst late"
     );
-    for class in &link.classes {
-        let counters = &class.counters;
+    for tenant in &link.tenants {
         let _ = writeln!(
             text,
-            "  {:<20} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>8.1} us",
-            class.name,
-            format_rate(class.rate_bps),
-            class.priority,
+            "  {:<24} {} {:>8} {:>12} {:>14}",
+            format!("{} (tenant)", tenant.name),
+            share_text(&tenant.share),
+            "",
+            tenant.sent_packets,
+            tenant.sent_bytes,
+        );
+        write_classes(&mut text, link, Some(&tenant.name));
+    }
+    write_classes(&mut text, link, None);
+    text
+}
+
+/// The classes of a tenant, or those that have none.
+fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
+    let indent = if tenant.is_some() { "  " } else { "" };
+    let classes = link.classes.iter();
+    for class in classes.filter(|class| class.tenant.as_deref() == tenant) {
+        let counters = &class.counters;
+        let per_flow = if class.per_flow { " (per flow)" } else { "" };
+        let _ = writeln!(
+            text,
+            "  {:<24} {} {:>8} {:>12} {:>14} {:>9} {:>9} {:>8.1} us",
+            format!("{indent}{}{per_flow}", class.name),
+            share_text(&class.share),
             class.queued_packets,
             counters.sent_packets,
             counters.sent_bytes,
@@ -55,5 +89,18 @@ fn link_text(link: &LinkStatus) -> String {
             counters.late_max_ns as f64 / 1e3,
         );
     }
-    text
+}
+
+fn share_text(share: &Share) -> String {
+    let rate = |bps| match bps {
+        0 => "-".to_owned(),
+        bps => format_rate(bps),
+    };
+    format!(
+        "{:>10} {:>10} {:>10} {:>4}",
+        rate(share.rate_bps),
+        rate(share.ceil_bps),
+        rate(share.floor_bps),
+        share.priority
+    )
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * An element: whatever has clocks. A class, a flow of a class, or a tenant.
+ *
+ * Its clocks answer one question each:
+ *   pace       may it go at all?     (ceil; where there is nothing to borrow, rate)
+ *   guarantee  is it owed something? (rate, where ceil is higher)
+ *   share      whose turn is it to take what is spare? (weight; virtual time)
+ *   floor      is it owed something whatever its priority?
+ * and where it waits follows from them, see group.h.
+ */
+#ifndef TAKT_ELEMENT_H
+#define TAKT_ELEMENT_H
+
+#include "plan.h"
+#include "queue.h"
+
+#define TAKT_ELEMENTS 16384	/* 1..4095 classes and tenants, from 4096 on flows */
+
+/* Where an element waits; an entry on the shelf for each. */
+#define TAKT_IN_TIMED 1
+#define TAKT_IN_SHARE 2
+#define TAKT_IN_FLOORS 4
+#define TAKT_ENTRY_TIMED 0
+#define TAKT_ENTRY_SHARE TAKT_ELEMENTS
+#define TAKT_ENTRY_FLOOR (2 * TAKT_ELEMENTS)
+
+/*
+ * Counters of a class or flow. At any time
+ *   enqueued = sent + flushed + queued,  offered = enqueued + dropped.
+ * A packet in the express place counts as sent. Of a tenant, only sent counts.
+ */
+struct takt_class_stats {
+	u64 enqueued_packets, enqueued_bytes;
+	u64 sent_packets, sent_bytes;
+	u64 dropped_packets, dropped_bytes;	/* its queue, or the link's store, was full */
+	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
+	u64 late_max_ns;			/* worst delay behind the ideal start */
+	u64 gso_packets;			/* segmented frames paced as one burst */
+};
+
+struct takt_element {
+	struct takt_clock pace;
+	struct takt_clock guarantee;
+	struct takt_clock share;
+	struct takt_clock floor;
+	struct takt_queue queue;
+	u64 ready_ns;	/* nothing of it may go before */
+	u16 class_id;	/* of a flow: the class it belongs to */
+	u8 heads;	/* of a tenant: its group */
+	u8 waits;	/* TAKT_IN_* */
+	u8 group, priority;	/* where it waits, or waited last */
+	u16 pad;
+	struct takt_class_stats stats;
+};
+
+/* How an element came to be chosen. */
+#define TAKT_BY_GUARANTEE 0
+#define TAKT_BY_SHARE 1
+#define TAKT_BY_FLOOR 2
+#define TAKT_BY_NOTHING 3
+
+TAKT_FN void takt_count_arrival(struct takt_element *element, u32 len, u32 frames)
+{
+	element->stats.enqueued_packets++;
+	element->stats.enqueued_bytes += len;
+	if (frames > 1)
+		element->stats.gso_packets++;
+}
+
+TAKT_FN void takt_count_sent(struct takt_element *element, u32 len)
+{
+	element->stats.sent_packets++;
+	element->stats.sent_bytes += len;
+}
+
+/* Paced: nothing to borrow, one clock is enough. */
+TAKT_FN int takt_is_paced(const struct takt_class_params *params)
+{
+	return params->rate_bps && params->rate_bps == params->ceil_bps;
+}
+
+/* It has a guarantee, and may go beyond. */
+TAKT_FN int takt_is_borrower(const struct takt_class_params *params)
+{
+	return params->rate_bps && params->rate_bps != params->ceil_bps;
+}
+
+/* It was idle and has a packet: silence earns no credit, on any clock. */
+TAKT_FN void takt_element_start(struct takt_element *element, u64 clock_ns, u64 now_ns,
+				u64 virtual_ns)
+{
+	takt_clock_start(&element->pace, clock_ns);
+	takt_clock_start(&element->guarantee, clock_ns);
+	takt_clock_start(&element->share, virtual_ns);
+	takt_clock_start(&element->floor, now_ns);
+}
+
+/*
+ * It has sent len bytes at now, which its priority's clock calls clock_ns.
+ * Who goes by a share pays with that and keeps what it is owed.
+ */
+TAKT_FN void takt_element_charge(struct takt_element *element,
+				 const struct takt_class_params *params, u64 lag_max_ns,
+				 u64 clock_ns, u64 now_ns, u32 len, u32 by)
+{
+	struct takt_clock_params at = { .lag_max_ns = lag_max_ns };
+
+	if (params->ceil_bps) {
+		at.rate_bps = params->ceil_bps;
+		takt_clock_spend(&element->pace, &at, 0, clock_ns, len);
+	}
+	if (by == TAKT_BY_SHARE) {
+		takt_clock_advance(&element->share, params->weight_bps, len);
+	} else if (takt_is_borrower(params)) {
+		at.rate_bps = params->rate_bps;
+		takt_clock_spend(&element->guarantee, &at, 0, clock_ns, len);
+	}
+	if (params->floor_bps) {
+		/* Having got more than the floor is nothing to pay back later. */
+		struct takt_clock paid = { .due_ns = now_ns };
+
+		takt_clock_advance(&paid, params->floor_bps, len);
+		at.rate_bps = params->floor_bps;
+		takt_clock_spend(&element->floor, &at, 0, now_ns, len);
+		if (element->floor.due_ns > paid.due_ns)
+			element->floor = paid;
+	}
+}
+
+#endif
