@@ -109,18 +109,23 @@ impl Traffic {
         let timer = metronome::ticking(tick)?;
         let event = EpollEvent::new(EpollFlags::EPOLLIN, TICK);
         self.epoll.add(&timer, event).doing("watch a timer")?;
-        let mut started = 0;
+        let (began, mut started) = (Instant::now(), 0);
         while started < self.sources.len() {
             let mut events = [EpollEvent::empty(); EVENTS];
             let ready = self.wait(&mut events, EpollTimeout::NONE)?;
             for event in &events[..ready] {
                 if event.data() != TICK {
                     self.send(event.data() as usize)?;
-                } else if started < self.sources.len() {
-                    timer.wait().doing("read a timer")?;
-                    self.start(started)?;
-                    started += 1;
+                    continue;
                 }
+                timer.wait().doing("read a timer")?;
+                // Whoever comes late to one tick is on time for the next.
+                let due = began.elapsed().as_nanos() / tick.as_nanos();
+                let due = self.sources.len().min(due as usize);
+                for index in started..due {
+                    self.start(index)?;
+                }
+                started = started.max(due);
             }
             self.look()?;
         }

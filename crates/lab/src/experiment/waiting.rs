@@ -25,8 +25,11 @@ const CLASSES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waitin
 /// All flows together, an eighth of what the processor can carry.
 const PACKETS_PER_S: u64 = 8_000;
 const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
-/// Packets each flow keeps waiting, at most.
-const BACKLOG: u32 = 4;
+/// Packets each flow keeps waiting, at most, and for how long they must last:
+/// the sender does nothing else while the load figures are taken, and flows that
+/// run dry meanwhile would all begin anew together.
+const BACKLOG_MIN: u32 = 4;
+const BACKLOG_LASTS: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
 /// The metric that rows are compared by.
 const BUSY: &str = "busy_ns_per_packet";
@@ -98,9 +101,10 @@ pub fn with_cost(mut rows: Vec<Row>) -> Vec<Row> {
 impl Case {
     fn measure(&self, scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Metrics> {
         let duration = Duration::from_secs(if short { 1 } else { 4 });
-        let sources = Source::open(&self.shape, BACKLOG)?;
-        let flows = sources.len() as u32;
+        let flows = self.shape.sockets().count() as u32;
         let tick = Duration::from_secs(1) / PACKETS_PER_S as u32;
+        let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
+        let sources = Source::open(&self.shape, BACKLOG_MIN.max(lasting))?;
         let Some(setup) = setup(scheduler, &self.shape) else {
             root.detach()?;
             let mut metronome = Metronome::new(&self.shape, sources, tick)?;
