@@ -26,7 +26,7 @@ const MBIT: u64 = 1_000_000;
 /// Packets each class keeps waiting, at most.
 const BACKLOG: u32 = 16;
 /// By then the classes that were stopped have no packet left.
-const SETTLE: Duration = Duration::from_millis(200);
+const SETTLE: Duration = Duration::from_millis(100);
 
 struct Case {
     name: &'static str,
@@ -195,7 +195,7 @@ fn cases() -> [Case; 3] {
 
 impl Case {
     fn rows(&self, scheduler: Scheduler, setup: &Setup, short: bool) -> Result<Vec<Row>> {
-        let duration = Duration::from_millis(if short { 400 } else { 3_000 });
+        let duration = Duration::from_millis(if short { 200 } else { 3_000 });
         let shape = self.tree.shape();
         let sources = Source::open(&shape, BACKLOG)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {

@@ -40,14 +40,14 @@ const CASES: [Case; 2] = [
         flows: 2_000,
         rate_bps: 100_000,
         full_ms: 20_000,
-        short_ms: 2_000,
+        short_ms: 1_000,
     },
     Case {
         name: "flows-10000x20kbit",
         flows: 10_000,
         rate_bps: 20_000,
         full_ms: 60_000,
-        short_ms: 3_000,
+        short_ms: 1_900,
     },
 ];
 

@@ -97,7 +97,7 @@ struct Run {
 
 impl Run {
     fn of(tree: &Tree, setup: &Setup, short: bool) -> Result<Self> {
-        let (step_ms, all_ms) = if short { (200, 1_500) } else { (500, 4_500) };
+        let (step_ms, all_ms) = if short { (100, 1_200) } else { (500, 4_500) };
         let (step, all) = (
             Duration::from_millis(step_ms),
             Duration::from_millis(all_ms),

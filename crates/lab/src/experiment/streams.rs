@@ -28,7 +28,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Opt
         return Ok(None);
     };
     eprintln!("pacing: {}, {CASE}", scheduler.name());
-    let duration = Duration::from_secs(if short { 2 } else { 10 });
+    let duration = Duration::from_secs(if short { 1 } else { 10 });
     let _single_frames = pair::with_single_frames()?;
     root.attach(scheduler, &setup.qdisc)?;
     Ok(Some(Row {
