@@ -67,7 +67,6 @@ impl Source {
     /// writable while fewer than `backlog` packets wait: the flow stays
     /// backlogged, and the scheduler never has to drop one.
     pub fn open(shape: &Shape, backlog: u32) -> Result<Vec<Self>> {
-        let buffer_bytes = backlog as usize * charged_bytes(shape.packet_bytes);
         A.run(|| {
             shape
                 .sockets()
@@ -79,17 +78,23 @@ impl Source {
                     socket
                         .set_nonblocking(true)
                         .doing("make a sending socket non-blocking")?;
-                    // The kernel doubles what it is given, and a socket is
-                    // writable while less than half of that is taken.
-                    setsockopt(&socket, sockopt::SndBufForce, &buffer_bytes)
-                        .doing("set SO_SNDBUFFORCE")?;
-                    Ok(Self {
+                    let source = Self {
                         socket,
                         next: Mark { flow, sequence: 0 },
-                    })
+                    };
+                    source.keep_waiting(backlog, shape.packet_bytes)?;
+                    Ok(source)
                 })
                 .collect()
         })
+    }
+
+    /// From now on, it keeps so many packets waiting.
+    pub fn keep_waiting(&self, backlog: u32, packet_bytes: u32) -> Result<()> {
+        let buffer_bytes = backlog as usize * charged_bytes(packet_bytes);
+        // The kernel doubles what it is given, and a socket is writable while
+        // less than half of that is taken.
+        setsockopt(&self.socket, sockopt::SndBufForce, &buffer_bytes).doing("set SO_SNDBUFFORCE")
     }
 
     pub fn socket(&self) -> &UdpSocket {

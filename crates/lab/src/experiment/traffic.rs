@@ -132,6 +132,14 @@ impl Traffic {
         self.epoll.delete(&timer).doing("forget a timer")
     }
 
+    /// From now on, every source keeps so many packets waiting.
+    pub fn keep_waiting(&self, backlog: u32, shape: &Shape) -> Result<()> {
+        for source in &self.sources {
+            source.keep_waiting(backlog, shape.packet_bytes)?;
+        }
+        Ok(())
+    }
+
     /// Warms up, then runs for `duration` and says when that was and how busy
     /// the machine was meanwhile.
     pub fn run(&mut self, warm_up: Duration, duration: Duration) -> Result<Window> {

@@ -22,13 +22,15 @@ use super::source::Source;
 use super::traffic::Traffic;
 
 const CLASSES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waiting", 2000)];
-/// All flows together, an eighth of what the processor can carry.
-const PACKETS_PER_S: u64 = 8_000;
+/// All flows together, a fifth of what the processor can carry. Each of 10,000
+/// sends one frame a second, so that whole seconds hold whole rounds; fq lets no
+/// flow wait longer.
+const PACKETS_PER_S: u64 = 10_000;
 const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
 /// Packets each flow keeps waiting, at most, and for how long they must last:
 /// the sender does nothing else while the load figures are taken, and flows that
 /// run dry meanwhile would all begin anew together.
-const BACKLOG_MIN: u32 = 4;
+const BACKLOG_MIN: u32 = 3;
 const BACKLOG_LASTS: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
 /// The metric that rows are compared by.
@@ -104,7 +106,7 @@ impl Case {
         let flows = self.shape.sockets().count() as u32;
         let tick = Duration::from_secs(1) / PACKETS_PER_S as u32;
         let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
-        let sources = Source::open(&self.shape, BACKLOG_MIN.max(lasting))?;
+        let sources = Source::open(&self.shape, BACKLOG_MIN)?;
         let Some(setup) = setup(scheduler, &self.shape) else {
             root.detach()?;
             let mut metronome = Metronome::new(&self.shape, sources, tick)?;
@@ -119,6 +121,8 @@ impl Case {
         let mut traffic = Traffic::at_rest(&self.shape, sources, Vec::new())?;
         // Each begins when its turn would be, or all would be due together.
         traffic.start_one_by_one(tick)?;
+        // Only now, for whoever fills long queues is late to start the next flow.
+        traffic.keep_waiting(BACKLOG_MIN.max(lasting), &self.shape)?;
         traffic.pump(WARM_UP.max(tick * flows))?;
         figures(duration, |duration| traffic.pump(duration))
     }
