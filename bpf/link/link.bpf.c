@@ -155,17 +155,6 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 	takt_key_read(key, ethertype, at, end, addresses);
 }
 
-/* The plan that packets were queued by before, while any of them is left. */
-static __always_inline const struct takt_plan *plan_before(const struct takt_port *port)
-{
-	const struct takt_link *link = &port->link;
-
-	if (!link->queued_packets ||
-	    (!link->old_packets && link->generation == (u32)plan_of(port)->generation))
-		return NULL;
-	return &port->plans[(port->active & 1) ^ 1];
-}
-
 /* The element of a flow that was not here before, or that its plan has moved. */
 __noinline u32 new_flow(struct takt_port *port TAKT_ARG,
 			const struct takt_newcomer *newcomer TAKT_ARG, u32 id, u32 class_id)
@@ -189,48 +178,88 @@ __noinline u32 new_flow(struct takt_port *port TAKT_ARG,
 	return class_id;
 }
 
+/* A packet's class by its headers, and its element if the class tells flows apart. */
+__noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
+		       struct takt_newcomer *newcomer TAKT_ARG)
+{
+	u32 class_id = takt_classify(&plan->rules, &newcomer->key), id;
+
+	if (!newcomer->identity)
+		newcomer->identity = takt_flow_identity(&newcomer->key, port->link.secret);
+	id = takt_flow_find(&port->link.flows, newcomer->identity);
+	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+		return class_id;
+	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
+		id = new_flow(port, newcomer, id, class_id);
+	return id;
+}
+
+/*
+ * The element that the plan before would have put the packet into, if packets
+ * of that plan are still queued; or 0.
+ */
+__noinline u32 element_before(struct takt_port *port TAKT_ARG,
+			      const struct takt_key *key TAKT_ARG, u64 identity)
+{
+	const struct takt_plan *plan = &port->plans[port->active & 1];
+	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
+	const struct takt_link *link = &port->link;
+	u32 class_id, id;
+
+	if (!link->old_packets && link->generation == (u32)plan->generation)
+		return 0;
+	class_id = takt_classify(&old->rules, key);
+	if (!old->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+		return class_id;
+	if (!identity)
+		identity = takt_flow_identity(key, link->secret);
+	id = takt_flow_find(&port->link.flows, identity);
+	return id ? id : class_id;
+}
+
 SEC("struct_ops")
 int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
 	u32 index = link_index(sch), bytes = accounted_bytes(skb), id = 0, before = 0, place;
 	struct takt_port *port = find_port(index);
-	const struct takt_plan *plan, *old_plan;
-	struct takt_newcomer newcomer = {};
+	struct takt_newcomer newcomer;
+	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
-	u32 class_id;
 	u64 now_ns;
 
 	if (!port)
 		goto drop;
 	plan = plan_of(port);
+	newcomer.identity = 0;
+	newcomer.cookie = 0;
 	newcomer.generation = plan->generation;
-	if (plan->flows) {
-		connection_of(skb, port, &newcomer);
-		if (newcomer.identity)
-			id = takt_flow_find(&port->link.flows, newcomer.identity);
-		if (id && plan->sticky &&
-		    takt_flow(&port->link.flows, id)->generation == newcomer.generation)
+	newcomer.pad = 0;
+	connection_of(skb, port, &newcomer);
+	if (newcomer.identity && plan->sticky) {
+		id = takt_connection_find(&port->link.connections, &port->link.flows,
+					  newcomer.identity, newcomer.generation);
+		if (id)
 			goto classified;
 	}
-	read_key(skb, &newcomer.key,
-		 plan->rules.need_addresses | (plan->flows && !newcomer.identity));
-	class_id = takt_classify(&plan->rules, &newcomer.key);
-	if (plan->flows && !newcomer.identity) {
-		newcomer.identity = takt_flow_identity(&newcomer.key, port->link.secret);
-		id = takt_flow_find(&port->link.flows, newcomer.identity);
+	__builtin_memset(&newcomer.key, 0, sizeof(newcomer.key));
+	read_key(skb, &newcomer.key, plan->rules.need_addresses | plan->flows);
+	if (plan->flows)
+		id = flow_of(port, plan, &newcomer);
+	else
+		id = takt_classify(&plan->rules, &newcomer.key);
+	if (port->link.queued_packets)
+		before = element_before(port, &newcomer.key, newcomer.identity);
+	/* Who must not overtake has to say so for every packet until then. */
+	if (newcomer.identity && plan->sticky && (!before || before == id)) {
+		struct takt_connection *connection =
+			takt_connection(&port->link.connections, newcomer.identity);
+
+		connection->identity = newcomer.identity;
+		connection->generation = newcomer.generation;
+		connection->id = id;
 	}
-	old_plan = plan_before(port);
-	if (old_plan) {
-		before = takt_classify(&old_plan->rules, &newcomer.key);
-		if (id && old_plan->class_params[before & (TAKT_CLASSES - 1)].per_flow)
-			before = id;
-	}
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
-		id = class_id;
-	else if (!id || takt_flow(&port->link.flows, id)->generation != newcomer.generation)
-		id = new_flow(port, &newcomer, id, class_id);
 classified:
 	/* Only an element that was idle wants to know the time. */
 	now_ns = takt_element(&port->link.order, id)->queue.packets ? 0 : bpf_ktime_get_ns();
