@@ -51,7 +51,16 @@ impl Link {
         // SAFETY: two valid structs; see the crate's documentation.
         let place = unsafe {
             let idle = u32::from(self.queued_packets() == 0);
-            sys::takt_link_enqueue(&mut *self.state, plan, class, 0, bytes, frames, idle, now_ns)
+            sys::takt_link_enqueue(
+                &mut *self.state,
+                plan,
+                class,
+                0,
+                bytes,
+                frames,
+                idle,
+                now_ns,
+            )
         };
         self.express |= place == sys::TAKT_EXPRESS;
         (place != 0).then_some(place)
@@ -78,10 +87,7 @@ impl Link {
                 packet: 0, wake_ns, ..
             } => Dequeued::Wait { until_ns: wake_ns },
             takt_choice {
-                packet,
-                id,
-                len,
-                ..
+                packet, id, len, ..
             } => Dequeued::Packet {
                 place: packet,
                 class: id,

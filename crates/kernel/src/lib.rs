@@ -24,7 +24,8 @@ pub use program::Program;
 pub use record::Source;
 pub use revert::{Reverted, revert};
 pub use status::{
-    ClassStatus, Counters, LinkStatus, Share, Status, TenantStatus, applied_policy, status,
+    ClassStatus, Counters, FlowStatus, FlowTotals, LinkStatus, Share, Status, TenantStatus,
+    applied_policy, status,
 };
 
 /// The running kernel's release, as `uname -r` prints it.
