@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "headers.h"
 #include "link_maps.h"
+#include "who.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -216,6 +217,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	}
 	read_key(skb, &newcomer.key,
 		 plan->rules.need_addresses | (plan->flows && !newcomer.identity));
+	newcomer.key.who = who_sent(skb, plan);
 	class_id = takt_classify(&plan->rules, &newcomer.key);
 	if (plan->flows && !newcomer.identity) {
 		newcomer.identity = takt_flow_identity(&newcomer.key, port->link.secret);
@@ -223,6 +225,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	}
 	old_plan = plan_before(port);
 	if (old_plan) {
+		newcomer.key.who = who_sent(skb, old_plan);
 		before = takt_classify(&old_plan->rules, &newcomer.key);
 		if (id && old_plan->class_params[before & (TAKT_CLASSES - 1)].per_flow)
 			before = id;
