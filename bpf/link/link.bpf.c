@@ -11,6 +11,7 @@
  * another qdisc (several locks would share one state).
  */
 #include "kernel.h"
+#include "arrival.h"
 #include "headers.h"
 #include "link_maps.h"
 
@@ -101,32 +102,6 @@ static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
 }
 
 /*
- * Whose packet is it? A connected socket is one flow, whatever it sends; all
- * else has identity 0 here and is told apart by its headers. Handshakes and
- * their ends have no whole socket, so they count as that.
- */
-static __always_inline void connection_of(const struct sk_buff *skb, struct takt_port *port,
-					  struct takt_newcomer *newcomer)
-{
-	volatile u64 *number = &port->scratch;
-	const struct sock *sk = skb->sk;
-	const struct sock_common *common;
-
-	if (!sk)
-		return;
-	common = &sk->__sk_common;
-	if (!common->skc_dport || common->skc_state == TCP_NEW_SYN_RECV ||
-	    common->skc_state == TCP_TIME_WAIT || common->skc_state == TCP_LISTEN)
-		return;
-	/* On its way through memory an address becomes a number. */
-	*number = (u64)sk;
-	/* A socket that is connected anew, or whose memory is another's now, is another flow. */
-	newcomer->identity = (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
-			     ((u64)common->skc_daddr << 16 | common->skc_dport);
-	newcomer->cookie = common->skc_cookie.counter;
-}
-
-/*
  * How many frames this packet becomes on the wire. The kernel accounts more
  * than a packet's length exactly when it will be cut into several.
  */
@@ -153,68 +128,6 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 		at = data + TAKT_ETH_HEADER_BYTES;
 	key->mark = skb->mark;
 	takt_key_read(key, ethertype, at, end, addresses);
-}
-
-/* The element of a flow that was not here before, or that its plan has moved. */
-__noinline u32 new_flow(struct takt_port *port TAKT_ARG,
-			const struct takt_newcomer *newcomer TAKT_ARG, u32 id, u32 class_id)
-{
-	struct takt_flows *flows = &port->link.flows;
-	struct takt_order *order = &port->link.order;
-	u64 now_ns;
-	u32 i;
-
-	if (id) {
-		takt_flow_follow(flows, order, id, class_id, newcomer->generation);
-		return id;
-	}
-	now_ns = bpf_ktime_get_ns();
-	bpf_for(i, 0, takt_flow_looks(flows))
-		takt_flow_look(flows, order, 0, now_ns);
-	id = takt_flow_add(flows, order, newcomer, class_id, now_ns);
-	if (id)
-		return id;
-	flows->no_room++;
-	return class_id;
-}
-
-/* A packet's class by its headers, and its element if the class tells flows apart. */
-__noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
-		       struct takt_newcomer *newcomer TAKT_ARG)
-{
-	u32 class_id = takt_classify(&plan->rules, &newcomer->key), id;
-
-	if (!newcomer->identity)
-		newcomer->identity = takt_flow_identity(&newcomer->key, port->link.secret);
-	id = takt_flow_find(&port->link.flows, newcomer->identity);
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
-		return class_id;
-	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
-		id = new_flow(port, newcomer, id, class_id);
-	return id;
-}
-
-/*
- * The element that the plan before would have put the packet into, if packets
- * of that plan are still queued; or 0.
- */
-__noinline u32 element_before(struct takt_port *port TAKT_ARG,
-			      const struct takt_key *key TAKT_ARG, u64 identity)
-{
-	const struct takt_plan *plan = &port->plans[port->active & 1];
-	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
-	const struct takt_link *link = &port->link;
-	u32 class_id, id;
-
-	if (!link->old_packets && link->generation == (u32)plan->generation)
-		return 0;
-	class_id = takt_classify(&old->rules, key);
-	if (!old->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
-		return class_id;
-	if (!identity)
-		identity = takt_flow_identity(key, link->secret);
-	id = takt_flow_find(&port->link.flows, identity);
-	return id ? id : class_id;
 }
 
 SEC("struct_ops")
@@ -245,12 +158,15 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	}
 	__builtin_memset(&newcomer.key, 0, sizeof(newcomer.key));
 	read_key(skb, &newcomer.key, plan->rules.need_addresses | plan->flows);
+	newcomer.key.who = who_sent(skb, plan);
 	if (plan->flows)
 		id = flow_of(port, plan, &newcomer);
 	else
 		id = takt_classify(&plan->rules, &newcomer.key);
-	if (port->link.queued_packets)
+	if (has_old_packets(&port->link, plan)) {
+		newcomer.key.who = who_sent(skb, &port->plans[(port->active & 1) ^ 1]);
 		before = element_before(port, &newcomer.key, newcomer.identity);
+	}
 	/* Who must not overtake has to say so for every packet until then. */
 	if (newcomer.identity && plan->sticky && (!before || before == id)) {
 		struct takt_connection *connection =
