@@ -118,7 +118,7 @@ fn padded(name: &str) -> [u64; 2] {
 fn fnv1a(text: &str) -> u64 {
     // C has it unsigned.
     text.bytes().fold(TAKT_FNV_BASIS as u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME.into())
+        (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME)
     })
 }
 
