@@ -92,6 +92,12 @@ impl Program {
         &self.sockets
     }
 
+    /// Whether a socket is open, as far as sockets are watched.
+    pub(crate) fn knows_socket(&self, cookie: u64) -> bool {
+        let known = self.sockets.lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
+        matches!(known, Ok(Some(_)))
+    }
+
     /// Where what watches sockets is pinned, while it does.
     pub(crate) fn sockets_dir(&self) -> PathBuf {
         self.dir.join("sockets")

@@ -11,12 +11,12 @@ use takt_algo::sys::{
 };
 
 use super::Counters;
-use crate::{managed::Managed, record::Record};
+use crate::{managed::Managed, program::Program, record::Record};
 
 /// All of a link's flows together, since takt was attached.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FlowTotals {
-    /// With clocks of their own now.
+    /// In the kernel's table now, those included whose socket has closed.
     pub live: u32,
     pub created: u64,
     /// Their socket closed, they were idle, or at rest when others needed room.
@@ -49,10 +49,16 @@ pub(super) struct Live<'a> {
     pub id: u32,
     pub flow: &'a takt_flow,
     pub element: &'a takt_element,
+    /// Its socket is, if it has one.
+    pub open: bool,
 }
 
-/// Every flow that has a place and whose socket, if it had one, is open.
-pub(super) fn live(managed: &Managed) -> impl Iterator<Item = Live<'_>> {
+/// Every flow that has a place: one whose socket has closed counts on until its
+/// place is wanted.
+pub(super) fn live<'a>(
+    managed: &'a Managed,
+    program: &'a Program,
+) -> impl Iterator<Item = Live<'a>> {
     let state = &managed.state;
     let used = (state.flows.fresh as usize).min(state.flows.flow.len());
     (TAKT_FLOW_FIRST..)
@@ -62,6 +68,7 @@ pub(super) fn live(managed: &Managed) -> impl Iterator<Item = Live<'_>> {
             id,
             flow,
             element: &state.order.element[id as usize],
+            open: flow.cookie == 0 || program.knows_socket(flow.cookie),
         })
 }
 
@@ -76,9 +83,10 @@ pub(super) fn totals(managed: &Managed) -> FlowTotals {
 }
 
 /// One by one, by class and then in the order they came.
-pub(super) fn list(managed: &Managed, record: &Record) -> Vec<FlowStatus> {
+pub(super) fn list(managed: &Managed, program: &Program, record: &Record) -> Vec<FlowStatus> {
     let names: BTreeMap<u32, &str> = record.ids.classes().map(|(name, id)| (id, name)).collect();
-    let mut flows: Vec<_> = live(managed)
+    let mut flows: Vec<_> = live(managed, program)
+        .filter(|live| live.open)
         .filter_map(|live| {
             let class = names.get(&live.element.class_id.into())?;
             Some((*class, live.id, status(class, &live)))

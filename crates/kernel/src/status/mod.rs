@@ -160,7 +160,7 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
     Ok(Status {
         links: managed
             .iter()
-            .map(|managed| link_status(managed, &ports, with_flows))
+            .map(|managed| link_status(managed, &program, &ports, with_flows))
             .collect(),
     })
 }
@@ -183,7 +183,12 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
         .map(|record| record.source))
 }
 
-fn link_status(managed: &Managed, ports: &[Port], with_flows: bool) -> LinkStatus {
+fn link_status(
+    managed: &Managed,
+    program: &Program,
+    ports: &[Port],
+    with_flows: bool,
+) -> LinkStatus {
     let port = managed.port(ports);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
@@ -210,14 +215,14 @@ fn link_status(managed: &Managed, ports: &[Port], with_flows: bool) -> LinkStatu
         classes: managed
             .record
             .as_ref()
-            .map(|record| classes(managed, record))
+            .map(|record| classes(managed, program, record))
             .unwrap_or_default(),
         flow_totals: flows::totals(managed),
         flows: managed
             .record
             .as_ref()
             .filter(|_| with_flows)
-            .map(|record| flows::list(managed, record)),
+            .map(|record| flows::list(managed, program, record)),
     }
 }
 
@@ -251,9 +256,9 @@ fn tenants(managed: &Managed, record: &Record) -> Vec<TenantStatus> {
         .collect()
 }
 
-fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
+fn classes(managed: &Managed, program: &Program, record: &Record) -> Vec<ClassStatus> {
     let plan = &managed.plan;
-    let mut by_class = sums(managed, record);
+    let mut by_class = sums(managed, program, record);
     record
         .ids
         .classes()
@@ -296,16 +301,16 @@ impl Sum {
     }
 }
 
-fn sums(managed: &Managed, record: &Record) -> BTreeMap<u32, Sum> {
+fn sums(managed: &Managed, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for (_, id) in record.ids.classes() {
         let own = &managed.state.order.element[id as usize];
         sums.entry(id).or_default().add(own);
     }
-    for live in flows::live(managed) {
+    for live in flows::live(managed, program) {
         let sum = sums.entry(live.element.class_id.into()).or_default();
         sum.add(live.element);
-        sum.flows += 1;
+        sum.flows += u32::from(live.open);
     }
     sums
 }
