@@ -74,12 +74,15 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         }
     }
     tables.flows = link.classes.iter().any(|class| class.per_flow).into();
-    // What a packet carries may differ within a connection; all else stays.
+    // What a packet carries may differ within a connection, and so may whose it
+    // is: its listener's, until somebody accepts it. All else stays.
     tables.sticky = link
         .classes
         .iter()
         .flat_map(|class| &class.matches)
-        .all(|entry| entry.dscp.is_none() && entry.mark.is_none())
+        .all(|entry| {
+            entry.dscp.is_none() && entry.mark.is_none() && entry.questions().next().is_none()
+        })
         .into();
     table::lay_out(found, &mut tables.rules)?;
     Ok(Plan { tables, ids })

@@ -1,12 +1,15 @@
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    net::{IpAddr, SocketAddr},
+};
 
 use takt_kernel::{LinkStatus, Share, Status};
 use takt_policy::{Pacing, format_rate};
 
 use crate::{args::Output, exit::Exit, print};
 
-pub fn run(output: Output) -> Exit {
-    let status = match takt_kernel::status() {
+pub fn run(output: Output, with_flows: bool) -> Exit {
+    let status = match takt_kernel::status(with_flows) {
         Ok(status) => status,
         Err(error) => return print::failure(output, (&error).into(), &error),
     };
@@ -66,6 +69,7 @@ fn link_text(link: &LinkStatus) -> String {
         write_classes(&mut text, link, Some(&tenant.name));
     }
     write_classes(&mut text, link, None);
+    write_flows(&mut text, link);
     text
 }
 
@@ -75,7 +79,11 @@ fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
     let classes = link.classes.iter();
     for class in classes.filter(|class| class.tenant.as_deref() == tenant) {
         let counters = &class.counters;
-        let per_flow = if class.per_flow { " (per flow)" } else { "" };
+        let per_flow = match (class.per_flow, class.flows) {
+            (false, _) => String::new(),
+            (true, 1) => " (1 flow)".to_owned(),
+            (true, flows) => format!(" ({flows} flows)"),
+        };
         let _ = writeln!(
             text,
             "  {:<24} {} {:>8} {:>12} {:>14} {:>9} {:>9} {:>8.1} us",
@@ -88,6 +96,55 @@ fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
             counters.flushed_packets,
             counters.late_max_ns as f64 / 1e3,
         );
+    }
+}
+
+fn write_flows(text: &mut String, link: &LinkStatus) {
+    let totals = &link.flow_totals;
+    if totals.created > 0 {
+        let _ = writeln!(
+            text,
+            "  flows: {} live, {} came, {} were forgotten, {} packets found no room",
+            totals.live, totals.created, totals.forgotten, totals.no_room_packets,
+        );
+    }
+    let Some(flows) = link.flows.as_ref().filter(|flows| !flows.is_empty()) else {
+        return;
+    };
+    let _ = writeln!(
+        text,
+        "  {:<24} {:<5} {:<42} {:<42} {:>8} {:>12} {:>14} {:>9}",
+        "class", "proto", "from", "to", "queued", "sent", "bytes", "dropped"
+    );
+    for flow in flows {
+        let _ = writeln!(
+            text,
+            "  {:<24} {:<5} {:<42} {:<42} {:>8} {:>12} {:>14} {:>9}",
+            flow.class,
+            proto_text(flow.proto),
+            end_text(flow.src, flow.src_port),
+            end_text(flow.dst, flow.dst_port),
+            flow.queued_packets,
+            flow.counters.sent_packets,
+            flow.counters.sent_bytes,
+            flow.counters.dropped_packets,
+        );
+    }
+}
+
+fn proto_text(proto: u8) -> String {
+    match proto {
+        6 => "tcp".to_owned(),
+        17 => "udp".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn end_text(address: Option<IpAddr>, port: u16) -> String {
+    match (address, port) {
+        (None, _) => "-".to_owned(),
+        (Some(address), 0) => address.to_string(),
+        (Some(address), port) => SocketAddr::new(address, port).to_string(),
     }
 }
 

@@ -1,5 +1,9 @@
 //! How the managed links are doing.
 
+mod flows;
+
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use takt_algo::sys::{
     TAKT_PACING_GAP, TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element,
@@ -15,6 +19,8 @@ use crate::{
     program::Program,
     record::{Record, Source},
 };
+
+pub use flows::{FlowStatus, FlowTotals};
 
 #[derive(Debug, Serialize)]
 pub struct Status {
@@ -38,6 +44,10 @@ pub struct LinkStatus {
     pub queued_packets: u32,
     pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
+    pub flow_totals: FlowTotals,
+    /// One by one, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<FlowStatus>>,
 }
 
 /// What a class or a tenant may take of what it belongs to.
@@ -73,8 +83,11 @@ pub struct ClassStatus {
     pub tenant: Option<String>,
     #[serde(flatten)]
     pub share: Share,
-    /// Share and queue are each flow's then.
+    /// Share and queue limit are each flow's then; what is queued and the
+    /// counters are all flows' together.
     pub per_flow: bool,
+    /// Flows with clocks of their own now.
+    pub flows: u32,
     pub queue_limit_packets: u32,
     pub queued_packets: u32,
     pub queued_bytes: u64,
@@ -100,6 +113,21 @@ pub struct Counters {
     pub gso_packets: u64,
 }
 
+impl Counters {
+    fn add(&mut self, other: &Self) {
+        self.enqueued_packets += other.enqueued_packets;
+        self.enqueued_bytes += other.enqueued_bytes;
+        self.sent_packets += other.sent_packets;
+        self.sent_bytes += other.sent_bytes;
+        self.dropped_packets += other.dropped_packets;
+        self.dropped_bytes += other.dropped_bytes;
+        self.flushed_packets += other.flushed_packets;
+        self.flushed_bytes += other.flushed_bytes;
+        self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
+        self.gso_packets += other.gso_packets;
+    }
+}
+
 impl From<&takt_class_stats> for Counters {
     fn from(stats: &takt_class_stats) -> Self {
         Self {
@@ -117,8 +145,8 @@ impl From<&takt_class_stats> for Counters {
     }
 }
 
-/// The links of this network namespace.
-pub fn status() -> Result<Status, Error> {
+/// The links of this network namespace, and `with_flows` their flows.
+pub fn status(with_flows: bool) -> Result<Status, Error> {
     capability::require()?;
     let Some(program) = Program::open()? else {
         return Ok(Status { links: Vec::new() });
@@ -132,7 +160,7 @@ pub fn status() -> Result<Status, Error> {
     Ok(Status {
         links: managed
             .iter()
-            .map(|managed| link_status(managed, &ports))
+            .map(|managed| link_status(managed, &program, &ports, with_flows))
             .collect(),
     })
 }
@@ -155,7 +183,12 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
         .map(|record| record.source))
 }
 
-fn link_status(managed: &Managed, ports: &[Port]) -> LinkStatus {
+fn link_status(
+    managed: &Managed,
+    program: &Program,
+    ports: &[Port],
+    with_flows: bool,
+) -> LinkStatus {
     let port = managed.port(ports);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
@@ -182,8 +215,14 @@ fn link_status(managed: &Managed, ports: &[Port]) -> LinkStatus {
         classes: managed
             .record
             .as_ref()
-            .map(|record| classes(managed, record))
+            .map(|record| classes(managed, program, record))
             .unwrap_or_default(),
+        flow_totals: flows::totals(managed),
+        flows: managed
+            .record
+            .as_ref()
+            .filter(|_| with_flows)
+            .map(|record| flows::list(managed, program, record)),
     }
 }
 
@@ -217,14 +256,15 @@ fn tenants(managed: &Managed, record: &Record) -> Vec<TenantStatus> {
         .collect()
 }
 
-fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
+fn classes(managed: &Managed, program: &Program, record: &Record) -> Vec<ClassStatus> {
     let plan = &managed.plan;
+    let mut by_class = sums(managed, program, record);
     record
         .ids
         .classes()
         .map(|(name, id)| {
             let params = &plan.class_params[id as usize];
-            let class: &takt_element = &managed.state.order.element[id as usize];
+            let class = by_class.entry(id).or_default();
             let tenant = record
                 .ids
                 .tenants()
@@ -234,13 +274,45 @@ fn classes(managed: &Managed, record: &Record) -> Vec<ClassStatus> {
                 tenant: tenant.map(|(name, _)| name.to_owned()),
                 share: Share::of(id, plan),
                 per_flow: params.per_flow != 0,
+                flows: class.flows,
                 queue_limit_packets: params.queue_packets,
-                queued_packets: class.queue.packets,
-                queued_bytes: class.queue.bytes,
-                counters: Counters::from(&class.stats),
+                queued_packets: class.queued_packets,
+                queued_bytes: class.queued_bytes,
+                counters: std::mem::take(&mut class.counters),
             }
         })
         .collect()
+}
+
+/// A class's own queue and its flows', together.
+#[derive(Default)]
+struct Sum {
+    flows: u32,
+    queued_packets: u32,
+    queued_bytes: u64,
+    counters: Counters,
+}
+
+impl Sum {
+    fn add(&mut self, element: &takt_element) {
+        self.queued_packets += element.queue.packets;
+        self.queued_bytes += element.queue.bytes;
+        self.counters.add(&Counters::from(&element.stats));
+    }
+}
+
+fn sums(managed: &Managed, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
+    let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+    for (_, id) in record.ids.classes() {
+        let own = &managed.state.order.element[id as usize];
+        sums.entry(id).or_default().add(own);
+    }
+    for live in flows::live(managed, program) {
+        let sum = sums.entry(live.element.class_id.into()).or_default();
+        sum.add(live.element);
+        sum.flows += u32::from(live.open);
+    }
+    sums
 }
 
 impl Share {
