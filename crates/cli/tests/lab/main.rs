@@ -15,6 +15,7 @@ mod wire;
 mod classify;
 mod contract;
 mod devices;
+mod flows;
 mod foreign;
 mod killed;
 mod owners;

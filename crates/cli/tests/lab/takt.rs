@@ -36,12 +36,20 @@ pub struct Link {
     pub rate_bps: u64,
     pub queued_packets: u64,
     pub classes: Vec<Class>,
+    pub flow_totals: FlowTotals,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct FlowTotals {
+    pub live: u64,
+    pub created: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Class {
     pub name: String,
     pub rate_bps: u64,
+    pub flows: u64,
     pub queued_packets: u64,
     pub enqueued_packets: u64,
     pub enqueued_bytes: u64,
