@@ -162,6 +162,8 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 		/* It may go: by its guarantee once that is due, by its share until then. */
 		timed_ns = params->rate_bps ? element->guarantee.due_ns : TAKT_TIME_NEVER;
 		if (timed_ns > clock_ns) {
+			/* While its pace held it back it had no claim to what was spare. */
+			takt_clock_start(&element->share, group->virtual_ns[priority]);
 			takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
 				   element->share.due_ns, group->virtual_ns[priority]);
 			group->share_bits |= 1U << priority;
@@ -192,6 +194,23 @@ TAKT_FN int takt_is_owed(const struct takt_element *element,
 {
 	return takt_is_paced(params) ||
 	       (params->rate_bps && element->guarantee.due_ns <= clock_ns);
+}
+
+/*
+ * Whose turn is it to take what is spare? Looks no further ahead than it must,
+ * as newcomers start at the virtual time of now. 0: ask again at once, so many
+ * had to be placed again.
+ */
+TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group, u32 priority,
+			     u64 *wake_ns)
+{
+	u32 id = takt_calendar_first(&group->share[priority], &order->shelf,
+				     group->virtual_ns[priority], wake_ns);
+
+	if (!id)
+		id = takt_calendar_first(&group->share[priority], &order->shelf,
+					 TAKT_TIME_NEVER, wake_ns);
+	return id & (TAKT_ELEMENTS - 1);
 }
 
 /*
@@ -243,23 +262,38 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 					takt_min(pick->wake_ns, pick->due_ns + behind_ns);
 		}
 		if (group->share_bits >> priority & 1) {
-			id = takt_calendar_first(&group->share[priority], &order->shelf,
-						 TAKT_TIME_NEVER, &pick->due_ns);
-			if (id) {
-				id &= TAKT_ELEMENTS - 1;
-				/* Since when it might have gone. */
-				pick->due_ns = takt_element(order, id)->pace.due_ns + behind_ns;
-				pick->by = TAKT_BY_SHARE;
-				return id;
+			id = takt_share_first(order, group, priority, &pick->due_ns);
+			if (!id) {
+				pick->wake_ns = now_ns;
+				return 0;
 			}
+			/* Since when it might have gone. */
+			pick->due_ns = takt_element(order, id)->pace.due_ns + behind_ns;
+			pick->by = TAKT_BY_SHARE;
+			return id;
 		}
 	}
 	return 0;
 }
 
 /*
+ * For how long may a guarantee have to wait, while all that are at least as
+ * good can be met? For a frame of each of them, or for its own next frame.
+ */
+TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
+				u64 frame_ns, u64 own_ns)
+{
+	u64 others = group->floors.count;
+	u32 i;
+
+	for (i = 0; i < TAKT_PRIORITIES && i <= priority; i++)
+		others += group->timed[i].count;
+	return takt_max((1 + others) * frame_ns, own_ns);
+}
+
+/*
  * The element goes, at now, with len bytes: pay. `free_ns` is when the link
- * became free; `frame_ns` what the frame takes on it.
+ * became free; `frame_ns` what the frame takes where the group shares.
  */
 TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan *plan, u32 id,
 			       const struct takt_pick *pick, u64 now_ns, u64 free_ns,
@@ -269,21 +303,26 @@ TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan 
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(order, element->group);
 	u32 priority = element->priority & (TAKT_PRIORITIES - 1);
-	u64 busy_ns = takt_min(now_ns, free_ns), bound_ns;
+	u64 busy_ns = takt_min(now_ns, free_ns), lag_max_ns = plan->link.lag_max_ns, bound_ns;
+	u64 from_ns = 0;
 
 	group->frame_ns -= group->frame_ns / 1024;
 	group->frame_ns = takt_max(group->frame_ns, frame_ns);
 	if (pick->by == TAKT_BY_SHARE)
 		group->virtual_ns[priority] = element->share.due_ns;
+	/* Before that it could not have gone, whatever its clocks say. */
+	if (pick->by != TAKT_BY_FLOOR)
+		from_ns = pick->due_ns - takt_min(group->behind_ns[priority], pick->due_ns);
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {
-		bound_ns = group->frame_ns * (1 + group->timed[priority].count);
-		if (params->rate_bps)
-			bound_ns = takt_max(bound_ns, len * TAKT_NS_PER_BYTE_AT_1BPS /
-							      params->rate_bps);
+		bound_ns = takt_wait_bound(group, priority, group->frame_ns,
+					   params->rate_bps ? len * TAKT_NS_PER_BYTE_AT_1BPS /
+								      params->rate_bps : 0);
 		if (busy_ns - pick->due_ns > bound_ns)
 			group->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
+		/* What others made it wait is not forgiven as a timer's lateness is. */
+		lag_max_ns += bound_ns;
 	}
-	takt_element_charge(element, params, plan->link.lag_max_ns,
+	takt_element_charge(element, params, lag_max_ns, from_ns,
 			    takt_clock_of(order, element, now_ns), now_ns, len, pick->by);
 }
 

@@ -3,8 +3,8 @@
 
 mod express;
 mod flush;
-mod model;
-mod order;
 mod plan;
 mod shares;
 mod store;
+mod traffic;
+mod wild;
