@@ -19,8 +19,10 @@
  * in proportion to the rates.
  *
  * How far behind is possible? While the guarantees fit, whoever is due waits
- * at most for one frame of each of the others that wait. (Or for its own next
- * frame, if that takes longer.)
+ * at most for one frame of each of the others that are as good or better.
+ * Whoever begins to wait while others are late starts level with them: it must
+ * neither wait for them longer than one frame each, nor find itself ahead of a
+ * clock that is about to be put back.
  *
  * Where an element stands:
  *   timed    until its pace lets it go, or until its guarantee is due;
@@ -140,6 +142,38 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *e
 	return now_ns - takt_min(behind_ns, now_ns);
 }
 
+/*
+ * For how long may a guarantee have to wait, while all that are at least as
+ * good can be met? For a frame of each of them.
+ */
+TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority)
+{
+	u64 others = group->floors.count;
+	u32 i;
+
+	for (i = 0; i < TAKT_PRIORITIES && i <= priority; i++)
+		others += group->timed[i].count;
+	return (1 + others) * group->frame_ns;
+}
+
+/* Since when the first of a priority has been due, by its clock; NEVER: nobody is. */
+TAKT_FN_OUT u64 takt_late_since(struct takt_order *order TAKT_ARG, u32 at, u32 priority,
+				u64 now_ns)
+{
+	struct takt_group *group = takt_group(order, at);
+	u64 clock_ns, due_ns;
+	u32 id;
+
+	priority &= TAKT_PRIORITIES - 1;
+	if (!(group->timed_bits >> priority & 1))
+		return TAKT_TIME_NEVER;
+	clock_ns = now_ns - takt_min(group->behind_ns[priority], now_ns);
+	id = takt_calendar_first(&group->timed[priority], &order->shelf, clock_ns, &due_ns);
+	if (id)
+		due_ns = takt_entry(&order->shelf, id)->due_ns;
+	return due_ns < clock_ns ? due_ns : TAKT_TIME_NEVER;
+}
+
 /* The element has packets and waits nowhere: let it wait where it belongs. */
 TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
@@ -150,25 +184,26 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 	struct takt_group *group = takt_group(order, params->group);
 	u64 behind_ns, clock_ns, ready_ns, timed_ns;
 
-	if (element->group != params->group || element->priority != priority)
-		takt_element_move(order, element, params->group, priority);
-	id &= TAKT_ELEMENTS - 1;
 	behind_ns = group->behind_ns[priority];
 	clock_ns = now_ns - takt_min(behind_ns, now_ns);
+	if (element->group != params->group || element->priority != priority) {
+		takt_element_move(order, element, params->group, priority);
+		/* It is not for this priority to make up for what that one was late. */
+		takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
+	}
+	id &= TAKT_ELEMENTS - 1;
 	ready_ns = element->ready_ns - takt_min(behind_ns, element->ready_ns);
 
 	timed_ns = params->ceil_bps ? takt_max(element->pace.due_ns, ready_ns) : ready_ns;
 	if (!takt_is_paced(params) && timed_ns <= clock_ns) {
-		/* It may go: by its guarantee once that is due, by its share until then. */
+		/* It may go: by its guarantee whenever that is due, by its share if not. */
 		timed_ns = params->rate_bps ? element->guarantee.due_ns : TAKT_TIME_NEVER;
-		if (timed_ns > clock_ns) {
-			/* While its pace held it back it had no claim to what was spare. */
-			takt_clock_start(&element->share, group->virtual_ns[priority]);
-			takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
-				   element->share.due_ns, group->virtual_ns[priority]);
-			group->share_bits |= 1U << priority;
-			element->waits |= TAKT_IN_SHARE;
-		}
+		/* While its pace held it back it had no claim to what was spare. */
+		takt_clock_start(&element->share, group->virtual_ns[priority]);
+		takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
+			   element->share.due_ns, group->virtual_ns[priority]);
+		group->share_bits |= 1U << priority;
+		element->waits |= TAKT_IN_SHARE;
 	}
 	if (timed_ns != TAKT_TIME_NEVER) {
 		takt_enter(order, &group->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
@@ -277,21 +312,6 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 }
 
 /*
- * For how long may a guarantee have to wait, while all that are at least as
- * good can be met? For a frame of each of them, or for its own next frame.
- */
-TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
-				u64 frame_ns, u64 own_ns)
-{
-	u64 others = group->floors.count;
-	u32 i;
-
-	for (i = 0; i < TAKT_PRIORITIES && i <= priority; i++)
-		others += group->timed[i].count;
-	return takt_max((1 + others) * frame_ns, own_ns);
-}
-
-/*
  * The element goes, at now, with len bytes: pay. `free_ns` is when the link
  * became free; `frame_ns` what the frame takes where the group shares.
  */
@@ -314,9 +334,7 @@ TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan 
 	if (pick->by != TAKT_BY_FLOOR)
 		from_ns = pick->due_ns - takt_min(group->behind_ns[priority], pick->due_ns);
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {
-		bound_ns = takt_wait_bound(group, priority, group->frame_ns,
-					   params->rate_bps ? len * TAKT_NS_PER_BYTE_AT_1BPS /
-								      params->rate_bps : 0);
+		bound_ns = takt_wait_bound(group, priority);
 		if (busy_ns - pick->due_ns > bound_ns)
 			group->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
 		/* What others made it wait is not forgiven as a timer's lateness is. */

@@ -133,14 +133,19 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(&link->order, params->group);
 	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
+	u64 clock_ns;
 
-	link->wake_ns = 0;
 	takt_element_leave(&link->order, id);
 	if (element->group != params->group || element->priority != priority)
 		takt_element_move(&link->order, element, params->group, priority);
+	clock_ns = takt_clock_of(&link->order, element, now_ns);
+	/* If all wait for later, nobody is late. */
+	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
+		clock_ns = takt_min(clock_ns, takt_late_since(&link->order, params->group, priority,
+							      now_ns));
+	link->wake_ns = 0;
 	element->ready_ns = 0;
-	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
-			   group->virtual_ns[priority]);
+	takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
 	takt_element_wait(&link->order, plan, id, now_ns);
 	return 0;
 }
@@ -180,29 +185,6 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 		return;
 	tenant->heads = group;
 	takt_element_begin(link, plan, id, now_ns);
-}
-
-/*
- * The plan has changed: go through all elements, a few at a time, and let those
- * that wait do so where the new one puts them.
- */
-TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
-				  const struct takt_plan *plan TAKT_ARG, u64 now_ns)
-{
-	u32 i, id = link->plan_hand;
-
-	for (i = 0; i < TAKT_REPLACED_AT_ONCE; i++, id++) {
-		struct takt_element *element = takt_element(&link->order, id);
-		const struct takt_class_params *params = takt_params(plan, element, id);
-
-		if (!element->waits)
-			continue;
-		if (element->group != params->group || element->priority != params->priority)
-			takt_element_begin(link, plan, id & (TAKT_ELEMENTS - 1), now_ns);
-		takt_tenant_begin(link, plan, element->group, now_ns);
-	}
-	link->plan_hand = id;
-	return 0;
 }
 
 /*
@@ -287,6 +269,27 @@ TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
+/*
+ * The plan has changed: go through all elements, a few at a time, and let those
+ * that wait do so as and where the new one says.
+ */
+TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	u32 i, id = link->plan_hand;
+
+	for (i = 0; i < TAKT_REPLACED_AT_ONCE; i++, id++) {
+		struct takt_element *element = takt_element(&link->order, id);
+
+		if (!element->waits)
+			continue;
+		takt_element_again(link, plan, id & (TAKT_ELEMENTS - 1), element->ready_ns, now_ns);
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	}
+	link->plan_hand = id;
+	return 0;
+}
+
 /* Who goes first at now? link->path.id 0: nobody before path.above.wake_ns. */
 TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
@@ -354,6 +357,10 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		link->wake_ns = 0;
 	}
 	choice->packet = 0;
+	choice->armed = 0;
+	choice->wake_ns = TAKT_TIME_NEVER;
+	if (!link->queued_packets)
+		return;
 	choice->wake_ns = link->wake_ns;
 	/* Asked because a packet joined those who wait: the timer will see to it. */
 	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
@@ -366,7 +373,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	takt_link_first(link, plan, now_ns);
 	if (!path->id || free_ns > now_ns) {
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
-		if (link->plan_hand < TAKT_ELEMENTS && link->queued_packets)
+		if (link->plan_hand < TAKT_ELEMENTS)
 			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
 		if (ideal_ns != TAKT_TIME_NEVER)
 			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);

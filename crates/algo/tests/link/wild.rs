@@ -209,7 +209,11 @@ impl Run {
             }
             Dequeued::Wait { until_ns } => {
                 assert!(!self.places.is_empty());
-                assert!(self.link.free_ns() > self.now_ns || !self.anybody_may_go());
+                if self.link.free_ns() <= self.now_ns
+                    && let Some(id) = self.who_may_go()
+                {
+                    panic!("{answer:?} at {}, and {}", self.now_ns, self.show(id));
+                }
                 // A frame of 65 kB at 100 kbit/s, and of others before it.
                 assert!(until_ns - self.now_ns < 60_000_000_000, "{answer:?}");
             }
@@ -219,16 +223,16 @@ impl Run {
     }
 
     /// Does somebody wait for whom there is no ceiling, and no other packet?
-    fn anybody_may_go(&self) -> bool {
+    fn who_may_go(&self) -> Option<u32> {
         let link = self.link.state();
         if link.plan_hand < sys::TAKT_ELEMENTS {
-            return false;
+            return None;
         }
         let unlimited = |id: u32| {
             let params = &self.plan.class_params[id as usize];
             params.ceil_bps == 0 && self.link.element(id).ready_ns == 0
         };
-        (1..=CLASSES).any(|id| {
+        (1..=CLASSES).find(|&id| {
             let element = self.link.element(id);
             let group = self.plan.class_params[id as usize].group;
             let tenant = u32::from(self.plan.tenant[usize::from(group)]);
@@ -237,6 +241,17 @@ impl Run {
                 && (group == 0
                     || self.plan.class_params[tenant as usize].ceil_bps == 0)
         })
+    }
+
+    fn show(&self, id: u32) -> String {
+        let element = self.link.element(id);
+        let tenant = u32::from(self.plan.tenant[usize::from(element.group)]);
+        let show = |id: u32| {
+            let mut element = *self.link.element(id);
+            element.stats = Default::default();
+            format!("{id}: {element:?} {:?}", self.plan.class_params[id as usize])
+        };
+        format!("{} of {}", show(id), show(tenant))
     }
 
     fn check(&self) {
