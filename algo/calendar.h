@@ -251,10 +251,12 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 			return 0;
 		}
 		/* Nobody else waits in the ring: whole turns of it can be left out. */
-		if (takt_calendar_is_lone(calendar, shelf, slot))
-			calendar->base = bucket + (takt_min(takt_entry(shelf, id)->due_ns >> shift,
-							    takt_max(here, bucket)) -
-						   bucket & ~(u64)mask);
+		if (takt_calendar_is_lone(calendar, shelf, slot)) {
+			u64 due = takt_entry(shelf, id)->due_ns >> shift;
+
+			due = takt_min(due, takt_max(here, bucket));
+			calendar->base = bucket + ((due - bucket) & ~(u64)mask);
+		}
 		takt_calendar_remove(calendar, shelf, id);
 		takt_calendar_insert(calendar, shelf, id, now_ns);
 	}
