@@ -57,6 +57,7 @@ struct takt_order {
 
 struct takt_pick {
 	u64 due_ns;	/* in real time */
+	u64 since_ns;	/* it might have gone, in real time */
 	u64 wake_ns;	/* nobody may go: when to ask again, or TIME_NEVER */
 	u32 by;		/* TAKT_BY_* */
 };
@@ -144,16 +145,20 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *e
 
 /*
  * For how long may a guarantee have to wait, while all that are at least as
- * good can be met? For a frame of each of them.
+ * good can be met? For a frame of each of them; and again, while better ones
+ * use up what they are owed, for as long as is made up for at most (lag_max).
  */
-TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority)
+TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
+				u64 lag_max_ns)
 {
-	u64 others = group->floors.count;
+	u64 better = group->floors.count, bound_ns;
 	u32 i;
 
-	for (i = 0; i < TAKT_PRIORITIES && i <= priority; i++)
-		others += group->timed[i].count;
-	return (1 + others) * group->frame_ns;
+	priority &= TAKT_PRIORITIES - 1;
+	for (i = 0; i < TAKT_PRIORITIES && i < priority; i++)
+		better += group->timed[i].count;
+	bound_ns = (1 + better + group->timed[priority].count) * group->frame_ns;
+	return better ? takt_max(bound_ns, lag_max_ns) : bound_ns;
 }
 
 /* Since when the first of a priority has been due, by its clock; NEVER: nobody is. */
@@ -267,6 +272,7 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 		if (id)
 			pick->due_ns = takt_entry(&order->shelf, id)->due_ns;
 		if (id && pick->due_ns <= now_ns) {
+			pick->since_ns = pick->due_ns;
 			pick->by = TAKT_BY_FLOOR;
 			return id & (TAKT_ELEMENTS - 1);
 		}
@@ -286,6 +292,9 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 			if (id && pick->due_ns <= clock_ns) {
 				element = takt_element(order, id);
 				pick->due_ns += behind_ns;
+				pick->since_ns = element->waits & TAKT_IN_SHARE ?
+							 element->pace.due_ns + behind_ns :
+							 pick->due_ns;
 				pick->by = takt_is_owed(element, takt_params(plan, element, id),
 							clock_ns) ?
 						   TAKT_BY_GUARANTEE :
@@ -302,8 +311,8 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 				pick->wake_ns = now_ns;
 				return 0;
 			}
-			/* Since when it might have gone. */
 			pick->due_ns = takt_element(order, id)->pace.due_ns + behind_ns;
+			pick->since_ns = pick->due_ns;
 			pick->by = TAKT_BY_SHARE;
 			return id;
 		}
@@ -312,29 +321,27 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 }
 
 /*
- * The element goes, at now, with len bytes: pay. `free_ns` is when the link
- * became free; `frame_ns` what the frame takes where the group shares.
+ * The element goes, at now, with len bytes: pay. A tenant had nothing to send
+ * before since_ns; `free_ns` is when the link became free; `frame_ns` what the
+ * frame takes where the group shares.
  */
 TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan *plan, u32 id,
-			       const struct takt_pick *pick, u64 now_ns, u64 free_ns,
-			       u64 frame_ns, u32 len)
+			       const struct takt_pick *pick, u64 since_ns, u64 now_ns,
+			       u64 free_ns, u64 frame_ns, u32 len)
 {
 	struct takt_element *element = takt_element(order, id);
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(order, element->group);
 	u32 priority = element->priority & (TAKT_PRIORITIES - 1);
 	u64 busy_ns = takt_min(now_ns, free_ns), lag_max_ns = plan->link.lag_max_ns, bound_ns;
-	u64 from_ns = 0;
+	u64 from_ns = since_ns - takt_min(group->behind_ns[priority], since_ns);
 
 	group->frame_ns -= group->frame_ns / 1024;
 	group->frame_ns = takt_max(group->frame_ns, frame_ns);
 	if (pick->by == TAKT_BY_SHARE)
 		group->virtual_ns[priority] = element->share.due_ns;
-	/* Before that it could not have gone, whatever its clocks say. */
-	if (pick->by != TAKT_BY_FLOOR)
-		from_ns = pick->due_ns - takt_min(group->behind_ns[priority], pick->due_ns);
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {
-		bound_ns = takt_wait_bound(group, priority);
+		bound_ns = takt_wait_bound(group, priority, lag_max_ns);
 		if (busy_ns - pick->due_ns > bound_ns)
 			group->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
 		/* What others made it wait is not forgiven as a timer's lateness is. */

@@ -389,9 +389,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (link->old_packets && packet->generation != (u16)plan->generation)
 		link->old_packets--;
 
-	/* A tenant cannot go before those it goes for. */
-	path->above.due_ns = takt_max(path->leaf.due_ns, path->above.due_ns);
-	ideal_ns = takt_max(path->above.due_ns, free_ns);
+	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
 	frame_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
 	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
 	frame_ns = link->clock.due_ns - frame_ns;
@@ -402,15 +400,15 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (path->tenant) {
 		tenant = takt_element(&link->order, path->tenant);
 		takt_count_sent(tenant, choice->len);
-		takt_group_served(&link->order, plan, path->tenant, &path->above, now_ns, free_ns,
-				  frame_ns, choice->len);
+		takt_group_served(&link->order, plan, path->tenant, &path->above,
+				  path->leaf.since_ns, now_ns, free_ns, frame_ns, choice->len);
 		/* Within the tenant a frame takes longer: others have their part of the link. */
 		rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
 		if (rate_bps)
 			frame_ns = takt_max(frame_ns, choice->len * TAKT_NS_PER_BYTE_AT_1BPS /
 							      rate_bps);
 	}
-	takt_group_served(&link->order, plan, path->id, &path->leaf, now_ns, free_ns, frame_ns,
+	takt_group_served(&link->order, plan, path->id, &path->leaf, 0, now_ns, free_ns, frame_ns,
 			  choice->len);
 	takt_element_again(link, plan, path->id,
 			   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER, now_ns);
