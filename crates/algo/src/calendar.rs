@@ -43,12 +43,7 @@ impl Calendar {
         let mut wake_ns = 0;
         // SAFETY: as above.
         let id = unsafe {
-            sys::takt_calendar_first(
-                &mut *self.calendar,
-                &mut *self.shelf,
-                now_ns,
-                &mut wake_ns,
-            )
+            sys::takt_calendar_first(&mut *self.calendar, &mut *self.shelf, now_ns, &mut wake_ns)
         };
         if id == 0 {
             return Err(wake_ns);

@@ -101,10 +101,7 @@ impl Link {
                 packet: 0, wake_ns, ..
             } => Dequeued::Wait { until_ns: wake_ns },
             takt_choice {
-                packet,
-                id,
-                len,
-                ..
+                packet, id, len, ..
             } => Dequeued::Packet {
                 place: packet,
                 class: id,

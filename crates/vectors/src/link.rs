@@ -217,9 +217,9 @@ impl Concept for Link {
                 Self::prepare(plan, machine.state())?;
                 Ok(Answer::Replaced)
             }
-            Call::Counters { class } => Ok(Answer::Counters(counters(
-                element(machine.state(), class),
-            ))),
+            Call::Counters { class } => {
+                Ok(Answer::Counters(counters(element(machine.state(), class))))
+            }
         }
     }
 

@@ -145,7 +145,9 @@ fn light_weights_share_too() {
     traffic.busy(&plan, 1..=500);
     traffic.run(&plan, 5 * NS_PER_S);
     let end_ns = traffic.now_ns;
-    let all: f64 = (1..=500).map(|id| traffic.rate_bps(id, NS_PER_S, end_ns)).sum();
+    let all: f64 = (1..=500)
+        .map(|id| traffic.rate_bps(id, NS_PER_S, end_ns))
+        .sum();
     assert!(near(all, 100e6, 0.001), "{all}");
     for id in 1..=500 {
         let rate = traffic.rate_bps(id, NS_PER_S, end_ns);

@@ -51,7 +51,8 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
         // What the largest segment costs at this rate: over an hour.
         state.order.element[id as usize].pace.due_ns = now_ns + 4_194_304_000_000;
         // SAFETY: valid structs; every index in algo/ is masked.
-        let place = unsafe { sys::takt_link_enqueue(&mut *state, &*plan, id, 0, 1500, 1, 0, now_ns) };
+        let place =
+            unsafe { sys::takt_link_enqueue(&mut *state, &*plan, id, 0, 1500, 1, 0, now_ns) };
         assert_ne!(place, 0);
     }
     let mut steps = 0;

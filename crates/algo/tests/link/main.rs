@@ -4,6 +4,8 @@
 mod borrowing;
 mod express;
 mod flush;
+mod model;
+mod order;
 mod plan;
 mod priorities;
 mod shares;

@@ -102,7 +102,17 @@ fn four_four_four_two_two_on_ten() {
     const RATES: [u64; 5] = [40, 40, 40, 20, 20];
     let plan = plan::equals(LINK_BPS, &RATES.map(|mbit| mbit * MBIT));
     let mut traffic = Traffic::new(frame).late(50_000);
-    for (from, to) in [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 5), (3, 5), (4, 5), (5, 5)] {
+    for (from, to) in [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (1, 5),
+        (2, 5),
+        (3, 5),
+        (4, 5),
+        (5, 5),
+    ] {
         traffic.busy(&plan, from..=to);
         traffic.run(&plan, 100 * NS_PER_MS);
         let start_ns = traffic.now_ns;
@@ -111,7 +121,10 @@ fn four_four_four_two_two_on_ten() {
         for id in from..=to {
             let want = RATES[id as usize - 1] as f64 * 1e6 * (100.0 / sum as f64).min(1.0);
             let rate = traffic.rate_bps(id, start_ns, traffic.now_ns);
-            assert!((rate / want - 1.0).abs() < 0.002, "{id} of {from}..{to}: {rate} for {want}");
+            assert!(
+                (rate / want - 1.0).abs() < 0.002,
+                "{id} of {from}..{to}: {rate} for {want}"
+            );
         }
     }
 }

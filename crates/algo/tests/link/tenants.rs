@@ -27,7 +27,10 @@ fn assert_near(traffic: &Traffic, classes: &[u32], from_ns: u64, want_bps: u64) 
         .iter()
         .map(|id| traffic.rate_bps(*id, from_ns, traffic.now_ns))
         .sum();
-    assert!((rate / want_bps as f64 - 1.0).abs() < 0.005, "{classes:?}: {rate} for {want_bps}");
+    assert!(
+        (rate / want_bps as f64 - 1.0).abs() < 0.005,
+        "{classes:?}: {rate} for {want_bps}"
+    );
 }
 
 /// Run for a second after a settling tenth; when that second began.
@@ -138,7 +141,10 @@ fn classes_move_between_tenants_under_load() {
         let start_ns = settle(&mut traffic, &plan, &all);
         for (id, want) in (1..).zip(wants) {
             let rate = traffic.rate_bps(id, start_ns, traffic.now_ns);
-            assert!((rate / 1e6 - want as f64).abs() < 1.0, "{id} by {groups:?}: {rate}");
+            assert!(
+                (rate / 1e6 - want as f64).abs() < 1.0,
+                "{id} by {groups:?}: {rate}"
+            );
         }
     }
 }

@@ -45,7 +45,11 @@ impl Policy {
         }
         for (id, class) in (1usize..).zip(&self.classes) {
             if let Some((params, group)) = class {
-                let group = if plan.tenant[usize::from(*group)] == 0 { 0 } else { *group };
+                let group = if plan.tenant[usize::from(*group)] == 0 {
+                    0
+                } else {
+                    *group
+                };
                 plan.class_params[id] = takt_class_params { group, ..*params };
             }
         }
@@ -67,19 +71,26 @@ fn params() -> impl Strategy<Value = takt_class_params> {
         3 => Just((0, 0)),
     ];
     let floor_bps = prop_oneof![3 => Just(0), 1 => rate_bps()];
-    (kind, weight_bps, floor_bps, 0..8u8, prop_oneof![1 => 1..5u32, 4 => Just(50u32)]).prop_map(
-        |((rate_bps, ceil_bps), weight_bps, floor_bps, priority, queue_packets)| {
-            takt_class_params {
-                rate_bps,
-                ceil_bps,
-                weight_bps,
-                floor_bps,
-                priority,
-                queue_packets,
-                ..takt_class_params::default()
-            }
-        },
+    (
+        kind,
+        weight_bps,
+        floor_bps,
+        0..8u8,
+        prop_oneof![1 => 1..5u32, 4 => Just(50u32)],
     )
+        .prop_map(
+            |((rate_bps, ceil_bps), weight_bps, floor_bps, priority, queue_packets)| {
+                takt_class_params {
+                    rate_bps,
+                    ceil_bps,
+                    weight_bps,
+                    floor_bps,
+                    priority,
+                    queue_packets,
+                    ..takt_class_params::default()
+                }
+            },
+        )
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
@@ -102,11 +113,21 @@ fn policy() -> impl Strategy<Value = Policy> {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Enqueue { flow: usize, bytes: u32 },
-    Dequeue { times: u32 },
+    Enqueue {
+        flow: usize,
+        bytes: u32,
+    },
+    Dequeue {
+        times: u32,
+    },
     /// So often until the next moment there is something to do, so late.
-    Wake { times: u32, late_ns: u64 },
-    Pass { ns: u64 },
+    Wake {
+        times: u32,
+        late_ns: u64,
+    },
+    Pass {
+        ns: u64,
+    },
     Replace(Policy),
     Flush,
 }
@@ -170,7 +191,10 @@ impl Run {
         if let Some(place) = place {
             self.number += 1;
             let packet = (flow, self.number, id);
-            assert!(self.places.insert(place, packet).is_none(), "place {place} is taken");
+            assert!(
+                self.places.insert(place, packet).is_none(),
+                "place {place} is taken"
+            );
             self.flows[flow].push_back(self.number);
         }
     }
@@ -238,8 +262,7 @@ impl Run {
             let tenant = u32::from(self.plan.tenant[usize::from(group)]);
             element.queue.packets > 0
                 && unlimited(id)
-                && (group == 0
-                    || self.plan.class_params[tenant as usize].ceil_bps == 0)
+                && (group == 0 || self.plan.class_params[tenant as usize].ceil_bps == 0)
         })
     }
 
@@ -249,7 +272,10 @@ impl Run {
         let show = |id: u32| {
             let mut element = *self.link.element(id);
             element.stats = Default::default();
-            format!("{id}: {element:?} {:?}", self.plan.class_params[id as usize])
+            format!(
+                "{id}: {element:?} {:?}",
+                self.plan.class_params[id as usize]
+            )
         };
         format!("{} of {}", show(id), show(tenant))
     }
