@@ -42,6 +42,7 @@ struct takt_group {
 	u64 behind_ns[TAKT_PRIORITIES];		/* real time less the priority's clock */
 	u64 virtual_ns[TAKT_PRIORITIES];	/* start tag of the last that went by share */
 	u64 frame_ns;				/* the longest frame of late */
+	u32 crowd[TAKT_PRIORITIES];		/* the most timed at once of late, times 4 */
 	u32 timed_bits, share_bits;		/* priorities with anybody there */
 	u32 waiting;				/* elements */
 	u32 pad;
@@ -147,6 +148,9 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *e
  * For how long may a guarantee have to wait, while all that are at least as
  * good can be met? For a frame of each of them; and again, while better ones
  * use up what they are owed, for as long as is made up for at most (lag_max).
+ * Most of those it waited for may have nothing to send any more, so the crowd
+ * counts, which shrinks by one place for four frames: a third is added, so that
+ * the last of it still finds all those who went before.
  */
 TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
 				u64 lag_max_ns)
@@ -157,7 +161,7 @@ TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 pri
 	priority &= TAKT_PRIORITIES - 1;
 	for (i = 0; i < TAKT_PRIORITIES && i < priority; i++)
 		better += group->timed[i].count;
-	bound_ns = (1 + better + group->timed[priority].count) * group->frame_ns;
+	bound_ns = (1 + better + group->crowd[priority] / 3) * group->frame_ns;
 	return better ? takt_max(bound_ns, lag_max_ns) : bound_ns;
 }
 
@@ -332,12 +336,14 @@ TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan 
 	struct takt_element *element = takt_element(order, id);
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(order, element->group);
-	u32 priority = element->priority & (TAKT_PRIORITIES - 1);
+	u32 priority = element->priority & (TAKT_PRIORITIES - 1), crowd;
 	u64 busy_ns = takt_min(now_ns, free_ns), lag_max_ns = plan->link.lag_max_ns, bound_ns;
 	u64 from_ns = since_ns - takt_min(group->behind_ns[priority], since_ns);
 
 	group->frame_ns -= group->frame_ns / 1024;
 	group->frame_ns = takt_max(group->frame_ns, frame_ns);
+	crowd = group->crowd[priority];
+	group->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * group->timed[priority].count);
 	if (pick->by == TAKT_BY_SHARE)
 		group->virtual_ns[priority] = element->share.due_ns;
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {

@@ -60,6 +60,8 @@ pub struct Link {
     express: Option<(u32, Packet)>,
     /// How much each priority's clock is behind real time.
     behind_ns: [u64; TAKT_PRIORITIES as usize],
+    /// The most that waited at once of late, times 4.
+    crowd: [usize; TAKT_PRIORITIES as usize],
     pub classes: Vec<Class>,
 }
 
@@ -69,6 +71,7 @@ impl Link {
             clock: Clock::default(),
             express: None,
             behind_ns: [0; TAKT_PRIORITIES as usize],
+            crowd: [0; TAKT_PRIORITIES as usize],
             classes: (0..classes).map(|_| Class::default()).collect(),
         }
     }
@@ -235,12 +238,14 @@ impl Link {
         assert_eq!(chosen.priority, priority);
         assert_eq!(chosen.clock.due_ns + self.behind_ns[priority], due_ns);
 
+        let crowd = 4 * self.waiting(priority).count();
+        self.crowd[priority] = crowd.max(self.crowd[priority].saturating_sub(1));
         // The clock of the priority stands still for whoever is too late.
         let mut lag_max_ns = plan.link.lag_max_ns;
         let busy_ns = now_ns.min(free_ns);
         if busy_ns > due_ns {
             let better: usize = (0..priority).map(|p| self.waiting(p).count()).sum();
-            let all = (1 + better + self.waiting(priority).count()) as u64;
+            let all = (1 + better + self.crowd[priority] / 3) as u64;
             let mut bound_ns = all * link.state().order.group[0].frame_ns;
             if better > 0 {
                 bound_ns = bound_ns.max(lag_max_ns);
