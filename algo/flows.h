@@ -48,6 +48,23 @@ struct takt_flows {
 	struct takt_flow flow[TAKT_FLOWS_MAX];
 };
 
+/*
+ * Where the packets of a connection went last, so that its headers need not be
+ * read again: as good as a classification while the plan is the same, if that
+ * makes no difference among the packets of a connection (takt_plan.sticky).
+ */
+#define TAKT_CONNECTIONS 16384
+
+struct takt_connection {
+	u64 identity;
+	u32 generation;
+	u32 id;		/* an element's */
+};
+
+struct takt_connections {
+	struct takt_connection at[TAKT_CONNECTIONS];
+};
+
 struct takt_newcomer {
 	u64 identity, cookie;
 	u32 generation, pad;
@@ -64,6 +81,26 @@ TAKT_FN struct takt_flow *takt_flow(struct takt_flows *flows, u32 id)
 TAKT_FN u16 *takt_flow_bucket(struct takt_flows *flows, u64 identity)
 {
 	return &flows->bucket[identity * 0x9e3779b97f4a7c15ULL >> 49 & (TAKT_FLOW_BUCKETS - 1)];
+}
+
+TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connections,
+						u64 identity)
+{
+	return &connections->at[identity * 0x9e3779b97f4a7c15ULL >> 50 & (TAKT_CONNECTIONS - 1)];
+}
+
+/* The element that the connection's packets go to, or 0: not known. */
+TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
+				 struct takt_flows *flows, u64 identity, u32 generation)
+{
+	struct takt_connection *connection = takt_connection(connections, identity);
+	u32 id = connection->id;
+
+	if (connection->identity != identity || connection->generation != generation)
+		return 0;
+	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->identity != identity)
+		return 0;
+	return id;
 }
 
 /* The number of a flow that is known by its headers only. */

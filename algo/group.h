@@ -61,6 +61,7 @@ struct takt_pick {
 	u64 since_ns;	/* it might have gone, in real time */
 	u64 wake_ns;	/* nobody may go: when to ask again, or TIME_NEVER */
 	u32 by;		/* TAKT_BY_* */
+	u32 next;	/* nobody may go: who will be owed something then; 0: not known */
 };
 
 TAKT_FN struct takt_group *takt_group(struct takt_order *order, u32 group)
@@ -232,6 +233,28 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 	return 0;
 }
 
+/*
+ * A paced element has been served, and has more: it waits again. The short way
+ * for those that only ever wait among the timed; 0 if this is not one.
+ */
+TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_params *params,
+			     u32 id, u64 now_ns)
+{
+	struct takt_element *element = takt_element(order, id);
+	struct takt_calendar *timed;
+
+	if (element->waits != TAKT_IN_TIMED || !takt_is_paced(params) || params->floor_bps ||
+	    element->group != params->group || element->priority != params->priority)
+		return 0;
+	id &= TAKT_ELEMENTS - 1;
+	timed = &takt_group(order, element->group)
+			 ->timed[element->priority & (TAKT_PRIORITIES - 1)];
+	takt_calendar_remove(timed, &order->shelf, id + TAKT_ENTRY_TIMED);
+	takt_enter(order, timed, id + TAKT_ENTRY_TIMED, element->pace.due_ns,
+		   takt_clock_of(order, element, now_ns));
+	return 1;
+}
+
 /* Is it owed something? Its entry among the timed has come due. */
 TAKT_FN int takt_is_owed(const struct takt_element *element,
 			 const struct takt_class_params *params, u64 clock_ns)
@@ -271,6 +294,7 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 	struct takt_element *element;
 
 	pick->wake_ns = TAKT_TIME_NEVER;
+	pick->next = 0;
 	if (group->floors.count) {
 		id = takt_calendar_first(&group->floors, &order->shelf, now_ns, &pick->due_ns);
 		if (id)
@@ -305,9 +329,11 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 						   TAKT_BY_NOTHING;
 				return id;
 			}
-			if (pick->due_ns != TAKT_TIME_NEVER)
-				pick->wake_ns =
-					takt_min(pick->wake_ns, pick->due_ns + behind_ns);
+			if (pick->due_ns != TAKT_TIME_NEVER &&
+			    pick->due_ns + behind_ns < pick->wake_ns) {
+				pick->wake_ns = pick->due_ns + behind_ns;
+				pick->next = id;
+			}
 		}
 		if (group->share_bits >> priority & 1) {
 			id = takt_share_first(order, group, priority, &pick->due_ns);

@@ -56,8 +56,11 @@ struct takt_link {
 	u32 plan_hand;		/* ... up to this one; from here on by an older one */
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
+	u32 next_id;		/* whom it is set for, if that is as good as chosen */
+	u32 pad2;
 	u64 secret;		/* nobody outside can tell which flows share a number */
 	struct takt_path path;	/* of the choice under way; a BPF stack is small */
+	struct takt_connections connections;
 	struct takt_flows flows;
 	struct takt_order order;
 };
@@ -342,10 +345,35 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
+/*
+ * The timer was set for somebody, and nothing has changed since: then it is that
+ * one's turn, and nobody need be searched. Only for the plain case.
+ */
+TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	u32 id = link->next_id;
+	struct takt_element *element = takt_element(&link->order, id);
+
+	link->next_id = 0;
+	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
+	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
+	    !takt_is_paced(takt_params(plan, element, id)) ||
+	    takt_packet(&link->order.places, element->queue.head)->after)
+		return 0;
+	path->id = id;
+	path->tenant = 0;
+	path->leaf.by = TAKT_BY_GUARANTEE;
+	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
+	path->leaf.since_ns = path->above.since_ns = link->wake_ns;
+	return 1;
+}
+
 /* The link is asked for a packet at now; the express place is empty. */
 TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
 			       u64 now_ns, struct takt_choice *choice)
 {
+	const struct takt_class_params *params;
 	struct takt_element *element, *tenant;
 	u64 ideal_ns, free_ns = link->clock.due_ns, frame_ns, rate_bps;
 	struct takt_path *path = &link->path;
@@ -370,17 +398,22 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (link->plan_hand < TAKT_ELEMENTS)
 		takt_link_replace(link, plan, now_ns);
-	takt_link_first(link, plan, now_ns);
+	if (!takt_link_next(link, plan, now_ns))
+		takt_link_first(link, plan, now_ns);
 	if (!path->id || free_ns > now_ns) {
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
-		if (link->plan_hand < TAKT_ELEMENTS)
+		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
+		if (link->plan_hand < TAKT_ELEMENTS) {
 			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
+			link->next_id = 0;
+		}
 		if (ideal_ns != TAKT_TIME_NEVER)
 			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
 		return;
 	}
 
 	element = takt_element(&link->order, path->id);
+	params = takt_params(plan, element, path->id);
 	choice->id = path->id;
 	choice->packet = element->queue.head;
 	packet = takt_queue_pop(&element->queue, &link->order.places);
@@ -410,12 +443,15 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	}
 	takt_group_served(&link->order, plan, path->id, &path->leaf, 0, now_ns, free_ns, frame_ns,
 			  choice->len);
-	takt_element_again(link, plan, path->id,
-			   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER, now_ns);
+	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+		takt_element_again(link, plan, path->id,
+				   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER,
+				   now_ns);
 	if (path->tenant)
 		takt_element_again(link, plan, path->tenant,
 				   takt_has_packets(link, plan, path->tenant) ?
 					   0 : TAKT_TIME_NEVER, now_ns);
+	/* The plan may have moved it to another tenant. */
 	if (element->group)
 		takt_tenant_begin(link, plan, element->group, now_ns);
 	if (!element->queue.packets)

@@ -19,6 +19,9 @@
 #define TAKT_PRIORITIES 8	/* 0 goes first; 7 is background */
 #define TAKT_GROUPS 64		/* 0 is the link itself, 1..63 are tenants */
 
+#define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
+#define TAKT_PACING_GAP 1	/* PAUSE frames fill the time between them */
+
 /* A clock for shares runs at this rate for each unit of weight. */
 #define TAKT_WEIGHT_UNIT_BPS 1000000ULL
 
@@ -38,9 +41,11 @@ struct takt_plan {
 	u64 generation;		/* counts the policies applied */
 	struct takt_clock_params link;
 	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
+	u32 pacing;		/* TAKT_PACING_* */
 	u32 who_slot;		/* which of a socket's two answers counts */
 	u32 flows;		/* any class gives flows clocks of their own */
 	u32 sticky;		/* all packets of a connection fall into one class */
+	u32 pad;
 	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;

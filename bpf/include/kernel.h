@@ -21,8 +21,10 @@ typedef u32 __be32;
 typedef u32 __wsum;
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 };
 
 #include <bpf/bpf_helpers.h>
@@ -53,16 +55,21 @@ typedef struct {
 	__s64 counter;
 } atomic64_t;
 
+/* Also how a request and a socket in TIME_WAIT begin. */
 struct sock_common {
 	__be32 skc_daddr;
 	unsigned int skc_hash;
 	__be16 skc_dport;
+	unsigned short skc_family;
 	volatile unsigned char skc_state;
+	possible_net_t skc_net;
 	atomic64_t skc_cookie;
+	struct sock *skc_listener;	/* of a request */
 };
 
 struct sock {
 	struct sock_common __sk_common;
+	u16 sk_protocol;
 };
 
 struct sk_buff {
@@ -125,11 +132,13 @@ int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
 int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
 void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 
+#define BPF_F_NO_PREALLOC 1
 #define BPF_F_MMAPABLE 1024
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
 #define NETREG_REGISTERED 1
 #define TCP_TIME_WAIT 6
+#define TCP_CLOSE 7
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
 #define TC_H_ROOT 0xFFFFFFFFU

@@ -11,6 +11,7 @@
  * another qdisc (several locks would share one state).
  */
 #include "kernel.h"
+#include "arrival.h"
 #include "headers.h"
 #include "link_maps.h"
 
@@ -101,32 +102,6 @@ static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
 }
 
 /*
- * Whose packet is it? A connected socket is one flow, whatever it sends; all
- * else has identity 0 here and is told apart by its headers. Handshakes and
- * their ends have no whole socket, so they count as that.
- */
-static __always_inline void connection_of(const struct sk_buff *skb, struct takt_port *port,
-					  struct takt_newcomer *newcomer)
-{
-	volatile u64 *number = &port->scratch;
-	const struct sock *sk = skb->sk;
-	const struct sock_common *common;
-
-	if (!sk)
-		return;
-	common = &sk->__sk_common;
-	if (!common->skc_dport || common->skc_state == TCP_NEW_SYN_RECV ||
-	    common->skc_state == TCP_TIME_WAIT || common->skc_state == TCP_LISTEN)
-		return;
-	/* On its way through memory an address becomes a number. */
-	*number = (u64)sk;
-	/* A socket that is connected anew, or whose memory is another's now, is another flow. */
-	newcomer->identity = (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
-			     ((u64)common->skc_daddr << 16 | common->skc_dport);
-	newcomer->cookie = common->skc_cookie.counter;
-}
-
-/*
  * How many frames this packet becomes on the wire. The kernel accounts more
  * than a packet's length exactly when it will be cut into several.
  */
@@ -155,82 +130,52 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 	takt_key_read(key, ethertype, at, end, addresses);
 }
 
-/* The plan that packets were queued by before, while any of them is left. */
-static __always_inline const struct takt_plan *plan_before(const struct takt_port *port)
-{
-	const struct takt_link *link = &port->link;
-
-	if (!link->queued_packets ||
-	    (!link->old_packets && link->generation == (u32)plan_of(port)->generation))
-		return NULL;
-	return &port->plans[(port->active & 1) ^ 1];
-}
-
-/* The element of a flow that was not here before, or that its plan has moved. */
-__noinline u32 new_flow(struct takt_port *port TAKT_ARG,
-			const struct takt_newcomer *newcomer TAKT_ARG, u32 id, u32 class_id)
-{
-	struct takt_flows *flows = &port->link.flows;
-	struct takt_order *order = &port->link.order;
-	u64 now_ns;
-	u32 i;
-
-	if (id) {
-		takt_flow_follow(flows, order, id, class_id, newcomer->generation);
-		return id;
-	}
-	now_ns = bpf_ktime_get_ns();
-	bpf_for(i, 0, takt_flow_looks(flows))
-		takt_flow_look(flows, order, 0, now_ns);
-	id = takt_flow_add(flows, order, newcomer, class_id, now_ns);
-	if (id)
-		return id;
-	flows->no_room++;
-	return class_id;
-}
-
 SEC("struct_ops")
 int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
 	u32 index = link_index(sch), bytes = accounted_bytes(skb), id = 0, before = 0, place;
 	struct takt_port *port = find_port(index);
-	const struct takt_plan *plan, *old_plan;
-	struct takt_newcomer newcomer = {};
+	struct takt_newcomer newcomer;
+	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
-	u32 class_id;
 	u64 now_ns;
 
 	if (!port)
 		goto drop;
 	plan = plan_of(port);
+	newcomer.identity = 0;
+	newcomer.cookie = 0;
 	newcomer.generation = plan->generation;
-	if (plan->flows) {
-		connection_of(skb, port, &newcomer);
-		if (newcomer.identity)
-			id = takt_flow_find(&port->link.flows, newcomer.identity);
-		if (id && plan->sticky &&
-		    takt_flow(&port->link.flows, id)->generation == newcomer.generation)
+	newcomer.pad = 0;
+	connection_of(skb, port, &newcomer);
+	if (newcomer.identity && plan->sticky) {
+		id = takt_connection_find(&port->link.connections, &port->link.flows,
+					  newcomer.identity, newcomer.generation);
+		if (id)
 			goto classified;
 	}
-	read_key(skb, &newcomer.key,
-		 plan->rules.need_addresses | (plan->flows && !newcomer.identity));
-	class_id = takt_classify(&plan->rules, &newcomer.key);
-	if (plan->flows && !newcomer.identity) {
-		newcomer.identity = takt_flow_identity(&newcomer.key, port->link.secret);
-		id = takt_flow_find(&port->link.flows, newcomer.identity);
+	__builtin_memset(&newcomer.key, 0, sizeof(newcomer.key));
+	read_key(skb, &newcomer.key, plan->rules.need_addresses | plan->flows);
+	newcomer.key.who = who_sent(skb, plan);
+	if (plan->flows)
+		id = flow_of(port, plan, &newcomer);
+	else
+		id = takt_classify(&plan->rules, &newcomer.key);
+	if (has_old_packets(&port->link, plan)) {
+		newcomer.key.who = who_sent(skb, &port->plans[(port->active & 1) ^ 1]);
+		before = element_before(port, &newcomer.key, newcomer.identity);
 	}
-	old_plan = plan_before(port);
-	if (old_plan) {
-		before = takt_classify(&old_plan->rules, &newcomer.key);
-		if (id && old_plan->class_params[before & (TAKT_CLASSES - 1)].per_flow)
-			before = id;
+	/* Who must not overtake has to say so for every packet until then. */
+	if (newcomer.identity && plan->sticky && (!before || before == id)) {
+		struct takt_connection *connection =
+			takt_connection(&port->link.connections, newcomer.identity);
+
+		connection->identity = newcomer.identity;
+		connection->generation = newcomer.generation;
+		connection->id = id;
 	}
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
-		id = class_id;
-	else if (!id || takt_flow(&port->link.flows, id)->generation != newcomer.generation)
-		id = new_flow(port, &newcomer, id, class_id);
 classified:
 	/* Only an element that was idle wants to know the time. */
 	now_ns = takt_element(&port->link.order, id)->queue.packets ? 0 : bpf_ktime_get_ns();

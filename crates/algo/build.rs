@@ -12,7 +12,9 @@ fn main() {
         .header(algo.join("headers.h").display().to_string())
         .header(algo.join("link.h").display().to_string())
         .header("../../bpf/link/link_maps.h")
+        .header("../../bpf/flows/flows_maps.h")
         .clang_arg(format!("-I{}", algo.display()))
+        .clang_arg("-I../../bpf/include")
         .allowlist_item("(takt|TAKT)_.*")
         .wrap_static_fns(true)
         .wrap_static_fns_path(&wrappers)
@@ -30,6 +32,7 @@ fn main() {
     cc::Build::new()
         .file(&wrappers)
         .include(&algo)
+        .include("../../bpf/include")
         .include(env::current_dir().expect("cargo sets the directory"))
         .opt_level(2)
         .warnings(true)
@@ -37,5 +40,7 @@ fn main() {
         .flag("-Wno-unused-parameter")
         .compile("takt_algo");
     println!("cargo::rerun-if-changed=../../algo");
+    println!("cargo::rerun-if-changed=../../bpf/include");
     println!("cargo::rerun-if-changed=../../bpf/link/link_maps.h");
+    println!("cargo::rerun-if-changed=../../bpf/flows/flows_maps.h");
 }

@@ -14,6 +14,11 @@ pub unsafe trait Plain: Sized {}
 // SAFETY: generated from algo/, where such structs hold integers only and
 // spell out their padding.
 unsafe impl Plain for sys::takt_port {}
+unsafe impl Plain for sys::takt_commit_args {}
+unsafe impl Plain for sys::takt_question {}
+unsafe impl Plain for sys::takt_answer {}
+unsafe impl Plain for sys::takt_watch {}
+unsafe impl Plain for sys::takt_clear_args {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}

@@ -64,8 +64,14 @@ pub enum Command {
     },
 
     /// Show the managed links and their classes, with counters.
-    #[command(after_help = "Example:\n  takt status --output json | jq '.links[].classes[].name'")]
-    Status,
+    #[command(
+        after_help = "Examples:\n  takt status --flows\n  takt status --output json | jq '.links[].classes[].name'"
+    )]
+    Status {
+        /// Also show every flow that has clocks of its own.
+        #[arg(long)]
+        flows: bool,
+    },
 
     /// Give every device of this network namespace back as it was found.
     Revert,

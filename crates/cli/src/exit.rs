@@ -27,9 +27,10 @@ impl From<Exit> for ExitCode {
 impl From<&Error> for Exit {
     fn from(error: &Error) -> Self {
         match error {
-            Error::KernelLacks { .. } | Error::Capability { .. } | Error::NoBpffs { .. } => {
-                Self::Lacking
-            }
+            Error::KernelLacks { .. }
+            | Error::Capability { .. }
+            | Error::NoBpffs { .. }
+            | Error::NoCgroup2 => Self::Lacking,
             Error::Foreign(_) => Self::Changed,
             _ => Self::Failed,
         }
@@ -39,7 +40,9 @@ impl From<&Error> for Exit {
 impl From<&Undecided> for Exit {
     fn from(error: &Undecided) -> Self {
         match error {
-            Undecided::NoDevice { .. } | Undecided::Plan { .. } => Self::Invalid,
+            Undecided::NoDevice { .. } | Undecided::Plan { .. } | Undecided::NoUser(_) => {
+                Self::Invalid
+            }
             Undecided::Host(error) => error.into(),
         }
     }

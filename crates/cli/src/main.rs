@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             apply::run(&file, options, confirm, output)
         }
         Command::Guard => confirm::guard(),
-        Command::Status => status::run(output),
+        Command::Status { flows } => status::run(output, flows),
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),
         Command::Explain { code } => explain::run(&code, output),

@@ -1,24 +1,26 @@
 //! Applying a policy: all of it or nothing.
 //!
 //! Everything that can fail or take long comes first and is invisible: plans
-//! are staged, maps created, records written. What shows is one system call for
+//! are staged, maps created, records written, the owners of sockets looked up. What shows is one system call for
 //! the devices (a batch on the route socket) and one for the plans of links
 //! that already stand (a program that switches them). A takt that dies before them has
 //! changed nothing that counts, and one that dies after has only failed to tidy
 //! up, which the next takt does.
 
 use serde::Serialize;
+use takt_planner::Questions;
 use takt_policy::Link;
 
 use crate::{
     capability,
     change::{give_back, take},
-    decide::{Found, Step, Undecided, decide},
+    decide::{Found, Step, Undecided, decide, slot},
     error::Error,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
     program::Program,
     record::{Lock, Record, Source},
+    sockets::{Asked, Sockets},
 };
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,11 +67,19 @@ fn apply_locked(
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let program = Program::open()?;
     let found = look(&mut netlink, program.as_ref(), options.replace)?;
-    let steps = decide(links, source, found)?;
+    let questions = Questions::of(links);
+    let asked = Asked::resolve(&questions)?;
+    let slot = slot(source, &found.managed);
+    let netns_cookie = found.netns_cookie;
+    let steps = decide(links, &questions, slot, source, found)?;
     let outcomes = steps.iter().map(outcome).collect();
+    let watches = watches_sockets(links);
     if options.dry_run {
         if program.is_none() {
             Program::verify()?;
+        }
+        if watches {
+            Sockets::verify()?;
         }
         return Ok(outcomes);
     }
@@ -77,7 +87,15 @@ fn apply_locked(
         Some(program) => program,
         None => Program::load()?,
     };
-    let done = prepare(&program, &steps).and_then(|()| commit(&program, &mut netlink, &steps));
+    let watch = || {
+        if !watches {
+            return Ok(());
+        }
+        Sockets::open_or_load(&program)?.ask(netns_cookie, slot, &asked)
+    };
+    let done = watch()
+        .and_then(|()| prepare(&program, &steps))
+        .and_then(|()| commit(&program, &mut netlink, &steps));
     match done {
         Ok(()) => tidy(&program, &steps)?,
         Err(error) => {
@@ -86,6 +104,15 @@ fn apply_locked(
         }
     }
     Ok(outcomes)
+}
+
+/// Whether the policy asks about the owners of sockets, or must know when they
+/// close.
+fn watches_sockets(links: &[Link]) -> bool {
+    links
+        .iter()
+        .flat_map(|link| &link.classes)
+        .any(|class| class.per_flow || class.matches.iter().any(|m| m.questions().next().is_some()))
 }
 
 fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Result<Found, Error> {

@@ -7,7 +7,7 @@ use takt_algo::{
     sys::{TAKT_LINKS, takt_plan},
     to_bytes,
 };
-use takt_planner::{ClassIds, Plan, PlanError, plan};
+use takt_planner::{ClassIds, Plan, PlanError, Questions, plan};
 use takt_policy::{Link, Packets};
 use thiserror::Error;
 
@@ -17,18 +17,21 @@ use crate::{
     managed::{Managed, Port},
     port::Owner,
     record::{Before, Record, Source},
+    sockets::{NoUser, Slot},
 };
 
 /// One segment per packet, so that every frame has a moment of its own.
 const SINGLE_SEGMENT: u32 = 1;
 
-/// A policy that this host cannot carry. The first two are the policy's fault.
+/// A policy that this host cannot carry. All but the last are the policy's fault.
 #[derive(Debug, Error)]
 pub enum Undecided {
     #[error("there is no device {device}")]
     NoDevice { device: String },
     #[error("{device}: {problem}")]
     Plan { device: String, problem: PlanError },
+    #[error(transparent)]
+    NoUser(#[from] NoUser),
     #[error(transparent)]
     Host(#[from] Error),
 }
@@ -65,12 +68,43 @@ pub(crate) struct Found {
     pub replace: bool,
 }
 
-/// Turn a policy into steps, or say why it cannot be carried.
+/// Where the policy's questions go: not where plans in force look for the answers
+/// to others. After a takt that died between two devices there may be no such
+/// place; then these are overwritten, and wrong until the plans follow.
+pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
+    let same = |managed: &&Managed| {
+        let record = managed.record.as_ref();
+        record.is_some_and(|record| record.source == *source)
+    };
+    match (managed.iter().find(same), managed.first()) {
+        (Some(same), _) => Slot {
+            index: same.plan.who_slot,
+            in_force: true,
+        },
+        (None, other) => Slot {
+            index: other.map_or(0, |other| 1 - other.plan.who_slot),
+            in_force: false,
+        },
+    }
+}
+
+/// Turn a policy into steps, or say why it cannot be carried. Its plans look in
+/// this slot for what is known of sockets.
 pub(crate) fn decide(
     links: &[Link],
+    questions: &Questions,
+    slot: Slot,
     source: &Source,
     mut found: Found,
 ) -> Result<Vec<Step>, Undecided> {
+    let plan_link = |link: &Link, before: &ClassIds| -> Result<Plan, Undecided> {
+        let mut planned = plan(link, before, questions).map_err(|problem| Undecided::Plan {
+            device: link.device.clone(),
+            problem,
+        })?;
+        planned.tables.who_slot = slot.index;
+        Ok(planned)
+    };
     let mut managed = std::mem::take(&mut found.managed);
     let mut steps = Vec::with_capacity(links.len());
     for link in links {
@@ -91,7 +125,10 @@ pub(crate) fn decide(
                 plan,
                 record: Some(record),
                 ..
-            }) if port.carries(index) => update(link, source, port, &plan, record)?,
+            }) if port.carries(index) => {
+                let planned = plan_link(link, &record.ids)?;
+                update(link, planned, source, port, &plan, record)
+            }
             lost => {
                 let index = (0..TAKT_LINKS)
                     .find(|index| !found.indices_taken.contains(index))
@@ -99,7 +136,8 @@ pub(crate) fn decide(
                         link_count: found.indices_taken.len(),
                     })?;
                 found.indices_taken.insert(index);
-                attach(link, source, port, index, lost, &found)?
+                let planned = plan_link(link, &ClassIds::default())?;
+                attach(link, planned, source, port, index, lost, &found)?
             }
         });
     }
@@ -112,6 +150,7 @@ pub(crate) fn decide(
 
 fn attach(
     link: &Link,
+    Plan { mut tables, ids }: Plan,
     source: &Source,
     port: &Port,
     index: u32,
@@ -149,7 +188,6 @@ fn attach(
             record.before.gso_max_segs
         });
 
-    let Plan { mut tables, ids } = plan_link(link, &ClassIds::default())?;
     tables.generation = 1;
     let record = Record {
         index,
@@ -176,19 +214,19 @@ fn attach(
 
 fn update(
     link: &Link,
+    Plan { mut tables, ids }: Plan,
     source: &Source,
     port: &Port,
     current: &takt_plan,
     before: Record,
-) -> Result<Step, Undecided> {
-    let Plan { mut tables, ids } = plan_link(link, &before.ids)?;
+) -> Step {
     let gso_max_segs = segment_limit(link);
     let wanted = gso_max_segs.unwrap_or(before.before.gso_max_segs);
     let limit = (port.device.gso_max_segs != wanted).then_some(wanted);
 
     tables.generation = current.generation;
     if limit.is_none() && before.source == *source && to_bytes(&*tables) == to_bytes(current) {
-        return Ok(Step::Keep { record: before });
+        return Step::Keep { record: before };
     }
     tables.generation += 1;
     let record = Record {
@@ -198,18 +236,11 @@ fn update(
         gso_max_segs,
         ..before
     };
-    Ok(Step::Update {
+    Step::Update {
         plan: tables,
         record,
         gso_max_segs: limit,
-    })
-}
-
-fn plan_link(link: &Link, before: &ClassIds) -> Result<Plan, Undecided> {
-    plan(link, before).map_err(|problem| Undecided::Plan {
-        device: link.device.clone(),
-        problem,
-    })
+    }
 }
 
 fn segment_limit(link: &Link) -> Option<u32> {

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::{bpffs, capability, error::Error, netlink::Netlink, program::Program};
+use crate::{
+    bpffs, capability, error::Error, netlink::Netlink, program::Program, sockets::Sockets,
+};
 
 /// One thing that was tried.
 #[derive(Debug, Serialize)]
@@ -33,6 +35,11 @@ pub fn examine() -> Vec<Finding> {
             "pacing",
             "the qdisc was loaded, verified and dropped again",
             Program::verify(),
+        ),
+        finding(
+            "sockets",
+            "what recognises the owners of sockets was loaded, verified and dropped again",
+            Sockets::verify(),
         ),
     ]
 }

@@ -19,6 +19,8 @@ pub enum Error {
     Capability { missing: &'static str },
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
     NoBpffs { path: &'static str },
+    #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
+    NoCgroup2,
     /// Somebody else's qdisc is in the way, or ours is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),

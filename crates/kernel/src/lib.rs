@@ -4,6 +4,7 @@ mod apply;
 mod bpffs;
 mod btf;
 mod capability;
+mod cgroup;
 mod change;
 mod decide;
 pub mod doctor;
@@ -15,7 +16,9 @@ mod port;
 mod program;
 mod record;
 mod revert;
+mod sockets;
 mod status;
+mod syscall;
 
 pub use apply::{Action, Options, Outcome, apply};
 pub use decide::Undecided;
@@ -23,7 +26,11 @@ pub use error::{Error, Foreign};
 pub use program::Program;
 pub use record::Source;
 pub use revert::{Reverted, revert};
-pub use status::{ClassStatus, Counters, LinkStatus, Status, applied_policy, status};
+pub use sockets::NoUser;
+pub use status::{
+    ClassStatus, Counters, FlowStatus, FlowTotals, LinkStatus, Share, Status, TenantStatus,
+    applied_policy, status,
+};
 
 /// The running kernel's release, as `uname -r` prints it.
 pub fn release() -> String {

@@ -2,7 +2,6 @@
 //! per host, and giving every link its own state, plan and store.
 
 use std::{
-    fs,
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
@@ -21,6 +20,7 @@ use crate::{
     error::Error,
     log,
     port::{Owner, Port, Snapshot},
+    syscall,
 };
 
 #[allow(clippy::all, dead_code, unused)]
@@ -33,16 +33,13 @@ pub fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
 
-/// Pins are made, and taken away, in a directory of such a name, so that all of
-/// them come and go in one step. (bpffs allows no dots.)
-const ASIDE: &str = "takt-aside-";
-
 /// The loaded program, by its pins.
 pub struct Program {
     dir: PathBuf,
     ports: MapHandle,
     stores: MapHandle,
     express: MapHandle,
+    sockets: MapHandle,
     commit: OwnedFd,
 }
 
@@ -60,6 +57,7 @@ impl Program {
         let ports = map("takt_ports")?;
         let stores = map("takt_stores")?;
         let express = map("takt_express")?;
+        let sockets = map("takt_sockets")?;
         let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
             .map_err(Error::bpf("opening a pinned program"))?;
         Ok(Some(Self {
@@ -67,26 +65,14 @@ impl Program {
             ports,
             stores,
             express,
+            sockets,
             commit,
         }))
     }
 
-    /// Load, register and pin the program. The pins appear in one step, so a
-    /// takt that dies on the way leaves nothing that counts.
+    /// Load, register and pin the program.
     pub fn load() -> Result<Self, Error> {
-        Self::sweep()?;
-        let root = bpffs::root()?;
-        let aside = aside(&root);
-        fs::create_dir(&aside).map_err(Error::file(&aside))?;
-        let pinned = register_and_pin(&aside).and_then(|()| {
-            let dir = root.join("takt");
-            fs::rename(&aside, &dir).map_err(Error::file(&dir))
-        });
-        if pinned.is_err() {
-            // The first error is the one to report.
-            let _ = fs::remove_dir_all(&aside);
-        }
-        pinned?;
+        bpffs::appear(&bpffs::root()?.join("takt"), register_and_pin)?;
         Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })
     }
 
@@ -98,23 +84,23 @@ impl Program {
 
     /// Take the pins away. The kernel frees the rest with the last qdisc.
     pub fn unload(self) -> Result<(), Error> {
-        let aside = aside(&bpffs::root()?);
-        fs::rename(&self.dir, &aside).map_err(Error::file(&self.dir))?;
-        fs::remove_dir_all(&aside).map_err(Error::file(&aside))
+        bpffs::vanish(&self.dir)
     }
 
-    /// Take away what a takt left that died while loading or unloading. Under
-    /// the lock, no other takt is at it.
-    pub fn sweep() -> Result<(), Error> {
-        let root = bpffs::root()?;
-        for entry in fs::read_dir(&root).map_err(Error::file(&root))? {
-            let path = entry.map_err(Error::file(&root))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(ASIDE) {
-                fs::remove_dir_all(&path).map_err(Error::file(&path))?;
-            }
-        }
-        Ok(())
+    /// What is known of sockets, for the qdisc to read.
+    pub(crate) fn sockets(&self) -> &MapHandle {
+        &self.sockets
+    }
+
+    /// Whether a socket is open, as far as sockets are watched.
+    pub(crate) fn knows_socket(&self, cookie: u64) -> bool {
+        let known = self.sockets.lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
+        matches!(known, Ok(Some(_)))
+    }
+
+    /// Where what watches sockets is pinned, while it does.
+    pub(crate) fn sockets_dir(&self) -> PathBuf {
+        self.dir.join("sockets")
     }
 
     /// Make a link's state, store and first plan; its qdisc may then attach.
@@ -144,20 +130,8 @@ impl Program {
         let mut args = takt_commit_args {
             links: links.iter().fold(0, |bits, index| bits | 1 << index),
         };
-        let mut options = libbpf_sys::bpf_test_run_opts {
-            sz: size_of::<libbpf_sys::bpf_test_run_opts>() as libbpf_sys::size_t,
-            ctx_in: (&raw mut args).cast(),
-            ctx_size_in: size_of_val(&args) as u32,
-            ..Default::default()
-        };
-        // SAFETY: a live program and options that describe `args`.
-        let result =
-            unsafe { libbpf_sys::bpf_prog_test_run_opts(self.commit.as_raw_fd(), &mut options) };
-        if result < 0 {
-            let source = libbpf_rs::Error::from_raw_os_error(-result);
-            return Err(Error::bpf("putting the plans in force")(source));
-        }
-        Ok(())
+        syscall::run(self.commit.as_fd(), &mut args)
+            .map_err(Error::bpf("putting the plans in force"))
     }
 
     /// The link's state and the plan in force; `None` if there is no such link.
@@ -229,10 +203,6 @@ fn check_version(abi: &MapHandle) -> Result<(), Error> {
     Ok(())
 }
 
-fn aside(root: &Path) -> PathBuf {
-    root.join(format!("{ASIDE}{}", std::process::id()))
-}
-
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::LinkSkel<'_>, Error> {
@@ -267,6 +237,9 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .map_err(pin())?;
     maps.takt_express
         .pin(dir.join("takt_express"))
+        .map_err(pin())?;
+    maps.takt_sockets
+        .pin(dir.join("takt_sockets"))
         .map_err(pin())?;
     maps.takt_abi.pin(dir.join("takt_abi")).map_err(pin())?;
     skel.progs

@@ -15,7 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
-use crate::{bpffs, error::Error, netlink::Qdisc, port::Owner, program::Program};
+use crate::{bpffs, error::Error, netlink::Qdisc, port::Owner, program::Program, sockets::Sockets};
 
 const DIR: &str = "/run/takt";
 const LEAVING: &str = "leaving";
@@ -127,17 +127,20 @@ impl Lock {
     pub fn take() -> Result<Self, Error> {
         let root = bpffs::root()?;
         let dir = File::open(&root).map_err(Error::file(&root))?;
-        Flock::lock(dir, FlockArg::LockExclusive)
+        let lock = Flock::lock(dir, FlockArg::LockExclusive)
             .map(|dir| Self { _root: dir })
-            .map_err(|(_, errno)| Error::file(&root)(errno.into()))
+            .map_err(|(_, errno)| Error::file(&root)(errno.into()))?;
+        bpffs::sweep()?;
+        Ok(lock)
     }
 
-    /// The work is done, well or not: if no link is managed, leave no trace.
+    /// The work is done, well or not: leave nothing that the links that are
+    /// managed do not need, and if there are none, no trace.
     pub fn end(self) -> Result<(), Error> {
         match Program::open()? {
-            Some(program) if !program.links()?.is_empty() => return Ok(()),
+            Some(program) if !program.links()?.is_empty() => return Sockets::settle(&program),
             Some(program) => program.unload()?,
-            None => Program::sweep()?,
+            None => bpffs::sweep()?,
         }
         match fs::remove_dir_all(DIR) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),

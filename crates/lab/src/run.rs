@@ -14,6 +14,9 @@ use crate::{
 /// The short tour of every experiment there is.
 pub const TOUR: &str = "tour";
 
+/// The experiment with downloads in it.
+const NEEDS_WEB_SERVER: &str = "pacing";
+
 /// Experiments of the design that this version does not have yet.
 const LATER: [&str; 4] = ["background", "radio", "crowd", "beats"];
 
@@ -75,6 +78,7 @@ fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunE
     }
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
+    exec.web_server = name == NEEDS_WEB_SERVER;
     exec.timeout = host::TIMEOUT_DEFAULT * 2;
     let captured = host::capture(&exec)?;
     if captured.status != 0 {

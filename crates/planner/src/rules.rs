@@ -8,6 +8,7 @@ use takt_policy::{Family, Match, Prefix};
 use crate::{
     error::PlanError,
     ports::{PortPrefix, prefixes},
+    questions::Questions,
 };
 
 /// A mask and the masked bits, as plain bytes so that they have an order.
@@ -35,8 +36,13 @@ pub(crate) fn expand(
     entry: &Match,
     order: u32,
     class_id: u16,
+    questions: &Questions,
     found: &mut Found,
 ) -> Result<(), PlanError> {
+    let Some(who) = questions.bits(entry) else {
+        // What nobody asks, no packet answers: the entry never holds.
+        return Ok(());
+    };
     let mut mask = takt_key::default();
     let mut value = takt_key::default();
 
@@ -66,6 +72,7 @@ pub(crate) fn expand(
         mask.mark = mark.mask;
         value.mark = mark.value;
     }
+    (mask.who, value.who) = (who, who);
     let has_ports = !(entry.src_ports.is_empty() && entry.dst_ports.is_empty());
     if has_ports {
         mask.has_ports = u8::MAX;

@@ -37,6 +37,7 @@ pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
             has_addresses,
         };
         rules.need_addresses |= has_addresses;
+        rules.need_who |= u32::from(mask.who != 0);
         for (value, target) in entries {
             rules.rule[next] = takt_rule {
                 key: key(&value),

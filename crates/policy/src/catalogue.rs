@@ -61,9 +61,12 @@ class without its rate, so it is an error instead.
 
 Known keys:
 
-    [link.DEV]            rate overhead pacing packets lag_max class
-    [[link.DEV.class]]    name match rate priority queue_packets
+    [link.DEV]            rate overhead pacing packets lag_max tenant class
+    [[link.DEV.tenant]]   name rate ceil weight floor priority
+    [[link.DEV.class]]    name match tenant rate ceil weight floor priority
+                          per_flow queue_packets
     match                 proto family src dst src_port dst_port dscp mark
+                          app user cgroup unit
 ";
 NotYet = "takt::policy::not_yet": "
 The key belongs to Takt's policy language, but this version cannot do what it asks for. A policy is
@@ -72,13 +75,15 @@ use a version that supports it.
 ";
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
-in quotes; overhead and queue_packets are plain integers; match is a table or an array of tables;
-classes are arrays of tables, [[link.DEV.class]] with two brackets on either side.
+in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow is true or
+false; match is a table or an array of tables; classes and tenants are arrays of tables,
+[[link.DEV.class]] with two brackets on either side.
 ";
 MissingKey = "takt::policy::missing_key": "
 A key that has no default is absent. A link needs its rate, because every class is measured against
-it. A class needs a name, because statistics and messages refer to it, and a match that says which
-traffic it takes; only the class named \"default\" has none, since it takes what is left.
+it. Classes and tenants need a name, because statistics and messages refer to it. A class needs a
+match that says which traffic it takes; only the class named \"default\" has none, since it takes
+what is left.
 ";
 BadUnit = "takt::policy::bad_unit": "
 Rates and durations carry their unit. Units of rate are those of tc, in any case:
@@ -100,7 +105,8 @@ stop it, use a firewall.
 OutOfRange = "takt::policy::out_of_range": "
 The value lies outside what this key takes:
 
-    rate             1kbit to 400gbit
+    rate ceil floor  1kbit to 400gbit
+    weight           0.001 to 400000
     overhead         0 to 256 bytes per frame
     lag_max          100us to 1s
     priority         0 (most important) to 6, or \"background\"
@@ -109,17 +115,40 @@ The value lies outside what this key takes:
     proto            0 to 255
     ports            0 to 65535
     mark             0 to 0xffffffff
+    user             0 to 4294967294, or a name
 
 Below 1 kbit/s a full frame would occupy its class for more than ten seconds; 400 Gbit/s is as fast
 as Ethernet comes today, and the byte clock's arithmetic is proven up to there.
 ";
 RateAboveLink = "takt::policy::rate_above_link": "
-A class cannot be guaranteed more than its link has. Lower the rate of the class, or correct the
-link's: it is the rate of the wire, or of the slower line behind it if this host is the place to
-queue. A class without a rate is paced at the link's.
+Neither a class nor a tenant can be guaranteed more than its link has, nor can it go above that.
+Lower its rate, ceil or floor, or correct the link's rate: it is the rate of the wire, or of the
+slower line behind it if this host is the place to queue. Without rate and ceil a class may take
+whatever the link has to spare.
+";
+RateAboveTenant = "takt::policy::rate_above_tenant": "
+The classes of a tenant share its ceiling: its ceil, or its rate if it has no ceil. So none of them
+can be guaranteed more, or go above it. Lower the rate, ceil or floor of the class, or give the
+tenant a higher ceil.
+";
+CeilBelowRate = "takt::policy::ceil_below_rate": "
+rate is what is guaranteed, ceil is what may be borrowed up to, so ceil is at least the rate.
+Without a ceil the rate is the ceiling too: the class or tenant is paced at its rate and borrows
+nothing.
+";
+FloorAboveCeil = "takt::policy::floor_above_ceil": "
+A floor is served before all priorities, and what it serves counts against the ceiling like
+everything else. So a floor above ceil, or above the rate of a class or tenant without ceil, could
+never be reached.
+";
+FloorsAboveLink = "takt::policy::floors_above_link": "
+Floors come before all priorities: they are what must be left even when everything else is busy.
+When they add up to more than the link has, or those of a tenant's classes to more than the tenant
+may take, they cannot hold. Unlike rates they are not scaled. Lower them; the floor of a per_flow
+class is each flow's, and counts once here.
 ";
 BadName = "takt::policy::bad_name": "
-Class names appear in status output, in metrics and in kernel maps, so they are short and plain:
+Names of classes and tenants appear in status output and in metrics, so they are short and plain:
 1 to 31 bytes out of A-Z a-z 0-9 _ . and -.
 ";
 DuplicateClass = "takt::policy::duplicate_class": "
@@ -128,8 +157,29 @@ replaced, are carried over by name. To give one class several kinds of traffic, 
 in its match: any of them is enough.
 ";
 TooManyClasses = "takt::policy::too_many_classes": "
-A link holds 4094 classes besides the implicit default class. One class may match any number of
-prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
+A link holds 4094 classes and tenants besides the implicit default class. One class may match any
+number of prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
+";
+DuplicateTenant = "takt::policy::duplicate_tenant": "
+Within a link every tenant has a name of its own; classes refer to it by that name, and its state is
+carried over by it while a policy is replaced. Tenants and classes have separate names: a tenant may
+be called as a class is.
+";
+UnknownTenant = "takt::policy::unknown_tenant": "
+A class belongs to the tenant that its key `tenant` names, and the link has no tenant of that name.
+Tenants are described in the same link, before or after the class:
+
+    [[link.eth0.tenant]]
+    name = \"acme\"
+    rate = \"300mbit\"
+";
+EmptyTenant = "takt::policy::empty_tenant": "
+No class of the link names this tenant, so nothing shares its guarantee and its ceiling. A class
+belongs to a tenant by its key: tenant = \"acme\".
+";
+TooManyTenants = "takt::policy::too_many_tenants": "
+A link holds 63 tenants. A tenant is worth its place where several classes share one guarantee or
+one ceiling; a class that shares with nobody has a rate and a ceil of its own.
 ";
 DefaultMatch = "takt::policy::default_match": "
 The class named \"default\" takes whatever no other class matches: unmatched IP traffic, fragments,
@@ -155,6 +205,21 @@ BadPort = "takt::policy::bad_port": "
 src_port and dst_port take an integer, or text with a port, a range or a list of both: 80, \"80\",
 \"5004-5100\", \"80,443,8000-8100\". Ports are numbers from 0 to 65535; service names are not resolved.
 ";
+BadOwner = "takt::policy::bad_owner": "
+Four keys of a match ask who owns the socket that a packet comes from:
+
+    app      name of the thread or process, as `ps -o comm` shows it: 1 to 15 bytes
+    user     a user's name or number; names are resolved when the policy is applied
+    cgroup   path from the root of cgroup2, as `systemd-cgls` shows it; holds for all below
+    unit     name of a systemd unit with its ending: \"nginx.service\", \"user-1000.slice\"
+
+A name that could belong to nobody would leave the entry there without ever being true.
+";
+TooManyQuestions = "takt::policy::too_many_questions": "
+Each app, user, cgroup and unit that a policy asks for takes one of 32 places that a socket's
+answers are kept in, over all links of the policy; asking the same again takes none. Collect
+programs in one cgroup or one systemd slice and ask for that, or tell their traffic apart by ports.
+";
 NeverMatches = "takt::policy::never_matches": "
 The conditions of one match entry all have to hold at once, and these exclude each other: ports with
 a protocol that has none, an IPv4 source with an IPv6 destination, ICMPv6 over IPv4, a range that
@@ -176,15 +241,18 @@ compared by what they mean, so { proto = \"tcp\" } and { proto = 6 } are the sam
 two, or add the condition that tells their traffic apart.
 ";
 Oversubscribed = "takt::policy::oversubscribed": "
-The rates of a link's classes add up to more than the link has. This is allowed: classes are rarely
-active all at once. When they are, each gets its share in proportion to its rate, so 4, 4, 4, 2 and
-2 on a link of 10 become 2.5, 2.5, 2.5, 1.25 and 1.25; but none has its full rate then.
+The rates of a link's classes and tenants add up to more than the link has, or those of a tenant's
+classes to more than the tenant may take. This is allowed: classes are rarely active all at once.
+When they are, each gets its share in proportion to its rate, so 4, 4, 4, 2 and 2 on a link of 10
+become 2.5, 2.5, 2.5, 1.25 and 1.25; but none has its full rate then. A per_flow class counts once
+here, with the rate of one flow.
 ";
 Outranked = "takt::policy::outranked": "
-A class without a rate is paced at the link's own rate, and here it stands at least as high as a
-class that names a rate. Whenever it has enough to send, it takes what the other counts on. Classes
-without a rate have priority 6 by default and classes with one have 3, so that what is promised goes
-before what is left over.
+Priorities are strict: a class takes what it may before anything ranked behind it gets its turn.
+Here one that may take all the link or the tenant has stands before one that names a rate. Whenever
+it has enough to send, it takes what the other counts on. Classes without a rate have priority 6 by
+default and classes with one have 3, so that what is promised goes before what is left over. Within
+one priority guarantees come first. A ceil for the one, or a floor for the other, settles it too.
 ";
 ByteRate = "takt::policy::byte_rate": "
 As in tc, bps, kbps, mbps and gbps are BYTES per second: \"25mbps\" is 200 Mbit/s. Elsewhere the same

@@ -12,7 +12,7 @@
 //!     match = { proto = "udp", dst_port = "5004-5100" }
 //! "#;
 //! let policy = takt_policy::parse("eth0.toml", text)?;
-//! assert_eq!(policy.links[0].classes[0].rate_bps, 25_000_000);
+//! assert_eq!(policy.links[0].classes[0].rate_bps, Some(25_000_000));
 //! # Ok::<(), takt_policy::Diagnostics>(())
 //! ```
 //!

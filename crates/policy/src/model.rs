@@ -9,6 +9,9 @@ use serde::Serialize;
 /// The priority named `"background"`: after everything else.
 pub const PRIORITY_BACKGROUND: u8 = 7;
 
+/// Different questions about sockets' owners that a policy may ask, over all of its links.
+pub const QUESTIONS_MAX: usize = 32;
+
 /// The class that takes what no other class matches.
 pub const DEFAULT_CLASS: &str = "default";
 
@@ -20,12 +23,25 @@ pub struct Link {
     pub rate_bps: u64,
     /// Wire bytes per frame beyond the layer 2 frame.
     pub overhead_bytes: u32,
+    pub pacing: Pacing,
     pub packets: Packets,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
+    /// In file order; at most 63.
+    pub tenants: Vec<Tenant>,
     /// In file order, which is match order. Exactly one is the default class; it is the last one
     /// when the file does not mention it.
     pub classes: Vec<Class>,
+}
+
+/// What keeps frames apart on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pacing {
+    /// The qdisc's timer.
+    Timer,
+    /// PAUSE frames of exactly the missing length.
+    Gap,
 }
 
 /// What a class paces: frames of the wire, or the segments the stack hands over.
@@ -38,16 +54,44 @@ pub enum Packets {
     Gso,
 }
 
-/// Traffic with a byte clock of its own.
+/// A link within the link: classes that share one guarantee and one ceiling.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tenant {
+    pub name: String,
+    /// Guaranteed to its classes together.
+    pub rate_bps: Option<u64>,
+    /// What its classes together may take; `None` if only the link limits them.
+    pub ceil_bps: Option<u64>,
+    /// Its share of spare capacity, times 1000.
+    pub weight_milli: u64,
+    /// Served before all priorities.
+    pub floor_bps: Option<u64>,
+    /// 0 goes first, [`PRIORITY_BACKGROUND`] last.
+    pub priority: u8,
+    /// Where the tenant stands in the file, counted from 1.
+    pub line: usize,
+}
+
+/// Traffic with byte clocks of its own. All that is shared it shares with the other classes of its
+/// tenant, or of the link.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Class {
     pub name: String,
-    /// The pace: the class's own rate, or the link's if the file names none.
-    pub rate_bps: u64,
-    /// Whether the file names a rate.
-    pub guaranteed: bool,
+    /// The name of one of the link's tenants.
+    pub tenant: Option<String>,
+    /// What is guaranteed.
+    pub rate_bps: Option<u64>,
+    /// The pace: what it may take at most. `None` if only its tenant or the link limits it.
+    pub ceil_bps: Option<u64>,
+    /// Its share of spare capacity, times 1000.
+    pub weight_milli: u64,
+    /// Served before all priorities.
+    pub floor_bps: Option<u64>,
     /// 0 goes first, [`PRIORITY_BACKGROUND`] last.
     pub priority: u8,
+    /// Whether every flow has clocks and a queue of its own. Rates, weight and queue are each
+    /// flow's then.
+    pub per_flow: bool,
     pub queue_packets: u32,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
@@ -72,6 +116,33 @@ pub struct Match {
     pub dst_ports: Vec<RangeInclusive<u16>>,
     pub dscp: Option<u8>,
     pub mark: Option<Mark>,
+    /// The name of the thread or process, 1 to 15 bytes.
+    pub app: Option<String>,
+    pub user: Option<User>,
+    /// A control group's path from the root of cgroup2, without a slash at either end. Holds for
+    /// everything below it too.
+    pub cgroup: Option<String>,
+    /// The name of a systemd unit: of any control group on the way to the root.
+    pub unit: Option<String>,
+}
+
+/// Who a socket's owner runs as.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum User {
+    Id(u32),
+    /// Resolved when the policy is applied.
+    Name(String),
+}
+
+/// What a match asks about the owner of a packet's socket.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Question {
+    App(String),
+    User(User),
+    Cgroup(String),
+    Unit(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -101,5 +172,16 @@ impl Prefix {
             IpAddr::V4(_) => Family::Ipv4,
             IpAddr::V6(_) => Family::Ipv6,
         }
+    }
+}
+
+impl Match {
+    /// What it asks about the owner of a packet's socket; every answer must be yes.
+    pub fn questions(&self) -> impl Iterator<Item = Question> {
+        let app = self.app.clone().map(Question::App);
+        let user = self.user.clone().map(Question::User);
+        let cgroup = self.cgroup.clone().map(Question::Cgroup);
+        let unit = self.unit.clone().map(Question::Unit);
+        [app, user, cgroup, unit].into_iter().flatten()
     }
 }

@@ -32,8 +32,7 @@ impl Policy {
         }
     }
 
-    /// An error that only the host could reveal (no such device, a slower device, another's
-    /// qdisc), in the form of the parser's own: it underlines the device's name in the file.
+    /// An error that only the host could reveal (no such device, another's qdisc), in the form of the parser's own: it underlines the device's name in the file.
     pub fn device_error(
         &self,
         device: &str,

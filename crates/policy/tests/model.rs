@@ -1,7 +1,9 @@
 //! What a policy means: the defaults, the units, the normal forms.
 
 use serde_json::json;
-use takt_policy::{Code, Family, Link, Mark, Packets, format_rate, parse};
+use takt_policy::{
+    Code, Family, Link, Mark, Pacing, Packets, Question, Tenant, User, format_rate, parse,
+};
 
 fn link(text: &str) -> Link {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -26,14 +28,18 @@ fn a_link_alone_has_the_default_class() {
     let link = link("\n[link.eth0]\nrate = \"2.5gbit\"\n");
     assert_eq!(link.rate_bps, 2_500_000_000);
     assert_eq!(link.overhead_bytes, 0);
+    assert_eq!(link.pacing, Pacing::Timer);
     assert_eq!(link.packets, Packets::Mtu);
+    assert_eq!(link.tenants, []);
     assert_eq!(link.lag_max_ns, 10_000_000);
     let [default] = link.classes.as_slice() else {
         panic!("one class");
     };
-    assert!(default.is_default && !default.guaranteed && default.matches.is_empty());
+    assert!(default.is_default && !default.per_flow && default.matches.is_empty());
     assert_eq!(default.name, "default");
-    assert_eq!(default.rate_bps, link.rate_bps);
+    assert_eq!((default.rate_bps, default.ceil_bps), (None, None));
+    assert_eq!((default.weight_milli, default.floor_bps), (1000, None));
+    assert_eq!(default.tenant, None);
     assert_eq!(default.priority, 6);
     assert_eq!(default.queue_packets, 1000);
     assert_eq!(default.line, 2);
@@ -72,7 +78,7 @@ fn classes_keep_their_order_and_have_their_defaults() {
             (
                 c.name.as_str(),
                 c.rate_bps,
-                c.guaranteed,
+                c.ceil_bps,
                 c.priority,
                 c.queue_packets,
                 c.line,
@@ -82,9 +88,153 @@ fn classes_keep_their_order_and_have_their_defaults() {
     assert_eq!(
         seen,
         [
-            ("default", 1_000_000, true, 3, 1000, 7),
-            ("z", 10_000_000, true, 3, 1000, 10),
-            ("a", 1_000_000_000, false, 7, 65535, 14),
+            ("default", Some(1_000_000), Some(1_000_000), 3, 1000, 7),
+            ("z", Some(10_000_000), Some(10_000_000), 3, 1000, 10),
+            ("a", None, None, 7, 65535, 14),
+        ]
+    );
+}
+
+#[test]
+fn shares_have_their_defaults() {
+    let link = link(
+        r#"
+        [link.eth0]
+        rate = "1gbit"
+        pacing = "gap"
+        [[link.eth0.tenant]]
+        name = "acme"
+        rate = "300mbit"
+        floor = "10mbit"
+        [[link.eth0.tenant]]
+        name = "zeta"
+        ceil = "500mbit"
+        weight = 0x2
+        priority = 0
+        [[link.eth0.class]]
+        name = "acme"
+        tenant = "acme"
+        match = { proto = "tcp" }
+        [[link.eth0.class]]
+        name = "b"
+        tenant = "zeta"
+        rate = "1.3mbit"
+        ceil = "100mbit"
+        per_flow = true
+        match = { proto = "udp" }
+        [[link.eth0.class]]
+        name = "c"
+        tenant = "zeta"
+        ceil = "100mbit"
+        floor = "1mbit"
+        weight = 1.500
+        per_flow = true
+        queue_packets = 7
+        match = { proto = "icmp" }
+        "#,
+    );
+    assert_eq!(link.pacing, Pacing::Gap);
+    let tenant = |name: &str, line| Tenant {
+        name: name.to_owned(),
+        rate_bps: None,
+        ceil_bps: None,
+        weight_milli: 1000,
+        floor_bps: None,
+        priority: 6,
+        line,
+    };
+    assert_eq!(
+        link.tenants,
+        [
+            Tenant {
+                rate_bps: Some(300_000_000),
+                ceil_bps: Some(300_000_000),
+                weight_milli: 300_000,
+                floor_bps: Some(10_000_000),
+                priority: 3,
+                ..tenant("acme", 5)
+            },
+            Tenant {
+                ceil_bps: Some(500_000_000),
+                weight_milli: 2000,
+                priority: 0,
+                ..tenant("zeta", 9)
+            },
+        ]
+    );
+    let seen: Vec<_> = link
+        .classes
+        .iter()
+        .map(|c| {
+            (
+                c.tenant.as_deref(),
+                (c.rate_bps, c.ceil_bps, c.floor_bps),
+                c.weight_milli,
+                c.priority,
+                (c.per_flow, c.queue_packets),
+            )
+        })
+        .collect();
+    let (mbit, ceil) = (Some(1_000_000), Some(100_000_000));
+    assert_eq!(
+        seen,
+        [
+            (Some("acme"), (None, None, None), 1000, 6, (false, 1000)),
+            (
+                Some("zeta"),
+                (Some(1_300_000), ceil, None),
+                1300,
+                3,
+                (true, 100)
+            ),
+            (Some("zeta"), (None, ceil, mbit), 1500, 6, (true, 7)),
+            (None, (None, None, None), 1000, 6, (false, 1000)),
+        ]
+    );
+}
+
+#[test]
+fn weights_are_kept_to_the_third_decimal() {
+    for (text, milli) in [
+        ("1", 1000),
+        ("0.001", 1),
+        ("2.50000", 2500),
+        ("400000", 400_000_000),
+        ("1_000.5", 1_000_500),
+    ] {
+        let link = link(&format!(
+            "[link.eth0]\nrate = \"1gbit\"\n[[link.eth0.class]]\nname = \"default\"\nweight = {text}\n"
+        ));
+        assert_eq!(link.classes[0].weight_milli, milli, "{text}");
+    }
+}
+
+#[test]
+fn owners_are_brought_to_their_normal_form() {
+    let user = |entry: &str| terms(entry).user;
+    assert_eq!(user("{ user = 1000 }"), Some(User::Id(1000)));
+    assert_eq!(user(r#"{ user = "1000" }"#), Some(User::Id(1000)));
+    assert_eq!(user("{ user = 0 }"), Some(User::Id(0)));
+    for name in ["alice", "www-data", "alice@example.com", "_apt"] {
+        assert_eq!(
+            user(&format!("{{ user = \"{name}\" }}")),
+            Some(User::Name(name.to_owned()))
+        );
+    }
+    for text in ["a.slice/b", "/a.slice/b", "a.slice/b/"] {
+        let cgroup = terms(&format!("{{ cgroup = \"{text}\" }}")).cgroup;
+        assert_eq!(cgroup.as_deref(), Some("a.slice/b"));
+    }
+    let all = terms(
+        r#"{ app = "tmux: server", user = "bob", cgroup = "x", unit = "a@b.service", proto = 6 }"#,
+    );
+    assert_eq!(
+        all.questions().collect::<Vec<_>>(),
+        [
+            Question::App("tmux: server".to_owned()),
+            Question::User(User::Name("bob".to_owned())),
+            Question::Cgroup("x".to_owned()),
+            Question::Unit("a@b.service".to_owned()),
         ]
     );
 }
@@ -184,6 +334,44 @@ fn as_many_classes_as_a_link_can_have_and_not_one_more() {
     };
     assert_eq!(link(&policy(4094)).classes.len(), 4095);
     assert_eq!(codes(&policy(4095)), [Code::TooManyClasses]);
+}
+
+#[test]
+fn tenants_take_places_of_classes_and_are_bounded_themselves() {
+    let policy = |tenants: usize, classes: usize| {
+        let mut text = String::from("[link.eth0]\nrate = \"1gbit\"\n");
+        for n in 1..=tenants {
+            text.push_str(&format!("[[link.eth0.tenant]]\nname = \"c{n}\"\n"));
+        }
+        for n in 1..=classes {
+            let tenant = n.min(tenants);
+            text.push_str(&format!(
+                "[[link.eth0.class]]\nname = \"c{n}\"\ntenant = \"c{tenant}\"\n\
+                 match = {{ dst_port = {n} }}\n"
+            ));
+        }
+        text
+    };
+    assert_eq!(link(&policy(63, 4031)).tenants.len(), 63);
+    assert_eq!(codes(&policy(63, 4032)), [Code::TooManyClasses]);
+    assert_eq!(codes(&policy(64, 64))[0], Code::TooManyTenants);
+}
+
+#[test]
+fn the_same_question_counts_once() {
+    let mut text = String::new();
+    for device in ["a", "b"] {
+        text.push_str(&format!(
+            "[link.{device}]\nrate = \"1gbit\"\n[[link.{device}.class]]\nname = \"x\"\nmatch = ["
+        ));
+        for user in 0..32 {
+            text.push_str(&format!("{{ user = {user} }}, "));
+        }
+        text.push_str("]\n");
+    }
+    assert!(parse("model.toml", &text).is_ok());
+    text.push_str("[[link.b.class]]\nname = \"y\"\nmatch = { user = 32 }\n");
+    assert_eq!(codes(&text), [Code::TooManyQuestions]);
 }
 
 #[test]

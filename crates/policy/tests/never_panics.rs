@@ -13,7 +13,18 @@ const PARTS: &[&str] = &[
     "[link]\n",
     "[radio]\n",
     "rate = ",
+    "[[link.eth0.tenant]]\n",
     "name = ",
+    "tenant = ",
+    "ceil = ",
+    "weight = ",
+    "floor = ",
+    "per_flow = ",
+    "pacing = ",
+    "app = ",
+    "user = ",
+    "cgroup = ",
+    "unit = ",
     "match = ",
     "priority = ",
     "overhead = ",
@@ -38,6 +49,12 @@ const PARTS: &[&str] = &[
     "\"10.0.0.0/8\"",
     "\"::/0\"",
     "\"0x10/0xff\"",
+    "\"a/b/../c/\"",
+    "\"nginx.service\"",
+    "\"a-name-of-sixteen\"",
+    "\"ünïcödé-näme\"",
+    "1.5",
+    "400000.0001",
     "{ ",
     " }",
     "[",
@@ -64,6 +81,14 @@ const PARTS: &[&str] = &[
     "true",
     "1979-05-27",
     "\\u001b",
+];
+
+const EXAMPLES: &[&str] = &[
+    "media-server",
+    "home-gateway",
+    "two-ports",
+    "tenants",
+    "per-flow",
 ];
 
 fn exercise(text: &str) {
@@ -106,12 +131,12 @@ proptest! {
 
     #[test]
     fn on_a_policy_with_a_change(
-        which in 0..3usize,
+        which in 0..EXAMPLES.len(),
         at in any::<prop::sample::Index>(),
         removed in 0..20usize,
         inserted in proptest::sample::select(PARTS),
     ) {
-        let example = ["media-server", "home-gateway", "two-ports"][which];
+        let example = EXAMPLES[which];
         let path = format!("{}/../../examples/{example}.toml", env!("CARGO_MANIFEST_DIR"));
         let text: Vec<char> = fs::read_to_string(Path::new(&path)).unwrap().chars().collect();
         let start = at.index(text.len());
@@ -126,8 +151,8 @@ proptest! {
     }
 
     #[test]
-    fn at_every_cut(which in 0..3usize, at in any::<prop::sample::Index>()) {
-        let example = ["media-server", "home-gateway", "two-ports"][which];
+    fn at_every_cut(which in 0..EXAMPLES.len(), at in any::<prop::sample::Index>()) {
+        let example = EXAMPLES[which];
         let path = format!("{}/../../examples/{example}.toml", env!("CARGO_MANIFEST_DIR"));
         let text = fs::read_to_string(Path::new(&path)).unwrap();
         let mut end = at.index(text.len());

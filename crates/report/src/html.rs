@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::plot::{FIGURE_CSS, Figure, figures, glance, standalone};
 use crate::rows::Report;
-use crate::view::{SUBJECT, cases, columns};
+use crate::view::{Case, SUBJECT, columns, tables};
 
 const PAGE_CSS: &str = include_str!("page.css");
 
@@ -90,7 +90,10 @@ fn section(report: &Report) -> Markup {
             h2 { (report.experiment) }
             p class="soft" { code { (report.command) } }
             @for drawn in figures(report) { (figure(&drawn)) }
-            (table(report))
+            figure {
+                h3 { "All numbers" }
+                @for cases in tables(report) { (table(&cases)) }
+            }
         }
     }
 }
@@ -105,18 +108,16 @@ fn figure(figure: &Figure) -> Markup {
     }
 }
 
-fn table(report: &Report) -> Markup {
-    let columns = columns(report);
+fn table(cases: &[Case]) -> Markup {
+    let columns = columns(cases);
     html! {
-        figure {
-            h3 { "All numbers" }
             table {
                 thead { tr {
                     th class="left" { "case" }
                     th class="left" { "scheduler" }
                     @for column in &columns { th class="wrap" { (column.heading) } }
                 } }
-                @for case in cases(report) {
+                @for case in cases {
                     tbody {
                         @for (at, row) in case.rows.iter().enumerate() {
                             tr class=[(row.scheduler == SUBJECT).then_some("subject")] {
@@ -128,6 +129,5 @@ fn table(report: &Report) -> Markup {
                     }
                 }
             }
-        }
     }
 }

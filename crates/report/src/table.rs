@@ -3,19 +3,28 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use crate::rows::Report;
-use crate::view::{Case, Column, SUBJECT, cases, columns};
+use crate::view::{Case, Column, SUBJECT, columns, tables};
 
 /// What a terminal is sure to have.
 const WIDTH_MAX: usize = 100;
 
 /// The report in at most a hundred columns, grouped by case, Takt's rows
-/// marked. Where there is no room for every metric the least important go
-/// rather than wrap; the JSON and the page have them all.
+/// marked. Cases that are about different things have tables of their own.
+/// Where there is no room for every metric the least important go rather than
+/// wrap; the JSON and the page have them all.
 pub fn table(report: &Report) -> String {
-    let cases = cases(report);
-    let mut columns = columns(report);
+    let mut tables = tables(report);
+    if tables.is_empty() {
+        tables.push(Vec::new());
+    }
+    let texts: Vec<String> = tables.iter().map(|cases| fitting(cases)).collect();
+    texts.join("\n\n\n")
+}
+
+fn fitting(cases: &[Case]) -> String {
+    let mut columns = columns(cases);
     loop {
-        let text = draw(&cases, &columns);
+        let text = draw(cases, &columns);
         let lightest = columns
             .iter()
             .enumerate()

@@ -44,6 +44,8 @@ impl Unit {
             Unit::BitsPerSecond => rate(value),
             Unit::Nanoseconds => time(value),
             Unit::Ppm if value.abs() < 9.95 => number(value, 1),
+            // Errors are mostly far below one.
+            Unit::Percent if value != 0.0 && value.abs() < 0.995 => number(value, 3),
             Unit::Percent => number(value, 1),
             Unit::Plain if value.fract() != 0.0 => number(value, 3),
             Unit::Ppm | Unit::NanosecondsPerPacket | Unit::Plain => number(value, 0),

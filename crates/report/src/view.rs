@@ -53,6 +53,33 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
     cases
 }
 
+/// The metric a table is about. A case that has none of them belongs to the
+/// table of the case before it.
+const THEMES: [&str; 6] = [
+    "flow_error_max_percent",
+    "share_error_max_percent",
+    "rate_error_percent",
+    "spacing_error_p99_ns",
+    "busy_ns_per_packet",
+    "cost_ns_per_packet",
+];
+
+/// Cases in a row that are about the same, a table for each.
+pub fn tables<'a>(report: &'a Report) -> Vec<Vec<Case<'a>>> {
+    let mut tables: Vec<(Option<&str>, Vec<Case>)> = Vec::new();
+    for case in cases(report) {
+        let theme = THEMES.into_iter().find(|metric| {
+            let mut rows = case.rows.iter();
+            rows.any(|row| row.metrics.contains_key(*metric))
+        });
+        match tables.last_mut() {
+            Some((of, cases)) if theme.is_none() || theme == *of => cases.push(case),
+            _ => tables.push((theme, vec![case])),
+        }
+    }
+    tables.into_iter().map(|(_, cases)| cases).collect()
+}
+
 /// What a figure shows: the rows that have the metric, without the cases that
 /// are parts of others, and without cases that are left empty.
 pub fn plotted_cases<'a>(report: &'a Report, metric: &str) -> Vec<Case<'a>> {
@@ -89,15 +116,25 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 21] = [
+const METRICS: [(&str, &str, u8); 31] = [
     ("target_bps", "target", 7),
     ("achieved_bps", "achieved", 3),
     ("rate_error_ppm", "rate error", 9),
+    ("share_error_max_percent", "share error", 9),
+    ("overshoot_ns", "overshoot", 9),
+    ("rate_error_percent", "rate error", 9),
+    ("ceil_error_max_percent", "ceil", 7),
+    ("guarantee_error_max_percent", "guarantee", 7),
+    ("lent_error_max_percent", "lent", 7),
+    ("flow_error_max_percent", "worst flow", 9),
+    ("flows_off", "off", 9),
+    ("flows", "flows", 7),
     ("spacing_error_p50_ns", "spacing\np50", 6),
     ("spacing_error_p90_ns", "p90", 2),
     ("spacing_error_p99_ns", "p99", 9),
     ("spacing_error_max_ns", "max", 4),
     ("cost_ns_per_packet", "added", 9),
+    ("busy_ns_per_packet", "busy", 8),
     ("baseline_ns_per_packet", "baseline", 6),
     ("throughput_bps", "throughput", 8),
     ("packets_lost", "lost", 8),
@@ -114,11 +151,11 @@ const METRICS: [(&str, &str, u8); 21] = [
 ];
 const WEIGHT_UNFORESEEN: u8 = 1;
 
-/// The columns of a report: every metric that any row has as one value.
-pub fn columns(report: &Report) -> Vec<Column> {
-    let mut metrics: Vec<&str> = report
-        .rows
+/// The columns of a table: every metric that any row has as one value.
+pub fn columns(cases: &[Case]) -> Vec<Column> {
+    let mut metrics: Vec<&str> = cases
         .iter()
+        .flat_map(|case| &case.rows)
         .flat_map(|row| &row.metrics)
         .filter(|(_, value)| !value.is_array() && !value.is_object())
         .map(|(metric, _)| metric.as_str())

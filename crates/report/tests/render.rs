@@ -46,7 +46,7 @@ fn no_table_is_wider_than_a_terminal() {
 fn the_page_is_well_formed_and_has_its_figures() {
     let page = html(&sample());
     assert_well_formed(&page);
-    assert_eq!(page.matches("<svg").count(), 5);
+    assert_eq!(page.matches("<svg").count(), 6);
 }
 
 #[test]

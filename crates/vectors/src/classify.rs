@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_FAMILY_IPV4, TAKT_FAMILY_IPV6, takt_key};
-use takt_planner::ClassIds;
+use takt_planner::{ClassIds, Questions};
 
 use crate::{
     Failure,
@@ -69,7 +69,7 @@ impl Concept for Classify {
         let [link] = policy.links.as_slice() else {
             return Err(senseless("a policy of one link".to_owned()));
         };
-        let plan = takt_planner::plan(link, &ClassIds::default())
+        let plan = takt_planner::plan(link, &ClassIds::default(), &Questions::of(&policy.links))
             .map_err(|error| senseless(error.to_string()))?;
         state.plan = *plan.tables;
         Ok(())

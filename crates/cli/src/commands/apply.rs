@@ -97,6 +97,7 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
             print::diagnostics(output, &found);
             return Exit::Changed;
         }
+        Undecided::NoUser(error) => return print::failure(output, Exit::Invalid, error),
         Undecided::Host(error) => return print::failure(output, error.into(), error),
     };
     print::diagnostics(output, &found)

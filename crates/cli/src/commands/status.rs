@@ -1,12 +1,15 @@
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    net::{IpAddr, SocketAddr},
+};
 
-use takt_kernel::{LinkStatus, Status};
-use takt_policy::format_rate;
+use takt_kernel::{LinkStatus, Share, Status};
+use takt_policy::{Pacing, format_rate};
 
 use crate::{args::Output, exit::Exit, print};
 
-pub fn run(output: Output) -> Exit {
-    let status = match takt_kernel::status() {
+pub fn run(output: Output, with_flows: bool) -> Exit {
+    let status = match takt_kernel::status(with_flows) {
         Ok(status) => status,
         Err(error) => return print::failure(output, (&error).into(), &error),
     };
@@ -23,8 +26,12 @@ fn text(status: &Status) -> String {
 }
 
 fn link_text(link: &LinkStatus) -> String {
+    let pacing = match link.pacing {
+        Pacing::Timer => "",
+        Pacing::Gap => "  gap frames",
+    };
     let mut text = format!(
-        "{}  {}  {} queued  policy {} (no. {})\n",
+        "{}  {}{pacing}  {} queued  policy {} (no. {})\n",
         link.device,
         format_rate(link.rate_bps),
         link.queued_packets,
@@ -36,17 +43,52 @@ fn link_text(link: &LinkStatus) -> String {
     }
     let _ = writeln!(
         text,
-        "  {:<20} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>11}",
-        "class", "rate", "prio", "queued", "sent", "bytes", "dropped", "flushed", "worst late"
+        "  {:<24} {:>10} {:>10} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>11}",
+        "class",
+        "rate",
+        "ceil",
+        "floor",
+        "prio",
+        "queued",
+        "sent",
+        "bytes",
+        "dropped",
+        "flushed",
+        "worst late"
     );
-    for class in &link.classes {
-        let counters = &class.counters;
+    for tenant in &link.tenants {
         let _ = writeln!(
             text,
-            "  {:<20} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>8.1} us",
-            class.name,
-            format_rate(class.rate_bps),
-            class.priority,
+            "  {:<24} {} {:>8} {:>12} {:>14}",
+            format!("{} (tenant)", tenant.name),
+            share_text(&tenant.share),
+            "",
+            tenant.sent_packets,
+            tenant.sent_bytes,
+        );
+        write_classes(&mut text, link, Some(&tenant.name));
+    }
+    write_classes(&mut text, link, None);
+    write_flows(&mut text, link);
+    text
+}
+
+/// The classes of a tenant, or those that have none.
+fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
+    let indent = if tenant.is_some() { "  " } else { "" };
+    let classes = link.classes.iter();
+    for class in classes.filter(|class| class.tenant.as_deref() == tenant) {
+        let counters = &class.counters;
+        let per_flow = match (class.per_flow, class.flows) {
+            (false, _) => String::new(),
+            (true, 1) => " (1 flow)".to_owned(),
+            (true, flows) => format!(" ({flows} flows)"),
+        };
+        let _ = writeln!(
+            text,
+            "  {:<24} {} {:>8} {:>12} {:>14} {:>9} {:>9} {:>8.1} us",
+            format!("{indent}{}{per_flow}", class.name),
+            share_text(&class.share),
             class.queued_packets,
             counters.sent_packets,
             counters.sent_bytes,
@@ -55,5 +97,67 @@ fn link_text(link: &LinkStatus) -> String {
             counters.late_max_ns as f64 / 1e3,
         );
     }
-    text
+}
+
+fn write_flows(text: &mut String, link: &LinkStatus) {
+    let totals = &link.flow_totals;
+    if totals.created > 0 {
+        let _ = writeln!(
+            text,
+            "  flows: {} live, {} came, {} were forgotten, {} packets found no room",
+            totals.live, totals.created, totals.forgotten, totals.no_room_packets,
+        );
+    }
+    let Some(flows) = link.flows.as_ref().filter(|flows| !flows.is_empty()) else {
+        return;
+    };
+    let _ = writeln!(
+        text,
+        "  {:<24} {:<5} {:<42} {:<42} {:>8} {:>12} {:>14} {:>9}",
+        "class", "proto", "from", "to", "queued", "sent", "bytes", "dropped"
+    );
+    for flow in flows {
+        let _ = writeln!(
+            text,
+            "  {:<24} {:<5} {:<42} {:<42} {:>8} {:>12} {:>14} {:>9}",
+            flow.class,
+            proto_text(flow.proto),
+            end_text(flow.src, flow.src_port),
+            end_text(flow.dst, flow.dst_port),
+            flow.queued_packets,
+            flow.counters.sent_packets,
+            flow.counters.sent_bytes,
+            flow.counters.dropped_packets,
+        );
+    }
+}
+
+fn proto_text(proto: u8) -> String {
+    match proto {
+        6 => "tcp".to_owned(),
+        17 => "udp".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn end_text(address: Option<IpAddr>, port: u16) -> String {
+    match (address, port) {
+        (None, _) => "-".to_owned(),
+        (Some(address), 0) => address.to_string(),
+        (Some(address), port) => SocketAddr::new(address, port).to_string(),
+    }
+}
+
+fn share_text(share: &Share) -> String {
+    let rate = |bps| match bps {
+        0 => "-".to_owned(),
+        bps => format_rate(bps),
+    };
+    format!(
+        "{:>10} {:>10} {:>10} {:>4}",
+        rate(share.rate_bps),
+        rate(share.ceil_bps),
+        rate(share.floor_bps),
+        share.priority
+    )
 }

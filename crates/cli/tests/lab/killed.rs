@@ -19,6 +19,7 @@ use nix::{
 };
 
 use crate::{
+    kernel_bpf::{links, wait_for},
     machine::{DEFAULT, TWO_PROCESSORS},
     takt::{POLICY, apply, assert_no_trace, status, takt},
     wire::Wire,
@@ -42,6 +43,17 @@ rate = "200mbit"
 name = "new"
 rate = "2mbit"
 match = { proto = "udp", dst_port = 5002 }
+"#;
+
+/// NEW, and a question about sockets.
+const ASKING: &str = r#"
+[link.near1]
+rate = "200mbit"
+
+[[link.near1.class]]
+name = "new"
+rate = "2mbit"
+match = { app = "player" }
 "#;
 
 const OTHER: &str = "[link.near2]\nrate = \"100mbit\"\n";
@@ -142,6 +154,50 @@ fn after_every_change_of_updating() {
 }
 
 #[test]
+fn after_every_change_of_watching_sockets() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        apply(OLD).ok();
+        let unwatched = attached();
+        let mut last = State::Nothing;
+        // Every link and pin is a change, so not after each.
+        for change in (1..).step_by(2) {
+            apply(OLD).ok();
+            write(ASKING);
+            if !kill_after_change(change) {
+                break;
+            }
+            last = recover(&wire, State::Old, false);
+            apply(OLD).ok();
+            wait_for(|| attached() == unwatched);
+        }
+        assert_eq!(last, State::New);
+    });
+}
+
+#[test]
+fn after_every_change_of_watching_no_longer() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        apply(NEW).ok();
+        let unwatched = attached();
+        let mut last = State::Nothing;
+        for change in 1.. {
+            apply(ASKING).ok();
+            write(OLD);
+            if !kill_after_change(change) {
+                break;
+            }
+            last = state(&wire);
+            wire.assert_passes();
+            apply(OLD).ok();
+            wait_for(|| attached() == unwatched);
+        }
+        assert_eq!(last, State::Old);
+    });
+}
+
+#[test]
 fn after_every_change_of_giving_back() {
     TWO_PROCESSORS.run(|| {
         let (wire, other) = (Wire::new(1), Wire::new(2));
@@ -191,6 +247,11 @@ fn state(wire: &Wire) -> State {
         ["default", "new"] if link.rate_bps == 200_000_000 => State::New,
         _ => panic!("neither old nor new: {link:#?}"),
     }
+}
+
+/// What watches sockets and packets: pins, and what the kernel has attached.
+fn attached() -> (bool, usize) {
+    (Path::new("/sys/fs/bpf/takt/sockets").exists(), links())
 }
 
 fn write(policy: &str) {

@@ -6,6 +6,7 @@
 //! verdict back; [`shell`], [`takt`], [`wire`] and [`flow`] are the tests' hands.
 
 mod flow;
+mod kernel_bpf;
 mod machine;
 mod shell;
 mod takt;
@@ -16,6 +17,7 @@ mod contract;
 mod devices;
 mod foreign;
 mod killed;
+mod owners;
 mod refusals;
 mod replace;
 mod traffic;

@@ -18,7 +18,7 @@ pub struct Observed {
 
 /// Over the whole run, warm-up and drain included: whatever is sent must come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Packets {
+pub struct Packets {
     sent: u64,
     received: u64,
     reordered: u64,
@@ -28,7 +28,7 @@ impl Observed {
     /// `None` if fewer than two packets came within the window.
     pub fn new(flow: &Flow, window: &Window, target_bps: u64, frame_bytes: u32) -> Option<Self> {
         let frame_bits = u64::from(frame_bytes) * 8;
-        let arrivals_ns = within(&flow.record.arrivals_ns, window);
+        let arrivals_ns = flow.arrivals_within(window);
         let (first_ns, last_ns) = (arrivals_ns.first()?, arrivals_ns.last()?);
         let bits_after_first = frame_bits * (arrivals_ns.len() as u64 - 1);
         let achieved_bps = achieved_bps(*first_ns, *last_ns, bits_after_first)?;
@@ -38,12 +38,13 @@ impl Observed {
             achieved_bps,
             rate_error_ppm: rate_error_ppm(achieved_bps, target_bps as f64)?,
             gap_errors_ns: gap_errors_ns(arrivals_ns, target_gap_ns),
-            packets: Packets {
-                sent: flow.sent,
-                received: flow.record.arrivals_ns.len() as u64,
-                reordered: flow.record.reordered,
-            },
+            packets: Packets::of(std::slice::from_ref(flow)),
         })
+    }
+
+    /// How far it is from its rate, either way.
+    pub fn rate_error_percent(&self) -> f64 {
+        self.rate_error_ppm.abs() / 1e4
     }
 
     pub fn metrics(&self) -> Metrics {
@@ -94,6 +95,17 @@ pub fn together(classes: &[Observed]) -> Metrics {
 }
 
 impl Packets {
+    pub fn of(flows: &[Flow]) -> Self {
+        Self {
+            sent: flows.iter().map(|flow| flow.sent).sum(),
+            received: flows
+                .iter()
+                .map(|flow| flow.record.arrivals_ns.len() as u64)
+                .sum(),
+            reordered: flows.iter().map(|flow| flow.record.reordered).sum(),
+        }
+    }
+
     fn plus(&self, other: &Self) -> Self {
         Self {
             sent: self.sent + other.sent,
@@ -102,7 +114,7 @@ impl Packets {
         }
     }
 
-    fn metrics(&self) -> Metrics {
+    pub fn metrics(&self) -> Metrics {
         metrics([
             ("packets_sent", json!(self.sent)),
             ("packets_received", json!(self.received)),
@@ -113,13 +125,6 @@ impl Packets {
             ("packets_reordered", json!(self.reordered)),
         ])
     }
-}
-
-/// Arrivals are in order of time.
-fn within<'a>(arrivals_ns: &'a [u64], window: &Window) -> &'a [u64] {
-    let from = arrivals_ns.partition_point(|at_ns| *at_ns < window.start_ns);
-    let to = arrivals_ns.partition_point(|at_ns| *at_ns < window.end_ns);
-    arrivals_ns.get(from..to).unwrap_or_default()
 }
 
 fn spacing(gap_errors_ns: Vec<u64>) -> Metrics {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use takt_report::{Row, nearest_rank};
 
+use super::cost::FLOWS;
 use super::error::{ExperimentError, Result};
 use super::metrics::{Metrics, metrics};
 use super::pair;
@@ -29,7 +30,14 @@ const SETTLE: Duration = Duration::from_millis(200);
 pub struct AtOnce {
     pub name: &'static str,
     shape: Shape,
+}
+
+/// Sources that take turns.
+struct Sender {
+    scheduler: Scheduler,
     sources: Vec<Source>,
+    next: usize,
+    payload: Vec<u8>,
 }
 
 /// One scheduler in one case in one round: nanoseconds for each packet, pass
@@ -41,32 +49,30 @@ pub struct Measured {
 }
 
 impl AtOnce {
-    /// Every case, its sockets open.
-    pub fn cases() -> Result<Vec<Self>> {
-        [("1-class", 1), ("100-classes", 100), ("2000-classes", 2000)]
+    pub fn cases() -> Vec<Self> {
+        let rate_bps = |among: u64| CLASS_RATE_MAX_BPS.min(LINK_RATE_BPS / among);
+        let classes = [("1-class", 1), ("100-classes", 100), ("2000-classes", 2000)]
+            .map(|(name, count)| (name, Shape::udp((0..count).map(|_| rate_bps(count)))));
+        let flows = FLOWS.map(|(name, _, count)| {
+            let shape = Shape::flows(count, rate_bps(count as u64));
+            (name, shape)
+        });
+        classes
             .into_iter()
-            .map(|(name, classes)| {
-                let rate_bps = CLASS_RATE_MAX_BPS.min(LINK_RATE_BPS / classes);
-                let shape = Shape {
+            .chain(flows)
+            .map(|(name, shape)| Self {
+                name,
+                shape: Shape {
                     link_rate_bps: Some(LINK_RATE_BPS),
                     waits: false,
-                    ..Shape::udp((0..classes).map(|_| rate_bps))
-                };
-                Ok(Self {
-                    name,
-                    sources: Source::open(&shape, BUFFER_PACKETS)?,
-                    shape,
-                })
+                    ..shape
+                },
             })
             .collect()
     }
 
     /// `None` if the scheduler cannot express the case.
-    pub fn measure(
-        &mut self,
-        scheduler: Scheduler,
-        root: &mut Root<'_>,
-    ) -> Result<Option<Measured>> {
+    pub fn measure(&self, scheduler: Scheduler, root: &mut Root<'_>) -> Result<Option<Measured>> {
         let Some(setup) = setup(scheduler, &self.shape) else {
             return Ok(None);
         };
@@ -74,27 +80,39 @@ impl AtOnce {
         Ok(Some(Measured {
             case: self.name,
             scheduler,
-            packet_ns: self.send(scheduler, &setup)?,
+            packet_ns: Sender::open(scheduler, &self.shape, &setup)?.passes()?,
         }))
     }
+}
 
-    fn send(&mut self, scheduler: Scheduler, setup: &Setup) -> Result<[i64; PASSES]> {
-        for (source, options) in self.sources.iter().zip(&setup.sockets) {
+impl Sender {
+    fn open(scheduler: Scheduler, shape: &Shape, setup: &Setup) -> Result<Self> {
+        let sources = Source::open(shape, BUFFER_PACKETS)?;
+        for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
         }
+        Ok(Self {
+            scheduler,
+            sources,
+            next: 0,
+            payload: source::payload(shape.packet_bytes),
+        })
+    }
+
+    fn passes(&mut self) -> Result<[i64; PASSES]> {
         std::thread::sleep(SETTLE);
-        // After this every class has had a packet, and every cache met its flow.
-        self.pass(scheduler, self.sources.len() as i64)?;
+        // After this every flow has had a packet, and every cache has met it.
+        self.pass(self.sources.len() as i64)?;
         let before = pair::received()?;
         let mut packet_ns = [0; PASSES];
         for result in &mut packet_ns {
-            *result = self.pass(scheduler, PACKETS)?.as_nanos() as i64 / PACKETS;
+            *result = self.pass(PACKETS)?.as_nanos() as i64 / PACKETS;
         }
         let arrived = pair::received()?.frames - before.frames;
         let sent = PASSES as u64 * PACKETS as u64;
         if arrived < sent {
             return Err(ExperimentError::Lost {
-                scheduler: scheduler.name(),
+                scheduler: self.scheduler.name(),
                 sent,
                 arrived,
             });
@@ -102,19 +120,18 @@ impl AtOnce {
         Ok(packet_ns)
     }
 
-    /// Sends packets to the classes in turn.
-    fn pass(&mut self, scheduler: Scheduler, packets: i64) -> Result<Duration> {
-        let mut payload = source::payload(self.shape.packet_bytes);
+    /// Sends packets of the flows in turn.
+    fn pass(&mut self, packets: i64) -> Result<Duration> {
         let started = Instant::now();
-        let mut left = packets;
-        while left > 0 {
-            for source in self.sources.iter_mut().take(left as usize) {
-                if source.send(&mut payload)? == Sent::Full {
-                    return Err(ExperimentError::HeldBack {
-                        scheduler: scheduler.name(),
-                    });
-                }
-                left -= 1;
+        for _ in 0..packets {
+            if self.sources[self.next].send(&mut self.payload)? == Sent::Full {
+                return Err(ExperimentError::HeldBack {
+                    scheduler: self.scheduler.name(),
+                });
+            }
+            self.next += 1;
+            if self.next == self.sources.len() {
+                self.next = 0;
             }
         }
         Ok(started.elapsed())

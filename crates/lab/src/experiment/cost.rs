@@ -3,7 +3,8 @@
 //! Two answers. [*At once*](super::at_once): packets find their class idle and
 //! go straight through, queued and dequeued in the call that sent them.
 //! [*Waiting*](super::waiting): every class has packets queued, and each leaves
-//! when its moment comes.
+//! when its moment comes. Both with classes of one flow each, and with one class
+//! in which every flow has a rate to itself.
 
 use takt_report::Row;
 
@@ -13,6 +14,14 @@ use super::error::Result;
 use super::pair;
 use super::waiting;
 
+/// Flows of one class, each at the class's rate: the case *at once*, the case
+/// *waiting*, and how many.
+pub const FLOWS: [(&str, &str, usize); 3] = [
+    ("10-flows", "10-flows-waiting", 10),
+    ("2000-flows", "2000-flows-waiting", 2_000),
+    ("10000-flows", "10000-flows-waiting", 10_000),
+];
+
 /// Rounds take the schedulers in turn, so that what changes slowly concerns
 /// all of them, and none is taken off and put on more often than that.
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
@@ -20,12 +29,12 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     // the cost, and the less of it there is the better the rest shows.
     let _misled = pair::drop_on_arrival()?;
     let rounds = if bench.short { 1 } else { 3 };
-    let mut cases = AtOnce::cases()?;
+    let cases = AtOnce::cases();
     let mut measured = Vec::new();
-    let mut rows = Vec::new();
+    let mut waited = Vec::new();
     for round in 1..=rounds {
         bench.with_each(|scheduler, root| {
-            for case in &mut cases {
+            for case in &cases {
                 eprintln!(
                     "cost: round {round} of {rounds}, {}, {}",
                     scheduler.name(),
@@ -34,12 +43,12 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
                 measured.extend(case.measure(scheduler, root)?);
             }
             if round == 1 {
-                rows.extend(waiting::run(scheduler, root, bench.short)?);
+                waited.extend(waiting::run(scheduler, root, bench.short)?);
             }
             Ok(())
         })?;
     }
-    let mut at_once = at_once::rows(&cases, &measured);
-    at_once.extend(rows);
-    Ok(at_once)
+    let mut rows = at_once::rows(&cases, &measured);
+    rows.extend(waiting::with_cost(waited));
+    Ok(rows)
 }

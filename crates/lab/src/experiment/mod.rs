@@ -1,19 +1,27 @@
 //! The experiments: what runs inside the lab, and what it measures.
 //!
-//! From the bottom: [`pair`] is the cable, [`shape`] what is asked of a
-//! scheduler, [`setup`] how each [`scheduler`] is told, [`root`] where it goes;
-//! [`source`] and [`sink`] are the traffic's two ends and [`traffic`] its loop;
-//! [`arrivals`] and [`load`] turn what happened into figures. [`pacing`], [`tcp`]
-//! and [`cost`] are the experiments themselves.
+//! From the bottom: [`pair`] is the cable, [`shape`] and [`tree`] what is asked
+//! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
+//! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
+//! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
+//! into figures. [`pacing`] and [`cost`] are the experiments themselves: parts of
+//! the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
+//! [`downloads`].
 
 mod arrivals;
 mod at_once;
 mod bench;
+mod borrowing;
 mod command;
 mod cost;
+mod downloads;
 mod error;
+mod flows;
+mod iperf;
+mod listening;
 mod load;
 mod metrics;
+mod metronome;
 mod namespace;
 mod pacing;
 mod pair;
@@ -21,10 +29,15 @@ mod root;
 mod scheduler;
 mod setup;
 mod shape;
+mod shares;
+mod sharing;
 mod sink;
 mod source;
+mod streams;
 mod tcp;
 mod traffic;
+mod tree;
+mod tree_setup;
 mod waiting;
 
 use std::time::Duration;

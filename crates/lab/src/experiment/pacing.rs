@@ -12,14 +12,19 @@ use takt_report::Row;
 
 use super::arrivals::{Observed, together};
 use super::bench::Bench;
+use super::borrowing;
+use super::downloads;
 use super::error::{ExperimentError, Result};
+use super::flows;
 use super::metrics::Metrics;
 use super::pair;
 use super::scheduler::Scheduler;
 use super::setup::{Setup, setup};
 use super::shape::Shape;
+use super::sharing;
 use super::sink::Sink;
 use super::source::Source;
+use super::streams;
 use super::tcp;
 use super::traffic::{Traffic, Window};
 
@@ -52,6 +57,11 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
             }
         }
         rows.extend(tcp::run(scheduler, root, bench.short)?);
+        rows.extend(sharing::run(scheduler, root, bench.short)?);
+        rows.extend(borrowing::run(scheduler, root, bench.short)?);
+        rows.extend(flows::run(scheduler, root, bench.short)?);
+        rows.extend(streams::run(scheduler, root, bench.short)?);
+        rows.extend(downloads::run(scheduler, root, bench.short)?);
         Ok(rows)
     })?;
     Ok(rows.into_iter().flatten().collect())

@@ -8,9 +8,9 @@ use super::scheduler::Scheduler;
 use super::shape::{Class, Shape, Transport};
 
 /// `tc`'s major number of the root qdisc.
-const ROOT: u32 = 1;
+pub(super) const ROOT: u32 = 1;
 /// Minor number of HTB's inner class that stands for the link.
-const LINK: u32 = 0xffff;
+pub(super) const LINK: u32 = 0xffff;
 /// `prio` has no more bands.
 const PRIO_BANDS_MAX: usize = 16;
 /// Wide enough for every case that does not speak of the link.
@@ -19,7 +19,7 @@ const WIDE_LINK_BPS: u64 = 100_000_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
     pub qdisc: Qdisc,
-    /// What the socket of each class says about itself.
+    /// What the socket of each flow says about itself.
     pub sockets: Vec<SocketOptions>,
 }
 
@@ -51,11 +51,22 @@ pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
             })
             .collect::<Vec<_>>()
     };
-    let silent = vec![SocketOptions::default(); shape.classes.len()];
+    let silent = vec![SocketOptions::default(); shape.sockets().count()];
     let (qdisc, sockets) = match scheduler {
         Scheduler::None if !shape.waits => (Qdisc::None, silent),
         Scheduler::Takt => (Qdisc::Takt(policy(shape)), silent),
         Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
+        // A line of configuration for each flow is not what anybody would write,
+        // and the others share without keeping a rate.
+        Scheduler::Htb
+        | Scheduler::HtbU32
+        | Scheduler::Tbf
+        | Scheduler::PrioTbf
+        | Scheduler::Cake
+            if shape.flows_per_class.is_some() =>
+        {
+            return None;
+        }
         Scheduler::Htb => (Qdisc::Tc(htb(shape)), by_class(&minor)),
         Scheduler::HtbU32 if !shape.waits => {
             let mut lines = htb(shape);
@@ -95,8 +106,30 @@ fn policy(shape: &Shape) -> String {
              match = [{{ proto = \"{proto}\", dst_port = \"{dst_port}\" }}]\n\
              rate = \"{rate_bps}bit\"\n"
         );
+        if shape.flows_per_class.is_some() {
+            text.push_str("per_flow = true\n");
+        }
     }
     text
+}
+
+/// What a server's connections from one port are paced at, each by itself, by
+/// somebody who cannot change the server: for Takt a rule, for fq its `maxrate`,
+/// which is that of every flow on the device.
+pub fn server_setup(scheduler: Scheduler, src_port: u16, rate_bps: u64) -> Option<Qdisc> {
+    match scheduler {
+        Scheduler::Takt => Some(Qdisc::Takt(format!(
+            "[link.{DEVICE}]\nrate = \"{WIDE_LINK_BPS}bit\"\n\
+             \n[[link.{DEVICE}.class]]\nname = \"downloads\"\n\
+             match = [{{ proto = \"tcp\", src_port = {src_port} }}]\n\
+             rate = \"{rate_bps}bit\"\nper_flow = true\n"
+        ))),
+        Scheduler::Fq => {
+            let line = fq(&Shape::tcp("downloads", src_port, rate_bps));
+            Some(Qdisc::Tc(vec![format!("{line} maxrate {rate_bps}bit")]))
+        }
+        _ => None,
+    }
 }
 
 /// fq paces each socket at the rate the socket itself asks for.
@@ -108,7 +141,7 @@ fn policy(shape: &Shape) -> String {
 /// - limits: no packet of these cases is to be dropped.
 fn fq(shape: &Shape) -> String {
     let frame_bytes = shape.frame_bytes();
-    let buckets = (2 * shape.classes.len()).next_power_of_two().max(1024);
+    let buckets = (2 * shape.sockets().count()).next_power_of_two().max(1024);
     format!(
         "qdisc replace dev {DEVICE} root fq limit 100000 flow_limit 1000 buckets {buckets} \
          quantum {frame_bytes} initial_quantum {frame_bytes} timer_slack 0"
@@ -117,9 +150,8 @@ fn fq(shape: &Shape) -> String {
 
 fn fq_sockets(shape: &Shape) -> Vec<SocketOptions> {
     shape
-        .classes
-        .iter()
-        .map(|class| SocketOptions {
+        .sockets()
+        .map(|(class, _)| SocketOptions {
             pacing_bytes_per_s: shape.waits.then_some(class.rate_bps / 8),
             ..SocketOptions::default()
         })
@@ -255,12 +287,12 @@ fn cake(shape: &Shape) -> Option<String> {
     ))
 }
 
-fn minor(index: usize) -> u32 {
+pub(super) fn minor(index: usize) -> u32 {
     // Shapes have a few thousand classes, never 2³².
     index as u32 + 1
 }
 
-fn classid(minor: u32) -> u32 {
+pub(super) fn classid(minor: u32) -> u32 {
     ROOT << 16 | minor
 }
 

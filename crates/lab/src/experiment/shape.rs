@@ -7,6 +7,9 @@ pub const ETHERNET_HEADER_BYTES: u32 = 14;
 
 pub const FIRST_PORT: u16 = 10_000;
 
+/// IP and TCP headers, the latter with timestamps.
+const TCP_HEADER_BYTES: u32 = 20 + 32;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
     pub name: String,
@@ -25,6 +28,9 @@ pub struct Shape {
     /// so high that none ever does, and schedulers that can do without a rate
     /// get none.
     pub waits: bool,
+    /// `Some(n)`: each class is `n` flows, each of which has the class's rate
+    /// to itself. `None`: each class is one flow, and its rate is the class's.
+    pub flows_per_class: Option<usize>,
     pub classes: Vec<Class>,
 }
 
@@ -52,8 +58,45 @@ impl Shape {
             packet_bytes: 1500,
             transport: Transport::Udp,
             waits: true,
+            flows_per_class: None,
             classes,
         }
+    }
+
+    /// So many flows of one class, each with the rate to itself.
+    pub fn flows(flows: usize, rate_bps: u64) -> Self {
+        Self {
+            flows_per_class: Some(flows),
+            ..Self::udp([rate_bps])
+        }
+    }
+
+    /// One class of TCP connections to one port.
+    pub fn tcp(name: &str, dst_port: u16, rate_bps: u64) -> Self {
+        Self {
+            transport: Transport::Tcp,
+            classes: vec![Class {
+                name: name.to_owned(),
+                dst_port,
+                rate_bps,
+            }],
+            ..Self::udp([])
+        }
+    }
+
+    /// The class of every flow, in the order of the sockets that send them,
+    /// and the flow's number within its class.
+    pub fn sockets(&self) -> impl Iterator<Item = (&Class, u32)> {
+        let flows = self.flows_per_class.unwrap_or(1) as u32;
+        self.classes
+            .iter()
+            .flat_map(move |class| (0..flows).map(move |flow| (class, flow)))
+    }
+
+    /// What is left for TCP's payload of a rate on the wire.
+    pub fn tcp_goodput_bps(&self, wire_bps: u64) -> u64 {
+        let payload_bytes = self.packet_bytes - TCP_HEADER_BYTES;
+        wire_bps * u64::from(payload_bytes) / u64::from(self.frame_bytes())
     }
 
     pub fn frame_bytes(&self) -> u32 {

@@ -15,7 +15,7 @@ use nix::sys::time::TimeSpec;
 use super::error::{Result, WhileDoing};
 use super::pair::{B, RECEIVER};
 use super::shape::{Class, Shape};
-use super::source::SEQUENCE_BYTES;
+use super::source::{MARK_BYTES, Mark};
 
 /// Datagrams taken in one system call.
 const BATCH: usize = 64;
@@ -24,21 +24,22 @@ const RECEIVE_BUFFER_BYTES: usize = 16 << 20;
 
 pub struct Sink {
     socket: UdpSocket,
-    record: Record,
+    /// One for each flow of the class.
+    records: Vec<Record>,
 }
 
-/// Everything that arrived at one sink.
+/// Everything that arrived of one flow.
 #[derive(Debug, Default)]
 pub struct Record {
     /// The kernel's receive timestamps, in the order of arrival.
     pub arrivals_ns: Vec<u64>,
     /// Packets that came after one that was sent later.
     pub reordered: u64,
-    next_sequence: u64,
+    next_sequence: u32,
 }
 
 impl Record {
-    fn note(&mut self, sequence: u64, at_ns: u64) {
+    fn note(&mut self, sequence: u32, at_ns: u64) {
         self.arrivals_ns.push(at_ns);
         if sequence < self.next_sequence {
             self.reordered += 1;
@@ -65,10 +66,14 @@ impl Sink {
                         .doing("set SO_TIMESTAMPNS")?;
                     Ok(Self {
                         socket,
-                        record: Record {
-                            arrivals_ns: Vec::with_capacity(2 * expected(shape, class, duration)),
-                            ..Record::default()
-                        },
+                        records: (0..shape.flows_per_class.unwrap_or(1))
+                            .map(|_| Record {
+                                arrivals_ns: Vec::with_capacity(
+                                    2 * expected(shape, class, duration),
+                                ),
+                                ..Record::default()
+                            })
+                            .collect(),
                     })
                 })
                 .collect()
@@ -77,10 +82,7 @@ impl Sink {
 
     /// Reads one batch of what has arrived, and says whether there may be more.
     pub fn read(&mut self, reader: &mut Reader) -> Result<bool> {
-        let mut vectors = reader
-            .sequences
-            .each_mut()
-            .map(|sequence| [IoSliceMut::new(sequence)]);
+        let mut vectors = reader.marks.each_mut().map(|mark| [IoSliceMut::new(mark)]);
         let flags = MsgFlags::MSG_DONTWAIT;
         let received = match recvmmsg(
             self.socket.as_raw_fd(),
@@ -103,14 +105,17 @@ impl Sink {
             Err(Errno::EAGAIN | Errno::EINTR) => 0,
             Err(errno) => return Err(errno).doing("read arrivals"),
         };
-        for (sequence, at_ns) in reader.sequences.iter().zip(&reader.stamps).take(received) {
-            self.record.note(u64::from_be_bytes(*sequence), *at_ns);
+        for (mark, at_ns) in reader.marks.iter().zip(&reader.stamps).take(received) {
+            let mark = Mark::from_bytes(*mark);
+            if let Some(record) = self.records.get_mut(mark.flow as usize) {
+                record.note(mark.sequence, *at_ns);
+            }
         }
         Ok(received == BATCH)
     }
 
-    pub fn into_record(self) -> Record {
-        self.record
+    pub fn into_records(self) -> Vec<Record> {
+        self.records
     }
 }
 
@@ -119,10 +124,10 @@ fn expected(shape: &Shape, class: &Class, duration: Duration) -> usize {
     (bytes / f64::from(shape.frame_bytes())) as usize
 }
 
-/// Buffers for one batch. A datagram's number is all of it that is copied.
+/// Buffers for one batch. A datagram's mark is all of it that is copied.
 pub struct Reader {
     headers: MultiHeaders<()>,
-    sequences: [[u8; SEQUENCE_BYTES]; BATCH],
+    marks: [[u8; MARK_BYTES]; BATCH],
     stamps: [u64; BATCH],
 }
 
@@ -130,7 +135,7 @@ impl Reader {
     pub fn new() -> Self {
         Self {
             headers: MultiHeaders::preallocate(BATCH, Some(cmsg_space!(TimeSpec))),
-            sequences: [[0; SEQUENCE_BYTES]; BATCH],
+            marks: [[0; MARK_BYTES]; BATCH],
             stamps: [0; BATCH],
         }
     }

@@ -1,4 +1,4 @@
-//! A UDP socket for each class that always has packets waiting.
+//! A UDP socket for each flow that always has packets waiting.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -23,35 +23,54 @@ struct MaxPacingRate;
 
 /// IP and UDP headers.
 const HEADER_BYTES: u32 = 20 + 8;
-/// Every payload starts with its number, big-endian.
-pub const SEQUENCE_BYTES: usize = 8;
+/// Every payload starts with its [`Mark`].
+pub const MARK_BYTES: usize = 8;
 /// `SO_MAX_PACING_RATE` for "as fast as you like".
 const UNPACED: u64 = u64::MAX;
 
+/// Which flow of its class a packet is of, and the how manieth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    pub flow: u32,
+    pub sequence: u32,
+}
+
+impl Mark {
+    pub fn to_bytes(self) -> [u8; MARK_BYTES] {
+        (u64::from(self.flow) << 32 | u64::from(self.sequence)).to_be_bytes()
+    }
+
+    pub fn from_bytes(bytes: [u8; MARK_BYTES]) -> Self {
+        let both = u64::from_be_bytes(bytes);
+        Self {
+            flow: (both >> 32) as u32,
+            sequence: both as u32,
+        }
+    }
+}
+
 pub struct Source {
     socket: UdpSocket,
-    sent: u64,
+    next: Mark,
 }
 
 /// What one look at a source did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     One,
-    /// The socket's buffer is full: the class is backlogged.
+    /// The socket's buffer is full: the flow is backlogged.
     Full,
 }
 
 impl Source {
-    /// A connected socket for each class of `shape`, in `a`. It calls itself
-    /// writable while fewer than `backlog` packets wait: the class stays
+    /// A connected socket for each flow of `shape`, in `a`. It calls itself
+    /// writable while fewer than `backlog` packets wait: the flow stays
     /// backlogged, and the scheduler never has to drop one.
     pub fn open(shape: &Shape, backlog: u32) -> Result<Vec<Self>> {
-        let buffer_bytes = backlog as usize * charged_bytes(shape.packet_bytes);
         A.run(|| {
             shape
-                .classes
-                .iter()
-                .map(|class| {
+                .sockets()
+                .map(|(class, flow)| {
                     let socket = UdpSocket::bind((SENDER, 0)).doing("bind a sending socket")?;
                     socket
                         .connect((RECEIVER, class.dst_port))
@@ -59,14 +78,23 @@ impl Source {
                     socket
                         .set_nonblocking(true)
                         .doing("make a sending socket non-blocking")?;
-                    // The kernel doubles what it is given, and a socket is
-                    // writable while less than half of that is taken.
-                    setsockopt(&socket, sockopt::SndBufForce, &buffer_bytes)
-                        .doing("set SO_SNDBUFFORCE")?;
-                    Ok(Self { socket, sent: 0 })
+                    let source = Self {
+                        socket,
+                        next: Mark { flow, sequence: 0 },
+                    };
+                    source.keep_waiting(backlog, shape.packet_bytes)?;
+                    Ok(source)
                 })
                 .collect()
         })
+    }
+
+    /// From now on, it keeps so many packets waiting.
+    pub fn keep_waiting(&self, backlog: u32, packet_bytes: u32) -> Result<()> {
+        let buffer_bytes = backlog as usize * charged_bytes(packet_bytes);
+        // The kernel doubles what it is given, and a socket is writable while
+        // less than half of that is taken.
+        setsockopt(&self.socket, sockopt::SndBufForce, &buffer_bytes).doing("set SO_SNDBUFFORCE")
     }
 
     pub fn socket(&self) -> &UdpSocket {
@@ -84,10 +112,10 @@ impl Source {
     }
 
     pub fn send(&mut self, payload: &mut [u8]) -> Result<Sent> {
-        payload[..SEQUENCE_BYTES].copy_from_slice(&self.sent.to_be_bytes());
+        payload[..MARK_BYTES].copy_from_slice(&self.next.to_bytes());
         match self.socket.send(payload) {
             Ok(_) => {
-                self.sent += 1;
+                self.next.sequence += 1;
                 Ok(Sent::One)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Sent::Full),
@@ -96,7 +124,7 @@ impl Source {
     }
 
     pub fn sent(&self) -> u64 {
-        self.sent
+        u64::from(self.next.sequence)
     }
 
     /// Bytes of this socket that have not yet left the scheduler.
@@ -123,4 +151,18 @@ fn queued_bytes(socket: &UdpSocket) -> Result<u64> {
     // SAFETY: the descriptor is open and TIOCOUTQ writes one int.
     unsafe { outq(socket.as_raw_fd(), &mut bytes) }.doing("ask how much is queued")?;
     Ok(bytes.max(0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_survives_the_wire() {
+        let mark = Mark {
+            flow: 9_999,
+            sequence: u32::MAX,
+        };
+        assert_eq!(Mark::from_bytes(mark.to_bytes()), mark);
+    }
 }

@@ -1,4 +1,4 @@
-//! One event loop that keeps every class backlogged and reads what arrives.
+//! One event loop that keeps every flow backlogged and reads what arrives.
 //!
 //! One thread for both ends: on the lab's single processor a second one would
 //! only add task switches, and the operating system's choice between the two
@@ -11,11 +11,13 @@
 
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::time::{ClockId, clock_gettime};
 
 use super::error::{ExperimentError, Result, WhileDoing};
 use super::load::{Busy, Idle};
+use super::metronome;
 use super::shape::Shape;
 use super::sink::{Reader, Record, Sink};
 use super::source::{self, Sent, Source};
@@ -24,6 +26,10 @@ use super::source::{self, Sent, Source};
 const PACKETS_PER_LOOK: usize = 16;
 /// Taking the load figures keeps the processor busy for a moment.
 const AFTER_A_LOAD_FIGURE: Duration = Duration::from_millis(20);
+/// Sockets looked at before the next look at the sinks.
+const EVENTS: usize = 64;
+/// What the timer calls itself; sources go by their index.
+const TICK: u64 = u64::MAX;
 /// A queue that stands still this long is stuck.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -44,30 +50,94 @@ pub struct Window {
     pub busy: Busy,
 }
 
-/// What became of one class's packets, warm-up and all.
+/// What became of one flow's packets, warm-up and all.
 #[derive(Debug)]
 pub struct Flow {
     pub sent: u64,
     pub record: Record,
 }
 
+impl Flow {
+    /// Arrivals are in order of time.
+    pub fn arrivals_within(&self, window: &Window) -> &[u64] {
+        let arrivals_ns = &self.record.arrivals_ns;
+        let from = arrivals_ns.partition_point(|at_ns| *at_ns < window.start_ns);
+        let to = arrivals_ns.partition_point(|at_ns| *at_ns < window.end_ns);
+        arrivals_ns.get(from..to).unwrap_or_default()
+    }
+}
+
 impl Traffic {
+    /// Every source sends as soon as the traffic is pumped.
     pub fn new(shape: &Shape, sources: Vec<Source>, sinks: Vec<Sink>) -> Result<Self> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("create an epoll")?;
-        for (index, source) in sources.iter().enumerate() {
-            let event = EpollEvent::new(EpollFlags::EPOLLOUT, index as u64);
-            epoll
-                .add(source.socket(), event)
-                .doing("watch a sending socket")?;
+        let traffic = Self::at_rest(shape, sources, sinks)?;
+        for index in 0..traffic.sources.len() {
+            traffic.start(index)?;
         }
+        Ok(traffic)
+    }
+
+    /// No source sends before it is started.
+    pub fn at_rest(shape: &Shape, sources: Vec<Source>, sinks: Vec<Sink>) -> Result<Self> {
         Ok(Self {
-            epoll,
+            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("create an epoll")?,
             sources,
             sinks,
             payload: source::payload(shape.packet_bytes),
             reader: Reader::new(),
             sent_since_look: 0,
         })
+    }
+
+    /// From now on, source `index` keeps packets waiting.
+    pub fn start(&self, index: usize) -> Result<()> {
+        let event = EpollEvent::new(EpollFlags::EPOLLOUT, index as u64);
+        self.epoll
+            .add(self.sources[index].socket(), event)
+            .doing("watch a sending socket")
+    }
+
+    /// From now on, source `index` sends nothing; what waits still leaves.
+    pub fn stop(&self, index: usize) -> Result<()> {
+        self.epoll
+            .delete(self.sources[index].socket())
+            .doing("forget a sending socket")
+    }
+
+    /// Starts the sources one after the other, one at every `tick`.
+    pub fn start_one_by_one(&mut self, tick: Duration) -> Result<()> {
+        let timer = metronome::ticking(tick)?;
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, TICK);
+        self.epoll.add(&timer, event).doing("watch a timer")?;
+        let (began, mut started) = (Instant::now(), 0);
+        while started < self.sources.len() {
+            let mut events = [EpollEvent::empty(); EVENTS];
+            let ready = self.wait(&mut events, EpollTimeout::NONE)?;
+            for event in &events[..ready] {
+                if event.data() != TICK {
+                    self.send(event.data() as usize)?;
+                    continue;
+                }
+                timer.wait().doing("read a timer")?;
+                // Whoever comes late to one tick is on time for the next.
+                let due = began.elapsed().as_nanos() / tick.as_nanos();
+                let due = self.sources.len().min(due as usize);
+                for index in started..due {
+                    self.start(index)?;
+                }
+                started = started.max(due);
+            }
+            self.look()?;
+        }
+        self.epoll.delete(&timer).doing("forget a timer")
+    }
+
+    /// From now on, every source keeps so many packets waiting.
+    pub fn keep_waiting(&self, backlog: u32, shape: &Shape) -> Result<()> {
+        for source in &self.sources {
+            source.keep_waiting(backlog, shape.packet_bytes)?;
+        }
+        Ok(())
     }
 
     /// Warms up, then runs for `duration` and says when that was and how busy
@@ -111,10 +181,10 @@ impl Traffic {
         Ok(self
             .sources
             .into_iter()
-            .zip(self.sinks)
-            .map(|(source, sink)| Flow {
+            .zip(self.sinks.into_iter().flat_map(Sink::into_records))
+            .map(|(source, record)| Flow {
                 sent: source.sent(),
-                record: sink.into_record(),
+                record,
             })
             .collect())
     }
@@ -122,7 +192,7 @@ impl Traffic {
     /// Runs for `duration` and leaves the queues as they are.
     pub fn pump(&mut self, duration: Duration) -> Result<()> {
         let end = Instant::now() + duration;
-        let mut events = [EpollEvent::empty(); 64];
+        let mut events = [EpollEvent::empty(); EVENTS];
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -130,22 +200,36 @@ impl Traffic {
             }
             let timeout = EpollTimeout::try_from(left + Duration::from_millis(1))
                 .unwrap_or(EpollTimeout::MAX);
-            let ready = match self.epoll.wait(&mut events, timeout) {
-                Ok(ready) => ready,
-                Err(nix::errno::Errno::EINTR) => 0,
-                Err(errno) => return Err(errno).doing("wait for sockets"),
-            };
+            let ready = self.wait(&mut events, timeout)?;
             for event in &events[..ready] {
-                let source = &mut self.sources[event.data() as usize];
-                if source.send(&mut self.payload)? == Sent::One {
-                    self.sent_since_look += 1;
-                }
+                self.send(event.data() as usize)?;
             }
-            if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
-                self.read_arrivals()?;
-                self.sent_since_look = 0;
-            }
+            self.look()?;
         }
+    }
+
+    fn wait(&self, events: &mut [EpollEvent], timeout: EpollTimeout) -> Result<usize> {
+        match self.epoll.wait(events, timeout) {
+            Ok(ready) => Ok(ready),
+            Err(Errno::EINTR) => Ok(0),
+            Err(errno) => Err(errno).doing("wait for sockets"),
+        }
+    }
+
+    fn send(&mut self, index: usize) -> Result<()> {
+        if self.sources[index].send(&mut self.payload)? == Sent::One {
+            self.sent_since_look += 1;
+        }
+        Ok(())
+    }
+
+    /// Looks at the sinks if enough has been sent.
+    fn look(&mut self) -> Result<()> {
+        if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
+            self.read_arrivals()?;
+            self.sent_since_look = 0;
+        }
+        Ok(())
     }
 
     fn read_arrivals(&mut self) -> Result<()> {
@@ -157,7 +241,7 @@ impl Traffic {
 }
 
 /// The clock of `SO_TIMESTAMPNS`.
-fn receive_clock_ns() -> Result<u64> {
+pub fn receive_clock_ns() -> Result<u64> {
     let now = clock_gettime(ClockId::CLOCK_REALTIME).doing("read the clock")?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }

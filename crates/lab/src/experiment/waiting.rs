@@ -1,14 +1,18 @@
 //! The cost of packets that wait: the processor's whole work for one, sending
-//! included, while every class is backlogged and most of the time is idle.
+//! included, while every flow is backlogged and most of the time is idle. What
+//! a [metronome](super::metronome) needs to send as many without a scheduler is
+//! taken off.
 
 use std::time::Duration;
 
 use serde_json::json;
 use takt_report::Row;
 
+use super::cost::FLOWS;
 use super::error::Result;
 use super::load::Idle;
 use super::metrics::{Metrics, metrics};
+use super::metronome::Metronome;
 use super::pair;
 use super::root::Root;
 use super::scheduler::Scheduler;
@@ -17,53 +21,122 @@ use super::shape::Shape;
 use super::source::Source;
 use super::traffic::Traffic;
 
-const CASES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waiting", 2000)];
-/// All classes together, an eighth of what the processor can carry: each of
-/// 2,000 sends four frames a second, so that whole seconds hold whole rounds.
-const RATE_BPS: u64 = 2000 * 4 * 1514 * 8;
-/// Packets each class keeps waiting, at most.
-const BACKLOG: u32 = 4;
+const CLASSES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waiting", 2000)];
+/// All flows together, a fifth of what the processor can carry. Each of 10,000
+/// sends one frame a second, so that whole seconds hold whole rounds; fq lets no
+/// flow wait longer.
+const PACKETS_PER_S: u64 = 10_000;
+const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
+/// Packets each flow keeps waiting, at most, and for how long they must last:
+/// the sender does nothing else while the load figures are taken, and flows that
+/// run dry meanwhile would all begin anew together.
+const BACKLOG_MIN: u32 = 3;
+const BACKLOG_LASTS: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
+/// The metric that rows are compared by.
+const BUSY: &str = "busy_ns_per_packet";
 
-/// No row for a scheduler that cannot express every case: one number is
-/// nothing to compare.
+struct Case {
+    name: &'static str,
+    shape: Shape,
+}
+
+/// No row for a scheduler that cannot express every case with classes, or
+/// every case with flows: one number is nothing to compare.
 pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec<Row>> {
-    let duration = Duration::from_secs(if short { 1 } else { 4 });
-    let setups: Option<Vec<_>> = CASES
-        .iter()
-        .map(|(case, classes)| {
-            let shape = Shape::udp((0..*classes).map(|_| RATE_BPS / classes));
-            let setup = setup(scheduler, &shape)?;
-            Some((case, shape, setup))
-        })
-        .collect();
     let mut rows = Vec::new();
-    for (case, shape, setup) in setups.into_iter().flatten() {
-        eprintln!("cost: {}, {case}", scheduler.name());
-        root.attach(scheduler, &setup.qdisc)?;
-        let sources = Source::open(&shape, BACKLOG)?;
-        for (source, options) in sources.iter().zip(&setup.sockets) {
-            source.configure(options)?;
+    for cases in [with_classes(), with_flows()] {
+        let wanted =
+            |case: &Case| scheduler == Scheduler::None || setup(scheduler, &case.shape).is_some();
+        if cases.iter().all(wanted) {
+            for case in &cases {
+                eprintln!("cost: {}, {}", scheduler.name(), case.name);
+                rows.push(Row {
+                    scheduler: scheduler.name().to_owned(),
+                    case: case.name.to_owned(),
+                    metrics: case.measure(scheduler, root, short)?,
+                });
+            }
         }
-        rows.push(Row {
-            scheduler: scheduler.name().to_owned(),
-            case: (*case).to_owned(),
-            metrics: measure(Traffic::new(&shape, sources, Vec::new())?, duration)?,
-        });
     }
     Ok(rows)
 }
 
-fn measure(mut traffic: Traffic, duration: Duration) -> Result<Metrics> {
-    traffic.pump(WARM_UP)?;
+fn with_classes() -> Vec<Case> {
+    CLASSES
+        .map(|(name, classes)| Case {
+            name,
+            shape: Shape::udp((0..classes).map(|_| RATE_BPS / classes)),
+        })
+        .into()
+}
+
+fn with_flows() -> Vec<Case> {
+    FLOWS
+        .map(|(_, name, flows)| Case {
+            name,
+            shape: Shape::flows(flows, RATE_BPS / flows as u64),
+        })
+        .into()
+}
+
+/// Adds to each row what it needs more than the row without a scheduler.
+pub fn with_cost(mut rows: Vec<Row>) -> Vec<Row> {
+    let none = Scheduler::None.name();
+    let baselines: Vec<(String, f64)> = rows
+        .iter()
+        .filter(|row| row.scheduler == none)
+        .filter_map(|row| Some((row.case.clone(), row.number(BUSY)?)))
+        .collect();
+    for row in &mut rows {
+        let baseline = baselines.iter().find(|(case, _)| *case == row.case);
+        if let (Some((_, baseline_ns)), Some(busy_ns)) = (baseline, row.number(BUSY)) {
+            row.metrics.extend(metrics([
+                ("cost_ns_per_packet", json!((busy_ns - baseline_ns) as i64)),
+                ("baseline_ns_per_packet", json!(*baseline_ns as i64)),
+            ]));
+        }
+    }
+    rows
+}
+
+impl Case {
+    fn measure(&self, scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Metrics> {
+        let duration = Duration::from_secs(if short { 1 } else { 4 });
+        let flows = self.shape.sockets().count() as u32;
+        let tick = Duration::from_secs(1) / PACKETS_PER_S as u32;
+        let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
+        let sources = Source::open(&self.shape, BACKLOG_MIN)?;
+        let Some(setup) = setup(scheduler, &self.shape) else {
+            root.detach()?;
+            let mut metronome = Metronome::new(&self.shape, sources, tick)?;
+            // Every socket has sent once before it counts.
+            metronome.pump(WARM_UP.max(tick * flows))?;
+            return figures(duration, |duration| metronome.pump(duration));
+        };
+        root.attach(scheduler, &setup.qdisc)?;
+        for (source, options) in sources.iter().zip(&setup.sockets) {
+            source.configure(options)?;
+        }
+        let mut traffic = Traffic::at_rest(&self.shape, sources, Vec::new())?;
+        // Each begins when its turn would be, or all would be due together.
+        traffic.start_one_by_one(tick)?;
+        // Only now, for whoever fills long queues is late to start the next flow.
+        traffic.keep_waiting(BACKLOG_MIN.max(lasting), &self.shape)?;
+        traffic.pump(WARM_UP.max(tick * flows))?;
+        figures(duration, |duration| traffic.pump(duration))
+    }
+}
+
+fn figures(duration: Duration, mut pump: impl FnMut(Duration) -> Result<()>) -> Result<Metrics> {
     let (idle, before) = (Idle::now()?, pair::received()?);
-    traffic.pump(duration)?;
+    pump(duration)?;
     let (busy, after) = (Idle::now()?.since(&idle), pair::received()?);
     let packets = after.frames - before.frames;
     let bits = 8 * (after.bytes - before.bytes);
     Ok(metrics([
         (
-            "busy_ns_per_packet",
+            BUSY,
             json!((busy.busy.as_nanos() as u64).checked_div(packets)),
         ),
         ("packets", json!(packets)),
@@ -75,4 +148,25 @@ fn measure(mut traffic: Traffic, duration: Duration) -> Result<Metrics> {
         ("idle_share_percent", json!(busy.idle_share_percent())),
         ("duration_ns", json!(busy.elapsed.as_nanos() as u64)),
     ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_what_is_needed_more_than_without_a_scheduler() {
+        let row = |scheduler: &str, case: &str, busy_ns: u64| Row {
+            scheduler: scheduler.to_owned(),
+            case: case.to_owned(),
+            metrics: metrics([(BUSY, json!(busy_ns))]),
+        };
+        let rows = with_cost(vec![
+            row("none", "a", 100),
+            row("fq", "a", 130),
+            row("fq", "b", 130),
+        ]);
+        assert_eq!(rows[1].metrics["cost_ns_per_packet"], json!(30));
+        assert!(!rows[2].metrics.contains_key("cost_ns_per_packet"));
+    }
 }

@@ -14,6 +14,7 @@ use cpio::newc::{Builder, ModeFileType, trailer};
 
 use super::error::Doing;
 use super::kernels::Kernel;
+use super::python::{PYTHON, WebServer};
 use super::tool::Tool;
 use super::{Error, Result, libraries, modules};
 use crate::guest::protocol::{JOB_FILE, Job};
@@ -56,7 +57,12 @@ const TC_DIR: &str = "/usr/lib/tc";
 const ADD_DIR: &str = "/add";
 
 /// Packs the initramfs into a file without a name, which goes when it is closed.
-pub fn build(kernel: &Kernel, job: &Job, add: &[PathBuf]) -> Result<File> {
+pub fn build(
+    kernel: &Kernel,
+    job: &Job,
+    add: &[PathBuf],
+    web_server: Option<&WebServer>,
+) -> Result<File> {
     let mut tree = Tree::default();
     let mut sources = vec![own_program()?];
     tree.program("/usr/bin/takt".into(), &sources[0])?;
@@ -70,6 +76,17 @@ pub fn build(kernel: &Kernel, job: &Job, add: &[PathBuf]) -> Result<File> {
         sources.push(file.clone());
     }
     tree.directory(ADD_DIR);
+    if let Some(server) = web_server {
+        let interpreter = place_of_own(&server.interpreter);
+        for file in std::iter::once(&server.interpreter).chain(&server.modules) {
+            tree.program(place_of_own(file), file)?;
+            sources.push(file.clone());
+        }
+        let name = format!("/usr/bin/{}", PYTHON.program);
+        if !tree.has(&name) {
+            tree.link(name, &interpreter);
+        }
+    }
     for library in libraries::of(&sources)? {
         tree.program(place_of_library(&library), &library)?;
     }
@@ -141,15 +158,24 @@ fn place_of_added(file: &Path, tree: &Tree) -> Result<String> {
     Ok(place)
 }
 
+/// A file that keeps its place.
+fn place_of_own(file: &Path) -> String {
+    let path = file.to_string_lossy();
+    // These are links into `/usr` in the lab, whatever they are here.
+    let linked = ["/lib/", "/lib64/", "/bin/", "/sbin/"];
+    match linked.iter().any(|dir| path.starts_with(dir)) {
+        true => format!("/usr{path}"),
+        false => path.into_owned(),
+    }
+}
+
 /// System libraries keep their place; others go where the linker looks last.
 fn place_of_library(library: &Path) -> String {
     let path = library.to_string_lossy();
     let is_system = ["/lib", "/usr/lib"].iter().any(|dir| path.starts_with(dir));
     match library.file_name() {
         Some(name) if !is_system => format!("/usr/lib/{}", name.to_string_lossy()),
-        _ if path.starts_with("/usr") => path.into_owned(),
-        // `/lib` is a link into `/usr` in the lab, whatever it is here.
-        _ => format!("/usr{path}"),
+        _ => place_of_own(library),
     }
 }
 

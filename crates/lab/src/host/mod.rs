@@ -3,7 +3,7 @@
 //!
 //! A run walks through the files in this order: [`kernels`] finds the kernel
 //! ([`release`] decides which, [`apt`] fetches it), [`image`] packs the programs
-//! and [`modules`] the kernel's modules into an initramfs, [`machine`] boots it
+//! ([`python`] a web server) and [`modules`] the kernel's modules into an initramfs, [`machine`] boots it
 //! and [`console`] watches what the kernel says meanwhile.
 
 mod apt;
@@ -15,6 +15,7 @@ mod kernels;
 mod libraries;
 mod machine;
 mod modules;
+mod python;
 mod release;
 mod tool;
 
@@ -43,6 +44,8 @@ pub struct ExecOptions {
     pub smp: u32,
     /// Files for `/add`; their shared libraries come along.
     pub add: Vec<PathBuf>,
+    /// Whether Python's web server comes along.
+    pub web_server: bool,
     pub net: Net,
     pub command: Vec<OsString>,
     pub timeout: Duration,
@@ -55,6 +58,7 @@ impl ExecOptions {
             kernel: None,
             smp: 1,
             add: Vec::new(),
+            web_server: false,
             net: Net::default(),
             command: command.into_iter().map(Into::into).collect(),
             timeout: TIMEOUT_DEFAULT,
@@ -99,7 +103,11 @@ fn run(options: &ExecOptions, kernel: &Kernel, stdout: &mut dyn Write) -> Result
         net: options.net,
         term: std::env::var_os("TERM"),
     };
-    let initramfs = image::build(kernel, &job, &options.add)?;
+    let web_server = options
+        .web_server
+        .then(python::WebServer::find)
+        .transpose()?;
+    let initramfs = image::build(kernel, &job, &options.add, web_server.as_ref())?;
     let _turn = cache::wait_turn(
         "machine.lock",
         "another lab machine is running, waiting for it to end",

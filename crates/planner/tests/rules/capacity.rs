@@ -3,14 +3,16 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use takt_algo::sys::{TAKT_RULES, TAKT_TUPLES, takt_key};
-use takt_planner::{ClassIds, Plan, PlanError, plan};
-use takt_policy::{Family, Mark, Match, Prefix};
+use takt_planner::{ClassIds, Plan, PlanError, Questions, plan};
+use takt_policy::{Family, Mark, Match, Prefix, User};
 
 use crate::{classify, link, words};
 
 /// A class for everything that matches, 1, and the default class, 2.
 fn planned(matches: Vec<Match>) -> Result<Plan, PlanError> {
-    plan(&link(vec![matches]), &ClassIds::default())
+    let link = link(vec![matches]);
+    let questions = Questions::of(std::slice::from_ref(&link));
+    plan(&link, &ClassIds::default(), &questions)
 }
 
 /// The table holds a full set of rules, finds every one of them, and no other.
@@ -169,6 +171,29 @@ fn hosts_and_ports() {
         };
         (entry, key)
     });
+}
+
+/// Everybody who is asked for, to every port: half of the key's second word.
+#[test]
+fn owners_and_ports() {
+    for users in [1, 4, 32] {
+        assert_fits(&format!("{users} users"), |n| {
+            let user = n % users;
+            let port = 5000 + (n / users) as u16;
+            let entry = Match {
+                user: Some(User::Id(user)),
+                dst_ports: vec![port..=port],
+                ..Match::default()
+            };
+            let key = takt_key {
+                who: 1 << user,
+                dst_port: port,
+                has_ports: 1,
+                ..udp(4)
+            };
+            (entry, key)
+        });
+    }
 }
 
 #[test]

@@ -7,17 +7,21 @@ use std::{
 
 use proptest::{prelude::*, sample::select};
 use takt_algo::sys::takt_key;
-use takt_planner::{ClassIds, Plan, PlanError, plan};
-use takt_policy::{Family, Link, Mark, Match, Prefix};
+use takt_planner::{ClassIds, Plan, PlanError, Question, Questions, plan};
+use takt_policy::{Class, Family, Link, Mark, Match, Prefix, User};
 
 use crate::{classify, link, words};
 
 /// The answer, found the slow way.
-fn first_match(link: &Link, plan: &Plan, key: &takt_key) -> u32 {
+fn first_match(link: &Link, questions: &Questions, plan: &Plan, key: &takt_key) -> u32 {
+    let any_holds = |class: &Class| {
+        let mut entries = class.matches.iter();
+        entries.any(|entry| holds(entry, key) && answers(entry, questions, key))
+    };
     let class = link
         .classes
         .iter()
-        .find(|class| class.is_default || class.matches.iter().any(|entry| holds(entry, key)))
+        .find(|class| class.is_default || any_holds(class))
         .expect("the last class takes everything");
     plan.ids.id(&class.name).expect("planned")
 }
@@ -41,6 +45,15 @@ fn holds(entry: &Match, key: &takt_key) -> bool {
         && entry
             .mark
             .is_none_or(|mark| key.mark & mark.mask == mark.value)
+}
+
+/// Every question of the entry is answered with yes.
+fn answers(entry: &Match, questions: &Questions, key: &takt_key) -> bool {
+    let asked: Vec<&Question> = questions.iter().collect();
+    entry.questions().all(|question| {
+        let bit = asked.iter().position(|known| **known == question);
+        key.who >> bit.expect("it was asked") & 1 == 1
+    })
 }
 
 /// The address is of the prefix's family: a match with an address names it.
@@ -120,6 +133,12 @@ fn mark() -> impl Strategy<Value = Mark> {
     })
 }
 
+/// An app, a user, a control group and a unit.
+fn owner() -> impl Strategy<Value = [Option<&'static str>; 4]> {
+    let one = || prop::option::weighted(0.1, select(vec!["a", "b"]));
+    [one(), one(), one(), one()]
+}
+
 fn one_match() -> impl Strategy<Value = Match> {
     let family = prop::option::of(select(vec![Family::Ipv4, Family::Ipv6]));
     family.prop_flat_map(|family| {
@@ -131,9 +150,10 @@ fn one_match() -> impl Strategy<Value = Match> {
             prop_oneof![1 => Just(Vec::new()), 1 => ranges()],
             prop::option::weighted(0.2, select(vec![0u8, 46])),
             prop::option::weighted(0.2, mark()),
+            owner(),
         )
             .prop_map(
-                move |(proto, src, dst, src_ports, dst_ports, dscp, mark)| Match {
+                move |(proto, src, dst, src_ports, dst_ports, dscp, mark, owner)| Match {
                     family,
                     proto,
                     src,
@@ -142,6 +162,10 @@ fn one_match() -> impl Strategy<Value = Match> {
                     dst_ports,
                     dscp,
                     mark,
+                    app: owner[0].map(str::to_owned),
+                    user: owner[1].map(|name| User::Name(name.to_owned())),
+                    cgroup: owner[2].map(str::to_owned),
+                    unit: owner[3].map(str::to_owned),
                 },
             )
     })
@@ -159,12 +183,15 @@ fn key() -> impl Strategy<Value = takt_key> {
         select(vec![0u8, 8, 46]),
         prop::option::of((port(), port())),
         0..5u32,
+        // Eight questions are possible; the ninth bit is nobody's.
+        0..512u32,
     )
-        .prop_map(|((family, src, dst), proto, dscp, ports, mark)| {
+        .prop_map(|((family, src, dst), proto, dscp, ports, mark, who)| {
             let ports = ports.filter(|_| family != 0 && proto > 1);
             let (src_port, dst_port) = ports.unwrap_or_default();
             takt_key {
                 mark,
+                who,
                 family,
                 src,
                 dst,
@@ -174,7 +201,6 @@ fn key() -> impl Strategy<Value = takt_key> {
                 // What is not IP has neither.
                 proto: if family == 0 { 0 } else { proto },
                 dscp: if family == 0 { 0 } else { dscp },
-                ..takt_key::default()
             }
         })
 }
@@ -188,14 +214,16 @@ proptest! {
         keys in prop::collection::vec(key(), 200),
     ) {
         let link = link(classes);
-        let plan = match plan(&link, &ClassIds::default()) {
+        let questions = Questions::of(std::slice::from_ref(&link));
+        let plan = match plan(&link, &ClassIds::default(), &questions) {
             Ok(plan) => plan,
             // So many different masks are more than the kernel looks through.
             Err(PlanError::TooManyTuples { .. } | PlanError::TooManyRules) => return Ok(()),
             Err(PlanError::Crowded) => panic!("crowded"),
         };
         for key in keys {
-            prop_assert_eq!(classify(&plan, &key), first_match(&link, &plan, &key));
+            let expected = first_match(&link, &questions, &plan, &key);
+            prop_assert_eq!(classify(&plan, &key), expected);
         }
     }
 }

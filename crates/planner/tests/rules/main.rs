@@ -5,15 +5,19 @@ mod first_match;
 
 use takt_algo::sys::{takt_classify, takt_key};
 use takt_planner::Plan;
-use takt_policy::{Class, Link, Match, Packets};
+use takt_policy::{Class, Link, Match, Pacing, Packets};
 
 /// A link whose classes have these matches, and a default class behind them.
 fn link(classes: Vec<Vec<Match>>) -> Link {
     let class = |(n, matches): (usize, Vec<Match>)| Class {
         name: format!("class {n}"),
-        rate_bps: 1_000_000,
-        guaranteed: true,
+        tenant: None,
+        rate_bps: Some(1_000_000),
+        ceil_bps: Some(1_000_000),
+        weight_milli: 1000,
+        floor_bps: None,
         priority: 0,
+        per_flow: false,
         queue_packets: 100,
         is_default: matches.is_empty(),
         matches,
@@ -23,8 +27,10 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         device: "eth0".to_owned(),
         rate_bps: 1_000_000_000,
         overhead_bytes: 0,
+        pacing: Pacing::Timer,
         packets: Packets::Mtu,
         lag_max_ns: 10_000_000,
+        tenants: Vec::new(),
         classes: classes
             .into_iter()
             .chain([Vec::new()])

@@ -6,17 +6,36 @@ use crate::value::prefix;
 use crate::{Mark, Match, Prefix};
 
 /// Term by term: a term that is absent holds for everything. Sound, and complete for two entries
-/// that have been completed, except that it knows nothing of sets joined from several entries.
+/// that have been completed, except that it knows nothing of sets joined from several entries, and
+/// nothing of what one kind of question about a socket's owner says about another.
 pub(super) fn covers(wide: &Match, narrow: &Match) -> bool {
-    let same_or_absent = |wide: Option<u8>, narrow: Option<u8>| wide.is_none() || wide == narrow;
-    (wide.family.is_none() || wide.family == narrow.family)
-        && same_or_absent(wide.proto, narrow.proto)
-        && same_or_absent(wide.dscp, narrow.dscp)
+    same_or_absent(&wide.family, &narrow.family)
+        && same_or_absent(&wide.proto, &narrow.proto)
+        && same_or_absent(&wide.dscp, &narrow.dscp)
         && prefix_covers(wide.src, narrow.src)
         && prefix_covers(wide.dst, narrow.dst)
         && mark_covers(wide.mark, narrow.mark)
         && ports_cover(&wide.src_ports, &narrow.src_ports)
         && ports_cover(&wide.dst_ports, &narrow.dst_ports)
+        && same_or_absent(&wide.app, &narrow.app)
+        && same_or_absent(&wide.user, &narrow.user)
+        && cgroup_covers(wide.cgroup.as_deref(), narrow.cgroup.as_deref())
+        && same_or_absent(&wide.unit, &narrow.unit)
+}
+
+fn same_or_absent<T: PartialEq>(wide: &Option<T>, narrow: &Option<T>) -> bool {
+    wide.is_none() || wide == narrow
+}
+
+/// A control group holds for those below it too.
+fn cgroup_covers(wide: Option<&str>, narrow: Option<&str>) -> bool {
+    match (wide, narrow) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(wide), Some(narrow)) => narrow
+            .strip_prefix(wide)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+    }
 }
 
 fn prefix_covers(wide: Option<Prefix>, narrow: Option<Prefix>) -> bool {

@@ -3,87 +3,110 @@
 
 mod cover;
 mod names;
+mod questions;
 mod rates;
 mod shadow;
+mod tenants;
 mod terms;
 #[cfg(test)]
 mod tests;
 mod tuple_space;
 
 use crate::findings::Findings;
-use crate::read::{ReadClass, ReadLink};
+use crate::read::{PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of};
 use crate::source::{Source, Span};
-use crate::{Class, DEFAULT_CLASS, Link};
+use crate::{Class, DEFAULT_CLASS, Link, Tenant};
 
-/// A class that names a rate goes before one that takes what is left.
-const PRIORITY_GUARANTEED: u8 = 3;
-const PRIORITY_REST: u8 = 6;
 const QUEUE_DEFAULT_PACKETS: u32 = 1000;
+const QUEUE_DEFAULT_PER_FLOW_PACKETS: u32 = 100;
 
 /// Every link with the place where its device is named. Worth something only if no error was found.
 pub(crate) fn check(
-    links: Vec<ReadLink>,
+    mut links: Vec<ReadLink>,
     source: &Source,
     findings: &mut Findings,
 ) -> Vec<(Span, Link)> {
+    for link in &mut links {
+        names::check(link, findings);
+        tenants::check(link, findings);
+        terms::check(link, findings);
+        shadow::check(link, source, findings);
+        rates::check(link, findings);
+    }
+    questions::check(&links, findings);
     links
         .into_iter()
-        .map(|mut link| {
-            names::check(&link, findings);
-            terms::check(&mut link, findings);
-            shadow::check(&link, source, findings);
-            rates::check(&link, findings);
-            (link.device_span.clone(), resolve(link))
-        })
+        .map(|link| (link.device_span.clone(), resolve(link)))
         .collect()
 }
 
 fn resolve(link: ReadLink) -> Link {
-    // Without a rate an error has been reported, and the model is not handed out.
-    let rate_bps = link.rate_bps.unwrap_or_default();
-    let mut classes: Vec<Class> = link
-        .classes
-        .into_iter()
-        .map(|class| resolve_class(class, rate_bps))
-        .collect();
+    let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
     if !classes.iter().any(|class| class.is_default) {
-        classes.push(Class {
-            name: DEFAULT_CLASS.to_owned(),
-            rate_bps,
-            guaranteed: false,
-            priority: PRIORITY_REST,
-            queue_packets: QUEUE_DEFAULT_PACKETS,
-            matches: Vec::new(),
-            is_default: true,
-            line: link.line,
-        });
+        classes.push(implicit_default(link.line));
     }
     Link {
         device: link.device,
-        rate_bps,
+        // Without a rate an error has been reported, and the model is not handed out.
+        rate_bps: link.rate_bps.unwrap_or_default(),
         overhead_bytes: link.overhead_bytes,
+        pacing: link.pacing,
         packets: link.packets,
         lag_max_ns: link.lag_max_ns,
+        tenants: link.tenants.into_iter().map(resolve_tenant).collect(),
         classes,
     }
 }
 
-fn resolve_class(class: ReadClass, link_rate_bps: u64) -> Class {
+fn implicit_default(line: usize) -> Class {
     Class {
-        is_default: class.is_default(),
-        priority: priority(&class),
-        name: class.name.unwrap_or_default(),
-        rate_bps: class.rate_bps.unwrap_or(link_rate_bps),
-        guaranteed: class.rate_bps.is_some(),
-        queue_packets: class.queue_packets.unwrap_or(QUEUE_DEFAULT_PACKETS),
-        matches: class.matches.into_iter().map(|entry| entry.terms).collect(),
-        line: class.line,
+        name: DEFAULT_CLASS.to_owned(),
+        tenant: None,
+        rate_bps: None,
+        ceil_bps: None,
+        weight_milli: WEIGHT_DEFAULT_MILLI,
+        floor_bps: None,
+        priority: PRIORITY_REST,
+        per_flow: false,
+        queue_packets: QUEUE_DEFAULT_PACKETS,
+        matches: Vec::new(),
+        is_default: true,
+        line,
     }
 }
 
-fn priority(class: &ReadClass) -> u8 {
-    class.priority.unwrap_or(match class.rate_bps {
-        Some(_) => PRIORITY_GUARANTEED,
-        None => PRIORITY_REST,
-    })
+fn resolve_tenant(tenant: ReadTenant) -> Tenant {
+    let share = tenant.share;
+    Tenant {
+        name: tenant.name.unwrap_or_default(),
+        rate_bps: bps_of(&share.rate),
+        ceil_bps: share.limit().and_then(|limit| limit.bps),
+        weight_milli: share.weight_milli(),
+        floor_bps: bps_of(&share.floor),
+        priority: share.priority(),
+        line: tenant.line,
+    }
+}
+
+fn resolve_class(class: ReadClass) -> Class {
+    let queue_default = match class.per_flow {
+        true => QUEUE_DEFAULT_PER_FLOW_PACKETS,
+        false => QUEUE_DEFAULT_PACKETS,
+    };
+    let is_default = class.is_default();
+    let share = class.share;
+    Class {
+        name: class.name.unwrap_or_default(),
+        tenant: class.tenant.map(|(name, _)| name),
+        rate_bps: bps_of(&share.rate),
+        ceil_bps: share.limit().and_then(|limit| limit.bps),
+        weight_milli: share.weight_milli(),
+        floor_bps: bps_of(&share.floor),
+        priority: share.priority(),
+        per_flow: class.per_flow,
+        queue_packets: class.queue_packets.unwrap_or(queue_default),
+        matches: class.matches.into_iter().map(|entry| entry.terms).collect(),
+        is_default,
+        line: class.line,
+    }
 }

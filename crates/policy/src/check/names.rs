@@ -1,32 +1,57 @@
-//! Class names are unique within a link.
+//! Names of classes are unique within a link, and so are names of tenants.
 
 use std::collections::HashMap;
 
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadClass, ReadLink};
+use crate::read::ReadLink;
+use crate::source::Span;
+
+/// A name, the place where it is given, and the line of what has it.
+type Named<'a> = (&'a str, &'a Span, usize);
 
 pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
-    let mut first_by_name: HashMap<&str, &ReadClass> = HashMap::new();
-    for class in &link.classes {
-        let Some(name) = class.name.as_deref() else {
-            continue;
-        };
-        let first = *first_by_name.entry(name).or_insert(class);
-        if !std::ptr::eq(first, class) {
-            let error = Diagnostic::error(
-                Code::DuplicateClass,
-                format!("{} has two classes named `{name}`", link.device),
-                format!(
-                    "rename one, or add its match to the class in line {}: match = [{{ … }}, {{ … }}]",
-                    first.line
-                ),
-            );
+    let classes = link
+        .classes
+        .iter()
+        .filter_map(|class| Some((class.name.as_deref()?, &class.span, class.line)));
+    check_unique(classes, findings, |name, first_line| {
+        Diagnostic::error(
+            Code::DuplicateClass,
+            format!("{} has two classes named `{name}`", link.device),
+            format!(
+                "rename one, or add its match to the class in line {first_line}: \
+                 match = [{{ … }}, {{ … }}]"
+            ),
+        )
+    });
+    let tenants = link
+        .tenants
+        .iter()
+        .filter_map(|tenant| Some((tenant.name.as_deref()?, &tenant.span, tenant.line)));
+    check_unique(tenants, findings, |name, first_line| {
+        Diagnostic::error(
+            Code::DuplicateTenant,
+            format!("{} has two tenants named `{name}`", link.device),
+            format!("rename one, or remove it: classes may share the tenant in line {first_line}"),
+        )
+    });
+}
+
+fn check_unique<'a>(
+    named: impl Iterator<Item = Named<'a>>,
+    findings: &mut Findings,
+    error: impl Fn(&str, usize) -> Diagnostic,
+) {
+    let mut first_by_name = HashMap::new();
+    for (name, span, line) in named {
+        let (first_span, first_line) = *first_by_name.entry(name).or_insert((span, line));
+        if first_span != span {
             findings.add(
-                error
-                    .at(&class.span, "again here")
-                    .at(&first.span, "first here"),
+                error(name, first_line)
+                    .at(span, "again here")
+                    .at(first_span, "first here"),
             );
         }
     }

@@ -1,63 +1,290 @@
-//! What the classes ask for against what the link has.
+//! What classes and tenants ask for against what there is: on the link, and within each tenant.
 
-use super::priority;
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadClass, ReadLink};
+use crate::read::{ReadLink, ReadRate, ReadShare, ReadTenant, bps_of};
+use crate::source::Span;
 use crate::value::rate::format_rate;
+
+/// The link or a tenant, with those who share it.
+struct Group<'a> {
+    limit: Limit<'a>,
+    members: Vec<Member<'a>>,
+}
+
+/// Most that a group has.
+struct Limit<'a> {
+    bps: u64,
+    span: &'a Span,
+    of: Of<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Of<'a> {
+    Link(&'a str),
+    Tenant(&'a str),
+}
+
+/// A class or a tenant.
+struct Member<'a> {
+    kind: Kind,
+    name: &'a str,
+    span: &'a Span,
+    share: &'a ReadShare,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Class,
+    Tenant,
+}
 
 pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
     let Some(link_bps) = link.rate_bps else {
         return;
     };
-    for class in &link.classes {
-        check_above_link(class, link, link_bps, findings);
+    let groups =
+        std::iter::once(None).chain(link.tenants.iter().filter(|t| t.name.is_some()).map(Some));
+    for tenant in groups {
+        let group = Group::new(link, link_bps, tenant);
+        for member in &group.members {
+            check_member(member, &group.limit, findings);
+        }
+        check_floors(&group, findings);
+        warn_of_oversubscription(&group, findings);
+        warn_of_outranked(&group, findings);
     }
-    warn_of_oversubscription(link, link_bps, findings);
-    warn_of_outranked(link, findings);
 }
 
-fn check_above_link(class: &ReadClass, link: &ReadLink, link_bps: u64, findings: &mut Findings) {
-    let (Some(bps), Some(span)) = (class.rate_bps, &class.rate_span) else {
+impl<'a> Group<'a> {
+    /// The group of a tenant, or without one the link itself.
+    fn new(link: &'a ReadLink, link_bps: u64, tenant: Option<&'a ReadTenant>) -> Self {
+        let limit_of_link = Limit {
+            bps: link_bps,
+            span: &link.rate_span,
+            of: Of::Link(&link.device),
+        };
+        let limit = match tenant.and_then(|tenant| Some((tenant, tenant.share.limit()?))) {
+            Some((
+                tenant,
+                ReadRate {
+                    bps: Some(bps),
+                    span,
+                },
+            )) => Limit {
+                bps: *bps,
+                span,
+                of: Of::Tenant(tenant.shown_name()),
+            },
+            _ => limit_of_link,
+        };
+        let name = tenant.and_then(|tenant| tenant.name.as_ref());
+        let classes = link
+            .classes
+            .iter()
+            .filter(|class| class.tenant.as_ref().map(|(name, _)| name) == name)
+            .map(|class| Member {
+                kind: Kind::Class,
+                name: class.shown_name(),
+                span: &class.span,
+                share: &class.share,
+            });
+        let tenants = link
+            .tenants
+            .iter()
+            .filter(|_| tenant.is_none())
+            .map(|tenant| Member {
+                kind: Kind::Tenant,
+                name: tenant.shown_name(),
+                span: &tenant.span,
+                share: &tenant.share,
+            });
+        Group {
+            limit,
+            members: tenants.chain(classes).collect(),
+        }
+    }
+
+    /// The sum of a kind of rate, where there is one; `None` if one alone is too much.
+    fn sum_bps(&self, kind: impl Fn(&ReadShare) -> &Option<ReadRate>) -> Option<u64> {
+        let mut sum_bps = 0;
+        for member in &self.members {
+            let bps = bps_of(kind(member.share)).unwrap_or_default();
+            if bps > self.limit.bps {
+                return None;
+            }
+            // 4157 of at most 400 Gbit/s each stay below 2^51.
+            sum_bps += bps;
+        }
+        Some(sum_bps)
+    }
+}
+
+impl Limit<'_> {
+    fn shown(&self) -> String {
+        format!("{} has {}", self.of.shown(), format_rate(self.bps))
+    }
+
+    fn label(&self) -> &'static str {
+        match self.of {
+            Of::Link(_) => "the link's rate",
+            Of::Tenant(_) => "the tenant's limit",
+        }
+    }
+}
+
+impl Of<'_> {
+    fn shown(self) -> String {
+        match self {
+            Of::Link(device) => device.to_owned(),
+            Of::Tenant(name) => format!("tenant `{name}`"),
+        }
+    }
+}
+
+impl Member<'_> {
+    fn shown(&self) -> String {
+        match self.kind {
+            Kind::Class => format!("class `{}`", self.name),
+            Kind::Tenant => format!("tenant `{}`", self.name),
+        }
+    }
+}
+
+/// One share by itself and against its group.
+fn check_member(member: &Member, limit: &Limit, findings: &mut Findings) {
+    let share = member.share;
+    for (rate, asks) in [
+        (&share.rate, "asks for"),
+        (&share.ceil, "may borrow up to"),
+        (&share.floor, "has a floor of"),
+    ] {
+        check_above(member, rate, asks, limit, findings);
+    }
+    if let (Some((rate_bps, rate)), Some((ceil_bps, ceil))) = (read(&share.rate), read(&share.ceil))
+        && ceil_bps < rate_bps
+    {
+        let error = Diagnostic::error(
+            Code::CeilBelowRate,
+            format!(
+                "{} is guaranteed {}, but may not go above {}",
+                member.shown(),
+                format_rate(rate_bps),
+                format_rate(ceil_bps)
+            ),
+            "raise ceil to the rate at least, or leave it out: then the rate is the ceiling",
+        );
+        findings.add(error.at(ceil, "less than its rate").at(rate, "the rate"));
+    }
+    if let (Some((floor_bps, floor)), Some((most_bps, most))) =
+        (read(&share.floor), share.limit().and_then(read_one))
+        && floor_bps > most_bps
+        && floor_bps <= limit.bps
+    {
+        let error = Diagnostic::error(
+            Code::FloorAboveCeil,
+            format!(
+                "{} has a floor of {}, but may not go above {}",
+                member.shown(),
+                format_rate(floor_bps),
+                format_rate(most_bps)
+            ),
+            format!(
+                "lower the floor to at most \"{}\", or raise ceil",
+                format_rate(most_bps)
+            ),
+        );
+        let error = error.at(floor, "more than it may send");
+        findings.add(error.at(most, "the most it may send"));
+    }
+}
+
+fn read(rate: &Option<ReadRate>) -> Option<(u64, &Span)> {
+    rate.as_ref().and_then(read_one)
+}
+
+fn read_one(rate: &ReadRate) -> Option<(u64, &Span)> {
+    Some((rate.bps?, &rate.span))
+}
+
+fn check_above(
+    member: &Member,
+    rate: &Option<ReadRate>,
+    asks: &str,
+    limit: &Limit,
+    findings: &mut Findings,
+) {
+    let Some((bps, span)) = read(rate).filter(|(bps, _)| *bps > limit.bps) else {
         return;
     };
-    if bps <= link_bps {
-        return;
-    }
-    let link_rate = format_rate(link_bps);
-    let error = Diagnostic::error(
-        Code::RateAboveLink,
-        format!(
-            "class `{}` asks for {}, but {} has {link_rate}",
-            class.shown_name(),
-            format_rate(bps),
-            link.device
+    let most = format_rate(limit.bps);
+    let (code, label, help) = match limit.of {
+        Of::Link(_) => (
+            Code::RateAboveLink,
+            "more than the link has",
+            format!("ask for at most \"{most}\", or correct the link's rate"),
         ),
-        format!("ask for at most \"{link_rate}\", or correct the link's rate"),
+        Of::Tenant(_) => (
+            Code::RateAboveTenant,
+            "more than its tenant has",
+            format!("ask for at most \"{most}\", or raise the tenant's ceil"),
+        ),
+    };
+    let error = Diagnostic::error(
+        code,
+        format!(
+            "{} {asks} {}, but {}",
+            member.shown(),
+            format_rate(bps),
+            limit.shown()
+        ),
+        help,
     );
-    findings.add(
-        error
-            .at(span, "more than the link has")
-            .at(&link.rate_span, "the link's rate"),
-    );
+    findings.add(error.at(span, label).at(limit.span, limit.label()));
 }
 
-fn warn_of_oversubscription(link: &ReadLink, link_bps: u64, findings: &mut Findings) {
-    let guaranteed = || link.classes.iter().filter_map(|class| class.rate_bps);
-    let sum_bps: u128 = guaranteed().map(u128::from).sum();
-    if sum_bps <= u128::from(link_bps) || guaranteed().any(|bps| bps > link_bps) {
+fn check_floors(group: &Group, findings: &mut Findings) {
+    let limit = &group.limit;
+    let sum_bps = group.sum_bps(|share| &share.floor);
+    let Some(sum_bps) = sum_bps.filter(|sum_bps| *sum_bps > limit.bps) else {
         return;
-    }
-    // 4094 classes of at most 400 Gbit/s stay below 2^51.
-    let sum_rate = format_rate(sum_bps as u64);
-    let permille = u128::from(link_bps) * 1000 / sum_bps;
+    };
+    let error = Diagnostic::error(
+        Code::FloorsAboveLink,
+        format!(
+            "the floors add up to {}, but {}",
+            format_rate(sum_bps),
+            limit.shown()
+        ),
+        "lower them: floors come before everything else, so there must be room for all of them",
+    );
+    findings.add(error.at(limit.span, "less than the sum of the floors"));
+}
+
+fn warn_of_oversubscription(group: &Group, findings: &mut Findings) {
+    let limit = &group.limit;
+    let sum_bps = group.sum_bps(|share| &share.rate);
+    let Some(sum_bps) = sum_bps.filter(|sum_bps| *sum_bps > limit.bps) else {
+        return;
+    };
+    let has_tenants = group
+        .members
+        .iter()
+        .any(|member| member.kind == Kind::Tenant);
+    let permille = u128::from(limit.bps) * 1000 / u128::from(sum_bps);
+    let (has, members) = match (limit.of, has_tenants) {
+        (Of::Tenant(_), _) => ("it has", "classes"),
+        (Of::Link(_), false) => ("the link has", "classes"),
+        (Of::Link(_), true) => ("the link has", "tenants and classes"),
+    };
     let warning = Diagnostic::warning(
         Code::Oversubscribed,
         format!(
-            "the classes of {} ask for {sum_rate} together, the link has {}",
-            link.device,
-            format_rate(link_bps)
+            "the {members} of {} ask for {} together, {has} {}",
+            limit.of.shown(),
+            format_rate(sum_bps),
+            format_rate(limit.bps)
         ),
         format!(
             "this is allowed; while all are active, each gets {}.{} % of its rate",
@@ -65,37 +292,45 @@ fn warn_of_oversubscription(link: &ReadLink, link_bps: u64, findings: &mut Findi
             permille % 10
         ),
     );
-    findings.add(warning.at(&link.rate_span, "less than the sum of its classes"));
+    findings.add(warning.at(limit.span, format!("less than the sum of its {members}")));
 }
 
-/// A class without a rate is paced at the link's, so it may leave nothing to those it is not
-/// ranked behind.
-fn warn_of_outranked(link: &ReadLink, findings: &mut Findings) {
-    let guaranteed = link.classes.iter().filter(|class| class.rate_bps.is_some());
-    let Some(last) = guaranteed.max_by_key(|class| priority(class)) else {
+/// Priorities are strict: whoever may take all that there is leaves nothing to those ranked behind.
+fn warn_of_outranked(group: &Group, findings: &mut Findings) {
+    let guaranteed = group
+        .members
+        .iter()
+        .filter(|member| member.share.rate.is_some() && member.share.floor.is_none());
+    let Some(last) = guaranteed.max_by_key(|member| member.share.priority()) else {
         return;
     };
-    // A rate that could not be read leaves open whether the class has one.
-    let unlimited =
-        |class: &&ReadClass| class.rate_span.is_none() && priority(class) <= priority(last);
-    for class in link.classes.iter().filter(unlimited) {
+    // A limit that could not be read leaves open how high it is.
+    let is_limited = |share: &ReadShare| {
+        share
+            .limit()
+            .is_some_and(|limit| limit.bps.is_none_or(|bps| bps < group.limit.bps))
+    };
+    let outranks = |member: &&Member| {
+        !is_limited(member.share) && member.share.priority() < last.share.priority()
+    };
+    for member in group.members.iter().filter(outranks) {
         let warning = Diagnostic::warning(
             Code::Outranked,
             format!(
-                "class `{}` has no rate and may take all that `{}` counts on",
-                class.shown_name(),
-                last.shown_name()
+                "{} may take all that {} counts on",
+                member.shown(),
+                last.shown()
             ),
             format!(
-                "give `{}` a rate, or a priority after {} (a larger number is less important)",
-                class.shown_name(),
-                priority(last)
+                "give {} a ceil, or the priority {} or after (a larger number is less important)",
+                member.shown(),
+                last.share.priority()
             ),
         );
         findings.add(
             warning
-                .at(&class.span, "may send at the link's rate")
-                .at(&last.span, "is not ranked before it"),
+                .at(member.span, "may send all there is")
+                .at(last.span, "is ranked behind it"),
         );
     }
 }

@@ -8,7 +8,7 @@ use super::cover::covers;
 use super::terms::complete;
 use super::tuple_space::TupleSpace;
 use crate::value::{prefix, proto};
-use crate::{Family, Mark, Match, Prefix};
+use crate::{Family, Mark, Match, Prefix, Question, User};
 
 /// What a match looks at. Few values for each field, so that random matches meet random packets.
 #[derive(Debug, Clone)]
@@ -20,7 +20,17 @@ struct Packet {
     ports: Option<(u16, u16)>,
     dscp: u8,
     mark: u32,
+    owner: Owner,
 }
+
+#[derive(Debug, Clone)]
+struct Owner {
+    app: &'static str,
+    user_id: u32,
+    cgroup: &'static str,
+}
+
+const CGROUPS: [&str; 5] = ["a", "a/b", "a/b/c", "ab", "b/a"];
 
 fn holds(terms: &Match, packet: &Packet) -> bool {
     let family = match packet.src {
@@ -46,6 +56,20 @@ fn holds(terms: &Match, packet: &Packet) -> bool {
         && terms
             .mark
             .is_none_or(|wanted| packet.mark & wanted.mask == wanted.value)
+        && terms
+            .questions()
+            .all(|question| is_yes(&question, &packet.owner))
+}
+
+fn is_yes(question: &Question, owner: &Owner) -> bool {
+    let mut path = owner.cgroup.split('/');
+    match question {
+        Question::App(app) => app == owner.app,
+        Question::User(User::Id(id)) => *id == owner.user_id,
+        Question::User(User::Name(name)) => name == "alice" && owner.user_id == 1,
+        Question::Cgroup(cgroup) => cgroup.split('/').all(|part| path.next() == Some(part)),
+        Question::Unit(unit) => path.any(|part| part == unit),
+    }
 }
 
 fn addr(is_v6: bool, bits: u8) -> IpAddr {
@@ -66,17 +90,45 @@ fn any_packet() -> impl Strategy<Value = Packet> {
         (0..6u16, 0..6u16),
         0..3u8,
         0..4u32,
+        any_owner(),
     )
         .prop_map(
-            |(is_v6, src, dst, proto, is_whole, ports, dscp, mark)| Packet {
+            |(is_v6, src, dst, proto, is_whole, ports, dscp, mark, owner)| Packet {
                 src: addr(is_v6, src << 5),
                 dst: addr(is_v6, dst << 5),
                 proto,
                 ports: (is_whole && proto::has_ports(proto)).then_some(ports),
                 dscp,
                 mark,
+                owner,
             },
         )
+}
+
+fn any_owner() -> impl Strategy<Value = Owner> {
+    use prop::sample::select;
+    (select(&["x", "y"]), 0..3u32, select(&CGROUPS)).prop_map(|(app, user_id, cgroup)| Owner {
+        app,
+        user_id,
+        cgroup,
+    })
+}
+
+/// An app, a user, a control group and a unit.
+fn any_asked()
+-> impl Strategy<Value = (Option<String>, Option<User>, Option<String>, Option<String>)> {
+    use prop::{option::weighted, sample::select};
+    let users = select(vec![
+        User::Id(0),
+        User::Id(1),
+        User::Name("alice".to_owned()),
+    ]);
+    (
+        weighted(0.2, select(&["x", "y"]).prop_map(str::to_owned)),
+        weighted(0.2, users),
+        weighted(0.3, select(&CGROUPS).prop_map(str::to_owned)),
+        weighted(0.2, select(&["a", "b"]).prop_map(str::to_owned)),
+    )
 }
 
 fn any_prefix() -> impl Strategy<Value = Prefix> {
@@ -110,9 +162,10 @@ fn any_match() -> impl Strategy<Value = Match> {
         any_ports(),
         weighted(0.2, 0..3u8),
         weighted(0.3, marks),
+        any_asked(),
     )
         .prop_map(
-            |(family, proto, src, dst, src_ports, dst_ports, dscp, mark)| Match {
+            |(family, proto, src, dst, src_ports, dst_ports, dscp, mark, asked)| Match {
                 family,
                 proto,
                 src,
@@ -121,6 +174,10 @@ fn any_match() -> impl Strategy<Value = Match> {
                 dst_ports,
                 dscp,
                 mark,
+                app: asked.0,
+                user: asked.1,
+                cgroup: asked.2,
+                unit: asked.3,
             },
         )
         .prop_filter_map("can never match", |mut terms| {

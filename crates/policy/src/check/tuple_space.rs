@@ -26,6 +26,11 @@ struct Shape {
     mark_mask: Option<u32>,
     src_ports: Ports,
     dst_ports: Ports,
+    app: bool,
+    user: bool,
+    /// Names in the path.
+    cgroup_depth: Option<usize>,
+    unit: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,6 +127,10 @@ impl Shape {
             mark_mask: terms.mark.map(|mark| mark.mask),
             src_ports: ports(&terms.src_ports),
             dst_ports: ports(&terms.dst_ports),
+            app: terms.app.is_some(),
+            user: terms.user.is_some(),
+            cgroup_depth: terms.cgroup.as_ref().map(|path| path.split('/').count()),
+            unit: terms.unit.is_some(),
         }
     }
 
@@ -135,7 +144,11 @@ impl Shape {
             && (self.src_len <= own.src_len)
             && (self.dst_len <= own.dst_len)
             && self.src_ports.may_cover(own.src_ports)
-            && self.dst_ports.may_cover(own.dst_ports);
+            && self.dst_ports.may_cover(own.dst_ports)
+            && (own.app || !self.app)
+            && (own.user || !self.user)
+            && (self.cgroup_depth <= own.cgroup_depth)
+            && (own.unit || !self.unit);
         if !has_all {
             return None;
         }
@@ -162,6 +175,13 @@ impl Shape {
             },
             src_ports: single(self.src_ports, &terms.src_ports),
             dst_ports: single(self.dst_ports, &terms.dst_ports),
+            app: terms.app.clone().filter(|_| self.app),
+            user: terms.user.clone().filter(|_| self.user),
+            cgroup: match self.cgroup_depth {
+                None => None,
+                Some(depth) => Some(upper(terms.cgroup.as_ref()?, depth).to_owned()),
+            },
+            unit: terms.unit.clone().filter(|_| self.unit),
         })
     }
 }
@@ -174,6 +194,12 @@ impl Ports {
             Ports::Several => narrow != Ports::Any,
         }
     }
+}
+
+/// The first names of a path.
+fn upper(path: &str, depth: usize) -> &str {
+    let end = path.match_indices('/').nth(depth - 1);
+    &path[..end.map_or(path.len(), |(at, _)| at)]
 }
 
 fn reduce_mark(mark: Mark, mask: u32) -> Option<Mark> {

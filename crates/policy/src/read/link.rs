@@ -5,18 +5,24 @@ use toml::de::{DeTable, DeValue};
 
 use super::class::{self, ReadClass};
 use super::section::{Schema, Section, in_file_order, wrong_type};
+use super::share::{bps_of, read_rate};
+use super::tenant::{self, ReadTenant};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::{Source, Span};
-use crate::value::rate::{Rate, format_rate};
-use crate::value::{Fault, closest, duration, rate};
-use crate::{Code, Packets};
+use crate::value::{Fault, closest, duration};
+use crate::{Code, Pacing, Packets};
 
 const LINK: Schema = Schema {
     what: "link",
-    keys: &["rate", "overhead", "pacing", "packets", "lag_max", "class"],
+    keys: &[
+        "rate", "overhead", "pacing", "packets", "lag_max", "tenant", "class",
+    ],
     later: &[],
 };
+
+/// The kernel has places for 4095; one is kept for the implicit default class.
+const ELEMENTS_MAX: usize = 4094;
 
 const OVERHEAD_MAX_BYTES: u64 = 256;
 const LAG_DEFAULT_NS: u64 = 10_000_000;
@@ -34,8 +40,10 @@ pub(crate) struct ReadLink {
     pub rate_bps: Option<u64>,
     pub rate_span: Span,
     pub overhead_bytes: u32,
+    pub pacing: Pacing,
     pub packets: Packets,
     pub lag_max_ns: u64,
+    pub tenants: Vec<ReadTenant>,
     pub classes: Vec<ReadClass>,
 }
 
@@ -76,57 +84,45 @@ pub(super) fn read(
         let error = Diagnostic::error(Code::MissingKey, format!("{device} has no rate"), help);
         findings.add(error.at(&device_span, "this link"));
     }
-    let rate = read_rate(&section, findings);
-    check_pacing(&section, findings);
+    let rate = read_rate(&section, "rate", findings);
+    let tenants = tenant::read_all(section.get("tenant"), source, findings);
+    let classes = class::read_all(section.get("class"), source, findings);
+    check_count(&tenants, &classes, findings);
     Some(ReadLink {
         device: device.to_owned(),
         line: source.line(device_span.start),
-        rate_bps: rate.map(|rate| rate.bps),
-        rate_span: section
-            .get("rate")
-            .map_or(device_span.clone(), |field| field.span),
+        rate_bps: bps_of(&rate),
+        rate_span: rate.map_or(device_span.clone(), |rate| rate.span),
         device_span,
         overhead_bytes: section
             .integer("overhead", 0..=OVERHEAD_MAX_BYTES, findings)
             .map_or(0, |bytes| bytes as u32),
+        pacing: read_pacing(&section, findings),
         packets: read_packets(&section, findings),
         lag_max_ns: read_lag(&section, findings),
-        classes: class::read_all(section.get("class"), source, findings),
+        tenants,
+        classes,
     })
 }
 
-/// A `rate` key, of a link or of a class.
-pub(super) fn read_rate(section: &Section, findings: &mut Findings) -> Option<Rate> {
-    let field = section.get("rate")?;
-    let parsed = match field.value {
-        DeValue::String(text) => rate::parse(text),
-        DeValue::Integer(number) => Err(bare_rate(&number.to_string())),
-        DeValue::Float(number) => Err(bare_rate(number.as_str())),
-        _ => Err(field.wrong_type("text in quotes", "rate = \"25mbit\"")),
+/// The kernel's places are for both.
+fn check_count(tenants: &[ReadTenant], classes: &[ReadClass], findings: &mut Findings) {
+    let Some(excess) = classes.get(ELEMENTS_MAX - tenants.len()) else {
+        return;
     };
-    let rate = field.settle(parsed, findings)?;
-    if rate.in_bytes {
-        let bits = format_rate(rate.bps);
-        let warning = Diagnostic::warning(
-            Code::ByteRate,
-            format!("this is in bytes per second, as in tc: {bits}"),
-            format!("write \"{bits}\" to say so without doubt"),
-        );
-        findings.add(warning.at(&field.span, ""));
-    }
-    Some(rate)
-}
-
-/// A number without quotes: what is wrong with it as text, and otherwise that it has no unit.
-fn bare_rate(number: &str) -> Fault {
-    match rate::parse(number) {
-        Err(fault) => fault,
-        Ok(_) => Fault::new(
-            Code::BadUnit,
-            format!("the rate {number} has no unit"),
-            format!("write \"{number}mbit\", or whichever unit you mean"),
+    let (problem, also) = match tenants.len() {
+        0 => (format!("{} classes", classes.len()), ""),
+        n => (
+            format!("{} classes and {n} tenants", classes.len()),
+            " together",
         ),
-    }
+    };
+    let error = Diagnostic::error(
+        Code::TooManyClasses,
+        format!("{problem} are more than the {ELEMENTS_MAX} a link can have{also}"),
+        "let one class match several kinds of traffic: match = [{ … }, { … }]",
+    );
+    findings.add(error.at(&excess.span, "the first one too many"));
 }
 
 fn read_packets(section: &Section, findings: &mut Findings) -> Packets {
@@ -140,19 +136,15 @@ fn read_packets(section: &Section, findings: &mut Findings) -> Packets {
         .unwrap_or(Packets::Mtu)
 }
 
-/// There is only one way of pacing so far, so there is nothing to return.
-fn check_pacing(section: &Section, findings: &mut Findings) {
+fn read_pacing(section: &Section, findings: &mut Findings) -> Pacing {
     let choose = |text: &str| match text {
-        "timer" => Ok(()),
-        "gap" => Err(Fault::new(
-            Code::NotYet,
-            "pacing = \"gap\" (idle time filled with PAUSE frames) is not supported by this \
-             version of Takt",
-            "write pacing = \"timer\", or leave it out",
-        )),
-        _ => Err(Fault::not_a_choice("pacing", text, &["timer"])),
+        "timer" => Ok(Pacing::Timer),
+        "gap" => Ok(Pacing::Gap),
+        _ => Err(Fault::not_a_choice("pacing", text, &["timer", "gap"])),
     };
-    section.text("pacing", "pacing = \"timer\"", findings, choose);
+    section
+        .text("pacing", "pacing = \"timer\"", findings, choose)
+        .unwrap_or(Pacing::Timer)
 }
 
 fn read_lag(section: &Section, findings: &mut Findings) -> u64 {

@@ -7,20 +7,16 @@ use super::section::{Field, Schema, Section, wrong_type};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, dscp, mark, ports, prefix, proto};
+use crate::value::{Fault, dscp, mark, owner, ports, prefix, proto};
 use crate::{Code, Family, Match};
 
 const MATCH: Schema = Schema {
     what: "match",
     keys: &[
-        "proto", "family", "src", "dst", "src_port", "dst_port", "dscp", "mark",
+        "proto", "family", "src", "dst", "src_port", "dst_port", "dscp", "mark", "app", "user",
+        "cgroup", "unit",
     ],
-    later: &[
-        ("app", "traffic of a program"),
-        ("cgroup", "traffic of a control group"),
-        ("user", "traffic of a user"),
-        ("unit", "traffic of a systemd unit"),
-    ],
+    later: &[],
 };
 
 const EXAMPLE: &str = "match = [{ proto = \"tcp\", dst_port = 443 }]";
@@ -94,6 +90,20 @@ fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<ReadMat
             .unwrap_or_default(),
         dscp: section.text_or_integer("dscp", "dscp = \"ef\"", findings, dscp::parse),
         mark: section.text_or_integer("mark", "mark = \"0x10/0xff\"", findings, mark::parse),
+        app: section.text("app", "app = \"iperf3\"", findings, owner::parse_app),
+        user: section.text_or_integer("user", "user = \"alice\"", findings, owner::parse_user),
+        cgroup: section.text(
+            "cgroup",
+            "cgroup = \"backup.slice\"",
+            findings,
+            owner::parse_cgroup,
+        ),
+        unit: section.text(
+            "unit",
+            "unit = \"nginx.service\"",
+            findings,
+            owner::parse_unit,
+        ),
     };
     (count_terms(&terms) == table.len()).then(|| ReadMatch {
         terms,
@@ -111,6 +121,10 @@ fn count_terms(terms: &Match) -> usize {
         !terms.dst_ports.is_empty(),
         terms.dscp.is_some(),
         terms.mark.is_some(),
+        terms.app.is_some(),
+        terms.user.is_some(),
+        terms.cgroup.is_some(),
+        terms.unit.is_some(),
     ]
     .into_iter()
     .filter(|present| *present)

@@ -7,7 +7,9 @@ mod class;
 mod link;
 mod matching;
 mod section;
+mod share;
 mod syntax;
+mod tenant;
 
 use toml::de::{DeTable, DeValue};
 
@@ -20,6 +22,8 @@ pub(crate) use class::ReadClass;
 pub(crate) use link::ReadLink;
 pub(crate) use matching::ReadMatch;
 use section::{Schema, Section, in_file_order, wrong_type};
+pub(crate) use share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
+pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {
     what: "policy",

@@ -9,7 +9,7 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, closest};
+use crate::value::{Fault, closest, name};
 
 /// What a kind of table may hold.
 pub(super) struct Schema {
@@ -44,6 +44,30 @@ pub(super) fn in_file_order<'a>(
     entries
 }
 
+/// The tables of an array of tables, each with its place.
+pub(super) fn tables<'a>(
+    field: Option<Field<'a>>,
+    example: &str,
+    findings: &mut Findings,
+) -> Vec<(&'a DeTable<'a>, Span)> {
+    const EXPECTED: &str = "an array of tables";
+    let Some(field) = field else {
+        return Vec::new();
+    };
+    let DeValue::Array(array) = field.value else {
+        findings.add(field.wrong_type(EXPECTED, example).at(&field.span));
+        return Vec::new();
+    };
+    let table = |entry: &'a Spanned<DeValue<'a>>| match entry.get_ref() {
+        DeValue::Table(table) => Some((table, entry.span())),
+        other => {
+            findings.add(wrong_type(field.key, EXPECTED, other, example).at(&entry.span()));
+            None
+        }
+    };
+    array.iter().filter_map(table).collect()
+}
+
 impl<'a> Section<'a> {
     /// Reports every key that does not belong.
     pub fn open(table: &'a DeTable<'a>, schema: &Schema, findings: &mut Findings) -> Section<'a> {
@@ -72,6 +96,57 @@ impl<'a> Section<'a> {
             value: value.get_ref(),
             span: value.span(),
         })
+    }
+
+    /// The name of the table, and where it is named; where the table starts if it is not.
+    pub fn name(
+        &self,
+        what: &str,
+        example: &str,
+        start: Span,
+        findings: &mut Findings,
+    ) -> (Option<String>, Span) {
+        let Some(field) = self.get("name") else {
+            let error = Diagnostic::error(
+                Code::MissingKey,
+                format!("a {what} has no name"),
+                format!("add a name, such as name = \"{example}\""),
+            );
+            findings.add(error.at(&start, ""));
+            return (None, start);
+        };
+        let example = format!("name = \"{example}\"");
+        let name = self.text("name", &example, findings, |text| name::parse(what, text));
+        (name, field.span)
+    }
+
+    pub fn boolean(&self, key: &str, findings: &mut Findings) -> Option<bool> {
+        let field = self.get(key)?;
+        let read = match field.value {
+            DeValue::Boolean(value) => Ok(*value),
+            _ => Err(field.wrong_type("true or false", &format!("{key} = true"))),
+        };
+        field.settle(read, findings)
+    }
+
+    /// A number that may have a decimal fraction, as text of plain digits.
+    pub fn number<T>(
+        &self,
+        key: &str,
+        example: &str,
+        findings: &mut Findings,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
+    ) -> Option<T> {
+        let field = self.get(key)?;
+        let parsed = match field.value {
+            DeValue::Integer(number) => match field.unsigned() {
+                Some(plain) => parse(&plain.to_string()),
+                None => parse(&number.to_string()),
+            },
+            DeValue::Float(number) => parse(number.as_str()),
+            _ => Err(field.wrong_type("a number", example)),
+        };
+        field.settle(parsed, findings)
     }
 
     pub fn text<T>(

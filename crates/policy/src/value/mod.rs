@@ -5,10 +5,14 @@ mod decimal;
 pub(crate) mod dscp;
 pub(crate) mod duration;
 pub(crate) mod mark;
+pub(crate) mod name;
+pub(crate) mod owner;
 pub(crate) mod ports;
 pub(crate) mod prefix;
+pub(crate) mod priority;
 pub(crate) mod proto;
 pub(crate) mod rate;
+pub(crate) mod weight;
 
 use crate::Code;
 

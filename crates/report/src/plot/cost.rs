@@ -59,13 +59,14 @@ pub fn figure(report: &Report) -> Option<Figure> {
         }
     };
     Some(Figure {
-        title: "Cost by number of classes",
+        title: "Cost by number of classes and flows",
         caption: "Nanoseconds (under the virtual clock: instructions) that each scheduler adds \
                   to the way of one packet from socket to socket, over the same way with no \
-                  qdisc; shorter is better.",
+                  qdisc; where packets wait, over a sender that keeps the pace by a timer of \
+                  its own. Shorter is better.",
         drawing: svg(
             bottom + 6.0,
-            "Cost per packet, for each number of classes and scheduler",
+            "Cost per packet, for each number of classes or flows and scheduler",
             drawing,
         ),
     })

@@ -11,6 +11,7 @@ mod histograms;
 mod marker;
 mod rate_error;
 mod scale;
+mod shares;
 mod spacing_range;
 mod stack;
 
@@ -37,9 +38,10 @@ pub struct Figure {
 
 /// Every figure the report has the metrics for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 4] = [
+    let draw: [fn(&Report) -> Option<Figure>; 5] = [
         rate_error::figure,
         spacing_range::figure,
+        shares::figure,
         histograms::figure,
         cost::figure,
     ];

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the programs that watch sockets and user space agree on. Raise
+ * TAKT_LINK_ABI when a struct here or in sockets.h changes: both objects are
+ * loaded by the same takt.
+ */
+#ifndef TAKT_FLOWS_MAPS_H
+#define TAKT_FLOWS_MAPS_H
+
+#include "sockets.h"
+
+#define TAKT_QUESTIONS 4096	/* over all namespaces and slots */
+#define TAKT_NAMESPACES 64	/* watched at once */
+
+#define TAKT_ASK_APP 0		/* name of a thread, or of its process */
+#define TAKT_ASK_USER 1		/* effective user */
+#define TAKT_ASK_CGROUP 2	/* path from the root of cgroup2, of the group or one above it */
+#define TAKT_ASK_UNIT 3		/* last name of such a path */
+
+#define TAKT_COMM_BYTES 16
+
+/* Names of control groups are compared by their FNV-1a, 64 bits. */
+#define TAKT_FNV_BASIS 0xcbf29ce484222325ULL
+#define TAKT_FNV_PRIME 0x100000001b3ULL
+
+struct takt_question {
+	u64 netns_cookie;	/* of the policy that asks */
+	u32 kind;		/* TAKT_ASK_* */
+	u32 uid;		/* asked for by USER; else 0 */
+	u64 name[2];		/* APP: padded with zeros; CGROUP, UNIT: hash, 0; else 0 */
+};
+
+/* Which questions are answered with yes by it. */
+struct takt_answer {
+	u32 who[TAKT_SLOTS];
+};
+
+/* A network namespace whose sockets are watched. */
+struct takt_watch {
+	u32 epoch;		/* raised when its questions have changed; never 0 */
+	u32 kinds;		/* bit per TAKT_ASK_* that is asked at all */
+};
+
+/* What takt_clear and takt_forget are told. */
+struct takt_clear_args {
+	u64 netns_cookie;	/* 0: every namespace */
+	u32 slot;		/* takt_clear: whose answers become no */
+	u32 pad;
+};
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The kernel's tasks, and what it hands to programs that watch sockets. */
+#ifndef TAKT_KERNEL_TASK_H
+#define TAKT_KERNEL_TASK_H
+
+#include "kernel.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
+struct kernfs_node {
+	const char *name;
+	u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	int level;		/* the root's is 0 */
+	struct cgroup *ancestors[];	/* by level, itself included */
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct task_struct {
+	unsigned int flags;
+	int tgid;
+	struct task_struct *group_leader;
+	const struct cred *cred;
+	char comm[16];
+	struct css_set *cgroups;
+};
+
+struct bpf_map;
+struct file;
+
+struct socket {
+	struct sock *sk;
+};
+
+struct proto_accept_arg;
+
+struct bpf_iter__task_file {
+	union {
+		struct task_struct *task;
+	};
+	union {
+		struct file *file;
+	};
+};
+
+struct bpf_sock {
+	u32 protocol;
+	u32 state;
+};
+
+struct bpf_sock_addr {
+	u32 protocol;
+	struct bpf_sock *sk;
+};
+
+struct bpf_sock_ops {
+	u32 op;
+	struct bpf_sock *sk;
+};
+
+#pragma clang attribute pop
+
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+#define PF_KTHREAD 0x00200000
+
+#define BPF_ANY 0
+#define BPF_SK_STORAGE_GET_F_CREATE 1
+#define BPF_F_CLONE 512
+
+#define BPF_SOCK_OPS_TCP_CONNECT_CB 3
+#define BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB 5
+#define BPF_SOCK_OPS_TCP_LISTEN_CB 11
+
+#endif

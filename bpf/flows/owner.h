@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Whom a socket belongs to, and what the policies' questions say of them.
+ *
+ * Answers depend on names and numbers alone, so a unit that restarts, or is
+ * made later, is recognised. Both slots are answered at once: which of them
+ * counts is the qdisc's plan to say.
+ */
+#ifndef TAKT_OWNER_H
+#define TAKT_OWNER_H
+
+#include "kernel_task.h"
+#include "flows_maps.h"
+
+#define CGROUP_LEVELS 32	/* deeper groups are not told apart */
+#define NAME_PART_BYTES 64
+#define NAME_PARTS 5		/* 255 bytes, of which 63 fit beside the final zero */
+
+struct owner {
+	u64 cgroup_id;
+	u32 tgid;
+	u32 uid;		/* effective */
+	u64 process[2];		/* the name, padded with zeros */
+	u64 thread[2];
+};
+
+struct name_hash {
+	u64 path;		/* of all names so far, between slashes */
+	u64 name;		/* of the last alone */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, TAKT_QUESTIONS);
+	__type(key, struct takt_question);
+	__type(value, struct takt_answer);
+} takt_questions SEC(".maps");
+
+static __always_inline void read_comm(u64 comm[2], const struct task_struct *task)
+{
+	comm[0] = comm[1] = 0;
+	bpf_core_read_str(comm, TAKT_COMM_BYTES, &task->comm);
+}
+
+static __always_inline void read_owner(struct owner *owner, const struct task_struct *task)
+{
+	owner->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	owner->tgid = BPF_CORE_READ(task, tgid);
+	owner->uid = BPF_CORE_READ(task, cred, euid.val);
+	read_comm(owner->process, BPF_CORE_READ(task, group_leader));
+	read_comm(owner->thread, task);
+}
+
+/* The same process, unchanged. Threads differ, and the first to come counts. */
+static __always_inline int same_owner(const struct owner *a, const struct owner *b)
+{
+	return a->cgroup_id == b->cgroup_id && a->tgid == b->tgid && a->uid == b->uid &&
+	       a->process[0] == b->process[0] && a->process[1] == b->process[1];
+}
+
+static __always_inline void ask(const struct takt_question *question,
+				struct takt_answer *answer)
+{
+	const struct takt_answer *found = bpf_map_lookup_elem(&takt_questions, question);
+
+	if (!found)
+		return;
+	answer->who[0] |= found->who[0];
+	answer->who[1] |= found->who[1];
+}
+
+/* Add a control group's name, which lies at this address. */
+__noinline int hash_name(u64 address, struct name_hash *hash TAKT_ARG)
+{
+	char part[NAME_PART_BYTES];
+	u32 at, i;
+
+	hash->name = TAKT_FNV_BASIS;
+	bpf_for(at, 0, NAME_PARTS) {
+		const void *from = (const void *)(address + at * (NAME_PART_BYTES - 1));
+
+		if (bpf_probe_read_kernel_str(part, sizeof(part), from) <= 0)
+			return 0;
+		for (i = 0; i < NAME_PART_BYTES - 1; i++) {
+			u8 letter = part[i];
+
+			if (!letter)
+				return 0;
+			hash->path = (hash->path ^ letter) * TAKT_FNV_PRIME;
+			hash->name = (hash->name ^ letter) * TAKT_FNV_PRIME;
+		}
+	}
+	return 0;
+}
+
+/* Ask about every control group on the way from the root to the task's. */
+static __always_inline void ask_groups(struct takt_question *question,
+				       struct takt_answer *answer,
+				       const struct task_struct *task)
+{
+	const struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	int level, levels = BPF_CORE_READ(group, level);
+	struct name_hash hash = { .path = TAKT_FNV_BASIS };
+
+	bpf_for(level, 1, CGROUP_LEVELS + 1) {
+		struct cgroup *ancestor;
+
+		if (level > levels)
+			break;
+		if (bpf_core_read(&ancestor, sizeof(ancestor), &group->ancestors[level]))
+			break;
+		if (level > 1)
+			hash.path = (hash.path ^ '/') * TAKT_FNV_PRIME;
+		hash_name((u64)BPF_CORE_READ(ancestor, kn, name), &hash);
+		question->kind = TAKT_ASK_CGROUP;
+		question->name[0] = hash.path;
+		ask(question, answer);
+		question->kind = TAKT_ASK_UNIT;
+		question->name[0] = hash.name;
+		ask(question, answer);
+	}
+}
+
+/* What the questions of a namespace say of an owner, who is this task. */
+static __always_inline void answer_for(struct takt_answer *answer, u64 netns_cookie,
+				       const struct takt_watch *watch,
+				       const struct owner *owner,
+				       const struct task_struct *task)
+{
+	struct takt_question question = { .netns_cookie = netns_cookie };
+
+	answer->who[0] = answer->who[1] = 0;
+	if (watch->kinds & (1 << TAKT_ASK_CGROUP | 1 << TAKT_ASK_UNIT))
+		ask_groups(&question, answer, task);
+	if (watch->kinds & 1 << TAKT_ASK_APP) {
+		question.kind = TAKT_ASK_APP;
+		question.name[0] = owner->process[0];
+		question.name[1] = owner->process[1];
+		ask(&question, answer);
+		question.name[0] = owner->thread[0];
+		question.name[1] = owner->thread[1];
+		ask(&question, answer);
+	}
+	if (watch->kinds & 1 << TAKT_ASK_USER) {
+		question.kind = TAKT_ASK_USER;
+		question.name[0] = question.name[1] = 0;
+		question.uid = owner->uid;
+		ask(&question, answer);
+	}
+}
+
+#endif

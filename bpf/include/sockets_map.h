@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Every watched socket, by its cookie. The qdisc's object makes the map. */
+#ifndef TAKT_SOCKETS_MAP_H
+#define TAKT_SOCKETS_MAP_H
+
+#include "kernel.h"
+#include "sockets.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, TAKT_SOCKETS);
+	__type(key, u64);
+	__type(value, struct takt_socket);
+} takt_sockets SEC(".maps");
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * An arriving packet's element: the flow it belongs to, and where the plan
+ * before would have put it.
+ */
+#ifndef TAKT_ARRIVAL_H
+#define TAKT_ARRIVAL_H
+
+#include "link_maps.h"
+#include "who.h"
+
+/*
+ * Whose packet is it? A connected socket is one flow, whatever it sends; all
+ * else has identity 0 here and is told apart by its headers. Handshakes and
+ * their ends have no whole socket, so they count as that.
+ */
+static __always_inline void connection_of(const struct sk_buff *skb, struct takt_port *port,
+					  struct takt_newcomer *newcomer)
+{
+	volatile u64 *number = &port->scratch;
+	const struct sock *sk = skb->sk;
+	const struct sock_common *common;
+
+	if (!sk)
+		return;
+	common = &sk->__sk_common;
+	if (!common->skc_dport || common->skc_state == TCP_NEW_SYN_RECV ||
+	    common->skc_state == TCP_TIME_WAIT || common->skc_state == TCP_LISTEN)
+		return;
+	/* On its way through memory an address becomes a number. */
+	*number = (u64)sk;
+	/* A socket that is connected anew, or whose memory is another's now, is another flow. */
+	newcomer->identity = (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
+			     ((u64)common->skc_daddr << 16 | common->skc_dport);
+	newcomer->cookie = common->skc_cookie.counter;
+}
+
+/* The element of a flow that was not here before, or that its plan has moved. */
+__noinline u32 new_flow(struct takt_port *port TAKT_ARG,
+			const struct takt_newcomer *newcomer TAKT_ARG, u32 id, u32 class_id)
+{
+	struct takt_flows *flows = &port->link.flows;
+	struct takt_order *order = &port->link.order;
+	u64 now_ns;
+	u32 i;
+
+	if (id) {
+		takt_flow_follow(flows, order, id, class_id, newcomer->generation);
+		return id;
+	}
+	now_ns = bpf_ktime_get_ns();
+	bpf_for(i, 0, takt_flow_looks(flows)) {
+		u64 cookie = takt_flow(flows, takt_flow_candidate(flows))->cookie;
+		u32 closed = cookie && !bpf_map_lookup_elem(&takt_sockets, &cookie);
+
+		takt_flow_look(flows, order, closed, now_ns);
+	}
+	id = takt_flow_add(flows, order, newcomer, class_id, now_ns);
+	if (id)
+		return id;
+	flows->no_room++;
+	return class_id;
+}
+
+/* A packet's class by its headers, and its element if the class tells flows apart. */
+__noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
+		       struct takt_newcomer *newcomer TAKT_ARG)
+{
+	u32 class_id = takt_classify(&plan->rules, &newcomer->key), id;
+
+	if (!newcomer->identity)
+		newcomer->identity = takt_flow_identity(&newcomer->key, port->link.secret);
+	id = takt_flow_find(&port->link.flows, newcomer->identity);
+	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+		return class_id;
+	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
+		id = new_flow(port, newcomer, id, class_id);
+	return id;
+}
+
+/* Are packets queued that the plan before put where they are? */
+static __always_inline int has_old_packets(const struct takt_link *link,
+					   const struct takt_plan *plan)
+{
+	return link->queued_packets &&
+	       (link->old_packets || link->generation != (u32)plan->generation);
+}
+
+/* The element that the plan before would have put the packet into. */
+__noinline u32 element_before(struct takt_port *port TAKT_ARG,
+			      const struct takt_key *key TAKT_ARG, u64 identity)
+{
+	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
+	u32 class_id = takt_classify(&old->rules, key), id;
+
+	if (!old->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+		return class_id;
+	if (!identity)
+		identity = takt_flow_identity(key, port->link.secret);
+	id = takt_flow_find(&port->link.flows, identity);
+	return id ? id : class_id;
+}
+
+#endif

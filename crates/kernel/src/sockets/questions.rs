@@ -1,0 +1,157 @@
+//! A policy's questions about the owners of sockets, as the kernel looks them up.
+
+use std::collections::BTreeMap;
+
+use nix::unistd;
+use takt_algo::sys::{
+    TAKT_ASK_APP, TAKT_ASK_CGROUP, TAKT_ASK_UNIT, TAKT_ASK_USER, TAKT_COMM_BYTES, TAKT_FNV_BASIS,
+    TAKT_FNV_PRIME, takt_question,
+};
+use takt_planner::Questions;
+use takt_policy::{Question, User};
+use thiserror::Error;
+
+/// What is looked up, and the bits of the questions that it answers with yes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked(BTreeMap<Term, u32>);
+
+/// What an owner is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Term {
+    kind: u32,
+    uid: u32,
+    name: [u64; 2],
+}
+
+#[derive(Debug, Error)]
+pub enum NoUser {
+    #[error("there is no user {name}; `getent passwd` lists them, and a number needs no name")]
+    Unknown { name: String },
+    #[error("looking up user {name}: {source}")]
+    Failed {
+        name: String,
+        source: nix::errno::Errno,
+    },
+}
+
+impl Asked {
+    pub(crate) fn resolve(questions: &Questions) -> Result<Self, NoUser> {
+        Self::resolve_all(questions.iter())
+    }
+
+    /// The bit of a question is its place.
+    fn resolve_all<'a>(questions: impl Iterator<Item = &'a Question>) -> Result<Self, NoUser> {
+        let mut asked = Self::default();
+        for (bit, question) in questions.enumerate() {
+            asked.add(Term::of(question)?, 1 << bit);
+        }
+        Ok(asked)
+    }
+
+    pub(crate) fn add(&mut self, term: Term, who: u32) {
+        *self.0.entry(term).or_default() |= who;
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Term, u32)> {
+        self.0.iter().map(|(term, who)| (term, *who))
+    }
+}
+
+impl Term {
+    fn of(question: &Question) -> Result<Self, NoUser> {
+        let term = |kind, uid, name| Self { kind, uid, name };
+        Ok(match question {
+            Question::App(name) => term(TAKT_ASK_APP, 0, padded(name)),
+            Question::User(User::Id(uid)) => term(TAKT_ASK_USER, *uid, [0; 2]),
+            Question::User(User::Name(name)) => term(TAKT_ASK_USER, uid_of(name)?, [0; 2]),
+            Question::Cgroup(path) => term(TAKT_ASK_CGROUP, 0, [fnv1a(path), 0]),
+            Question::Unit(name) => term(TAKT_ASK_UNIT, 0, [fnv1a(name), 0]),
+        })
+    }
+
+    pub(crate) fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    /// As the policy of this namespace asks for it.
+    pub(crate) fn in_namespace(&self, netns_cookie: u64) -> takt_question {
+        takt_question {
+            netns_cookie,
+            kind: self.kind,
+            uid: self.uid,
+            name: self.name,
+        }
+    }
+}
+
+impl From<&takt_question> for Term {
+    fn from(question: &takt_question) -> Self {
+        Self {
+            kind: question.kind,
+            uid: question.uid,
+            name: question.name,
+        }
+    }
+}
+
+fn uid_of(name: &str) -> Result<u32, NoUser> {
+    let name = || name.to_owned();
+    match unistd::User::from_name(&name()) {
+        Ok(Some(user)) => Ok(user.uid.as_raw()),
+        Ok(None) => Err(NoUser::Unknown { name: name() }),
+        Err(source) => Err(NoUser::Failed {
+            name: name(),
+            source,
+        }),
+    }
+}
+
+/// The first 15 bytes and zeros, as the kernel keeps names of tasks.
+fn padded(name: &str) -> [u64; 2] {
+    let mut bytes = [0; TAKT_COMM_BYTES as usize];
+    let kept = name.len().min(bytes.len() - 1);
+    bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
+    let (words, _) = bytes.as_chunks::<8>();
+    [0, 1].map(|word| u64::from_ne_bytes(words[word]))
+}
+
+fn fnv1a(text: &str) -> u64 {
+    // C has it unsigned.
+    text.bytes().fold(TAKT_FNV_BASIS as u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hash_as_published() {
+        assert_eq!(fnv1a(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a("foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn the_same_asked_twice_is_one_term_with_both_bits() {
+        let root = || Question::User(User::Id(0));
+        let named = Question::User(User::Name("root".to_owned()));
+        let asked =
+            Asked::resolve_all([root(), Question::App("x".to_owned()), named].iter()).unwrap();
+        let bits: Vec<u32> = asked.iter().map(|(_, who)| who).collect();
+        assert_eq!(bits, [0b010, 0b101]);
+    }
+
+    #[test]
+    fn a_user_who_is_not_there_is_named() {
+        let nobody = Question::User(User::Name("no such user".to_owned()));
+        let error = Asked::resolve_all([nobody].iter()).unwrap_err();
+        assert!(error.to_string().contains("there is no user no such user"));
+    }
+
+    #[test]
+    fn names_are_cut_where_the_kernel_cuts_them() {
+        assert_eq!(padded("sixteen-letters!"), padded("sixteen-letters"));
+        assert_ne!(padded("sixteen-letters"), padded("sixteen-letter"));
+    }
+}

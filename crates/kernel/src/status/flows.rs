@@ -1,0 +1,128 @@
+//! The flows that have clocks of their own.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+use serde::Serialize;
+use takt_algo::sys::{
+    TAKT_FAMILY_IPV4, TAKT_FAMILY_IPV6, TAKT_FLOW_FIRST, takt_element, takt_flow, takt_key,
+};
+
+use super::Counters;
+use crate::{managed::Managed, program::Program, record::Record};
+
+/// All of a link's flows together, since takt was attached.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct FlowTotals {
+    /// In the kernel's table now, those included whose socket has closed.
+    pub live: u32,
+    pub created: u64,
+    /// Their socket closed, they were idle, or at rest when others needed room.
+    pub forgotten: u64,
+    /// Packets that found no room for a flow and shared their class's clock.
+    pub no_room_packets: u64,
+}
+
+/// A flow: a connected socket, or a 5-tuple.
+#[derive(Debug, Serialize)]
+pub struct FlowStatus {
+    pub class: String,
+    /// Whether it belongs to a socket of this host.
+    pub socket: bool,
+    pub src: Option<IpAddr>,
+    pub dst: Option<IpAddr>,
+    /// The IP protocol number.
+    pub proto: u8,
+    /// 0 where the protocol has none.
+    pub src_port: u16,
+    pub dst_port: u16,
+    pub queued_packets: u32,
+    pub queued_bytes: u64,
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// A live flow as the kernel keeps it.
+pub(super) struct Live<'a> {
+    pub id: u32,
+    pub flow: &'a takt_flow,
+    pub element: &'a takt_element,
+    /// Its socket is, if it has one.
+    pub open: bool,
+}
+
+/// Every flow that has a place: one whose socket has closed counts on until its
+/// place is wanted.
+pub(super) fn live<'a>(
+    managed: &'a Managed,
+    program: &'a Program,
+) -> impl Iterator<Item = Live<'a>> {
+    let state = &managed.state;
+    let used = (state.flows.fresh as usize).min(state.flows.flow.len());
+    (TAKT_FLOW_FIRST..)
+        .zip(&state.flows.flow[..used])
+        .filter(|(_, flow)| flow.identity != 0)
+        .map(|(id, flow)| Live {
+            id,
+            flow,
+            element: &state.order.element[id as usize],
+            open: flow.cookie == 0 || program.knows_socket(flow.cookie),
+        })
+}
+
+pub(super) fn totals(managed: &Managed) -> FlowTotals {
+    let flows = &managed.state.flows;
+    FlowTotals {
+        live: flows.live,
+        created: flows.created,
+        forgotten: flows.forgotten,
+        no_room_packets: flows.no_room,
+    }
+}
+
+/// One by one, by class and then in the order they came.
+pub(super) fn list(managed: &Managed, program: &Program, record: &Record) -> Vec<FlowStatus> {
+    let names: BTreeMap<u32, &str> = record.ids.classes().map(|(name, id)| (id, name)).collect();
+    let mut flows: Vec<_> = live(managed, program)
+        .filter(|live| live.open)
+        .filter_map(|live| {
+            let class = names.get(&live.element.class_id.into())?;
+            Some((*class, live.id, status(class, &live)))
+        })
+        .collect();
+    flows.sort_by_key(|(class, id, _)| (*class, *id));
+    flows.into_iter().map(|(_, _, flow)| flow).collect()
+}
+
+fn status(class: &str, live: &Live) -> FlowStatus {
+    let key = &live.flow.key;
+    FlowStatus {
+        class: class.to_owned(),
+        socket: live.flow.cookie != 0,
+        src: address(key, &key.src),
+        dst: address(key, &key.dst),
+        proto: key.proto,
+        src_port: key.src_port,
+        dst_port: key.dst_port,
+        queued_packets: live.element.queue.packets,
+        queued_bytes: live.element.queue.bytes,
+        counters: Counters::from(&live.element.stats),
+    }
+}
+
+/// The words stand as on the wire.
+fn address(key: &takt_key, words: &[u32; 4]) -> Option<IpAddr> {
+    match key.family.into() {
+        TAKT_FAMILY_IPV4 => Some(Ipv4Addr::from(words[0].to_ne_bytes()).into()),
+        TAKT_FAMILY_IPV6 => {
+            let mut bytes = [0; 16];
+            for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
+                bytes.copy_from_slice(&word.to_ne_bytes());
+            }
+            Some(Ipv6Addr::from(bytes).into())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,340 @@
+//! How the managed links are doing.
+
+mod flows;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use takt_algo::sys::{
+    TAKT_PACING_GAP, TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element,
+    takt_plan,
+};
+use takt_policy::Pacing;
+
+use crate::{
+    capability,
+    error::Error,
+    managed::{Managed, Port},
+    netlink::Netlink,
+    program::Program,
+    record::{Record, Source},
+};
+
+pub use flows::{FlowStatus, FlowTotals};
+
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub links: Vec<LinkStatus>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LinkStatus {
+    pub device: String,
+    /// Whether the device carries takt now.
+    pub attached: bool,
+    /// What is wrong, if anything is, and what to do about it.
+    pub problem: Option<String>,
+    /// Counts the policies applied to this link.
+    pub generation: u64,
+    pub policy: Option<String>,
+    pub rate_bps: u64,
+    pub overhead_bytes: u32,
+    pub pacing: Pacing,
+    pub lag_max_ns: u64,
+    pub queued_packets: u32,
+    pub tenants: Vec<TenantStatus>,
+    pub classes: Vec<ClassStatus>,
+    pub flow_totals: FlowTotals,
+    /// One by one, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<FlowStatus>>,
+}
+
+/// What a class or a tenant may take of what it belongs to.
+#[derive(Debug, Serialize)]
+pub struct Share {
+    /// Guaranteed; 0 if nothing is.
+    pub rate_bps: u64,
+    /// The least of its own ceiling, its tenant's and the link's rate.
+    pub ceil_bps: u64,
+    pub weight: f64,
+    /// 0 if there is none.
+    pub floor_bps: u64,
+    /// 0 goes first, 7 is background.
+    pub priority: u32,
+}
+
+/// A tenant and what its classes sent since takt was attached.
+#[derive(Debug, Serialize)]
+pub struct TenantStatus {
+    pub name: String,
+    #[serde(flatten)]
+    pub share: Share,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+}
+
+/// A class and its counters since takt was attached. At any time
+/// `enqueued = sent + flushed + queued`, and what was offered is
+/// `enqueued + dropped`.
+#[derive(Debug, Serialize)]
+pub struct ClassStatus {
+    pub name: String,
+    pub tenant: Option<String>,
+    #[serde(flatten)]
+    pub share: Share,
+    /// Share and queue limit are each flow's then; what is queued and the
+    /// counters are all flows' together.
+    pub per_flow: bool,
+    /// Flows with clocks of their own now.
+    pub flows: u32,
+    pub queue_limit_packets: u32,
+    pub queued_packets: u32,
+    pub queued_bytes: u64,
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Counters {
+    pub enqueued_packets: u64,
+    pub enqueued_bytes: u64,
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    /// Its queue, or the link's store, was full.
+    pub dropped_packets: u64,
+    pub dropped_bytes: u64,
+    /// Discarded because the device went down.
+    pub flushed_packets: u64,
+    pub flushed_bytes: u64,
+    /// The longest a frame left behind its ideal moment.
+    pub late_max_ns: u64,
+    /// Segmented frames that were paced as one burst.
+    pub gso_packets: u64,
+}
+
+impl Counters {
+    fn add(&mut self, other: &Self) {
+        self.enqueued_packets += other.enqueued_packets;
+        self.enqueued_bytes += other.enqueued_bytes;
+        self.sent_packets += other.sent_packets;
+        self.sent_bytes += other.sent_bytes;
+        self.dropped_packets += other.dropped_packets;
+        self.dropped_bytes += other.dropped_bytes;
+        self.flushed_packets += other.flushed_packets;
+        self.flushed_bytes += other.flushed_bytes;
+        self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
+        self.gso_packets += other.gso_packets;
+    }
+}
+
+impl From<&takt_class_stats> for Counters {
+    fn from(stats: &takt_class_stats) -> Self {
+        Self {
+            enqueued_packets: stats.enqueued_packets,
+            enqueued_bytes: stats.enqueued_bytes,
+            sent_packets: stats.sent_packets,
+            sent_bytes: stats.sent_bytes,
+            dropped_packets: stats.dropped_packets,
+            dropped_bytes: stats.dropped_bytes,
+            flushed_packets: stats.flushed_packets,
+            flushed_bytes: stats.flushed_bytes,
+            late_max_ns: stats.late_max_ns,
+            gso_packets: stats.gso_packets,
+        }
+    }
+}
+
+/// The links of this network namespace, and `with_flows` their flows.
+pub fn status(with_flows: bool) -> Result<Status, Error> {
+    capability::require()?;
+    let Some(program) = Program::open()? else {
+        return Ok(Status { links: Vec::new() });
+    };
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    let ports = Port::list(&mut netlink)?;
+    let managed = Managed::list(&program, netns_cookie, &ports)?;
+    Ok(Status {
+        links: managed
+            .iter()
+            .map(|managed| link_status(managed, &program, &ports, with_flows))
+            .collect(),
+    })
+}
+
+/// The policy that this namespace's links follow, if there are any.
+pub fn applied_policy() -> Result<Option<Source>, Error> {
+    capability::require()?;
+    let Some(program) = Program::open()? else {
+        return Ok(None);
+    };
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    let ports = Port::list(&mut netlink)?;
+    let managed = Managed::list(&program, netns_cookie, &ports)?;
+    Ok(managed
+        .into_iter()
+        .find_map(|managed| managed.record)
+        .map(|record| record.source))
+}
+
+fn link_status(
+    managed: &Managed,
+    program: &Program,
+    ports: &[Port],
+    with_flows: bool,
+) -> LinkStatus {
+    let port = managed.port(ports);
+    LinkStatus {
+        device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
+        attached: port.is_some_and(|port| port.carries(managed.index)),
+        problem: problem(managed, port),
+        generation: managed.plan.generation,
+        policy: managed
+            .record
+            .as_ref()
+            .map(|record| record.source.name.clone()),
+        rate_bps: managed.plan.link.rate_bps,
+        overhead_bytes: managed.plan.overhead_bytes,
+        pacing: match managed.plan.pacing {
+            TAKT_PACING_GAP => Pacing::Gap,
+            _ => Pacing::Timer,
+        },
+        lag_max_ns: managed.plan.link.lag_max_ns,
+        queued_packets: managed.state.queued_packets,
+        tenants: managed
+            .record
+            .as_ref()
+            .map(|record| tenants(managed, record))
+            .unwrap_or_default(),
+        classes: managed
+            .record
+            .as_ref()
+            .map(|record| classes(managed, program, record))
+            .unwrap_or_default(),
+        flow_totals: flows::totals(managed),
+        flows: managed
+            .record
+            .as_ref()
+            .filter(|_| with_flows)
+            .map(|record| flows::list(managed, program, record)),
+    }
+}
+
+fn problem(managed: &Managed, port: Option<&Port>) -> Option<String> {
+    match port {
+        None => Some("the device is gone; `takt revert` forgets it".to_owned()),
+        Some(port) if !port.carries(managed.index) => Some(format!(
+            "the device carries {}, not takt; `takt apply` puts takt back, `takt revert` forgets it",
+            port.describe_root()
+        )),
+        Some(_) if managed.record.is_none() => Some(
+            "takt's record of it is lost, names with it; `takt apply` makes a new one".to_owned(),
+        ),
+        Some(_) => None,
+    }
+}
+
+fn tenants(managed: &Managed, record: &Record) -> Vec<TenantStatus> {
+    record
+        .ids
+        .tenants()
+        .map(|(name, id)| {
+            let stats = &managed.state.order.element[id as usize].stats;
+            TenantStatus {
+                name: name.to_owned(),
+                share: Share::of(id, &managed.plan),
+                sent_packets: stats.sent_packets,
+                sent_bytes: stats.sent_bytes,
+            }
+        })
+        .collect()
+}
+
+fn classes(managed: &Managed, program: &Program, record: &Record) -> Vec<ClassStatus> {
+    let plan = &managed.plan;
+    let mut by_class = sums(managed, program, record);
+    record
+        .ids
+        .classes()
+        .map(|(name, id)| {
+            let params = &plan.class_params[id as usize];
+            let class = by_class.entry(id).or_default();
+            let tenant = record
+                .ids
+                .tenants()
+                .find(|(_, tenant)| *tenant == tenant_of(params, plan));
+            ClassStatus {
+                name: name.to_owned(),
+                tenant: tenant.map(|(name, _)| name.to_owned()),
+                share: Share::of(id, plan),
+                per_flow: params.per_flow != 0,
+                flows: class.flows,
+                queue_limit_packets: params.queue_packets,
+                queued_packets: class.queued_packets,
+                queued_bytes: class.queued_bytes,
+                counters: std::mem::take(&mut class.counters),
+            }
+        })
+        .collect()
+}
+
+/// A class's own queue and its flows', together.
+#[derive(Default)]
+struct Sum {
+    flows: u32,
+    queued_packets: u32,
+    queued_bytes: u64,
+    counters: Counters,
+}
+
+impl Sum {
+    fn add(&mut self, element: &takt_element) {
+        self.queued_packets += element.queue.packets;
+        self.queued_bytes += element.queue.bytes;
+        self.counters.add(&Counters::from(&element.stats));
+    }
+}
+
+fn sums(managed: &Managed, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
+    let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+    for (_, id) in record.ids.classes() {
+        let own = &managed.state.order.element[id as usize];
+        sums.entry(id).or_default().add(own);
+    }
+    for live in flows::live(managed, program) {
+        let sum = sums.entry(live.element.class_id.into()).or_default();
+        sum.add(live.element);
+        sum.flows += u32::from(live.open);
+    }
+    sums
+}
+
+impl Share {
+    fn of(id: u32, plan: &takt_plan) -> Self {
+        let params = &plan.class_params[id as usize];
+        let tenant = &plan.class_params[tenant_of(params, plan) as usize];
+        let ceilings = [params.ceil_bps, tenant.ceil_bps, plan.link.rate_bps];
+        Self {
+            rate_bps: params.rate_bps,
+            ceil_bps: ceilings
+                .into_iter()
+                .filter(|ceil_bps| *ceil_bps != 0)
+                .min()
+                .unwrap_or_default(),
+            weight: params.weight_bps as f64 / f64::from(TAKT_WEIGHT_UNIT_BPS),
+            floor_bps: params.floor_bps,
+            priority: params.priority.into(),
+        }
+    }
+}
+
+/// The id of the tenant that a class belongs to; 0, which has no limits, if there is none.
+fn tenant_of(params: &takt_class_params, plan: &takt_plan) -> u32 {
+    plan.tenant[params.group as usize % plan.tenant.len()].into()
+}

@@ -1,0 +1,260 @@
+//! What a policy's text becomes in the kernel's tables, apart from its rules.
+
+use takt_algo::sys::{
+    TAKT_PACING_GAP, TAKT_PACING_TIMER, takt_class_params as Params, takt_plan as Tables,
+};
+use takt_planner::{ClassIds, Plan, Question, Questions, plan};
+use takt_policy::{Link, User, parse};
+
+const MBIT: u64 = 1_000_000;
+
+fn links(text: &str) -> Vec<Link> {
+    parse("plan.toml", text)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .links
+}
+
+fn planned(text: &str, before: &ClassIds) -> Plan {
+    let links = links(text);
+    plan(&links[0], before, &Questions::of(&links)).expect("fits")
+}
+
+fn class(plan: &Plan, name: &str) -> Params {
+    plan.tables.class_params[plan.ids.id(name).expect("planned") as usize]
+}
+
+fn tenant(plan: &Plan, name: &str) -> Params {
+    plan.tables.class_params[plan.ids.tenant_id(name).expect("planned") as usize]
+}
+
+const TENANTS: &str = r#"
+    [link.eth0]
+    rate = "1gbit"
+    [[link.eth0.tenant]]
+    name = "acme"
+    rate = "300mbit"
+    ceil = "1gbit"
+    floor = "10mbit"
+    [[link.eth0.tenant]]
+    name = "zeta"
+    priority = 2
+    weight = 1.5
+    [[link.eth0.class]]
+    name = "acme"
+    tenant = "zeta"
+    rate = "25mbit"
+    ceil = "100mbit"
+    per_flow = true
+    match = { src_port = 1 }
+    [[link.eth0.class]]
+    name = "b"
+    tenant = "acme"
+    floor = "1mbit"
+    match = { src_port = 2 }
+    [[link.eth0.class]]
+    name = "c"
+    ceil = "50mbit"
+    queue_packets = 7
+    match = { src_port = 3 }
+"#;
+
+#[test]
+fn classes_and_tenants_have_their_shares() {
+    let plan = planned(TENANTS, &ClassIds::default());
+    let (acme, zeta) = (
+        plan.ids.group("acme").unwrap() as u8,
+        plan.ids.group("zeta").unwrap() as u8,
+    );
+    assert_eq!((acme, zeta), (1, 2));
+    let expected = Params {
+        rate_bps: 300 * MBIT,
+        ceil_bps: 0,
+        weight_bps: 300 * MBIT,
+        floor_bps: 10 * MBIT,
+        priority: 3,
+        heads: acme,
+        ..Params::default()
+    };
+    assert_eq!(tenant(&plan, "acme"), expected);
+    let expected = Params {
+        weight_bps: 1_500_000,
+        priority: 2,
+        heads: zeta,
+        ..Params::default()
+    };
+    assert_eq!(tenant(&plan, "zeta"), expected);
+    let expected = Params {
+        rate_bps: 25 * MBIT,
+        ceil_bps: 100 * MBIT,
+        weight_bps: 25 * MBIT,
+        queue_packets: 100,
+        priority: 3,
+        per_flow: 1,
+        group: zeta,
+        ..Params::default()
+    };
+    assert_eq!(class(&plan, "acme"), expected);
+    let expected = Params {
+        weight_bps: MBIT,
+        floor_bps: MBIT,
+        queue_packets: 1000,
+        priority: 6,
+        group: acme,
+        ..Params::default()
+    };
+    assert_eq!(class(&plan, "b"), expected);
+    let expected = Params {
+        ceil_bps: 50 * MBIT,
+        weight_bps: MBIT,
+        queue_packets: 7,
+        priority: 6,
+        ..Params::default()
+    };
+    assert_eq!(class(&plan, "c"), expected);
+    let expected = Params {
+        weight_bps: MBIT,
+        queue_packets: 1000,
+        priority: 6,
+        ..Params::default()
+    };
+    assert_eq!(class(&plan, "default"), expected);
+    assert_eq!(heads(&plan.tables), heads_by_name(&plan));
+    assert_eq!(plan.ids.classes().count() + plan.ids.tenants().count(), 6);
+}
+
+/// The groups that there are, and the ids of their tenants.
+fn heads(tables: &Tables) -> Vec<(usize, u32)> {
+    let groups = tables.tenant.iter().map(|id| u32::from(*id)).enumerate();
+    groups.filter(|(_, id)| *id != 0).collect()
+}
+
+fn heads_by_name(plan: &Plan) -> Vec<(usize, u32)> {
+    let tenants = plan.ids.tenants();
+    let mut heads: Vec<_> = tenants
+        .map(|(name, id)| (plan.ids.group(name).expect("planned") as usize, id))
+        .collect();
+    heads.sort_unstable();
+    heads
+}
+
+#[test]
+fn a_ceiling_at_the_links_rate_is_the_links() {
+    let ceil_bps = |keys: &str| {
+        let text = format!(
+            "[link.eth0]\nrate = \"1gbit\"\n[[link.eth0.class]]\nname = \"default\"\n{keys}\n"
+        );
+        class(&planned(&text, &ClassIds::default()), "default").ceil_bps
+    };
+    assert_eq!(ceil_bps(""), 0);
+    assert_eq!(ceil_bps("ceil = \"1gbit\""), 0);
+    assert_eq!(ceil_bps("rate = \"999mbit\"\nceil = \"1gbit\""), 0);
+    assert_eq!(ceil_bps("rate = \"999mbit\""), 999 * MBIT);
+    assert_eq!(ceil_bps("rate = \"1gbit\""), 1000 * MBIT, "paced");
+    assert_eq!(ceil_bps("ceil = \"999mbit\""), 999 * MBIT);
+}
+
+#[test]
+fn names_that_stay_keep_their_places() {
+    let first = planned(TENANTS, &ClassIds::default());
+    let text = r#"
+        [link.eth0]
+        rate = "1gbit"
+        pacing = "gap"
+        [[link.eth0.tenant]]
+        name = "new"
+        [[link.eth0.tenant]]
+        name = "zeta"
+        [[link.eth0.class]]
+        name = "zeta"
+        tenant = "zeta"
+        match = { src_port = 3 }
+        [[link.eth0.class]]
+        name = "c"
+        tenant = "new"
+        match = { src_port = 4 }
+    "#;
+    let second = planned(text, &first.ids);
+    assert_eq!((first.tables.flows, second.tables.flows), (1, 0));
+    assert_eq!(first.tables.pacing, TAKT_PACING_TIMER);
+    assert_eq!(second.tables.pacing, TAKT_PACING_GAP);
+    for name in ["c", "default"] {
+        assert_eq!(second.ids.id(name), first.ids.id(name));
+    }
+    assert_eq!(second.ids.tenant_id("zeta"), first.ids.tenant_id("zeta"));
+    assert_eq!(second.ids.group("zeta"), first.ids.group("zeta"));
+    assert_eq!(second.ids.group("new"), Some(3), "an untouched one");
+    assert_eq!(u32::from(class(&second, "c").group), 3);
+    assert_eq!(heads(&second.tables), heads_by_name(&second));
+
+    // The tenant acme, and the classes acme and b.
+    let mut left: Vec<u32> = second.ids.leaving().collect();
+    left.sort_unstable();
+    let mut expected = [
+        first.ids.tenant_id("acme"),
+        first.ids.id("acme"),
+        first.ids.id("b"),
+    ]
+    .map(Option::unwrap);
+    expected.sort_unstable();
+    assert_eq!(left, expected);
+    for id in left {
+        let expected = Params {
+            weight_bps: MBIT,
+            priority: 6,
+            ..Params::default()
+        };
+        assert_eq!(second.tables.class_params[id as usize], expected);
+    }
+}
+
+#[test]
+fn questions_are_those_of_all_links_in_file_order() {
+    let links = links(
+        r#"
+        [link.z]
+        rate = "1gbit"
+        [[link.z.class]]
+        name = "a"
+        match = [{ user = 7, unit = "x.service" }, { app = "y" }]
+        [link.a]
+        rate = "1gbit"
+        [[link.a.class]]
+        name = "a"
+        match = [{ cgroup = "c" }, { app = "y", proto = "tcp" }, { user = "bob" }]
+        "#,
+    );
+    let questions = Questions::of(&links);
+    let expected = [
+        Question::User(User::Id(7)),
+        Question::Unit("x.service".to_owned()),
+        Question::App("y".to_owned()),
+        Question::Cgroup("c".to_owned()),
+        Question::User(User::Name("bob".to_owned())),
+    ];
+    assert!(questions.iter().eq(&expected));
+    for (bit, question) in (0..).zip(&expected) {
+        assert_eq!(questions.bit(question), Some(bit));
+    }
+
+    let second = plan(&links[1], &ClassIds::default(), &questions).expect("fits");
+    let rules = &second.tables.rules;
+    let asked = rules.tuple[..rules.tuples as usize]
+        .iter()
+        .map(|tuple| tuple.mask.who);
+    let asked: Vec<u32> = asked.collect();
+    assert_eq!(asked, [1 << 3, 1 << 2, 1 << 4]);
+    assert_eq!(rules.need_who, 1);
+    assert_eq!(
+        planned(TENANTS, &ClassIds::default()).tables.rules.need_who,
+        0
+    );
+}
+
+#[test]
+fn what_nobody_asks_matches_nothing() {
+    let links = links(
+        "[link.eth0]\nrate = \"1gbit\"\n[[link.eth0.class]]\nname = \"a\"\nmatch = { app = \"x\" }\n",
+    );
+    let plan = plan(&links[0], &ClassIds::default(), &Questions::default()).expect("fits");
+    assert_eq!(plan.tables.rules.tuples, 0);
+}

@@ -1,0 +1,22 @@
+//! Names of classes and tenants.
+
+use super::Fault;
+use crate::Code;
+
+const MAX_BYTES: usize = 31;
+
+/// `what` is a class or a tenant.
+pub(crate) fn parse(what: &str, name: &str) -> Result<String, Fault> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let problem = if name.is_empty() {
+        format!("a {what} name is empty")
+    } else if name.len() > MAX_BYTES {
+        format!("the {what} name `{name}` is {} bytes long", name.len())
+    } else if let Some(c) = name.chars().find(|c| !is_plain(*c)) {
+        format!("the {what} name `{name}` has `{c}` in it")
+    } else {
+        return Ok(name.to_owned());
+    };
+    let help = "names are 1 to 31 bytes out of A-Z a-z 0-9 _ . -";
+    Err(Fault::new(Code::BadName, problem, help))
+}

@@ -1,0 +1,154 @@
+//! Who owns a socket: program, user, control group, systemd unit.
+
+use super::{Fault, unsigned};
+use crate::source::FloorBoundary;
+use crate::{Code, User};
+
+/// The kernel's TASK_COMM_LEN without the terminating zero.
+const APP_MAX_BYTES: usize = 15;
+const USER_MAX_BYTES: usize = 255;
+const CGROUP_MAX_BYTES: usize = 4095;
+const UNIT_MAX_BYTES: usize = 255;
+
+/// The highest number; the one above it stands for nobody.
+const USER_ID_MAX: u64 = u32::MAX as u64 - 1;
+
+const CGROUP_ROOT: &str = "/sys/fs/cgroup/";
+
+/// Kinds of units that have processes.
+const UNIT_SUFFIXES: &[&str] = &[".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
+
+const UNIT_SUFFIXES_IDLE: &[&str] = &[".timer", ".target", ".path", ".device", ".automount"];
+
+pub(crate) fn parse_app(text: &str) -> Result<String, Fault> {
+    let fault = |problem: &str, help: String| Err(refused("app", text, problem, help));
+    if text.is_empty() {
+        return fault("it is empty", "name it as `ps -o comm` does".to_owned());
+    }
+    if let Some((_, base)) = text.rsplit_once('/').filter(|_| text.starts_with('/')) {
+        return fault(
+            "it is a path",
+            format!("a program goes by its name: app = \"{base}\""),
+        );
+    }
+    if text.contains(char::is_control) {
+        return fault(
+            "it has a control character in it",
+            "name it as `ps -o comm` does".to_owned(),
+        );
+    }
+    if text.len() > APP_MAX_BYTES {
+        let kept = &text[..text.floor_boundary(APP_MAX_BYTES)];
+        return fault(
+            "it is longer than 15 bytes",
+            format!("the kernel keeps the first 15 bytes of a name: app = \"{kept}\""),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// A number, or a name that is resolved when the policy is applied.
+pub(crate) fn parse_user(text: &str) -> Result<User, Fault> {
+    if let Some(id) = unsigned(text) {
+        return match id {
+            0..=USER_ID_MAX => Ok(User::Id(id as u32)),
+            _ => Err(Fault::new(
+                Code::OutOfRange,
+                format!("there is no user {id}"),
+                format!("user numbers go from 0 to {USER_ID_MAX}"),
+            )),
+        };
+    }
+    let problem = if text.is_empty() {
+        "it is empty"
+    } else if text.len() > USER_MAX_BYTES {
+        "it is longer than 255 bytes"
+    } else if text.starts_with(['-', '+']) {
+        "it starts with a sign"
+    } else if text.chars().all(|c| c.is_ascii_digit()) {
+        "the number is too large"
+    } else if text.contains(['/', ':']) {
+        "it has a slash or a colon in it"
+    } else if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        "it has a blank in it"
+    } else {
+        return Ok(User::Name(text.to_owned()));
+    };
+    let help = "write a name as `getent passwd` shows it, or the number: user = 1000";
+    Err(refused("user", text, problem, help.to_owned()))
+}
+
+/// Without a slash at either end.
+pub(crate) fn parse_cgroup(text: &str) -> Result<String, Fault> {
+    let fault = |problem: &str, help: String| Err(refused("cgroup", text, problem, help));
+    let example = "write its path from the root of cgroup2: cgroup = \"system.slice/ssh.service\"";
+    if let Some(path) = text.strip_prefix(CGROUP_ROOT) {
+        return fault(
+            "paths start at the root of cgroup2",
+            format!("leave out where it is mounted: cgroup = \"{path}\""),
+        );
+    }
+    let path = text.strip_prefix('/').unwrap_or(text);
+    let path = path.strip_suffix('/').unwrap_or(path);
+    if path.is_empty() {
+        return fault(
+            "the root holds every process",
+            format!("leave cgroup out, or {example}"),
+        );
+    }
+    if path.len() > CGROUP_MAX_BYTES {
+        return fault("it is longer than 4095 bytes", example.to_owned());
+    }
+    if path.contains(char::is_control) {
+        return fault("it has a control character in it", example.to_owned());
+    }
+    match path.split('/').find(|part| ["", ".", ".."].contains(part)) {
+        None => Ok(path.to_owned()),
+        Some("") => fault("it has two slashes in a row", example.to_owned()),
+        Some(part) => fault(
+            &format!("it has `{part}` in it"),
+            "write the path in full, as `systemd-cgls` shows it".to_owned(),
+        ),
+    }
+}
+
+pub(crate) fn parse_unit(text: &str) -> Result<String, Fault> {
+    let fault = |problem: &str, help: String| Err(refused("unit", text, problem, help));
+    let example = "write it as `systemctl` shows it: unit = \"nginx.service\"";
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
+    if text.is_empty() {
+        return fault("it is empty", example.to_owned());
+    }
+    if let Some(c) = text.chars().find(|c| !is_plain(*c)) {
+        return fault(&format!("it has `{c}` in it"), example.to_owned());
+    }
+    if text.len() > UNIT_MAX_BYTES {
+        return fault("it is longer than 255 bytes", example.to_owned());
+    }
+    let stem_of = |suffixes: &[&str]| suffixes.iter().find_map(|end| text.strip_suffix(end));
+    if let Some(stem) = stem_of(UNIT_SUFFIXES_IDLE) {
+        return fault(
+            "units of this kind have no processes",
+            format!("name the unit that has them: unit = \"{stem}.service\""),
+        );
+    }
+    match stem_of(UNIT_SUFFIXES) {
+        Some("") => fault("it is an ending without a name", example.to_owned()),
+        Some(_) => Ok(text.to_owned()),
+        None => fault(
+            "it lacks its ending",
+            format!(
+                "add \".service\": unit = \"{text}.service\"; other endings are {}",
+                UNIT_SUFFIXES[1..].join(" ")
+            ),
+        ),
+    }
+}
+
+fn refused(key: &str, text: &str, problem: &str, help: String) -> Fault {
+    let message = match text.is_empty() {
+        true => format!("the {key} of a match is empty"),
+        false => format!("`{text}` cannot be the {key} of a match: {problem}"),
+    };
+    Fault::new(Code::BadOwner, message, help)
+}
