@@ -206,6 +206,18 @@ TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar,
 	return bits ? word * 64 + takt_lowest_bit(bits) : start;
 }
 
+/* Is this occupied bucket the only one? */
+TAKT_FN int takt_calendar_is_lone(const struct takt_calendar *calendar,
+				  struct takt_shelf *shelf, u32 slot)
+{
+	u32 word = slot / 64, i;
+	u64 others = *takt_bucket_word(shelf, calendar, word) ^ 1ULL << (slot % 64);
+
+	for (i = 0; i < TAKT_SUMMARIES; i++)
+		others |= calendar->summary[i] ^ (i == word / 64 ? 1ULL << (word % 64) : 0);
+	return !others;
+}
+
 /*
  * Who is due first? Returns the entry, or 0 when nobody waits or (far entries
  * only) nobody can be due before *wake_ns, when to ask again. With now
@@ -237,6 +249,13 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 		if (bucket > here) {
 			*wake_ns = bucket << shift;
 			return 0;
+		}
+		/* Nobody else waits in the ring: whole turns of it can be left out. */
+		if (takt_calendar_is_lone(calendar, shelf, slot)) {
+			u64 due = takt_entry(shelf, id)->due_ns >> shift;
+
+			due = takt_min(due, takt_max(here, bucket));
+			calendar->base = bucket + ((due - bucket) & ~(u64)mask);
 		}
 		takt_calendar_remove(calendar, shelf, id);
 		takt_calendar_insert(calendar, shelf, id, now_ns);

@@ -97,24 +97,25 @@ TAKT_FN void takt_element_start(struct takt_element *element, u64 clock_ns, u64 
 }
 
 /*
- * It has sent len bytes at now, which its priority's clock calls clock_ns.
+ * It has sent len bytes at now, which its priority's clock calls clock_ns; by
+ * that clock it could not have gone before from_ns.
  * Who goes by a share pays with that and keeps what it is owed.
  */
 TAKT_FN void takt_element_charge(struct takt_element *element,
 				 const struct takt_class_params *params, u64 lag_max_ns,
-				 u64 clock_ns, u64 now_ns, u32 len, u32 by)
+				 u64 from_ns, u64 clock_ns, u64 now_ns, u32 len, u32 by)
 {
 	struct takt_clock_params at = { .lag_max_ns = lag_max_ns };
 
 	if (params->ceil_bps) {
 		at.rate_bps = params->ceil_bps;
-		takt_clock_spend(&element->pace, &at, 0, clock_ns, len);
+		takt_clock_spend(&element->pace, &at, from_ns, clock_ns, len);
 	}
 	if (by == TAKT_BY_SHARE) {
 		takt_clock_advance(&element->share, params->weight_bps, len);
 	} else if (takt_is_borrower(params)) {
 		at.rate_bps = params->rate_bps;
-		takt_clock_spend(&element->guarantee, &at, 0, clock_ns, len);
+		takt_clock_spend(&element->guarantee, &at, from_ns, clock_ns, len);
 	}
 	if (params->floor_bps) {
 		/* Having got more than the floor is nothing to pay back later. */

@@ -19,8 +19,10 @@
  * in proportion to the rates.
  *
  * How far behind is possible? While the guarantees fit, whoever is due waits
- * at most for one frame of each of the others that wait. (Or for its own next
- * frame, if that takes longer.)
+ * at most for one frame of each of the others that are as good or better.
+ * Whoever begins to wait while others are late starts level with them: it must
+ * neither wait for them longer than one frame each, nor find itself ahead of a
+ * clock that is about to be put back.
  *
  * Where an element stands:
  *   timed    until its pace lets it go, or until its guarantee is due;
@@ -40,6 +42,7 @@ struct takt_group {
 	u64 behind_ns[TAKT_PRIORITIES];		/* real time less the priority's clock */
 	u64 virtual_ns[TAKT_PRIORITIES];	/* start tag of the last that went by share */
 	u64 frame_ns;				/* the longest frame of late */
+	u32 crowd[TAKT_PRIORITIES];		/* the most timed at once of late, times 4 */
 	u32 timed_bits, share_bits;		/* priorities with anybody there */
 	u32 waiting;				/* elements */
 	u32 pad;
@@ -55,6 +58,7 @@ struct takt_order {
 
 struct takt_pick {
 	u64 due_ns;	/* in real time */
+	u64 since_ns;	/* it might have gone, in real time */
 	u64 wake_ns;	/* nobody may go: when to ask again, or TIME_NEVER */
 	u32 by;		/* TAKT_BY_* */
 	u32 next;	/* nobody may go: who will be owed something then; 0: not known */
@@ -141,6 +145,45 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *e
 	return now_ns - takt_min(behind_ns, now_ns);
 }
 
+/*
+ * For how long may a guarantee have to wait, while all that are at least as
+ * good can be met? For a frame of each of them; and again, while better ones
+ * use up what they are owed, for as long as is made up for at most (lag_max).
+ * Most of those it waited for may have nothing to send any more, so the crowd
+ * counts, which shrinks by one place for four frames: a third is added, so that
+ * the last of it still finds all those who went before.
+ */
+TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
+				u64 lag_max_ns)
+{
+	u64 better = group->floors.count, bound_ns;
+	u32 i;
+
+	priority &= TAKT_PRIORITIES - 1;
+	for (i = 0; i < TAKT_PRIORITIES && i < priority; i++)
+		better += group->timed[i].count;
+	bound_ns = (1 + better + group->crowd[priority] / 3) * group->frame_ns;
+	return better ? takt_max(bound_ns, lag_max_ns) : bound_ns;
+}
+
+/* Since when the first of a priority has been due, by its clock; NEVER: nobody is. */
+TAKT_FN_OUT u64 takt_late_since(struct takt_order *order TAKT_ARG, u32 at, u32 priority,
+				u64 now_ns)
+{
+	struct takt_group *group = takt_group(order, at);
+	u64 clock_ns, due_ns;
+	u32 id;
+
+	priority &= TAKT_PRIORITIES - 1;
+	if (!(group->timed_bits >> priority & 1))
+		return TAKT_TIME_NEVER;
+	clock_ns = now_ns - takt_min(group->behind_ns[priority], now_ns);
+	id = takt_calendar_first(&group->timed[priority], &order->shelf, clock_ns, &due_ns);
+	if (id)
+		due_ns = takt_entry(&order->shelf, id)->due_ns;
+	return due_ns < clock_ns ? due_ns : TAKT_TIME_NEVER;
+}
+
 /* The element has packets and waits nowhere: let it wait where it belongs. */
 TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
@@ -151,23 +194,26 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 	struct takt_group *group = takt_group(order, params->group);
 	u64 behind_ns, clock_ns, ready_ns, timed_ns;
 
-	if (element->group != params->group || element->priority != priority)
-		takt_element_move(order, element, params->group, priority);
-	id &= TAKT_ELEMENTS - 1;
 	behind_ns = group->behind_ns[priority];
 	clock_ns = now_ns - takt_min(behind_ns, now_ns);
+	if (element->group != params->group || element->priority != priority) {
+		takt_element_move(order, element, params->group, priority);
+		/* It is not for this priority to make up for what that one was late. */
+		takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
+	}
+	id &= TAKT_ELEMENTS - 1;
 	ready_ns = element->ready_ns - takt_min(behind_ns, element->ready_ns);
 
 	timed_ns = params->ceil_bps ? takt_max(element->pace.due_ns, ready_ns) : ready_ns;
 	if (!takt_is_paced(params) && timed_ns <= clock_ns) {
-		/* It may go: by its guarantee once that is due, by its share until then. */
+		/* It may go: by its guarantee whenever that is due, by its share if not. */
 		timed_ns = params->rate_bps ? element->guarantee.due_ns : TAKT_TIME_NEVER;
-		if (timed_ns > clock_ns) {
-			takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
-				   element->share.due_ns, group->virtual_ns[priority]);
-			group->share_bits |= 1U << priority;
-			element->waits |= TAKT_IN_SHARE;
-		}
+		/* While its pace held it back it had no claim to what was spare. */
+		takt_clock_start(&element->share, group->virtual_ns[priority]);
+		takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
+			   element->share.due_ns, group->virtual_ns[priority]);
+		group->share_bits |= 1U << priority;
+		element->waits |= TAKT_IN_SHARE;
 	}
 	if (timed_ns != TAKT_TIME_NEVER) {
 		takt_enter(order, &group->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
@@ -218,6 +264,23 @@ TAKT_FN int takt_is_owed(const struct takt_element *element,
 }
 
 /*
+ * Whose turn is it to take what is spare? Looks no further ahead than it must,
+ * as newcomers start at the virtual time of now. 0: ask again at once, so many
+ * had to be placed again.
+ */
+TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group, u32 priority,
+			     u64 *wake_ns)
+{
+	u32 id = takt_calendar_first(&group->share[priority], &order->shelf,
+				     group->virtual_ns[priority], wake_ns);
+
+	if (!id)
+		id = takt_calendar_first(&group->share[priority], &order->shelf,
+					 TAKT_TIME_NEVER, wake_ns);
+	return id & (TAKT_ELEMENTS - 1);
+}
+
+/*
  * Who of the group goes first at now? 0: nobody before pick->wake_ns. Whoever
  * is named by TAKT_BY_NOTHING may go, but is owed nothing: let it wait for its
  * share, and ask again.
@@ -237,6 +300,7 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 		if (id)
 			pick->due_ns = takt_entry(&order->shelf, id)->due_ns;
 		if (id && pick->due_ns <= now_ns) {
+			pick->since_ns = pick->due_ns;
 			pick->by = TAKT_BY_FLOOR;
 			return id & (TAKT_ELEMENTS - 1);
 		}
@@ -256,6 +320,9 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 			if (id && pick->due_ns <= clock_ns) {
 				element = takt_element(order, id);
 				pick->due_ns += behind_ns;
+				pick->since_ns = element->waits & TAKT_IN_SHARE ?
+							 element->pace.due_ns + behind_ns :
+							 pick->due_ns;
 				pick->by = takt_is_owed(element, takt_params(plan, element, id),
 							clock_ns) ?
 						   TAKT_BY_GUARANTEE :
@@ -269,47 +336,50 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 			}
 		}
 		if (group->share_bits >> priority & 1) {
-			id = takt_calendar_first(&group->share[priority], &order->shelf,
-						 TAKT_TIME_NEVER, &pick->due_ns);
-			if (id) {
-				id &= TAKT_ELEMENTS - 1;
-				/* Since when it might have gone. */
-				pick->due_ns = takt_element(order, id)->pace.due_ns + behind_ns;
-				pick->by = TAKT_BY_SHARE;
-				return id;
+			id = takt_share_first(order, group, priority, &pick->due_ns);
+			if (!id) {
+				pick->wake_ns = now_ns;
+				return 0;
 			}
+			pick->due_ns = takt_element(order, id)->pace.due_ns + behind_ns;
+			pick->since_ns = pick->due_ns;
+			pick->by = TAKT_BY_SHARE;
+			return id;
 		}
 	}
 	return 0;
 }
 
 /*
- * The element goes, at now, with len bytes: pay. `free_ns` is when the link
- * became free; `frame_ns` what the frame takes on it.
+ * The element goes, at now, with len bytes: pay. A tenant had nothing to send
+ * before since_ns; `free_ns` is when the link became free; `frame_ns` what the
+ * frame takes where the group shares.
  */
 TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan *plan, u32 id,
-			       const struct takt_pick *pick, u64 now_ns, u64 free_ns,
-			       u64 frame_ns, u32 len)
+			       const struct takt_pick *pick, u64 since_ns, u64 now_ns,
+			       u64 free_ns, u64 frame_ns, u32 len)
 {
 	struct takt_element *element = takt_element(order, id);
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(order, element->group);
-	u32 priority = element->priority & (TAKT_PRIORITIES - 1);
-	u64 busy_ns = takt_min(now_ns, free_ns), bound_ns;
+	u32 priority = element->priority & (TAKT_PRIORITIES - 1), crowd;
+	u64 busy_ns = takt_min(now_ns, free_ns), lag_max_ns = plan->link.lag_max_ns, bound_ns;
+	u64 from_ns = since_ns - takt_min(group->behind_ns[priority], since_ns);
 
 	group->frame_ns -= group->frame_ns / 1024;
 	group->frame_ns = takt_max(group->frame_ns, frame_ns);
+	crowd = group->crowd[priority];
+	group->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * group->timed[priority].count);
 	if (pick->by == TAKT_BY_SHARE)
 		group->virtual_ns[priority] = element->share.due_ns;
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {
-		bound_ns = group->frame_ns * (1 + group->timed[priority].count);
-		if (params->rate_bps)
-			bound_ns = takt_max(bound_ns, len * TAKT_NS_PER_BYTE_AT_1BPS /
-							      params->rate_bps);
+		bound_ns = takt_wait_bound(group, priority, lag_max_ns);
 		if (busy_ns - pick->due_ns > bound_ns)
 			group->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
+		/* What others made it wait is not forgiven as a timer's lateness is. */
+		lag_max_ns += bound_ns;
 	}
-	takt_element_charge(element, params, plan->link.lag_max_ns,
+	takt_element_charge(element, params, lag_max_ns, from_ns,
 			    takt_clock_of(order, element, now_ns), now_ns, len, pick->by);
 }
 

@@ -31,6 +31,8 @@
 #define TAKT_OVERTAKE_POLL_NS 100000
 /* Elements looked at for one packet, before the next interrupt goes on. */
 #define TAKT_LOOKS_MAX 32
+/* Elements looked at with each packet, once the plan has changed. */
+#define TAKT_REPLACED_AT_ONCE 64
 
 /* What was chosen: a class or flow, and the tenant above it, if there is one. */
 struct takt_path {
@@ -50,7 +52,8 @@ struct takt_link {
 	u32 gone;		/* the device was unregistered */
 	u32 attached;		/* the qdisc was, at least once */
 	u32 flush_hand;		/* whom a flush looks at next */
-	u32 pad;
+	u32 planned;		/* the plan that elements wait by ... */
+	u32 plan_hand;		/* ... up to this one; from here on by an older one */
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	u32 next_id;		/* whom it is set for, if that is as good as chosen */
@@ -107,7 +110,7 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *eleme
 {
 	u64 clock_ns;
 
-	if (element->group | params->group)
+	if (element->group | params->group | element->waits)
 		return 0;
 	if (element->priority != params->priority)
 		takt_element_move(&link->order, element, 0, params->priority);
@@ -133,16 +136,45 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(&link->order, params->group);
 	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
+	u64 clock_ns;
 
-	link->wake_ns = 0;
 	takt_element_leave(&link->order, id);
 	if (element->group != params->group || element->priority != priority)
 		takt_element_move(&link->order, element, params->group, priority);
+	clock_ns = takt_clock_of(&link->order, element, now_ns);
+	/* If all wait for later, nobody is late. */
+	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
+		clock_ns = takt_min(clock_ns, takt_late_since(&link->order, params->group, priority,
+							      now_ns));
+	link->wake_ns = 0;
 	element->ready_ns = 0;
-	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
-			   group->virtual_ns[priority]);
+	takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
 	takt_element_wait(&link->order, plan, id, now_ns);
 	return 0;
+}
+
+/* Is the element the one that goes for this group? */
+TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
+{
+	u32 tenant = plan->tenant[group & (TAKT_GROUPS - 1)];
+
+	/* A group that no plan knows any more is led by whom it has. */
+	return !tenant || tenant == id;
+}
+
+/*
+ * Has the element anything to send? Packets of its own, or a group with
+ * somebody in it. (Its own first: a tenant has some only if its id was a
+ * class's in the plan before.)
+ */
+TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *plan, u32 id)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u32 heads = element->heads;
+
+	return element->queue.packets ||
+	       (heads && takt_group(&link->order, heads)->waiting &&
+		takt_goes_for(plan, id, heads));
 }
 
 /* An element waits in this group: its tenant, if it has one, has to as well. */
@@ -152,7 +184,7 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
 	struct takt_element *tenant = takt_element(&link->order, id);
 
-	if (!group || !id || (tenant->waits && tenant->ready_ns <= now_ns))
+	if (!group || !id || (tenant->waits && tenant->ready_ns <= now_ns && tenant->heads == group))
 		return;
 	tenant->heads = group;
 	takt_element_begin(link, plan, id, now_ns);
@@ -178,6 +210,7 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
 		takt_count_arrival(element, len, frames);
 		takt_count_sent(element, len);
+		takt_flow_rest(&link->flows, id, now_ns);
 		link->express_id = id;
 		link->express_len = len;
 		return TAKT_EXPRESS;
@@ -205,22 +238,26 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 		packet->after_in = takt_queue_old_in(&old->queue, plan->generation);
 	}
 	if (element->queue.packets == 1) {
-		element->heads = 0;
 		takt_element_begin(link, plan, id, now_ns);
 		takt_tenant_begin(link, plan, element->group, now_ns);
 	}
 	return place;
 }
 
-/* Must the element's first packet wait for one that another queue still holds? */
-TAKT_FN int takt_would_overtake(struct takt_link *link, struct takt_element *element)
+/*
+ * Must the element's first packet wait for one that another queue still holds?
+ * For so many.
+ */
+TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *element)
 {
 	struct takt_packet *packet = takt_packet(&link->order.places, element->queue.head);
+	const struct takt_queue *old;
 
 	if (!packet->after)
 		return 0;
-	return !takt_queue_past(&takt_element(&link->order, packet->after)->queue,
-				packet->after_in);
+	old = &takt_element(&link->order, packet->after)->queue;
+	return takt_queue_past(old, packet->after_in) ?
+		       0 : packet->after_in - (old->in - old->packets);
 }
 
 /* The element waits anew: nothing of it may go before ready_ns. */
@@ -235,38 +272,71 @@ TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
+/*
+ * The plan has changed: go through all elements, a few at a time, and let those
+ * that wait do so as and where the new one says.
+ */
+TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	u32 i, id = link->plan_hand;
+
+	for (i = 0; i < TAKT_REPLACED_AT_ONCE; i++, id++) {
+		struct takt_element *element = takt_element(&link->order, id);
+
+		if (!element->waits)
+			continue;
+		takt_element_again(link, plan, id & (TAKT_ELEMENTS - 1), element->ready_ns, now_ns);
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	}
+	link->plan_hand = id;
+	return 0;
+}
+
 /* Who goes first at now? link->path.id 0: nobody before path.above.wake_ns. */
 TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
 	struct takt_path *path = &link->path;
-	u32 i, id, heads;
+	u32 i, id, heads, ahead;
 
 	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
+		struct takt_element *element;
 		u64 ready_ns;
 
 		path->tenant = 0;
 		path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
 		if (!id)
 			return 0;
-		heads = path->above.by != TAKT_BY_NOTHING ? takt_element(&link->order, id)->heads :
-							   0;
+		element = takt_element(&link->order, id);
+		heads = path->above.by != TAKT_BY_NOTHING && !element->queue.packets ?
+				element->heads : 0;
 		path->leaf = path->above;
 		ready_ns = TAKT_TIME_NEVER;
 		if (heads) {
 			path->tenant = id;
-			path->id = takt_group_first(&link->order, plan, heads, now_ns,
-						    &path->leaf);
-			ready_ns = path->leaf.wake_ns;
+			path->id = 0;
+			if (takt_goes_for(plan, id, heads)) {
+				path->id = takt_group_first(&link->order, plan, heads, now_ns,
+							    &path->leaf);
+				ready_ns = path->leaf.wake_ns;
+			}
 		}
 		if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
 			id = path->id;
 			ready_ns = 0;
 		} else if (path->id) {
-			if (!takt_would_overtake(link, takt_element(&link->order, path->id)))
-				return 0;
 			id = path->id;
-			ready_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
+			element = takt_element(&link->order, id);
+			ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
+			if (element->queue.packets && !ahead)
+				return 0;
+			/* The link alone takes so long for those; no need to ask before. */
+			if (ahead)
+				ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
+							     ahead * link->order.group[0].frame_ns);
+			else
+				ready_ns = TAKT_TIME_NEVER;
 		}
 		takt_element_again(link, plan, id, ready_ns, now_ns);
 	}
@@ -287,7 +357,7 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 
 	link->next_id = 0;
 	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
-	    element->waits != TAKT_IN_TIMED || link->generation != (u32)plan->generation ||
+	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
 	    !takt_is_paced(takt_params(plan, element, id)) ||
 	    takt_packet(&link->order.places, element->queue.head)->after)
 		return 0;
@@ -295,6 +365,7 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	path->tenant = 0;
 	path->leaf.by = TAKT_BY_GUARANTEE;
 	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
+	path->leaf.since_ns = path->above.since_ns = link->wake_ns;
 	return 1;
 }
 
@@ -304,12 +375,20 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 {
 	const struct takt_class_params *params;
 	struct takt_element *element, *tenant;
-	u64 ideal_ns, free_ns = link->clock.due_ns, started_ns;
+	u64 ideal_ns, free_ns = link->clock.due_ns, frame_ns, rate_bps;
 	struct takt_path *path = &link->path;
 	struct takt_packet *packet;
-	u32 waiting;
 
+	if (link->planned != (u32)plan->generation) {
+		link->planned = plan->generation;
+		link->plan_hand = 0;
+		link->wake_ns = 0;
+	}
 	choice->packet = 0;
+	choice->armed = 0;
+	choice->wake_ns = TAKT_TIME_NEVER;
+	if (!link->queued_packets)
+		return;
 	choice->wake_ns = link->wake_ns;
 	/* Asked because a packet joined those who wait: the timer will see to it. */
 	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
@@ -317,14 +396,19 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		return;
 
 	choice->wake_ns = TAKT_TIME_NEVER;
+	if (link->plan_hand < TAKT_ELEMENTS)
+		takt_link_replace(link, plan, now_ns);
 	if (!takt_link_next(link, plan, now_ns))
 		takt_link_first(link, plan, now_ns);
 	if (!path->id || free_ns > now_ns) {
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
-		if (ideal_ns == TAKT_TIME_NEVER)
-			return;
-		choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
 		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
+		if (link->plan_hand < TAKT_ELEMENTS) {
+			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
+			link->next_id = 0;
+		}
+		if (ideal_ns != TAKT_TIME_NEVER)
+			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
 		return;
 	}
 
@@ -338,26 +422,35 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (link->old_packets && packet->generation != (u16)plan->generation)
 		link->old_packets--;
 
-	ideal_ns = takt_max(takt_max(path->leaf.due_ns, path->above.due_ns), free_ns);
-	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
+	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
+	frame_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
 	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
+	frame_ns = link->clock.due_ns - frame_ns;
 	takt_count_sent(element, choice->len);
 	if (now_ns - ideal_ns > element->stats.late_max_ns)
 		element->stats.late_max_ns = now_ns - ideal_ns;
 
-	takt_group_served(&link->order, plan, path->id, &path->leaf, now_ns, free_ns,
-			  link->clock.due_ns - started_ns, choice->len);
-	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
-		takt_element_again(link, plan, path->id,
-				   element->queue.packets ? 0 : TAKT_TIME_NEVER, now_ns);
 	if (path->tenant) {
 		tenant = takt_element(&link->order, path->tenant);
 		takt_count_sent(tenant, choice->len);
-		takt_group_served(&link->order, plan, path->tenant, &path->above, now_ns, free_ns,
-				  link->clock.due_ns - started_ns, choice->len);
-		waiting = takt_group(&link->order, tenant->heads)->waiting;
-		takt_element_again(link, plan, path->tenant, waiting ? 0 : TAKT_TIME_NEVER, now_ns);
+		takt_group_served(&link->order, plan, path->tenant, &path->above,
+				  path->leaf.since_ns, now_ns, free_ns, frame_ns, choice->len);
+		/* Within the tenant a frame takes longer: others have their part of the link. */
+		rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
+		if (rate_bps)
+			frame_ns = takt_max(frame_ns, choice->len * TAKT_NS_PER_BYTE_AT_1BPS /
+							      rate_bps);
 	}
+	takt_group_served(&link->order, plan, path->id, &path->leaf, 0, now_ns, free_ns, frame_ns,
+			  choice->len);
+	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+		takt_element_again(link, plan, path->id,
+				   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER,
+				   now_ns);
+	if (path->tenant)
+		takt_element_again(link, plan, path->tenant,
+				   takt_has_packets(link, plan, path->tenant) ?
+					   0 : TAKT_TIME_NEVER, now_ns);
 	/* The plan may have moved it to another tenant. */
 	if (element->group)
 		takt_tenant_begin(link, plan, element->group, now_ns);

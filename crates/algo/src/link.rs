@@ -48,14 +48,28 @@ impl Link {
         frames: u32,
         now_ns: u64,
     ) -> Option<u32> {
+        self.enqueue_behind(plan, class, 0, bytes, frames, now_ns)
+    }
+
+    /// As [`Self::enqueue`], of a packet that the plan before would have given
+    /// to the element `before`, whose packets it must not overtake.
+    pub fn enqueue_behind(
+        &mut self,
+        plan: &takt_plan,
+        class: u32,
+        before: u32,
+        bytes: u32,
+        frames: u32,
+        now_ns: u64,
+    ) -> Option<u32> {
+        let idle = u32::from(self.queued_packets() == 0);
         // SAFETY: two valid structs; see the crate's documentation.
         let place = unsafe {
-            let idle = u32::from(self.queued_packets() == 0);
             sys::takt_link_enqueue(
                 &mut *self.state,
                 plan,
                 class,
-                0,
+                before,
                 bytes,
                 frames,
                 idle,
@@ -119,6 +133,11 @@ impl Link {
     /// When the wire is free again.
     pub fn free_ns(&self) -> u64 {
         self.state.clock.due_ns
+    }
+
+    /// What the scheduler itself remembers.
+    pub fn state(&self) -> &takt_link {
+        &self.state
     }
 
     pub fn element(&self, id: u32) -> &takt_element {

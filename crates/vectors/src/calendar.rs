@@ -53,7 +53,9 @@ impl Concept for Calendar {
     type Call = Call;
     type Answer = Answer;
 
-    fn prepare(_: &Setup, _: &mut State) -> Result<(), Failure> {
+    fn prepare(_: &Setup, state: &mut State) -> Result<(), Failure> {
+        state.calendar.mask = TAKT_CALENDAR_BUCKETS_MAX - 1;
+        state.calendar.shift = takt_algo::Calendar::SHIFT;
         Ok(())
     }
 
@@ -76,7 +78,7 @@ impl Concept for Calendar {
         }
         machine.run(&mut step)?;
         if !matches!(call, Call::First { .. }) {
-            return Ok(Answer::Waiting(machine.state().calendar.count));
+            return Ok(Answer::Waiting(machine.state().calendar.count.into()));
         }
         Ok(match (step.answer, step.wake_ns) {
             (0, u64::MAX) => Answer::Nobody,

@@ -3,7 +3,10 @@
 mod stories;
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_CLASSES, takt_class, takt_class_params, takt_class_stats};
+use takt_algo::sys::{
+    TAKT_CLASSES, TAKT_ELEMENTS, TAKT_GROUPS, takt_class_params, takt_class_stats, takt_element,
+    takt_link_init,
+};
 
 use crate::{
     Failure,
@@ -28,8 +31,27 @@ pub struct Plan {
 pub struct Class {
     id: u32,
     rate_bps: u64,
+    /// Left out: its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ceil_bps: Option<u64>,
+    /// Left out: its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weight_bps: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_none")]
+    floor_bps: u64,
     queue_packets: u32,
     priority: u8,
+    /// The tenant's that it belongs to.
+    #[serde(default, skip_serializing_if = "is_none")]
+    group: u8,
+    /// Of a tenant: the group that it stands for.
+    #[serde(default, skip_serializing_if = "is_none")]
+    heads: u8,
+}
+
+/// Nought is left out of the file.
+fn is_none<T: Copy + Into<u64>>(value: &T) -> bool {
+    (*value).into() == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -38,6 +60,9 @@ pub enum Call {
     /// `idle`: nothing is queued, not even in the express place.
     Enqueue {
         class: u32,
+        /// The class that the plan before would have given it to.
+        #[serde(default, skip_serializing_if = "is_none")]
+        before: u32,
         bytes: u32,
         frames: u32,
         idle: bool,
@@ -46,7 +71,7 @@ pub enum Call {
     Dequeue {
         now_ns: u64,
     },
-    /// Give up one packet.
+    /// Look at the next class, and give up one of its packets.
     Flush,
     FlushExpress,
     /// Another policy.
@@ -63,6 +88,9 @@ pub enum Answer {
         place: u32,
     },
     Dropped,
+    GivenUp {
+        place: u32,
+    },
     /// A packet, and when its class and the wire are free again.
     Packet {
         place: u32,
@@ -99,7 +127,8 @@ pub struct Counters {
 impl Concept for Link {
     const FILE: &'static str = "link.json";
     const ABOUT: &'static [&'static str] = &[
-        "A link: of the classes that are due the best priority goes first, then the earliest.",
+        "A link: floors that are due go first, then the best priority: what is guaranteed and",
+        "due, earliest first, and then what is spare, by weight. Tenants are links within it.",
         "Place 65535 is the express place: its packet leaves before anything else is asked.",
     ];
     type Setup = Plan;
@@ -107,20 +136,33 @@ impl Concept for Link {
     type Answer = Answer;
 
     fn prepare(plan: &Plan, state: &mut State) -> Result<(), Failure> {
+        if state.plan.generation == 0 {
+            // SAFETY: a valid struct, all zeroes.
+            unsafe { takt_link_init(&mut state.link) };
+        }
         let tables = &mut state.plan;
+        tables.generation += 1;
         tables.link.rate_bps = plan.rate_bps;
         tables.link.lag_max_ns = plan.lag_max_ns;
         tables.overhead_bytes = plan.overhead_bytes;
         tables.class_params.fill_with(takt_class_params::default);
+        tables.tenant.fill(0);
         for class in &plan.classes {
             tables.class_params[index(class.id)] = takt_class_params {
                 rate_bps: class.rate_bps,
-                ceil_bps: class.rate_bps,
-                weight_bps: class.rate_bps.max(1),
+                ceil_bps: class.ceil_bps.unwrap_or(class.rate_bps),
+                weight_bps: class.weight_bps.unwrap_or(class.rate_bps).max(1),
+                floor_bps: class.floor_bps,
                 queue_packets: class.queue_packets,
                 priority: class.priority,
+                group: class.group,
+                heads: class.heads,
                 ..takt_class_params::default()
             };
+            if class.heads > 0 {
+                let group = u32::from(class.heads) & (TAKT_GROUPS - 1);
+                tables.tenant[group as usize] = index(class.id) as u16;
+            }
         }
         Ok(())
     }
@@ -130,6 +172,7 @@ impl Concept for Link {
         match *call {
             Call::Enqueue {
                 class,
+                before,
                 bytes,
                 frames,
                 idle,
@@ -138,6 +181,7 @@ impl Concept for Link {
                 step = Step {
                     op: sys::TAKT_VECTOR_ENQUEUE,
                     id: class,
+                    before,
                     bytes,
                     frames,
                     idle: idle.into(),
@@ -159,7 +203,10 @@ impl Concept for Link {
             Call::Flush => {
                 step.op = sys::TAKT_VECTOR_FLUSH;
                 machine.run(&mut step)?;
-                Ok(choice(machine.state()))
+                Ok(match step.answer as u32 {
+                    0 => Answer::Nothing,
+                    place => Answer::GivenUp { place },
+                })
             }
             Call::FlushExpress => {
                 step.op = sys::TAKT_VECTOR_FLUSH_EXPRESS;
@@ -170,9 +217,9 @@ impl Concept for Link {
                 Self::prepare(plan, machine.state())?;
                 Ok(Answer::Replaced)
             }
-            Call::Counters { class } => Ok(Answer::Counters(counters(
-                &machine.state().link.classes[index(class)],
-            ))),
+            Call::Counters { class } => {
+                Ok(Answer::Counters(counters(element(machine.state(), class))))
+            }
         }
     }
 
@@ -185,6 +232,10 @@ fn index(class: u32) -> usize {
     (class & (TAKT_CLASSES - 1)) as usize
 }
 
+fn element(state: &State, id: u32) -> &takt_element {
+    &state.link.order.element[(id & (TAKT_ELEMENTS - 1)) as usize]
+}
+
 fn choice(state: &State) -> Answer {
     let choice = &state.choice;
     match (choice.packet, choice.wake_ns) {
@@ -192,15 +243,15 @@ fn choice(state: &State) -> Answer {
         (0, until_ns) => Answer::Wait { until_ns },
         (place, _) => Answer::Packet {
             place,
-            class: choice.class_id,
+            class: choice.id,
             bytes: choice.len,
-            class_due_ns: state.link.classes[index(choice.class_id)].clock.due_ns,
+            class_due_ns: element(state, choice.id).pace.due_ns,
             wire_due_ns: state.link.clock.due_ns,
         },
     }
 }
 
-fn counters(class: &takt_class) -> Counters {
+fn counters(class: &takt_element) -> Counters {
     let takt_class_stats {
         enqueued_packets,
         enqueued_bytes,
@@ -222,8 +273,8 @@ fn counters(class: &takt_class) -> Counters {
         dropped_bytes,
         flushed_packets,
         flushed_bytes,
-        queued_packets: class.queued_packets,
-        queued_bytes: class.queued_bytes,
+        queued_packets: class.queue.packets,
+        queued_bytes: class.queue.bytes,
         gso_packets,
         late_max_ns,
     }

@@ -61,7 +61,8 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
         unsafe { sys::takt_link_flush(&mut *state) };
         steps += 1;
     }
-    assert_eq!(steps, sys::TAKT_CLASSES - 1);
+    // One for each packet, and one for each element it passes.
+    assert!(steps <= 2 * sys::TAKT_CLASSES);
 }
 
 /// After a flush the link is as good as new.

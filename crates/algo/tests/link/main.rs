@@ -1,10 +1,16 @@
 //! The scheduler of a link: against a model that searches lists, and against
 //! what it promises.
 
+mod borrowing;
 mod express;
 mod flush;
 mod model;
 mod order;
 mod plan;
+mod priorities;
 mod shares;
+mod sharing;
 mod store;
+mod tenants;
+mod traffic;
+mod wild;

@@ -1,14 +1,14 @@
 //! The link as one would explain it: lists that are searched from one end to
-//! the other, and clocks in exact fractions.
+//! the other, and clocks in exact fractions. Every class is paced.
+//!
+//! Only one thing it takes from the link: how long frames were of late.
 
 use std::collections::VecDeque;
 
 use takt_algo::{
-    Calendar, Dequeued,
-    sys::{self, takt_plan},
+    Dequeued,
+    sys::{self, TAKT_PRIORITIES, takt_plan},
 };
-
-const BUCKET_NS: u64 = 1 << Calendar::SHIFT;
 
 #[derive(Default, Clone, Copy)]
 struct Clock {
@@ -46,7 +46,7 @@ pub struct Class {
     clock: Clock,
     queue: VecDeque<Packet>,
     /// Of the plan that was in force when its first packet began to wait.
-    priority: u32,
+    priority: usize,
     pub enqueued: u64,
     pub sent: u64,
     pub sent_bytes: u64,
@@ -58,6 +58,10 @@ pub struct Class {
 pub struct Link {
     clock: Clock,
     express: Option<(u32, Packet)>,
+    /// How much each priority's clock is behind real time.
+    behind_ns: [u64; TAKT_PRIORITIES as usize],
+    /// The most that waited at once of late, times 4.
+    crowd: [usize; TAKT_PRIORITIES as usize],
     pub classes: Vec<Class>,
 }
 
@@ -66,6 +70,8 @@ impl Link {
         Self {
             clock: Clock::default(),
             express: None,
+            behind_ns: [0; TAKT_PRIORITIES as usize],
+            crowd: [0; TAKT_PRIORITIES as usize],
             classes: (0..classes).map(|_| Class::default()).collect(),
         }
     }
@@ -75,10 +81,55 @@ impl Link {
         waiting as u32 + u32::from(self.express.is_some())
     }
 
+    /// What this priority's clock shows.
+    fn clock_ns(&self, priority: usize, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.behind_ns[priority])
+    }
+
+    /// Those of a priority that wait, and when each is due by its clock.
+    fn waiting(&self, priority: usize) -> impl Iterator<Item = (u64, u32)> {
+        (0..)
+            .zip(&self.classes)
+            .filter(move |(_, class)| !class.queue.is_empty() && class.priority == priority)
+            .map(|(id, class)| (class.clock.due_ns, id))
+    }
+
+    /// The class is now of this priority, whose clock shows another time.
+    fn change_priority(&mut self, id: u32, priority: usize) {
+        let to_ns = self.behind_ns[priority];
+        let class = &mut self.classes[id as usize];
+        if class.priority != priority {
+            let due_ns = class.clock.due_ns + self.behind_ns[class.priority];
+            class.clock.due_ns = due_ns.saturating_sub(to_ns);
+            class.priority = priority;
+        }
+    }
+
+    /// The link is asked for the first time since the plan was replaced.
+    pub fn replace(&mut self, plan: &takt_plan, link: &takt_algo::Link, now_ns: u64) {
+        if self.express.is_some()
+            || self.queued_packets() == 0
+            || link.state().planned == plan.generation as u32
+        {
+            return;
+        }
+        for id in 0..self.classes.len() as u32 {
+            let priority = usize::from(plan.class_params[id as usize].priority);
+            let class = &self.classes[id as usize];
+            if !class.queue.is_empty() && class.priority != priority {
+                self.change_priority(id, priority);
+                let clock_ns = self.clock_ns(priority, now_ns);
+                self.classes[id as usize].clock.start(clock_ns);
+            }
+        }
+    }
+
     /// Was the right thing done with this arrival?
+    #[allow(clippy::too_many_arguments)]
     pub fn enqueue(
         &mut self,
         plan: &takt_plan,
+        link: &takt_algo::Link,
         id: u32,
         bytes: u32,
         frames: u32,
@@ -86,23 +137,28 @@ impl Link {
         place: Option<u32>,
     ) {
         let params = &plan.class_params[id as usize];
+        let priority = usize::from(params.priority);
         let bytes = bytes + frames * plan.overhead_bytes;
         let idle = self.queued_packets() == 0;
-        let free_ns = self.clock.due_ns;
-        let class = &mut self.classes[id as usize];
 
-        let room = class.queue.len() < params.queue_packets as usize;
-        assert_eq!(place.is_some(), room);
+        let room = self.classes[id as usize].queue.len() < params.queue_packets as usize;
+        assert_eq!(place.is_some(), room, "{}", link.queued_packets());
         let Some(place) = place else {
-            class.dropped += 1;
+            self.classes[id as usize].dropped += 1;
             return;
         };
+        if self.classes[id as usize].queue.is_empty() {
+            self.change_priority(id, priority);
+        }
+        let clock_ns = self.clock_ns(priority, now_ns);
+        let first_ns = self.waiting(priority).map(|(due_ns, _)| due_ns).min();
+        let class = &mut self.classes[id as usize];
         let packet = Packet { place, bytes };
         class.enqueued += 1;
-        let express = idle && class.clock.due_ns.max(free_ns) <= now_ns;
+        let express = idle && self.clock.due_ns <= now_ns && class.clock.due_ns <= clock_ns;
         assert_eq!(place == sys::TAKT_EXPRESS, express);
         if express {
-            class.clock.start(now_ns);
+            class.clock.start(clock_ns);
             class.clock.advance(params.rate_bps, bytes);
             self.clock.start(now_ns);
             self.clock.advance(plan.link.rate_bps, bytes);
@@ -112,28 +168,35 @@ impl Link {
             return;
         }
         if class.queue.is_empty() {
-            class.clock.start(now_ns);
-            class.priority = params.priority;
+            // Level with the first, if that is late.
+            class
+                .clock
+                .start(first_ns.map_or(clock_ns, |first_ns| clock_ns.min(first_ns)));
         }
         class.queue.push_back(packet);
     }
 
-    /// Who has to go first: of those that are due, the best priority and then
-    /// the earliest; if nobody is due, whoever is soonest.
-    fn first(&self, now_ns: u64) -> Option<(u32, u64)> {
-        let waiting = || {
-            (0..)
-                .zip(&self.classes)
-                .filter(|(_, class)| !class.queue.is_empty())
-                .map(|(id, class)| (class.priority, class.clock.due_ns, id))
+    /// When the first has to go, and who: of those that are due, the best
+    /// priority and then the earliest; if nobody is due, whoever is soonest.
+    fn first(&self, now_ns: u64) -> Option<(u64, usize)> {
+        let firsts = || {
+            (0..self.behind_ns.len()).filter_map(|priority| {
+                let (due_ns, _) = self.waiting(priority).min()?;
+                Some((due_ns + self.behind_ns[priority], priority))
+            })
         };
-        let due = waiting().filter(|(_, due_ns, _)| *due_ns <= now_ns).min();
-        let soonest = waiting().min_by_key(|(_, due_ns, _)| *due_ns);
-        due.or(soonest).map(|(_, due_ns, id)| (id, due_ns))
+        let due = firsts().find(|(due_ns, _)| *due_ns <= now_ns);
+        due.or_else(|| firsts().min())
     }
 
     /// Was this the right answer?
-    pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64, answer: Dequeued) {
+    pub fn dequeue(
+        &mut self,
+        plan: &takt_plan,
+        link: &takt_algo::Link,
+        now_ns: u64,
+        answer: Dequeued,
+    ) {
         if let Some((id, packet)) = self.express.take() {
             let Packet { place, bytes } = packet;
             let class = id;
@@ -147,19 +210,19 @@ impl Link {
             );
             return;
         }
-        let Some((id, due_ns)) = self.first(now_ns) else {
+        let Some((due_ns, priority)) = self.first(now_ns) else {
             assert_eq!(answer, Dequeued::Empty);
             return;
         };
-        let ideal_ns = due_ns.max(self.clock.due_ns);
+        let free_ns = self.clock.due_ns;
+        let ideal_ns = due_ns.max(free_ns);
         if ideal_ns > now_ns {
             let Dequeued::Wait { until_ns } = answer else {
                 panic!("{answer:?} at {now_ns}, too early for {ideal_ns}");
             };
-            // For a class that is far ahead the link looks again on the way,
-            // when the calendar turns to a bucket.
-            let on_the_way = until_ns % BUCKET_NS == 0 || until_ns == self.clock.due_ns;
-            assert!(until_ns == ideal_ns || (until_ns < ideal_ns && on_the_way));
+            // For a class that is far ahead, and while a new plan takes effect,
+            // the link looks again on the way.
+            assert!(now_ns < until_ns && until_ns <= ideal_ns);
             return;
         }
         let Dequeued::Packet {
@@ -168,22 +231,38 @@ impl Link {
             bytes,
         } = answer
         else {
-            panic!("{answer:?} at {now_ns}, when class {id} was due at {due_ns}");
+            panic!("{answer:?} at {now_ns}, when one of priority {priority} was due at {due_ns}");
         };
         // Several may be due at the very same moment.
-        let chosen = &mut self.classes[class as usize];
-        let chosen_due_ns = chosen.clock.due_ns;
-        assert_eq!(chosen_due_ns, due_ns);
-        assert_eq!(chosen.queue.pop_front(), Some(Packet { place, bytes }));
+        let chosen = &self.classes[class as usize];
+        assert_eq!(chosen.priority, priority);
+        assert_eq!(chosen.clock.due_ns + self.behind_ns[priority], due_ns);
 
-        let floor_ns = now_ns.saturating_sub(plan.link.lag_max_ns);
+        let crowd = 4 * self.waiting(priority).count();
+        self.crowd[priority] = crowd.max(self.crowd[priority].saturating_sub(1));
+        // The clock of the priority stands still for whoever is too late.
+        let mut lag_max_ns = plan.link.lag_max_ns;
+        let busy_ns = now_ns.min(free_ns);
+        if busy_ns > due_ns {
+            let better: usize = (0..priority).map(|p| self.waiting(p).count()).sum();
+            let all = (1 + better + self.crowd[priority] / 3) as u64;
+            let mut bound_ns = all * link.state().order.group[0].frame_ns;
+            if better > 0 {
+                bound_ns = bound_ns.max(lag_max_ns);
+            }
+            self.behind_ns[priority] += (busy_ns - due_ns).saturating_sub(bound_ns);
+            lag_max_ns += bound_ns;
+        }
+        let floor_ns = self.clock_ns(priority, now_ns).saturating_sub(lag_max_ns);
         let params = &plan.class_params[class as usize];
+        let chosen = &mut self.classes[class as usize];
+        assert_eq!(chosen.queue.pop_front(), Some(Packet { place, bytes }));
         chosen.clock.start(floor_ns);
         chosen.clock.advance(params.rate_bps, bytes);
-        chosen.priority = params.priority;
         chosen.sent += 1;
         chosen.sent_bytes += u64::from(bytes);
         chosen.late_max_ns = chosen.late_max_ns.max(now_ns - ideal_ns);
+        let floor_ns = now_ns.saturating_sub(plan.link.lag_max_ns);
         self.clock.start(ideal_ns.max(floor_ns));
         self.clock.advance(plan.link.rate_bps, bytes);
     }
@@ -205,13 +284,14 @@ impl Link {
     pub fn check(&self, link: &takt_algo::Link) {
         assert_eq!(link.queued_packets(), self.queued_packets());
         assert_eq!(link.free_ns(), self.clock.due_ns);
+        assert_eq!(link.state().order.group[0].behind_ns, self.behind_ns);
         for (id, class) in (0..).zip(&self.classes) {
             let real = link.element(id);
-            assert_eq!(real.clock.due_ns, class.clock.due_ns);
-            assert_eq!(real.clock.rem, class.clock.rem);
-            assert_eq!(real.queued_packets as usize, class.queue.len());
+            assert_eq!(real.pace.due_ns, class.clock.due_ns);
+            assert_eq!(real.pace.rem, class.clock.rem);
+            assert_eq!(real.queue.packets as usize, class.queue.len());
             let queued_bytes: u64 = class.queue.iter().map(|p| u64::from(p.bytes)).sum();
-            assert_eq!(real.queued_bytes, queued_bytes);
+            assert_eq!(real.queue.bytes, queued_bytes);
 
             let stats = &real.stats;
             assert_eq!(stats.enqueued_packets, class.enqueued);
@@ -223,7 +303,7 @@ impl Link {
             // Nothing appears and nothing vanishes.
             assert_eq!(
                 stats.enqueued_packets,
-                stats.sent_packets + stats.flushed_packets + u64::from(real.queued_packets)
+                stats.sent_packets + stats.flushed_packets + u64::from(real.queue.packets)
             );
             assert_eq!(
                 stats.enqueued_bytes,

@@ -38,11 +38,11 @@ struct Policy {
     rate_bps: u64,
     lag_max_ns: u64,
     overhead_bytes: u32,
-    classes: Vec<(u64, u32, u32)>,
+    classes: Vec<(u64, u32, u8)>,
 }
 
 impl Policy {
-    fn plan(&self) -> Box<takt_plan> {
+    fn plan(&self, generation: u64) -> Box<takt_plan> {
         let mut plan = plan::link(self.rate_bps);
         plan.link.lag_max_ns = self.lag_max_ns;
         plan.overhead_bytes = self.overhead_bytes;
@@ -53,6 +53,7 @@ impl Policy {
                 ..plan::class(rate_bps, priority)
             };
         }
+        plan.generation = generation;
         plan
     }
 }
@@ -62,7 +63,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     let class = (
         prop_oneof![1_000..100_000u64, 1_000_000..400_000_000_000u64],
         prop_oneof![1 => Just(0u32), 4 => 1..8u32, 2 => Just(1000)],
-        0..8u32,
+        0..8u8,
     );
     (
         1_000_000..400_000_000_000u64,
@@ -112,32 +113,34 @@ proptest! {
         steps in prop::collection::vec(step(), 1..200),
     ) {
         let mut now_ns = start_ns;
-        let mut plan = first.plan();
+        let mut plan = first.plan(1);
         let mut link = Link::new();
         let mut model = model::Link::new(CLASSES as usize + 1);
         for step in steps {
             match step {
                 Step::Enqueue { id, bytes, frames } => {
                     let place = link.enqueue(&plan, id, bytes, frames, now_ns);
-                    model.enqueue(&plan, id, bytes, frames, now_ns, place);
+                    model.enqueue(&plan, &link, id, bytes, frames, now_ns, place);
                 }
                 Step::Dequeue { times } => {
                     for _ in 0..times {
+                        model.replace(&plan, &link, now_ns);
                         let answer = dequeue(&mut link, &plan, now_ns);
-                        model.dequeue(&plan, now_ns, answer);
+                        model.dequeue(&plan, &link, now_ns, answer);
                     }
                 }
                 Step::Wake { late_ns } => {
+                    model.replace(&plan, &link, now_ns);
                     let answer = dequeue(&mut link, &plan, now_ns);
-                    model.dequeue(&plan, now_ns, answer);
+                    model.dequeue(&plan, &link, now_ns, answer);
                     if let Dequeued::Wait { until_ns } = answer {
                         now_ns = until_ns + late_ns;
                         let answer = dequeue(&mut link, &plan, now_ns);
-                        model.dequeue(&plan, now_ns, answer);
+                        model.dequeue(&plan, &link, now_ns, answer);
                     }
                 }
                 Step::Pass { ns } => now_ns += ns,
-                Step::Replace(policy) => plan = policy.plan(),
+                Step::Replace(policy) => plan = policy.plan(plan.generation + 1),
                 Step::Flush => {
                     prop_assert_eq!(link.flush(), model.queued_packets());
                     model.flush();
