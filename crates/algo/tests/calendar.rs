@@ -45,7 +45,7 @@ impl Pair {
     /// The answer must be exact: somebody of the earliest due, or a time to ask
     /// again which is not too late.
     fn check_exact(&mut self) -> Option<u32> {
-        assert_eq!(self.calendar.len(), self.sorted.len() as u64);
+        assert_eq!(self.calendar.len(), self.sorted.len() as u32);
         match (self.first(), self.earliest()) {
             (Err(wake_ns), None) => {
                 assert_eq!(wake_ns, u64::MAX);
