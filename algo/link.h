@@ -60,6 +60,7 @@ struct takt_link {
 	u32 pad2;
 	u64 secret;		/* nobody outside can tell which flows share a number */
 	struct takt_path path;	/* of the choice under way; a BPF stack is small */
+	struct takt_frame frame;	/* likewise */
 	struct takt_connections connections;
 	struct takt_flows flows;
 	struct takt_order order;
@@ -375,7 +376,8 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 {
 	const struct takt_class_params *params;
 	struct takt_element *element, *tenant;
-	u64 ideal_ns, free_ns = link->clock.due_ns, frame_ns, rate_bps;
+	u64 ideal_ns, started_ns, free_ns = link->clock.due_ns, rate_bps;
+	struct takt_frame *frame = &link->frame;
 	struct takt_path *path = &link->path;
 	struct takt_packet *packet;
 
@@ -423,9 +425,13 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		link->old_packets--;
 
 	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
-	frame_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
+	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
 	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
-	frame_ns = link->clock.due_ns - frame_ns;
+	frame->now_ns = now_ns;
+	frame->free_ns = free_ns;
+	frame->takes_ns = link->clock.due_ns - started_ns;
+	frame->since_ns = 0;
+	frame->len = choice->len;
 	takt_count_sent(element, choice->len);
 	if (now_ns - ideal_ns > element->stats.late_max_ns)
 		element->stats.late_max_ns = now_ns - ideal_ns;
@@ -433,16 +439,17 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (path->tenant) {
 		tenant = takt_element(&link->order, path->tenant);
 		takt_count_sent(tenant, choice->len);
-		takt_group_served(&link->order, plan, path->tenant, &path->above,
-				  path->leaf.since_ns, now_ns, free_ns, frame_ns, choice->len);
+		frame->since_ns = path->leaf.since_ns;
+		takt_group_served(&link->order, plan, path->tenant, &path->above, frame);
+		frame->since_ns = 0;
 		/* Within the tenant a frame takes longer: others have their part of the link. */
 		rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
 		if (rate_bps)
-			frame_ns = takt_max(frame_ns, choice->len * TAKT_NS_PER_BYTE_AT_1BPS /
-							      rate_bps);
+			frame->takes_ns =
+				takt_max(frame->takes_ns,
+					 choice->len * TAKT_NS_PER_BYTE_AT_1BPS / rate_bps);
 	}
-	takt_group_served(&link->order, plan, path->id, &path->leaf, 0, now_ns, free_ns, frame_ns,
-			  choice->len);
+	takt_group_served(&link->order, plan, path->id, &path->leaf, frame);
 	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
 		takt_element_again(link, plan, path->id,
 				   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER,
