@@ -406,7 +406,9 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
 		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
 		if (link->plan_hand < TAKT_ELEMENTS) {
-			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
+			/* Gaps are as long as what is named here, and looks enough (gap.h). */
+			if (plan->pacing != TAKT_PACING_GAP)
+				ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
 			link->next_id = 0;
 		}
 		if (ideal_ns != TAKT_TIME_NEVER)
