@@ -267,9 +267,8 @@ TAKT_FN u64 takt_gap_wire_ns(u64 rate_bps, u64 bytes)
 }
 
 /*
- * The link is asked for a frame at now, and its pacing is TAKT_PACING_GAP; the
- * express place is empty. A place of TAKT_PACKETS and above is that of a gap
- * frame.
+ * The link is asked for a frame at now, whatever its pacing is; the express place
+ * is empty. A place of TAKT_PACKETS and above is that of a gap frame.
  */
 TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 			      const struct takt_plan *plan, u64 now_ns,
@@ -280,11 +279,13 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 	u64 longest = (u64)gap->longest + plan->overhead_bytes;
 	struct takt_clock position;
 	u64 at_ns = now_ns, lead_ns;
-	u32 flows, len, place;
+	u32 flows = 0, len, place;
 
-	if (!gap->flowing)
-		takt_gap_begin(link, gap, now_ns);
-	flows = gap->flowing;
+	if (plan->pacing == TAKT_PACING_GAP) {
+		if (!gap->flowing)
+			takt_gap_begin(link, gap, now_ns);
+		flows = gap->flowing;
+	}
 	if (flows) {
 		takt_clock_start(&link->clock, now_ns > lag_max_ns ? now_ns - lag_max_ns : 0);
 		lead_ns = takt_gap_wire_ns(rate_bps, 2 * longest) + TAKT_GAP_LEAD_NS;

@@ -222,7 +222,7 @@ SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 {
 	u32 index = link_index(sch);
-	struct takt_choice choice;
+	struct takt_choice *choice;
 	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct takt_port *port;
@@ -241,22 +241,20 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	if (!port)
 		return NULL;
 	plan = plan_of(port);
-	if (plan->pacing == TAKT_PACING_GAP)
-		takt_gap_dequeue(&port->link, &port->gap, plan, bpf_ktime_get_ns(), &choice);
-	else
-		takt_link_dequeue(&port->link, plan, bpf_ktime_get_ns(), &choice);
-	if (!choice.packet) {
-		if (!choice.armed && choice.wake_ns != TAKT_TIME_NEVER)
-			bpf_qdisc_watchdog_schedule(sch, choice.wake_ns, 0);
+	choice = &port->choice;
+	takt_gap_dequeue(&port->link, &port->gap, plan, bpf_ktime_get_ns(), choice);
+	if (!choice->packet) {
+		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
+			bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
 		return NULL;
 	}
-	store = find_store(index, choice.packet);
+	store = find_store(index, choice->packet);
 	if (!store)
 		return NULL;
 	skb = bpf_kptr_xchg(&store->skb, NULL);
 	if (!skb)
 		return NULL;
-	if (choice.packet >= TAKT_PACKETS) {
+	if (choice->packet >= TAKT_PACKETS) {
 		bpf_qdisc_bstats_update(sch, skb);
 		return skb;
 	}

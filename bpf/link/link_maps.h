@@ -26,7 +26,9 @@ struct takt_port {
 	struct takt_plan plans[2];
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 pad;
-	u64 scratch;		/* of the qdisc, under its lock */
+	/* The qdisc's, under its lock; a BPF stack is small. */
+	u64 scratch;
+	struct takt_choice choice;
 };
 
 /* What takt_commit is told: the links whose plans switch, all in one step. */
