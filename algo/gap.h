@@ -83,6 +83,7 @@ struct takt_gap {
 	u64 missed;		/* exact lengths that were not there, made up of two */
 	u64 fallbacks;		/* times that the link went over to the timer */
 	u64 refused;		/* templates that could not be stored */
+	struct takt_clock position;	/* of the wire, when a frame was asked for */
 	struct takt_gap_length lengths[TAKT_GAP_LENS];
 	u16 next[TAKT_GAP_PLACES];
 };
@@ -267,61 +268,65 @@ TAKT_FN u64 takt_gap_wire_ns(u64 rate_bps, u64 bytes)
 }
 
 /*
- * The link is asked for a frame at now, whatever its pacing is; the express place
- * is empty. A place of TAKT_PACKETS and above is that of a gap frame.
+ * Until when may be sent now? The wire's position, if the link's pacing is
+ * TAKT_PACING_GAP and there are frames to fill gaps with; TIME_NEVER: it is so
+ * far ahead of now that the device has to be given time, see choice->wake_ns.
  */
-TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
-			      const struct takt_plan *plan, u64 now_ns,
-			      struct takt_choice *choice)
+TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_gap *gap TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u64 now_ns,
+				  struct takt_choice *choice TAKT_ARG)
 {
-	u64 rate_bps = plan->link.rate_bps, lag_max_ns = plan->link.lag_max_ns;
-	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
+	u64 rate_bps = plan->link.rate_bps, lag_max_ns = plan->link.lag_max_ns, lead_ns;
 	u64 longest = (u64)gap->longest + plan->overhead_bytes;
-	struct takt_clock position;
-	u64 at_ns = now_ns, lead_ns;
-	u32 flows = 0, len, place;
+	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
 
-	if (plan->pacing == TAKT_PACING_GAP) {
-		if (!gap->flowing)
-			takt_gap_begin(link, gap, now_ns);
-		flows = gap->flowing;
+	if (!gap->flowing)
+		takt_gap_begin(link, gap, now_ns);
+	if (!gap->flowing)
+		return now_ns;
+	takt_clock_start(&link->clock, now_ns > lag_max_ns ? now_ns - lag_max_ns : 0);
+	gap->position = link->clock;
+	lead_ns = takt_gap_wire_ns(rate_bps, 2 * longest) + TAKT_GAP_LEAD_NS;
+	if (link->clock.due_ns > now_ns + lead_ns) {
+		choice->packet = 0;
+		choice->armed = 0;
+		choice->wake_ns = link->clock.due_ns - lead_ns / 2;
+		return TAKT_TIME_NEVER;
 	}
-	if (flows) {
-		takt_clock_start(&link->clock, now_ns > lag_max_ns ? now_ns - lag_max_ns : 0);
-		lead_ns = takt_gap_wire_ns(rate_bps, 2 * longest) + TAKT_GAP_LEAD_NS;
-		if (link->clock.due_ns > now_ns + lead_ns) {
-			choice->packet = 0;
-			choice->armed = 0;
-			choice->wake_ns = link->clock.due_ns - lead_ns / 2;
-			return;
-		}
-		/* Whoever is due within half of the shortest frame goes now. */
-		at_ns = link->clock.due_ns + takt_gap_wire_ns(rate_bps, shortest) / 2;
-	}
-	position = link->clock;
-	takt_link_dequeue(link, plan, at_ns, choice);
-	if (!flows)
-		return;
+	/* Whoever is due within half of the shortest frame goes now. */
+	return link->clock.due_ns + takt_gap_wire_ns(rate_bps, shortest) / 2;
+}
+
+/* The link has chosen, or nobody is due at the wire's position: fill the gap. */
+TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *gap TAKT_ARG,
+			      const struct takt_plan *plan TAKT_ARG,
+			      struct takt_choice *choice TAKT_ARG)
+{
+	u64 longest = (u64)gap->longest + plan->overhead_bytes;
+	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
+	u64 rate_bps = plan->link.rate_bps;
+	u32 len, place;
+
 	choice->armed = 0;
 	if (choice->packet) {
 		/* The class counts from when it was due, the position from what is sent. */
-		link->clock = position;
+		link->clock = gap->position;
 		takt_clock_advance(&link->clock, rate_bps, choice->len);
-		return;
+		return 0;
 	}
 	if (link->plan_hand < TAKT_ELEMENTS)
 		link->wake_ns = 0;	/* its plan is still coming: every gap is a look */
 	if (choice->wake_ns == TAKT_TIME_NEVER)
-		return;
+		return 0;
 	len = takt_gap_choose(gap, plan->overhead_bytes,
-			      takt_gap_missing(&position, rate_bps, choice->wake_ns,
+			      takt_gap_missing(&gap->position, rate_bps, choice->wake_ns,
 					       longest + shortest));
 	if (!len)
 		len = TAKT_GAP_LEN_MIN;	/* rounding; the packet is not due yet */
 	place = takt_gap_take(gap, len);
 	if (!place) {
 		takt_gap_end(link, gap, len);
-		return;
+		return 0;
 	}
 	takt_gap_length(gap, len)->spent++;
 	choice->packet = TAKT_PACKETS + place;
@@ -329,6 +334,24 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 	gap->frames++;
 	gap->bytes += choice->len;
 	takt_clock_advance(&link->clock, rate_bps, choice->len);
+	return 0;
+}
+
+/*
+ * The link is asked for a frame at now, whatever its pacing is; the express place
+ * is empty. A place of TAKT_PACKETS and above is that of a gap frame.
+ */
+TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
+			      const struct takt_plan *plan, u64 now_ns,
+			      struct takt_choice *choice)
+{
+	if (plan->pacing == TAKT_PACING_GAP)
+		now_ns = takt_gap_position(link, gap, plan, now_ns, choice);
+	if (now_ns == TAKT_TIME_NEVER)
+		return;
+	takt_link_dequeue(link, plan, now_ns, choice);
+	if (takt_gap_flows(gap, plan))
+		takt_gap_fill(link, gap, plan, choice);
 }
 
 /*
