@@ -56,17 +56,17 @@ const ALICE: u32 = 1000;
 
 #[test]
 fn by_what_the_owner_is() {
-    DEFAULT.run(|| what_the_owner_is());
+    DEFAULT.run(what_the_owner_is);
 }
 
 #[test]
 fn by_what_the_owner_is_on_the_newest_kernel() {
-    NEWEST.run(|| what_the_owner_is());
+    NEWEST.run(what_the_owner_is);
 }
 
 #[test]
 fn by_what_the_owner_is_on_two_processors() {
-    TWO_PROCESSORS.run(|| what_the_owner_is());
+    TWO_PROCESSORS.run(what_the_owner_is);
 }
 
 fn what_the_owner_is() {
