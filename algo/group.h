@@ -172,15 +172,13 @@ TAKT_FN_OUT u64 takt_late_since(struct takt_order *order TAKT_ARG, u32 at, u32 p
 {
 	struct takt_group *group = takt_group(order, at);
 	u64 clock_ns, due_ns;
-	u32 id;
 
 	priority &= TAKT_PRIORITIES - 1;
 	if (!(group->timed_bits >> priority & 1))
 		return TAKT_TIME_NEVER;
 	clock_ns = now_ns - takt_min(group->behind_ns[priority], now_ns);
-	id = takt_calendar_first(&group->timed[priority], &order->shelf, clock_ns, &due_ns);
-	if (id)
-		due_ns = takt_entry(&order->shelf, id)->due_ns;
+	due_ns = takt_entry(&order->shelf,
+			    takt_calendar_peek(&group->timed[priority], &order->shelf))->due_ns;
 	return due_ns < clock_ns ? due_ns : TAKT_TIME_NEVER;
 }
 

@@ -369,48 +369,16 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	return 1;
 }
 
-/* The link is asked for a packet at now; the express place is empty. */
-TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
-			       u64 now_ns, struct takt_choice *choice)
+/* Whoever link->path names goes, at now: count, pay, and wait again. */
+TAKT_FN_OUT int takt_link_go(struct takt_link *link TAKT_ARG,
+			     const struct takt_plan *plan TAKT_ARG, u64 now_ns,
+			     struct takt_choice *choice TAKT_ARG)
 {
-	const struct takt_class_params *params;
-	struct takt_element *element, *tenant;
 	u64 ideal_ns, free_ns = link->clock.due_ns, frame_ns, rate_bps;
 	struct takt_path *path = &link->path;
+	const struct takt_class_params *params;
+	struct takt_element *element, *tenant;
 	struct takt_packet *packet;
-
-	if (link->planned != (u32)plan->generation) {
-		link->planned = plan->generation;
-		link->plan_hand = 0;
-		link->wake_ns = 0;
-	}
-	choice->packet = 0;
-	choice->armed = 0;
-	choice->wake_ns = TAKT_TIME_NEVER;
-	if (!link->queued_packets)
-		return;
-	choice->wake_ns = link->wake_ns;
-	/* Asked because a packet joined those who wait: the timer will see to it. */
-	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
-	if (choice->armed)
-		return;
-
-	choice->wake_ns = TAKT_TIME_NEVER;
-	if (link->plan_hand < TAKT_ELEMENTS)
-		takt_link_replace(link, plan, now_ns);
-	if (!takt_link_next(link, plan, now_ns))
-		takt_link_first(link, plan, now_ns);
-	if (!path->id || free_ns > now_ns) {
-		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
-		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
-		if (link->plan_hand < TAKT_ELEMENTS) {
-			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
-			link->next_id = 0;
-		}
-		if (ideal_ns != TAKT_TIME_NEVER)
-			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
-		return;
-	}
 
 	element = takt_element(&link->order, path->id);
 	params = takt_params(plan, element, path->id);
@@ -456,6 +424,50 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		takt_tenant_begin(link, plan, element->group, now_ns);
 	if (!element->queue.packets)
 		takt_flow_rest(&link->flows, path->id, now_ns);
+	return 0;
+}
+
+/* The link is asked for a packet at now; the express place is empty. */
+TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
+			       u64 now_ns, struct takt_choice *choice)
+{
+	u64 ideal_ns, free_ns = link->clock.due_ns;
+	struct takt_path *path = &link->path;
+
+	if (link->planned != (u32)plan->generation) {
+		link->planned = plan->generation;
+		link->plan_hand = 0;
+		link->wake_ns = 0;
+	}
+	choice->packet = 0;
+	choice->armed = 0;
+	choice->wake_ns = TAKT_TIME_NEVER;
+	if (!link->queued_packets)
+		return;
+	choice->wake_ns = link->wake_ns;
+	/* Asked because a packet joined those who wait: the timer will see to it. */
+	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
+	if (choice->armed)
+		return;
+
+	choice->wake_ns = TAKT_TIME_NEVER;
+	if (link->plan_hand < TAKT_ELEMENTS)
+		takt_link_replace(link, plan, now_ns);
+	if (!takt_link_next(link, plan, now_ns))
+		takt_link_first(link, plan, now_ns);
+	if (!path->id || free_ns > now_ns) {
+		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
+		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
+		if (link->plan_hand < TAKT_ELEMENTS) {
+			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
+			link->next_id = 0;
+		}
+		if (ideal_ns != TAKT_TIME_NEVER)
+			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
+		return;
+	}
+
+	takt_link_go(link, plan, now_ns, choice);
 }
 
 /* The packet in the express place was counted as sent, and is discarded. */
