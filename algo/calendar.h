@@ -207,16 +207,6 @@ TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar,
 }
 
 /*
- * The first entry as it stands, without placing far ones again: one that is due
- * by now is found, but for when a far one stands before it. The calendar is not
- * empty.
- */
-TAKT_FN u32 takt_calendar_peek(const struct takt_calendar *calendar, struct takt_shelf *shelf)
-{
-	return *takt_bucket_head(shelf, calendar, takt_calendar_scan(calendar, shelf));
-}
-
-/*
  * Only far entries are left, in the bucket that the first one stands in: leave
  * out as many whole turns of the ring as pass before `here`, and before that
  * one is due.
