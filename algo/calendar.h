@@ -183,8 +183,8 @@ TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar,
 }
 
 /* The first occupied slot from base on, once round. The calendar is not empty. */
-TAKT_FN u32 takt_calendar_scan(const struct takt_calendar *calendar,
-			       struct takt_shelf *shelf)
+TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG,
+				   struct takt_shelf *shelf TAKT_ARG)
 {
 	u32 start = calendar->base & calendar->mask;
 	u32 word = start / 64, summary = word / 64 & (TAKT_SUMMARIES - 1), i;
@@ -248,7 +248,7 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 	for (i = 0; i < TAKT_PLACE_AGAIN_MAX && calendar->count; i++) {
 		u64 bucket;
 
-		slot = takt_calendar_scan(calendar, shelf);
+		slot = takt_calendar_scan(calendar, shelf) & mask;
 		id = *takt_bucket_head(shelf, calendar, slot);
 		bucket = calendar->base + ((slot - calendar->base) & mask);
 

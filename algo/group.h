@@ -350,24 +350,32 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 	return 0;
 }
 
-/*
- * The element goes, at now, with len bytes: pay. A tenant had nothing to send
- * before since_ns; `free_ns` is when the link became free; `frame_ns` what the
- * frame takes where the group shares.
- */
-TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan *plan, u32 id,
-			       const struct takt_pick *pick, u64 since_ns, u64 now_ns,
-			       u64 free_ns, u64 frame_ns, u32 len)
+/* A frame that leaves. */
+struct takt_frame {
+	u64 now_ns;
+	u64 free_ns;	/* when the link became free */
+	u64 takes_ns;	/* where the group shares */
+	u64 since_ns;	/* a tenant had nothing to send before */
+	u32 len;
+	u32 pad;
+};
+
+/* The element goes, with this frame: pay. */
+TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u32 id,
+				  const struct takt_pick *pick TAKT_ARG,
+				  const struct takt_frame *frame TAKT_ARG)
 {
 	struct takt_element *element = takt_element(order, id);
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	struct takt_group *group = takt_group(order, element->group);
 	u32 priority = element->priority & (TAKT_PRIORITIES - 1), crowd;
-	u64 busy_ns = takt_min(now_ns, free_ns), lag_max_ns = plan->link.lag_max_ns, bound_ns;
-	u64 from_ns = since_ns - takt_min(group->behind_ns[priority], since_ns);
+	u64 busy_ns = takt_min(frame->now_ns, frame->free_ns), bound_ns;
+	u64 lag_max_ns = plan->link.lag_max_ns;
+	u64 from_ns = frame->since_ns - takt_min(group->behind_ns[priority], frame->since_ns);
 
 	group->frame_ns -= group->frame_ns / 1024;
-	group->frame_ns = takt_max(group->frame_ns, frame_ns);
+	group->frame_ns = takt_max(group->frame_ns, frame->takes_ns);
 	crowd = group->crowd[priority];
 	group->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * group->timed[priority].count);
 	if (pick->by == TAKT_BY_SHARE)
@@ -380,7 +388,9 @@ TAKT_FN void takt_group_served(struct takt_order *order, const struct takt_plan 
 		lag_max_ns += bound_ns;
 	}
 	takt_element_charge(element, params, lag_max_ns, from_ns,
-			    takt_clock_of(order, element, now_ns), now_ns, len, pick->by);
+			    takt_clock_of(order, element, frame->now_ns), frame->now_ns,
+			    frame->len, pick->by);
+	return 0;
 }
 
 #endif

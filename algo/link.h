@@ -60,6 +60,7 @@ struct takt_link {
 	u32 pad2;
 	u64 secret;		/* nobody outside can tell which flows share a number */
 	struct takt_path path;	/* of the choice under way; a BPF stack is small */
+	struct takt_frame frame;	/* likewise */
 	struct takt_connections connections;
 	struct takt_flows flows;
 	struct takt_order order;
@@ -369,67 +370,16 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	return 1;
 }
 
-/* Whoever link->path names goes, at now: count, pay, and wait again. */
-TAKT_FN_OUT int takt_link_go(struct takt_link *link TAKT_ARG,
-			     const struct takt_plan *plan TAKT_ARG, u64 now_ns,
-			     struct takt_choice *choice TAKT_ARG)
-{
-	u64 ideal_ns, free_ns = link->clock.due_ns, frame_ns, rate_bps;
-	struct takt_path *path = &link->path;
-	const struct takt_class_params *params;
-	struct takt_element *element, *tenant;
-	struct takt_packet *packet;
-
-	element = takt_element(&link->order, path->id);
-	params = takt_params(plan, element, path->id);
-	choice->id = path->id;
-	choice->packet = element->queue.head;
-	packet = takt_queue_pop(&element->queue, &link->order.places);
-	choice->len = packet->len;
-	link->queued_packets--;
-	if (link->old_packets && packet->generation != (u16)plan->generation)
-		link->old_packets--;
-
-	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
-	frame_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
-	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
-	frame_ns = link->clock.due_ns - frame_ns;
-	takt_count_sent(element, choice->len);
-	if (now_ns - ideal_ns > element->stats.late_max_ns)
-		element->stats.late_max_ns = now_ns - ideal_ns;
-
-	if (path->tenant) {
-		tenant = takt_element(&link->order, path->tenant);
-		takt_count_sent(tenant, choice->len);
-		takt_group_served(&link->order, plan, path->tenant, &path->above,
-				  path->leaf.since_ns, now_ns, free_ns, frame_ns, choice->len);
-		/* Within the tenant a frame takes longer: others have their part of the link. */
-		rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
-		if (rate_bps)
-			frame_ns = takt_max(frame_ns, choice->len * TAKT_NS_PER_BYTE_AT_1BPS /
-							      rate_bps);
-	}
-	takt_group_served(&link->order, plan, path->id, &path->leaf, 0, now_ns, free_ns, frame_ns,
-			  choice->len);
-	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
-		takt_element_again(link, plan, path->id,
-				   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER,
-				   now_ns);
-	if (path->tenant)
-		takt_element_again(link, plan, path->tenant,
-				   takt_has_packets(link, plan, path->tenant) ?
-					   0 : TAKT_TIME_NEVER, now_ns);
-	if (!element->queue.packets)
-		takt_flow_rest(&link->flows, path->id, now_ns);
-	return 0;
-}
-
 /* The link is asked for a packet at now; the express place is empty. */
 TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
 			       u64 now_ns, struct takt_choice *choice)
 {
-	u64 ideal_ns, free_ns = link->clock.due_ns;
+	const struct takt_class_params *params;
+	struct takt_element *element, *tenant;
+	u64 ideal_ns, started_ns, free_ns = link->clock.due_ns, rate_bps;
+	struct takt_frame *frame = &link->frame;
 	struct takt_path *path = &link->path;
+	struct takt_packet *packet;
 
 	if (link->planned != (u32)plan->generation) {
 		link->planned = plan->generation;
@@ -456,7 +406,9 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
 		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
 		if (link->plan_hand < TAKT_ELEMENTS) {
-			ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
+			/* Gaps are as long as what is named here, and looks enough (gap.h). */
+			if (plan->pacing != TAKT_PACING_GAP)
+				ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
 			link->next_id = 0;
 		}
 		if (ideal_ns != TAKT_TIME_NEVER)
@@ -464,9 +416,55 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		return;
 	}
 
-	takt_link_go(link, plan, now_ns, choice);
+	element = takt_element(&link->order, path->id);
+	params = takt_params(plan, element, path->id);
+	choice->id = path->id;
+	choice->packet = element->queue.head;
+	packet = takt_queue_pop(&element->queue, &link->order.places);
+	choice->len = packet->len;
+	link->queued_packets--;
+	if (link->old_packets && packet->generation != (u16)plan->generation)
+		link->old_packets--;
+
+	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
+	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
+	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
+	frame->now_ns = now_ns;
+	frame->free_ns = free_ns;
+	frame->takes_ns = link->clock.due_ns - started_ns;
+	frame->since_ns = 0;
+	frame->len = choice->len;
+	takt_count_sent(element, choice->len);
+	if (now_ns - ideal_ns > element->stats.late_max_ns)
+		element->stats.late_max_ns = now_ns - ideal_ns;
+
+	if (path->tenant) {
+		tenant = takt_element(&link->order, path->tenant);
+		takt_count_sent(tenant, choice->len);
+		frame->since_ns = path->leaf.since_ns;
+		takt_group_served(&link->order, plan, path->tenant, &path->above, frame);
+		frame->since_ns = 0;
+		/* Within the tenant a frame takes longer: others have their part of the link. */
+		rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
+		if (rate_bps)
+			frame->takes_ns =
+				takt_max(frame->takes_ns,
+					 choice->len * TAKT_NS_PER_BYTE_AT_1BPS / rate_bps);
+	}
+	takt_group_served(&link->order, plan, path->id, &path->leaf, frame);
+	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+		takt_element_again(link, plan, path->id,
+				   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER,
+				   now_ns);
+	if (path->tenant)
+		takt_element_again(link, plan, path->tenant,
+				   takt_has_packets(link, plan, path->tenant) ?
+					   0 : TAKT_TIME_NEVER, now_ns);
 	/* The plan may have moved it to another tenant. */
-	takt_tenant_begin(link, plan, takt_element(&link->order, path->id)->group, now_ns);
+	if (element->group)
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	if (!element->queue.packets)
+		takt_flow_rest(&link->flows, path->id, now_ns);
 }
 
 /* The packet in the express place was counted as sent, and is discarded. */

@@ -36,7 +36,7 @@ struct port_map {
 
 struct store_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_PACKETS);
+	__uint(max_entries, TAKT_STORE_PLACES);
 	__type(key, u32);
 	__type(value, struct takt_store);
 } store_shape SEC(".maps");
@@ -130,6 +130,13 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 	takt_key_read(key, ethertype, at, end, addresses);
 }
 
+/* A frame that user space has sent for the link's stock of gap frames. */
+static __always_inline u32 is_template(const struct sk_buff *skb, const struct takt_port *port)
+{
+	return skb->protocol == __builtin_bswap16(TAKT_GAP_ETHERTYPE) && port->gap.secret &&
+	       skb->mark == port->gap.secret;
+}
+
 SEC("struct_ops")
 int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
@@ -140,11 +147,23 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
+	u32 idle;
 	u64 now_ns;
 
 	if (!port)
 		goto drop;
 	plan = plan_of(port);
+	if (is_template(skb, port)) {
+		place = takt_gap_store(&port->gap, plan, skb->len);
+		store = place ? find_store(index, TAKT_PACKETS + place) : NULL;
+		if (!store)
+			goto drop;
+		/* It is no traffic: nobody waits for it. */
+		old = bpf_kptr_xchg(&store->skb, skb);
+		if (old)
+			bpf_kfree_skb(old);
+		return NET_XMIT_SUCCESS;
+	}
 	newcomer.identity = 0;
 	newcomer.cookie = 0;
 	newcomer.generation = plan->generation;
@@ -179,8 +198,9 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 classified:
 	/* Only an element that was idle wants to know the time. */
 	now_ns = takt_element(&port->link.order, id)->queue.packets ? 0 : bpf_ktime_get_ns();
+	idle = takt_gap_arrival(&port->link, &port->gap, plan, !sch->q.qlen, &now_ns);
 	place = takt_link_enqueue(&port->link, plan, id, before, bytes, frames_of(skb, bytes),
-				  !sch->q.qlen, now_ns);
+				  idle, now_ns);
 	if (!place)
 		goto drop;
 	store = find_store(index, place);
@@ -202,7 +222,8 @@ SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 {
 	u32 index = link_index(sch);
-	struct takt_choice choice;
+	struct takt_choice *choice;
+	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct takt_port *port;
 	struct sk_buff *skb;
@@ -219,18 +240,24 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	port = find_port(index);
 	if (!port)
 		return NULL;
-	takt_link_dequeue(&port->link, plan_of(port), bpf_ktime_get_ns(), &choice);
-	if (!choice.packet) {
-		if (!choice.armed && choice.wake_ns != TAKT_TIME_NEVER)
-			bpf_qdisc_watchdog_schedule(sch, choice.wake_ns, 0);
+	plan = plan_of(port);
+	choice = &port->choice;
+	takt_gap_dequeue(&port->link, &port->gap, plan, bpf_ktime_get_ns(), choice);
+	if (!choice->packet) {
+		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
+			bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
 		return NULL;
 	}
-	store = find_store(index, choice.packet);
+	store = find_store(index, choice->packet);
 	if (!store)
 		return NULL;
 	skb = bpf_kptr_xchg(&store->skb, NULL);
 	if (!skb)
 		return NULL;
+	if (choice->packet >= TAKT_PACKETS) {
+		bpf_qdisc_bstats_update(sch, skb);
+		return skb;
+	}
 send:
 	sch->q.qlen--;
 	sch->qstats.backlog -= accounted_bytes(skb);
@@ -287,6 +314,15 @@ static void flush(struct Qdisc *sch)
 		place = takt_link_flush(&port->link);
 		if (place)
 			discard(index, place);
+	}
+	bpf_for(i, 0, TAKT_GAP_FLUSH_MAX) {
+		u32 place;
+
+		if (!port->gap.stocked && !port->gap.stale)
+			break;
+		place = takt_gap_flush(&port->gap);
+		if (place)
+			discard(index, TAKT_PACKETS + place);
 	}
 }
 

@@ -3,14 +3,18 @@
 #ifndef TAKT_LINK_MAPS_H
 #define TAKT_LINK_MAPS_H
 
+#include "gap.h"
 #include "link.h"
 
 #define TAKT_LINKS 64			/* devices at once, over all namespaces; bits of a u64 */
 #define TAKT_HANDLE_MAJOR 0x7a00	/* qdisc handle of the first link: 7a00: */
 #define TAKT_ETH_HEADER_BYTES 14
 
+/* The store holds packets by their places, and behind them gap frames. */
+#define TAKT_STORE_PLACES (TAKT_PACKETS + TAKT_GAP_PLACES)
+
 /* Raised whenever a struct that crosses into user space changes. */
-#define TAKT_LINK_ABI 2
+#define TAKT_LINK_ABI 3
 
 /*
  * One link as it lies in the kernel: a map of its own, shared with user space.
@@ -18,10 +22,13 @@
  */
 struct takt_port {
 	struct takt_link link;
+	struct takt_gap gap;
 	struct takt_plan plans[2];
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 pad;
-	u64 scratch;		/* of the qdisc, under its lock */
+	/* The qdisc's, under its lock; a BPF stack is small. */
+	u64 scratch;
+	struct takt_choice choice;
 };
 
 /* What takt_commit is told: the links whose plans switch, all in one step. */

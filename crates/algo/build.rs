@@ -10,7 +10,7 @@ fn main() {
 
     bindgen::Builder::default()
         .header(algo.join("headers.h").display().to_string())
-        .header(algo.join("link.h").display().to_string())
+        .header(algo.join("gap.h").display().to_string())
         .header("../../bpf/link/link_maps.h")
         .header("../../bpf/flows/flows_maps.h")
         .clang_arg(format!("-I{}", algo.display()))

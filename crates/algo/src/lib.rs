@@ -12,12 +12,14 @@ pub mod sys {
 
 mod calendar;
 mod clock;
+mod gap;
 mod key;
 mod link;
 mod plain;
 
 pub use calendar::Calendar;
 pub use clock::ByteClock;
+pub use gap::{GapLink, Left};
 pub use key::read_key;
 pub use link::{Dequeued, Link};
 pub use plain::{Plain, from_bytes, to_bytes, zeroed_box};

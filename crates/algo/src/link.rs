@@ -76,11 +76,27 @@ impl Link {
                 now_ns,
             )
         };
+        self.keep(place)
+    }
+
+    /// A packet was given this place, if it was given one.
+    pub(crate) fn keep(&mut self, place: u32) -> Option<u32> {
         self.express |= place == sys::TAKT_EXPRESS;
         (place != 0).then_some(place)
     }
 
     pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64) -> Dequeued {
+        self.dequeue_by(|state, choice| {
+            // SAFETY: as above.
+            unsafe { sys::takt_link_dequeue(state, plan, now_ns, choice) }
+        })
+    }
+
+    /// The packet in the express place, or what `choose` chooses.
+    pub(crate) fn dequeue_by(
+        &mut self,
+        choose: impl FnOnce(&mut takt_link, &mut takt_choice),
+    ) -> Dequeued {
         if std::mem::take(&mut self.express) {
             return Dequeued::Packet {
                 place: sys::TAKT_EXPRESS,
@@ -89,8 +105,7 @@ impl Link {
             };
         }
         let mut choice = takt_choice::default();
-        // SAFETY: as above.
-        unsafe { sys::takt_link_dequeue(&mut *self.state, plan, now_ns, &mut choice) }
+        choose(&mut self.state, &mut choice);
         match choice {
             takt_choice {
                 packet: 0,
@@ -128,6 +143,10 @@ impl Link {
     /// The one in the express place included.
     pub fn queued_packets(&self) -> u32 {
         self.state.queued_packets + u32::from(self.express)
+    }
+
+    pub(crate) fn state_mut(&mut self) -> &mut takt_link {
+        &mut self.state
     }
 
     /// When the wire is free again.

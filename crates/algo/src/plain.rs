@@ -20,6 +20,7 @@ unsafe impl Plain for sys::takt_answer {}
 unsafe impl Plain for sys::takt_watch {}
 unsafe impl Plain for sys::takt_clear_args {}
 unsafe impl Plain for sys::takt_link {}
+unsafe impl Plain for sys::takt_gap {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}
 unsafe impl Plain for sys::takt_shelf {}

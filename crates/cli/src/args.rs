@@ -86,6 +86,18 @@ pub enum Command {
         code: String,
     },
 
+    /// Keep links with `pacing = "gap"` in stock of gap frames.
+    ///
+    /// `takt apply` starts one of these by itself, which ends when no link needs
+    /// it. In the foreground it is for init systems, and stays. Each network
+    /// namespace has one.
+    #[command(after_help = "Example:\n  takt feed")]
+    Feed {
+        /// End when no link needs it.
+        #[arg(long, hide = true)]
+        while_needed: bool,
+    },
+
     /// What `apply --confirm` leaves behind to restore the state before.
     #[command(hide = true)]
     Guard,

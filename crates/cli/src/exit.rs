@@ -40,9 +40,10 @@ impl From<&Error> for Exit {
 impl From<&Undecided> for Exit {
     fn from(error: &Undecided) -> Self {
         match error {
-            Undecided::NoDevice { .. } | Undecided::Plan { .. } | Undecided::NoUser(_) => {
-                Self::Invalid
-            }
+            Undecided::NoDevice { .. }
+            | Undecided::Plan { .. }
+            | Undecided::NoGap { .. }
+            | Undecided::NoUser(_) => Self::Invalid,
             Undecided::Host(error) => error.into(),
         }
     }

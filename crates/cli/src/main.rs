@@ -12,7 +12,7 @@ use clap::Parser;
 
 use crate::{
     args::{Cli, Command},
-    commands::{apply, check, confirm, doctor, explain, lab, revert, status},
+    commands::{apply, check, confirm, doctor, explain, feed, lab, revert, status},
 };
 
 fn main() -> ExitCode {
@@ -32,6 +32,14 @@ fn main() -> ExitCode {
             let options = takt_kernel::Options { replace, dry_run };
             apply::run(&file, options, confirm, output)
         }
+        Command::Feed { while_needed } => feed::run(
+            if while_needed {
+                takt_kernel::Stay::WhileNeeded
+            } else {
+                takt_kernel::Stay::Always
+            },
+            output,
+        ),
         Command::Guard => confirm::guard(),
         Command::Status { flows } => status::run(output, flows),
         Command::Revert => revert::run(output),

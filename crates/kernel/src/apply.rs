@@ -9,13 +9,14 @@
 
 use serde::Serialize;
 use takt_planner::Questions;
-use takt_policy::Link;
+use takt_policy::{Link, Pacing};
 
 use crate::{
     capability,
     change::{give_back, take},
     decide::{Found, Step, Undecided, decide, slot},
     error::Error,
+    gap,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
     program::Program,
@@ -56,6 +57,9 @@ pub fn apply(links: &[Link], source: &Source, options: Options) -> Result<Vec<Ou
     let ended = lock.end();
     let done = done?;
     ended?;
+    if !options.dry_run {
+        gap::tend(links.iter().any(|link| link.pacing == Pacing::Gap))?;
+    }
     Ok(done)
 }
 

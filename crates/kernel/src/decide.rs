@@ -14,7 +14,9 @@ use thiserror::Error;
 use crate::{
     change::{Release, release},
     error::{Error, Foreign},
+    gap::{self, NoGap},
     managed::{Managed, Port},
+    netlink::Device,
     port::Owner,
     record::{Before, Record, Source},
     sockets::{NoUser, Slot},
@@ -30,6 +32,8 @@ pub enum Undecided {
     NoDevice { device: String },
     #[error("{device}: {problem}")]
     Plan { device: String, problem: PlanError },
+    #[error("{device}: {problem}")]
+    NoGap { device: String, problem: NoGap },
     #[error(transparent)]
     NoUser(#[from] NoUser),
     #[error(transparent)]
@@ -97,8 +101,12 @@ pub(crate) fn decide(
     source: &Source,
     mut found: Found,
 ) -> Result<Vec<Step>, Undecided> {
-    let plan_link = |link: &Link, before: &ClassIds| -> Result<Plan, Undecided> {
+    let plan_link = |link: &Link, device: &Device, before: &ClassIds| -> Result<Plan, Undecided> {
         let mut planned = plan(link, before, questions).map_err(|problem| Undecided::Plan {
+            device: link.device.clone(),
+            problem,
+        })?;
+        gap::check(device, &planned.tables).map_err(|problem| Undecided::NoGap {
             device: link.device.clone(),
             problem,
         })?;
@@ -126,7 +134,7 @@ pub(crate) fn decide(
                 record: Some(record),
                 ..
             }) if port.carries(index) => {
-                let planned = plan_link(link, &record.ids)?;
+                let planned = plan_link(link, &port.device, &record.ids)?;
                 update(link, planned, source, port, &plan, record)
             }
             lost => {
@@ -136,7 +144,7 @@ pub(crate) fn decide(
                         link_count: found.indices_taken.len(),
                     })?;
                 found.indices_taken.insert(index);
-                let planned = plan_link(link, &ClassIds::default())?;
+                let planned = plan_link(link, &port.device, &ClassIds::default())?;
                 attach(link, planned, source, port, index, lost, &found)?
             }
         });

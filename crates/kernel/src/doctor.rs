@@ -3,8 +3,10 @@
 use serde::Serialize;
 
 use crate::{
-    bpffs, capability, error::Error, netlink::Netlink, program::Program, sockets::Sockets,
+    bpffs, capability, error::Error, gap, netlink::Netlink, program::Program, sockets::Sockets,
 };
+
+pub use crate::gap::{FlowControl, PauseFrames, Verdict};
 
 /// One thing that was tried.
 #[derive(Debug, Serialize)]
@@ -41,7 +43,17 @@ pub fn examine() -> Vec<Finding> {
             "what recognises the owners of sockets was loaded, verified and dropped again",
             Sockets::verify(),
         ),
+        finding(
+            "gap frames",
+            "a packet socket was opened",
+            gap::try_open().map_err(Error::feeder("opening a packet socket")),
+        ),
     ]
+}
+
+/// On which devices `pacing = "gap"` can work: PAUSE frames must get out.
+pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
+    gap::verdicts()
 }
 
 fn open_socket() -> Result<(), Error> {

@@ -31,6 +31,13 @@ pub enum Error {
          this one has {expected}); run `takt revert`, then apply again"
     )]
     OtherVersion { found: u32, expected: u32 },
+    #[error(
+        "{doing}: {source}; until that is mended, links with pacing = \"gap\" pace by the timer"
+    )]
+    Feeder {
+        doing: &'static str,
+        source: io::Error,
+    },
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
     #[error("{path} is not a record takt wrote: {reason}")]
@@ -105,6 +112,10 @@ impl Error {
 
     pub(crate) fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
         move |source| Self::Bpf { doing, source }
+    }
+
+    pub(crate) fn feeder(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Feeder { doing, source }
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

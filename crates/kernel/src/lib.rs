@@ -9,6 +9,7 @@ mod change;
 mod decide;
 pub mod doctor;
 mod error;
+mod gap;
 mod log;
 mod managed;
 pub mod netlink;
@@ -23,13 +24,14 @@ mod syscall;
 pub use apply::{Action, Options, Outcome, apply};
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
+pub use gap::{NoGap, Stay, feed};
 pub use program::Program;
 pub use record::Source;
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
-    ClassStatus, Counters, FlowStatus, FlowTotals, LinkStatus, Share, Status, TenantStatus,
-    applied_policy, status,
+    ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share, Status,
+    TenantStatus, applied_policy, status,
 };
 
 /// The running kernel's release, as `uname -r` prints it.

@@ -5,7 +5,7 @@ use takt_algo::sys::{takt_link, takt_plan};
 use crate::{
     error::Error,
     netlink::{Device, Handle, Netlink, NetlinkError, Qdisc},
-    port::Snapshot,
+    port::{GapCounters, Snapshot},
     program::{Program, handle_of},
     record::Record,
 };
@@ -92,6 +92,7 @@ pub(crate) struct Managed {
     pub index: u32,
     pub state: Box<takt_link>,
     pub plan: Box<takt_plan>,
+    pub gap: GapCounters,
     /// Missing if somebody deleted it.
     pub record: Option<Record>,
 }
@@ -126,7 +127,12 @@ impl Managed {
     ) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {
-            let Some(Snapshot { link: state, plan }) = program.read(index)? else {
+            let Some(Snapshot {
+                link: state,
+                plan,
+                gap,
+            }) = program.read(index)?
+            else {
                 continue;
             };
             if state.netns_cookie == netns_cookie
@@ -138,6 +144,7 @@ impl Managed {
                     index,
                     state,
                     plan,
+                    gap,
                     record,
                 });
             }

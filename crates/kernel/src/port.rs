@@ -14,7 +14,7 @@ use nix::sys::mman::{MapFlags as MmapFlags, ProtFlags, mmap, munmap};
 use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain,
-    sys::{takt_link, takt_link_init, takt_plan, takt_port},
+    sys::{takt_gap, takt_gap_length, takt_link, takt_link_init, takt_plan, takt_port},
     to_bytes, zeroed_box,
 };
 
@@ -28,10 +28,46 @@ pub struct Owner {
 }
 
 /// A link at one moment.
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     pub link: Box<takt_link>,
     /// The plan in force.
     pub plan: Box<takt_plan>,
+    pub gap: GapCounters,
+}
+
+/// What of a link its feeder wants to know, at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outline {
+    pub owner: Owner,
+    pub attached: bool,
+    pub gone: bool,
+    /// `TAKT_PACING_*`
+    pub pacing: u32,
+    pub rate_bps: u64,
+    pub overhead_bytes: u32,
+    /// The mark of this link's templates.
+    pub secret: u32,
+}
+
+/// What a link has counted for one length of gap frames.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LengthCounters {
+    pub stocked: u32,
+    pub spent: u32,
+    pub missed: u32,
+}
+
+/// How a link's gap mode is doing, without its lengths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GapCounters {
+    /// Gaps are sent, or would be if there were anything to wait for.
+    pub ready: bool,
+    pub stocked: u32,
+    pub frames: u64,
+    pub bytes: u64,
+    pub missed: u64,
+    pub fallbacks: u64,
+    pub refused: u64,
 }
 
 /// A mapped `struct takt_port`.
@@ -56,6 +92,7 @@ impl Port {
         port.link.secret = secret();
         port.link.ifindex = owner.ifindex;
         port.link.netns_cookie = owner.netns_cookie;
+        port.gap.secret = (secret() as u32).max(1);
         copy(plan, &mut port.plans[0]);
         map.update(&0u32.to_ne_bytes(), to_bytes(&*port), MapFlags::ANY)
             .map_err(Error::bpf("filling a link's map"))?;
@@ -94,7 +131,95 @@ impl Port {
                 &mut *plan,
             );
         }
-        Snapshot { link, plan }
+        Snapshot {
+            link,
+            plan,
+            gap: self.gap(),
+        }
+    }
+
+    pub(crate) fn outline(&self) -> Outline {
+        let active = self.active();
+        let port = self.0.as_ptr();
+        // SAFETY: the mapping lives as long as self; each field is read as it
+        // is at some moment.
+        unsafe {
+            let plan = (&raw const (*port).plans).cast::<takt_plan>().add(active);
+            Outline {
+                owner: Owner {
+                    ifindex: (&raw const (*port).link.ifindex).read_volatile(),
+                    netns_cookie: (&raw const (*port).link.netns_cookie).read_volatile(),
+                },
+                attached: (&raw const (*port).link.attached).read_volatile() != 0,
+                gone: (&raw const (*port).link.gone).read_volatile() != 0,
+                pacing: (&raw const (*plan).pacing).read_volatile(),
+                rate_bps: (&raw const (*plan).link.rate_bps).read_volatile(),
+                overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
+                secret: (&raw const (*port).gap.secret).read_volatile(),
+            }
+        }
+    }
+
+    pub(crate) fn gap(&self) -> GapCounters {
+        let gap = self.gap_state();
+        // SAFETY: as above.
+        unsafe {
+            let enough = (&raw const (*gap).enough).read_volatile();
+            let lacking = (&raw const (*gap).lacking).read_volatile();
+            let stocked = (&raw const (*gap).stocked).read_volatile();
+            GapCounters {
+                ready: (&raw const (*gap).flowing).read_volatile() != 0
+                    || (enough > 0 && lacking == 0 && stocked >= enough),
+                stocked,
+                frames: (&raw const (*gap).frames).read_volatile(),
+                bytes: (&raw const (*gap).bytes).read_volatile(),
+                missed: (&raw const (*gap).missed).read_volatile(),
+                fallbacks: (&raw const (*gap).fallbacks).read_volatile(),
+                refused: (&raw const (*gap).refused).read_volatile(),
+            }
+        }
+    }
+
+    /// What the link has counted for a length; nothing for one that is too long.
+    pub(crate) fn gap_counters(&self, len: u32) -> LengthCounters {
+        if len >= takt_algo::sys::TAKT_GAP_LENS {
+            return LengthCounters::default();
+        }
+        // SAFETY: as above, and within the array.
+        unsafe {
+            let lengths = (&raw const (*self.gap_state()).lengths).cast::<takt_gap_length>();
+            let length = lengths.add(len as usize);
+            LengthCounters {
+                stocked: (&raw const (*length).stocked).read_volatile().into(),
+                spent: (&raw const (*length).spent).read_volatile(),
+                missed: (&raw const (*length).missed).read_volatile(),
+            }
+        }
+    }
+
+    /// From now on another feeder sends the templates.
+    pub(crate) fn renew_gap(&self) {
+        let gap = self.gap_state();
+        // SAFETY: as above; only the one feeder writes this.
+        unsafe {
+            let epoch = (&raw const (*gap).epoch).read_volatile();
+            (&raw mut (*gap).epoch).write_volatile(epoch.wrapping_add(1));
+        }
+    }
+
+    /// Tell the link its longest gap frame, and how many templates are enough.
+    pub(crate) fn set_gap_terms(&self, longest: u32, enough: u32) {
+        let gap = self.gap_state();
+        // SAFETY: as above; only user space writes these.
+        unsafe {
+            (&raw mut (*gap).longest).write_volatile(longest);
+            (&raw mut (*gap).enough).write_volatile(enough);
+        }
+    }
+
+    fn gap_state(&self) -> *mut takt_gap {
+        // SAFETY: within the mapping.
+        unsafe { &raw mut (*self.0.as_ptr()).gap }
     }
 
     /// Write the plan that is not in force.

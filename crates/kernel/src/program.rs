@@ -12,7 +12,7 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::sys::{
-    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_PACKETS, takt_commit_args, takt_plan,
+    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_STORE_PLACES, takt_commit_args, takt_plan,
 };
 
 use crate::{
@@ -135,9 +135,14 @@ impl Program {
     }
 
     /// The link's state and the plan in force; `None` if there is no such link.
-    pub fn read(&self, index: u32) -> Result<Option<Snapshot>, Error> {
+    pub(crate) fn read(&self, index: u32) -> Result<Option<Snapshot>, Error> {
+        Ok(self.port(index)?.map(|port| port.read()))
+    }
+
+    /// The link's memory; `None` if there is no such link.
+    pub(crate) fn port(&self, index: u32) -> Result<Option<Port>, Error> {
         inner(&self.ports, index)?
-            .map(|map| Port::open(&map).map(|port| port.read()))
+            .map(|map| Port::open(&map))
             .transpose()
     }
 
@@ -181,7 +186,7 @@ impl Program {
             Some("takt_store"),
             4,
             8,
-            TAKT_PACKETS,
+            TAKT_STORE_PLACES,
             &options,
         )
         .map_err(Error::bpf("creating a link's store"))

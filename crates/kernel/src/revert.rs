@@ -6,6 +6,7 @@ use crate::{
     capability,
     change::release,
     error::{Error, Foreign},
+    gap,
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Request},
     program::Program,
@@ -30,6 +31,7 @@ pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     let ended = lock.end();
     let done = done?;
     ended?;
+    gap::tend(false)?;
     Ok(done)
 }
 

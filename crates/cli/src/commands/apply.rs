@@ -87,6 +87,12 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
             format!("the policy of {device} is larger than the kernel's tables"),
             problem.to_string(),
         ),
+        Undecided::NoGap { device, problem } => policy.device_error(
+            device,
+            Code::NoGap,
+            format!("{device} cannot have pacing = \"gap\""),
+            problem.to_string(),
+        ),
         Undecided::Host(Error::Foreign(foreign)) if output == Output::Text => {
             let found = policy.device_error(
                 foreign.device(),

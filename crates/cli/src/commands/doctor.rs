@@ -1,22 +1,65 @@
 use serde_json::json;
-use takt_kernel::doctor::examine;
+use takt_kernel::doctor::{PauseFrames, Verdict, examine};
 
 use crate::{args::Output, exit::Exit, print};
 
 pub fn run(output: Output) -> Exit {
     let findings = examine();
     let all_work = findings.iter().all(|finding| finding.works);
+    // Without them there is nothing to say of devices.
+    let verdicts = takt_kernel::doctor::pause_frames().unwrap_or_default();
     let kernel = takt_kernel::release();
     print::result(
         output,
-        &json!({ "kernel": kernel, "features": findings }),
+        &json!({ "kernel": kernel, "features": findings, "pause_frames": verdicts }),
         |_| {
             let lines = findings.iter().map(|finding| match &finding.problem {
                 None => format!("  works    {:<11} {}\n", finding.feature, finding.proof),
                 Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
             });
-            format!("Linux {kernel}\n{}", lines.collect::<String>())
+            format!(
+                "Linux {kernel}\n{}{}",
+                lines.collect::<String>(),
+                pause_frames(&verdicts)
+            )
         },
     );
     if all_work { Exit::Done } else { Exit::Lacking }
+}
+
+/// Where gap frames get out. Switches take them and forward none, so they fill
+/// the first wire, and that wire only.
+fn pause_frames(verdicts: &[Verdict]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let lines = verdicts.iter().map(|verdict| {
+        let word = match verdict.pause_frames {
+            PauseFrames::Pass => "pass",
+            PauseFrames::Swallowed => "swallowed",
+            PauseFrames::Unknown => "unknown",
+        };
+        let asks = verdict.flow_control.is_some_and(|control| control.tx);
+        let hint = if asks {
+            "; its flow control sends PAUSE frames of its own, which gap frames cancel: \
+             ethtool -A DEVICE tx off"
+        } else {
+            ""
+        };
+        format!(
+            "  {word:<9} {:<11} {}: {}{}\n",
+            verdict.device,
+            if verdict.driver.is_empty() {
+                "no driver named"
+            } else {
+                &verdict.driver
+            },
+            verdict.why,
+            hint.replace("DEVICE", &verdict.device),
+        )
+    });
+    format!(
+        "PAUSE frames, which pacing = \"gap\" sends (switches forward none of them)\n{}",
+        lines.collect::<String>()
+    )
 }

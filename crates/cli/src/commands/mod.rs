@@ -5,6 +5,7 @@ pub mod check;
 pub mod confirm;
 pub mod doctor;
 pub mod explain;
+pub mod feed;
 pub mod lab;
 pub mod revert;
 pub mod status;

@@ -4,7 +4,7 @@ use std::{
 };
 
 use takt_kernel::{LinkStatus, Share, Status};
-use takt_policy::{Pacing, format_rate};
+use takt_policy::format_rate;
 
 use crate::{args::Output, exit::Exit, print};
 
@@ -26,12 +26,8 @@ fn text(status: &Status) -> String {
 }
 
 fn link_text(link: &LinkStatus) -> String {
-    let pacing = match link.pacing {
-        Pacing::Timer => "",
-        Pacing::Gap => "  gap frames",
-    };
     let mut text = format!(
-        "{}  {}{pacing}  {} queued  policy {} (no. {})\n",
+        "{}  {}  {} queued  policy {} (no. {})\n",
         link.device,
         format_rate(link.rate_bps),
         link.queued_packets,
@@ -40,6 +36,13 @@ fn link_text(link: &LinkStatus) -> String {
     );
     if let Some(problem) = &link.problem {
         let _ = writeln!(text, "  ! {problem}");
+    }
+    if let Some(gap) = &link.gap {
+        let _ = writeln!(
+            text,
+            "  pacing {}: {} gap frames, {} bytes, {} missed, {} fallbacks, {} in stock",
+            link.pacing, gap.gap_frames, gap.gap_bytes, gap.gap_missed, gap.fallbacks, gap.stocked,
+        );
     }
     let _ = writeln!(
         text,

@@ -8,6 +8,7 @@
 mod flow;
 mod kernel_bpf;
 mod machine;
+mod recorder;
 mod shell;
 mod takt;
 mod wire;
@@ -17,6 +18,7 @@ mod contract;
 mod devices;
 mod flows;
 mod foreign;
+mod gap;
 mod killed;
 mod owners;
 mod refusals;

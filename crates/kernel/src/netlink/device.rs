@@ -15,10 +15,18 @@ pub struct Device {
     pub name: String,
     /// Most segments the stack may put into one packet.
     pub gso_max_segs: u32,
+    /// Bytes of an IP packet, at most.
+    pub mtu_bytes: u32,
+    /// What it is, as `ARPHRD_*`.
+    pub hardware: u16,
+    /// Its Ethernet address; zeroes if it has none of that kind.
+    pub address: [u8; 6],
 }
 
 const IFINFOMSG_LEN: usize = 16;
+const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
 
 impl Device {
@@ -40,13 +48,21 @@ impl Device {
             .get(IFINFOMSG_LEN..)
             .ok_or(NetlinkError::Malformed)?;
         let name = find(attributes, IFLA_IFNAME).ok_or(NetlinkError::Malformed)?;
-        let segments = find(attributes, IFLA_GSO_MAX_SEGS)
-            .and_then(|value| <[u8; 4]>::try_from(value).ok())
-            .ok_or(NetlinkError::Malformed)?;
+        let number = |kind| {
+            find(attributes, kind)
+                .and_then(|value| <[u8; 4]>::try_from(value).ok())
+                .map(u32::from_ne_bytes)
+                .ok_or(NetlinkError::Malformed)
+        };
         Ok(Self {
             index: header.index,
             name: text(name),
-            gso_max_segs: u32::from_ne_bytes(segments),
+            gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
+            mtu_bytes: number(IFLA_MTU)?,
+            hardware: header.link_layer_type.into(),
+            address: find(attributes, IFLA_ADDRESS)
+                .and_then(|value| <[u8; 6]>::try_from(value).ok())
+                .unwrap_or_default(),
         })
     }
 

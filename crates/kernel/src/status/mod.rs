@@ -1,15 +1,14 @@
 //! How the managed links are doing.
 
 mod flows;
+mod gap;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_PACING_GAP, TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element,
-    takt_plan,
+    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element, takt_plan,
 };
-use takt_policy::Pacing;
 
 use crate::{
     capability,
@@ -21,6 +20,7 @@ use crate::{
 };
 
 pub use flows::{FlowStatus, FlowTotals};
+pub use gap::GapStatus;
 
 #[derive(Debug, Serialize)]
 pub struct Status {
@@ -39,8 +39,11 @@ pub struct LinkStatus {
     pub policy: Option<String>,
     pub rate_bps: u64,
     pub overhead_bytes: u32,
-    pub pacing: Pacing,
     pub lag_max_ns: u64,
+    /// What paces now: `timer`, `gap`, or `timer (gap feeder behind)`.
+    pub pacing: &'static str,
+    /// Only of a link whose policy says `pacing = "gap"`.
+    pub gap: Option<GapStatus>,
     pub queued_packets: u32,
     pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
@@ -157,10 +160,11 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
         .map_err(Error::netlink("identifying the namespace"))?;
     let ports = Port::list(&mut netlink)?;
     let managed = Managed::list(&program, netns_cookie, &ports)?;
+    let feeder_running = crate::gap::is_running();
     Ok(Status {
         links: managed
             .iter()
-            .map(|managed| link_status(managed, &program, &ports, with_flows))
+            .map(|managed| link_status(managed, &program, &ports, feeder_running, with_flows))
             .collect(),
     })
 }
@@ -187,13 +191,15 @@ fn link_status(
     managed: &Managed,
     program: &Program,
     ports: &[Port],
+    feeder_running: bool,
     with_flows: bool,
 ) -> LinkStatus {
     let port = managed.port(ports);
+    let gap = gap::status(managed, feeder_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
-        problem: problem(managed, port),
+        problem: problem(managed, port).or_else(|| gap::problem(gap.as_ref())),
         generation: managed.plan.generation,
         policy: managed
             .record
@@ -201,11 +207,9 @@ fn link_status(
             .map(|record| record.source.name.clone()),
         rate_bps: managed.plan.link.rate_bps,
         overhead_bytes: managed.plan.overhead_bytes,
-        pacing: match managed.plan.pacing {
-            TAKT_PACING_GAP => Pacing::Gap,
-            _ => Pacing::Timer,
-        },
         lag_max_ns: managed.plan.link.lag_max_ns,
+        pacing: gap::pacing(gap.as_ref(), managed),
+        gap,
         queued_packets: managed.state.queued_packets,
         tenants: managed
             .record

@@ -1,6 +1,6 @@
 //! What every experiment is given: which schedulers, how long, which program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::{ExperimentError, Result};
 use super::root::Root;
@@ -56,6 +56,11 @@ impl Bench {
             root.detach()?;
         }
         Ok(found)
+    }
+
+    /// The program that reports on policies.
+    pub fn takt(&self) -> &Path {
+        &self.takt
     }
 
     fn wants(&self, scheduler: Scheduler) -> bool {

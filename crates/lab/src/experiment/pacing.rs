@@ -16,6 +16,7 @@ use super::borrowing;
 use super::downloads;
 use super::error::{ExperimentError, Result};
 use super::flows;
+use super::gap;
 use super::metrics::Metrics;
 use super::pair;
 use super::scheduler::Scheduler;
@@ -62,6 +63,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(flows::run(scheduler, root, bench.short)?);
         rows.extend(streams::run(scheduler, root, bench.short)?);
         rows.extend(downloads::run(scheduler, root, bench.short)?);
+        rows.extend(gap::run(scheduler, root, bench)?);
         Ok(rows)
     })?;
     Ok(rows.into_iter().flatten().collect())

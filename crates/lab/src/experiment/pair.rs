@@ -9,7 +9,8 @@ pub const DEVICE: &str = "va";
 pub const SENDER: &str = "10.0.0.1";
 pub const RECEIVER: &str = "10.0.0.2";
 
-const PEER_DEVICE: &str = "vb";
+/// The receiving device, in namespace `b`.
+pub const PEER_DEVICE: &str = "vb";
 /// A locally administered address that no device in the lab has.
 const NOBODY: &str = "02:00:00:00:00:fe";
 

@@ -1,0 +1,140 @@
+//! `algo/gap.h`: a link that fills idle time with gap frames.
+
+use crate::{
+    Dequeued, Link,
+    sys::{self, takt_gap, takt_plan},
+    zeroed_box,
+};
+
+/// What a link that is asked for a frame answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Packet {
+        class: u32,
+        wire_bytes: u32,
+    },
+    /// Templates are numbered as they are stored.
+    Gap {
+        template: u32,
+        wire_bytes: u32,
+    },
+    /// Nothing may go before then.
+    Wait {
+        until_ns: u64,
+    },
+    /// Nothing is queued.
+    Empty,
+}
+
+/// A link with a stock of gap frames.
+pub struct GapLink {
+    link: Link,
+    gap: Box<takt_gap>,
+    /// The template in each place; 0: none.
+    places: Vec<u32>,
+    stored: u32,
+}
+
+impl GapLink {
+    /// A link whose longest gap frame is this long, as the kernel counts; it
+    /// sends gaps when it holds `enough` templates.
+    pub fn new(longest: u32, enough: u32) -> Self {
+        let mut gap = zeroed_box::<takt_gap>();
+        gap.longest = longest;
+        gap.enough = enough;
+        Self {
+            link: Link::new(),
+            gap,
+            places: vec![0; sys::TAKT_GAP_PLACES as usize],
+            stored: 0,
+        }
+    }
+
+    /// A template of this many bytes arrives. `None`: drop it.
+    pub fn store(&mut self, plan: &takt_plan, bytes: u32) -> Option<u32> {
+        // SAFETY: valid structs; see the crate's documentation.
+        let place = unsafe { sys::takt_gap_store(&mut *self.gap, plan, bytes) } as usize;
+        if place == 0 {
+            return None;
+        }
+        // Only a stale one is replaced, which somebody else's numbers tell.
+        self.stored += 1;
+        self.places[place] = self.stored;
+        Some(self.stored)
+    }
+
+    /// A packet arrives for a class; whether it is kept.
+    pub fn enqueue(&mut self, plan: &takt_plan, class: u32, bytes: u32, now_ns: u64) -> bool {
+        let idle = u32::from(self.link.queued_packets() == 0);
+        let mut at_ns = now_ns;
+        let state = self.link.state_mut();
+        // SAFETY: as above.
+        let place = unsafe {
+            let idle = sys::takt_gap_arrival(state, &*self.gap, plan, idle, &mut at_ns);
+            sys::takt_link_enqueue(state, plan, class, 0, bytes, 1, idle, at_ns)
+        };
+        self.link.keep(place).is_some()
+    }
+
+    pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64) -> Left {
+        let gap = &mut *self.gap;
+        let answer = self.link.dequeue_by(|link, choice| {
+            // SAFETY: as above.
+            unsafe { sys::takt_gap_dequeue(link, gap, plan, now_ns, choice) }
+        });
+        match answer {
+            Dequeued::Packet {
+                place: place @ ..sys::TAKT_PACKETS,
+                class,
+                bytes,
+            } => {
+                assert!(place > 0);
+                Left::Packet {
+                    class,
+                    wire_bytes: bytes,
+                }
+            }
+            Dequeued::Packet { place, bytes, .. } => {
+                let place = (place - sys::TAKT_PACKETS) as usize;
+                let template = std::mem::take(&mut self.places[place]);
+                assert_ne!(template, 0, "nothing is stored there");
+                Left::Gap {
+                    template,
+                    wire_bytes: bytes,
+                }
+            }
+            Dequeued::Wait { until_ns } => Left::Wait { until_ns },
+            Dequeued::Empty => Left::Empty,
+        }
+    }
+
+    /// Give up all templates, as when the device goes down; how many there were.
+    pub fn flush(&mut self) -> u32 {
+        let mut flushed = 0;
+        for _ in 0..sys::TAKT_GAP_FLUSH_MAX {
+            if self.gap.stocked + self.gap.stale == 0 {
+                break;
+            }
+            // SAFETY: as above.
+            let place = unsafe { sys::takt_gap_flush(&mut *self.gap) } as usize;
+            if place > 0 {
+                assert_ne!(std::mem::take(&mut self.places[place]), 0);
+                flushed += 1;
+            }
+        }
+        flushed
+    }
+
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub fn gap(&self) -> &takt_gap {
+        &self.gap
+    }
+
+    /// The user space side of the stock.
+    pub fn gap_mut(&mut self) -> &mut takt_gap {
+        &mut self.gap
+    }
+}

@@ -1,0 +1,8 @@
+//! Gap mode: the decisions by themselves, the stock against a model, and what
+//! comes out on the wire.
+
+mod choose;
+mod fallback;
+mod spacing;
+mod stock;
+mod wire;

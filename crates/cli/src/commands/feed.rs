@@ -1,0 +1,15 @@
+use takt_kernel::{Stay, feed};
+
+use crate::{args::Output, exit::Exit, print};
+
+pub fn run(stay: Stay, output: Output) -> Exit {
+    match feed(stay) {
+        Ok(true) => Exit::Done,
+        Ok(false) => print::failure(
+            output,
+            Exit::Failed,
+            &"this network namespace has a gap feeder already",
+        ),
+        Err(error) => print::failure(output, (&error).into(), &error),
+    }
+}

@@ -1,0 +1,279 @@
+//! Gap mode: exact to the byte, and what becomes of a link whose feeder is not
+//! what it should be.
+
+use std::{fs, thread, time::Duration};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+use crate::{
+    flow::Flow,
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
+    recorder::{PAUSE, Recorder, send_frame},
+    shell::{run, run_far},
+    takt::{apply, assert_no_trace, link, takt},
+    wire::Wire,
+};
+
+const POLICY: &str = r#"
+[link.near1]
+rate = "100mbit"
+overhead = 24
+pacing = "gap"
+
+[[link.near1.class]]
+name = "even"
+rate = "7mbit"
+match = { proto = "udp", dst_port = 5001 }
+"#;
+
+const PAYLOAD_BYTES: usize = 1000;
+const WIRE_BYTES: f64 = (PAYLOAD_BYTES + 8 + 20 + 14 + 24) as f64;
+const SPACING_BYTES: f64 = WIRE_BYTES * 100.0 / 7.0;
+
+fn gap(device: &str) -> Value {
+    let status = takt("status --output json").json();
+    let links = status["links"].as_array().unwrap();
+    let link = links.iter().find(|link| link["device"] == device);
+    link.unwrap_or_else(|| panic!("no link {device} in {status}"))
+        .clone()
+}
+
+/// The feeders of all namespaces.
+fn feeders() -> Vec<Pid> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let feeds = |arguments: &[u8]| {
+        let mut arguments = arguments.split(|byte| *byte == 0);
+        arguments
+            .next()
+            .is_some_and(|program| program.ends_with(b"takt"))
+            && arguments.next() == Some(b"feed")
+    };
+    processes
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let arguments = fs::read(entry.path().join("cmdline")).ok()?;
+            feeds(&arguments).then(|| Pid::from_raw(pid))
+        })
+        .collect()
+}
+
+/// How far apart the class's frames were on the wire, and how far off at most.
+fn worst_spacing_bytes(wire: &Wire, packets: u32) -> f64 {
+    let recorder = Recorder::new(wire);
+    let mut flow = Flow::new(wire, 5001);
+    flow.send(packets, PAYLOAD_BYTES);
+    assert_eq!(flow.arrivals().len(), packets as usize);
+    let frames = recorder.frames();
+    let mut position = 0;
+    let mut positions = Vec::new();
+    for frame in &frames {
+        if frame.ethertype() == [0x08, 0x00] {
+            positions.push(position);
+        }
+        position += frame.bytes + 24;
+    }
+    assert_eq!(positions.len(), packets as usize);
+    assert!(frames.iter().any(|frame| frame.ethertype() == PAUSE));
+    positions
+        .windows(2)
+        .map(|pair| ((pair[1] - pair[0]) as f64 - SPACING_BYTES).abs())
+        .fold(0.0, f64::max)
+}
+
+fn is_exact(wire: &Wire) {
+    apply(POLICY).ok();
+    assert_eq!(gap("near1")["pacing"], "gap");
+    // The first one found the link idle.
+    let worst = worst_spacing_bytes(wire, 300);
+    assert!(worst <= 64.0, "{worst} bytes");
+    let link = gap("near1");
+    assert_eq!(link["gap"]["fallbacks"], 0, "{link}");
+    assert!(link["gap"]["gap_frames"].as_u64().unwrap() > 1000, "{link}");
+}
+
+#[test]
+fn spacing_is_exact_on_the_default_kernel() {
+    DEFAULT.run(|| is_exact(&Wire::new(1)));
+}
+
+#[test]
+fn spacing_is_exact_on_the_newest_kernel() {
+    NEWEST.run(|| is_exact(&Wire::new(1)));
+}
+
+/// Time is the host's there, so the feeder may fall behind; the link works.
+#[test]
+fn gaps_are_sent_on_two_processors() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        flow.send(300, PAYLOAD_BYTES);
+        assert_eq!(flow.arrivals().len(), 300);
+        assert!(gap("near1")["gap"]["gap_frames"].as_u64().unwrap() > 100);
+        takt("revert").ok();
+        assert_eq!(feeders(), []);
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn revert_ends_the_feeder() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        assert_eq!(feeders().len(), 1);
+        // Another apply does not start another.
+        apply(&POLICY.replace("7mbit", "8mbit")).ok();
+        apply(POLICY).ok();
+        assert_eq!(feeders().len(), 1);
+        takt("feed")
+            .says(&["has a gap feeder already"])
+            .ends_with(1);
+        takt("revert").ok();
+        assert_eq!(feeders(), []);
+        assert_no_trace();
+        wire.assert_passes();
+    });
+}
+
+#[test]
+fn a_policy_without_gaps_ends_the_feeder() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        apply(&POLICY.replace("\"gap\"", "\"timer\"")).ok();
+        assert_eq!(feeders(), []);
+        let timer = gap("near1");
+        assert_eq!(timer["pacing"], "timer");
+        assert!(timer["gap"].is_null());
+        let mut flow = Flow::new(&wire, 5001);
+        flow.send(50, PAYLOAD_BYTES);
+        assert_eq!(flow.arrivals().len(), 50);
+        drop(flow);
+        // What its stock still holds does not make the next feeder's too small.
+        for _ in 0..3 {
+            apply(POLICY).ok();
+            let worst = worst_spacing_bytes(&wire, 100);
+            assert!(worst <= 64.0, "{worst} bytes");
+            apply(&POLICY.replace("\"gap\"", "\"timer\"")).ok();
+        }
+    });
+}
+
+#[test]
+fn a_killed_feeder_is_missed_and_replaced() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        for feeder in feeders() {
+            kill(feeder, Signal::SIGKILL).unwrap();
+        }
+        let mut flow = Flow::new(&wire, 5001);
+        // Not one is lost, and the rate stays.
+        flow.send(500, PAYLOAD_BYTES);
+        assert_eq!(flow.arrivals().len(), 500);
+        drop(flow);
+        let starved = gap("near1");
+        assert_eq!(starved["pacing"], "timer (gap feeder behind)");
+        assert_eq!(starved["gap"]["fallbacks"], 1);
+        takt("status")
+            .says(&["timer (gap feeder behind)", "`takt apply` starts it again"])
+            .ends_with(4);
+
+        apply(POLICY).says(&["near1: unchanged"]).ok();
+        takt("status").ok();
+        let worst = worst_spacing_bytes(&wire, 200);
+        assert!(worst <= 64.0, "{worst} bytes");
+        assert_eq!(gap("near1")["pacing"], "gap");
+    });
+}
+
+#[test]
+fn nobody_elses_pause_frames_are_taken() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        let recorder = Recorder::new(&wire);
+        let mut frame = vec![0; 60];
+        frame[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0, 0, 1]);
+        frame[12..14].copy_from_slice(&PAUSE);
+        frame[15] = 1;
+        frame[20] = 0x77;
+        let before = link("near1").class("default").sent_packets;
+        for mark in [0, 1, 0x7a00] {
+            send_frame(&wire, &frame, mark);
+        }
+        thread::sleep(Duration::from_millis(100));
+        let came = recorder.frames();
+        let theirs = came.iter().filter(|frame| frame.start[20] == 0x77).count();
+        assert_eq!(theirs, 3);
+        assert_eq!(link("near1").class("default").sent_packets, before + 3);
+    });
+}
+
+#[test]
+fn every_device_and_namespace_is_fed() {
+    DEFAULT.run(|| {
+        let (one, two) = (Wire::new(1), Wire::new(2));
+        let both = format!("{POLICY}{}", POLICY.replace("near1", "near2"));
+        apply(&both).ok();
+        fs::write("/lab/far.toml", POLICY.replace("near1", "far1")).unwrap();
+        run_far("takt apply /lab/far.toml").ok();
+        assert_eq!(feeders().len(), 2);
+        for wire in [&one, &two] {
+            let worst = worst_spacing_bytes(wire, 100);
+            assert!(worst <= 64.0, "{worst} bytes");
+        }
+        run_far("takt revert").ok();
+        assert_eq!(feeders().len(), 1);
+
+        // A device that is gone is not waited for.
+        run("ip link del near2").ok();
+        let worst = worst_spacing_bytes(&one, 100);
+        assert!(worst <= 64.0, "{worst} bytes");
+        takt("revert");
+        assert_eq!(feeders(), []);
+    });
+}
+
+#[test]
+fn what_is_in_stock_goes_with_the_device() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        run("ip link set near1 down").ok();
+        assert_eq!(gap("near1")["gap"]["stocked"], 0);
+        run("ip link set near1 up").ok();
+        // The feeder looks once a second.
+        thread::sleep(Duration::from_secs(3));
+        let worst = worst_spacing_bytes(&wire, 100);
+        assert!(worst <= 64.0, "{worst} bytes");
+    });
+}
+
+#[test]
+fn wires_that_cannot_have_gaps_are_refused() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        let on = |device: &str| POLICY.replace("near1", device);
+        apply(&on("lo"))
+            .says(&["lo cannot have pacing = \"gap\"", "loopback"])
+            .ends_with(2);
+        run("ip tuntap add dev tun1 mode tun").ok();
+        apply(&on("tun1")).says(&["of another kind"]).ends_with(2);
+        run("ip link del tun1").ok();
+        run("ip link set near1 mtu 150").ok();
+        apply(POLICY).says(&["need an MTU of 174"]).ends_with(2);
+        run("ip link set near1 mtu 1500").ok();
+        apply(&POLICY.replace("overhead = 24", "overhead = 100"))
+            .says(&["68 is the most"])
+            .ends_with(2);
+        takt("doctor").says(&["gap frames", "pass      near1", "veth"]);
+        assert_no_trace();
+    });
+}

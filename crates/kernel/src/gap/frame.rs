@@ -1,0 +1,40 @@
+//! The gap frame: 802.3x PAUSE with pause time 0, which asks for nothing.
+
+use takt_algo::sys::{TAKT_GAP_ETHERTYPE, TAKT_GAP_LEN_MIN};
+
+/// Nobody forwards frames to this address, and who understands it takes them.
+const MAC_CONTROL: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
+const OPCODE_PAUSE: [u8; 2] = [0, 1];
+const NO_TIME: [u8; 2] = [0, 0];
+
+/// A gap frame of `len` bytes, without the check sequence; at least Ethernet's
+/// shortest.
+pub(super) fn gap_frame(source: [u8; 6], len: u32) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(len as usize);
+    frame.extend(MAC_CONTROL);
+    frame.extend(source);
+    frame.extend((TAKT_GAP_ETHERTYPE as u16).to_be_bytes());
+    frame.extend(OPCODE_PAUSE);
+    frame.extend(NO_TIME);
+    frame.resize(len.max(TAKT_GAP_LEN_MIN) as usize, 0);
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_frame_of_no_time() {
+        let frame = gap_frame([2, 0, 0, 0, 0, 9], 100);
+        assert_eq!(frame.len(), 100);
+        assert_eq!(
+            frame[..18],
+            [
+                1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08, 0, 1, 0, 0
+            ]
+        );
+        assert!(frame[18..].iter().all(|byte| *byte == 0));
+        assert_eq!(gap_frame([0; 6], 0).len(), 60);
+    }
+}

@@ -1,0 +1,53 @@
+//! How a link's gap mode is doing.
+
+use serde::Serialize;
+use takt_algo::sys::TAKT_PACING_GAP;
+
+use crate::managed::Managed;
+
+/// Gap frames since takt was attached.
+#[derive(Debug, Serialize)]
+pub struct GapStatus {
+    pub gap_frames: u64,
+    /// As they occupy the wire.
+    pub gap_bytes: u64,
+    /// Gaps made up of two frames because the exact length was not in stock.
+    pub gap_missed: u64,
+    /// Times that the link had to go over to the timer.
+    pub fallbacks: u64,
+    /// Templates that found no place.
+    pub refused: u64,
+    pub stocked: u32,
+    pub feeder_running: bool,
+}
+
+/// `None` if the policy does not ask for gaps.
+pub(super) fn status(managed: &Managed, feeder_running: bool) -> Option<GapStatus> {
+    let counted = &managed.gap;
+    (managed.plan.pacing == TAKT_PACING_GAP).then_some(GapStatus {
+        gap_frames: counted.frames,
+        gap_bytes: counted.bytes,
+        gap_missed: counted.missed,
+        fallbacks: counted.fallbacks,
+        refused: counted.refused,
+        stocked: counted.stocked,
+        feeder_running,
+    })
+}
+
+/// What paces the link now.
+pub(super) fn pacing(gap: Option<&GapStatus>, managed: &Managed) -> &'static str {
+    match (gap, managed.gap.ready) {
+        (None, _) => "timer",
+        (Some(_), true) => "gap",
+        (Some(_), false) => "timer (gap feeder behind)",
+    }
+}
+
+pub(super) fn problem(gap: Option<&GapStatus>) -> Option<String> {
+    gap.filter(|gap| !gap.feeder_running).map(|_| {
+        "the gap feeder is not running, so the link paces by the timer; `takt apply` starts it \
+         again"
+            .to_owned()
+    })
+}
