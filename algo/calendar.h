@@ -206,16 +206,27 @@ TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG
 	return bits ? word * 64 + takt_lowest_bit(bits) : start;
 }
 
-/* Is this occupied bucket the only one? */
-TAKT_FN int takt_calendar_is_lone(const struct takt_calendar *calendar,
-				  struct takt_shelf *shelf, u32 slot)
+/*
+ * Only far entries are left, in the bucket that the first one stands in: leave
+ * out as many whole turns of the ring as pass before `here`, and before that
+ * one is due.
+ */
+TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
+				   struct takt_shelf *shelf TAKT_ARG, u32 slot, u64 here)
 {
 	u32 word = slot / 64, i;
 	u64 others = *takt_bucket_word(shelf, calendar, word) ^ 1ULL << (slot % 64);
+	u64 bucket = calendar->base + ((slot - calendar->base) & calendar->mask), due;
 
 	for (i = 0; i < TAKT_SUMMARIES; i++)
 		others |= calendar->summary[i] ^ (i == word / 64 ? 1ULL << (word % 64) : 0);
-	return !others;
+	if (others)
+		return 0;
+	due = takt_entry(shelf, *takt_bucket_head(shelf, calendar, slot))->due_ns >>
+	      (calendar->shift & 63);
+	due = takt_min(due, takt_max(here, bucket));
+	calendar->base = bucket + ((due - bucket) & ~(u64)calendar->mask);
+	return 0;
 }
 
 /*
@@ -250,13 +261,7 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 			*wake_ns = bucket << shift;
 			return 0;
 		}
-		/* Nobody else waits in the ring: whole turns of it can be left out. */
-		if (takt_calendar_is_lone(calendar, shelf, slot)) {
-			u64 due = takt_entry(shelf, id)->due_ns >> shift;
-
-			due = takt_min(due, takt_max(here, bucket));
-			calendar->base = bucket + ((due - bucket) & ~(u64)mask);
-		}
+		takt_calendar_turn(calendar, shelf, slot, here);
 		takt_calendar_remove(calendar, shelf, id);
 		takt_calendar_insert(calendar, shelf, id, now_ns);
 	}

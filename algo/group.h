@@ -166,22 +166,22 @@ TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 pri
 	return better ? takt_max(bound_ns, lag_max_ns) : bound_ns;
 }
 
-/* Since when the first of a priority has been due, by its clock; NEVER: nobody is. */
-TAKT_FN_OUT u64 takt_late_since(struct takt_order *order TAKT_ARG, u32 at, u32 priority,
-				u64 now_ns)
+/*
+ * By what time does somebody start who begins to wait now? Level with the first
+ * of its priority, if that is late.
+ */
+TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_element *element,
+			  u64 now_ns)
 {
-	struct takt_group *group = takt_group(order, at);
-	u64 clock_ns, due_ns;
+	u64 clock_ns = takt_clock_of(order, element, now_ns), due_ns;
 	u32 id;
 
-	priority &= TAKT_PRIORITIES - 1;
-	if (!(group->timed_bits >> priority & 1))
-		return TAKT_TIME_NEVER;
-	clock_ns = now_ns - takt_min(group->behind_ns[priority], now_ns);
-	id = takt_calendar_first(&group->timed[priority], &order->shelf, clock_ns, &due_ns);
+	id = takt_calendar_first(&takt_group(order, element->group)
+					  ->timed[element->priority & (TAKT_PRIORITIES - 1)],
+				 &order->shelf, clock_ns, &due_ns);
 	if (id)
-		due_ns = takt_entry(&order->shelf, id)->due_ns;
-	return due_ns < clock_ns ? due_ns : TAKT_TIME_NEVER;
+		clock_ns = takt_min(clock_ns, takt_entry(&order->shelf, id)->due_ns);
+	return clock_ns;
 }
 
 /* The element has packets and waits nowhere: let it wait where it belongs. */

@@ -135,21 +135,21 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 {
 	struct takt_element *element = takt_element(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, element, id);
-	struct takt_group *group = takt_group(&link->order, params->group);
-	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
 	u64 clock_ns;
 
 	takt_element_leave(&link->order, id);
-	if (element->group != params->group || element->priority != priority)
-		takt_element_move(&link->order, element, params->group, priority);
-	clock_ns = takt_clock_of(&link->order, element, now_ns);
+	if (element->group != params->group || element->priority != params->priority)
+		takt_element_move(&link->order, element, params->group, params->priority);
 	/* If all wait for later, nobody is late. */
 	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
-		clock_ns = takt_min(clock_ns, takt_late_since(&link->order, params->group, priority,
-							      now_ns));
+		clock_ns = takt_start_of(&link->order, element, now_ns);
+	else
+		clock_ns = takt_clock_of(&link->order, element, now_ns);
 	link->wake_ns = 0;
 	element->ready_ns = 0;
-	takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
+	takt_element_start(element, clock_ns, now_ns,
+			   takt_group(&link->order, element->group)
+				   ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)]);
 	takt_element_wait(&link->order, plan, id, now_ns);
 	return 0;
 }
