@@ -225,12 +225,31 @@ impl Port {
     /// Write the plan that is not in force.
     pub(crate) fn write_idle_plan(&self, plan: &takt_plan) {
         let idle = 1 - self.active();
-        // SAFETY: as above; nobody reads the idle plan.
+        // SAFETY: as above; while old packets are left the qdisc may still ask
+        // the idle plan where others of their flows went, which is an index
+        // within bounds whatever it reads.
         unsafe {
             let port = self.0.as_ptr();
             copy_raw(plan, (&raw mut (*port).plans).cast::<takt_plan>().add(idle));
         }
         fence(Ordering::Release);
+    }
+
+    /// Whether packets are queued that a plan before the one in force put there.
+    pub(crate) fn has_old_packets(&self) -> bool {
+        let active = self.active();
+        // SAFETY: aligned, mapped fields.
+        unsafe {
+            let port = self.0.as_ptr();
+            let link = &raw const (*port).link;
+            let plan = (&raw const (*port).plans).cast::<takt_plan>().add(active);
+            let generation = (&raw const (*plan).generation).read_volatile() as u32;
+            // The qdisc takes note of a new plan when a packet comes.
+            let noted = (&raw const (*link).generation).read_volatile() == generation;
+            let queued = (&raw const (*link).queued_packets).read_volatile();
+            let old = (&raw const (*link).old_packets).read_volatile();
+            if noted { old > 0 } else { queued > 0 }
+        }
     }
 
     /// Which plan is in force.

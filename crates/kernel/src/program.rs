@@ -5,6 +5,8 @@ use std::{
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use libbpf_rs::{
@@ -32,6 +34,11 @@ mod skel {
 pub fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
+
+/// How long a plan waits for packets of the plan before the last, and how often
+/// it looks.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
+const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
 /// The loaded program, by its pins.
 pub struct Program {
@@ -120,7 +127,14 @@ impl Program {
         // Setting an inner map waits until every program that was running is
         // done: nobody reads the plan that the last commit retired any more.
         set_inner(&self.ports, index, &map)?;
-        Port::open(&map)?.write_idle_plan(plan);
+        let port = Port::open(&map)?;
+        // The qdisc knows one plan besides the one in force. Packets of the one
+        // before that would no longer be known to stand ahead of others.
+        let patience = Instant::now() + DRAIN_PATIENCE;
+        while port.has_old_packets() && Instant::now() < patience {
+            thread::sleep(DRAIN_LOOK);
+        }
+        port.write_idle_plan(plan);
         Ok(())
     }
 
