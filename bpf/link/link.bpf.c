@@ -147,7 +147,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
-	u32 idle;
+	u32 idle, connected;
 	u64 now_ns;
 
 	if (!port)
@@ -169,7 +169,8 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	newcomer.generation = plan->generation;
 	newcomer.pad = 0;
 	connection_of(skb, port, &newcomer);
-	if (newcomer.identity && plan->sticky) {
+	connected = newcomer.identity && plan->sticky;
+	if (connected) {
 		id = takt_connection_find(&port->link.connections, &port->link.flows,
 					  newcomer.identity, newcomer.generation);
 		if (id)
@@ -187,7 +188,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		before = element_before(port, &newcomer.key, newcomer.identity);
 	}
 	/* Who must not overtake has to say so for every packet until then. */
-	if (newcomer.identity && plan->sticky && (!before || before == id)) {
+	if (connected && (!before || before == id)) {
 		struct takt_connection *connection =
 			takt_connection(&port->link.connections, newcomer.identity);
 
