@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use takt_report::{Row, nearest_rank};
 
-use super::cost::FLOWS;
 use super::error::{ExperimentError, Result};
 use super::metrics::{Metrics, metrics};
 use super::pair;
@@ -53,7 +52,12 @@ impl AtOnce {
         let rate_bps = |among: u64| CLASS_RATE_MAX_BPS.min(LINK_RATE_BPS / among);
         let classes = [("1-class", 1), ("100-classes", 100), ("2000-classes", 2000)]
             .map(|(name, count)| (name, Shape::udp((0..count).map(|_| rate_bps(count)))));
-        let flows = FLOWS.map(|(name, _, count)| {
+        let flows = [
+            ("10-flows", 10),
+            ("2000-flows", 2_000),
+            ("10000-flows", 10_000),
+        ];
+        let flows = flows.map(|(name, count): (_, usize)| {
             let shape = Shape::flows(count, rate_bps(count as u64));
             (name, shape)
         });

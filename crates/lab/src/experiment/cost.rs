@@ -14,14 +14,6 @@ use super::error::Result;
 use super::pair;
 use super::waiting;
 
-/// Flows of one class, each at the class's rate: the case *at once*, the case
-/// *waiting*, and how many.
-pub const FLOWS: [(&str, &str, usize); 3] = [
-    ("10-flows", "10-flows-waiting", 10),
-    ("2000-flows", "2000-flows-waiting", 2_000),
-    ("10000-flows", "10000-flows-waiting", 10_000),
-];
-
 /// Rounds take the schedulers in turn, so that what changes slowly concerns
 /// all of them, and none is taken off and put on more often than that.
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
