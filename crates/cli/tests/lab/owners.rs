@@ -56,24 +56,23 @@ const ALICE: u32 = 1000;
 
 #[test]
 fn by_what_the_owner_is() {
-    DEFAULT.run(what_the_owner_is);
+    DEFAULT.run(|| what_the_owner_is(&quiet_wire()));
 }
 
 #[test]
 fn by_what_the_owner_is_on_the_newest_kernel() {
-    NEWEST.run(what_the_owner_is);
+    NEWEST.run(|| what_the_owner_is(&quiet_wire()));
 }
 
 #[test]
 fn by_what_the_owner_is_on_two_processors() {
-    TWO_PROCESSORS.run(what_the_owner_is);
+    TWO_PROCESSORS.run(|| what_the_owner_is(&quiet_wire()));
 }
 
-fn what_the_owner_is() {
-    let wire = quiet_wire();
+fn what_the_owner_is(wire: &Wire) {
     apply(POLICY).ok();
     for way in WAYS {
-        let go = || way(&wire);
+        let go = || way(wire);
         assert_class("default", go);
         assert_class("program", || as_thread("player", go));
         assert_class("program", || as_process("player", go));
