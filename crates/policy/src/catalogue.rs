@@ -295,9 +295,9 @@ multiples of powers of two. A link holds 8192 entries, of 64 different combinati
 prefix lengths.
 ";
 NoGap = "takt::device::no_gap": "
-Gap frames fill the time between packets with Ethernet PAUSE frames, so the device must be an Ethernet
-device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says which devices
-swallow PAUSE frames. pacing = \"timer\" works on every device.
+Gap frames fill the time between packets with Ethernet PAUSE frames, so the device must be an
+Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
+which devices swallow PAUSE frames. pacing = \"timer\" works on every device.
 ";
 DeviceTaken = "takt::device::taken": "
 The device already carries a queueing discipline that somebody set up on purpose. Takt does not

@@ -1,10 +1,9 @@
 //! Which devices can send gap frames at all.
 
-use takt_algo::sys::{
-    TAKT_GAP_LENS, TAKT_GAP_LONGEST_MIN, TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, takt_plan,
-};
+use takt_algo::sys::{TAKT_GAP_LONGEST_MIN, TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, takt_plan};
 use thiserror::Error;
 
+use super::stock::LONGEST_MAX;
 use crate::netlink::Device;
 
 const ETHERNET: u16 = libc::ARPHRD_ETHER;
@@ -54,7 +53,7 @@ pub(super) fn longest_frame(device: &Device) -> u32 {
     device
         .mtu_bytes
         .saturating_add(HEADER_BYTES)
-        .min(TAKT_GAP_LENS - 1)
+        .min(LONGEST_MAX)
 }
 
 #[cfg(test)]
