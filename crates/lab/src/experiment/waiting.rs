@@ -106,9 +106,7 @@ impl Case {
         let flows = self.shape.sockets().count() as u32;
         let tick = Duration::from_secs(1) / PACKETS_PER_S as u32;
         let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
-        // Few enough that starting a flow takes less than a tick, under every scheduler:
-        // those that are started late start together, and stay so.
-        let sources = Source::open(&self.shape, 1)?;
+        let sources = Source::open(&self.shape, BACKLOG_MIN)?;
         let Some(setup) = setup(scheduler, &self.shape) else {
             root.detach()?;
             let mut metronome = Metronome::new(&self.shape, sources, tick)?;
@@ -116,6 +114,8 @@ impl Case {
             metronome.pump(WARM_UP.max(tick * flows))?;
             return figures(duration, |duration| metronome.pump(duration));
         };
+        // Nothing is to be left of the case before: what it has queued would go first.
+        root.detach()?;
         root.attach(scheduler, &setup.qdisc)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
