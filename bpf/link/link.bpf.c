@@ -231,16 +231,17 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 
 	if (!sch->q.qlen)
 		return NULL;
-	store = find_store(index, TAKT_EXPRESS);
-	if (!store)
-		return NULL;
-	skb = bpf_kptr_xchg(&store->skb, NULL);
-	if (skb)
-		goto send;
-
 	port = find_port(index);
 	if (!port)
 		return NULL;
+	if (sch->q.qlen != port->link.queued_packets) {
+		store = find_store(index, TAKT_EXPRESS);
+		if (!store)
+			return NULL;
+		skb = bpf_kptr_xchg(&store->skb, NULL);
+		if (skb)
+			goto send;
+	}
 	plan = plan_of(port);
 	choice = &port->choice;
 	takt_gap_dequeue(&port->link, &port->gap, plan, bpf_ktime_get_ns(), choice);
