@@ -5,18 +5,10 @@ use takt_algo::sys::takt_class_params;
 
 use crate::{
     plan::{self, MBIT},
-    traffic::{NS_PER_S, Traffic},
+    traffic::{NS_PER_S, Traffic, frame, near},
 };
 
 const LINK_BPS: u64 = 100 * MBIT;
-
-fn frame(_: u32) -> u32 {
-    1500
-}
-
-fn near(value: f64, want: f64, part: f64) -> bool {
-    (value / want - 1.0).abs() <= part
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]

@@ -5,14 +5,10 @@ use takt_algo::sys::{takt_class_params, takt_plan};
 
 use crate::{
     plan::{self, MBIT},
-    traffic::{NS_PER_MS, NS_PER_S, Traffic},
+    traffic::{NS_PER_MS, NS_PER_S, Traffic, frame},
 };
 
 const LINK_BPS: u64 = 100 * MBIT;
-
-fn frame(_: u32) -> u32 {
-    1500
-}
 
 /// Classes 1, 2 and 3, 4 of tenants 11 and 12.
 fn pair(one: takt_class_params, other: takt_class_params) -> Box<takt_plan> {

@@ -7,6 +7,16 @@ use takt_algo::{Dequeued, Link, sys::takt_plan};
 pub const NS_PER_S: u64 = 1_000_000_000;
 pub const NS_PER_MS: u64 = 1_000_000;
 
+/// Every class sends frames of this length.
+pub fn frame(_: u32) -> u32 {
+    1500
+}
+
+/// Is the value within this part of what is wanted?
+pub fn near(value: f64, want: f64, part: f64) -> bool {
+    (value / want - 1.0).abs() <= part
+}
+
 /// A frame that left.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
