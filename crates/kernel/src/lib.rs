@@ -30,8 +30,8 @@ pub use record::Source;
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
-    ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share, Status,
-    TenantStatus, applied_policy, status,
+    BackgroundStatus, ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share,
+    Status, TenantStatus, applied_policy, status,
 };
 
 /// The running kernel's release, as `uname -r` prints it.
