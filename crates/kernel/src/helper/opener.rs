@@ -11,7 +11,7 @@
 //! from there: the gate is open for it, and the timer goes along.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     io,
     os::fd::AsFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -66,18 +66,20 @@ impl Opener {
             gated.iter().any(|link| same(&link))
         });
         for link in gated {
-            if !bells.contains_key(&link.index) {
-                let bell = Bell::new(link)?;
-                let event = EpollEvent::new(
-                    EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
-                    link.index.into(),
-                );
-                // A socket that can be written to is an event at once: the first bell.
-                thread.epoll.add(bell.socket.as_fd(), event)?;
-                bells.insert(link.index, bell);
-            } else if !link.port.has_bell() {
+            match bells.entry(link.index) {
+                Entry::Vacant(entry) => {
+                    let bell = Bell::new(link)?;
+                    let event = EpollEvent::new(
+                        EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
+                        link.index.into(),
+                    );
+                    // A socket that can be written to is an event at once: the first bell.
+                    thread.epoll.add(bell.socket.as_fd(), event)?;
+                    entry.insert(bell);
+                }
                 // The device was down.
-                bells[&link.index].hang();
+                Entry::Occupied(entry) if !link.port.has_bell() => entry.get().hang(),
+                Entry::Occupied(_) => {}
             }
         }
         Ok(())
