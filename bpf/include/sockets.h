@@ -14,6 +14,7 @@
 struct takt_socket {
 	u64 netns_cookie;	/* whose questions were asked */
 	u32 who[TAKT_SLOTS];	/* bit per question of the slot: 1 is yes */
+	u32 tgid, uid, prio, pad;
 };
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "gap.h"
 #include "link.h"
+#include "registered.h"
 
 #define TAKT_LINKS 64			/* devices at once, over all namespaces; bits of a u64 */
 #define TAKT_HANDLE_MAJOR 0x7a00	/* qdisc handle of the first link: 7a00: */
@@ -14,7 +15,7 @@
 #define TAKT_STORE_PLACES (TAKT_PACKETS + TAKT_GAP_PLACES)
 
 /* Raised whenever a struct that crosses into user space changes. */
-#define TAKT_LINK_ABI 3
+#define TAKT_LINK_ABI 4
 
 /*
  * One link as it lies in the kernel: a map of its own, shared with user space.
@@ -29,6 +30,7 @@ struct takt_port {
 	/* The qdisc's, under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;
+	struct takt_registration registration;	/* of the packet that is being sorted */
 };
 
 /* What takt_commit is told: the links whose plans switch, all in one step. */
