@@ -1,6 +1,7 @@
 //! Takt's hands: what reads and changes the running kernel.
 
 mod apply;
+pub mod background;
 mod bpffs;
 mod btf;
 mod capability;
@@ -16,6 +17,7 @@ pub mod netlink;
 mod port;
 mod program;
 mod record;
+mod registered;
 mod revert;
 mod sockets;
 mod status;
@@ -27,12 +29,16 @@ pub use error::{Error, Foreign};
 pub use gap::{NoGap, Stay, feed};
 pub use program::Program;
 pub use record::Source;
+pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
     ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share, Status,
     TenantStatus, applied_policy, status,
 };
+
+/// Refuse early what this process may not do.
+pub use capability::require;
 
 /// The running kernel's release, as `uname -r` prints it.
 pub fn release() -> String {

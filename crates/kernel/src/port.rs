@@ -45,6 +45,8 @@ pub(crate) struct Outline {
     pub pacing: u32,
     pub rate_bps: u64,
     pub overhead_bytes: u32,
+    /// Whether a rule asks for registered traffic.
+    pub asks_registered: bool,
     /// The mark of this link's templates.
     pub secret: u32,
 }
@@ -155,6 +157,7 @@ impl Port {
                 pacing: (&raw const (*plan).pacing).read_volatile(),
                 rate_bps: (&raw const (*plan).link.rate_bps).read_volatile(),
                 overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
+                asks_registered: (&raw const (*plan).registered).read_volatile() != 0,
                 secret: (&raw const (*port).gap.secret).read_volatile(),
             }
         }
@@ -235,7 +238,8 @@ impl Port {
         fence(Ordering::Release);
     }
 
-    /// Whether packets are queued that a plan before the one in force put there.
+    /// Whether packets are queued that a plan before the one in force put there,
+    /// or registrations of before.
     pub(crate) fn has_old_packets(&self) -> bool {
         let active = self.active();
         // SAFETY: aligned, mapped fields.
