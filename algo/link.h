@@ -66,7 +66,7 @@ struct takt_link {
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	u32 next_id;		/* whom it is set for, if that is as good as chosen */
-	u32 pad2;
+	u32 polls;		/* only those whom the gate holds are there to wake for */
 	u64 secret;		/* nobody outside can tell which flows share a number */
 	struct takt_path path;	/* of the choice under way; a BPF stack is small */
 	struct takt_frame frame;	/* likewise */
@@ -81,6 +81,18 @@ struct takt_choice {
 	u32 id;
 	u32 len;
 	u32 armed;	/* the timer is set for wake_ns already */
+};
+
+/* A packet arrives. */
+struct takt_arrival {
+	u32 id;		/* of its element */
+	u32 before;	/* the element it would have gone to in the era before, while
+			 * packets from then are queued; with TAKT_PULLS or not; or 0 */
+	u32 bytes;	/* as the kernel counts */
+	u32 frames;	/* on the wire */
+	u32 idle;	/* nobody waits but behind the gate, and the express place is empty */
+	u32 task_prio;	/* of the task that sent it, see gate.h */
+	u64 now_ns;	/* 0: its element has packets and is not held */
 };
 
 /* An empty calendar of so many buckets, on the next free part of the shelf. */
@@ -112,6 +124,7 @@ TAKT_FN void takt_link_init(struct takt_link *link)
 		}
 		takt_calendar_lay_out(&group->floors, i ? 64 : 4096, i ? 20 : 18, &first);
 	}
+	takt_calendar_lay_out(&link->order.held.by_task, TAKT_HELD_BUCKETS, 0, &first);
 }
 
 /*
@@ -151,6 +164,8 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *eleme
 
 	if (element->group | params->group | element->waits)
 		return 0;
+	if (takt_is_held(&link->order.held, params, element))
+		return 0;
 	if (element->priority != params->priority)
 		takt_element_move(&link->order, element, 0, params->priority);
 	clock_ns = takt_clock_of(&link->order, element, now_ns);
@@ -175,7 +190,7 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	u64 clock_ns;
 
-	takt_element_leave(&link->order, id);
+	takt_element_leave(&link->order, id, now_ns);
 	if (element->group != params->group || element->priority != params->priority)
 		takt_element_move(&link->order, element, params->group, params->priority);
 	/* If all wait for later, nobody is late. */
@@ -216,6 +231,20 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 		takt_goes_for(plan, id, heads));
 }
 
+/*
+ * Does it wait only for others, not for something of its own to be due? (When it
+ * began to, its priority's clock may have been ahead of where it is now.)
+ */
+TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
+{
+	const struct takt_element *element = takt_element(order, id);
+
+	id &= TAKT_ELEMENTS - 1;
+	return !element->ready_ns ||
+	       takt_entry(&order->shelf, id + TAKT_ENTRY_TIMED)->due_ns <=
+		       takt_clock_of(order, element, now_ns);
+}
+
 /* An element waits in this group: its tenant, if it has one, has to as well. */
 TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
 			       u64 now_ns)
@@ -223,31 +252,65 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
 	struct takt_element *tenant = takt_element(&link->order, id);
 
-	if (!group || !id || (tenant->waits && tenant->ready_ns <= now_ns && tenant->heads == group))
+	/* All that the group has may be held by the gate. */
+	if (!group || !id || !takt_group(&link->order, group)->waiting)
+		return;
+	if (tenant->waits && tenant->heads == group && takt_is_ready(&link->order, id, now_ns))
 		return;
 	tenant->heads = group;
 	takt_element_begin(link, plan, id, now_ns);
 }
 
-/*
- * A packet of `bytes` (as the kernel counts) in `frames` frames arrives for
- * element id; `before` is the element it would have gone to in the era before,
- * while packets from then are queued, or 0; TAKT_PULLS may be added to it.
- * `idle` says that nothing is queued, not even in the express place. Returns the
- * place to keep it in, or 0: drop it.
- */
-TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan, u32 id,
-			      u32 before, u32 bytes, u32 frames, u32 idle, u64 now_ns)
+/* The element waits anew: nothing of it may go before ready_ns. */
+TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
+				   u64 now_ns)
 {
+	takt_element(&link->order, id)->ready_ns = ready_ns;
+	takt_element_leave(&link->order, id, now_ns);
+	if (ready_ns != TAKT_TIME_NEVER)
+		takt_element_wait(&link->order, plan, id, now_ns);
+	return 0;
+}
+
+/*
+ * Note how important the sender is. If its element is held, that may change for
+ * how long.
+ */
+TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			      u32 task_prio, u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+
+	if (!task_prio || element->task_prio == task_prio)
+		return;
+	element->task_prio = task_prio;
+	if (!(element->waits & TAKT_IN_GATE))
+		return;
+	link->wake_ns = 0;
+	takt_element_again(link, plan, id, element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
+}
+
+/* The place to keep the packet in, or 0: drop it. */
+TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan,
+			      const struct takt_arrival *arrival)
+{
+	u32 id = arrival->id, before = arrival->before, place;
+	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
 	struct takt_element *element = takt_element(&link->order, id), *old;
 	const struct takt_class_params *params = takt_params(plan, element, id);
-	u32 place, len = bytes + frames * plan->overhead_bytes;
+	u64 now_ns = arrival->now_ns;
 
-	if (idle && link->clock.due_ns <= now_ns && params->queue_packets &&
+	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
+	/* It must not overtake what the gate holds of its flow. */
+	if ((before & (TAKT_ELEMENTS - 1)) == id)
+		before = 0;
+	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
 	    takt_goes_express(link, element, params, len, now_ns)) {
 		takt_clock_start(&link->clock, now_ns);
 		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-		takt_count_arrival(element, len, frames);
+		takt_count_arrival(element, len, arrival->frames);
 		takt_count_sent(element, len);
 		takt_flow_rest(&link->flows, id, now_ns);
 		link->express_id = id;
@@ -263,10 +326,10 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 		return 0;
 	}
 	takt_link_meet(link, plan, 0);
-	takt_count_arrival(element, len, frames);
+	takt_count_arrival(element, len, arrival->frames);
 	takt_queue_push(&element->queue, &link->order.places, place, len, link->era);
 	link->queued_packets++;
-	if (before && (before & (TAKT_ELEMENTS - 1)) != id) {
+	if (before) {
 		struct takt_packet *packet = takt_packet(&link->order.places, place);
 
 		old = takt_element(&link->order, before);
@@ -314,18 +377,6 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 			return 0;
 		id = after & (TAKT_ELEMENTS - 1);
 	}
-	return 0;
-}
-
-/* The element waits anew: nothing of it may go before ready_ns. */
-TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
-				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
-				   u64 now_ns)
-{
-	takt_element(&link->order, id)->ready_ns = ready_ns;
-	takt_element_leave(&link->order, id);
-	if (ready_ns != TAKT_TIME_NEVER)
-		takt_element_wait(&link->order, plan, id, now_ns);
 	return 0;
 }
 
@@ -407,14 +458,17 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 			element = takt_element(&link->order, id);
 			ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
 			path->source = ahead ? takt_link_pull(link, id) : id;
-			if (element->queue.packets && path->source)
+			if (element->queue.packets && path->source &&
+			    (path->leaf.by == TAKT_BY_FLOOR ||
+			     !takt_is_held(&link->order.held, takt_params(plan, element, id),
+					   element)))
 				return 0;
 			/* The link alone takes so long for those; no need to ask before. */
-			if (ahead)
+			if (ahead && !path->source)
 				ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 							     ahead * link->order.group[0].frame_ns);
 			else
-				ready_ns = TAKT_TIME_NEVER;
+				ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
 		}
 		takt_element_again(link, plan, id, ready_ns, now_ns);
 	}
@@ -437,7 +491,8 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
 	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
 	    !takt_is_paced(takt_params(plan, element, id)) ||
-	    takt_packet(&link->order.places, element->queue.head)->after)
+	    takt_packet(&link->order.places, element->queue.head)->after ||
+	    takt_is_held(&link->order.held, takt_params(plan, element, id), element))
 		return 0;
 	path->id = path->source = id;
 	path->tenant = 0;
@@ -445,6 +500,48 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
 	path->leaf.since_ns = path->above.since_ns = link->wake_ns;
 	return 1;
+}
+
+/* Let those go, a few at a time, for whom the gate has opened. */
+TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	u32 i, id;
+
+	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
+		struct takt_element *element;
+
+		id = takt_held_first(&link->order.held, &link->order.shelf);
+		if (!id)
+			return 0;
+		element = takt_element(&link->order, id);
+		link->wake_ns = 0;
+		takt_element_again(link, plan, id, element->ready_ns, now_ns);
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	}
+	return 0;
+}
+
+/* Nobody may go before ideal_ns. When to look again? */
+TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan, u64 ideal_ns,
+			   u64 now_ns)
+{
+	u64 soon_ns = TAKT_TIME_NEVER;
+	int gaps = plan->pacing == TAKT_PACING_GAP;
+
+	link->polls = 0;
+	if (link->order.held.by_task.count && !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
+		soon_ns = now_ns + TAKT_GATE_POLL_NS;
+		link->polls = ideal_ns == TAKT_TIME_NEVER;
+	}
+	/* Gaps are as long as what is named here, and looks enough (gap.h). */
+	if (link->plan_hand < TAKT_ELEMENTS && !gaps) {
+		soon_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
+		link->polls = 0;
+	}
+	if (soon_ns < ideal_ns || link->plan_hand < TAKT_ELEMENTS)
+		link->next_id = 0;
+	return takt_min(ideal_ns, soon_ns);
 }
 
 /* The link is asked for a packet at now; the express place is empty. */
@@ -468,6 +565,8 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (!link->queued_packets)
 		return;
+	if (link->order.held.by_task.count)
+		takt_link_admit(link, plan, now_ns);
 	choice->wake_ns = link->wake_ns;
 	/* Asked because a packet joined those who wait: the timer will see to it. */
 	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
@@ -482,12 +581,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (!path->id || free_ns > now_ns) {
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
 		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
-		if (link->plan_hand < TAKT_ELEMENTS) {
-			/* Gaps are as long as what is named here, and looks enough (gap.h). */
-			if (plan->pacing != TAKT_PACING_GAP)
-				ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
-			link->next_id = 0;
-		}
+		ideal_ns = takt_link_wake(link, plan, ideal_ns, now_ns);
 		if (ideal_ns != TAKT_TIME_NEVER)
 			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
 		return;
@@ -514,6 +608,8 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = choice->len;
+	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
+		link->order.held.link_ns += frame->takes_ns;
 	takt_count_sent(source, choice->len);
 	if (now_ns - ideal_ns > source->stats.late_max_ns)
 		source->stats.late_max_ns = now_ns - ideal_ns;
@@ -546,7 +642,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (source->queue.packets)
 		return;
 	if (path->source != path->id)
-		takt_element_leave(&link->order, path->source);
+		takt_element_leave(&link->order, path->source, now_ns);
 	takt_flow_rest(&link->flows, path->source, now_ns);
 }
 
@@ -575,7 +671,7 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 	link->wake_ns = 0;
 	link->old_packets = 0;
 	link->old_plan_packets = 0;
-	takt_element_leave(&link->order, id);
+	takt_element_leave(&link->order, id, link->order.held.since_ns);
 	if (!element->queue.packets) {
 		link->flush_hand++;
 		return 0;

@@ -33,8 +33,8 @@ pub use registered::{Destination, Registration, Registrations, Whose, asked_for}
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
-    ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share, Status,
-    TenantStatus, applied_policy, status,
+    BackgroundStatus, ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share,
+    Status, TenantStatus, applied_policy, status,
 };
 
 /// Refuse early what this process may not do.

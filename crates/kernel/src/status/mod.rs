@@ -1,5 +1,6 @@
 //! How the managed links are doing.
 
+mod background;
 mod flows;
 mod gap;
 
@@ -19,6 +20,7 @@ use crate::{
     record::{Record, Source},
 };
 
+pub use background::BackgroundStatus;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
 
@@ -44,6 +46,8 @@ pub struct LinkStatus {
     pub pacing: &'static str,
     /// Only of a link whose policy says `pacing = "gap"`.
     pub gap: Option<GapStatus>,
+    /// Only of a link with a class in the background.
+    pub background: Option<BackgroundStatus>,
     pub queued_packets: u32,
     pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
@@ -91,7 +95,7 @@ pub struct ClassStatus {
     pub per_flow: bool,
     /// Flows with clocks of their own now.
     pub flows: u32,
-    pub queue_limit_packets: u32,
+    pub queue_limit_packets: u16,
     pub queued_packets: u32,
     pub queued_bytes: u64,
     #[serde(flatten)]
@@ -210,6 +214,7 @@ fn link_status(
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
+        background: background::status(managed),
         queued_packets: managed.state.queued_packets,
         tenants: managed
             .record
