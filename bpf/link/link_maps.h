@@ -30,7 +30,9 @@ struct takt_port {
 	/* The qdisc's, under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;
-	struct takt_registration registration;	/* of the packet that is being sorted */
+	/* Of the packet that arrives. */
+	struct takt_newcomer newcomer;
+	struct takt_registration registration;
 };
 
 /* What takt_commit is told: the links whose plans switch, all in one step. */

@@ -13,6 +13,7 @@ mod shell;
 mod takt;
 mod wire;
 
+mod background;
 mod classify;
 mod contract;
 mod devices;
