@@ -68,7 +68,7 @@ fn registered(wire: &Wire) {
         let (own, others) = (sender(ALICE, to), sender(BOB, to));
         let connected = sender(ALICE, to);
         as_user(ALICE, || connected.connect(to).unwrap());
-        let to_it = |socket: &UdpSocket| drop(socket.send_to(b"x", to).unwrap());
+        let to_it = |socket: &UdpSocket| send_to(socket, to);
         assert_class("default", || as_user(ALICE, || to_it(&own)));
         assert_class("default", || send(&connected));
 
@@ -79,7 +79,7 @@ fn registered(wire: &Wire) {
         // To the next port nothing is registered.
         let next = SocketAddr::new(to.ip(), port + 1);
         assert_class("default", || {
-            as_user(ALICE, || drop(own.send_to(b"x", next).unwrap()));
+            as_user(ALICE, || send_to(&own, next));
         });
 
         as_alice(&format!("background remove {to}")).ok();
@@ -363,6 +363,10 @@ fn say(line: &str) -> Value {
     let mut answer = String::new();
     BufReader::new(&stream).read_line(&mut answer).unwrap();
     serde_json::from_str(&answer).unwrap()
+}
+
+fn send_to(socket: &UdpSocket, to: SocketAddr) {
+    socket.send_to(b"x", to).unwrap();
 }
 
 /// A socket of this user's.
