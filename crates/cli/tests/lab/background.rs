@@ -119,7 +119,7 @@ fn registering_reorders_nothing() {
     DEFAULT.run(|| {
         let wire = quiet_wire();
         let _daemon = Daemon::start();
-        for per_flow in ["", "per_flow = true"] {
+        for per_flow in ["", "per_flow = true\nqueue_packets = 1000"] {
             let slow = POLICY.replace("100mbit", "2mbit");
             apply(&format!("{slow}{per_flow}\n")).ok();
             let mut flow = Flow::new(&wire, 7100);
