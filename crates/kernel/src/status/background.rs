@@ -19,10 +19,12 @@ pub struct BackgroundStatus {
     pub held_by_tasks_ns: u64,
     /// That others took the link while something in the background waited for it.
     pub held_by_link_ns: u64,
+    /// Whether somebody comes from an idle processor for what the gate holds elsewhere.
+    pub opener_running: bool,
 }
 
 /// `None` if the policy has no class in the background.
-pub(super) fn status(managed: &Managed) -> Option<BackgroundStatus> {
+pub(super) fn status(managed: &Managed, helper_running: bool) -> Option<BackgroundStatus> {
     let classes = &managed.plan.class_params;
     if !classes
         .iter()
@@ -52,6 +54,15 @@ pub(super) fn status(managed: &Managed) -> Option<BackgroundStatus> {
         holds: held.holds,
         held_by_tasks_ns: held.task_ns + since_ns,
         held_by_link_ns: held.link_ns,
+        opener_running: helper_running,
+    })
+}
+
+pub(super) fn problem(managed: &Managed, helper_running: bool) -> Option<String> {
+    (managed.plan.gated != 0 && !helper_running).then(|| {
+        "the helper is not running, so what the background's gate holds waits for the processor \
+         that it was held on; `takt apply` starts it again"
+            .to_owned()
     })
 }
 

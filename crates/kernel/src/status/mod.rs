@@ -164,11 +164,11 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
         .map_err(Error::netlink("identifying the namespace"))?;
     let ports = Port::list(&mut netlink)?;
     let managed = Managed::list(&program, netns_cookie, &ports)?;
-    let feeder_running = crate::gap::is_running();
+    let helper_running = crate::helper::is_running();
     Ok(Status {
         links: managed
             .iter()
-            .map(|managed| link_status(managed, &program, &ports, feeder_running, with_flows))
+            .map(|managed| link_status(managed, &program, &ports, helper_running, with_flows))
             .collect(),
     })
 }
@@ -195,15 +195,17 @@ fn link_status(
     managed: &Managed,
     program: &Program,
     ports: &[Port],
-    feeder_running: bool,
+    helper_running: bool,
     with_flows: bool,
 ) -> LinkStatus {
     let port = managed.port(ports);
-    let gap = gap::status(managed, feeder_running);
+    let gap = gap::status(managed, helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
-        problem: problem(managed, port).or_else(|| gap::problem(gap.as_ref())),
+        problem: problem(managed, port)
+            .or_else(|| gap::problem(gap.as_ref()))
+            .or_else(|| background::problem(managed, helper_running)),
         generation: managed.plan.generation,
         policy: managed
             .record
@@ -214,7 +216,7 @@ fn link_status(
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
-        background: background::status(managed),
+        background: background::status(managed, helper_running),
         queued_packets: managed.state.queued_packets,
         tenants: managed
             .record
