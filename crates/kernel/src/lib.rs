@@ -3,6 +3,7 @@
 mod apply;
 mod bpffs;
 mod btf;
+mod buffer;
 mod capability;
 mod cgroup;
 mod change;
@@ -16,6 +17,7 @@ mod managed;
 pub mod netlink;
 mod port;
 mod program;
+mod receive;
 mod record;
 mod revert;
 mod sockets;
@@ -28,12 +30,13 @@ pub use error::{Error, Foreign};
 pub use gap::NoGap;
 pub use helper::{Stay, feed};
 pub use program::Program;
+pub use receive::NoReceive;
 pub use record::Source;
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
-    BackgroundStatus, ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share,
-    Status, TenantStatus, applied_policy, status,
+    BackgroundStatus, ClassStatus, Counters, DeviceBuffer, FlowStatus, FlowTotals, GapStatus,
+    LinkStatus, ReceiveStatus, Received, Share, Status, TenantStatus, applied_policy, status,
 };
 
 /// The running kernel's release, as `uname -r` prints it.

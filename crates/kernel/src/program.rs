@@ -99,6 +99,11 @@ impl Program {
         &self.sockets
     }
 
+    /// Every link's memory, for programs that read plans.
+    pub(crate) fn ports(&self) -> &MapHandle {
+        &self.ports
+    }
+
     /// Whether a socket is open, as far as sockets are watched.
     pub(crate) fn knows_socket(&self, cookie: u64) -> bool {
         let known = self.sockets.lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
@@ -108,6 +113,11 @@ impl Program {
     /// Where what watches sockets is pinned, while it does.
     pub(crate) fn sockets_dir(&self) -> PathBuf {
         self.dir.join("sockets")
+    }
+
+    /// Where what stands on the ingress of devices is pinned.
+    pub(crate) fn receive_dir(&self) -> PathBuf {
+        self.dir.join("receive")
     }
 
     /// Make a link's state, store and first plan; its qdisc may then attach.

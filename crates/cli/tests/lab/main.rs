@@ -13,6 +13,7 @@ mod shell;
 mod takt;
 mod wire;
 
+mod buffer;
 mod classify;
 mod contract;
 mod devices;
@@ -21,6 +22,7 @@ mod foreign;
 mod gap;
 mod killed;
 mod owners;
+mod receive;
 mod refusals;
 mod replace;
 mod traffic;
