@@ -41,6 +41,24 @@ struct takt_key {
 	u32 src[4], dst[4];	/* as on the wire */
 } __attribute__((aligned(8)));
 
+/*
+ * The key of a packet that goes the other way, so that one rule holds for what
+ * is sent and for what comes back.
+ */
+TAKT_FN void takt_key_reverse(struct takt_key *key)
+{
+	u32 i, word;
+	u16 port = key->src_port;
+
+	key->src_port = key->dst_port;
+	key->dst_port = port;
+	for (i = 0; i < 4; i++) {
+		word = key->src[i];
+		key->src[i] = key->dst[i];
+		key->dst[i] = word;
+	}
+}
+
 struct takt_tuple {
 	struct takt_key mask;
 	u32 first_order;	/* the best order of any of its rules */

@@ -50,7 +50,9 @@ struct takt_plan {
 	u32 sticky;		/* all packets of a connection fall into one class */
 	u32 registered;		/* the bit of takt_key.who for registered traffic; 0: no rule asks */
 	u32 gated;		/* any class is */
-	u32 pad;
+	u32 receives;		/* it is of a device that incoming packets are sent through */
+	u32 receive_link;	/* the number of that device's link, and ... */
+	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
 	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;

@@ -42,6 +42,7 @@ typedef struct {
 } possible_net_t;
 
 struct net_device {
+	unsigned long state;	/* bit LINK_STATE_START: it is up */
 	u8 reg_state;
 	int ifindex;
 	possible_net_t nd_net;
@@ -89,6 +90,7 @@ struct skb_shared_info {
 
 struct qdisc_skb_cb {
 	unsigned int pkt_len;
+	unsigned char data[20];
 };
 
 struct qdisc_skb_head {
@@ -104,6 +106,11 @@ struct Qdisc {
 	struct netdev_queue *dev_queue;
 	struct qdisc_skb_head q;
 	struct gnet_stats_queue qstats;
+};
+
+/* A packet as programs on a device's ingress see it. */
+struct __sk_buff {
+	__u32 cb[5];
 };
 
 struct nlattr;
@@ -123,6 +130,20 @@ struct Qdisc_ops {
 
 #pragma clang attribute pop
 
+/* Handed to the kernel as it is: nothing of it is relocated. */
+struct bpf_sock_tuple {
+	union {
+		struct {
+			__be32 saddr, daddr;
+			__be16 sport, dport;
+		} ipv4;
+		struct {
+			__be32 saddr[4], daddr[4];
+			__be16 sport, dport;
+		} ipv6;
+	};
+};
+
 /* The state of bpf_for(). */
 struct bpf_iter_num {
 	u64 opaque[1];
@@ -137,6 +158,7 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
 #define NETREG_REGISTERED 1
+#define LINK_STATE_START 0
 #define TCP_TIME_WAIT 6
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10

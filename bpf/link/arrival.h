@@ -99,7 +99,7 @@ __noinline u32 element_before(struct takt_port *port TAKT_ARG, struct takt_key *
 	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
 
 	if (old->registered && !(key->who & old->registered)) {
-		find_registration(port, key, uid);
+		find_registration(port->link.netns_cookie, key, uid, &port->registration);
 		if (port->registration.on)
 			key->who |= old->registered;
 	}

@@ -12,9 +12,10 @@
  */
 #include "kernel.h"
 #include "arrival.h"
-#include "headers.h"
+#include "handover.h"
+#include "packet.h"
+#include "ports_map.h"
 #include "running.h"
-#include "link_maps.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -23,18 +24,7 @@ struct takt_store {
 	struct sk_buff __kptr *skb;
 };
 
-/*
- * Shapes of the maps that user space makes for each link. The variables only
- * bring the types into the object; they are never created.
- */
-struct port_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct takt_port);
-} port_shape SEC(".maps");
-
+/* Shape of the map that user space makes for each link, as port_map is. */
 struct store_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_STORE_PLACES);
@@ -58,33 +48,11 @@ struct {
 	__type(value, struct takt_store);
 } takt_express SEC(".maps");
 
-#define PER_LINK(name, inner)                           \
-	struct {                                        \
-		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); \
-		__uint(max_entries, TAKT_LINKS);        \
-		__type(key, u32);                       \
-		__array(values, struct inner);          \
-	} name SEC(".maps")
-
-PER_LINK(takt_ports, port_map);
 PER_LINK(takt_stores, store_map);
 
 static u32 link_index(const struct Qdisc *sch)
 {
 	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
-}
-
-static __always_inline struct takt_port *find_port(u32 index)
-{
-	void *inner = bpf_map_lookup_elem(&takt_ports, &index);
-	u32 zero = 0;
-
-	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
-}
-
-static __always_inline const struct takt_plan *plan_of(const struct takt_port *port)
-{
-	return &port->plans[port->active & 1];
 }
 
 static __always_inline struct takt_store *find_store(u32 index, u32 place)
@@ -116,21 +84,6 @@ static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
 }
 
-static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key,
-				     u32 addresses)
-{
-	u64 head = (u64)skb->head, data = (u64)skb->data;
-	u64 end = data + (skb->len - skb->data_len);
-	u16 ethertype = __builtin_bswap16(skb->protocol);
-	u64 at = head + skb->network_header;
-
-	/* Behind an in-band tag the network header's place depends on who sent. */
-	if (takt_is_vlan(ethertype))
-		at = data + TAKT_ETH_HEADER_BYTES;
-	key->mark = skb->mark;
-	takt_key_read(key, ethertype, at, end, addresses);
-}
-
 /* Nobody waits, but for those whom the gate holds, and the express place is empty. */
 static __always_inline u32 nobody_waits(const struct Qdisc *sch, const struct takt_port *port)
 {
@@ -149,6 +102,35 @@ static __always_inline u32 is_template(const struct sk_buff *skb, const struct t
 {
 	return skb->protocol == __builtin_bswap16(TAKT_GAP_ETHERTYPE) && port->gap.secret &&
 	       skb->mark == port->gap.secret;
+}
+
+static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
+{
+	return (const void *)((const struct qdisc_skb_cb *)skb->cb)->data;
+}
+
+/*
+ * The class that bpf/receive found for an incoming packet; 0 if the packet is
+ * none. A class that takes nothing in has just left the plan.
+ */
+static __always_inline u32 handed_over(const struct sk_buff *skb, const struct takt_plan *plan)
+{
+	const struct takt_handover *handover = handover_of(skb);
+	u32 id = handover->class_id & (TAKT_CLASSES - 1);
+
+	if (handover->mark != TAKT_HANDOVER_MARK)
+		return 0;
+	return plan->class_params[id].queue_packets ? id : plan->rules.default_class;
+}
+
+/* How important the task is that sent the packet, or will receive it. */
+static __always_inline u32 task_prio_of(const struct sk_buff *skb, struct takt_port *port,
+					const struct takt_plan *plan, u32 id)
+{
+	if (!plan->receives)
+		return note_tasks(skb, port, plan, id);
+	note_running(port, plan);
+	return handover_of(skb)->task_prio & 255;
 }
 
 SEC("struct_ops")
@@ -187,6 +169,12 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	}
 	newcomer = &port->newcomer;
 	arrival.before = 0;
+	if (plan->receives) {
+		id = handed_over(skb, plan);
+		if (!id)
+			goto drop;
+		goto classified;
+	}
 	newcomer->identity = 0;
 	newcomer->cookie = 0;
 	takt_link_meet(&port->link, plan, 0);
@@ -203,8 +191,8 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
 	read_key(skb, &newcomer->key, plan->rules.need_addresses | plan->flows | plan->registered);
 	if (plan->rules.need_who || port->link.old_plan_packets)
-		sender = sender_of(skb);
-	uid = sender ? sender->uid : TAKT_EVERYONE;
+		sender = owner_of(skb->sk);
+	uid = user_of(sender);
 	newcomer->key.who = who_is(sender, plan);
 	if (plan->registered)
 		moved = ask_registration(port, plan, newcomer, uid);
@@ -231,7 +219,7 @@ classified:
 	arrival.id = id;
 	arrival.bytes = accounted_bytes(skb);
 	arrival.frames = frames_of(skb, arrival.bytes);
-	arrival.task_prio = note_tasks(skb, port, plan, id);
+	arrival.task_prio = task_prio_of(skb, port, plan, id);
 	arrival.now_ns = wants_time(takt_element(&port->link.order, id)) ?
 				 bpf_ktime_get_ns() : 0;
 	arrival.idle = takt_gap_arrival(&port->link, &port->gap, plan,
@@ -344,6 +332,8 @@ int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	    port->link.netns_cookie != dev->nd_net.net->net_cookie)
 		return -EINVAL;
 	port->link.attached = 1;
+	port->device = (u64)dev;
+	port->stands = 1;
 	return 0;
 }
 
@@ -388,6 +378,8 @@ void BPF_PROG(takt_destroy, struct Qdisc *sch)
 {
 	struct takt_port *port = find_port(link_index(sch));
 
+	if (port)
+		port->stands = 0;
 	flush(sch);
 	/* Its namespace may be gone, too: let any takt clear this link away. */
 	if (port && sch->dev_queue->dev->reg_state != NETREG_REGISTERED)

@@ -37,7 +37,8 @@ struct takt_port {
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 bell;		/* there is one in the store */
 	u32 opener;		/* the thread that hangs it */
-	u32 pad;
+	u32 stands;		/* the qdisc is on its device ... */
+	u64 device;		/* ... whose address in the kernel is this */
 	/* The qdisc's, under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;

@@ -33,13 +33,12 @@ static __always_inline void add_registration(struct takt_registration *sum,
 }
 
 /*
- * port->registration becomes what is registered for packets with these headers
- * from a socket of this user's, and for everyone's.
+ * What is registered in a namespace for packets with these headers from a socket of
+ * this user's, and for everyone's.
  */
-__noinline int find_registration(struct takt_port *port TAKT_ARG,
-				 const struct takt_key *key TAKT_ARG, u32 uid)
+__noinline int find_registration(u64 netns_cookie, const struct takt_key *key TAKT_ARG, u32 uid,
+				 struct takt_registration *sum TAKT_ARG)
 {
-	struct takt_registration *sum = &port->registration;
 	struct takt_destination destination;
 	const struct takt_registry *registry;
 	u32 zero = 0;
@@ -49,7 +48,7 @@ __noinline int find_registration(struct takt_port *port TAKT_ARG,
 	registry = bpf_map_lookup_elem(&takt_registry, &zero);
 	if (!registry || !registry->entries || !key->has_ports)
 		return 0;
-	destination.netns_cookie = port->link.netns_cookie;
+	destination.netns_cookie = netns_cookie;
 	destination.uid = TAKT_EVERYONE;
 	destination.port = key->dst_port;
 	destination.family = key->family;
@@ -71,12 +70,12 @@ __noinline u32 ask_registration(struct takt_port *port TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG,
 				struct takt_newcomer *newcomer TAKT_ARG, u32 uid)
 {
-	const struct takt_registration *found = &port->registration;
+	struct takt_registration *found = &port->registration;
 
 	/* Whoever is background as a program is so whatever is registered. */
 	if (newcomer->key.who & plan->registered)
 		return 0;
-	find_registration(port, &newcomer->key, uid);
+	find_registration(port->link.netns_cookie, &newcomer->key, uid, found);
 	if (found->on)
 		newcomer->key.who |= plan->registered;
 	takt_link_meet(&port->link, plan, found->changed_ns);

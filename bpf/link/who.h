@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Who sent a packet: what bpf/flows found out about its socket. */
+/* Who sent a packet, or will receive it: what bpf/flows found out about its socket. */
 #ifndef TAKT_WHO_H
 #define TAKT_WHO_H
 
 #include "kernel.h"
 #include "plan.h"
+#include "registered.h"
 #include "sockets_map.h"
 
-/* The owner of the packet's socket; NULL if it is unknown. */
-static __always_inline const struct takt_socket *sender_of(const struct sk_buff *skb)
+/* The socket's owner; NULL if it is unknown. */
+static __always_inline const struct takt_socket *owner_of(const struct sock *sk)
 {
-	const struct sock *sk = skb->sk;
 	u64 cookie;
 
 	if (!sk)
@@ -23,10 +23,16 @@ static __always_inline const struct takt_socket *sender_of(const struct sk_buff 
 	return bpf_map_lookup_elem(&takt_sockets, &cookie);
 }
 
-/* The answers about a sender; all no if it is unknown. */
-static __always_inline u32 who_is(const struct takt_socket *sender, const struct takt_plan *plan)
+/* The answers about an owner; all no if it is unknown. */
+static __always_inline u32 who_is(const struct takt_socket *owner, const struct takt_plan *plan)
 {
-	return sender ? sender->who[plan->who_slot & (TAKT_SLOTS - 1)] : 0;
+	return owner ? owner->who[plan->who_slot & (TAKT_SLOTS - 1)] : 0;
+}
+
+/* The user whose registrations count, beside those for everyone. */
+static __always_inline u32 user_of(const struct takt_socket *owner)
+{
+	return owner && owner->tgid ? owner->uid : TAKT_EVERYONE;
 }
 
 #endif

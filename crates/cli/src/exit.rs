@@ -31,7 +31,9 @@ impl From<&Error> for Exit {
             Error::KernelLacks { .. }
             | Error::Capability { .. }
             | Error::NoBpffs { .. }
-            | Error::NoCgroup2 => Self::Lacking,
+            | Error::NoCgroup2
+            | Error::NoIfb
+            | Error::NoIngress { .. } => Self::Lacking,
             Error::Foreign(_) => Self::Changed,
             _ => Self::Failed,
         }
@@ -44,6 +46,7 @@ impl From<&Undecided> for Exit {
             Undecided::NoDevice { .. }
             | Undecided::Plan { .. }
             | Undecided::NoGap { .. }
+            | Undecided::NoReceive { .. }
             | Undecided::NoUser(_) => Self::Invalid,
             Undecided::Host(error) => error.into(),
         }

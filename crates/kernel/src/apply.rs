@@ -12,6 +12,7 @@ use takt_planner::Questions;
 use takt_policy::{Class, Gate, Link, Pacing};
 
 use crate::{
+    buffer::{Buffers, QueueLimits},
     capability,
     change::{give_back, take},
     decide::{Found, Step, Undecided, decide, slot},
@@ -20,6 +21,7 @@ use crate::{
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
     program::Program,
+    receive::{self, Side},
     record::{Lock, Record, Source},
     sockets::{Asked, Sockets},
 };
@@ -46,6 +48,8 @@ pub enum Action {
 pub struct Outcome {
     pub device: String,
     pub action: Action,
+    /// The device that its incoming packets in the background are sent through.
+    pub receive: Option<String>,
 }
 
 /// Make this host's links follow `links`, which `source` says.
@@ -75,7 +79,7 @@ fn apply_locked(
     let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
-    let steps = decide(links, &questions, slot, source, found)?;
+    let mut steps = decide(links, &questions, slot, source, found)?;
     let outcomes = steps.iter().map(outcome).collect();
     let watches = watches_sockets(links);
     if options.dry_run {
@@ -85,12 +89,16 @@ fn apply_locked(
         if watches {
             Sockets::verify()?;
         }
+        if receives(&steps) {
+            receive::verify_program()?;
+        }
         return Ok(outcomes);
     }
     let program = match program {
         Some(program) => program,
         None => Program::load()?,
     };
+    let buffers = Buffers::open(&mut netlink)?;
     let watch = || {
         if !watches {
             return Ok(());
@@ -98,12 +106,12 @@ fn apply_locked(
         Sockets::open_or_load(&program)?.ask(netns_cookie, slot, &asked)
     };
     let done = watch()
-        .and_then(|()| prepare(&program, &steps))
-        .and_then(|()| commit(&program, &mut netlink, &steps));
+        .and_then(|()| prepare(&program, &mut netlink, &buffers, &mut steps))
+        .and_then(|()| commit(&program, &mut netlink, &buffers, &steps));
     match done {
-        Ok(()) => tidy(&program, &steps)?,
+        Ok(()) => tidy(&program, &mut netlink, &steps)?,
         Err(error) => {
-            abandon(&program, &steps)?;
+            abandon(&program, &mut netlink, &buffers, &steps)?;
             return Err(error.into());
         }
     }
@@ -126,6 +134,13 @@ fn watches_sockets(links: &[Link]) -> bool {
     })
 }
 
+fn receives(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Attach { receive, .. } | Step::Update { receive, .. } => receive.is_some(),
+        Step::Keep { .. } | Step::Detach { .. } => false,
+    })
+}
+
 fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Result<Found, Error> {
     let netns_cookie = netlink
         .netns_cookie()
@@ -134,6 +149,7 @@ fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Resu
     let (managed, indices_taken) = match program {
         Some(program) => {
             Managed::sweep(program, netns_cookie, &ports)?;
+            receive::sweep(program, netlink, netns_cookie)?;
             (
                 Managed::list(program, netns_cookie, &ports)?,
                 program.links()?.into_iter().collect(),
@@ -151,14 +167,39 @@ fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Resu
 }
 
 /// All that nobody sees: new links' maps, and the records.
-fn prepare(program: &Program, steps: &[Step]) -> Result<(), Error> {
+fn prepare(
+    program: &Program,
+    netlink: &mut Netlink,
+    buffers: &Buffers,
+    steps: &mut [Step],
+) -> Result<(), Error> {
     for step in steps {
         match step {
-            Step::Attach { plan, record, .. } => {
+            Step::Attach {
+                plan,
+                receive,
+                record,
+                queue_limits,
+                ..
+            } => {
+                note_queues(buffers, record, queue_limits.as_ref());
+                if let Some(wanted) = receive {
+                    receive::make(program, netlink, record, wanted, plan)?;
+                }
                 program.add_link(record.index, record.owner, plan)?;
                 record.write()?;
             }
-            Step::Update { plan, record, .. } => {
+            Step::Update {
+                plan,
+                receive,
+                record,
+                queue_limits,
+                ..
+            } => {
+                note_queues(buffers, record, queue_limits.as_ref());
+                if let Some(wanted) = receive {
+                    receive::make(program, netlink, record, wanted, plan)?;
+                }
                 program.stage_plan(record.index, plan)?;
                 record.write()?;
             }
@@ -171,17 +212,87 @@ fn prepare(program: &Program, steps: &[Step]) -> Result<(), Error> {
     Ok(())
 }
 
+/// What the device's queues may hold now.
+fn note_queues(buffers: &Buffers, record: &mut Record, last: Option<&QueueLimits>) {
+    let device = record.owner.ifindex;
+    if let Some(limits) = &mut record.queue_limits {
+        buffers.note(device, limits, last);
+    }
+}
+
 /// All that everybody sees.
-fn commit(program: &Program, netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
+fn commit(
+    program: &Program,
+    netlink: &mut Netlink,
+    buffers: &Buffers,
+    steps: &[Step],
+) -> Result<(), Error> {
+    // While the records of those who limited them are in force.
+    for (device, limits) in leaving_limits(steps) {
+        buffers.undo(device, limits)?;
+    }
+    receive::let_out(program, leaving_sides(steps))?;
     change_devices(netlink, steps)?;
-    let updated: Vec<u32> = steps
-        .iter()
-        .filter_map(|step| match step {
-            Step::Update { record, .. } => Some(record.index),
-            _ => None,
-        })
-        .collect();
-    program.commit(&updated)
+    let mut updated = Vec::new();
+    for step in steps {
+        let Step::Update {
+            record, receive, ..
+        } = step
+        else {
+            continue;
+        };
+        updated.push(record.index);
+        if let Some(wanted) = receive.as_ref().filter(|wanted| wanted.ifindex.is_some()) {
+            program.stage_plan(wanted.index, &wanted.plan)?;
+            updated.push(wanted.index);
+        }
+    }
+    program.commit(&updated)?;
+    for record in steps.iter().filter_map(record_of) {
+        if let Some(limits) = &record.queue_limits {
+            buffers.limit(record.owner.ifindex, limits)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a device's queues may hold until its plan changes or ends, where that was limited.
+fn leaving_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
+    steps.iter().filter_map(|step| match step {
+        Step::Attach {
+            record,
+            queue_limits,
+            ..
+        }
+        | Step::Update {
+            record,
+            queue_limits,
+            ..
+        } => Some((record.owner.ifindex, queue_limits.as_ref()?)),
+        Step::Detach { managed, .. } => {
+            let record = managed.record.as_ref()?;
+            Some((record.owner.ifindex, record.queue_limits.as_ref()?))
+        }
+        Step::Keep { .. } => None,
+    })
+}
+
+fn record_of(step: &Step) -> Option<&Record> {
+    match step {
+        Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
+            Some(record)
+        }
+        Step::Detach { .. } => None,
+    }
+}
+
+/// The receive sides that plans in force name, of links whose plans change or end.
+fn leaving_sides(steps: &[Step]) -> impl Iterator<Item = &Side> {
+    steps.iter().filter_map(|step| match step {
+        Step::Update { side, .. } => side.as_ref(),
+        Step::Detach { managed, .. } => managed.receive.as_ref(),
+        Step::Attach { .. } | Step::Keep { .. } => None,
+    })
 }
 
 /// All devices in one batch; if the kernel refuses any of it, none of it.
@@ -243,18 +354,27 @@ fn backward(step: &Step) -> Vec<Request> {
 }
 
 /// The kernel refused: forget what was prepared.
-fn abandon(program: &Program, steps: &[Step]) -> Result<(), Error> {
+fn abandon(
+    program: &Program,
+    netlink: &mut Netlink,
+    buffers: &Buffers,
+    steps: &[Step],
+) -> Result<(), Error> {
+    for (device, limits) in leaving_limits(steps) {
+        buffers.limit(device, limits)?;
+    }
+    receive::restore(program, leaving_sides(steps))?;
     for step in steps {
         if let Step::Attach { record, .. } = step {
             program.remove_link(record.index)?;
             Record::forget(record.index)?;
         }
     }
-    Ok(())
+    sweep_sides(program, netlink)
 }
 
 /// Remove what the new state no longer needs.
-fn tidy(program: &Program, steps: &[Step]) -> Result<(), Error> {
+fn tidy(program: &Program, netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
     for step in steps {
         match step {
             Step::Attach { record, lost, .. } => {
@@ -271,7 +391,14 @@ fn tidy(program: &Program, steps: &[Step]) -> Result<(), Error> {
             }
         }
     }
-    Ok(())
+    sweep_sides(program, netlink)
+}
+
+fn sweep_sides(program: &Program, netlink: &mut Netlink) -> Result<(), Error> {
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    receive::sweep(program, netlink, netns_cookie)
 }
 
 fn outcome(step: &Step) -> Outcome {
@@ -281,5 +408,20 @@ fn outcome(step: &Step) -> Outcome {
         Step::Keep { record } => (record.device.clone(), Action::Unchanged),
         Step::Detach { managed, .. } => (managed.name(), Action::Detached),
     };
-    Outcome { device, action }
+    let receive = match step {
+        Step::Attach {
+            receive, record, ..
+        }
+        | Step::Update {
+            receive, record, ..
+        } => receive
+            .as_ref()
+            .map(|_| receive::name_of(record.owner.ifindex)),
+        Step::Keep { .. } | Step::Detach { .. } => None,
+    };
+    Outcome {
+        device,
+        action,
+        receive,
+    }
 }

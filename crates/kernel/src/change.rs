@@ -8,18 +8,22 @@ use crate::{
     record::{Before, Record},
 };
 
-/// Put takt on the record's device.
-pub(crate) fn take(record: &Record) -> Vec<Request> {
-    let qdisc = Qdisc {
+/// The qdisc of a link.
+pub(crate) fn qdisc_of(index: u32) -> Qdisc {
+    Qdisc {
         kind: KIND.to_owned(),
-        handle: Handle(handle_of(record.index)),
+        handle: Handle(handle_of(index)),
         parent: Handle::ROOT,
         options: Vec::new(),
-    };
+    }
+}
+
+/// Put takt on the record's device.
+pub(crate) fn take(record: &Record) -> Vec<Request> {
     let limit = record
         .gso_max_segs
         .map(|limit| Device::limit_segments(record.owner.ifindex, limit));
-    std::iter::once(qdisc.set_root(record.owner.ifindex))
+    std::iter::once(qdisc_of(record.index).set_root(record.owner.ifindex))
         .chain(limit)
         .collect()
 }

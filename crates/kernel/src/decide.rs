@@ -12,12 +12,14 @@ use takt_policy::{Link, Packets};
 use thiserror::Error;
 
 use crate::{
+    buffer::{self, QueueLimits},
     change::{Release, release},
     error::{Error, Foreign},
     gap::{self, NoGap},
     managed::{Managed, Port},
     netlink::Device,
     port::Owner,
+    receive::{NoReceive, Side, Wanted, check},
     record::{Before, Record, Source},
     sockets::{NoUser, Slot},
 };
@@ -34,6 +36,8 @@ pub enum Undecided {
     Plan { device: String, problem: PlanError },
     #[error("{device}: {problem}")]
     NoGap { device: String, problem: NoGap },
+    #[error("{device}: {problem}")]
+    NoReceive { device: String, problem: NoReceive },
     #[error(transparent)]
     NoUser(#[from] NoUser),
     #[error(transparent)]
@@ -45,15 +49,23 @@ pub(crate) enum Step {
     /// Put takt on a device.
     Attach {
         plan: Box<takt_plan>,
+        receive: Option<Wanted>,
         record: Record,
-        /// A link of the same device whose qdisc somebody took away.
+        /// A link of the same device whose qdisc somebody took away, and what that
+        /// let the device's queues hold, if it was limited.
         lost: Option<u32>,
+        queue_limits: Option<QueueLimits>,
     },
     /// Give a link a new plan and, if named, a new segment limit.
     Update {
+        /// What incoming packets go through until then.
+        side: Option<Side>,
         plan: Box<takt_plan>,
+        receive: Option<Wanted>,
         record: Record,
         gso_max_segs: Option<u32>,
+        /// What the device's queues may hold until then, if that was limited.
+        queue_limits: Option<QueueLimits>,
     },
     /// The same policy again.
     Keep { record: Record },
@@ -110,10 +122,15 @@ pub(crate) fn decide(
             device: link.device.clone(),
             problem,
         })?;
+        check(device, planned.receive.is_some()).map_err(|problem| Undecided::NoReceive {
+            device: link.device.clone(),
+            problem,
+        })?;
         planned.tables.who_slot = slot.index;
         Ok(planned)
     };
     let mut managed = std::mem::take(&mut found.managed);
+    let taken = &mut std::mem::take(&mut found.indices_taken);
     let mut steps = Vec::with_capacity(links.len());
     for link in links {
         let port = found
@@ -128,24 +145,16 @@ pub(crate) fn decide(
             .position(|managed| managed.state.ifindex == port.device.index)
             .map(|at| managed.swap_remove(at));
         steps.push(match known {
-            Some(Managed {
-                index,
-                plan,
-                record: Some(record),
-                ..
-            }) if port.carries(index) => {
+            Some(mut managed) if managed.record.is_some() && port.carries(managed.index) => {
+                let Some(record) = managed.record.take() else {
+                    continue;
+                };
                 let planned = plan_link(link, &port.device, &record.ids)?;
-                update(link, planned, source, port, &plan, record)
+                update(link, planned, source, port, managed, record, taken)?
             }
             lost => {
-                let index = (0..TAKT_LINKS)
-                    .find(|index| !found.indices_taken.contains(index))
-                    .ok_or(Error::TooManyLinks {
-                        link_count: found.indices_taken.len(),
-                    })?;
-                found.indices_taken.insert(index);
                 let planned = plan_link(link, &port.device, &ClassIds::default())?;
-                attach(link, planned, source, port, index, lost, &found)?
+                attach(link, planned, source, port, lost, taken, &found)?
             }
         });
     }
@@ -156,15 +165,31 @@ pub(crate) fn decide(
     Ok(steps)
 }
 
+fn next_index(taken: &mut BTreeSet<u32>) -> Result<u32, Error> {
+    let index =
+        (0..TAKT_LINKS)
+            .find(|index| !taken.contains(index))
+            .ok_or(Error::TooManyLinks {
+                link_count: taken.len(),
+            })?;
+    taken.insert(index);
+    Ok(index)
+}
+
 fn attach(
     link: &Link,
-    Plan { mut tables, ids }: Plan,
+    Plan {
+        mut tables,
+        receive,
+        ids,
+    }: Plan,
     source: &Source,
     port: &Port,
-    index: u32,
     lost: Option<Managed>,
+    taken: &mut BTreeSet<u32>,
     found: &Found,
 ) -> Result<Step, Undecided> {
+    let index = next_index(taken)?;
     let lost_index = lost.as_ref().map(|lost| lost.index);
     // An orphan of ours (its record is gone) is nobody else's.
     let ours = lost_index.is_some_and(|index| port.carries(index));
@@ -188,6 +213,9 @@ fn attach(
             .into());
         }
     }
+    let limited = lost
+        .as_ref()
+        .and_then(|lost| lost.record.as_ref()?.queue_limits.clone());
     // Whoever took our qdisc away did not know of the segment limit.
     let gso_before = lost
         .and_then(|lost| lost.record)
@@ -212,43 +240,85 @@ fn attach(
             qdisc: standing,
             gso_max_segs: gso_before,
         },
+        queue_limits: queue_limits(link, port),
     };
+    let receive = receive
+        .map(|plan| Wanted::new(plan, None, || next_index(taken)))
+        .transpose()?;
     Ok(Step::Attach {
         plan: tables,
+        receive,
         record,
         lost: lost_index,
+        queue_limits: limited,
     })
 }
 
 fn update(
     link: &Link,
-    Plan { mut tables, ids }: Plan,
+    Plan {
+        mut tables,
+        receive,
+        ids,
+    }: Plan,
     source: &Source,
     port: &Port,
-    current: &takt_plan,
+    managed: Managed,
     before: Record,
-) -> Step {
+    taken: &mut BTreeSet<u32>,
+) -> Result<Step, Undecided> {
+    let (current, side) = (&managed.plan, managed.receive.as_ref());
+    let mut receive = receive
+        .map(|plan| Wanted::new(plan, side, || next_index(taken)))
+        .transpose()?;
+    let same_side = match &receive {
+        Some(wanted) => wanted.is(side),
+        None => current.receive_ifindex == 0,
+    };
+    if let Some(side) = side.filter(|_| receive.is_some()) {
+        (tables.receive_link, tables.receive_ifindex) = (side.index, side.ifindex);
+    }
+
     let gso_max_segs = segment_limit(link);
     let wanted = gso_max_segs.unwrap_or(before.before.gso_max_segs);
     let limit = (port.device.gso_max_segs != wanted).then_some(wanted);
 
     tables.generation = current.generation;
-    if limit.is_none() && before.source == *source && to_bytes(&*tables) == to_bytes(current) {
-        return Step::Keep { record: before };
+    let same_plan = before.source == *source && to_bytes(&*tables) == to_bytes(&**current);
+    let queue_limits = queue_limits(link, port);
+    let limit_bytes = |limits: &Option<QueueLimits>| limits.as_ref().map(|l| l.limit_bytes);
+    let same_buffer = limit_bytes(&queue_limits) == limit_bytes(&before.queue_limits);
+    if limit.is_none() && same_plan && same_side && same_buffer {
+        return Ok(Step::Keep { record: before });
     }
     tables.generation += 1;
+    if let Some(wanted) = &mut receive {
+        // After the one that lets out what is held.
+        wanted.plan.generation += 2;
+    }
+    let limited = before.queue_limits.clone();
     let record = Record {
         generation: tables.generation,
         source: source.clone(),
         ids,
         gso_max_segs,
+        queue_limits,
         ..before
     };
-    Step::Update {
+    Ok(Step::Update {
+        side: managed.receive,
         plan: tables,
+        receive,
         record,
         gso_max_segs: limit,
-    }
+        queue_limits: limited,
+    })
+}
+
+/// What stands there now is not known yet.
+fn queue_limits(link: &Link, port: &Port) -> Option<QueueLimits> {
+    let limit_bytes = buffer::wanted(link, &port.device)?;
+    Some(QueueLimits::new(limit_bytes, &[], None))
 }
 
 fn segment_limit(link: &Link) -> Option<u32> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    bpffs, capability, error::Error, gap, helper, netlink::Netlink, program::Program,
+    bpffs, capability, error::Error, gap, helper, netlink::Netlink, program::Program, receive,
     sockets::Sockets,
 };
 
@@ -43,6 +43,11 @@ pub fn examine() -> Vec<Finding> {
             "sockets",
             "what recognises the owners of sockets was loaded, verified and dropped again",
             Sockets::verify(),
+        ),
+        finding(
+            "receive",
+            "an ifb was made, what sends packets there was loaded and put on it, and both dropped",
+            receive::verify(),
         ),
         finding(
             "gap frames",

@@ -21,6 +21,18 @@ pub enum Error {
     NoBpffs { path: &'static str },
     #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
     NoCgroup2,
+    #[error(
+        "this kernel has no devices of kind ifb, which incoming background traffic goes through \
+         (CONFIG_IFB; `modprobe ifb` says what is missing); receive = false in the classes with \
+         priority = \"background\" does without"
+    )]
+    NoIfb,
+    #[error(
+        "this kernel takes no program on a device's ingress, which incoming background traffic \
+         needs: {source}; receive = false in the classes with priority = \"background\" does \
+         without"
+    )]
+    NoIngress { source: libbpf_rs::Error },
     /// Somebody else's qdisc is in the way, or ours is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),

@@ -4,6 +4,7 @@ mod apply;
 pub mod background;
 mod bpffs;
 mod btf;
+mod buffer;
 mod capability;
 mod cgroup;
 mod change;
@@ -17,6 +18,7 @@ mod managed;
 pub mod netlink;
 mod port;
 mod program;
+mod receive;
 mod record;
 mod registered;
 mod revert;
@@ -30,13 +32,14 @@ pub use error::{Error, Foreign};
 pub use gap::NoGap;
 pub use helper::{Stay, feed};
 pub use program::Program;
+pub use receive::NoReceive;
 pub use record::Source;
 pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
-    BackgroundStatus, ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share,
-    Status, TenantStatus, applied_policy, status,
+    BackgroundStatus, ClassStatus, Counters, DeviceBuffer, FlowStatus, FlowTotals, GapStatus,
+    LinkStatus, ReceiveStatus, Received, Share, Status, TenantStatus, applied_policy, status,
 };
 
 /// Refuse early what this process may not do.

@@ -7,6 +7,7 @@ use crate::{
     netlink::{Device, Handle, Netlink, NetlinkError, Qdisc},
     port::{GapCounters, Snapshot},
     program::{Program, handle_of},
+    receive::Side,
     record::Record,
 };
 
@@ -93,6 +94,8 @@ pub(crate) struct Managed {
     pub state: Box<takt_link>,
     pub plan: Box<takt_plan>,
     pub gap: GapCounters,
+    /// Where incoming packets in the background are sent through.
+    pub receive: Option<Side>,
     /// Missing if somebody deleted it.
     pub record: Option<Record>,
 }
@@ -131,20 +134,24 @@ impl Managed {
                 link: state,
                 plan,
                 gap,
+                ..
             }) = program.read(index)?
             else {
                 continue;
             };
-            if state.netns_cookie == netns_cookie
+            if plan.receives == 0
+                && state.netns_cookie == netns_cookie
                 && state.attached != 0
                 && !was_given_back(index, ports)
             {
                 let record = Record::read(index, plan.generation)?;
+                let receive = Side::read(program, index, &state, &plan, ports)?;
                 found.push(Self {
                     index,
                     state,
                     plan,
                     gap,
+                    receive,
                     record,
                 });
             }

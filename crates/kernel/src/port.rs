@@ -33,9 +33,11 @@ pub(crate) struct Snapshot {
     /// The plan in force.
     pub plan: Box<takt_plan>,
     pub gap: GapCounters,
+    /// The qdisc is on its device.
+    pub stands: bool,
 }
 
-/// What of a link its helper wants to know, at one moment.
+/// What of a link can be told without looking at all of it, at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
     pub owner: Owner,
@@ -51,6 +53,12 @@ pub(crate) struct Outline {
     pub asks_registered: bool,
     /// The mark of this link's templates.
     pub secret: u32,
+    pub queued_packets: u32,
+    /// It is the receive side of another link.
+    pub receives: bool,
+    /// That of this link, by link and by device; 0: it has none.
+    pub receive_link: u32,
+    pub receive_ifindex: u32,
 }
 
 /// What a link has counted for one length of gap frames.
@@ -127,18 +135,20 @@ impl Port {
         let active = self.active();
         let (mut link, mut plan) = (zeroed_box(), zeroed_box());
         // SAFETY: the mapping lives as long as self.
-        unsafe {
+        let stands = unsafe {
             let port = self.0.as_ptr();
             copy_raw(&raw const (*port).link, &mut *link);
             copy_raw(
                 (&raw const (*port).plans).cast::<takt_plan>().add(active),
                 &mut *plan,
             );
-        }
+            (&raw const (*port).stands).read_volatile() != 0
+        };
         Snapshot {
             link,
             plan,
             gap: self.gap(),
+            stands,
         }
     }
 
@@ -162,6 +172,10 @@ impl Port {
                 overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
                 asks_registered: (&raw const (*plan).registered).read_volatile() != 0,
                 secret: (&raw const (*port).gap.secret).read_volatile(),
+                queued_packets: (&raw const (*port).link.queued_packets).read_volatile(),
+                receives: (&raw const (*plan).receives).read_volatile() != 0,
+                receive_link: (&raw const (*plan).receive_link).read_volatile(),
+                receive_ifindex: (&raw const (*plan).receive_ifindex).read_volatile(),
             }
         }
     }

@@ -105,9 +105,19 @@ impl Program {
         &self.sockets
     }
 
-    /// What was registered at run time, and how much of it.
-    pub(crate) fn into_registrations(self) -> (MapHandle, MapHandle) {
-        (self.registrations, self.registry)
+    /// What was registered at run time.
+    pub(crate) fn registrations(&self) -> &MapHandle {
+        &self.registrations
+    }
+
+    /// How much of it.
+    pub(crate) fn registry(&self) -> &MapHandle {
+        &self.registry
+    }
+
+    /// Every link's memory, for programs that read plans.
+    pub(crate) fn ports(&self) -> &MapHandle {
+        &self.ports
     }
 
     /// Whether a socket is open, as far as sockets are watched.
@@ -119,6 +129,11 @@ impl Program {
     /// Where what watches sockets is pinned, while it does.
     pub(crate) fn sockets_dir(&self) -> PathBuf {
         self.dir.join("sockets")
+    }
+
+    /// Where what stands on the ingress of devices is pinned.
+    pub(crate) fn receive_dir(&self) -> PathBuf {
+        self.dir.join("receive")
     }
 
     /// Make a link's state, store and first plan; its qdisc may then attach.

@@ -15,7 +15,10 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
-use crate::{bpffs, error::Error, netlink::Qdisc, port::Owner, program::Program, sockets::Sockets};
+use crate::{
+    bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner, program::Program,
+    sockets::Sockets,
+};
 
 const DIR: &str = "/run/takt";
 const LEAVING: &str = "leaving";
@@ -46,6 +49,8 @@ pub struct Record {
     /// The segment limit that was set, if one was.
     pub gso_max_segs: Option<u32>,
     pub before: Before,
+    /// What the device's queues may hold, if that was limited.
+    pub queue_limits: Option<QueueLimits>,
 }
 
 impl Record {

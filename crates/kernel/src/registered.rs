@@ -5,7 +5,7 @@ use std::{
     os::fd::AsFd,
 };
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo};
+use libbpf_rs::{MapCore, MapFlags, MapInfo};
 use takt_algo::{
     from_bytes,
     sys::{
@@ -43,8 +43,7 @@ pub struct Registration {
 
 /// The maps of the loaded program.
 pub struct Registrations {
-    entries: MapHandle,
-    registry: MapHandle,
+    program: Program,
     id: u32,
 }
 
@@ -54,14 +53,10 @@ impl Registrations {
         let Some(program) = Program::open()? else {
             return Ok(None);
         };
-        let (entries, registry) = program.into_registrations();
-        let info = MapInfo::new(entries.as_fd()).map_err(Error::bpf("looking at a map"))?;
+        let map = program.registrations().as_fd();
+        let info = MapInfo::new(map).map_err(Error::bpf("looking at a map"))?;
         let id = info.info.id;
-        Ok(Some(Self {
-            entries,
-            registry,
-            id,
-        }))
+        Ok(Some(Self { program, id }))
     }
 
     /// Another program's maps have another number, and nothing in them.
@@ -70,7 +65,8 @@ impl Registrations {
     }
 
     pub fn all(&self) -> Vec<Destination> {
-        self.entries
+        self.program
+            .registrations()
             .keys()
             .filter_map(|key| from_bytes::<takt_destination>(&key))
             .filter_map(|key| Destination::from_kernel(&key))
@@ -85,7 +81,7 @@ impl Registrations {
     ) -> Result<(), Error> {
         let key = destination.for_kernel();
         let Some(registration) = registration else {
-            return match self.entries.delete(to_bytes(&key)) {
+            return match self.program.registrations().delete(to_bytes(&key)) {
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
                     Err(Error::bpf("forgetting a registration")(error))
                 }
@@ -97,7 +93,8 @@ impl Registrations {
             on: registration.on.into(),
             ..Default::default()
         };
-        self.entries
+        self.program
+            .registrations()
             .update(to_bytes(&key), to_bytes(&value), MapFlags::ANY)
             .map_err(Error::bpf("registering a destination"))
     }
@@ -107,7 +104,8 @@ impl Registrations {
         let value = takt_registry {
             entries: entries as u32,
         };
-        self.registry
+        self.program
+            .registry()
             .update(&0u32.to_ne_bytes(), to_bytes(&value), MapFlags::ANY)
             .map_err(Error::bpf("counting registrations"))
     }

@@ -3,13 +3,16 @@
 use serde::Serialize;
 
 use crate::{
-    background, capability,
+    background,
+    buffer::Buffers,
+    capability,
     change::release,
     error::{Error, Foreign},
     helper,
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Request},
     program::Program,
+    receive,
     record::{Lock, Record},
 };
 
@@ -51,7 +54,17 @@ fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
 
     let mut reverted = Vec::new();
     let mut foreign = Vec::new();
-    for managed in Managed::list(&program, netns_cookie, &ports)? {
+    let found = Managed::list(&program, netns_cookie, &ports)?;
+    receive::let_out(
+        &program,
+        found.iter().filter_map(|managed| managed.receive.as_ref()),
+    )?;
+    let buffers = Buffers::open(&mut netlink)?;
+    for managed in found {
+        let record = managed.record.as_ref();
+        if let Some(limits) = record.and_then(|record| record.queue_limits.as_ref()) {
+            buffers.undo(managed.state.ifindex, limits)?;
+        }
         let release = release(&managed, managed.port(&ports));
         if release.foreign.is_none() {
             Record::note_leaving(managed.index)?;
@@ -65,6 +78,7 @@ fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
         });
         foreign.extend(release.foreign);
     }
+    receive::sweep(&program, &mut netlink, netns_cookie)?;
     Ok((reverted, foreign))
 }
 

@@ -7,6 +7,7 @@ mod error;
 mod places;
 mod ports;
 mod questions;
+mod receive;
 mod rules;
 mod share;
 mod table;
@@ -22,12 +23,16 @@ use takt_policy::{Link, Pacing};
 pub use classes::ClassIds;
 pub use error::PlanError;
 pub use questions::Questions;
+pub use receive::open as open_receive;
 pub use takt_policy::Question;
 
 /// A link's policy, ready for the kernel.
 pub struct Plan {
     /// What the qdisc reads.
     pub tables: Box<takt_plan>,
+    /// What the device reads that incoming packets in the background are sent
+    /// through; `None` if none are.
+    pub receive: Option<Box<takt_plan>>,
     /// The ids of every name, so that a later plan keeps queues in place.
     pub ids: ClassIds,
 }
@@ -98,5 +103,9 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         })
         .into();
     table::lay_out(found, &mut tables.rules)?;
-    Ok(Plan { tables, ids })
+    Ok(Plan {
+        tables,
+        receive: receive::plan(link, &ids),
+        ids,
+    })
 }

@@ -14,6 +14,7 @@ pub(crate) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
         gated: (class.gate == Some(Gate::Sender)).into(),
         priority: class.priority,
         per_flow: class.per_flow.into(),
+        receive: class.receive.into(),
         ..Default::default()
     }
 }

@@ -258,3 +258,54 @@ fn what_nobody_asks_matches_nothing() {
     let plan = plan(&links[0], &ClassIds::default(), &Questions::default()).expect("fits");
     assert_eq!(plan.tables.rules.tuples, 0);
 }
+
+const BACKGROUND: &str = r#"
+    [link.eth0]
+    rate = "10mbit"
+    [[link.eth0.class]]
+    name = "backup"
+    priority = "background"
+    rate = "1mbit"
+    floor = "100kbit"
+    per_flow = true
+    match = { dst_port = 873 }
+    [[link.eth0.class]]
+    name = "sync"
+    priority = "background"
+    receive = false
+    match = { dst_port = 874 }
+    [[link.eth0.class]]
+    name = "web"
+    match = { dst_port = 443 }
+"#;
+
+#[test]
+fn what_comes_in_is_gated_and_ordered_and_not_limited() {
+    let plan = planned(BACKGROUND, &ClassIds::default());
+    let id = |name| plan.ids.id(name).unwrap() as usize;
+    let receives = |name| plan.tables.class_params[id(name)].receive;
+    assert_eq!(
+        (receives("backup"), receives("sync"), receives("web")),
+        (1, 0, 0)
+    );
+
+    let side = plan.receive.as_ref().expect("a class receives");
+    assert_eq!((side.receives, side.gated), (1, 1));
+    assert_eq!(side.link.rate_bps, 400_000 * MBIT);
+    let expected = Params {
+        weight_bps: MBIT,
+        floor_bps: MBIT / 10,
+        queue_packets: 1000,
+        gated: 1,
+        priority: 7,
+        ..Params::default()
+    };
+    assert_eq!(side.class_params[id("backup")], expected);
+    for other in ["sync", "web"] {
+        assert_eq!(side.class_params[id(other)].queue_packets, 0);
+    }
+    assert_eq!(side.rules.default_class as usize, id("backup"));
+
+    let without = BACKGROUND.replace("per_flow = true", "receive = false");
+    assert!(planned(&without, &ClassIds::default()).receive.is_none());
+}

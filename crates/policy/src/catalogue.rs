@@ -64,7 +64,7 @@ Known keys:
     [link.DEV]            rate overhead pacing packets lag_max tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
-                          per_flow queue_packets gate
+                          per_flow queue_packets gate receive
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
 ";
@@ -73,6 +73,9 @@ The gate holds packets of a class in the background while the CPU runs a task th
 than the one that sends them. Traffic of any other priority is somebody's foreground: holding it
 would make them wait for the CPU as well as for the link, so only a class with
 priority = \"background\" has a gate. There it is \"sender\" unless the policy says gate = \"open\".
+
+Incoming packets of such a class wait likewise, unless the policy says receive = false. Those of all
+other classes go straight on.
 ";
 NotYet = "takt::policy::not_yet": "
 The key belongs to Takt's policy language, but this version cannot do what it asks for. A policy is
@@ -308,6 +311,12 @@ NoGap = "takt::device::no_gap": "
 Gap frames fill the time between packets with Ethernet PAUSE frames, so the device must be an
 Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
 which devices swallow PAUSE frames. pacing = \"timer\" works on every device.
+";
+NoReceive = "takt::device::no_receive": "
+A class with priority = \"background\" treats incoming packets as it does those that are sent: they
+take a turn through a device of kind ifb, which takt makes, and come back to where they were. They
+come back by their Ethernet header, which tun devices, PPP and WireGuard do not have. receive =
+false in the class leaves incoming packets alone.
 ";
 DeviceTaken = "takt::device::taken": "
 The device already carries a queueing discipline that somebody set up on purpose. Takt does not

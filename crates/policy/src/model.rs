@@ -95,6 +95,9 @@ pub struct Class {
     pub queue_packets: u16,
     /// Of a class in the background, and of no other.
     pub gate: Option<Gate>,
+    /// Whether incoming packets wait for more important ones and for tasks likewise. Only of a class
+    /// in the background.
+    pub receive: bool,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
     pub is_default: bool,

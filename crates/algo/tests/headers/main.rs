@@ -6,7 +6,7 @@ mod packets;
 mod reference;
 
 use proptest::prelude::*;
-use takt_algo::sys::takt_key;
+use takt_algo::sys::{takt_key, takt_key_reverse};
 
 use guarded::Guarded;
 
@@ -83,4 +83,27 @@ fn well_known_packets() {
 
     let arp = packets::hex("0001 0800 0604 0001 0000 0000 0000 0a00 0001");
     assert_eq!(takt_algo::read_key(0x0806, &arp, 0).family, 0);
+}
+
+#[test]
+fn an_answer_has_source_and_destination_exchanged() {
+    let mut key = takt_key {
+        src_port: 1,
+        dst_port: 2,
+        proto: 17,
+        src: [3, 4, 5, 6],
+        dst: [7, 8, 9, 10],
+        ..takt_key::default()
+    };
+    let before = key;
+    // SAFETY: a valid key.
+    unsafe { takt_key_reverse(&raw mut key) };
+    let expected = takt_key {
+        src_port: 2,
+        dst_port: 1,
+        src: before.dst,
+        dst: before.src,
+        ..before
+    };
+    assert_eq!(key, expected);
 }

@@ -63,7 +63,10 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
             print::result(output, &value, |_| {
                 let lines = outcomes.iter().map(|outcome| {
                     let action = describe(outcome.action, options.dry_run);
-                    format!("{}: {action}\n", outcome.device)
+                    let receive = outcome.receive.as_ref().map_or_else(String::new, |device| {
+                        format!(", incoming background traffic through {device}")
+                    });
+                    format!("{}: {action}{receive}\n", outcome.device)
                 });
                 lines.collect()
             });
@@ -91,6 +94,12 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
             device,
             Code::NoGap,
             format!("{device} cannot have pacing = \"gap\""),
+            problem.to_string(),
+        ),
+        Undecided::NoReceive { device, problem } => policy.device_error(
+            device,
+            Code::NoReceive,
+            format!("{device} cannot have incoming traffic in the background"),
             problem.to_string(),
         ),
         Undecided::Host(Error::Foreign(foreign)) if output == Output::Text => {

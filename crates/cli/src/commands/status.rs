@@ -3,7 +3,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use takt_kernel::{LinkStatus, Share, Status};
+use takt_kernel::{DeviceBuffer, LinkStatus, Received, Share, Status};
 use takt_policy::format_rate;
 
 use crate::{args::Output, exit::Exit, print};
@@ -53,6 +53,32 @@ fn link_text(link: &LinkStatus) -> String {
             background.held_packets,
             background.held_by_tasks_ns as f64 / 1e9,
             background.held_by_link_ns as f64 / 1e9,
+        );
+    }
+    if let Some(buffer) = link.device_buffer {
+        let _ = match buffer {
+            DeviceBuffer::Bql { limit_bytes } => writeln!(
+                text,
+                "  device buffer: at most {} bytes, limited by the kernel (BQL)",
+                limit_bytes + 1
+            ),
+            DeviceBuffer::LinkClock => writeln!(
+                text,
+                "  device buffer: kept short by the link's clock, if the wire is no slower than the \
+                 link's rate"
+            ),
+        };
+    }
+    if let Some(receive) = link.receive.as_ref().filter(|receive| receive.works) {
+        let _ = writeln!(
+            text,
+            "  incoming background traffic goes through {}: {} queued, waits for: {}",
+            receive.device,
+            receive.queued_packets,
+            receive
+                .background
+                .as_ref()
+                .map_or("nothing", |background| background.waits_for),
         );
     }
     let _ = writeln!(
@@ -110,7 +136,26 @@ fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
             counters.flushed_packets,
             counters.late_max_ns as f64 / 1e3,
         );
+        if let Some(received) = &class.receive {
+            write_received(text, indent, received);
+        }
     }
+}
+
+/// What came in for a class, below what it sent.
+fn write_received(text: &mut String, indent: &str, received: &Received) {
+    let counters = &received.counters;
+    let _ = writeln!(
+        text,
+        "  {:<24} {:>43} {:>8} {:>12} {:>14} {:>9} {:>9}",
+        format!("{indent}  incoming"),
+        "",
+        received.queued_packets,
+        counters.sent_packets,
+        counters.sent_bytes,
+        counters.dropped_packets,
+        counters.flushed_packets,
+    );
 }
 
 fn write_flows(text: &mut String, link: &LinkStatus) {

@@ -21,6 +21,7 @@ use nix::{
 use crate::{
     kernel_bpf::{links, wait_for},
     machine::{DEFAULT, TWO_PROCESSORS},
+    shell::run,
     takt::{POLICY, apply, assert_no_trace, status, takt},
     wire::Wire,
 };
@@ -54,6 +55,17 @@ rate = "200mbit"
 name = "new"
 rate = "2mbit"
 match = { app = "player" }
+"#;
+
+/// NEW, with incoming packets taking a turn through a device.
+const RECEIVING: &str = r#"
+[link.near1]
+rate = "200mbit"
+
+[[link.near1.class]]
+name = "new"
+priority = "background"
+match = { proto = "udp", dst_port = 5002 }
 "#;
 
 const OTHER: &str = "[link.near2]\nrate = \"100mbit\"\n";
@@ -198,6 +210,49 @@ fn after_every_change_of_watching_no_longer() {
 }
 
 #[test]
+fn after_every_change_of_receiving() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        apply(OLD).ok();
+        let before = (attached(), ifbs());
+        let mut last = State::Nothing;
+        for change in 1.. {
+            apply(OLD).ok();
+            write(RECEIVING);
+            if !kill_after_change(change) {
+                break;
+            }
+            last = recover(&wire, State::Old, false);
+            apply(OLD).ok();
+            wait_for(|| (attached(), ifbs()) == before);
+        }
+        assert_eq!(last, State::New);
+    });
+}
+
+#[test]
+fn after_every_change_of_receiving_no_longer() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        apply(OLD).ok();
+        let before = (attached(), ifbs());
+        let mut last = State::Nothing;
+        for change in 1.. {
+            apply(RECEIVING).ok();
+            write(OLD);
+            if !kill_after_change(change) {
+                break;
+            }
+            last = state(&wire);
+            wire.assert_passes();
+            apply(OLD).ok();
+            wait_for(|| (attached(), ifbs()) == before);
+        }
+        assert_eq!(last, State::Old);
+    });
+}
+
+#[test]
 fn after_every_change_of_giving_back() {
     TWO_PROCESSORS.run(|| {
         let (wire, other) = (Wire::new(1), Wire::new(2));
@@ -252,6 +307,11 @@ fn state(wire: &Wire) -> State {
 /// What watches sockets and packets: pins, and what the kernel has attached.
 fn attached() -> (bool, usize) {
     (Path::new("/sys/fs/bpf/takt/sockets").exists(), links())
+}
+
+/// Devices that incoming packets can be sent through.
+fn ifbs() -> String {
+    run("ip -br link show type ifb").ok()
 }
 
 fn write(policy: &str) {

@@ -16,6 +16,7 @@ mod takt;
 mod wire;
 
 mod background;
+mod buffer;
 mod classify;
 mod contract;
 mod devices;
@@ -25,6 +26,7 @@ mod gap;
 mod gate;
 mod killed;
 mod owners;
+mod receive;
 mod refusals;
 mod replace;
 mod traffic;

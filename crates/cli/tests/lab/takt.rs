@@ -35,6 +35,8 @@ pub struct Link {
     pub generation: u64,
     pub rate_bps: u64,
     pub queued_packets: u64,
+    pub receive: Option<Receive>,
+    pub device_buffer: Option<DeviceBuffer>,
     pub classes: Vec<Class>,
     pub flow_totals: FlowTotals,
     pub background: Option<Background>,
@@ -55,6 +57,28 @@ pub struct FlowTotals {
     pub created: u64,
 }
 
+/// What keeps the device from holding more than a frame.
+#[derive(Debug, Clone, Deserialize)]
+pub struct DeviceBuffer {
+    pub kind: String,
+}
+
+/// Where incoming packets in the background go through.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Receive {
+    pub works: bool,
+}
+
+/// Incoming packets of a class.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Received {
+    pub queued_packets: u64,
+    pub enqueued_packets: u64,
+    pub sent_packets: u64,
+    pub dropped_packets: u64,
+    pub flushed_packets: u64,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Class {
     pub name: String,
@@ -68,6 +92,7 @@ pub struct Class {
     pub dropped_packets: u64,
     pub flushed_packets: u64,
     pub gso_packets: u64,
+    pub receive: Option<Received>,
 }
 
 impl Class {

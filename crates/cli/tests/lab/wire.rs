@@ -114,6 +114,14 @@ impl Wire {
         format!("10.{}.0.2", self.number)
     }
 
+    pub fn near_v4(&self) -> String {
+        format!("10.{}.0.1", self.number)
+    }
+
+    pub fn near_v6(&self) -> String {
+        format!("fd{:02}::1", self.number)
+    }
+
     pub fn far_v6(&self) -> String {
         format!("fd{:02}::2", self.number)
     }

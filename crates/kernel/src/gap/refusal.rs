@@ -70,6 +70,7 @@ mod tests {
             mtu_bytes,
             hardware,
             address: [0; 6],
+            ..Device::default()
         };
         let mut plan = zeroed_box::<takt_plan>();
         plan.pacing = TAKT_PACING_GAP;

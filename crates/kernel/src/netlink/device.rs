@@ -3,22 +3,25 @@
 use netlink_packet_core::NLM_F_ACK;
 use netlink_packet_route::{
     RouteNetlinkMessage,
-    link::{LinkAttribute, LinkHeader, LinkMessage},
+    link::{LinkAttribute, LinkFlags, LinkHeader, LinkMessage},
 };
 
 use super::socket::{Netlink, NetlinkError, Request, find, text};
 
 /// A device, as far as a scheduler on it cares.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Device {
     pub index: u32,
     pub name: String,
+    pub up: bool,
     /// Most segments the stack may put into one packet.
     pub gso_max_segs: u32,
     /// Bytes of an IP packet, at most.
     pub mtu_bytes: u32,
     /// What it is, as `ARPHRD_*`.
     pub hardware: u16,
+    /// What its driver calls itself (`veth`, `ifb`, …); empty if it is hardware's.
+    pub kind: String,
     /// Its Ethernet address; zeroes if it has none of that kind.
     pub address: [u8; 6],
 }
@@ -27,6 +30,8 @@ const IFINFOMSG_LEN: usize = 16;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_KIND: u16 = 1;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
 
 impl Device {
@@ -57,8 +62,13 @@ impl Device {
         Ok(Self {
             index: header.index,
             name: text(name),
+            up: header.flags.contains(LinkFlags::Up),
             gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
             mtu_bytes: number(IFLA_MTU)?,
+            kind: find(attributes, IFLA_LINKINFO)
+                .and_then(|info| find(&info, IFLA_INFO_KIND))
+                .map(text)
+                .unwrap_or_default(),
             hardware: header.link_layer_type.into(),
             address: find(attributes, IFLA_ADDRESS)
                 .and_then(|value| <[u8; 6]>::try_from(value).ok())

@@ -1,6 +1,7 @@
 //! The kernel's network configuration: devices and their root qdiscs.
 
 mod device;
+pub(crate) mod ifb;
 mod qdisc;
 mod socket;
 

@@ -2,7 +2,7 @@
 
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element};
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_link, takt_plan};
 
 use crate::managed::Managed;
 
@@ -24,15 +24,19 @@ pub struct BackgroundStatus {
 }
 
 /// `None` if the policy has no class in the background.
-pub(super) fn status(managed: &Managed, helper_running: bool) -> Option<BackgroundStatus> {
-    let classes = &managed.plan.class_params;
+pub(super) fn status(
+    plan: &takt_plan,
+    state: &takt_link,
+    helper_running: bool,
+) -> Option<BackgroundStatus> {
+    let classes = &plan.class_params;
     if !classes
         .iter()
         .any(|class| u32::from(class.priority) == TAKT_BACKGROUND)
     {
         return None;
     }
-    let order = &managed.state.order;
+    let order = &state.order;
     let held = &order.held;
     let is_held = |element: &&takt_element| u32::from(element.waits) & TAKT_IN_GATE != 0;
     let since_ns = match held.by_task.count {

@@ -1,8 +1,10 @@
 //! How the managed links are doing.
 
 mod background;
+mod buffer;
 mod flows;
 mod gap;
+mod receive;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +14,7 @@ use takt_algo::sys::{
 };
 
 use crate::{
+    buffer::Buffers,
     capability,
     error::Error,
     managed::{Managed, Port},
@@ -21,8 +24,10 @@ use crate::{
 };
 
 pub use background::BackgroundStatus;
+pub use buffer::DeviceBuffer;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
+pub use receive::{ReceiveStatus, Received};
 
 #[derive(Debug, Serialize)]
 pub struct Status {
@@ -49,6 +54,11 @@ pub struct LinkStatus {
     /// Only of a link with a class in the background.
     pub background: Option<BackgroundStatus>,
     pub queued_packets: u32,
+    /// What keeps the device from holding more than a frame; only of a link with a class in the
+    /// background.
+    pub device_buffer: Option<DeviceBuffer>,
+    /// Where incoming packets in the background wait; `None` if they do not.
+    pub receive: Option<ReceiveStatus>,
     pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
     pub flow_totals: FlowTotals,
@@ -100,6 +110,8 @@ pub struct ClassStatus {
     pub queued_bytes: u64,
     #[serde(flatten)]
     pub counters: Counters,
+    /// Incoming packets, of a class whose policy says so: counted apart.
+    pub receive: Option<Received>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -162,13 +174,17 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
-    let ports = Port::list(&mut netlink)?;
-    let managed = Managed::list(&program, netns_cookie, &ports)?;
-    let helper_running = crate::helper::is_running();
+    let host = Host {
+        program: &program,
+        buffers: Buffers::open(&mut netlink)?,
+        ports: Port::list(&mut netlink)?,
+        helper_running: crate::helper::is_running(),
+    };
+    let managed = Managed::list(&program, netns_cookie, &host.ports)?;
     Ok(Status {
         links: managed
             .iter()
-            .map(|managed| link_status(managed, &program, &ports, helper_running, with_flows))
+            .map(|managed| link_status(managed, &host, with_flows))
             .collect(),
     })
 }
@@ -191,21 +207,26 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
         .map(|record| record.source))
 }
 
-fn link_status(
-    managed: &Managed,
-    program: &Program,
-    ports: &[Port],
+/// What links are looked at with.
+struct Host<'a> {
+    program: &'a Program,
+    buffers: Buffers,
+    ports: Vec<Port>,
     helper_running: bool,
-    with_flows: bool,
-) -> LinkStatus {
+}
+
+fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
+    let (program, ports) = (host.program, &host.ports);
     let port = managed.port(ports);
-    let gap = gap::status(managed, helper_running);
+    let gap = gap::status(managed, host.helper_running);
+    let receive = receive::status(managed, ports, host.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
         problem: problem(managed, port)
             .or_else(|| gap::problem(gap.as_ref()))
-            .or_else(|| background::problem(managed, helper_running)),
+            .or_else(|| background::problem(managed, host.helper_running))
+            .or_else(|| receive::problem(receive.as_ref())),
         generation: managed.plan.generation,
         policy: managed
             .record
@@ -216,8 +237,10 @@ fn link_status(
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
-        background: background::status(managed, helper_running),
+        background: background::status(&managed.plan, &managed.state, host.helper_running),
         queued_packets: managed.state.queued_packets,
+        device_buffer: buffer::status(managed, &host.buffers),
+        receive,
         tenants: managed
             .record
             .as_ref()
@@ -290,6 +313,7 @@ fn classes(managed: &Managed, program: &Program, record: &Record) -> Vec<ClassSt
                 queued_packets: class.queued_packets,
                 queued_bytes: class.queued_bytes,
                 counters: std::mem::take(&mut class.counters),
+                receive: receive::of_class(managed, id),
             }
         })
         .collect()

@@ -20,6 +20,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         per_flow: false,
         queue_packets: 100,
         gate: None,
+        receive: false,
         is_default: matches.is_empty(),
         matches,
         line: n + 1,

@@ -18,6 +18,17 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
             );
             findings.add(error.at(span, "only of a class in the background"));
         }
+        if let Some((_, span)) = &class.receive {
+            let error = Diagnostic::error(
+                Code::NotBackground,
+                format!(
+                    "class `{}` is not in the background, so incoming packets go straight on",
+                    class.shown_name()
+                ),
+                "take the key out, or give the class priority = \"background\"",
+            );
+            findings.add(error.at(span, "only of a class in the background"));
+        }
     }
 }
 
@@ -25,6 +36,12 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
 pub(super) fn gate(class: &ReadClass) -> Option<Gate> {
     let said = class.gate.as_ref().map(|(gate, _)| *gate);
     is_background(class).then(|| said.unwrap_or(Gate::Sender))
+}
+
+/// Whether incoming packets do so, too.
+pub(super) fn receive(class: &ReadClass) -> bool {
+    let said = class.receive.as_ref().map(|(receive, _)| *receive);
+    is_background(class) && said.unwrap_or(true)
 }
 
 fn is_background(class: &ReadClass) -> bool {

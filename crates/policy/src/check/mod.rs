@@ -72,6 +72,7 @@ fn implicit_default(line: usize) -> Class {
         per_flow: false,
         queue_packets: QUEUE_DEFAULT_PACKETS,
         gate: None,
+        receive: false,
         matches: Vec::new(),
         is_default: true,
         line,
@@ -98,6 +99,7 @@ fn resolve_class(class: ReadClass) -> Class {
     };
     let is_default = class.is_default();
     let gate = background::gate(&class);
+    let receive = background::receive(&class);
     let share = class.share;
     Class {
         name: class.name.unwrap_or_default(),
@@ -110,6 +112,7 @@ fn resolve_class(class: ReadClass) -> Class {
         per_flow: class.per_flow,
         queue_packets: class.queue_packets.unwrap_or(queue_default),
         gate,
+        receive,
         matches: class.matches.into_iter().map(|entry| entry.terms).collect(),
         is_default,
         line: class.line,

@@ -25,6 +25,7 @@ const CLASS: Schema = Schema {
         "per_flow",
         "queue_packets",
         "gate",
+        "receive",
     ],
     later: &[],
 };
@@ -44,6 +45,8 @@ pub(crate) struct ReadClass {
     pub queue_packets: Option<u16>,
     /// What it says, and where.
     pub gate: Option<(Gate, Span)>,
+    /// Likewise.
+    pub receive: Option<(bool, Span)>,
     pub matches: Vec<ReadMatch>,
 }
 
@@ -84,6 +87,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
             .integer("queue_packets", 1..=u64::from(u16::MAX), findings)
             .map(|packets| packets as u16),
         gate: read_gate(&section, findings),
+        receive: read_receive(&section, findings),
         matches: matching::read_all(section.get("match"), findings),
     };
     check_match_presence(&class, &section, findings);
@@ -107,6 +111,11 @@ fn read_gate(section: &Section, findings: &mut Findings) -> Option<(Gate, Span)>
         _ => Err(Fault::not_a_choice("gate", text, &["sender", "open"])),
     })?;
     Some((gate, span))
+}
+
+fn read_receive(section: &Section, findings: &mut Findings) -> Option<(bool, Span)> {
+    let span = section.get("receive")?.span;
+    Some((section.boolean("receive", findings)?, span))
 }
 
 fn check_match_presence(class: &ReadClass, section: &Section, findings: &mut Findings) {

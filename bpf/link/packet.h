@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* From a packet of the kernel's to its key. */
+#ifndef TAKT_PACKET_H
+#define TAKT_PACKET_H
+
+#include "kernel.h"
+#include "headers.h"
+#include "link_maps.h"
+
+static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key,
+				     u32 addresses)
+{
+	u64 head = (u64)skb->head, data = (u64)skb->data;
+	u64 end = data + (skb->len - skb->data_len);
+	u16 ethertype = __builtin_bswap16(skb->protocol);
+	u64 at = head + skb->network_header;
+
+	/* Behind an in-band tag the network header's place depends on who sent. */
+	if (takt_is_vlan(ethertype))
+		at = data + TAKT_ETH_HEADER_BYTES;
+	key->mark = skb->mark;
+	takt_key_read(key, ethertype, at, end, addresses);
+}
+
+#endif

@@ -1,0 +1,45 @@
+//! Devices of kind ifb: what is sent out of one comes in again where it came from.
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::{
+    RouteNetlinkMessage,
+    link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage},
+};
+
+use super::socket::Request;
+
+/// Make one of this name, take it up, and leave a word for people who come across
+/// it, which the kernel does not take along with the rest.
+pub fn create(name: &str, alias: &str) -> [Request; 2] {
+    let mut message = LinkMessage::default();
+    message.header.flags = LinkFlags::Up;
+    message.header.change_mask = LinkFlags::Up;
+    message.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::NumTxQueues(1),
+        LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Ifb)]),
+    ];
+    let made = Request {
+        message: RouteNetlinkMessage::NewLink(message),
+        flags: NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+    };
+    let mut message = LinkMessage::default();
+    message.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::IfAlias(alias.to_owned()),
+    ];
+    let described = Request {
+        message: RouteNetlinkMessage::SetLink(message),
+        flags: NLM_F_ACK,
+    };
+    [made, described]
+}
+
+pub fn delete(index: u32) -> Request {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    Request {
+        message: RouteNetlinkMessage::DelLink(message),
+        flags: NLM_F_ACK,
+    }
+}

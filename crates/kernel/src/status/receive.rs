@@ -1,0 +1,79 @@
+//! Incoming packets in the background.
+
+use serde::Serialize;
+
+use super::{BackgroundStatus, Counters, background};
+use crate::{
+    managed::{Managed, Port},
+    receive::name_of,
+};
+
+/// The device that they are sent through.
+#[derive(Debug, Serialize)]
+pub struct ReceiveStatus {
+    pub device: String,
+    /// Whether they are; if not, they go straight on.
+    pub works: bool,
+    pub queued_packets: u32,
+    /// How long they have waited and why; `None` if nobody can tell any more.
+    pub background: Option<BackgroundStatus>,
+}
+
+/// What has come in for a class since its receive side was made. The counters
+/// add up as those of what it sends do; `sent` is what was let in.
+#[derive(Debug, Serialize)]
+pub struct Received {
+    pub queued_packets: u32,
+    pub queued_bytes: u64,
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+pub(super) fn status(
+    managed: &Managed,
+    ports: &[Port],
+    helper_running: bool,
+) -> Option<ReceiveStatus> {
+    let ifindex = managed.plan.receive_ifindex;
+    if ifindex == 0 {
+        return None;
+    }
+    let device = ports
+        .iter()
+        .map(|port| &port.device)
+        .find(|device| device.index == ifindex);
+    let side = managed.receive.as_ref();
+    Some(ReceiveStatus {
+        device: device.map_or_else(
+            || name_of(managed.state.ifindex),
+            |device| device.name.clone(),
+        ),
+        works: side.is_some_and(|side| side.stands),
+        queued_packets: side.map_or(0, |side| side.state.queued_packets),
+        background: side
+            .and_then(|side| background::status(&side.plan, &side.state, helper_running)),
+    })
+}
+
+pub(super) fn of_class(managed: &Managed, id: u32) -> Option<Received> {
+    let side = managed.receive.as_ref()?;
+    if managed.plan.class_params[id as usize].receive == 0 {
+        return None;
+    }
+    let element = &side.state.order.element[id as usize];
+    Some(Received {
+        queued_packets: element.queue.packets,
+        queued_bytes: element.queue.bytes,
+        counters: Counters::from(&element.stats),
+    })
+}
+
+pub(super) fn problem(receive: Option<&ReceiveStatus>) -> Option<String> {
+    receive.filter(|receive| !receive.works).map(|receive| {
+        format!(
+            "incoming background traffic goes straight on: {} is gone, down or changed, or nothing \
+             is sent there any more; `takt apply` makes it anew",
+            receive.device
+        )
+    })
+}
