@@ -274,6 +274,25 @@ TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
 }
 
 /*
+ * Whoever the gate has held waits where others do. What it kept from them is not
+ * made up for: the link would send several frames at once, and the next of the
+ * others would wait for them.
+ */
+TAKT_FN void takt_link_release(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			       u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u64 virtual_ns = takt_group(&link->order, element->group)
+				 ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)];
+
+	link->wake_ns = 0;
+	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
+			   virtual_ns);
+	takt_element_again(link, plan, id, element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
+}
+
+/*
  * Note how important the sender is. If its element is held, that may change for
  * how long.
  */
@@ -285,11 +304,8 @@ TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *pl
 	if (!task_prio || element->task_prio == task_prio)
 		return;
 	element->task_prio = task_prio;
-	if (!(element->waits & TAKT_IN_GATE))
-		return;
-	link->wake_ns = 0;
-	takt_element_again(link, plan, id, element->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, element->group, now_ns);
+	if (element->waits & TAKT_IN_GATE)
+		takt_link_release(link, plan, id, now_ns);
 }
 
 /* The place to keep the packet in, or 0: drop it. */
@@ -509,15 +525,10 @@ TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 	u32 i, id;
 
 	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
-		struct takt_element *element;
-
 		id = takt_held_first(&link->order.held, &link->order.shelf);
 		if (!id)
 			return 0;
-		element = takt_element(&link->order, id);
-		link->wake_ns = 0;
-		takt_element_again(link, plan, id, element->ready_ns, now_ns);
-		takt_tenant_begin(link, plan, element->group, now_ns);
+		takt_link_release(link, plan, id, now_ns);
 	}
 	return 0;
 }
@@ -574,8 +585,15 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		return;
 
 	choice->wake_ns = TAKT_TIME_NEVER;
-	if (link->plan_hand < TAKT_ELEMENTS)
+	if (link->plan_hand < TAKT_ELEMENTS) {
 		takt_link_replace(link, plan, now_ns);
+	} else if (free_ns > now_ns && link->order.group[0].share_bits) {
+		/* Whoever it will be: somebody goes as soon as the link is free. */
+		link->next_id = 0;
+		link->polls = 0;
+		choice->wake_ns = link->wake_ns = free_ns;
+		return;
+	}
 	if (!takt_link_next(link, plan, now_ns))
 		takt_link_first(link, plan, now_ns);
 	if (!path->id || free_ns > now_ns) {

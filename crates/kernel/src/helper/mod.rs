@@ -11,6 +11,7 @@
 //! speak to it.
 
 mod frame;
+mod namespace;
 mod opener;
 mod presence;
 mod socket;
@@ -75,9 +76,10 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
     let mut looked = Instant::now();
     let mut askers = presence.askers();
     helper.look()?;
+    let mut abandoned = false;
     loop {
         let helps = helper.helps();
-        if !helps && stay == Stay::WhileNeeded {
+        if abandoned || (!helps && stay == Stay::WhileNeeded) {
             // Its name is free before the askers are told, who may start another.
             drop(helper);
             drop(presence);
@@ -91,6 +93,8 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
         if !askers.is_empty() || looked.elapsed() >= BETWEEN_LOOKS {
             helper.look()?;
             looked = Instant::now();
+            // Where it cannot be told, the links decide.
+            abandoned = namespace::is_abandoned().unwrap_or(false);
         }
     }
 }
