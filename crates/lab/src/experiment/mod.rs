@@ -10,6 +10,7 @@
 
 mod arrivals;
 mod at_once;
+mod background;
 mod bench;
 mod borrowing;
 mod command;
@@ -50,7 +51,7 @@ use error::{Result, WhileDoing};
 use takt_report::{Report, Row};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 2] = ["pacing", "cost"];
+pub const NAMES: [&str; 3] = ["pacing", "background", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.
@@ -63,6 +64,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
     let bench = bench::Bench::new(options)?;
     let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {
         "pacing" => pacing::run,
+        "background" => background::run,
         "cost" => cost::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {

@@ -1,0 +1,97 @@
+//! One run: a foreground upload, alone or while a background upload runs.
+
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::contender::Contender;
+use super::importance;
+use super::upload::{Client, Marking, Port, Reception, Server};
+use super::work::{Moment, Observer, Work};
+use crate::experiment::error::Result;
+
+/// The background upload, of "500 KB": a KB here is a thousand bytes.
+pub const BACKGROUND_BYTES: u64 = 500_000;
+/// So much of it has come when the foreground may start: by then the wire is
+/// busy all the time.
+const STEADY_BYTES: u64 = 100_000;
+
+/// What a run found. Times are from the call of `connect()` at the host to the
+/// last byte at the server's program, by one clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    pub foreground: Duration,
+    pub background: Option<Duration>,
+    /// What the machine did meanwhile, and for how many bytes at the server;
+    /// modem and server are part of it.
+    pub work: Work,
+    pub bytes: u64,
+}
+
+/// The lab as it stands for one contender at one rate.
+pub struct Stage<'lab> {
+    pub contender: Contender,
+    pub server: &'lab Server,
+    pub observer: &'lab Observer,
+}
+
+impl Stage<'_> {
+    /// `offset` moves the foreground's start, so that runs differ.
+    pub fn transfer(&self, foreground_bytes: u64, offset: Duration) -> Result<Transfer> {
+        if !self.contender.has_background() {
+            return self.foreground(foreground_bytes, None);
+        }
+        let reception = self
+            .server
+            .expect(Port::Background, BACKGROUND_BYTES, STEADY_BYTES)?;
+        let sender = self.background(BACKGROUND_BYTES)?;
+        reception.wait_early()?;
+        std::thread::sleep(offset);
+        let mut transfer = self.foreground(foreground_bytes, Some(&reception))?;
+        let whole_at = reception.wait_whole()?;
+        reception.finish()?;
+        let started = joined(sender)?;
+        transfer.background = Some(whole_at - started);
+        Ok(transfer)
+    }
+
+    /// Starts a program as unimportant as what it uploads.
+    pub fn background(&self, bytes: u64) -> Result<JoinHandle<Result<Instant>>> {
+        let client = Client::open(Port::Background, self.contender.marking())?;
+        Ok(std::thread::spawn(move || {
+            importance::nice(0, super::BACKGROUND_NICE)?;
+            client.send(bytes)
+        }))
+    }
+
+    fn foreground(&self, bytes: u64, background: Option<&Reception>) -> Result<Transfer> {
+        let come = || background.map_or(0, Reception::received_bytes);
+        let reception = self.server.expect(Port::Foreground, bytes, bytes)?;
+        let client = Client::open(Port::Foreground, Marking::default())?;
+        let (go, gone) = mpsc::channel();
+        let sender = std::thread::spawn(move || {
+            // Both ends of the channel live until the last byte has come.
+            let _ = gone.recv();
+            client.send(bytes)
+        });
+        let (before, come_before) = (Moment::now()?, come());
+        let _ = go.send(());
+        let whole_at = reception.wait_whole()?;
+        let (after, come_after) = (Moment::now()?, come());
+        reception.finish()?;
+        let started = joined(sender)?;
+        Ok(Transfer {
+            foreground: whole_at - started,
+            background: None,
+            work: self.observer.between(&before, &after),
+            bytes: bytes + come_after - come_before,
+        })
+    }
+}
+
+pub fn joined<T>(thread: JoinHandle<Result<T>>) -> Result<T> {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
