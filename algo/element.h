@@ -21,9 +21,11 @@
 #define TAKT_IN_TIMED 1
 #define TAKT_IN_SHARE 2
 #define TAKT_IN_FLOORS 4
+#define TAKT_IN_GATE 8
 #define TAKT_ENTRY_TIMED 0
 #define TAKT_ENTRY_SHARE TAKT_ELEMENTS
 #define TAKT_ENTRY_FLOOR (2 * TAKT_ELEMENTS)
+#define TAKT_ENTRY_GATE (3 * TAKT_ELEMENTS)
 
 /*
  * Counters of a class or flow. At any time
@@ -50,7 +52,8 @@ struct takt_element {
 	u8 heads;	/* of a tenant: its group */
 	u8 waits;	/* TAKT_IN_* */
 	u8 group, priority;	/* where it waits, or waited last */
-	u16 pad;
+	u8 task_prio;	/* of the task that sent last, see gate.h */
+	u8 pad;
 	struct takt_class_stats stats;
 };
 

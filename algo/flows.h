@@ -284,6 +284,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	element->guarantee = (struct takt_clock){};
 	element->share = (struct takt_clock){};
 	element->floor = (struct takt_clock){};
+	element->task_prio = TAKT_TASK_UNKNOWN;
 	return id;
 }
 

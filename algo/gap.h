@@ -316,7 +316,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 	}
 	if (link->plan_hand < TAKT_ELEMENTS)
 		link->wake_ns = 0;	/* its plan is still coming: every gap is a look */
-	if (choice->wake_ns == TAKT_TIME_NEVER)
+	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls)
 		return 0;
 	len = takt_gap_choose(gap, plan->overhead_bytes,
 			      takt_gap_missing(&gap->position, rate_bps, choice->wake_ns,

@@ -27,6 +27,8 @@
  * Where an element stands:
  *   timed    until its pace lets it go, or until its guarantee is due;
  *   share    it may go, and is not owed anything now;
+ *   gate     instead of either, while a task runs that is more important than its
+ *            sender (held.h);
  *   floors   if it has a floor, at all times as well.
  */
 #ifndef TAKT_GROUP_H
@@ -34,6 +36,7 @@
 
 #include "calendar.h"
 #include "element.h"
+#include "held.h"
 
 struct takt_group {
 	struct takt_calendar timed[TAKT_PRIORITIES];
@@ -53,6 +56,7 @@ struct takt_order {
 	struct takt_group group[TAKT_GROUPS];
 	struct takt_element element[TAKT_ELEMENTS];
 	struct takt_places places;
+	struct takt_held held;
 	struct takt_shelf shelf;
 };
 
@@ -90,7 +94,7 @@ TAKT_FN void takt_enter(struct takt_order *order, struct takt_calendar *calendar
 }
 
 /* Take the element from wherever it waits. */
-TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id)
+TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id, u64 now_ns)
 {
 	struct takt_element *element = takt_element(order, id);
 	struct takt_group *group = takt_group(order, element->group);
@@ -111,7 +115,11 @@ TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id)
 	}
 	if (element->waits & TAKT_IN_FLOORS)
 		takt_calendar_remove(&group->floors, &order->shelf, id + TAKT_ENTRY_FLOOR);
-	if (element->waits)
+	if (element->waits & TAKT_IN_GATE)
+		takt_let_go(&order->held, &order->shelf, id, now_ns);
+	else if (element->waits && priority == TAKT_BACKGROUND)
+		order->held.waiting--;
+	if (element->waits & ~TAKT_IN_GATE)
 		group->waiting--;
 	element->waits = 0;
 	return 0;
@@ -205,7 +213,11 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 	ready_ns = element->ready_ns - takt_min(behind_ns, element->ready_ns);
 
 	timed_ns = params->ceil_bps ? takt_max(element->pace.due_ns, ready_ns) : ready_ns;
-	if (!takt_is_paced(params) && timed_ns <= clock_ns) {
+	if (takt_is_held(&order->held, params, element)) {
+		takt_hold(&order->held, &order->shelf, id, element, now_ns);
+		element->waits |= TAKT_IN_GATE;
+		timed_ns = TAKT_TIME_NEVER;
+	} else if (!takt_is_paced(params) && timed_ns <= clock_ns) {
 		/* It may go: by its guarantee whenever that is due, by its share if not. */
 		timed_ns = params->rate_bps ? element->guarantee.due_ns : TAKT_TIME_NEVER;
 		/* While its pace held it back it had no claim to what was spare. */
@@ -229,7 +241,10 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 		takt_enter(order, &group->floors, id + TAKT_ENTRY_FLOOR, floor_ns, now_ns);
 		element->waits |= TAKT_IN_FLOORS;
 	}
-	group->waiting++;
+	if (!(element->waits & TAKT_IN_GATE) && priority == TAKT_BACKGROUND)
+		order->held.waiting++;
+	if (element->waits & ~TAKT_IN_GATE)
+		group->waiting++;
 	return 0;
 }
 

@@ -57,7 +57,7 @@ struct takt_link {
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
 	u32 next_id;		/* whom it is set for, if that is as good as chosen */
-	u32 pad2;
+	u32 polls;		/* only those whom the gate holds are there to wake for */
 	u64 secret;		/* nobody outside can tell which flows share a number */
 	struct takt_path path;	/* of the choice under way; a BPF stack is small */
 	struct takt_frame frame;	/* likewise */
@@ -72,6 +72,18 @@ struct takt_choice {
 	u32 id;
 	u32 len;
 	u32 armed;	/* the timer is set for wake_ns already */
+};
+
+/* A packet arrives. */
+struct takt_arrival {
+	u32 id;		/* of its element */
+	u32 before;	/* the element it would have gone to by the plan before, while
+			 * packets of that plan are queued; or 0 */
+	u32 bytes;	/* as the kernel counts */
+	u32 frames;	/* on the wire */
+	u32 idle;	/* nobody waits but behind the gate, and the express place is empty */
+	u32 task_prio;	/* of the task that sent it, see gate.h */
+	u64 now_ns;	/* 0: its element has packets and is not held */
 };
 
 /* An empty calendar of so many buckets, on the next free part of the shelf. */
@@ -103,6 +115,7 @@ TAKT_FN void takt_link_init(struct takt_link *link)
 		}
 		takt_calendar_lay_out(&group->floors, i ? 64 : 4096, i ? 20 : 18, &first);
 	}
+	takt_calendar_lay_out(&link->order.held.by_task, TAKT_HELD_BUCKETS, 0, &first);
 }
 
 /* May it go now, if nobody else is there? Then charge it. */
@@ -112,6 +125,8 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *eleme
 	u64 clock_ns;
 
 	if (element->group | params->group | element->waits)
+		return 0;
+	if (takt_is_held(&link->order.held, params, element))
 		return 0;
 	if (element->priority != params->priority)
 		takt_element_move(&link->order, element, 0, params->priority);
@@ -137,7 +152,7 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	u64 clock_ns;
 
-	takt_element_leave(&link->order, id);
+	takt_element_leave(&link->order, id, now_ns);
 	if (element->group != params->group || element->priority != params->priority)
 		takt_element_move(&link->order, element, params->group, params->priority);
 	/* If all wait for later, nobody is late. */
@@ -185,31 +200,65 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
 	struct takt_element *tenant = takt_element(&link->order, id);
 
-	if (!group || !id || (tenant->waits && tenant->ready_ns <= now_ns && tenant->heads == group))
+	/* All that the group has may be held by the gate. */
+	if (!group || !id || !takt_group(&link->order, group)->waiting)
+		return;
+	if (tenant->waits && tenant->ready_ns <= now_ns && tenant->heads == group)
 		return;
 	tenant->heads = group;
 	takt_element_begin(link, plan, id, now_ns);
 }
 
-/*
- * A packet of `bytes` (as the kernel counts) in `frames` frames arrives for
- * element id; `before` is the element it would have gone to by the plan before,
- * while packets of that plan are queued, or 0. `idle` says that nothing is
- * queued, not even in the express place. Returns the place to keep it in, or 0:
- * drop it.
- */
-TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan, u32 id,
-			      u32 before, u32 bytes, u32 frames, u32 idle, u64 now_ns)
+/* The element waits anew: nothing of it may go before ready_ns. */
+TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
+				   u64 now_ns)
 {
+	takt_element(&link->order, id)->ready_ns = ready_ns;
+	takt_element_leave(&link->order, id, now_ns);
+	if (ready_ns != TAKT_TIME_NEVER)
+		takt_element_wait(&link->order, plan, id, now_ns);
+	return 0;
+}
+
+/*
+ * Note how important the sender is. If its element is held, that may change for
+ * how long.
+ */
+TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			      u32 task_prio, u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+
+	if (!task_prio || element->task_prio == task_prio)
+		return;
+	element->task_prio = task_prio;
+	if (!(element->waits & TAKT_IN_GATE))
+		return;
+	link->wake_ns = 0;
+	takt_element_again(link, plan, id, element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
+}
+
+/* The place to keep the packet in, or 0: drop it. */
+TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan,
+			      const struct takt_arrival *arrival)
+{
+	u32 id = arrival->id, before = arrival->before, place;
+	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
 	struct takt_element *element = takt_element(&link->order, id), *old;
 	const struct takt_class_params *params = takt_params(plan, element, id);
-	u32 place, len = bytes + frames * plan->overhead_bytes;
+	u64 now_ns = arrival->now_ns;
 
-	if (idle && link->clock.due_ns <= now_ns && params->queue_packets &&
+	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
+	/* It must not overtake what the gate holds of its flow. */
+	if (before == id)
+		before = 0;
+	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
 	    takt_goes_express(link, element, params, len, now_ns)) {
 		takt_clock_start(&link->clock, now_ns);
 		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-		takt_count_arrival(element, len, frames);
+		takt_count_arrival(element, len, arrival->frames);
 		takt_count_sent(element, len);
 		takt_flow_rest(&link->flows, id, now_ns);
 		link->express_id = id;
@@ -228,10 +277,10 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 		link->generation = plan->generation;
 		link->old_packets = link->queued_packets;
 	}
-	takt_count_arrival(element, len, frames);
+	takt_count_arrival(element, len, arrival->frames);
 	takt_queue_push(&element->queue, &link->order.places, place, len, plan->generation);
 	link->queued_packets++;
-	if (before && before != id) {
+	if (before) {
 		struct takt_packet *packet = takt_packet(&link->order.places, place);
 
 		old = takt_element(&link->order, before);
@@ -259,18 +308,6 @@ TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *ele
 	old = &takt_element(&link->order, packet->after)->queue;
 	return takt_queue_past(old, packet->after_in) ?
 		       0 : packet->after_in - (old->in - old->packets);
-}
-
-/* The element waits anew: nothing of it may go before ready_ns. */
-TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
-				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
-				   u64 now_ns)
-{
-	takt_element(&link->order, id)->ready_ns = ready_ns;
-	takt_element_leave(&link->order, id);
-	if (ready_ns != TAKT_TIME_NEVER)
-		takt_element_wait(&link->order, plan, id, now_ns);
-	return 0;
 }
 
 /*
@@ -330,14 +367,17 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 			id = path->id;
 			element = takt_element(&link->order, id);
 			ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
-			if (element->queue.packets && !ahead)
+			if (element->queue.packets && !ahead &&
+			    (path->leaf.by == TAKT_BY_FLOOR ||
+			     !takt_is_held(&link->order.held, takt_params(plan, element, id),
+					   element)))
 				return 0;
 			/* The link alone takes so long for those; no need to ask before. */
 			if (ahead)
 				ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 							     ahead * link->order.group[0].frame_ns);
 			else
-				ready_ns = TAKT_TIME_NEVER;
+				ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
 		}
 		takt_element_again(link, plan, id, ready_ns, now_ns);
 	}
@@ -360,7 +400,8 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
 	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
 	    !takt_is_paced(takt_params(plan, element, id)) ||
-	    takt_packet(&link->order.places, element->queue.head)->after)
+	    takt_packet(&link->order.places, element->queue.head)->after ||
+	    takt_is_held(&link->order.held, takt_params(plan, element, id), element))
 		return 0;
 	path->id = id;
 	path->tenant = 0;
@@ -368,6 +409,48 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
 	path->leaf.since_ns = path->above.since_ns = link->wake_ns;
 	return 1;
+}
+
+/* Let those go, a few at a time, for whom the gate has opened. */
+TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	u32 i, id;
+
+	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
+		struct takt_element *element;
+
+		id = takt_held_first(&link->order.held, &link->order.shelf);
+		if (!id)
+			return 0;
+		element = takt_element(&link->order, id);
+		link->wake_ns = 0;
+		takt_element_again(link, plan, id, element->ready_ns, now_ns);
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	}
+	return 0;
+}
+
+/* Nobody may go before ideal_ns. When to look again? */
+TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan, u64 ideal_ns,
+			   u64 now_ns)
+{
+	u64 soon_ns = TAKT_TIME_NEVER;
+	int gaps = plan->pacing == TAKT_PACING_GAP;
+
+	link->polls = 0;
+	if (link->order.held.by_task.count && !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
+		soon_ns = now_ns + TAKT_GATE_POLL_NS;
+		link->polls = ideal_ns == TAKT_TIME_NEVER;
+	}
+	/* Gaps are as long as what is named here, and looks enough (gap.h). */
+	if (link->plan_hand < TAKT_ELEMENTS && !gaps) {
+		soon_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
+		link->polls = 0;
+	}
+	if (soon_ns < ideal_ns || link->plan_hand < TAKT_ELEMENTS)
+		link->next_id = 0;
+	return takt_min(ideal_ns, soon_ns);
 }
 
 /* The link is asked for a packet at now; the express place is empty. */
@@ -391,6 +474,8 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (!link->queued_packets)
 		return;
+	if (link->order.held.by_task.count)
+		takt_link_admit(link, plan, now_ns);
 	choice->wake_ns = link->wake_ns;
 	/* Asked because a packet joined those who wait: the timer will see to it. */
 	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
@@ -405,12 +490,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	if (!path->id || free_ns > now_ns) {
 		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
 		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
-		if (link->plan_hand < TAKT_ELEMENTS) {
-			/* Gaps are as long as what is named here, and looks enough (gap.h). */
-			if (plan->pacing != TAKT_PACING_GAP)
-				ideal_ns = takt_min(ideal_ns, now_ns + TAKT_OVERTAKE_POLL_NS);
-			link->next_id = 0;
-		}
+		ideal_ns = takt_link_wake(link, plan, ideal_ns, now_ns);
 		if (ideal_ns != TAKT_TIME_NEVER)
 			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
 		return;
@@ -434,6 +514,8 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = choice->len;
+	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
+		link->order.held.link_ns += frame->takes_ns;
 	takt_count_sent(element, choice->len);
 	if (now_ns - ideal_ns > element->stats.late_max_ns)
 		element->stats.late_max_ns = now_ns - ideal_ns;
@@ -491,7 +573,7 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 
 	link->wake_ns = 0;
 	link->old_packets = 0;
-	takt_element_leave(&link->order, id);
+	takt_element_leave(&link->order, id, link->order.held.since_ns);
 	if (!element->queue.packets) {
 		link->flush_hand++;
 		return 0;

@@ -16,7 +16,8 @@
 #include "classify.h"
 
 #define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is nobody */
-#define TAKT_PRIORITIES 8	/* 0 goes first; 7 is background */
+#define TAKT_PRIORITIES 8	/* 0 goes first */
+#define TAKT_BACKGROUND (TAKT_PRIORITIES - 1)
 #define TAKT_GROUPS 64		/* 0 is the link itself, 1..63 are tenants */
 
 #define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
@@ -30,7 +31,9 @@ struct takt_class_params {
 	u64 ceil_bps;	/* the pace, at least rate_bps; 0: only the link's limits it */
 	u64 weight_bps;	/* share of what is spare, as a clock's rate; never 0 */
 	u64 floor_bps;	/* served before all priorities; 0: no floor */
-	u32 queue_packets; /* a packet beyond this is dropped; of each flow if per_flow */
+	u16 queue_packets; /* a packet beyond this is dropped; of each flow if per_flow */
+	u8 gated;	/* 1: yields to more important tasks too, see gate.h */
+	u8 receive;	/* 1: so do packets that come in */
 	u8 priority;
 	u8 per_flow;	/* 1: each flow has clocks and a queue of its own */
 	u8 group;	/* of a class: the group it belongs to */
@@ -45,7 +48,7 @@ struct takt_plan {
 	u32 who_slot;		/* which of a socket's two answers counts */
 	u32 flows;		/* any class gives flows clocks of their own */
 	u32 sticky;		/* all packets of a connection fall into one class */
-	u32 pad;
+	u32 gated;		/* any class is */
 	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;

@@ -38,19 +38,23 @@ struct {
 	__type(value, struct label);
 } takt_labels SEC(".maps");
 
+/* Owner may be all zero: not known. */
 static __always_inline void remember(u64 cookie, u64 netns_cookie,
-				     const struct takt_answer *answer)
+				     const struct takt_answer *answer, const struct owner *owner)
 {
 	struct takt_socket *known = bpf_map_lookup_elem(&takt_sockets, &cookie);
-	struct takt_socket socket = { .netns_cookie = netns_cookie };
+	struct takt_socket socket = {
+		.netns_cookie = netns_cookie,
+		.who = { answer->who[0], answer->who[1] },
+		.tgid = owner->tgid,
+		.uid = owner->uid,
+		.task_prio = owner->task_prio,
+	};
 
 	if (known) {
-		known->who[0] = answer->who[0];
-		known->who[1] = answer->who[1];
+		*known = socket;
 		return;
 	}
-	socket.who[0] = answer->who[0];
-	socket.who[1] = answer->who[1];
 	/* If the map is full, the socket stays unknown: it has no owner. */
 	bpf_map_update_elem(&takt_sockets, &cookie, &socket, BPF_ANY);
 }
@@ -70,7 +74,7 @@ static __always_inline void claim(struct label *label, u64 cookie, u64 netns_coo
 		label->answer = answer;
 		label->epoch = watch->epoch;
 	}
-	remember(cookie, netns_cookie, &answer);
+	remember(cookie, netns_cookie, &answer, &owner);
 }
 
 SEC("cgroup/sock_create")
@@ -157,6 +161,7 @@ int takt_tcp_event(struct bpf_sock_ops *ctx)
 	const struct task_struct *task;
 	struct bpf_sock *sk = ctx->sk;
 	struct takt_answer none = {};
+	struct owner nobody = {};
 	struct takt_watch *watch;
 	struct label *label;
 	u64 netns_cookie;
@@ -172,7 +177,7 @@ int takt_tcp_event(struct bpf_sock_ops *ctx)
 	if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
 		label = bpf_sk_storage_get(&takt_labels, sk, NULL, 0);
 		remember(bpf_get_socket_cookie(ctx), netns_cookie,
-			 label ? &label->answer : &none);
+			 label ? &label->answer : &none, label ? &label->owner : &nobody);
 		return ALLOW;
 	}
 	task = bpf_get_current_task_btf();
@@ -263,7 +268,7 @@ int takt_survey(struct bpf_iter__task_file *ctx)
 	}
 	answer_for(&answer, netns_cookie, watch, &owner, task);
 	label->answer = answer;
-	remember(bpf_get_socket_cookie(sk), netns_cookie, &answer);
+	remember(bpf_get_socket_cookie(sk), netns_cookie, &answer, &owner);
 	return 0;
 }
 

@@ -1,43 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The kernel's tasks, and what it hands to programs that watch sockets. */
+/* What the kernel hands to programs that watch sockets. */
 #ifndef TAKT_KERNEL_TASK_H
 #define TAKT_KERNEL_TASK_H
 
-#include "kernel.h"
+#include "task.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-typedef struct {
-	u32 val;
-} kuid_t;
-
-struct cred {
-	kuid_t euid;
-};
-
-struct kernfs_node {
-	const char *name;
-	u64 id;
-};
-
-struct cgroup {
-	struct kernfs_node *kn;
-	int level;		/* the root's is 0 */
-	struct cgroup *ancestors[];	/* by level, itself included */
-};
-
-struct css_set {
-	struct cgroup *dfl_cgrp;
-};
-
-struct task_struct {
-	unsigned int flags;
-	int tgid;
-	struct task_struct *group_leader;
-	const struct cred *cred;
-	char comm[16];
-	struct css_set *cgroups;
-};
 
 struct bpf_map;
 struct file;
@@ -77,7 +45,6 @@ struct bpf_sock_ops {
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
-#define PF_KTHREAD 0x00200000
 
 #define BPF_ANY 0
 #define BPF_SK_STORAGE_GET_F_CREATE 1

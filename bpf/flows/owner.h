@@ -20,6 +20,8 @@ struct owner {
 	u64 cgroup_id;
 	u32 tgid;
 	u32 uid;		/* effective */
+	u32 task_prio;		/* its own, see gate.h; of a survey its thread group leader's */
+	u32 pad;
 	u64 process[2];		/* the name, padded with zeros */
 	u64 thread[2];
 };
@@ -48,6 +50,8 @@ static __always_inline void read_owner(struct owner *owner, const struct task_st
 	owner->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	owner->tgid = BPF_CORE_READ(task, tgid);
 	owner->uid = BPF_CORE_READ(task, cred, euid.val);
+	owner->task_prio = takt_task_prio(BPF_CORE_READ(task, normal_prio),
+					  BPF_CORE_READ(task, policy) == SCHED_IDLE);
 	read_comm(owner->process, BPF_CORE_READ(task, group_leader));
 	read_comm(owner->thread, task);
 }

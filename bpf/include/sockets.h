@@ -14,6 +14,10 @@
 struct takt_socket {
 	u64 netns_cookie;	/* whose questions were asked */
 	u32 who[TAKT_SLOTS];	/* bit per question of the slot: 1 is yes */
+	u32 tgid;		/* the process that made, connected, accepted or used it last */
+	u32 uid;		/* its effective user */
+	u32 task_prio;		/* of the task that did, see gate.h */
+	u32 pad;
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "arrival.h"
 #include "headers.h"
+#include "running.h"
 #include "link_maps.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -130,6 +131,19 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 	takt_key_read(key, ethertype, at, end, addresses);
 }
 
+/* Nobody waits, but for those whom the gate holds, and the express place is empty. */
+static __always_inline u32 nobody_waits(const struct Qdisc *sch, const struct takt_port *port)
+{
+	return !sch->q.qlen || (sch->q.qlen == port->link.queued_packets &&
+				!port->link.order.group[0].waiting);
+}
+
+/* An element that joins those who wait already has its place. */
+static __always_inline int wants_time(const struct takt_element *element)
+{
+	return !element->queue.packets || element->waits & TAKT_IN_GATE;
+}
+
 /* A frame that user space has sent for the link's stock of gap frames. */
 static __always_inline u32 is_template(const struct sk_buff *skb, const struct takt_port *port)
 {
@@ -141,14 +155,13 @@ SEC("struct_ops")
 int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
-	u32 index = link_index(sch), bytes = accounted_bytes(skb), id = 0, before = 0, place;
+	u32 index = link_index(sch), id = 0, connected, place;
 	struct takt_port *port = find_port(index);
 	struct takt_newcomer newcomer;
+	struct takt_arrival arrival;
 	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
-	u32 idle, connected;
-	u64 now_ns;
 
 	if (!port)
 		goto drop;
@@ -164,6 +177,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 			bpf_kfree_skb(old);
 		return NET_XMIT_SUCCESS;
 	}
+	arrival.before = 0;
 	newcomer.identity = 0;
 	newcomer.cookie = 0;
 	newcomer.generation = plan->generation;
@@ -185,10 +199,10 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		id = takt_classify(&plan->rules, &newcomer.key);
 	if (has_old_packets(&port->link, plan)) {
 		newcomer.key.who = who_sent(skb, &port->plans[(port->active & 1) ^ 1]);
-		before = element_before(port, &newcomer.key, newcomer.identity);
+		arrival.before = element_before(port, &newcomer.key, newcomer.identity);
 	}
 	/* Who must not overtake has to say so for every packet until then. */
-	if (connected && (!before || before == id)) {
+	if (connected && (!arrival.before || arrival.before == id)) {
 		struct takt_connection *connection =
 			takt_connection(&port->link.connections, newcomer.identity);
 
@@ -197,11 +211,15 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		connection->id = id;
 	}
 classified:
-	/* Only an element that was idle wants to know the time. */
-	now_ns = takt_element(&port->link.order, id)->queue.packets ? 0 : bpf_ktime_get_ns();
-	idle = takt_gap_arrival(&port->link, &port->gap, plan, !sch->q.qlen, &now_ns);
-	place = takt_link_enqueue(&port->link, plan, id, before, bytes, frames_of(skb, bytes),
-				  idle, now_ns);
+	arrival.id = id;
+	arrival.bytes = accounted_bytes(skb);
+	arrival.frames = frames_of(skb, arrival.bytes);
+	arrival.task_prio = note_tasks(skb, port, plan, id);
+	arrival.now_ns = wants_time(takt_element(&port->link.order, id)) ?
+				 bpf_ktime_get_ns() : 0;
+	arrival.idle = takt_gap_arrival(&port->link, &port->gap, plan,
+					nobody_waits(sch, port), &arrival.now_ns);
+	place = takt_link_enqueue(&port->link, plan, &arrival);
 	if (!place)
 		goto drop;
 	store = find_store(index, place);
@@ -211,7 +229,7 @@ classified:
 	if (old)
 		bpf_kfree_skb(old);
 	sch->q.qlen++;
-	sch->qstats.backlog += bytes;
+	sch->qstats.backlog += arrival.bytes;
 	return NET_XMIT_SUCCESS;
 drop:
 	sch->qstats.drops++;
@@ -244,6 +262,7 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	}
 	plan = plan_of(port);
 	choice = &port->choice;
+	note_running(port, plan);
 	takt_gap_dequeue(&port->link, &port->gap, plan, bpf_ktime_get_ns(), choice);
 	if (!choice->packet) {
 		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)

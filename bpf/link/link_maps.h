@@ -14,7 +14,7 @@
 #define TAKT_STORE_PLACES (TAKT_PACKETS + TAKT_GAP_PLACES)
 
 /* Raised whenever a struct that crosses into user space changes. */
-#define TAKT_LINK_ABI 3
+#define TAKT_LINK_ABI 4
 
 /*
  * One link as it lies in the kernel: a map of its own, shared with user space.

@@ -30,17 +30,19 @@ struct takt_vector_state {
 #define TAKT_VECTOR_INSERT 3		/* id, now; due_ns stands in the entry */
 #define TAKT_VECTOR_FIRST 4		/* now; answers an entry */
 #define TAKT_VECTOR_REMOVE 5		/* id */
-#define TAKT_VECTOR_ENQUEUE 6		/* id, before, bytes, frames, idle, now; answers a place */
+#define TAKT_VECTOR_ENQUEUE 6		/* id, before, bytes, frames, idle, task_prio,
+					 * now; answers a place */
 #define TAKT_VECTOR_DEQUEUE 7		/* now */
 #define TAKT_VECTOR_FLUSH 8		/* answers a place, or 0 */
 #define TAKT_VECTOR_FLUSH_EXPRESS 9
 #define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
+#define TAKT_VECTOR_RUNNING 11		/* task_prio */
 
 struct takt_vector_step {
 	u32 op;
 	u32 id;			/* of a class or an entry */
 	u32 before, bytes, frames, idle;
-	u32 ethertype, pad;
+	u32 ethertype, task_prio;
 	u64 from_ns, now_ns;
 	u64 answer, wake_ns;	/* out */
 };
@@ -51,6 +53,7 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 {
 	u32 bytes = step->bytes, id = step->id;
 	u64 now_ns = step->now_ns, wake_ns = 0;
+	struct takt_arrival arrival;
 
 	switch (step->op) {
 	case TAKT_VECTOR_CLOCK_START:
@@ -72,8 +75,14 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		takt_calendar_remove(&state->calendar, &state->shelf, id);
 		break;
 	case TAKT_VECTOR_ENQUEUE:
-		step->answer = takt_link_enqueue(&state->link, &state->plan, id, step->before,
-						 bytes, step->frames, step->idle, now_ns);
+		arrival.id = id;
+		arrival.before = step->before;
+		arrival.bytes = bytes;
+		arrival.frames = step->frames;
+		arrival.idle = step->idle;
+		arrival.task_prio = step->task_prio;
+		arrival.now_ns = now_ns;
+		step->answer = takt_link_enqueue(&state->link, &state->plan, &arrival);
 		break;
 	case TAKT_VECTOR_DEQUEUE:
 		takt_link_dequeue(&state->link, &state->plan, now_ns, &state->choice);
@@ -88,6 +97,9 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		takt_key_read(&state->key, step->ethertype, packet_at,
 			      packet_at + bytes, 1);
 		step->answer = takt_classify(&state->plan.rules, &state->key);
+		break;
+	case TAKT_VECTOR_RUNNING:
+		state->link.order.held.running = step->task_prio;
 		break;
 	}
 }

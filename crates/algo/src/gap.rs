@@ -2,7 +2,7 @@
 
 use crate::{
     Dequeued, Link,
-    sys::{self, takt_gap, takt_plan},
+    sys::{self, takt_arrival, takt_gap, takt_plan},
     zeroed_box,
 };
 
@@ -65,13 +65,20 @@ impl GapLink {
 
     /// A packet arrives for a class; whether it is kept.
     pub fn enqueue(&mut self, plan: &takt_plan, class: u32, bytes: u32, now_ns: u64) -> bool {
-        let idle = u32::from(self.link.queued_packets() == 0);
-        let mut at_ns = now_ns;
+        let idle = self.link.nobody_waits().into();
+        let mut arrival = takt_arrival {
+            id: class,
+            bytes,
+            frames: 1,
+            now_ns,
+            ..takt_arrival::default()
+        };
         let state = self.link.state_mut();
         // SAFETY: as above.
         let place = unsafe {
-            let idle = sys::takt_gap_arrival(state, &*self.gap, plan, idle, &mut at_ns);
-            sys::takt_link_enqueue(state, plan, class, 0, bytes, 1, idle, at_ns)
+            arrival.idle =
+                sys::takt_gap_arrival(state, &*self.gap, plan, idle, &mut arrival.now_ns);
+            sys::takt_link_enqueue(state, plan, &arrival)
         };
         self.link.keep(place).is_some()
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     plain::zeroed_box,
-    sys::{self, takt_choice, takt_element, takt_link, takt_plan},
+    sys::{self, takt_arrival, takt_choice, takt_element, takt_link, takt_plan},
 };
 
 /// What a link answers when it is asked for a packet.
@@ -62,21 +62,36 @@ impl Link {
         frames: u32,
         now_ns: u64,
     ) -> Option<u32> {
-        let idle = u32::from(self.queued_packets() == 0);
-        // SAFETY: two valid structs; see the crate's documentation.
-        let place = unsafe {
-            sys::takt_link_enqueue(
-                &mut *self.state,
-                plan,
-                class,
+        self.enqueue_of(
+            plan,
+            takt_arrival {
+                id: class,
                 before,
                 bytes,
                 frames,
-                idle,
                 now_ns,
-            )
-        };
+                ..takt_arrival::default()
+            },
+        )
+    }
+
+    /// As [`Self::enqueue`]; whether anybody waits is filled in.
+    pub fn enqueue_of(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
+        arrival.idle = self.nobody_waits().into();
+        // SAFETY: three valid structs; see the crate's documentation.
+        let place = unsafe { sys::takt_link_enqueue(&mut *self.state, plan, &arrival) };
         self.keep(place)
+    }
+
+    /// Nobody waits but for those whom the gate holds, and the express place is empty.
+    pub(crate) fn nobody_waits(&self) -> bool {
+        !self.express && self.state.order.group[0].waiting == 0
+    }
+
+    /// The CPU that enqueues and dequeues runs a task of this priority from now on; see
+    /// `algo/gate.h`.
+    pub fn run_task(&mut self, task_prio: u32) {
+        self.state.order.held.running = task_prio;
     }
 
     /// A packet was given this place, if it was given one.

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use takt_algo::{
-    sys::{self, takt_choice, takt_class_params, takt_link, takt_newcomer, takt_plan},
+    sys::{
+        self, takt_arrival, takt_choice, takt_class_params, takt_link, takt_newcomer, takt_plan,
+    },
     zeroed_box,
 };
 
@@ -74,20 +76,16 @@ impl Flows {
 
     fn send(&mut self, identity: u64, class: u32) -> u32 {
         let id = self.element(identity, class);
-        let idle = u32::from(self.link.queued_packets + self.express == 0);
-        // SAFETY: as above.
-        let place = unsafe {
-            sys::takt_link_enqueue(
-                &mut *self.link,
-                &*self.plan,
-                id,
-                0,
-                1500,
-                1,
-                idle,
-                self.now_ns,
-            )
+        let arrival = takt_arrival {
+            id,
+            bytes: 1500,
+            frames: 1,
+            idle: u32::from(self.link.queued_packets + self.express == 0),
+            now_ns: self.now_ns,
+            ..takt_arrival::default()
         };
+        // SAFETY: as above.
+        let place = unsafe { sys::takt_link_enqueue(&mut *self.link, &*self.plan, &arrival) };
         self.express += u32::from(place == sys::TAKT_EXPRESS);
         id
     }

@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 use takt_planner::Questions;
-use takt_policy::{Link, Pacing};
+use takt_policy::{Gate, Link, Pacing};
 
 use crate::{
     capability,
@@ -110,13 +110,14 @@ fn apply_locked(
     Ok(outcomes)
 }
 
-/// Whether the policy asks about the owners of sockets, or must know when they
-/// close.
+/// Whether the policy asks about the owners of sockets, or how important their
+/// tasks are, or must know when they close.
 fn watches_sockets(links: &[Link]) -> bool {
-    links
-        .iter()
-        .flat_map(|link| &link.classes)
-        .any(|class| class.per_flow || class.matches.iter().any(|m| m.questions().next().is_some()))
+    links.iter().flat_map(|link| &link.classes).any(|class| {
+        class.per_flow
+            || class.gate == Some(Gate::Sender)
+            || class.matches.iter().any(|m| m.questions().next().is_some())
+    })
 }
 
 fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Result<Found, Error> {

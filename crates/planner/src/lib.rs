@@ -74,6 +74,11 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         }
     }
     tables.flows = link.classes.iter().any(|class| class.per_flow).into();
+    tables.gated = tables
+        .class_params
+        .iter()
+        .any(|class| class.gated != 0)
+        .into();
     // What a packet carries may differ within a connection, and so may whose it
     // is: its listener's, until somebody accepts it. All else stays.
     tables.sticky = link

@@ -1,7 +1,7 @@
 //! What a class or a tenant may take, as the scheduler reads it.
 
 use takt_algo::sys::{TAKT_WEIGHT_UNIT_BPS, takt_class_params};
-use takt_policy::{Class, Tenant};
+use takt_policy::{Class, Gate, Tenant};
 
 /// Of a class, but for the group it belongs to.
 pub(crate) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
@@ -11,6 +11,7 @@ pub(crate) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
         weight_bps: weight_bps(class.weight_milli),
         floor_bps: class.floor_bps.unwrap_or(0),
         queue_packets: class.queue_packets,
+        gated: (class.gate == Some(Gate::Sender)).into(),
         priority: class.priority,
         per_flow: class.per_flow.into(),
         ..Default::default()

@@ -64,9 +64,15 @@ Known keys:
     [link.DEV]            rate overhead pacing packets lag_max tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
-                          per_flow queue_packets
+                          per_flow queue_packets gate
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit
+";
+NotBackground = "takt::policy::not_background": "
+The gate holds packets of a class in the background while the CPU runs a task that is more important
+than the one that sends them. Traffic of any other priority is somebody's foreground: holding it
+would make them wait for the CPU as well as for the link, so only a class with
+priority = \"background\" has a gate. There it is \"sender\" unless the policy says gate = \"open\".
 ";
 NotYet = "takt::policy::not_yet": "
 The key belongs to Takt's policy language, but this version cannot do what it asks for. A policy is

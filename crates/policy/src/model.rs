@@ -92,12 +92,24 @@ pub struct Class {
     /// Whether every flow has clocks and a queue of its own. Rates, weight and queue are each
     /// flow's then.
     pub per_flow: bool,
-    pub queue_packets: u32,
+    pub queue_packets: u16,
+    /// Of a class in the background, and of no other.
+    pub gate: Option<Gate>,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
     pub is_default: bool,
     /// Where the class stands in the file, counted from 1; the link's line if it is implicit.
     pub line: usize,
+}
+
+/// What a class in the background yields to, beside more important packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gate {
+    /// To tasks that are more important than the one that sends.
+    Sender,
+    /// To no task.
+    Open,
 }
 
 /// A conjunction: every field that is present must hold.

@@ -39,14 +39,21 @@ pub struct Class {
     weight_bps: Option<u64>,
     #[serde(default, skip_serializing_if = "is_none")]
     floor_bps: u64,
-    queue_packets: u32,
+    queue_packets: u16,
     priority: u8,
+    /// Yields to more important tasks.
+    #[serde(default, skip_serializing_if = "is_false")]
+    gated: bool,
     /// The tenant's that it belongs to.
     #[serde(default, skip_serializing_if = "is_none")]
     group: u8,
     /// Of a tenant: the group that it stands for.
     #[serde(default, skip_serializing_if = "is_none")]
     heads: u8,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Nought is left out of the file.
@@ -66,7 +73,14 @@ pub enum Call {
         bytes: u32,
         frames: u32,
         idle: bool,
+        /// Of the task that sent it; see algo/gate.h.
+        #[serde(default, skip_serializing_if = "is_none")]
+        task_prio: u32,
         now_ns: u64,
+    },
+    /// The CPU runs a task of this priority from now on.
+    Running {
+        task_prio: u32,
     },
     Dequeue {
         now_ns: u64,
@@ -155,6 +169,7 @@ impl Concept for Link {
                 floor_bps: class.floor_bps,
                 queue_packets: class.queue_packets,
                 priority: class.priority,
+                gated: class.gated.into(),
                 group: class.group,
                 heads: class.heads,
                 ..takt_class_params::default()
@@ -176,6 +191,7 @@ impl Concept for Link {
                 bytes,
                 frames,
                 idle,
+                task_prio,
                 now_ns,
             } => {
                 step = Step {
@@ -185,6 +201,7 @@ impl Concept for Link {
                     bytes,
                     frames,
                     idle: idle.into(),
+                    task_prio,
                     now_ns,
                     ..step
                 };
@@ -193,6 +210,12 @@ impl Concept for Link {
                     0 => Answer::Dropped,
                     place => Answer::Kept { place },
                 })
+            }
+            Call::Running { task_prio } => {
+                step.op = sys::TAKT_VECTOR_RUNNING;
+                step.task_prio = task_prio;
+                machine.run(&mut step)?;
+                Ok(Answer::Nothing)
             }
             Call::Dequeue { now_ns } => {
                 step.op = sys::TAKT_VECTOR_DEQUEUE;

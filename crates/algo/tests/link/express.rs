@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use takt_algo::{
-    sys::{self, takt_choice, takt_link, takt_plan},
+    sys::{self, takt_arrival, takt_choice, takt_link, takt_plan},
     zeroed_box,
 };
 
@@ -25,8 +25,16 @@ fn pass(
     idle: u32,
     now_ns: u64,
 ) -> u32 {
-    // SAFETY: two valid structs; every index in algo/ is masked.
-    unsafe { sys::takt_link_enqueue(link, plan, id, 0, bytes, 1, idle, now_ns) }
+    let arrival = takt_arrival {
+        id,
+        bytes,
+        frames: 1,
+        idle,
+        now_ns,
+        ..takt_arrival::default()
+    };
+    // SAFETY: three valid structs; every index in algo/ is masked.
+    unsafe { sys::takt_link_enqueue(link, plan, &arrival) }
 }
 
 fn dequeue(link: &mut takt_link, plan: &takt_plan, now_ns: u64) -> takt_choice {

@@ -50,9 +50,15 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
     for id in 1..sys::TAKT_CLASSES {
         // What the largest segment costs at this rate: over an hour.
         state.order.element[id as usize].pace.due_ns = now_ns + 4_194_304_000_000;
+        let arrival = sys::takt_arrival {
+            id,
+            bytes: 1500,
+            frames: 1,
+            now_ns,
+            ..sys::takt_arrival::default()
+        };
         // SAFETY: valid structs; every index in algo/ is masked.
-        let place =
-            unsafe { sys::takt_link_enqueue(&mut *state, &*plan, id, 0, 1500, 1, 0, now_ns) };
+        let place = unsafe { sys::takt_link_enqueue(&mut *state, &*plan, &arrival) };
         assert_ne!(place, 0);
     }
     let mut steps = 0;

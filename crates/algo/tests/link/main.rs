@@ -4,6 +4,7 @@
 mod borrowing;
 mod express;
 mod flush;
+mod gate;
 mod model;
 mod order;
 mod plan;

@@ -38,7 +38,7 @@ struct Policy {
     rate_bps: u64,
     lag_max_ns: u64,
     overhead_bytes: u32,
-    classes: Vec<(u64, u32, u8)>,
+    classes: Vec<(u64, u16, u8)>,
 }
 
 impl Policy {
@@ -62,7 +62,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     // Slow enough for far moments, fast enough for crowded ones.
     let class = (
         prop_oneof![1_000..100_000u64, 1_000_000..400_000_000_000u64],
-        prop_oneof![1 => Just(0u32), 4 => 1..8u32, 2 => Just(1000)],
+        prop_oneof![1 => Just(0u16), 4 => 1..8u16, 2 => Just(1000)],
         0..8u8,
     );
     (

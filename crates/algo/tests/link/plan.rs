@@ -5,7 +5,7 @@ use takt_algo::{
     zeroed_box,
 };
 
-pub const QUEUE_PACKETS: u32 = 1000;
+pub const QUEUE_PACKETS: u16 = 1000;
 pub const MBIT: u64 = 1_000_000;
 
 /// A link of this rate without classes.

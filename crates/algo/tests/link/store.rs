@@ -11,7 +11,7 @@ const PLACES: u32 = sys::TAKT_EXPRESS - 1;
 fn a_full_store_drops_and_recovers() {
     let mut plan = plan::equals(1_000_000_000, &[1_000_000; 3]);
     for params in &mut plan.class_params[1..=3] {
-        params.queue_packets = u32::MAX;
+        params.queue_packets = u16::MAX;
     }
     let mut link = Link::new();
     assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), Some(sys::TAKT_EXPRESS));

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use proptest::prelude::*;
 use takt_algo::{
     Dequeued, Link,
-    sys::{self, takt_class_params, takt_plan},
+    sys::{self, takt_arrival, takt_class_params, takt_plan},
 };
 
 use crate::plan;
@@ -76,10 +76,11 @@ fn params() -> impl Strategy<Value = takt_class_params> {
         weight_bps,
         floor_bps,
         0..8u8,
-        prop_oneof![1 => 1..5u32, 4 => Just(50u32)],
+        prop_oneof![1 => 1..5u16, 4 => Just(50u16)],
+        prop_oneof![3 => Just(0u8), 1 => Just(1u8)],
     )
         .prop_map(
-            |((rate_bps, ceil_bps), weight_bps, floor_bps, priority, queue_packets)| {
+            |((rate_bps, ceil_bps), weight_bps, floor_bps, priority, queue_packets, gated)| {
                 takt_class_params {
                     rate_bps,
                     ceil_bps,
@@ -87,6 +88,7 @@ fn params() -> impl Strategy<Value = takt_class_params> {
                     floor_bps,
                     priority,
                     queue_packets,
+                    gated,
                     ..takt_class_params::default()
                 }
             },
@@ -116,6 +118,7 @@ enum Step {
     Enqueue {
         flow: usize,
         bytes: u32,
+        task_prio: u32,
     },
     Dequeue {
         times: u32,
@@ -128,18 +131,31 @@ enum Step {
     Pass {
         ns: u64,
     },
+    /// The CPU turns to a task of this priority.
+    Run {
+        task_prio: u32,
+    },
     Replace(Policy),
     Flush,
 }
 
+fn task_prio() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        Just(sys::TAKT_TASK_UNKNOWN),
+        Just(sys::TAKT_TASK_NOBODY),
+        120..125u32
+    ]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        24 => (0..FLOWS, prop_oneof![4 => 60..1600u32, 1 => 1600..65_000u32])
-            .prop_map(|(flow, bytes)| Step::Enqueue { flow, bytes }),
+        24 => (0..FLOWS, prop_oneof![4 => 60..1600u32, 1 => 1600..65_000u32], task_prio())
+            .prop_map(|(flow, bytes, task_prio)| Step::Enqueue { flow, bytes, task_prio }),
         6 => (1..4u32).prop_map(|times| Step::Dequeue { times }),
         6 => (1..20u32, prop_oneof![2 => Just(0u64), 1 => 0..20_000_000u64])
             .prop_map(|(times, late_ns)| Step::Wake { times, late_ns }),
         3 => prop_oneof![0..1_000_000u64, 0..3_000_000_000u64].prop_map(|ns| Step::Pass { ns }),
+        4 => task_prio().prop_map(|task_prio| Step::Run { task_prio }),
         3 => policy().prop_map(Step::Replace),
         1 => prop_oneof![9 => Just(Step::Dequeue { times: 1 }), 1 => Just(Step::Flush)],
     ]
@@ -177,7 +193,7 @@ impl Run {
     }
 
     /// As the qdisc does it: packets of the plan before are waited for.
-    fn enqueue(&mut self, flow: usize, bytes: u32) {
+    fn enqueue(&mut self, flow: usize, bytes: u32, task_prio: u32) {
         let id = self.policy.flows[flow];
         let before = if self.old_are_queued() {
             self.old_policy.flows[flow]
@@ -185,9 +201,16 @@ impl Run {
             0
         };
         self.offered[id as usize] += 1;
-        let place = self
-            .link
-            .enqueue_behind(&self.plan, id, before, bytes, 1, self.now_ns);
+        let arrival = takt_arrival {
+            id,
+            before,
+            bytes,
+            frames: 1,
+            task_prio,
+            now_ns: self.now_ns,
+            ..takt_arrival::default()
+        };
+        let place = self.link.enqueue_of(&self.plan, arrival);
         if let Some(place) = place {
             self.number += 1;
             let packet = (flow, self.number, id);
@@ -254,7 +277,10 @@ impl Run {
         }
         let unlimited = |id: u32| {
             let params = &self.plan.class_params[id as usize];
-            params.ceil_bps == 0 && self.link.element(id).ready_ns == 0
+            let element = self.link.element(id);
+            let (running, sender) = (link.order.held.running, u32::from(element.task_prio));
+            let open = params.gated == 0 || running == 0 || sender == 0 || running >= sender;
+            params.ceil_bps == 0 && element.ready_ns == 0 && open
         };
         (1..=CLASSES).find(|&id| {
             let element = self.link.element(id);
@@ -310,8 +336,9 @@ impl Run {
         for (group, state) in link.order.group.iter().enumerate() {
             let timed: u32 = state.timed.iter().map(|calendar| calendar.count).sum();
             let share: u32 = state.share.iter().map(|calendar| calendar.count).sum();
-            assert!(timed + share >= state.waiting, "group {group}");
-            assert!(state.floors.count <= state.waiting);
+            let floors = state.floors.count;
+            assert!(timed + share + floors >= state.waiting, "group {group}");
+            assert!(floors <= state.waiting);
         }
     }
 
@@ -326,6 +353,7 @@ impl Run {
 
     /// To the end; a plan that stays lets everybody go.
     fn drain(&mut self) {
+        self.link.run_task(sys::TAKT_TASK_NOBODY);
         for _ in 0..100_000 {
             match self.dequeue() {
                 Dequeued::Empty => return,
@@ -349,7 +377,7 @@ proptest! {
         let mut run = Run::new(first);
         for step in steps {
             match step {
-                Step::Enqueue { flow, bytes } => run.enqueue(flow, bytes),
+                Step::Enqueue { flow, bytes, task_prio } => run.enqueue(flow, bytes, task_prio),
                 Step::Dequeue { times } => {
                     for _ in 0..times {
                         run.dequeue();
@@ -363,6 +391,7 @@ proptest! {
                     }
                 }
                 Step::Pass { ns } => run.now_ns += ns,
+                Step::Run { task_prio } => run.link.run_task(task_prio),
                 Step::Replace(policy) => run.replace(policy),
                 Step::Flush => run.flush(),
             }

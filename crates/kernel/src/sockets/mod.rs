@@ -40,7 +40,9 @@ mod skel {
 
 /// Whether the qdisc looks at sockets when it follows this plan.
 pub(crate) fn needed_by(plan: &takt_plan) -> bool {
-    plan.rules.need_who != 0 || plan.class_params.iter().any(|class| class.per_flow != 0)
+    plan.rules.need_who != 0
+        || plan.gated != 0
+        || plan.class_params.iter().any(|class| class.per_flow != 0)
 }
 
 /// Where a policy's questions go.

@@ -91,7 +91,7 @@ pub struct ClassStatus {
     pub per_flow: bool,
     /// Flows with clocks of their own now.
     pub flows: u32,
-    pub queue_limit_packets: u32,
+    pub queue_limit_packets: u16,
     pub queued_packets: u32,
     pub queued_bytes: u64,
     #[serde(flatten)]

@@ -19,6 +19,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         priority: 0,
         per_flow: false,
         queue_packets: 100,
+        gate: None,
         is_default: matches.is_empty(),
         matches,
         line: n + 1,

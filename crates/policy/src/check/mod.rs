@@ -1,6 +1,7 @@
 //! How the parts of a policy go together: what can never match, what stands twice, what is
 //! promised beyond the link. Then the model, with every default filled in.
 
+mod background;
 mod cover;
 mod names;
 mod questions;
@@ -17,8 +18,8 @@ use crate::read::{PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT
 use crate::source::{Source, Span};
 use crate::{Class, DEFAULT_CLASS, Link, Tenant};
 
-const QUEUE_DEFAULT_PACKETS: u32 = 1000;
-const QUEUE_DEFAULT_PER_FLOW_PACKETS: u32 = 100;
+const QUEUE_DEFAULT_PACKETS: u16 = 1000;
+const QUEUE_DEFAULT_PER_FLOW_PACKETS: u16 = 100;
 
 /// Every link with the place where its device is named. Worth something only if no error was found.
 pub(crate) fn check(
@@ -32,6 +33,7 @@ pub(crate) fn check(
         terms::check(link, findings);
         shadow::check(link, source, findings);
         rates::check(link, findings);
+        background::check(link, findings);
     }
     questions::check(&links, findings);
     links
@@ -69,6 +71,7 @@ fn implicit_default(line: usize) -> Class {
         priority: PRIORITY_REST,
         per_flow: false,
         queue_packets: QUEUE_DEFAULT_PACKETS,
+        gate: None,
         matches: Vec::new(),
         is_default: true,
         line,
@@ -94,6 +97,7 @@ fn resolve_class(class: ReadClass) -> Class {
         false => QUEUE_DEFAULT_PACKETS,
     };
     let is_default = class.is_default();
+    let gate = background::gate(&class);
     let share = class.share;
     Class {
         name: class.name.unwrap_or_default(),
@@ -105,6 +109,7 @@ fn resolve_class(class: ReadClass) -> Class {
         priority: share.priority(),
         per_flow: class.per_flow,
         queue_packets: class.queue_packets.unwrap_or(queue_default),
+        gate,
         matches: class.matches.into_iter().map(|entry| entry.terms).collect(),
         is_default,
         line: class.line,

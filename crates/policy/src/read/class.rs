@@ -8,7 +8,8 @@ use super::share::{self, ReadShare};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::{Source, Span};
-use crate::{Code, DEFAULT_CLASS};
+use crate::value::Fault;
+use crate::{Code, DEFAULT_CLASS, Gate};
 
 const CLASS: Schema = Schema {
     what: "class",
@@ -23,6 +24,7 @@ const CLASS: Schema = Schema {
         "priority",
         "per_flow",
         "queue_packets",
+        "gate",
     ],
     later: &[],
 };
@@ -39,7 +41,9 @@ pub(crate) struct ReadClass {
     pub tenant: Option<(String, Span)>,
     pub share: ReadShare,
     pub per_flow: bool,
-    pub queue_packets: Option<u32>,
+    pub queue_packets: Option<u16>,
+    /// What it says, and where.
+    pub gate: Option<(Gate, Span)>,
     pub matches: Vec<ReadMatch>,
 }
 
@@ -78,7 +82,8 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         per_flow: section.boolean("per_flow", findings).unwrap_or(false),
         queue_packets: section
             .integer("queue_packets", 1..=u64::from(u16::MAX), findings)
-            .map(|packets| packets as u32),
+            .map(|packets| packets as u16),
+        gate: read_gate(&section, findings),
         matches: matching::read_all(section.get("match"), findings),
     };
     check_match_presence(&class, &section, findings);
@@ -92,6 +97,16 @@ fn read_tenant(section: &Section, findings: &mut Findings) -> Option<(String, Sp
         Ok(text.to_owned())
     })?;
     Some((name, span))
+}
+
+fn read_gate(section: &Section, findings: &mut Findings) -> Option<(Gate, Span)> {
+    let span = section.get("gate")?.span;
+    let gate = section.text("gate", "gate = \"open\"", findings, |text| match text {
+        "sender" => Ok(Gate::Sender),
+        "open" => Ok(Gate::Open),
+        _ => Err(Fault::not_a_choice("gate", text, &["sender", "open"])),
+    })?;
+    Some((gate, span))
 }
 
 fn check_match_presence(class: &ReadClass, section: &Section, findings: &mut Findings) {

@@ -1,6 +1,6 @@
 //! What the link's vectors tell.
 
-use takt_algo::sys::TAKT_EXPRESS;
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_EXPRESS, TAKT_TASK_NOBODY, TAKT_TASK_UNKNOWN};
 
 use super::{Answer, Call, Class, Link, Plan};
 use crate::{Failure, concept::Vector, recorder::Recorder};
@@ -25,6 +25,7 @@ pub fn all() -> Result<Vec<Vector<Link>>, Failure> {
         tenants()?,
         tenants_change()?,
         no_overtaking()?,
+        gate()?,
     ])
 }
 
@@ -35,6 +36,8 @@ struct Wire {
     queued: u32,
     /// The express place is taken.
     express: bool,
+    /// Priority of the task that sends what arrives.
+    sender: u32,
 }
 
 const MBIT: u64 = 1_000_000;
@@ -57,6 +60,7 @@ fn class(id: u32, rate_bps: u64, priority: u8) -> Class {
         floor_bps: 0,
         queue_packets: 100,
         priority,
+        gated: false,
         group: 0,
         heads: 0,
     }
@@ -78,6 +82,7 @@ impl Wire {
             now_ns: 1_000_000,
             queued: 0,
             express: false,
+            sender: TAKT_TASK_UNKNOWN,
         })
     }
 
@@ -99,6 +104,7 @@ impl Wire {
             bytes,
             frames,
             idle: self.queued == 0,
+            task_prio: self.sender,
             now_ns: self.now_ns,
         })?;
         if let Answer::Kept { place } = answer {
@@ -514,4 +520,40 @@ fn no_overtaking() -> Result<Vector<Link>, Failure> {
     }
     wire.drain(0)?;
     wire.done(&[1, 2])
+}
+
+fn gate() -> Result<Vector<Link>, Failure> {
+    const NICE_0: u32 = 122;
+    const NICE_10: u32 = 132;
+    const NICE_19: u32 = 141;
+    let gated = |id| Class {
+        gated: true,
+        ..class(id, 0, TAKT_BACKGROUND as u8)
+    };
+    let mut wire = Wire::new(
+        "the background yields to more important tasks",
+        plan(100 * MBIT, &[class(1, 10 * MBIT, 3), gated(2), gated(3)]),
+    )?;
+    let run = |wire: &mut Wire, task_prio| wire.recorder.call(Call::Running { task_prio });
+    run(&mut wire, NICE_0)?;
+    for (class, sender) in [(2, NICE_19), (3, NICE_10), (1, NICE_0), (2, NICE_19)] {
+        wire.sender = sender;
+        wire.arrive(class, 976, 1)?;
+    }
+    // The important class goes; the others are held, and looked at again.
+    for _ in 0..2 {
+        wire.ask()?;
+    }
+    wire.now_ns += 1_000_000;
+    wire.ask()?;
+    // For one of them the gate opens, closes, and opens for both.
+    run(&mut wire, NICE_10)?;
+    wire.ask()?;
+    run(&mut wire, NICE_0)?;
+    wire.now_ns += 1_000_000;
+    wire.ask()?;
+    run(&mut wire, TAKT_TASK_NOBODY)?;
+    wire.now_ns += 1_000_000;
+    wire.drain(0)?;
+    wire.done(&[1, 2, 3])
 }

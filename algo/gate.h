@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The gate: traffic in the background yields to more important tasks, not only
+ * to more important packets. After paper 000 (LP-LBE), section 3.2.
+ *
+ * Packets are processed by whichever CPU happens to be there, on top of the task
+ * that it happens to run. Here a gated class's packets are not, if that task is
+ * more important than the one that sent them:
+ *   may go      prio(current) >= prio(sender), as the kernel counts, in which
+ *               larger is less important; or the CPU has nothing to do;
+ *   goes first  of those who are held, the most important sender;
+ *   look again  whenever the link is asked for a packet, which every sender does
+ *               by sending; and every TAKT_GATE_POLL_NS while anybody is held.
+ *
+ * Who is held, and for how long, is in held.h.
+ */
+#ifndef TAKT_GATE_H
+#define TAKT_GATE_H
+
+#include "abi.h"
+
+/*
+ * A task's priority: the kernel's task->prio plus 2, so that SCHED_DEADLINE is 1,
+ * real time 2 to 101, nice -20 to 19 is 102 to 141.
+ */
+#define TAKT_TASK_UNKNOWN 0	/* a packet that nobody here sent; no task asked about */
+#define TAKT_TASK_IDLE 142	/* SCHED_IDLE, whatever its nice value */
+#define TAKT_TASK_NOBODY 255	/* the CPU has nothing to do */
+
+/* Anything held is looked at again after so long. */
+#define TAKT_GATE_POLL_NS 1000000
+
+TAKT_FN u32 takt_task_prio(int prio, u32 sched_idle)
+{
+	if (sched_idle)
+		return TAKT_TASK_IDLE;
+	return prio < -1 ? 1 : prio > 139 ? 141 : (u32)(prio + 2);
+}
+
+/* May a CPU that runs this task process packets of that sender? */
+TAKT_FN int takt_gate_is_open(u32 running, u32 sender)
+{
+	return !running || !sender || running >= sender;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The kernel's tasks, as far as Takt's programs look into them. */
+#ifndef TAKT_TASK_H
+#define TAKT_TASK_H
+
+#include "kernel.h"
+#include "gate.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
+struct kernfs_node {
+	const char *name;
+	u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	int level;		/* the root's is 0 */
+	struct cgroup *ancestors[];	/* by level, itself included */
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct task_struct {
+	unsigned int flags, policy;
+	int tgid, prio, normal_prio;
+	struct task_struct *group_leader;
+	const struct cred *cred;
+	char comm[16];
+	struct css_set *cgroups;
+};
+
+#pragma clang attribute pop
+
+#define PF_IDLE 0x00000002
+#define PF_KTHREAD 0x00200000
+#define SCHED_IDLE 5
+
+/* How important the task is now, what it holds for others included. */
+static __always_inline u32 running_prio(const struct task_struct *task)
+{
+	if (task->flags & PF_IDLE)
+		return TAKT_TASK_NOBODY;
+	return takt_task_prio(task->prio, task->policy == SCHED_IDLE);
+}
+
+#endif

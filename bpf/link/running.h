@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * For the gate (algo/gate.h): which task this CPU runs, and which one sent.
+ *
+ * What runs here now is certain, whether the link was reached from its system
+ * call, on top of it in an interrupt, or while the CPU was idle. Who sent is not:
+ * a packet may be on its way in an interrupt that some other task suffers, or be
+ * brought along by another CPU. So the socket's owner counts, as bpf/flows saw it
+ * last, and whenever a thread of that very process is found running here, its
+ * priority is noted anew.
+ */
+#ifndef TAKT_RUNNING_H
+#define TAKT_RUNNING_H
+
+#include "link_maps.h"
+#include "sockets_map.h"
+#include "task.h"
+
+static __always_inline void note_running(struct takt_port *port, const struct takt_plan *plan)
+{
+	port->link.order.held.running =
+		plan->gated ? running_prio(bpf_get_current_task_btf()) : TAKT_TASK_UNKNOWN;
+}
+
+/*
+ * A packet for this element arrives: note what runs, and say how important the
+ * task is that sent it.
+ */
+static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_port *port,
+				      const struct takt_plan *plan, u32 id)
+{
+	const struct takt_element *element = takt_element(&port->link.order, id);
+	const struct task_struct *task;
+	struct takt_socket *known;
+	const struct sock *sk = skb->sk;
+	u64 cookie;
+
+	if (!plan->gated || !takt_params(plan, element, id)->gated)
+		return TAKT_TASK_UNKNOWN;
+	note_running(port, plan);
+	if (!sk)
+		return TAKT_TASK_UNKNOWN;
+	cookie = sk->__sk_common.skc_cookie.counter;
+	known = bpf_map_lookup_elem(&takt_sockets, &cookie);
+	if (!known || !known->tgid)
+		return TAKT_TASK_UNKNOWN;
+	task = bpf_get_current_task_btf();
+	if ((u32)task->tgid == known->tgid)
+		known->task_prio =
+			takt_task_prio(task->normal_prio, task->policy == SCHED_IDLE);
+	return known->task_prio;
+}
+
+#endif
