@@ -16,7 +16,12 @@ pub fn mean_ns(transfers: &[Transfer]) -> f64 {
 }
 
 /// `alone_ns`: what a transfer takes with nobody in the background.
-pub fn of_transfers(transfers: &[Transfer], rate_bps: u64, alone_ns: f64) -> Metrics {
+pub fn of_transfers(
+    transfers: &[Transfer],
+    foreground_bytes: u64,
+    rate_bps: u64,
+    alone_ns: f64,
+) -> Metrics {
     let mean_ns = mean_ns(transfers);
     let times_ns: Vec<u64> = transfers
         .iter()
@@ -42,6 +47,7 @@ pub fn of_transfers(transfers: &[Transfer], rate_bps: u64, alone_ns: f64) -> Met
         ("over_alone_frames", json!((mean_ns - alone_ns) / frame_ns)),
         ("transfers_ns", json!(times_ns)),
         ("runs", json!(transfers.len())),
+        ("foreground_bytes", json!(foreground_bytes)),
         ("target_bps", json!(rate_bps)),
     ]);
     let background_ns: Vec<f64> = transfers
@@ -94,7 +100,7 @@ mod tests {
             bytes: 100_000,
         };
         // A frame of 1,514 bytes takes 10 ms at this rate.
-        let figures = of_transfers(&[transfer(100), transfer(120)], 1_211_200, 100e6);
+        let figures = of_transfers(&[transfer(100), transfer(120)], 50_000, 1_211_200, 100e6);
         assert_eq!(figures["transfer_mean_ns"], json!(110_000_000));
         assert_eq!(figures["transfer_deviation_ns"], json!(10_000_000));
         assert_eq!(figures["over_alone_frames"], json!(1.0));

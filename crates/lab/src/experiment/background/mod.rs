@@ -130,7 +130,7 @@ fn measure(
                 .or_insert_with(|| figures::mean_ns(&transfers));
             rows.push(row(
                 case,
-                figures::of_transfers(&transfers, rate_bps, alone_ns),
+                figures::of_transfers(&transfers, size_kb * 1_000, rate_bps, alone_ns),
             ));
         }
         if contender.has_background() {
