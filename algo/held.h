@@ -32,6 +32,12 @@ TAKT_FN int takt_is_held(const struct takt_held *held, const struct takt_class_p
 	return params->gated && !takt_gate_is_open(held->running, element->task_prio);
 }
 
+/* Is anybody held for so long that somebody should be called who could open? */
+TAKT_FN int takt_held_long(const struct takt_held *held, u64 now_ns)
+{
+	return held->by_task.count && held->since_ns + TAKT_GATE_POLL_NS <= now_ns;
+}
+
 /* Is it open for anybody who is held? */
 TAKT_FN u32 takt_held_first(struct takt_held *held, struct takt_shelf *shelf)
 {

@@ -193,6 +193,20 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 		takt_goes_for(plan, id, heads));
 }
 
+/*
+ * Does it wait only for others, not for something of its own to be due? (When it
+ * began to, its priority's clock may have been ahead of where it is now.)
+ */
+TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
+{
+	const struct takt_element *element = takt_element(order, id);
+
+	id &= TAKT_ELEMENTS - 1;
+	return !element->ready_ns ||
+	       takt_entry(&order->shelf, id + TAKT_ENTRY_TIMED)->due_ns <=
+		       takt_clock_of(order, element, now_ns);
+}
+
 /* An element waits in this group: its tenant, if it has one, has to as well. */
 TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
 			       u64 now_ns)
@@ -203,7 +217,7 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	/* All that the group has may be held by the gate. */
 	if (!group || !id || !takt_group(&link->order, group)->waiting)
 		return;
-	if (tenant->waits && tenant->ready_ns <= now_ns && tenant->heads == group)
+	if (tenant->waits && tenant->heads == group && takt_is_ready(&link->order, id, now_ns))
 		return;
 	tenant->heads = group;
 	takt_element_begin(link, plan, id, now_ns);

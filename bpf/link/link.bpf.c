@@ -167,7 +167,10 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		goto drop;
 	plan = plan_of(port);
 	if (is_template(skb, port)) {
-		place = takt_gap_store(&port->gap, plan, skb->len);
+		port->bell |= skb->len == TAKT_BELL_BYTES;
+		place = skb->len == TAKT_BELL_BYTES ?
+				TAKT_STORE_BELL - TAKT_PACKETS :
+				takt_gap_store(&port->gap, plan, skb->len);
 		store = place ? find_store(index, TAKT_PACKETS + place) : NULL;
 		if (!store)
 			goto drop;
@@ -237,6 +240,25 @@ drop:
 	return NET_XMIT_DROP;
 }
 
+/* Free the packet in a place, if there is one. */
+static int discard(u32 index, u32 place)
+{
+	struct takt_store *store = find_store(index, place);
+	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
+
+	if (!skb)
+		return 0;
+	bpf_kfree_skb(skb);
+	return 1;
+}
+
+/* Call whoever listens for the bell. */
+static __always_inline void ring(u32 index, struct takt_port *port)
+{
+	port->bell = 0;
+	discard(index, TAKT_STORE_BELL);
+}
+
 SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 {
@@ -246,6 +268,7 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	struct takt_store *store;
 	struct takt_port *port;
 	struct sk_buff *skb;
+	u64 now_ns;
 
 	if (!sch->q.qlen)
 		return NULL;
@@ -263,8 +286,11 @@ struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
 	plan = plan_of(port);
 	choice = &port->choice;
 	note_running(port, plan);
-	takt_gap_dequeue(&port->link, &port->gap, plan, bpf_ktime_get_ns(), choice);
+	now_ns = bpf_ktime_get_ns();
+	takt_gap_dequeue(&port->link, &port->gap, plan, now_ns, choice);
 	if (!choice->packet) {
+		if (port->bell && takt_held_long(&port->link.order.held, now_ns))
+			ring(index, port);
 		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
 			bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
 		return NULL;
@@ -306,18 +332,6 @@ int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-/* Free the packet in a place, if there is one. */
-static int discard(u32 index, u32 place)
-{
-	struct takt_store *store = find_store(index, place);
-	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
-
-	if (!skb)
-		return 0;
-	bpf_kfree_skb(skb);
-	return 1;
-}
-
 static void flush(struct Qdisc *sch)
 {
 	u32 index = link_index(sch), i;
@@ -336,6 +350,7 @@ static void flush(struct Qdisc *sch)
 		if (place)
 			discard(index, place);
 	}
+	ring(index, port);
 	bpf_for(i, 0, TAKT_GAP_FLUSH_MAX) {
 		u32 place;
 

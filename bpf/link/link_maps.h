@@ -10,8 +10,16 @@
 #define TAKT_HANDLE_MAJOR 0x7a00	/* qdisc handle of the first link: 7a00: */
 #define TAKT_ETH_HEADER_BYTES 14
 
-/* The store holds packets by their places, and behind them gap frames. */
-#define TAKT_STORE_PLACES (TAKT_PACKETS + TAKT_GAP_PLACES)
+/* The store holds packets by their places, behind them gap frames, and one bell. */
+#define TAKT_STORE_BELL (TAKT_PACKETS + TAKT_GAP_PLACES)
+#define TAKT_STORE_PLACES (TAKT_STORE_BELL + 1)
+
+/*
+ * A bell is a frame of this length, which is too short for a gap frame. Its sender
+ * hears it when it is freed: somebody is held, and a processor that has nothing
+ * better to do should come and ask for packets (which sending a bell does).
+ */
+#define TAKT_BELL_BYTES 32
 
 /* Raised whenever a struct that crosses into user space changes. */
 #define TAKT_LINK_ABI 4
@@ -25,7 +33,7 @@ struct takt_port {
 	struct takt_gap gap;
 	struct takt_plan plans[2];
 	u32 active;		/* the plan in force: 0 or 1 */
-	u32 pad;
+	u32 bell;		/* there is one in the store */
 	/* The qdisc's, under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;

@@ -86,7 +86,8 @@ pub enum Command {
         code: String,
     },
 
-    /// Keep links with `pacing = "gap"` in stock of gap frames.
+    /// Do for links what BPF cannot: keep them in stock of gap frames, and come from
+    /// an idle processor for what the background's gate holds elsewhere.
     ///
     /// `takt apply` starts one of these by itself, which ends when no link needs
     /// it. In the foreground it is for init systems, and stays. Each network

@@ -9,14 +9,14 @@
 
 use serde::Serialize;
 use takt_planner::Questions;
-use takt_policy::{Gate, Link, Pacing};
+use takt_policy::{Class, Gate, Link, Pacing};
 
 use crate::{
     capability,
     change::{give_back, take},
     decide::{Found, Step, Undecided, decide, slot},
     error::Error,
-    gap,
+    helper,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
     program::Program,
@@ -58,7 +58,7 @@ pub fn apply(links: &[Link], source: &Source, options: Options) -> Result<Vec<Ou
     let done = done?;
     ended?;
     if !options.dry_run {
-        gap::tend(links.iter().any(|link| link.pacing == Pacing::Gap))?;
+        helper::tend(links.iter().any(wants_help))?;
     }
     Ok(done)
 }
@@ -108,6 +108,12 @@ fn apply_locked(
         }
     }
     Ok(outcomes)
+}
+
+/// Whether BPF alone cannot carry the link.
+fn wants_help(link: &Link) -> bool {
+    let is_gated = |class: &Class| class.gate == Some(Gate::Sender);
+    link.pacing == Pacing::Gap || link.classes.iter().any(is_gated)
 }
 
 /// Whether the policy asks about the owners of sockets, or how important their

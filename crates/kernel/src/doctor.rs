@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    bpffs, capability, error::Error, gap, netlink::Netlink, program::Program, sockets::Sockets,
+    bpffs, capability, error::Error, gap, helper, netlink::Netlink, program::Program,
+    sockets::Sockets,
 };
 
 pub use crate::gap::{FlowControl, PauseFrames, Verdict};
@@ -46,7 +47,7 @@ pub fn examine() -> Vec<Finding> {
         finding(
             "gap frames",
             "a packet socket was opened",
-            gap::try_open().map_err(Error::feeder("opening a packet socket")),
+            helper::try_open().map_err(Error::helper("opening a packet socket")),
         ),
     ]
 }

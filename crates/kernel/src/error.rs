@@ -32,9 +32,10 @@ pub enum Error {
     )]
     OtherVersion { found: u32, expected: u32 },
     #[error(
-        "{doing}: {source}; until that is mended, links with pacing = \"gap\" pace by the timer"
+        "{doing}: {source}; until that is mended, links with pacing = \"gap\" pace by the timer, and \
+         what the background's gate holds waits for the processor it was held on"
     )]
-    Feeder {
+    Helper {
         doing: &'static str,
         source: io::Error,
     },
@@ -114,8 +115,8 @@ impl Error {
         move |source| Self::Bpf { doing, source }
     }
 
-    pub(crate) fn feeder(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Feeder { doing, source }
+    pub(crate) fn helper(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Helper { doing, source }
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

@@ -10,6 +10,7 @@ mod decide;
 pub mod doctor;
 mod error;
 mod gap;
+mod helper;
 mod log;
 mod managed;
 pub mod netlink;
@@ -24,14 +25,15 @@ mod syscall;
 pub use apply::{Action, Options, Outcome, apply};
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
-pub use gap::{NoGap, Stay, feed};
+pub use gap::NoGap;
+pub use helper::{Stay, feed};
 pub use program::Program;
 pub use record::Source;
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
-    ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share, Status,
-    TenantStatus, applied_policy, status,
+    BackgroundStatus, ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share,
+    Status, TenantStatus, applied_policy, status,
 };
 
 /// The running kernel's release, as `uname -r` prints it.

@@ -35,7 +35,7 @@ pub(crate) struct Snapshot {
     pub gap: GapCounters,
 }
 
-/// What of a link its feeder wants to know, at one moment.
+/// What of a link its helper wants to know, at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
     pub owner: Owner,
@@ -43,6 +43,8 @@ pub(crate) struct Outline {
     pub gone: bool,
     /// `TAKT_PACING_*`
     pub pacing: u32,
+    /// Some of its classes yield to more important tasks.
+    pub gated: bool,
     pub rate_bps: u64,
     pub overhead_bytes: u32,
     /// The mark of this link's templates.
@@ -153,11 +155,18 @@ impl Port {
                 attached: (&raw const (*port).link.attached).read_volatile() != 0,
                 gone: (&raw const (*port).link.gone).read_volatile() != 0,
                 pacing: (&raw const (*plan).pacing).read_volatile(),
+                gated: (&raw const (*plan).gated).read_volatile() != 0,
                 rate_bps: (&raw const (*plan).link.rate_bps).read_volatile(),
                 overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
                 secret: (&raw const (*port).gap.secret).read_volatile(),
             }
         }
+    }
+
+    /// Whether the link can call for somebody to open its gate.
+    pub(crate) fn has_bell(&self) -> bool {
+        // SAFETY: an aligned, mapped field.
+        unsafe { (&raw const (*self.0.as_ptr()).bell).read_volatile() != 0 }
     }
 
     pub(crate) fn gap(&self) -> GapCounters {

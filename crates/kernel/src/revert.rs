@@ -6,7 +6,7 @@ use crate::{
     capability,
     change::release,
     error::{Error, Foreign},
-    gap,
+    helper,
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Request},
     program::Program,
@@ -31,7 +31,7 @@ pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     let ended = lock.end();
     let done = done?;
     ended?;
-    gap::tend(false)?;
+    helper::tend(false)?;
     Ok(done)
 }
 

@@ -8,7 +8,7 @@ pub fn run(stay: Stay, output: Output) -> Exit {
         Ok(false) => print::failure(
             output,
             Exit::Failed,
-            &"this network namespace has a gap feeder already",
+            &"this network namespace has a helper already",
         ),
         Err(error) => print::failure(output, (&error).into(), &error),
     }

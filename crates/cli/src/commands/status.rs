@@ -44,6 +44,17 @@ fn link_text(link: &LinkStatus) -> String {
             link.pacing, gap.gap_frames, gap.gap_bytes, gap.gap_missed, gap.fallbacks, gap.stocked,
         );
     }
+    if let Some(background) = &link.background {
+        let _ = writeln!(
+            text,
+            "  background waits for: {}; {} packets held; so far {:.3} s for more important tasks, {:.3} s for \
+             a busy link",
+            background.waits_for,
+            background.held_packets,
+            background.held_by_tasks_ns as f64 / 1e9,
+            background.held_by_link_ns as f64 / 1e9,
+        );
+    }
     let _ = writeln!(
         text,
         "  {:<24} {:>10} {:>10} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>11}",

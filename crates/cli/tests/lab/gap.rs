@@ -142,9 +142,7 @@ fn revert_ends_the_feeder() {
         apply(&POLICY.replace("7mbit", "8mbit")).ok();
         apply(POLICY).ok();
         assert_eq!(feeders().len(), 1);
-        takt("feed")
-            .says(&["has a gap feeder already"])
-            .ends_with(1);
+        takt("feed").says(&["has a helper already"]).ends_with(1);
         takt("revert").ok();
         assert_no_feeder();
         assert_no_trace();

@@ -1,102 +1,33 @@
-//! The feeder: keeps the stocks of this namespace's links full.
-//!
-//! It sleeps until a link has spent half of its templates of some length. Once
-//! a second, and whenever takt asks, it looks which links there are.
+//! The feeder: keeps the stocks of this namespace's links full. It is called when
+//! a link has spent half of its templates of some length.
 
 use std::{
     io,
     os::fd::AsFd,
+    rc::Rc,
     thread,
     time::{Duration, Instant},
 };
 
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use takt_algo::sys::TAKT_PACING_GAP;
 
 use super::{
-    frame::gap_frame,
-    presence::Presence,
     refusal::longest_frame,
-    socket::{Sent, TemplateSocket},
     stock::{Demand, Shelf, Stock},
 };
 use crate::{
-    capability,
     error::Error,
-    netlink::{Device, Netlink},
+    helper::{Helped, Sent, TemplateSocket, gap_frame},
     port::{LengthCounters, Port},
-    program::Program,
 };
 
-/// How long a feeder lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stay {
-    /// Until no link needs it.
-    WhileNeeded,
-    /// Until it is killed.
-    Always,
-}
-
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// Learning takes a walk through all lengths.
 const BETWEEN_LESSONS: Duration = Duration::from_millis(20);
 /// After the link has taken no template, none is sent for so long.
 const AFTER_A_REFUSAL: Duration = Duration::from_millis(100);
-/// Refilling comes before ordinary work, or idle wires would wait for it.
-const NICE: libc::c_int = -20;
-
-const OF_LISTENER: u64 = u64::MAX;
-
-/// Feed this namespace's links. Returns when there is nothing left to feed, or
-/// `false` at once if there is a feeder.
-pub fn feed(stay: Stay) -> Result<bool, Error> {
-    capability::require()?;
-    let doing = || Error::feeder("feeding links");
-    let Some(presence) = Presence::claim().map_err(doing())? else {
-        return Ok(false);
-    };
-    prepare_process();
-    let mut feeder = Feeder::new(&presence).map_err(doing())?;
-    let mut looked = Instant::now();
-    let mut askers = presence.askers();
-    feeder.look()?;
-    loop {
-        let feeds = !feeder.links.is_empty();
-        if !feeds && stay == Stay::WhileNeeded {
-            // Its name is free before the askers are told, who may start another.
-            drop(feeder);
-            drop(presence);
-            return Ok(true);
-        }
-        askers.drain(..).for_each(|asker| asker.answer(feeds));
-        let wait = BETWEEN_LOOKS.saturating_sub(looked.elapsed());
-        if feeder.wait(wait).map_err(doing())? {
-            askers = presence.askers();
-        }
-        if !askers.is_empty() || looked.elapsed() >= BETWEEN_LOOKS {
-            feeder.look()?;
-            looked = Instant::now();
-        }
-    }
-}
-
-/// A socket for each length of each link takes more files than is usual.
-fn prepare_process() {
-    // SAFETY: plain system calls. Where they are refused, feeding still works,
-    // for fewer links and a little later.
-    unsafe {
-        let _ = libc::setsid();
-        let _ = libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
-        let mut limit = std::mem::zeroed::<libc::rlimit>();
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            let _ = libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
-}
-
-struct Feeder {
-    epoll: Epoll,
+pub(crate) struct Feeder {
+    epoll: Rc<Epoll>,
     links: Vec<Link>,
     /// Counts the links that were ever fed; tells their events apart.
     numbered: u32,
@@ -118,7 +49,7 @@ struct Link {
     number: u32,
     terms: Terms,
     source: [u8; 6],
-    port: Port,
+    port: Rc<Port>,
     stock: Stock,
     fed: Vec<Fed>,
     /// By length, as of the last lesson.
@@ -137,59 +68,51 @@ struct Fed {
 }
 
 impl Feeder {
-    fn new(presence: &Presence) -> io::Result<Self> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        epoll.add(
-            presence.listener(),
-            EpollEvent::new(EpollFlags::EPOLLIN, OF_LISTENER),
-        )?;
-        Ok(Self {
+    /// Its sockets' events are added to this epoll.
+    pub fn new(epoll: Rc<Epoll>) -> Self {
+        Self {
             epoll,
             links: Vec::new(),
             numbered: 0,
-        })
+        }
     }
 
-    /// Sleep until a stock runs low, and refill it. Whether somebody asked.
-    fn wait(&mut self, time: Duration) -> io::Result<bool> {
-        let mut events = [EpollEvent::empty(); 256];
-        let timeout =
-            EpollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(EpollTimeout::MAX);
-        let ready = match self.epoll.wait(&mut events, timeout) {
-            Err(nix::errno::Errno::EINTR) => 0,
-            ready => ready?,
-        };
-        let mut asked = false;
-        for event in &events[..ready] {
-            if event.data() == OF_LISTENER {
-                asked = true;
-                continue;
-            }
-            let (number, len) = (event.data() >> 32, event.data() as u32);
-            let link = self
-                .links
-                .iter_mut()
-                .find(|link| u64::from(link.number) == number);
-            if let Some(link) = link {
-                link.refill(len);
-            }
+    pub fn feeds(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// A stock runs low: the event of one of its sockets has come.
+    pub fn refill(&mut self, event: u64) {
+        let (number, len) = (event >> 32, event as u32);
+        let link = self
+            .links
+            .iter_mut()
+            .find(|link| u64::from(link.number) == number);
+        if let Some(link) = link {
+            link.refill(len);
         }
+    }
+
+    pub fn learn(&mut self) {
         for link in &mut self.links {
             link.learn(&self.epoll);
         }
-        Ok(asked)
     }
 
-    /// Look which links there are to feed, and fill their stocks.
-    fn look(&mut self) -> Result<(), Error> {
-        let wanted = wanted_links()?;
+    /// Feed those of these links that want it, and no others, and fill their stocks.
+    pub fn look(&mut self, links: &[Helped]) -> Result<(), Error> {
+        let wanted = || {
+            let wants = |link: &&Helped| link.outline.pacing == TAKT_PACING_GAP;
+            links.iter().filter(wants).map(|link| (terms(link), link))
+        };
         self.links
-            .retain(|link| wanted.iter().any(|(terms, ..)| *terms == link.terms));
-        for (terms, source, port) in wanted {
+            .retain(|link| wanted().any(|(terms, _)| terms == link.terms));
+        for (terms, link) in wanted() {
             if !self.links.iter().any(|link| link.terms == terms) {
                 self.numbered += 1;
+                let (source, port) = (link.device.address, link.port.clone());
                 let link = Link::open(self.numbered, terms, source, port, &self.epoll)
-                    .map_err(Error::feeder("opening packet sockets"))?;
+                    .map_err(Error::helper("opening packet sockets"))?;
                 self.links.push(link);
             }
         }
@@ -202,44 +125,15 @@ impl Feeder {
     }
 }
 
-/// The links of this namespace that are to be fed.
-fn wanted_links() -> Result<Vec<(Terms, [u8; 6], Port)>, Error> {
-    let Some(program) = Program::open()? else {
-        return Ok(Vec::new());
-    };
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let netns_cookie = netlink
-        .netns_cookie()
-        .map_err(Error::netlink("identifying the namespace"))?;
-    let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
-    let mut wanted = Vec::new();
-    for index in program.links()? {
-        let Some(port) = program.port(index)? else {
-            continue;
-        };
-        let state = port.outline();
-        let device = devices
-            .iter()
-            .find(|device| device.index == state.owner.ifindex);
-        let Some(device) = device else { continue };
-        if state.owner.netns_cookie != netns_cookie
-            || state.gone
-            || !state.attached
-            || state.pacing != TAKT_PACING_GAP
-        {
-            continue;
-        }
-        let terms = Terms {
-            index,
-            ifindex: device.index,
-            secret: state.secret,
-            rate_bps: state.rate_bps,
-            overhead_bytes: state.overhead_bytes,
-            longest: longest_frame(device),
-        };
-        wanted.push((terms, device.address, port));
+fn terms(link: &Helped) -> Terms {
+    Terms {
+        index: link.index,
+        ifindex: link.device.index,
+        secret: link.outline.secret,
+        rate_bps: link.outline.rate_bps,
+        overhead_bytes: link.outline.overhead_bytes,
+        longest: longest_frame(&link.device),
     }
-    Ok(wanted)
 }
 
 /// Closing a packet socket waits until no processor uses it any more. All of a
@@ -260,7 +154,7 @@ impl Link {
         number: u32,
         terms: Terms,
         source: [u8; 6],
-        port: Port,
+        port: Rc<Port>,
         epoll: &Epoll,
     ) -> io::Result<Self> {
         let stock = Stock::new(terms.rate_bps, terms.longest, terms.overhead_bytes);

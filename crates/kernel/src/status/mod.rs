@@ -1,5 +1,6 @@
 //! How the managed links are doing.
 
+mod background;
 mod flows;
 mod gap;
 
@@ -19,6 +20,7 @@ use crate::{
     record::{Record, Source},
 };
 
+pub use background::BackgroundStatus;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
 
@@ -44,6 +46,8 @@ pub struct LinkStatus {
     pub pacing: &'static str,
     /// Only of a link whose policy says `pacing = "gap"`.
     pub gap: Option<GapStatus>,
+    /// Only of a link with a class in the background.
+    pub background: Option<BackgroundStatus>,
     pub queued_packets: u32,
     pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
@@ -160,11 +164,11 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
         .map_err(Error::netlink("identifying the namespace"))?;
     let ports = Port::list(&mut netlink)?;
     let managed = Managed::list(&program, netns_cookie, &ports)?;
-    let feeder_running = crate::gap::is_running();
+    let helper_running = crate::helper::is_running();
     Ok(Status {
         links: managed
             .iter()
-            .map(|managed| link_status(managed, &program, &ports, feeder_running, with_flows))
+            .map(|managed| link_status(managed, &program, &ports, helper_running, with_flows))
             .collect(),
     })
 }
@@ -191,15 +195,17 @@ fn link_status(
     managed: &Managed,
     program: &Program,
     ports: &[Port],
-    feeder_running: bool,
+    helper_running: bool,
     with_flows: bool,
 ) -> LinkStatus {
     let port = managed.port(ports);
-    let gap = gap::status(managed, feeder_running);
+    let gap = gap::status(managed, helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
-        problem: problem(managed, port).or_else(|| gap::problem(gap.as_ref())),
+        problem: problem(managed, port)
+            .or_else(|| gap::problem(gap.as_ref()))
+            .or_else(|| background::problem(managed, helper_running)),
         generation: managed.plan.generation,
         policy: managed
             .record
@@ -210,6 +216,7 @@ fn link_status(
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
+        background: background::status(managed, helper_running),
         queued_packets: managed.state.queued_packets,
         tenants: managed
             .record

@@ -1,6 +1,7 @@
-//! The gap frame: 802.3x PAUSE with pause time 0, which asks for nothing.
+//! Frames that only the qdisc is to see: 802.3x PAUSE with pause time 0, which asks
+//! for nothing.
 
-use takt_algo::sys::{TAKT_GAP_ETHERTYPE, TAKT_GAP_LEN_MIN};
+use takt_algo::sys::{TAKT_BELL_BYTES, TAKT_GAP_ETHERTYPE, TAKT_GAP_LEN_MIN};
 
 /// Nobody forwards frames to this address, and who understands it takes them.
 const MAC_CONTROL: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
@@ -9,14 +10,23 @@ const NO_TIME: [u8; 2] = [0, 0];
 
 /// A gap frame of `len` bytes, without the check sequence; at least Ethernet's
 /// shortest.
-pub(super) fn gap_frame(source: [u8; 6], len: u32) -> Vec<u8> {
+pub(crate) fn gap_frame(source: [u8; 6], len: u32) -> Vec<u8> {
+    pause(source, len.max(TAKT_GAP_LEN_MIN))
+}
+
+/// The bell of a link; it never leaves the qdisc.
+pub(super) fn bell(source: [u8; 6]) -> Vec<u8> {
+    pause(source, TAKT_BELL_BYTES)
+}
+
+fn pause(source: [u8; 6], len: u32) -> Vec<u8> {
     let mut frame = Vec::with_capacity(len as usize);
     frame.extend(MAC_CONTROL);
     frame.extend(source);
     frame.extend((TAKT_GAP_ETHERTYPE as u16).to_be_bytes());
     frame.extend(OPCODE_PAUSE);
     frame.extend(NO_TIME);
-    frame.resize(len.max(TAKT_GAP_LEN_MIN) as usize, 0);
+    frame.resize(len as usize, 0);
     frame
 }
 

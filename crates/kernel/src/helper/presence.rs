@@ -1,8 +1,8 @@
-//! One feeder for each network namespace, and a word with it.
+//! One helper for each network namespace, and a word with it.
 //!
-//! The feeder listens on an abstract socket: the kernel keeps such names apart
+//! The helper listens on an abstract socket: the kernel keeps such names apart
 //! by namespace, lets nobody take one that is taken, and frees it when the
-//! feeder ends, however it ends. Whoever connects asks it to look at the links
+//! helper ends, however it ends. Whoever connects asks it to look at the links
 //! anew, and is answered when it has, and when their stocks are full.
 
 use std::{
@@ -26,31 +26,31 @@ use nix::{
 
 use crate::error::Error;
 
-const NAME: &str = "takt-feeder";
-/// A feeder that takes longer for an answer than this is not well.
+const NAME: &str = "takt-helper";
+/// A helper that takes longer for an answer than this is not well.
 const PATIENCE: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
-/// What the feeder says when it is done looking.
+/// What the helper says when it is done looking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     /// There is none, or it has ended.
     Nobody,
     Waiting,
-    Feeding,
+    Helping,
 }
 
 const WAITING: u8 = b'w';
-const FEEDING: u8 = b'f';
+const HELPING: u8 = b'h';
 
-/// The feeder's own end.
+/// The helper's own end.
 pub(super) struct Presence(UnixListener);
 
-/// Somebody who wants to know when the feeder has looked.
+/// Somebody who wants to know when the helper has looked.
 pub(super) struct Asker(UnixStream);
 
 impl Presence {
-    /// Become this namespace's feeder; `None` if there is one.
+    /// Become this namespace's helper; `None` if there is one.
     pub fn claim() -> io::Result<Option<Self>> {
         match UnixListener::bind_addr(&address()?) {
             Ok(listener) => {
@@ -75,8 +75,8 @@ impl Presence {
 
 impl Asker {
     /// One that has gone meanwhile does not matter.
-    pub fn answer(mut self, feeds: bool) {
-        let _ = self.0.write_all(&[if feeds { FEEDING } else { WAITING }]);
+    pub fn answer(mut self, helps: bool) {
+        let _ = self.0.write_all(&[if helps { HELPING } else { WAITING }]);
     }
 }
 
@@ -84,19 +84,19 @@ fn address() -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(NAME)
 }
 
-/// Whether this namespace has a feeder.
+/// Whether this namespace has a helper.
 pub(crate) fn is_running() -> bool {
     matches!(connect(), Ok(Some(_)))
 }
 
-/// Have the feeder look at the links, which have changed. If any of them is
-/// `wanted` fed and nobody does, start one.
+/// Have the helper look at the links, which have changed. If any of them is
+/// `wanted` helped and nobody does, start one.
 pub(crate) fn tend(wanted: bool) -> Result<(), Error> {
-    let answer = ask().map_err(Error::feeder("speaking to the gap feeder"))?;
-    if answer == Answer::Feeding || !wanted {
+    let answer = ask().map_err(Error::helper("speaking to the helper"))?;
+    if answer == Answer::Helping || !wanted {
         return Ok(());
     }
-    start().map_err(Error::feeder("starting the gap feeder"))
+    start().map_err(Error::helper("starting the helper"))
 }
 
 fn start() -> io::Result<()> {
@@ -111,7 +111,7 @@ fn start() -> io::Result<()> {
         .spawn()?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
-        if ask()? == Answer::Feeding {
+        if ask()? == Answer::Helping {
             return Ok(());
         }
         if let Some(status) = child.try_wait()? {
@@ -129,7 +129,7 @@ fn ask() -> io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut answer = [0];
     match stream.read(&mut answer) {
-        Ok(1) if answer[0] == FEEDING => Ok(Answer::Feeding),
+        Ok(1) if answer[0] == HELPING => Ok(Answer::Helping),
         Ok(1) if answer[0] == WAITING => Ok(Answer::Waiting),
         // It ended because nobody needs it.
         Ok(_) => Ok(Answer::Nobody),

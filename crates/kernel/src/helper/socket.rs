@@ -14,14 +14,14 @@ use nix::sys::socket::{setsockopt, sockopt};
 /// Templates handed over in one system call.
 const BATCH: usize = 64;
 
-pub(super) struct TemplateSocket {
+pub(crate) struct TemplateSocket {
     fd: OwnedFd,
     frame: Vec<u8>,
 }
 
 /// What came of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(crate) enum Sent {
     All,
     /// The send buffer is full: the stock is as large as it may be.
     Full,

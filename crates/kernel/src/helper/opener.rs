@@ -1,0 +1,147 @@
+//! The opener: fetches what a gate holds, on a processor that has nothing better
+//! to do.
+//!
+//! A link whose gate is closed looks again every millisecond, but always on the
+//! same processor: a qdisc's timer does not move. If that one stays busy, nothing
+//! in the background leaves, though others may be idle. So each gated link gets a
+//! bell: a frame that the qdisc keeps, and frees when somebody has been held for a
+//! millisecond. That wakes this thread, which is less important than any other, so
+//! the scheduler runs it on an idle processor, or, on a full machine, hardly ever.
+//! Where it runs, it sends the next bell, and by that asks the qdisc for packets
+//! from there: the gate is open for it, and the timer goes along.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    io,
+    os::fd::AsFd,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+
+use super::{Helped, frame::bell, socket::TemplateSocket};
+
+#[derive(Default)]
+pub(super) struct Opener {
+    thread: Option<Thread>,
+}
+
+struct Thread {
+    epoll: Arc<Epoll>,
+    bells: Bells,
+}
+
+/// Bells by their links.
+type Bells = Arc<Mutex<BTreeMap<u32, Bell>>>;
+
+struct Bell {
+    /// What must stay the same.
+    ifindex: u32,
+    secret: u32,
+    socket: TemplateSocket,
+}
+
+impl Opener {
+    pub fn listens(&self) -> bool {
+        let bells = self.thread.as_ref().map(|thread| lock(&thread.bells));
+        bells.is_some_and(|bells| !bells.is_empty())
+    }
+
+    /// Give those of these links a bell that are gated, and no others.
+    pub fn look(&mut self, links: &[Helped]) -> io::Result<()> {
+        let gated: Vec<&Helped> = links.iter().filter(|link| link.outline.gated).collect();
+        if self.thread.is_none() && !gated.is_empty() {
+            self.thread = Some(Thread::start()?);
+        }
+        let Some(thread) = &self.thread else {
+            return Ok(());
+        };
+        let mut bells = lock(&thread.bells);
+        bells.retain(|index, bell| {
+            let same = |link: &&&Helped| {
+                let (ifindex, secret) = (link.device.index, link.outline.secret);
+                link.index == *index && ifindex == bell.ifindex && secret == bell.secret
+            };
+            gated.iter().any(|link| same(&link))
+        });
+        for link in gated {
+            match bells.entry(link.index) {
+                Entry::Vacant(entry) => {
+                    let bell = Bell::new(link)?;
+                    let event = EpollEvent::new(
+                        EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
+                        link.index.into(),
+                    );
+                    // A socket that can be written to is an event at once: the first bell.
+                    thread.epoll.add(bell.socket.as_fd(), event)?;
+                    entry.insert(bell);
+                }
+                // The device was down.
+                Entry::Occupied(entry) if !link.port.has_bell() => entry.get().hang(),
+                Entry::Occupied(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Thread {
+    fn start() -> io::Result<Self> {
+        let epoll = Arc::new(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?);
+        let bells = Bells::default();
+        let (its_epoll, its_bells) = (Arc::clone(&epoll), Arc::clone(&bells));
+        thread::Builder::new()
+            .name("takt-opener".to_owned())
+            .spawn(move || {
+                be_least_important();
+                listen(&its_epoll, &its_bells);
+            })?;
+        Ok(Self { epoll, bells })
+    }
+}
+
+/// Without a way to hear the bells any more, links are left to their timers.
+fn listen(epoll: &Epoll, bells: &Bells) {
+    let mut events = [EpollEvent::empty(); 64];
+    loop {
+        let ready = match epoll.wait(&mut events, EpollTimeout::NONE) {
+            Err(nix::errno::Errno::EINTR) => continue,
+            Err(_) => return,
+            Ok(ready) => ready,
+        };
+        for event in &events[..ready] {
+            if let Some(bell) = lock(bells).get(&(event.data() as u32)) {
+                bell.hang();
+            }
+        }
+    }
+}
+
+impl Bell {
+    fn new(link: &Helped) -> io::Result<Self> {
+        let (ifindex, secret) = (link.device.index, link.outline.secret);
+        let socket = TemplateSocket::open(ifindex, secret, bell(link.device.address))?;
+        Ok(Self {
+            ifindex,
+            secret,
+            socket,
+        })
+    }
+
+    /// Where the device is down the next look tries again.
+    fn hang(&self) {
+        let _ = self.socket.send(1);
+    }
+}
+
+fn be_least_important() {
+    let param = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a valid struct. Any task may make itself less important.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &param) };
+}
+
+/// Nothing half done is left where a thread panics.
+fn lock(bells: &Bells) -> MutexGuard<'_, BTreeMap<u32, Bell>> {
+    bells.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,75 @@
+//! For how long a link's traffic in the background has been kept waiting, and why.
+
+use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element};
+
+use crate::managed::Managed;
+
+/// Since takt was attached.
+#[derive(Debug, Serialize)]
+pub struct BackgroundStatus {
+    /// What keeps it waiting now: `nothing`, `link busy` or `task more important`.
+    pub waits_for: &'static str,
+    /// Packets behind the gate now.
+    pub held_packets: u32,
+    /// Times that a class or flow was held by the gate.
+    pub holds: u64,
+    /// While anything was held: a more important task ran.
+    pub held_by_tasks_ns: u64,
+    /// That others took the link while something in the background waited for it.
+    pub held_by_link_ns: u64,
+    /// Whether somebody comes from an idle processor for what the gate holds elsewhere.
+    pub opener_running: bool,
+}
+
+/// `None` if the policy has no class in the background.
+pub(super) fn status(managed: &Managed, helper_running: bool) -> Option<BackgroundStatus> {
+    let classes = &managed.plan.class_params;
+    if !classes
+        .iter()
+        .any(|class| u32::from(class.priority) == TAKT_BACKGROUND)
+    {
+        return None;
+    }
+    let order = &managed.state.order;
+    let held = &order.held;
+    let is_held = |element: &&takt_element| u32::from(element.waits) & TAKT_IN_GATE != 0;
+    let since_ns = match held.by_task.count {
+        0 => 0,
+        _ => monotonic_ns().saturating_sub(held.since_ns),
+    };
+    Some(BackgroundStatus {
+        waits_for: match (held.by_task.count, held.waiting) {
+            (1.., _) => "task more important",
+            (0, 1..) => "link busy",
+            (0, 0) => "nothing",
+        },
+        held_packets: order
+            .element
+            .iter()
+            .filter(is_held)
+            .map(|element| element.queue.packets)
+            .sum(),
+        holds: held.holds,
+        held_by_tasks_ns: held.task_ns + since_ns,
+        held_by_link_ns: held.link_ns,
+        opener_running: helper_running,
+    })
+}
+
+pub(super) fn problem(managed: &Managed, helper_running: bool) -> Option<String> {
+    (managed.plan.gated != 0 && !helper_running).then(|| {
+        "the helper is not running, so what the background's gate holds waits for the processor \
+         that it was held on; `takt apply` starts it again"
+            .to_owned()
+    })
+}
+
+/// The clock that the qdisc counts by.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
+    now.map_or(0, |now| {
+        now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+    })
+}
