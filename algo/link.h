@@ -439,6 +439,14 @@ TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 			return 0;
 		element = takt_element(&link->order, id);
 		link->wake_ns = 0;
+		/*
+		 * What the gate kept from it is not made up for: the link would send
+		 * several frames at once, and the next of the others wait for them.
+		 */
+		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
+				   takt_group(&link->order, element->group)
+					   ->virtual_ns[element->priority &
+							(TAKT_PRIORITIES - 1)]);
 		takt_element_again(link, plan, id, element->ready_ns, now_ns);
 		takt_tenant_begin(link, plan, element->group, now_ns);
 	}
@@ -499,6 +507,13 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (link->plan_hand < TAKT_ELEMENTS)
 		takt_link_replace(link, plan, now_ns);
+	else if (free_ns > now_ns && link->order.group[0].share_bits) {
+		/* Whoever it is may go as soon as the link is free. */
+		link->next_id = 0;
+		takt_link_wake(link, plan, free_ns, now_ns);
+		choice->wake_ns = link->wake_ns = free_ns;
+		return;
+	}
 	if (!takt_link_next(link, plan, now_ns))
 		takt_link_first(link, plan, now_ns);
 	if (!path->id || free_ns > now_ns) {
