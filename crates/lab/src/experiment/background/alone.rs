@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::figures::of_work;
 use super::segments::Segments;
-use super::transfer::{Stage, joined};
+use super::transfer::Stage;
 use super::upload::Port;
 use super::work::Moment;
 use crate::experiment::error::Result;
@@ -16,14 +16,14 @@ use crate::experiment::pair;
 impl Stage<'_> {
     /// An upload so long that its middle is all steady state.
     pub fn background_alone(&self, rate_bps: u64, short: bool) -> Result<Metrics> {
-        let watched = Duration::from_secs(if short { 5 } else { 30 });
+        let watched = Duration::from_secs(if short { 2 } else { 30 });
         let watched_bytes = rate_bps / 8 * watched.as_secs();
         // As much again comes before and after.
         let segments_before = Segments::now()?;
         let reception = self
             .server
             .expect(Port::Background, 3 * watched_bytes, watched_bytes)?;
-        let sender = self.background(3 * watched_bytes)?;
+        let program = self.background(3 * watched_bytes)?;
         reception.wait_early()?;
 
         let (before, come_before) = (Moment::now()?, reception.received_bytes());
@@ -32,7 +32,7 @@ impl Stage<'_> {
         let (frames_after, elapsed) = (pair::received()?, started.elapsed());
         let (after, come_after) = (Moment::now()?, reception.received_bytes());
         reception.finish()?;
-        joined(sender)?;
+        program.finish()?;
 
         let segments = Segments::now()?.since(&segments_before);
         let bits = (frames_after.bytes - frames_before.bytes) as f64 * 8.0;

@@ -14,6 +14,8 @@ mod bands;
 mod contender;
 mod figures;
 mod importance;
+mod processor;
+mod program;
 mod segments;
 mod tasks;
 mod transfer;
@@ -27,6 +29,7 @@ use std::time::Duration;
 use takt_report::Row;
 
 use self::contender::Contender;
+pub use self::program::send_from_stdin;
 use self::tasks::Tasks;
 use self::transfer::Stage;
 use self::upload::Server;
@@ -56,7 +59,7 @@ const FULL: Extent = Extent {
 };
 const SHORT: Extent = Extent {
     sizes_kb: &[10, 100],
-    runs: 2,
+    runs: 1,
 };
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
@@ -70,7 +73,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     }
     let observer = Observer::new()?;
     let wire = Wire::build()?;
-    let server = Server::start()?;
+    let server = Server::start(None)?;
     let mut alone_ns = BTreeMap::new();
     let mut rows = Vec::new();
     for contender in Contender::ALL {
@@ -78,6 +81,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
             contender,
             server: &server,
             observer: &observer,
+            takt: bench.takt(),
         };
         let mut root = Root::new(bench.takt());
         match measure(&stage, &wire, &mut root, bench.short, &mut alone_ns) {
@@ -89,6 +93,8 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         }
         root.detach()?;
     }
+    drop((server, wire));
+    rows.extend(processor::run(bench.takt(), bench.short)?);
     Ok(rows)
 }
 

@@ -1,12 +1,13 @@
 //! One run: a foreground upload, alone or while a background upload runs.
 
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::contender::Contender;
-use super::importance;
-use super::upload::{Client, Marking, Port, Reception, Server};
+use super::program::{Program, send};
+use super::upload::{self, Marking, Port, Reception, Server, WRITE_BYTES};
 use super::work::{Moment, Observer, Work};
 use crate::experiment::error::Result;
 
@@ -33,6 +34,7 @@ pub struct Stage<'lab> {
     pub contender: Contender,
     pub server: &'lab Server,
     pub observer: &'lab Observer,
+    pub takt: &'lab Path,
 }
 
 impl Stage<'_> {
@@ -44,35 +46,33 @@ impl Stage<'_> {
         let reception = self
             .server
             .expect(Port::Background, BACKGROUND_BYTES, STEADY_BYTES)?;
-        let sender = self.background(BACKGROUND_BYTES)?;
+        let program = self.background(BACKGROUND_BYTES)?;
         reception.wait_early()?;
         std::thread::sleep(offset);
         let mut transfer = self.foreground(foreground_bytes, Some(&reception))?;
         let whole_at = reception.wait_whole()?;
         reception.finish()?;
-        let started = joined(sender)?;
+        let started = program.finish()?;
         transfer.background = Some(whole_at - started);
         Ok(transfer)
     }
 
-    /// Starts a program as unimportant as what it uploads.
-    pub fn background(&self, bytes: u64) -> Result<JoinHandle<Result<Instant>>> {
-        let client = Client::open(Port::Background, self.contender.marking())?;
-        Ok(std::thread::spawn(move || {
-            importance::nice(0, super::BACKGROUND_NICE)?;
-            client.send(bytes)
-        }))
+    /// Starts the background program.
+    pub fn background(&self, bytes: u64) -> Result<Program> {
+        let socket = upload::open(self.contender.marking())?;
+        let port = Port::Background.number();
+        Program::start(self.takt, socket, port, bytes, WRITE_BYTES)
     }
 
     fn foreground(&self, bytes: u64, background: Option<&Reception>) -> Result<Transfer> {
         let come = || background.map_or(0, Reception::received_bytes);
         let reception = self.server.expect(Port::Foreground, bytes, bytes)?;
-        let client = Client::open(Port::Foreground, Marking::default())?;
+        let socket = upload::open(Marking::default())?;
         let (go, gone) = mpsc::channel();
         let sender = std::thread::spawn(move || {
             // Both ends of the channel live until the last byte has come.
             let _ = gone.recv();
-            client.send(bytes)
+            send(socket, Port::Foreground.number(), bytes, WRITE_BYTES)
         });
         let (before, come_before) = (Moment::now()?, come());
         let _ = go.send(());

@@ -1,26 +1,24 @@
 //! One upload: a TCP connection from the host, and a receiver that knows when
 //! what had come.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{ErrorKind, Read};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
-};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
 use super::importance;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::pair::{A, B};
 
-const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// What programs write at once.
-const WRITE_BYTES: usize = 16 * 1024;
+pub const WRITE_BYTES: usize = 16 * 1024;
 /// Longer than any upload of this experiment takes.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
@@ -49,6 +47,8 @@ pub struct Marking {
     pub type_of_service: Option<i32>,
     /// `TCP_CONGESTION`.
     pub congestion_control: Option<&'static str>,
+    /// `SO_SNDBUF`.
+    pub buffer_bytes: Option<usize>,
 }
 
 /// The server: a listening socket for each kind of upload.
@@ -58,9 +58,16 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start() -> Result<Self> {
+    /// `buffer_bytes` is what connections may receive before anybody reads it;
+    /// without it the kernel decides as it goes.
+    pub fn start(buffer_bytes: Option<usize>) -> Result<Self> {
         let listen = |port: Port| {
-            TcpListener::bind(SocketAddrV4::new(SERVER, port.number())).doing("listen for uploads")
+            let listener = TcpListener::bind(SocketAddrV4::new(SERVER, port.number()))
+                .doing("listen for uploads")?;
+            if let Some(bytes) = buffer_bytes {
+                setsockopt(&listener, sockopt::RcvBufForce, &bytes).doing("set SO_RCVBUFFORCE")?;
+            }
+            Ok(listener)
         };
         B.run(|| {
             Ok(Self {
@@ -167,43 +174,12 @@ impl Progress {
     }
 }
 
-/// The host's end of an upload, not connected yet.
-pub struct Client {
-    socket: OwnedFd,
-    port: Port,
+/// A socket of the host, not connected yet.
+pub fn open(marking: Marking) -> Result<OwnedFd> {
+    A.run(|| marked(marking))
 }
 
-impl Client {
-    pub fn open(port: Port, marking: Marking) -> Result<Self> {
-        let socket = A.run(|| open(marking))?;
-        Ok(Self { socket, port })
-    }
-
-    /// Connects and uploads `bytes`, then waits for the server to close too, so
-    /// that nothing of this run is left for the next. Returns the moment before
-    /// it connected.
-    pub fn send(self, bytes: u64) -> Result<Instant> {
-        let [a, b, c, d] = SERVER.octets();
-        let server = SockaddrIn::new(a, b, c, d, self.port.number());
-        let started = Instant::now();
-        connect(self.socket.as_raw_fd(), &server).doing("connect to the server")?;
-        let mut stream = TcpStream::from(self.socket);
-        let payload = [b'.'; WRITE_BYTES];
-        let mut left = bytes;
-        while left > 0 {
-            let piece = left.min(WRITE_BYTES as u64);
-            stream
-                .write_all(&payload[..piece as usize])
-                .doing("upload")?;
-            left -= piece;
-        }
-        stream.shutdown(Shutdown::Write).doing("end an upload")?;
-        stream.read(&mut [0]).doing("wait for the server")?;
-        Ok(started)
-    }
-}
-
-fn open(marking: Marking) -> Result<OwnedFd> {
+fn marked(marking: Marking) -> Result<OwnedFd> {
     let socket = socket(
         AddressFamily::Inet,
         SockType::Stream,
@@ -221,6 +197,9 @@ fn open(marking: Marking) -> Result<OwnedFd> {
     }
     if let Some(name) = marking.congestion_control {
         setsockopt(&socket, sockopt::TcpCongestion, &name.into()).doing("set TCP_CONGESTION")?;
+    }
+    if let Some(bytes) = marking.buffer_bytes {
+        setsockopt(&socket, sockopt::SndBufForce, &bytes).doing("set SO_SNDBUFFORCE")?;
     }
     Ok(socket)
 }
