@@ -10,7 +10,7 @@ use crate::units::Unit;
 pub const SUBJECT: &str = "takt";
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 15] = [
+const SCHEDULERS: [&str; 16] = [
     SUBJECT,
     "fq",
     "htb",
@@ -26,6 +26,7 @@ const SCHEDULERS: [&str; 15] = [
     "tcp-lp",
     "fifo",
     "alone",
+    "takt-open",
 ];
 
 /// Place in the fixed order; schedulers nobody foresaw come last.
@@ -69,9 +70,11 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric a table is about. A case that has none of them belongs to the
 /// table of the case before it.
-const THEMES: [&str; 8] = [
+const THEMES: [&str; 10] = [
     "over_alone_percent",
     "link_share_percent",
+    "task_loss_percent",
+    "wait_p99_ns",
     "flow_error_max_percent",
     "share_error_max_percent",
     "rate_error_percent",
@@ -132,7 +135,7 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 44] = [
+const METRICS: [(&str, &str, u8); 49] = [
     ("transfer_mean_ns", "transfer", 9),
     ("transfer_deviation_ns", "±", 8),
     ("transfer_max_ns", "max", 4),
@@ -140,6 +143,11 @@ const METRICS: [(&str, &str, u8); 44] = [
     ("over_alone_frames", "over alone\nframes", 9),
     ("background_mean_ns", "background", 8),
     ("link_share_percent", "of the link", 9),
+    ("task_loss_percent", "task loses", 9),
+    ("task_loss_max_percent", "at most", 8),
+    ("wait_p50_ns", "wait\np50", 8),
+    ("wait_p99_ns", "p99", 9),
+    ("wait_max_ns", "max", 8),
     ("instructions_per_kb", "instructions\nper KB", 9),
     ("switches_per_kb", "switches\nper KB", 8),
     ("segments_retransmitted", "retransmitted", 8),

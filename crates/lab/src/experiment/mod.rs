@@ -4,8 +4,8 @@
 //! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
 //! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
 //! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures. [`pacing`] and [`cost`] are the experiments themselves: parts of
-//! the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
+//! into figures. [`pacing`], [`background`] and [`cost`] are the experiments themselves:
+//! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
 //! [`downloads`].
 
 mod arrivals;
