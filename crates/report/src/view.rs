@@ -135,7 +135,7 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 49] = [
+const METRICS: [(&str, &str, u8); 51] = [
     ("transfer_mean_ns", "transfer", 9),
     ("transfer_deviation_ns", "±", 8),
     ("transfer_max_ns", "max", 4),
@@ -150,6 +150,8 @@ const METRICS: [(&str, &str, u8); 49] = [
     ("wait_max_ns", "max", 8),
     ("instructions_per_kb", "instructions\nper KB", 9),
     ("switches_per_kb", "switches\nper KB", 8),
+    ("all_instructions_per_kb", "until all\ndone", 7),
+    ("all_switches_per_kb", "switches\nper KB", 5),
     ("segments_retransmitted", "retransmitted", 8),
     ("segments_out_of_order", "out of order", 8),
     ("target_bps", "target", 7),

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::figures::of_work;
+use super::figures::of_effort;
 use super::segments::Segments;
-use super::transfer::Stage;
+use super::transfer::{Effort, Stage};
 use super::upload::Port;
 use super::work::Moment;
 use crate::experiment::error::Result;
@@ -16,7 +16,7 @@ use crate::experiment::pair;
 impl Stage<'_> {
     /// An upload so long that its middle is all steady state.
     pub fn background_alone(&self, rate_bps: u64, short: bool) -> Result<Metrics> {
-        let watched = Duration::from_secs(if short { 2 } else { 30 });
+        let watched = Duration::from_secs(if short { 2 } else { 10 });
         let watched_bytes = rate_bps / 8 * watched.as_secs();
         // As much again comes before and after.
         let segments_before = Segments::now()?;
@@ -37,7 +37,10 @@ impl Stage<'_> {
         let segments = Segments::now()?.since(&segments_before);
         let bits = (frames_after.bytes - frames_before.bytes) as f64 * 8.0;
         let achieved_bps = bits / elapsed.as_secs_f64();
-        let work = self.observer.between(&before, &after);
+        let effort = Effort {
+            work: self.observer.between(&before, &after),
+            bytes: come_after - come_before,
+        };
         let mut row = metrics([
             ("target_bps", json!(rate_bps)),
             ("achieved_bps", json!(achieved_bps)),
@@ -48,7 +51,7 @@ impl Stage<'_> {
             ("segments_retransmitted", json!(segments.retransmitted)),
             ("segments_out_of_order", json!(segments.out_of_order)),
         ]);
-        row.extend(of_work(work, come_after - come_before));
+        row.extend(of_effort("", [effort]));
         Ok(row)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::transfer::Transfer;
+use super::transfer::{Effort, Transfer};
 use super::work::Work;
 use crate::experiment::metrics::{Metrics, metrics};
 
@@ -61,24 +61,32 @@ pub fn of_transfers(
             json!(mean_ns.round() as u64),
         );
     }
-    let bytes = transfers.iter().map(|one| one.bytes).sum();
-    let work = transfers.iter().fold(Work::default(), |sum, one| Work {
-        instructions: sum.instructions + one.work.instructions,
-        switches: sum.switches + one.work.switches,
-    });
-    row.extend(of_work(work, bytes));
+    row.extend(of_effort("", transfers.iter().map(|one| one.both)));
+    row.extend(of_effort("all_", transfers.iter().map(|one| one.all)));
     row
 }
 
 /// A KB is a thousand bytes that came to the server's program.
-pub fn of_work(work: Work, bytes: u64) -> Metrics {
-    let per_kb = |count: u64| count as f64 * 1_000.0 / bytes as f64;
-    metrics([
+pub fn of_effort(prefix: &str, efforts: impl IntoIterator<Item = Effort>) -> Metrics {
+    let whole = efforts
+        .into_iter()
+        .fold(Effort::default(), |sum, one| Effort {
+            work: Work {
+                instructions: sum.work.instructions + one.work.instructions,
+                switches: sum.work.switches + one.work.switches,
+            },
+            bytes: sum.bytes + one.bytes,
+        });
+    let per_kb = |count: u64| count as f64 * 1_000.0 / whole.bytes as f64;
+    Metrics::from([
         (
-            "instructions_per_kb",
-            json!(per_kb(work.instructions).round()),
+            format!("{prefix}instructions_per_kb"),
+            json!(per_kb(whole.work.instructions).round()),
         ),
-        ("switches_per_kb", json!(per_kb(work.switches))),
+        (
+            format!("{prefix}switches_per_kb"),
+            json!(per_kb(whole.work.switches)),
+        ),
     ])
 }
 
@@ -90,14 +98,18 @@ mod tests {
 
     #[test]
     fn extra_time_is_counted_in_frames() {
-        let transfer = |ms| Transfer {
-            foreground: Duration::from_millis(ms),
-            background: Some(Duration::from_secs(1)),
+        let effort = Effort {
             work: Work {
                 instructions: 3_000_000,
                 switches: 150,
             },
             bytes: 100_000,
+        };
+        let transfer = |ms| Transfer {
+            foreground: Duration::from_millis(ms),
+            background: Some(Duration::from_secs(1)),
+            both: effort,
+            all: effort,
         };
         // A frame of 1,514 bytes takes 10 ms at this rate.
         let figures = of_transfers(&[transfer(100), transfer(120)], 50_000, 1_211_200, 100e6);

@@ -23,8 +23,16 @@ const STEADY_BYTES: u64 = 100_000;
 pub struct Transfer {
     pub foreground: Duration,
     pub background: Option<Duration>,
-    /// What the machine did meanwhile, and for how many bytes at the server;
-    /// modem and server are part of it.
+    /// While the foreground's upload ran.
+    pub both: Effort,
+    /// From its start until both had come, as the paper counts.
+    pub all: Effort,
+}
+
+/// What the machine did, modem and server among it, and for how many bytes at
+/// the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
     pub work: Work,
     pub bytes: u64,
 }
@@ -41,7 +49,7 @@ impl Stage<'_> {
     /// `offset` moves the foreground's start, so that runs differ.
     pub fn transfer(&self, foreground_bytes: u64, offset: Duration) -> Result<Transfer> {
         if !self.contender.has_background() {
-            return self.foreground(foreground_bytes, None);
+            return Ok(self.foreground(foreground_bytes, None)?.0);
         }
         let reception = self
             .server
@@ -49,8 +57,12 @@ impl Stage<'_> {
         let program = self.background(BACKGROUND_BYTES)?;
         reception.wait_early()?;
         std::thread::sleep(offset);
-        let mut transfer = self.foreground(foreground_bytes, Some(&reception))?;
+        let (mut transfer, before, come) = self.foreground(foreground_bytes, Some(&reception))?;
         let whole_at = reception.wait_whole()?;
+        transfer.all = Effort {
+            work: self.observer.between(&before, &Moment::now()?),
+            bytes: foreground_bytes + BACKGROUND_BYTES - come,
+        };
         reception.finish()?;
         let started = program.finish()?;
         transfer.background = Some(whole_at - started);
@@ -64,7 +76,12 @@ impl Stage<'_> {
         Program::start(self.takt, socket, port, bytes, WRITE_BYTES)
     }
 
-    fn foreground(&self, bytes: u64, background: Option<&Reception>) -> Result<Transfer> {
+    /// Also the moment it began, and what of the background had come by then.
+    fn foreground(
+        &self,
+        bytes: u64,
+        background: Option<&Reception>,
+    ) -> Result<(Transfer, Moment, u64)> {
         let come = || background.map_or(0, Reception::received_bytes);
         let reception = self.server.expect(Port::Foreground, bytes, bytes)?;
         let socket = upload::open(Marking::default())?;
@@ -80,12 +97,17 @@ impl Stage<'_> {
         let (after, come_after) = (Moment::now()?, come());
         reception.finish()?;
         let started = joined(sender)?;
-        Ok(Transfer {
-            foreground: whole_at - started,
-            background: None,
+        let both = Effort {
             work: self.observer.between(&before, &after),
             bytes: bytes + come_after - come_before,
-        })
+        };
+        let transfer = Transfer {
+            foreground: whole_at - started,
+            background: None,
+            both,
+            all: both,
+        };
+        Ok((transfer, before, come_before))
     }
 }
 
