@@ -24,6 +24,7 @@
  * real time 2 to 101, nice -20 to 19 is 102 to 141.
  */
 #define TAKT_TASK_UNKNOWN 0	/* a packet that nobody here sent; no task asked about */
+#define TAKT_TASK_FIRST 1
 #define TAKT_TASK_IDLE 142	/* SCHED_IDLE, whatever its nice value */
 #define TAKT_TASK_NOBODY 255	/* the CPU has nothing to do */
 
@@ -34,7 +35,7 @@ TAKT_FN u32 takt_task_prio(int prio, u32 sched_idle)
 {
 	if (sched_idle)
 		return TAKT_TASK_IDLE;
-	return prio < -1 ? 1 : prio > 139 ? 141 : (u32)(prio + 2);
+	return prio < -1 ? TAKT_TASK_FIRST : prio > 139 ? 141 : (u32)(prio + 2);
 }
 
 /* May a CPU that runs this task process packets of that sender? */

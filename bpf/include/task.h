@@ -31,9 +31,13 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct rq {
+	unsigned int nr_running;
+};
+
 struct task_struct {
 	unsigned int flags, policy;
-	int tgid, prio, normal_prio;
+	int pid, tgid, prio, normal_prio;
 	struct task_struct *group_leader;
 	const struct cred *cred;
 	char comm[16];

@@ -167,13 +167,16 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		goto drop;
 	plan = plan_of(port);
 	if (is_template(skb, port)) {
-		port->bell |= skb->len == TAKT_BELL_BYTES;
-		place = skb->len == TAKT_BELL_BYTES ?
-				TAKT_STORE_BELL - TAKT_PACKETS :
-				takt_gap_store(&port->gap, plan, skb->len);
+		if (skb->len != TAKT_BELL_BYTES) {
+			place = takt_gap_store(&port->gap, plan, skb->len);
+		} else {
+			place = runs_alone() ? TAKT_STORE_BELL - TAKT_PACKETS : 0;
+			port->bell = place != 0;
+			port->opener = bpf_get_current_task_btf()->pid;
+		}
 		store = place ? find_store(index, TAKT_PACKETS + place) : NULL;
 		if (!store)
-			goto drop;
+			goto refuse;
 		/* It is no traffic: nobody waits for it. */
 		old = bpf_kptr_xchg(&store->skb, skb);
 		if (old)
@@ -236,6 +239,7 @@ classified:
 	return NET_XMIT_SUCCESS;
 drop:
 	sch->qstats.drops++;
+refuse:
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
 }

@@ -17,7 +17,8 @@
 /*
  * A bell is a frame of this length, which is too short for a gap frame. Its sender
  * hears it when it is freed: somebody is held, and a processor that has nothing
- * better to do should come and ask for packets (which sending a bell does).
+ * better to do should come and ask for packets (which sending a bell does). From a
+ * processor that others wait for, none is taken.
  */
 #define TAKT_BELL_BYTES 32
 
@@ -34,6 +35,8 @@ struct takt_port {
 	struct takt_plan plans[2];
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 bell;		/* there is one in the store */
+	u32 opener;		/* the thread that hangs it */
+	u32 pad;
 	/* The qdisc's, under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;

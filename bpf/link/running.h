@@ -16,10 +16,32 @@
 #include "sockets_map.h"
 #include "task.h"
 
+extern const struct rq runqueues __ksym __weak;
+
+/* Does nobody else want this processor, as far as the kernel tells? */
+static __always_inline int runs_alone(void)
+{
+	const struct rq *rq;
+
+	if (!bpf_ksym_exists(&runqueues))
+		return 0;
+	rq = bpf_this_cpu_ptr(&runqueues);
+	return rq->nr_running <= 1;
+}
+
 static __always_inline void note_running(struct takt_port *port, const struct takt_plan *plan)
 {
-	port->link.order.held.running =
-		plan->gated ? running_prio(bpf_get_current_task_btf()) : TAKT_TASK_UNKNOWN;
+	u32 *running = &port->link.order.held.running;
+	const struct task_struct *task;
+
+	*running = TAKT_TASK_UNKNOWN;
+	if (!plan->gated)
+		return;
+	task = bpf_get_current_task_btf();
+	*running = running_prio(task);
+	/* It comes to open the gate, but at nobody's cost. */
+	if ((u32)task->pid == port->opener && !runs_alone())
+		*running = TAKT_TASK_FIRST;
 }
 
 /*

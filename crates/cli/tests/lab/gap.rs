@@ -3,14 +3,12 @@
 
 use std::{fs, thread, time::Duration};
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
 
 use crate::{
     flow::Flow,
+    helper::{assert_no_helper, helpers},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     recorder::{PAUSE, Recorder, send_frame},
     shell::{run, run_far},
@@ -40,36 +38,6 @@ fn gap(device: &str) -> Value {
     let link = links.iter().find(|link| link["device"] == device);
     link.unwrap_or_else(|| panic!("no link {device} in {status}"))
         .clone()
-}
-
-/// The feeders of all namespaces.
-fn feeders() -> Vec<Pid> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let feeds = |arguments: &[u8]| {
-        let mut arguments = arguments.split(|byte| *byte == 0);
-        arguments
-            .next()
-            .is_some_and(|program| program.ends_with(b"takt"))
-            && arguments.next() == Some(b"feed")
-    };
-    processes
-        .filter_map(|entry| {
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            let arguments = fs::read(entry.path().join("cmdline")).ok()?;
-            feeds(&arguments).then(|| Pid::from_raw(pid))
-        })
-        .collect()
-}
-
-/// That none feeds any more. One that has said goodbye is a process for a moment
-/// longer.
-#[track_caller]
-fn assert_no_feeder() {
-    let gone = (0..500).any(|_| {
-        thread::sleep(Duration::from_millis(10));
-        feeders().is_empty()
-    });
-    assert!(gone, "still there: {:?}", feeders());
 }
 
 /// How far apart the class's frames were on the wire, and how far off at most.
@@ -127,7 +95,7 @@ fn gaps_are_sent_on_two_processors() {
         assert_eq!(flow.arrivals().len(), 300);
         assert!(gap("near1")["gap"]["gap_frames"].as_u64().unwrap() > 100);
         takt("revert").ok();
-        assert_no_feeder();
+        assert_no_helper();
         assert_no_trace();
     });
 }
@@ -137,14 +105,14 @@ fn revert_ends_the_feeder() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
-        assert_eq!(feeders().len(), 1);
+        assert_eq!(helpers().len(), 1);
         // Another apply does not start another.
         apply(&POLICY.replace("7mbit", "8mbit")).ok();
         apply(POLICY).ok();
-        assert_eq!(feeders().len(), 1);
+        assert_eq!(helpers().len(), 1);
         takt("feed").says(&["has a helper already"]).ends_with(1);
         takt("revert").ok();
-        assert_no_feeder();
+        assert_no_helper();
         assert_no_trace();
         wire.assert_passes();
     });
@@ -156,7 +124,7 @@ fn a_policy_without_gaps_ends_the_feeder() {
         let wire = Wire::new(1);
         apply(POLICY).ok();
         apply(&POLICY.replace("\"gap\"", "\"timer\"")).ok();
-        assert_no_feeder();
+        assert_no_helper();
         let timer = gap("near1");
         assert_eq!(timer["pacing"], "timer");
         assert!(timer["gap"].is_null());
@@ -179,7 +147,7 @@ fn a_killed_feeder_is_missed_and_replaced() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
-        for feeder in feeders() {
+        for feeder in helpers() {
             kill(feeder, Signal::SIGKILL).unwrap();
         }
         let mut flow = Flow::new(&wire, 5001);
@@ -233,20 +201,20 @@ fn every_device_and_namespace_is_fed() {
         apply(&both).ok();
         fs::write("/lab/far.toml", POLICY.replace("near1", "far1")).unwrap();
         run_far("takt apply /lab/far.toml").ok();
-        assert_eq!(feeders().len(), 2);
+        assert_eq!(helpers().len(), 2);
         for wire in [&one, &two] {
             let worst = worst_spacing_bytes(wire, 100);
             assert!(worst <= 64.0, "{worst} bytes");
         }
         run_far("takt revert").ok();
-        assert_eq!(feeders().len(), 1);
+        assert_eq!(helpers().len(), 1);
 
         // A device that is gone is not waited for.
         run("ip link del near2").ok();
         let worst = worst_spacing_bytes(&one, 100);
         assert!(worst <= 64.0, "{worst} bytes");
         takt("revert");
-        assert_no_feeder();
+        assert_no_helper();
     });
 }
 

@@ -3,9 +3,11 @@
 //! Nearly every test here runs inside the lab's machine, as root, and looks at
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
-//! verdict back; [`shell`], [`takt`], [`wire`] and [`flow`] are the tests' hands.
+//! verdict back; [`shell`], [`takt`], [`wire`], [`flow`] and [`helper`] are the tests'
+//! hands.
 
 mod flow;
+mod helper;
 mod kernel_bpf;
 mod machine;
 mod recorder;
@@ -19,6 +21,7 @@ mod devices;
 mod flows;
 mod foreign;
 mod gap;
+mod gate;
 mod killed;
 mod owners;
 mod refusals;

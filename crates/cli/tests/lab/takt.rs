@@ -37,6 +37,16 @@ pub struct Link {
     pub queued_packets: u64,
     pub classes: Vec<Class>,
     pub flow_totals: FlowTotals,
+    pub background: Option<Background>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Background {
+    pub waits_for: String,
+    pub held_packets: u64,
+    pub held_by_tasks_ns: u64,
+    pub held_by_link_ns: u64,
+    pub opener_running: bool,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -80,6 +90,13 @@ impl Link {
 
     pub fn class_names(&self) -> Vec<&str> {
         self.classes.iter().map(|c| c.name.as_str()).collect()
+    }
+
+    /// How its traffic in the background is doing.
+    #[track_caller]
+    pub fn background(&self) -> &Background {
+        let background = self.background.as_ref();
+        background.unwrap_or_else(|| panic!("nothing in the background of {self:#?}"))
     }
 
     /// One of the counters, over all classes.

@@ -6,9 +6,10 @@
 //! in the background leaves, though others may be idle. So each gated link gets a
 //! bell: a frame that the qdisc keeps, and frees when somebody has been held for a
 //! millisecond. That wakes this thread, which is less important than any other, so
-//! the scheduler runs it on an idle processor, or, on a full machine, hardly ever.
-//! Where it runs, it sends the next bell, and by that asks the qdisc for packets
-//! from there: the gate is open for it, and the timer goes along.
+//! the scheduler runs it on an idle processor if there is one. There it sends the
+//! next bell, and by that asks the qdisc for packets: the gate is open for it, and
+//! the timer goes along. If there is none, the qdisc refuses the bell, and the thread
+//! tries again a little later.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -16,11 +17,19 @@ use std::{
     os::fd::AsFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
+    time::Duration,
 };
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use super::{Helped, frame::bell, socket::TemplateSocket};
+use super::{
+    Helped,
+    frame::bell,
+    socket::{Sent, TemplateSocket},
+};
+
+/// While no processor is idle.
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Opener {
@@ -77,9 +86,12 @@ impl Opener {
                     thread.epoll.add(bell.socket.as_fd(), event)?;
                     entry.insert(bell);
                 }
-                // The device was down.
-                Entry::Occupied(entry) if !link.port.has_bell() => entry.get().hang(),
-                Entry::Occupied(_) => {}
+                // The device was down, or nobody alone on a processor.
+                Entry::Occupied(entry) => {
+                    if !link.port.has_bell() {
+                        entry.get().hang();
+                    }
+                }
             }
         }
         Ok(())
@@ -110,10 +122,15 @@ fn listen(epoll: &Epoll, bells: &Bells) {
             Err(_) => return,
             Ok(ready) => ready,
         };
+        let mut refused = false;
         for event in &events[..ready] {
             if let Some(bell) = lock(bells).get(&(event.data() as u32)) {
-                bell.hang();
+                refused |= !bell.hang();
             }
+        }
+        // A bell that was refused is freed, which is heard at once.
+        if refused {
+            thread::sleep(BETWEEN_TRIES);
         }
     }
 }
@@ -129,9 +146,10 @@ impl Bell {
         })
     }
 
-    /// Where the device is down the next look tries again.
-    fn hang(&self) {
-        let _ = self.socket.send(1);
+    /// Whether the link has taken it. Where the device is down, the next look tries
+    /// again.
+    fn hang(&self) -> bool {
+        matches!(self.socket.send(1), Ok(Sent::All))
     }
 }
 

@@ -1,0 +1,237 @@
+//! Traffic in the background, and tasks that are more important than its sender.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use crate::{
+    flow::Flow,
+    helper::{assert_no_helper, helpers},
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
+    shell::run,
+    takt::{apply, link, takt},
+    wire::Wire,
+};
+
+/// A thousand bytes take four milliseconds, so that most packets wait for the link,
+/// and the timer brings them out on top of whatever runs then.
+fn policy(more: &str) -> String {
+    format!(
+        r#"
+[link.near1]
+rate = "2mbit"
+
+[[link.near1.class]]
+name = "backup"
+priority = "background"
+match = {{ proto = "udp", dst_port = 5001 }}
+{more}
+"#
+    )
+}
+
+const PACKETS: u32 = 30;
+const BYTES: usize = 1000;
+const NICE_LOWEST: i32 = 19;
+const BUSY: Duration = Duration::from_millis(500);
+
+/// Sends everything at once, from a thread of this nice value.
+fn send(flow: &mut Flow, nice: i32) {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: a plain system call, for this thread alone.
+            let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+            assert_eq!(done, 0);
+            flow.send(PACKETS, BYTES);
+        });
+    });
+}
+
+/// Have the processor do something important.
+fn be_busy(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+fn run_only_on(processor: usize) {
+    let mut only = CpuSet::new();
+    only.set(processor).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+}
+
+fn everything_in_order() -> Vec<u32> {
+    (0..PACKETS).collect()
+}
+
+/// It sends, an important task runs, and it is held; then nothing is lost.
+fn held_while_busy(more: &str) {
+    let wire = Wire::new(1);
+    apply(&policy(more)).ok();
+    let mut flow = Flow::new(&wire, 5001);
+    send(&mut flow, NICE_LOWEST);
+    be_busy(BUSY);
+    let busy = link("near1");
+    // The helper's thread has its three thousandth part of the processor.
+    assert!(
+        busy.class("backup").sent_packets < u64::from(PACKETS) / 2,
+        "{busy:#?}"
+    );
+    assert_eq!(busy.background().waits_for, "task more important");
+    assert!(busy.background().held_packets > 0);
+    assert_eq!(flow.arrivals(), everything_in_order());
+    let after = link("near1");
+    assert_eq!(after.class("backup").sent_packets, u64::from(PACKETS));
+    assert!(after.class("backup").adds_up());
+    assert_eq!(after.background().waits_for, "nothing");
+    assert_eq!(after.background().held_packets, 0);
+    let held_ns = u128::from(after.background().held_by_tasks_ns);
+    assert!(held_ns >= BUSY.as_nanos() / 2, "{after:#?}");
+    assert_eq!(after.background().held_by_link_ns, 0);
+}
+
+#[test]
+fn a_more_important_task_holds_the_background() {
+    DEFAULT.run(|| held_while_busy(""));
+}
+
+#[test]
+fn a_more_important_task_holds_the_background_on_the_newest_kernel() {
+    NEWEST.run(|| held_while_busy("gate = \"sender\""));
+}
+
+#[test]
+fn who_sends_as_an_ordinary_task_is_not_held_by_one() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("")).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        send(&mut flow, 0);
+        be_busy(BUSY);
+        assert_eq!(
+            link("near1").class("backup").sent_packets,
+            u64::from(PACKETS)
+        );
+        assert_eq!(flow.arrivals(), everything_in_order());
+    });
+}
+
+#[test]
+fn an_open_gate_holds_nobody() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("gate = \"open\"")).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        send(&mut flow, NICE_LOWEST);
+        be_busy(BUSY);
+        assert_eq!(
+            link("near1").class("backup").sent_packets,
+            u64::from(PACKETS)
+        );
+        assert_eq!(flow.arrivals(), everything_in_order());
+    });
+}
+
+#[test]
+fn a_policy_that_opens_the_gate_lets_everybody_go() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("")).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        send(&mut flow, NICE_LOWEST);
+        be_busy(BUSY / 5);
+        apply(&policy("gate = \"open\"")).ok();
+        be_busy(BUSY);
+        assert_eq!(
+            link("near1").class("backup").sent_packets,
+            u64::from(PACKETS)
+        );
+        assert_eq!(flow.arrivals(), everything_in_order());
+    });
+}
+
+#[test]
+fn a_floor_passes_a_closed_gate() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("floor = \"400kbit\"")).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        send(&mut flow, NICE_LOWEST);
+        be_busy(BUSY);
+        // Half a second at 400 kbit/s is 24 of these frames.
+        let sent = link("near1").class("backup").sent_packets;
+        assert!((20..u64::from(PACKETS)).contains(&sent), "{sent}");
+        assert_eq!(flow.arrivals(), everything_in_order());
+    });
+}
+
+/// Where the processor that holds them stays busy, another one fetches them. (The
+/// time it takes is the host's; only that it happens is asked for.)
+#[test]
+fn an_idle_processor_fetches_what_another_holds() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("")).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                run_only_on(0);
+                send(&mut flow, NICE_LOWEST);
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            run_only_on(1);
+            let all_left = (0..600).any(|_| {
+                thread::sleep(Duration::from_millis(100));
+                link("near1").class("backup").sent_packets == u64::from(PACKETS)
+            });
+            done.store(true, Ordering::Relaxed);
+            assert!(all_left, "{:#?}", link("near1"));
+        });
+        assert_eq!(flow.arrivals(), everything_in_order());
+    });
+}
+
+#[test]
+fn a_killed_helper_is_missed_and_replaced() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        apply(&policy("")).ok();
+        assert!(link("near1").background().opener_running);
+        for helper in helpers() {
+            kill(helper, Signal::SIGKILL).unwrap();
+        }
+        assert_no_helper();
+        takt("status")
+            .ends_with(4)
+            .says(&["the helper is not running"]);
+        apply(&policy("")).ok();
+        assert!(link("near1").background().opener_running);
+    });
+}
+
+#[test]
+fn a_device_that_went_down_can_call_again() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("")).ok();
+        run("ip link set near1 down").ok();
+        run("ip link set near1 up").ok();
+        let mut flow = Flow::new(&wire, 5001);
+        send(&mut flow, NICE_LOWEST);
+        be_busy(BUSY);
+        assert_eq!(flow.arrivals(), everything_in_order());
+        assert!(link("near1").class("backup").adds_up());
+    });
+}
