@@ -18,9 +18,10 @@ say = @printf '\n==> %s\n'
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-build: deps-build ## build target/release/takt
-	$(say) 'building target/release/takt'
+build: deps-build ## build target/release/takt and taktd
+	$(say) 'building target/release/takt and taktd'
 	cargo build $(CARGO_FLAGS) --release --bin takt
+	ln -sf takt target/release/taktd
 
 test: deps-lab build ## install what is missing, build, and run every test
 	@scripts/test

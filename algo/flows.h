@@ -33,7 +33,7 @@ struct takt_flow {
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
 	u64 rest_ns;	/* since when it has no packets */
 	u32 next;	/* of its bucket, or free; an element id */
-	u32 generation;	/* the plan that put it into its class */
+	u32 era;	/* that it was last put into its class in; see takt_link.era */
 	struct takt_key key;
 };
 
@@ -50,14 +50,14 @@ struct takt_flows {
 
 /*
  * Where the packets of a connection went last, so that its headers need not be
- * read again: as good as a classification while the plan is the same, if that
+ * read again: as good as a classification in the same era, if that
  * makes no difference among the packets of a connection (takt_plan.sticky).
  */
 #define TAKT_CONNECTIONS 16384
 
 struct takt_connection {
 	u64 identity;
-	u32 generation;
+	u32 era;
 	u32 id;		/* an element's */
 };
 
@@ -67,7 +67,7 @@ struct takt_connections {
 
 struct takt_newcomer {
 	u64 identity, cookie;
-	u32 generation, pad;
+	u32 era, pad;
 	struct takt_key key;
 };
 
@@ -91,12 +91,12 @@ TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connect
 
 /* The element that the connection's packets go to, or 0: not known. */
 TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
-				 struct takt_flows *flows, u64 identity, u32 generation)
+				 struct takt_flows *flows, u64 identity, u32 era)
 {
 	struct takt_connection *connection = takt_connection(connections, identity);
 	u32 id = connection->id;
 
-	if (connection->identity != identity || connection->generation != generation)
+	if (connection->identity != identity || connection->era != era)
 		return 0;
 	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->identity != identity)
 		return 0;
@@ -200,15 +200,15 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 	return 0;
 }
 
-/* The plan has put the flow into another class; its packets go along. */
+/* The plan, or a registration, has put the flow into another class; its packets go along. */
 TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id, u32 class_id,
-				 u32 generation)
+				 u32 era)
 {
 	struct takt_element *element = takt_element(order, id);
 	struct takt_class_stats *old = &takt_element(order, element->class_id)->stats;
 
-	takt_flow(flows, id)->generation = generation;
+	takt_flow(flows, id)->era = era;
 	if (element->class_id == class_id)
 		return 0;
 	takt_stats_add(old, &element->stats);
@@ -271,7 +271,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->identity = newcomer->identity;
 	flow->cookie = newcomer->cookie;
 	flow->key = newcomer->key;
-	flow->generation = newcomer->generation;
+	flow->era = newcomer->era;
 	flow->rest_ns = now_ns;
 	flow->next = *bucket;
 	*bucket = id;

@@ -31,6 +31,8 @@
 #define TAKT_OVERTAKE_POLL_NS 100000
 /* Elements looked at for one packet, before the next interrupt goes on. */
 #define TAKT_LOOKS_MAX 32
+/* Queues that one packet may pull from, each because of the one before. */
+#define TAKT_PULLS_MAX 4
 /* Elements looked at with each packet, once the plan has changed. */
 #define TAKT_REPLACED_AT_ONCE 64
 
@@ -38,6 +40,8 @@
 struct takt_path {
 	struct takt_pick leaf, above;
 	u32 id, tenant;
+	u32 source;	/* whose packet leaves in its turn: itself, or whom it pulls from */
+	u32 pad;
 };
 
 struct takt_link {
@@ -46,7 +50,12 @@ struct takt_link {
 	u32 express_id;		/* of the packet that took the express place last */
 	u32 express_len;
 	u32 generation;		/* the plan that packets were queued by last */
-	u32 old_packets;	/* still queued by the plan before */
+	u32 era;		/* counts changes of plan or registrations, as packets met them */
+	u32 old_packets;	/* still queued from before this era */
+	u32 plan_era;		/* the era that the plan came with */
+	u32 old_plan_packets;	/* still queued from before that one */
+	u64 registered_ns;	/* the latest registration that a packet met ... */
+	u64 settled_ns;		/* ... and the latest before which nothing is queued any more */
 	/* Whom this state belongs to; the qdisc refuses any other device. */
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
@@ -77,8 +86,8 @@ struct takt_choice {
 /* A packet arrives. */
 struct takt_arrival {
 	u32 id;		/* of its element */
-	u32 before;	/* the element it would have gone to by the plan before, while
-			 * packets of that plan are queued; or 0 */
+	u32 before;	/* the element it would have gone to in the era before, while
+			 * packets from then are queued; with TAKT_PULLS or not; or 0 */
 	u32 bytes;	/* as the kernel counts */
 	u32 frames;	/* on the wire */
 	u32 idle;	/* nobody waits but behind the gate, and the express place is empty */
@@ -116,6 +125,35 @@ TAKT_FN void takt_link_init(struct takt_link *link)
 		takt_calendar_lay_out(&group->floors, i ? 64 : 4096, i ? 20 : 18, &first);
 	}
 	takt_calendar_lay_out(&link->order.held.by_task, TAKT_HELD_BUCKETS, 0, &first);
+}
+
+/*
+ * A packet meets this plan, and a registration of this moment (0: none). If
+ * either is news, an era begins: whatever is queued was put there by other rules.
+ */
+TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
+			    u64 registered_ns)
+{
+	u32 replaced = link->generation != (u32)plan->generation;
+
+	if (!replaced && registered_ns <= link->registered_ns)
+		return;
+	link->era++;
+	if (!link->old_packets)
+		link->settled_ns = link->registered_ns;
+	link->old_packets = link->queued_packets;
+	link->registered_ns = takt_max(link->registered_ns, registered_ns);
+	if (!replaced)
+		return;
+	link->generation = plan->generation;
+	link->plan_era = link->era;
+	link->old_plan_packets = link->queued_packets;
+}
+
+/* May packets be queued from before a registration of this moment? */
+TAKT_FN int takt_link_unsettled(const struct takt_link *link, u64 registered_ns)
+{
+	return link->old_packets && registered_ns > link->settled_ns;
 }
 
 /* May it go now, if nobody else is there? Then charge it. */
@@ -266,7 +304,7 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 
 	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
 	/* It must not overtake what the gate holds of its flow. */
-	if (before == id)
+	if ((before & (TAKT_ELEMENTS - 1)) == id)
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
 	    takt_goes_express(link, element, params, len, now_ns)) {
@@ -287,19 +325,16 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 		element->stats.dropped_bytes += len;
 		return 0;
 	}
-	if (link->generation != (u32)plan->generation) {
-		link->generation = plan->generation;
-		link->old_packets = link->queued_packets;
-	}
+	takt_link_meet(link, plan, 0);
 	takt_count_arrival(element, len, arrival->frames);
-	takt_queue_push(&element->queue, &link->order.places, place, len, plan->generation);
+	takt_queue_push(&element->queue, &link->order.places, place, len, link->era);
 	link->queued_packets++;
 	if (before) {
 		struct takt_packet *packet = takt_packet(&link->order.places, place);
 
 		old = takt_element(&link->order, before);
 		packet->after = before;
-		packet->after_in = takt_queue_old_in(&old->queue, plan->generation);
+		packet->after_in = takt_queue_old_in(&old->queue, link->era);
 	}
 	if (element->queue.packets == 1) {
 		takt_element_begin(link, plan, id, now_ns);
@@ -325,6 +360,27 @@ TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *ele
 }
 
 /*
+ * Whose packet leaves in the element's turn, if its own must not overtake? That
+ * one's, whose first may have to let others out in turn. 0: it has to wait.
+ */
+TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < TAKT_PULLS_MAX; i++) {
+		struct takt_element *element = takt_element(&link->order, id);
+		u32 after = takt_packet(&link->order.places, element->queue.head)->after;
+
+		if (!takt_would_overtake(link, element))
+			return id;
+		if (!(after & TAKT_PULLS))
+			return 0;
+		id = after & (TAKT_ELEMENTS - 1);
+	}
+	return 0;
+}
+
+/*
  * The plan has changed: go through all elements, a few at a time, and let those
  * that wait do so as and where the new one says.
  */
@@ -342,6 +398,26 @@ TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
 		takt_tenant_begin(link, plan, element->group, now_ns);
 	}
 	link->plan_hand = id;
+	return 0;
+}
+
+/*
+ * A flow belongs to this class now: its packets go along, and those that wait
+ * do so as and where the class says.
+ */
+TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG, u32 id, u32 class_id,
+				 u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u32 moves = element->class_id != class_id;
+
+	takt_flow_follow(&link->flows, &link->order, id, class_id, link->era);
+	if (!moves || !element->waits)
+		return 0;
+	link->wake_ns = 0;
+	takt_element_again(link, plan, id, element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
 	return 0;
 }
 
@@ -381,13 +457,14 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 			id = path->id;
 			element = takt_element(&link->order, id);
 			ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
-			if (element->queue.packets && !ahead &&
+			path->source = ahead ? takt_link_pull(link, id) : id;
+			if (element->queue.packets && path->source &&
 			    (path->leaf.by == TAKT_BY_FLOOR ||
 			     !takt_is_held(&link->order.held, takt_params(plan, element, id),
 					   element)))
 				return 0;
 			/* The link alone takes so long for those; no need to ask before. */
-			if (ahead)
+			if (ahead && !path->source)
 				ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 							     ahead * link->order.group[0].frame_ns);
 			else
@@ -417,7 +494,7 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	    takt_packet(&link->order.places, element->queue.head)->after ||
 	    takt_is_held(&link->order.held, takt_params(plan, element, id), element))
 		return 0;
-	path->id = id;
+	path->id = path->source = id;
 	path->tenant = 0;
 	path->leaf.by = TAKT_BY_GUARANTEE;
 	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
@@ -480,7 +557,7 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 			       u64 now_ns, struct takt_choice *choice)
 {
 	const struct takt_class_params *params;
-	struct takt_element *element, *tenant;
+	struct takt_element *element, *source, *tenant;
 	u64 ideal_ns, started_ns, free_ns = link->clock.due_ns, rate_bps;
 	struct takt_frame *frame = &link->frame;
 	struct takt_path *path = &link->path;
@@ -527,13 +604,16 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 
 	element = takt_element(&link->order, path->id);
 	params = takt_params(plan, element, path->id);
-	choice->id = path->id;
-	choice->packet = element->queue.head;
-	packet = takt_queue_pop(&element->queue, &link->order.places);
+	source = takt_element(&link->order, path->source);
+	choice->id = path->source;
+	choice->packet = source->queue.head;
+	packet = takt_queue_pop(&source->queue, &link->order.places);
 	choice->len = packet->len;
 	link->queued_packets--;
-	if (link->old_packets && packet->generation != (u16)plan->generation)
+	if (link->old_packets && packet->era != (u16)link->era)
 		link->old_packets--;
+	if (link->old_plan_packets && (u16)(packet->era - link->plan_era) >> 15)
+		link->old_plan_packets--;
 
 	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
 	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
@@ -545,9 +625,9 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	frame->len = choice->len;
 	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
 		link->order.held.link_ns += frame->takes_ns;
-	takt_count_sent(element, choice->len);
-	if (now_ns - ideal_ns > element->stats.late_max_ns)
-		element->stats.late_max_ns = now_ns - ideal_ns;
+	takt_count_sent(source, choice->len);
+	if (now_ns - ideal_ns > source->stats.late_max_ns)
+		source->stats.late_max_ns = now_ns - ideal_ns;
 
 	if (path->tenant) {
 		tenant = takt_element(&link->order, path->tenant);
@@ -574,8 +654,11 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	/* The plan may have moved it to another tenant. */
 	if (element->group)
 		takt_tenant_begin(link, plan, element->group, now_ns);
-	if (!element->queue.packets)
-		takt_flow_rest(&link->flows, path->id, now_ns);
+	if (source->queue.packets)
+		return;
+	if (path->source != path->id)
+		takt_element_leave(&link->order, path->source, now_ns);
+	takt_flow_rest(&link->flows, path->source, now_ns);
 }
 
 /* The packet in the express place was counted as sent, and is discarded. */
@@ -602,6 +685,7 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 
 	link->wake_ns = 0;
 	link->old_packets = 0;
+	link->old_plan_packets = 0;
 	takt_element_leave(&link->order, id, link->order.held.since_ns);
 	if (!element->queue.packets) {
 		link->flush_hand++;

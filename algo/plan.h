@@ -48,7 +48,9 @@ struct takt_plan {
 	u32 who_slot;		/* which of a socket's two answers counts */
 	u32 flows;		/* any class gives flows clocks of their own */
 	u32 sticky;		/* all packets of a connection fall into one class */
+	u32 registered;		/* the bit of takt_key.who for registered traffic; 0: no rule asks */
 	u32 gated;		/* any class is */
+	u32 pad;
 	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;

@@ -5,11 +5,11 @@
  * A packet is its place in a plain array; the packet itself lies outside, in a
  * store with the same places. All queues of a link share the places.
  *
- * Order across a change of policy: a packet that the new policy puts into
- * another queue than the old one would have must not overtake packets of its
- * flow that still wait in the old queue. So it remembers how far that queue has
- * to get first. What it waits for was queued before it, always; so nothing can
- * wait in a circle.
+ * Order across a change of policy or of registrations: a packet that goes into
+ * another queue than it would have before must not overtake packets of its flow
+ * that still wait in the old queue. So it remembers how far that queue has to
+ * get first. What it waits for was queued before it, always; so nothing can wait
+ * in a circle.
  */
 #ifndef TAKT_QUEUE_H
 #define TAKT_QUEUE_H
@@ -19,11 +19,14 @@
 #define TAKT_PACKETS 65536		/* places 1..65534; 0 is none */
 #define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the place of a packet that need not wait */
 
+/* A packet whose turn it is has those that it must not overtake leave in its stead. */
+#define TAKT_PULLS 0x8000U
+
 struct takt_packet {
 	u32 next;
 	u32 len;		/* accounted bytes */
-	u16 after;		/* the element that has to let out ... */
-	u16 generation;		/* of the plan that queued it */
+	u16 after;		/* the element that has to let out ...; with TAKT_PULLS or not */
+	u16 era;		/* that it was queued in; see takt_link.era */
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */
 };
 
@@ -37,8 +40,8 @@ struct takt_queue {
 	u32 head, tail;
 	u32 packets;
 	u32 in;			/* packets ever queued; the last one's number */
-	u32 change_in;		/* `in`, when the plan last changed */
-	u32 generation;		/* the plan that change_in speaks of */
+	u32 change_in;		/* `in`, when the era began ... */
+	u32 era;		/* ... that change_in speaks of */
 	u64 bytes;
 };
 
@@ -63,18 +66,18 @@ TAKT_FN u32 takt_place_take(struct takt_places *places)
 
 /* Append the packet in this place. */
 TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *places,
-			     u32 place, u32 len, u32 generation)
+			     u32 place, u32 len, u32 era)
 {
 	struct takt_packet *packet = takt_packet(places, place);
 
-	if (queue->generation != generation) {
-		queue->generation = generation;
+	if (queue->era != era) {
+		queue->era = era;
 		queue->change_in = queue->in;
 	}
 	packet->next = 0;
 	packet->len = len;
 	packet->after = 0;
-	packet->generation = generation;
+	packet->era = era;
 	if (queue->packets)
 		takt_packet(places, queue->tail)->next = place;
 	else
@@ -100,10 +103,10 @@ TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
 	return packet;
 }
 
-/* Up to which packet were they queued before plan `generation` came? */
-TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 generation)
+/* Up to which packet were they queued before this era? */
+TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 era)
 {
-	return queue->generation == generation ? queue->change_in : queue->in;
+	return queue->era == era ? queue->change_in : queue->in;
 }
 
 /* Has the queue let out everything up to packet `in`? */

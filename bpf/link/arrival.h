@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An arriving packet's element: the flow it belongs to, and where the plan
- * before would have put it.
+ * An arriving packet's element: the flow it belongs to, and where it would have
+ * gone before the plan or its registration changed.
  */
 #ifndef TAKT_ARRIVAL_H
 #define TAKT_ARRIVAL_H
 
 #include "link_maps.h"
+#include "registration.h"
 #include "who.h"
 
 /*
@@ -35,20 +36,19 @@ static __always_inline void connection_of(const struct sk_buff *skb, struct takt
 	newcomer->cookie = common->skc_cookie.counter;
 }
 
-/* The element of a flow that was not here before, or that its plan has moved. */
-__noinline u32 new_flow(struct takt_port *port TAKT_ARG,
+/* The element of a flow that was not here before, or was in another era. */
+__noinline u32 new_flow(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
 			const struct takt_newcomer *newcomer TAKT_ARG, u32 id, u32 class_id)
 {
 	struct takt_flows *flows = &port->link.flows;
 	struct takt_order *order = &port->link.order;
-	u64 now_ns;
+	u64 now_ns = bpf_ktime_get_ns();
 	u32 i;
 
 	if (id) {
-		takt_flow_follow(flows, order, id, class_id, newcomer->generation);
+		takt_link_follow(&port->link, plan, id, class_id, now_ns);
 		return id;
 	}
-	now_ns = bpf_ktime_get_ns();
 	bpf_for(i, 0, takt_flow_looks(flows)) {
 		u64 cookie = takt_flow(flows, takt_flow_candidate(flows))->cookie;
 		u32 closed = cookie && !bpf_map_lookup_elem(&takt_sockets, &cookie);
@@ -73,32 +73,59 @@ __noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *
 	id = takt_flow_find(&port->link.flows, newcomer->identity);
 	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
 		return class_id;
-	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
-		id = new_flow(port, newcomer, id, class_id);
+	if (!id || takt_flow(&port->link.flows, id)->era != newcomer->era)
+		id = new_flow(port, plan, newcomer, id, class_id);
 	return id;
 }
 
-/* Are packets queued that the plan before put where they are? */
-static __always_inline int has_old_packets(const struct takt_link *link,
-					   const struct takt_plan *plan)
+/* The element that a plan would have put the packet into. */
+__noinline u32 element_by(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
+			  const struct takt_key *key TAKT_ARG, u64 identity)
 {
-	return link->queued_packets &&
-	       (link->old_packets || link->generation != (u32)plan->generation);
-}
+	u32 class_id = takt_classify(&plan->rules, key), id;
 
-/* The element that the plan before would have put the packet into. */
-__noinline u32 element_before(struct takt_port *port TAKT_ARG,
-			      const struct takt_key *key TAKT_ARG, u64 identity)
-{
-	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
-	u32 class_id = takt_classify(&old->rules, key), id;
-
-	if (!old->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
 		return class_id;
 	if (!identity)
 		identity = takt_flow_identity(key, port->link.secret);
 	id = takt_flow_find(&port->link.flows, identity);
 	return id ? id : class_id;
+}
+
+/* The element that the plan before would have put the packet into. */
+__noinline u32 element_before(struct takt_port *port TAKT_ARG, struct takt_key *key TAKT_ARG,
+			      u64 identity, u32 uid)
+{
+	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
+
+	if (old->registered && !(key->who & old->registered)) {
+		find_registration(port, key, uid);
+		if (port->registration.on)
+			key->who |= old->registered;
+	}
+	return element_by(port, old, key, identity);
+}
+
+/*
+ * The packet goes to `id` because its registration has changed: the element that
+ * it would have gone to before. If that goes after its new one, or is another
+ * tenant's, it might be held for long, and with it everybody behind this packet:
+ * then this one pulls.
+ */
+__noinline u32 element_unlike(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
+			      struct takt_key *key TAKT_ARG, u64 identity, u32 id)
+{
+	const struct takt_class_params *to, *from;
+	u32 before;
+
+	key->who ^= plan->registered;
+	before = element_by(port, plan, key, identity);
+	key->who ^= plan->registered;
+	to = takt_params(plan, takt_element(&port->link.order, id), id);
+	from = takt_params(plan, takt_element(&port->link.order, before), before);
+	if (from->priority > to->priority || from->group != to->group)
+		before |= TAKT_PULLS;
+	return before;
 }
 
 #endif

@@ -157,11 +157,13 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 {
 	u32 index = link_index(sch), id = 0, connected, place;
 	struct takt_port *port = find_port(index);
-	struct takt_newcomer newcomer;
+	const struct takt_socket *sender = NULL;
+	struct takt_newcomer *newcomer;
 	struct takt_arrival arrival;
 	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
+	u32 moved = 0, uid;
 
 	if (!port)
 		goto drop;
@@ -183,37 +185,46 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 			bpf_kfree_skb(old);
 		return NET_XMIT_SUCCESS;
 	}
+	newcomer = &port->newcomer;
 	arrival.before = 0;
-	newcomer.identity = 0;
-	newcomer.cookie = 0;
-	newcomer.generation = plan->generation;
-	newcomer.pad = 0;
-	connection_of(skb, port, &newcomer);
-	connected = newcomer.identity && plan->sticky;
+	newcomer->identity = 0;
+	newcomer->cookie = 0;
+	takt_link_meet(&port->link, plan, 0);
+	newcomer->era = port->link.era;
+	newcomer->pad = 0;
+	connection_of(skb, port, newcomer);
+	connected = newcomer->identity && plan->sticky;
 	if (connected) {
 		id = takt_connection_find(&port->link.connections, &port->link.flows,
-					  newcomer.identity, newcomer.generation);
+					  newcomer->identity, newcomer->era);
 		if (id)
 			goto classified;
 	}
-	__builtin_memset(&newcomer.key, 0, sizeof(newcomer.key));
-	read_key(skb, &newcomer.key, plan->rules.need_addresses | plan->flows);
-	newcomer.key.who = who_sent(skb, plan);
+	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
+	read_key(skb, &newcomer->key, plan->rules.need_addresses | plan->flows | plan->registered);
+	if (plan->rules.need_who || port->link.old_plan_packets)
+		sender = sender_of(skb);
+	uid = sender ? sender->uid : TAKT_EVERYONE;
+	newcomer->key.who = who_is(sender, plan);
+	if (plan->registered)
+		moved = ask_registration(port, plan, newcomer, uid);
 	if (plan->flows)
-		id = flow_of(port, plan, &newcomer);
+		id = flow_of(port, plan, newcomer);
 	else
-		id = takt_classify(&plan->rules, &newcomer.key);
-	if (has_old_packets(&port->link, plan)) {
-		newcomer.key.who = who_sent(skb, &port->plans[(port->active & 1) ^ 1]);
-		arrival.before = element_before(port, &newcomer.key, newcomer.identity);
+		id = takt_classify(&plan->rules, &newcomer->key);
+	if (moved) {
+		arrival.before = element_unlike(port, plan, &newcomer->key, newcomer->identity, id);
+	} else if (port->link.old_plan_packets) {
+		newcomer->key.who = who_is(sender, &port->plans[(port->active & 1) ^ 1]);
+		arrival.before = element_before(port, &newcomer->key, newcomer->identity, uid);
 	}
 	/* Who must not overtake has to say so for every packet until then. */
 	if (connected && (!arrival.before || arrival.before == id)) {
 		struct takt_connection *connection =
-			takt_connection(&port->link.connections, newcomer.identity);
+			takt_connection(&port->link.connections, newcomer->identity);
 
-		connection->identity = newcomer.identity;
-		connection->generation = newcomer.generation;
+		connection->identity = newcomer->identity;
+		connection->era = newcomer->era;
 		connection->id = id;
 	}
 classified:

@@ -5,6 +5,7 @@
 
 #include "gap.h"
 #include "link.h"
+#include "registered.h"
 
 #define TAKT_LINKS 64			/* devices at once, over all namespaces; bits of a u64 */
 #define TAKT_HANDLE_MAJOR 0x7a00	/* qdisc handle of the first link: 7a00: */
@@ -40,6 +41,9 @@ struct takt_port {
 	/* The qdisc's, under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;
+	/* Of the packet that arrives. */
+	struct takt_newcomer newcomer;
+	struct takt_registration registration;
 };
 
 /* What takt_commit is told: the links whose plans switch, all in one step. */

@@ -51,8 +51,19 @@ impl Link {
         self.enqueue_behind(plan, class, 0, bytes, frames, now_ns)
     }
 
-    /// As [`Self::enqueue`], of a packet that the plan before would have given
-    /// to the element `before`, whose packets it must not overtake.
+    /// A packet is about to arrive whose registration changed then. Whether
+    /// packets may be queued from before that.
+    pub fn meet(&mut self, plan: &takt_plan, registered_ns: u64) -> bool {
+        // SAFETY: two valid structs; see the crate's documentation.
+        unsafe {
+            sys::takt_link_meet(&mut *self.state, plan, registered_ns);
+            sys::takt_link_unsettled(&*self.state, registered_ns) != 0
+        }
+    }
+
+    /// As [`Self::enqueue`], of a packet that would have gone to the element
+    /// `before` until the plan or its registration changed; it must not overtake
+    /// the packets there. `TAKT_PULLS` may be added.
     pub fn enqueue_behind(
         &mut self,
         plan: &takt_plan,

@@ -19,6 +19,9 @@ unsafe impl Plain for sys::takt_question {}
 unsafe impl Plain for sys::takt_answer {}
 unsafe impl Plain for sys::takt_watch {}
 unsafe impl Plain for sys::takt_clear_args {}
+unsafe impl Plain for sys::takt_destination {}
+unsafe impl Plain for sys::takt_registration {}
+unsafe impl Plain for sys::takt_registry {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_gap {}
 unsafe impl Plain for sys::takt_plan {}

@@ -60,7 +60,7 @@ impl Flows {
         }
         let newcomer = takt_newcomer {
             identity,
-            generation: self.plan.generation as u32,
+            era: self.link.era,
             ..takt_newcomer::default()
         };
         let (flows, order) = (&mut self.link.flows, &mut self.link.order);

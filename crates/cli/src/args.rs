@@ -86,6 +86,29 @@ pub enum Command {
         code: String,
     },
 
+    /// Say which traffic is background, while programs run.
+    ///
+    /// It goes to the class with `match = [{ registered = true }]`. Anybody may
+    /// say so of their own sockets. Needs a running taktd.
+    #[command(subcommand)]
+    Background(Background),
+
+    /// Run a program in the background.
+    ///
+    /// It and whatever it starts get a control group of their own, below the one
+    /// that takt was started in, and run and read and write when nothing else
+    /// wants to. Without privileges that needs a running taktd. The exit status is
+    /// the program's.
+    #[command(after_help = "Example:\n  takt run --background -- rsync -a /home backup:/")]
+    Run {
+        /// Its traffic belongs to the class with `match = [{ registered = true }]`.
+        #[arg(long, required = true)]
+        background: bool,
+        /// The program and its arguments.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+
     /// Do for links what BPF cannot: keep them in stock of gap frames, and come from
     /// an idle processor for what the background's gate holds elsewhere.
     ///
@@ -106,6 +129,51 @@ pub enum Command {
     /// Boot a real kernel in an emulator and try Takt there.
     #[command(subcommand)]
     Lab(Lab),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Background {
+    /// Register a destination: what goes there is background, running
+    /// connections included.
+    #[command(
+        after_help = "Examples:\n  takt background add 192.0.2.10:873\n  takt background add \
+                      '[2001:db8::1]:873' --for 2h"
+    )]
+    Add {
+        /// `ADDR:PORT`, an IPv6 address in brackets; names are not resolved.
+        #[arg(value_name = "ADDR:PORT")]
+        destination: String,
+        #[command(flatten)]
+        sockets: Sockets,
+        /// Take it back after this time, such as 90s, 30m or 2h.
+        #[arg(long = "for", value_name = "TIME", value_parser = lifetime)]
+        lifetime: Option<Duration>,
+    },
+
+    /// Take a registration back.
+    #[command(after_help = "Example:\n  takt background remove 192.0.2.10:873")]
+    Remove {
+        /// As it was registered.
+        #[arg(value_name = "ADDR:PORT")]
+        destination: String,
+        #[command(flatten)]
+        sockets: Sockets,
+    },
+
+    /// List what is registered in this network namespace, for you or everyone;
+    /// as root, all of it.
+    List,
+}
+
+/// Whose sockets; the caller's own without any of these.
+#[derive(Debug, Args)]
+pub struct Sockets {
+    /// Those of another user, by name or number; for root.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// All packets, forwarded ones included; for root.
+    #[arg(long, conflicts_with = "user")]
+    pub everyone: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -189,6 +257,18 @@ pub enum Net {
     /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
     #[default]
     Pair,
+}
+
+/// A whole number of seconds, minutes, hours or days, up to a year.
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let seconds = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
+        .into_iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))
+        .and_then(|(number, factor)| number.parse::<u64>().ok()?.checked_mul(factor));
+    match seconds {
+        Some(seconds @ 1..=31_536_000) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write a time from 1s to 365d, such as 90s, 30m or 2h".to_owned()),
+    }
 }
 
 /// A time to wait: a whole number of seconds or minutes.

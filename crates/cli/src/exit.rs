@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use takt_daemon::{AskError, Code};
 use takt_kernel::{Error, Undecided};
 
 /// The documented exit codes.
@@ -45,6 +46,28 @@ impl From<&Undecided> for Exit {
             | Undecided::NoGap { .. }
             | Undecided::NoUser(_) => Self::Invalid,
             Undecided::Host(error) => error.into(),
+        }
+    }
+}
+
+impl From<&takt_daemon::Error> for Exit {
+    fn from(error: &takt_daemon::Error) -> Self {
+        match error {
+            takt_daemon::Error::Kernel(error) => error.into(),
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<&AskError> for Exit {
+    fn from(error: &AskError) -> Self {
+        match error {
+            AskError::NotRunning => Self::Lacking,
+            AskError::Refused(refusal) => match refusal.code {
+                Code::Busy | Code::Failed => Self::Failed,
+                _ => Self::Invalid,
+            },
+            AskError::Failed(_) => Self::Failed,
         }
     }
 }

@@ -6,19 +6,24 @@ mod commands;
 mod exit;
 mod print;
 
-use std::process::ExitCode;
+use std::{env, path::Path, process::ExitCode};
 
 use clap::Parser;
 
 use crate::{
     args::{Cli, Command},
-    commands::{apply, check, confirm, doctor, explain, feed, lab, revert, status},
+    commands::{
+        apply, background, check, confirm, daemon, doctor, explain, feed, lab, revert, run, status,
+    },
 };
 
 fn main() -> ExitCode {
     // In the lab's machine this very program is the first process.
     if takt_lab::guest::is_init() {
         takt_lab::guest::init();
+    }
+    if is_called("taktd") {
+        return daemon::run().into();
     }
     let Cli { command, output } = Cli::parse();
     let exit = match command {
@@ -40,6 +45,8 @@ fn main() -> ExitCode {
             },
             output,
         ),
+        Command::Background(command) => background::run(command, output),
+        Command::Run { command, .. } => run::run(&command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows } => status::run(output, flows),
         Command::Revert => revert::run(output),
@@ -48,4 +55,12 @@ fn main() -> ExitCode {
         Command::Lab(lab) => return lab::run(lab, output),
     };
     exit.into()
+}
+
+/// One program under two names.
+fn is_called(name: &str) -> bool {
+    let called = env::args_os().next().unwrap_or_default();
+    Path::new(&called)
+        .file_name()
+        .is_some_and(|own| own == name)
 }

@@ -21,15 +21,30 @@ pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> 
 
 /// Print an error and what it means for the exit code.
 pub fn failure(output: Output, exit: Exit, message: &dyn std::fmt::Display) -> Exit {
+    failure_of("takt", output, exit, message)
+}
+
+/// Likewise, of the program under one of its names.
+pub fn failure_of(
+    program: &str,
+    output: Output,
+    exit: Exit,
+    message: &dyn std::fmt::Display,
+) -> Exit {
     match output {
         Output::Json => result(output, &json!({ "error": message.to_string() }), |_| {
             String::new()
         }),
         Output::Text => {
-            let _ = writeln!(io::stderr(), "takt: {message}");
+            let _ = writeln!(io::stderr(), "{program}: {message}");
         }
     }
     exit
+}
+
+/// Print a remark that does not keep anything from being done.
+pub fn warning(message: &dyn std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "takt: warning: {message}");
 }
 
 /// Print what is wrong with a policy.

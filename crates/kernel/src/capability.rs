@@ -9,7 +9,7 @@ const NEEDED: [(&str, u32); 3] = [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("
 const CAP_SYS_ADMIN: u32 = 21;
 
 /// Refuse early, by name, what would fail later in a dozen ways.
-pub(crate) fn require() -> Result<(), Error> {
+pub fn require() -> Result<(), Error> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status
         .lines()

@@ -16,12 +16,19 @@ const MOUNTS: [(&str, &str); 2] = [
 
 /// The root of cgroup2, opened.
 pub(crate) fn root() -> Result<File, Error> {
+    let mount = mount()?;
+    File::open(&mount).map_err(Error::file(mount))
+}
+
+/// Where the whole of cgroup2 is to be found.
+pub(crate) fn mount() -> Result<PathBuf, Error> {
     MOUNTS
         .into_iter()
         .filter_map(|(list, before)| {
             let mounts = fs::read_to_string(list).ok()?;
             let point = mounts.lines().find_map(cgroup2_mount)?;
-            File::open(PathBuf::from(before).join(point)).ok()
+            let mount = PathBuf::from(before).join(point);
+            mount.is_dir().then_some(mount)
         })
         .next()
         .ok_or(Error::NoCgroup2)

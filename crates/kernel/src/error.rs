@@ -39,6 +39,8 @@ pub enum Error {
         doing: &'static str,
         source: io::Error,
     },
+    #[error("process {pid} cannot be moved to the background: {reason}")]
+    NotMoved { pid: i32, reason: String },
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
     #[error("{path} is not a record takt wrote: {reason}")]

@@ -1,6 +1,7 @@
 //! Takt's hands: what reads and changes the running kernel.
 
 mod apply;
+pub mod background;
 mod bpffs;
 mod btf;
 mod capability;
@@ -17,6 +18,7 @@ pub mod netlink;
 mod port;
 mod program;
 mod record;
+mod registered;
 mod revert;
 mod sockets;
 mod status;
@@ -29,12 +31,16 @@ pub use gap::NoGap;
 pub use helper::{Stay, feed};
 pub use program::Program;
 pub use record::Source;
+pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Reverted, revert};
 pub use sockets::NoUser;
 pub use status::{
     BackgroundStatus, ClassStatus, Counters, FlowStatus, FlowTotals, GapStatus, LinkStatus, Share,
     Status, TenantStatus, applied_policy, status,
 };
+
+/// Refuse early what this process may not do.
+pub use capability::require;
 
 /// The running kernel's release, as `uname -r` prints it.
 pub fn release() -> String {

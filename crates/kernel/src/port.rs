@@ -47,6 +47,8 @@ pub(crate) struct Outline {
     pub gated: bool,
     pub rate_bps: u64,
     pub overhead_bytes: u32,
+    /// Whether a rule asks for registered traffic.
+    pub asks_registered: bool,
     /// The mark of this link's templates.
     pub secret: u32,
 }
@@ -158,6 +160,7 @@ impl Port {
                 gated: (&raw const (*plan).gated).read_volatile() != 0,
                 rate_bps: (&raw const (*plan).link.rate_bps).read_volatile(),
                 overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
+                asks_registered: (&raw const (*plan).registered).read_volatile() != 0,
                 secret: (&raw const (*port).gap.secret).read_volatile(),
             }
         }
@@ -244,7 +247,8 @@ impl Port {
         fence(Ordering::Release);
     }
 
-    /// Whether packets are queued that a plan before the one in force put there.
+    /// Whether packets are queued that a plan before the one in force put there,
+    /// or registrations of before.
     pub(crate) fn has_old_packets(&self) -> bool {
         let active = self.active();
         // SAFETY: aligned, mapped fields.

@@ -47,6 +47,8 @@ pub struct Program {
     stores: MapHandle,
     express: MapHandle,
     sockets: MapHandle,
+    registrations: MapHandle,
+    registry: MapHandle,
     commit: OwnedFd,
 }
 
@@ -65,6 +67,8 @@ impl Program {
         let stores = map("takt_stores")?;
         let express = map("takt_express")?;
         let sockets = map("takt_sockets")?;
+        let registrations = map("takt_registrations")?;
+        let registry = map("takt_registry")?;
         let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
             .map_err(Error::bpf("opening a pinned program"))?;
         Ok(Some(Self {
@@ -73,6 +77,8 @@ impl Program {
             stores,
             express,
             sockets,
+            registrations,
+            registry,
             commit,
         }))
     }
@@ -97,6 +103,11 @@ impl Program {
     /// What is known of sockets, for the qdisc to read.
     pub(crate) fn sockets(&self) -> &MapHandle {
         &self.sockets
+    }
+
+    /// What was registered at run time, and how much of it.
+    pub(crate) fn into_registrations(self) -> (MapHandle, MapHandle) {
+        (self.registrations, self.registry)
     }
 
     /// Whether a socket is open, as far as sockets are watched.
@@ -259,6 +270,12 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .map_err(pin())?;
     maps.takt_sockets
         .pin(dir.join("takt_sockets"))
+        .map_err(pin())?;
+    maps.takt_registrations
+        .pin(dir.join("takt_registrations"))
+        .map_err(pin())?;
+    maps.takt_registry
+        .pin(dir.join("takt_registry"))
         .map_err(pin())?;
     maps.takt_abi.pin(dir.join("takt_abi")).map_err(pin())?;
     skel.progs

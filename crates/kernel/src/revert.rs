@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    capability,
+    background, capability,
     change::release,
     error::{Error, Foreign},
     helper,
@@ -32,6 +32,9 @@ pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     let done = done?;
     ended?;
     helper::tend(false)?;
+    if Program::open()?.is_none() {
+        background::dissolve()?;
+    }
     Ok(done)
 }
 

@@ -73,6 +73,14 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
             order += 1;
         }
     }
+    tables.registered = link
+        .classes
+        .iter()
+        .flat_map(|class| &class.matches)
+        .any(|entry| entry.registered)
+        .then(|| questions.bit(&Question::Registered))
+        .flatten()
+        .map_or(0, |bit| 1 << bit);
     tables.flows = link.classes.iter().any(|class| class.per_flow).into();
     tables.gated = tables
         .class_params

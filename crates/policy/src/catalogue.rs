@@ -66,7 +66,7 @@ Known keys:
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
                           per_flow queue_packets gate
     match                 proto family src dst src_port dst_port dscp mark
-                          app user cgroup unit
+                          app user cgroup unit registered
 ";
 NotBackground = "takt::policy::not_background": "
 The gate holds packets of a class in the background while the CPU runs a task that is more important
@@ -81,8 +81,8 @@ use a version that supports it.
 ";
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
-in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow is true or
-false; match is a table or an array of tables; classes and tenants are arrays of tables,
+in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow and registered
+are true or false; match is a table or an array of tables; classes and tenants are arrays of tables,
 [[link.DEV.class]] with two brackets on either side.
 ";
 MissingKey = "takt::policy::missing_key": "
@@ -220,9 +220,13 @@ Four keys of a match ask who owns the socket that a packet comes from:
     unit     name of a systemd unit with its ending: \"nginx.service\", \"user-1000.slice\"
 
 A name that could belong to nobody would leave the entry there without ever being true.
+
+A fifth, registered = true, takes what was registered while takt runs: destinations that
+`takt background add` named for the owner's user, and programs that `takt run --background` started.
+There is no registered = false: what was not registered goes to the classes below.
 ";
 TooManyQuestions = "takt::policy::too_many_questions": "
-Each app, user, cgroup and unit that a policy asks for takes one of 32 places that a socket's
+Each app, user, cgroup and unit that a policy asks for, and `registered`, takes one of 32 places that a socket's
 answers are kept in, over all links of the policy; asking the same again takes none. Collect
 programs in one cgroup or one systemd slice and ask for that, or tell their traffic apart by ports.
 ";

@@ -136,6 +136,8 @@ pub struct Match {
     pub cgroup: Option<String>,
     /// The name of a systemd unit: of any control group on the way to the root.
     pub unit: Option<String>,
+    /// Whether only traffic that was registered at run time matches.
+    pub registered: bool,
 }
 
 /// Who a socket's owner runs as.
@@ -155,6 +157,8 @@ pub enum Question {
     User(User),
     Cgroup(String),
     Unit(String),
+    /// Whether its destination was registered for the owner's user, or its program as background.
+    Registered,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -194,6 +198,7 @@ impl Match {
         let user = self.user.clone().map(Question::User);
         let cgroup = self.cgroup.clone().map(Question::Cgroup);
         let unit = self.unit.clone().map(Question::Unit);
-        [app, user, cgroup, unit].into_iter().flatten()
+        let registered = self.registered.then_some(Question::Registered);
+        [app, user, cgroup, unit, registered].into_iter().flatten()
     }
 }

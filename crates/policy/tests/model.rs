@@ -226,7 +226,7 @@ fn owners_are_brought_to_their_normal_form() {
         assert_eq!(cgroup.as_deref(), Some("a.slice/b"));
     }
     let all = terms(
-        r#"{ app = "tmux: server", user = "bob", cgroup = "x", unit = "a@b.service", proto = 6 }"#,
+        r#"{ app = "tmux: server", user = "bob", cgroup = "x", unit = "a@b.service", registered = true, proto = 6 }"#,
     );
     assert_eq!(
         all.questions().collect::<Vec<_>>(),
@@ -235,6 +235,7 @@ fn owners_are_brought_to_their_normal_form() {
             Question::User(User::Name("bob".to_owned())),
             Question::Cgroup("x".to_owned()),
             Question::Unit("a@b.service".to_owned()),
+            Question::Registered,
         ]
     );
 }

@@ -25,6 +25,7 @@ const PARTS: &[&str] = &[
     "user = ",
     "cgroup = ",
     "unit = ",
+    "registered = ",
     "match = ",
     "priority = ",
     "overhead = ",

@@ -9,6 +9,7 @@ mod model;
 mod order;
 mod plan;
 mod priorities;
+mod registered;
 mod shares;
 mod sharing;
 mod store;

@@ -1,11 +1,14 @@
 //! One file, one command.
 
 pub mod apply;
+pub mod background;
 pub mod check;
 pub mod confirm;
+pub mod daemon;
 pub mod doctor;
 pub mod explain;
 pub mod feed;
 pub mod lab;
 pub mod revert;
+pub mod run;
 pub mod status;

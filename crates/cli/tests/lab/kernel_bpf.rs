@@ -13,8 +13,8 @@ const OBJ_GET: libc::c_long = 7;
 const PROG_GET_NEXT_ID: libc::c_long = 11;
 const LINK_GET_NEXT_ID: libc::c_long = 31;
 
-/// Keys here are eight bytes.
-type Key = u64;
+/// Room for the longest key here.
+type Key = [u64; 4];
 
 /// Links of every kind: what is attached.
 pub fn links() -> usize {
@@ -31,7 +31,7 @@ pub fn entries(pin: &str) -> usize {
     let fd = bpf(OBJ_GET, &mut [path.as_ptr() as u64, 0, 0]).expect("the map is pinned");
     // SAFETY: just opened, and nobody else knows it.
     let map = unsafe { OwnedFd::from_raw_fd(fd) };
-    let (mut key, mut next): (Key, Key) = (0, 0);
+    let (mut key, mut next) = (Key::default(), Key::default());
     let mut entries = 0;
     loop {
         let from = match entries {

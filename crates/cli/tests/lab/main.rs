@@ -15,6 +15,7 @@ mod shell;
 mod takt;
 mod wire;
 
+mod background;
 mod classify;
 mod contract;
 mod devices;

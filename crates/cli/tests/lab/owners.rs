@@ -4,7 +4,7 @@
 use std::{
     fs,
     io::{self, Read, Write},
-    net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -52,7 +52,7 @@ rate = "1gbit"
 /// Where what watches sockets is pinned.
 const WATCHING: &str = "/sys/fs/bpf/takt/sockets";
 
-const ALICE: u32 = 1000;
+pub const ALICE: u32 = 1000;
 
 #[test]
 fn by_what_the_owner_is() {
@@ -302,7 +302,7 @@ fn without_cgroup2_the_way_there_is_named() {
 
 /// A wire at rest: new addresses are made known to their multicast groups some
 /// seconds later. Waiting costs nothing where time is virtual.
-fn quiet_wire() -> Wire {
+pub fn quiet_wire() -> Wire {
     let wire = Wire::new(1);
     thread::sleep(Duration::from_secs(20));
     wire
@@ -320,7 +320,7 @@ fn class(name: &str, matches: &str) -> String {
 
 /// That doing this makes one class send, and no other.
 #[track_caller]
-fn assert_class(class: &str, act: impl FnOnce()) {
+pub fn assert_class(class: &str, act: impl FnOnce()) {
     let before = link("near1");
     act();
     let after = link("near1");
@@ -330,12 +330,12 @@ fn assert_class(class: &str, act: impl FnOnce()) {
 
 const WAYS: [fn(&Wire); 4] = [udp_connected, udp_addressed, tcp_connecting, tcp_accepting];
 
-fn far_receiver(wire: &Wire) -> UdpSocket {
+pub fn far_receiver(wire: &Wire) -> UdpSocket {
     let address = (wire.far_v4().parse::<Ipv4Addr>().unwrap(), 0);
     in_far_namespace(|| UdpSocket::bind(address).unwrap())
 }
 
-fn send(connected: &UdpSocket) {
+pub fn send(connected: &UdpSocket) {
     connected.send(b"x").unwrap();
 }
 
@@ -346,7 +346,7 @@ fn udp_connected(wire: &Wire) {
     near.send(b"x").unwrap();
 }
 
-fn udp_addressed(wire: &Wire) {
+pub fn udp_addressed(wire: &Wire) {
     let far = far_receiver(wire);
     let near = UdpSocket::bind("0.0.0.0:0").unwrap();
     near.send_to(b"x", far.local_addr().unwrap()).unwrap();
@@ -364,25 +364,29 @@ fn tcp_accepting(_: &Wire) {
     Connected::new(&near_listener()).end();
 }
 
-fn near_listener() -> TcpListener {
+pub fn near_listener() -> TcpListener {
     TcpListener::bind("10.1.0.1:0").unwrap()
 }
 
 /// A connection that the far end opened.
-struct Connected {
+pub struct Connected {
     near: TcpStream,
     far: TcpStream,
 }
 
 impl Connected {
-    fn new(listener: &TcpListener) -> Self {
+    pub fn new(listener: &TcpListener) -> Self {
         let address = listener.local_addr().unwrap();
         let far = in_far_namespace(|| TcpStream::connect(address).unwrap());
         let (near, _) = listener.accept().unwrap();
         Self { near, far }
     }
 
-    fn talk(&mut self) {
+    pub fn far_address(&self) -> SocketAddr {
+        self.near.peer_addr().unwrap()
+    }
+
+    pub fn talk(&mut self) {
         self.near.write_all(b"x").unwrap();
         self.far.read_exact(&mut [0]).unwrap();
     }
@@ -430,7 +434,7 @@ impl Drop for Name {
     }
 }
 
-fn as_user<T: Send>(uid: u32, act: impl FnOnce() -> T + Send) -> T {
+pub fn as_user<T: Send>(uid: u32, act: impl FnOnce() -> T + Send) -> T {
     as_thread("somebody", || as_user_here(uid, act))
 }
 

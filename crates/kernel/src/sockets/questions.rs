@@ -11,6 +11,8 @@ use takt_planner::Questions;
 use takt_policy::{Question, User};
 use thiserror::Error;
 
+use crate::background::GROUP;
+
 /// What is looked up, and the bits of the questions that it answers with yes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked(BTreeMap<Term, u32>);
@@ -66,6 +68,8 @@ impl Term {
             Question::User(User::Name(name)) => term(TAKT_ASK_USER, uid_of(name)?, [0; 2]),
             Question::Cgroup(path) => term(TAKT_ASK_CGROUP, 0, [fnv1a(path), 0]),
             Question::Unit(name) => term(TAKT_ASK_UNIT, 0, [fnv1a(name), 0]),
+            // The other half of it, destinations, the qdisc looks up by itself.
+            Question::Registered => term(TAKT_ASK_UNIT, 0, [fnv1a(GROUP), 0]),
         })
     }
 

@@ -33,13 +33,14 @@ const PROGRAMS: [Tool; 6] = [
     BUSYBOX,
 ];
 /// Everything lies in one directory, under all its usual names.
-const LINKS: [(&str, &str); 9] = [
+const LINKS: [(&str, &str); 10] = [
     ("/bin", "usr/bin"),
     ("/sbin", "usr/bin"),
     ("/usr/sbin", "bin"),
     ("/lib", "usr/lib"),
     ("/lib64", "usr/lib64"),
     ("/init", "usr/bin/takt"),
+    ("/usr/bin/taktd", "takt"),
     ("/usr/bin/sh", "bash"),
     ("/var/run", "/run"),
     ("/etc/mtab", "/proc/self/mounts"),

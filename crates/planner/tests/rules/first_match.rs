@@ -133,10 +133,10 @@ fn mark() -> impl Strategy<Value = Mark> {
     })
 }
 
-/// An app, a user, a control group and a unit.
-fn owner() -> impl Strategy<Value = [Option<&'static str>; 4]> {
+/// An app, a user, a control group, a unit, and whether it is registered.
+fn owner() -> impl Strategy<Value = ([Option<&'static str>; 4], bool)> {
     let one = || prop::option::weighted(0.1, select(vec!["a", "b"]));
-    [one(), one(), one(), one()]
+    ([one(), one(), one(), one()], prop::bool::weighted(0.1))
 }
 
 fn one_match() -> impl Strategy<Value = Match> {
@@ -153,19 +153,22 @@ fn one_match() -> impl Strategy<Value = Match> {
             owner(),
         )
             .prop_map(
-                move |(proto, src, dst, src_ports, dst_ports, dscp, mark, owner)| Match {
-                    family,
-                    proto,
-                    src,
-                    dst,
-                    src_ports,
-                    dst_ports,
-                    dscp,
-                    mark,
-                    app: owner[0].map(str::to_owned),
-                    user: owner[1].map(|name| User::Name(name.to_owned())),
-                    cgroup: owner[2].map(str::to_owned),
-                    unit: owner[3].map(str::to_owned),
+                move |(proto, src, dst, src_ports, dst_ports, dscp, mark, (owner, registered))| {
+                    Match {
+                        family,
+                        proto,
+                        src,
+                        dst,
+                        src_ports,
+                        dst_ports,
+                        dscp,
+                        mark,
+                        app: owner[0].map(str::to_owned),
+                        user: owner[1].map(|name| User::Name(name.to_owned())),
+                        cgroup: owner[2].map(str::to_owned),
+                        unit: owner[3].map(str::to_owned),
+                        registered,
+                    }
                 },
             )
     })
@@ -183,8 +186,8 @@ fn key() -> impl Strategy<Value = takt_key> {
         select(vec![0u8, 8, 46]),
         prop::option::of((port(), port())),
         0..5u32,
-        // Eight questions are possible; the ninth bit is nobody's.
-        0..512u32,
+        // Nine questions are possible; the tenth bit is nobody's.
+        0..1024u32,
     )
         .prop_map(|((family, src, dst), proto, dscp, ports, mark, who)| {
             let ports = ports.filter(|_| family != 0 && proto > 1);

@@ -21,6 +21,7 @@ pub(super) fn covers(wide: &Match, narrow: &Match) -> bool {
         && same_or_absent(&wide.user, &narrow.user)
         && cgroup_covers(wide.cgroup.as_deref(), narrow.cgroup.as_deref())
         && same_or_absent(&wide.unit, &narrow.unit)
+        && (narrow.registered || !wide.registered)
 }
 
 fn same_or_absent<T: PartialEq>(wide: &Option<T>, narrow: &Option<T>) -> bool {

@@ -28,6 +28,7 @@ struct Owner {
     app: &'static str,
     user_id: u32,
     cgroup: &'static str,
+    is_registered: bool,
 }
 
 const CGROUPS: [&str; 5] = ["a", "a/b", "a/b/c", "ab", "b/a"];
@@ -69,6 +70,7 @@ fn is_yes(question: &Question, owner: &Owner) -> bool {
         Question::User(User::Name(name)) => name == "alice" && owner.user_id == 1,
         Question::Cgroup(cgroup) => cgroup.split('/').all(|part| path.next() == Some(part)),
         Question::Unit(unit) => path.any(|part| part == unit),
+        Question::Registered => owner.is_registered,
     }
 }
 
@@ -107,16 +109,22 @@ fn any_packet() -> impl Strategy<Value = Packet> {
 
 fn any_owner() -> impl Strategy<Value = Owner> {
     use prop::sample::select;
-    (select(&["x", "y"]), 0..3u32, select(&CGROUPS)).prop_map(|(app, user_id, cgroup)| Owner {
-        app,
-        user_id,
-        cgroup,
-    })
+    (
+        select(&["x", "y"]),
+        0..3u32,
+        select(&CGROUPS),
+        any::<bool>(),
+    )
+        .prop_map(|(app, user_id, cgroup, is_registered)| Owner {
+            app,
+            user_id,
+            cgroup,
+            is_registered,
+        })
 }
 
-/// An app, a user, a control group and a unit.
-fn any_asked()
--> impl Strategy<Value = (Option<String>, Option<User>, Option<String>, Option<String>)> {
+/// What is asked about the owner, in an entry that asks nothing else.
+fn any_asked() -> impl Strategy<Value = Match> {
     use prop::{option::weighted, sample::select};
     let users = select(vec![
         User::Id(0),
@@ -128,7 +136,16 @@ fn any_asked()
         weighted(0.2, users),
         weighted(0.3, select(&CGROUPS).prop_map(str::to_owned)),
         weighted(0.2, select(&["a", "b"]).prop_map(str::to_owned)),
+        prop::bool::weighted(0.2),
     )
+        .prop_map(|(app, user, cgroup, unit, registered)| Match {
+            app,
+            user,
+            cgroup,
+            unit,
+            registered,
+            ..Match::default()
+        })
 }
 
 fn any_prefix() -> impl Strategy<Value = Prefix> {
@@ -174,10 +191,7 @@ fn any_match() -> impl Strategy<Value = Match> {
                 dst_ports,
                 dscp,
                 mark,
-                app: asked.0,
-                user: asked.1,
-                cgroup: asked.2,
-                unit: asked.3,
+                ..asked
             },
         )
         .prop_filter_map("can never match", |mut terms| {

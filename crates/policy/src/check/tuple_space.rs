@@ -31,6 +31,7 @@ struct Shape {
     /// Names in the path.
     cgroup_depth: Option<usize>,
     unit: bool,
+    registered: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,6 +132,7 @@ impl Shape {
             user: terms.user.is_some(),
             cgroup_depth: terms.cgroup.as_ref().map(|path| path.split('/').count()),
             unit: terms.unit.is_some(),
+            registered: terms.registered,
         }
     }
 
@@ -148,7 +150,8 @@ impl Shape {
             && (own.app || !self.app)
             && (own.user || !self.user)
             && (self.cgroup_depth <= own.cgroup_depth)
-            && (own.unit || !self.unit);
+            && (own.unit || !self.unit)
+            && (own.registered || !self.registered);
         if !has_all {
             return None;
         }
@@ -182,6 +185,7 @@ impl Shape {
                 Some(depth) => Some(upper(terms.cgroup.as_ref()?, depth).to_owned()),
             },
             unit: terms.unit.clone().filter(|_| self.unit),
+            registered: self.registered,
         })
     }
 }

@@ -13,8 +13,19 @@ use crate::{Code, Family, Match};
 const MATCH: Schema = Schema {
     what: "match",
     keys: &[
-        "proto", "family", "src", "dst", "src_port", "dst_port", "dscp", "mark", "app", "user",
-        "cgroup", "unit",
+        "proto",
+        "family",
+        "src",
+        "dst",
+        "src_port",
+        "dst_port",
+        "dscp",
+        "mark",
+        "app",
+        "user",
+        "cgroup",
+        "unit",
+        "registered",
     ],
     later: &[],
 };
@@ -104,6 +115,7 @@ fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<ReadMat
             findings,
             owner::parse_unit,
         ),
+        registered: read_registered(&section, findings),
     };
     (count_terms(&terms) == table.len()).then(|| ReadMatch {
         terms,
@@ -125,10 +137,29 @@ fn count_terms(terms: &Match) -> usize {
         terms.user.is_some(),
         terms.cgroup.is_some(),
         terms.unit.is_some(),
+        terms.registered,
     ]
     .into_iter()
     .filter(|present| *present)
     .count()
+}
+
+/// There is no asking for what was not registered: that is what other classes are for.
+fn read_registered(section: &Section, findings: &mut Findings) -> bool {
+    match section.boolean("registered", findings) {
+        Some(false) => {
+            if let Some(field) = section.get("registered") {
+                let fault = Fault::new(
+                    Code::BadOwner,
+                    "`registered` can only be true",
+                    "leave it out: what no other class matches goes to the class \"default\"",
+                );
+                findings.add(fault.at(&field.span));
+            }
+            false
+        }
+        read => read.unwrap_or_default(),
+    }
 }
 
 fn parse_family(text: &str) -> Result<Family, Fault> {

@@ -1,0 +1,33 @@
+use std::io::{self, Write};
+
+use clap::Parser;
+
+use crate::{args::Output, exit::Exit, print};
+
+const NOTES: &str = "\
+Runs in the foreground until SIGINT or SIGTERM, as root; one for the whole host.
+Listens on /run/taktd/socket: `takt background add`, `takt run --background`, and
+one JSON object a line (docs/background.md).
+
+Exit codes:
+  0  done
+  1  failed, or another taktd is running
+  2  the arguments are wrong
+  3  the kernel or the privileges lack something";
+
+/// Lets programs say, without privileges, what of their traffic is background.
+#[derive(Debug, Parser)]
+#[command(name = "taktd", version, after_help = NOTES)]
+struct Daemon {}
+
+/// The program under its other name.
+pub fn run() -> Exit {
+    let Daemon {} = Daemon::parse();
+    let ready = || {
+        let _ = writeln!(io::stdout(), "taktd: listening on {}", takt_daemon::SOCKET);
+    };
+    match takt_daemon::serve(ready) {
+        Ok(()) => Exit::Done,
+        Err(error) => print::failure_of("taktd", Output::Text, (&error).into(), &error),
+    }
+}

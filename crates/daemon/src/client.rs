@@ -1,0 +1,48 @@
+//! A word with taktd.
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    os::unix::net::UnixStream,
+    time::Duration,
+};
+
+use thiserror::Error;
+
+use crate::{
+    SOCKET,
+    protocol::{Answer, Done, Refusal, Request},
+};
+
+/// A taktd that takes longer for an answer than this is not well.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Error)]
+pub enum AskError {
+    #[error("taktd does not run; start it as root: taktd")]
+    NotRunning,
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("speaking to taktd: {0}")]
+    Failed(#[from] io::Error),
+}
+
+pub fn ask(request: &Request) -> Result<Done, AskError> {
+    let mut stream = UnixStream::connect(SOCKET).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
+        _ => AskError::Failed(error),
+    })?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
+    line.push(b'\n');
+    // One that is told that taktd is busy need not have been heard.
+    let written = stream.write_all(&line);
+    let mut answer = String::new();
+    if BufReader::new(stream).read_line(&mut answer)? == 0 {
+        written?;
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    }
+    match serde_json::from_str(&answer).map_err(io::Error::from)? {
+        Answer::Ok(done) => Ok(done),
+        Answer::Error(refusal) => Err(refusal.into()),
+    }
+}

@@ -1,0 +1,262 @@
+//! What is said over the socket: one JSON object a line, `docs/background.md`.
+
+use serde::{Deserialize, Serialize};
+
+/// A line longer than this is no request.
+pub(crate) const LINE_MAX_BYTES: usize = 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    Add(Add),
+    Remove(Remove),
+    List(NoTerms),
+    /// Move the caller into the background.
+    Join(NoTerms),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    pub dst: String,
+    pub port: u32,
+    /// Whose sockets; the caller's if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    /// All packets, whoever sends them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub everyone: bool,
+    /// For ever, or at least as long as taktd runs, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_s: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remove {
+    pub dst: String,
+    pub port: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub everyone: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoTerms {}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Answer {
+    Ok(Done),
+    Error(Refusal),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Done {
+    Added(Added),
+    Removed(Removed),
+    Listed(Listed),
+    Joined(Joined),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// Not so if it was registered already; its lifetime is the new one then.
+    pub added: bool,
+    /// Why it may be without effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    pub removed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    pub registrations: Vec<Registered>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    pub dst: String,
+    pub port: u16,
+    /// Absent: everyone's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    /// What is left of its lifetime, if that ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_s: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    pub group: String,
+}
+
+/// Why a request was refused. It has changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub code: Code,
+    pub message: String,
+    pub fix: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// Not a request.
+    Malformed,
+    BadAddress,
+    BadPort,
+    BadLifetime,
+    /// Someone else's sockets.
+    NotYours,
+    NotRegistered,
+    TooMany,
+    TooFast,
+    /// taktd has too many clients.
+    Busy,
+    Failed,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: Code, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            fix: fix.into(),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.message, self.fix)
+    }
+}
+
+impl Answer {
+    pub fn line(&self) -> Vec<u8> {
+        // Text and numbers are always JSON.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+}
+
+impl From<Result<Done, Refusal>> for Answer {
+    fn from(result: Result<Done, Refusal>) -> Self {
+        match result {
+            Ok(done) => Self::Ok(done),
+            Err(refusal) => Self::Error(refusal),
+        }
+    }
+}
+
+/// A request, from a line without its end.
+pub(crate) fn parse(line: &[u8]) -> Result<Request, Refusal> {
+    serde_json::from_slice(line).map_err(|error| {
+        Refusal::new(
+            Code::Malformed,
+            format!("this is not a request: {error}"),
+            r#"write one JSON object a line, such as {"add":{"dst":"192.0.2.10","port":873}}"#,
+        )
+    })
+}
+
+pub(crate) fn too_long() -> Refusal {
+    Refusal::new(
+        Code::Malformed,
+        format!("a line is longer than {LINE_MAX_BYTES} bytes"),
+        "end each request with a newline",
+    )
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn requests_as_documented() {
+        let add = |line: &str| match parse(line.as_bytes()) {
+            Ok(Request::Add(add)) => add,
+            other => panic!("{other:?}"),
+        };
+        let plain = add(r#"{"add":{"dst":"192.0.2.10","port":873}}"#);
+        assert_eq!((plain.dst.as_str(), plain.port), ("192.0.2.10", 873));
+        let full = add(r#"{"add":{"dst":"::1","port":1,"user":1000,"lifetime_s":60}}"#);
+        assert_eq!((full.user, full.lifetime_s), (Some(1000), Some(60)));
+        assert!(add(r#"{"add":{"dst":"::1","port":1,"everyone":true}}"#).everyone);
+        assert_eq!(parse(br#"{"list":{}}"#), Ok(Request::List(NoTerms {})));
+        assert_eq!(parse(br#"{"join":{}}"#), Ok(Request::Join(NoTerms {})));
+    }
+
+    #[test]
+    fn what_is_no_request_is_said_to_be_none() {
+        for line in [
+            "",
+            "add",
+            "{}",
+            r#"{"add":{"dst":"192.0.2.10"}}"#,
+            r#"{"add":{"dst":"192.0.2.10","port":-1}}"#,
+            r#"{"add":{"dst":"192.0.2.10","port":"873"}}"#,
+            r#"{"add":{"dst":"192.0.2.10","port":873,"colour":"red"}}"#,
+            r#"{"add":{"dst":"192.0.2.10","port":873}}{"list":{}}"#,
+            r#"{"add":{"dst":"192.0.2.10","port":873},"list":{}}"#,
+            r#"{"list":{"all":true}}"#,
+        ] {
+            let refusal = parse(line.as_bytes()).unwrap_err();
+            assert_eq!(refusal.code, Code::Malformed, "{line}");
+        }
+    }
+
+    #[test]
+    fn answers_come_back_as_they_went() {
+        for answer in [
+            Answer::Ok(Done::Added(Added {
+                added: true,
+                warning: None,
+            })),
+            Answer::Ok(Done::Removed(Removed { removed: true })),
+            Answer::Ok(Done::Listed(Listed {
+                registrations: vec![],
+            })),
+            Answer::Ok(Done::Joined(Joined {
+                group: "/a".to_owned(),
+            })),
+            Answer::Error(too_long()),
+        ] {
+            let back: Answer = serde_json::from_slice(&answer.line()).unwrap();
+            assert_eq!(back, answer);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(line in prop::collection::vec(any::<u8>(), 0..2000)) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn nor_does_json_of_any_shape(
+            key in "add|remove|list|join|dst|port|user",
+            value in r#"[{}\[\]":,0-9a-z\\-]{0,40}"#,
+        ) {
+            let _ = parse(format!("{{\"{key}\":{value}}}").as_bytes());
+            let _ = parse(format!("{{\"add\":{{\"dst\":\"1\",\"{key}\":{value}}}}}").as_bytes());
+        }
+    }
+}

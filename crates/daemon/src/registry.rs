@@ -1,0 +1,295 @@
+//! What is registered, and who may change it. Pure: the time and the caller come
+//! in, answers and changes go out.
+
+use std::collections::BTreeMap;
+
+use takt_algo::sys::TAKT_REGISTRATIONS;
+use takt_kernel::{Destination, Registration, Whose};
+
+use crate::{
+    address,
+    limit::{Bucket, Limits},
+    protocol::{Add, Code, Listed, Refusal, Registered, Remove},
+};
+
+/// How long one that was taken back is kept, switched off, so that the packets
+/// which were queued by it are not overtaken.
+const LINGER_NS: u64 = 60 * NS_PER_S;
+const LIFETIME_MAX_S: u64 = 365 * 24 * 3600;
+const NS_PER_S: u64 = 1_000_000_000;
+const ENTRIES_MAX: usize = TAKT_REGISTRATIONS as usize;
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Caller {
+    pub uid: u32,
+    pub netns_cookie: u64,
+}
+
+/// What is to be written to the kernel; `None`: forgotten.
+pub(crate) type Change = (Destination, Option<Registration>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    entries: BTreeMap<Destination, Entry>,
+    buckets: BTreeMap<u32, Bucket>,
+    changes: Vec<Change>,
+    changed_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    registration: Registration,
+    /// Whose number of registrations it counts among.
+    by: u32,
+    /// When it is taken back, or, if that has been, forgotten.
+    ends_ns: Option<u64>,
+}
+
+impl Registry {
+    /// May this user ask for anything now?
+    pub fn admit(&mut self, now_ns: u64, uid: u32) -> Result<(), Refusal> {
+        let limits = Limits::of(uid);
+        if self.buckets.entry(uid).or_default().take(&limits, now_ns) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::TooFast,
+            format!(
+                "user {uid} asks too often: {} requests at once and {} a second are answered",
+                limits.burst, limits.per_second
+            ),
+            "wait a second; one registration holds for all connections to its destination",
+        ))
+    }
+
+    /// Whether it was not there before.
+    pub fn add(&mut self, now_ns: u64, caller: Caller, add: &Add) -> Result<bool, Refusal> {
+        let to = address::check(&add.dst, add.port)?;
+        let destination = Destination {
+            netns_cookie: caller.netns_cookie,
+            whose: whose(caller, add.user, add.everyone)?,
+            to,
+        };
+        let ends_ns = match add.lifetime_s {
+            None => None,
+            Some(lifetime_s @ 1..=LIFETIME_MAX_S) => Some(now_ns + lifetime_s * NS_PER_S),
+            Some(lifetime_s) => {
+                return Err(Refusal::new(
+                    Code::BadLifetime,
+                    format!("{lifetime_s} s is no lifetime"),
+                    "a lifetime is from one second to a year; without one it is unlimited",
+                ));
+            }
+        };
+        if let Some(entry) = self.entries.get_mut(&destination)
+            && entry.registration.on
+        {
+            entry.ends_ns = ends_ns;
+            return Ok(false);
+        }
+        self.make_room(caller.uid, &destination)?;
+        self.put(now_ns, destination, true, caller.uid, ends_ns);
+        Ok(true)
+    }
+
+    pub fn remove(&mut self, now_ns: u64, caller: Caller, remove: &Remove) -> Result<(), Refusal> {
+        let destination = Destination {
+            netns_cookie: caller.netns_cookie,
+            whose: whose(caller, remove.user, remove.everyone)?,
+            to: address::check(&remove.dst, remove.port)?,
+        };
+        match self.entries.get(&destination) {
+            Some(entry) if entry.registration.on => {
+                self.take_back(now_ns, destination, entry.by);
+                Ok(())
+            }
+            _ => Err(Refusal::new(
+                Code::NotRegistered,
+                format!("{} is not registered", destination.to),
+                "`takt background list` shows what is, in this network namespace",
+            )),
+        }
+    }
+
+    /// What concerns the caller, in the order of users and addresses.
+    pub fn list(&self, now_ns: u64, caller: Caller) -> Listed {
+        let is_shown = |destination: &Destination| {
+            destination.netns_cookie == caller.netns_cookie
+                && match destination.whose {
+                    Whose::Everyone => true,
+                    Whose::User(uid) => uid == caller.uid || caller.uid == 0,
+                }
+        };
+        let registrations = self
+            .entries
+            .iter()
+            .filter(|(destination, entry)| entry.registration.on && is_shown(destination))
+            .map(|(destination, entry)| Registered {
+                dst: destination.to.ip().to_string(),
+                port: destination.to.port(),
+                user: match destination.whose {
+                    Whose::User(uid) => Some(uid),
+                    Whose::Everyone => None,
+                },
+                lifetime_s: entry
+                    .ends_ns
+                    .map(|ends_ns| ends_ns.saturating_sub(now_ns).div_ceil(NS_PER_S)),
+            });
+        Listed {
+            registrations: registrations.collect(),
+        }
+    }
+
+    /// Time has passed: take back what has lived its life, forget what lingered.
+    pub fn tick(&mut self, now_ns: u64) {
+        self.buckets.retain(|_, bucket| !bucket.is_full(now_ns));
+        let ended: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.ends_ns.is_some_and(|ends_ns| ends_ns <= now_ns))
+            .map(|(destination, entry)| (*destination, *entry))
+            .collect();
+        for (destination, entry) in ended {
+            match entry.registration.on {
+                true => self.take_back(now_ns, destination, entry.by),
+                false => self.forget(&destination),
+            }
+        }
+    }
+
+    /// What a taktd left that was killed: it is taken back.
+    pub fn adopt(&mut self, now_ns: u64, left: impl IntoIterator<Item = Destination>) {
+        for destination in left {
+            if !self.entries.contains_key(&destination) {
+                self.take_back(now_ns, destination, 0);
+            }
+        }
+    }
+
+    /// Take everything back.
+    pub fn clear(&mut self, now_ns: u64) {
+        let on: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.registration.on)
+            .map(|(destination, entry)| (*destination, entry.by))
+            .collect();
+        for (destination, by) in on {
+            self.take_back(now_ns, destination, by);
+        }
+    }
+
+    /// Forget everything, lingering or not.
+    pub fn forget_all(&mut self) {
+        let known: Vec<_> = self.entries.keys().copied().collect();
+        for destination in known {
+            self.forget(&destination);
+        }
+    }
+
+    /// What the kernel has to be told since the last time.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// All that the kernel has to know.
+    pub fn all(&self) -> impl Iterator<Item = Change> {
+        self.entries
+            .iter()
+            .map(|(destination, entry)| (*destination, Some(entry.registration)))
+    }
+
+    /// Those that linger included.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn make_room(&mut self, uid: u32, for_this: &Destination) -> Result<(), Refusal> {
+        let limit = Limits::of(uid).registrations;
+        let own = self
+            .entries
+            .values()
+            .filter(|entry| entry.registration.on && entry.by == uid)
+            .count();
+        if own >= limit {
+            return Err(Refusal::new(
+                Code::TooMany,
+                format!("user {uid} has {limit} registrations, and may have no more"),
+                "take one back, or give them lifetimes",
+            ));
+        }
+        if self.entries.len() < ENTRIES_MAX || self.entries.contains_key(for_this) {
+            return Ok(());
+        }
+        let oldest = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.registration.on)
+            .min_by_key(|(_, entry)| entry.registration.changed_ns)
+            .map(|(destination, _)| *destination);
+        match oldest {
+            Some(destination) => {
+                self.forget(&destination);
+                Ok(())
+            }
+            None => Err(Refusal::new(
+                Code::TooMany,
+                format!("this host has {ENTRIES_MAX} registrations, and holds no more"),
+                "somebody has to take one back",
+            )),
+        }
+    }
+
+    fn take_back(&mut self, now_ns: u64, destination: Destination, by: u32) {
+        self.put(now_ns, destination, false, by, Some(now_ns + LINGER_NS));
+    }
+
+    fn put(&mut self, now_ns: u64, to: Destination, on: bool, by: u32, ends_ns: Option<u64>) {
+        self.changed_ns = now_ns.max(self.changed_ns + 1);
+        let registration = Registration {
+            changed_ns: self.changed_ns,
+            on,
+        };
+        let entry = Entry {
+            registration,
+            by,
+            ends_ns,
+        };
+        self.entries.insert(to, entry);
+        self.changes.push((to, Some(registration)));
+    }
+
+    fn forget(&mut self, destination: &Destination) {
+        self.entries.remove(destination);
+        self.changes.push((*destination, None));
+    }
+}
+
+fn whose(caller: Caller, user: Option<u32>, everyone: bool) -> Result<Whose, Refusal> {
+    match (user, everyone) {
+        (None, false) => Ok(Whose::User(caller.uid)),
+        (Some(user), false) if user == caller.uid => Ok(Whose::User(user)),
+        // The highest number stands for nobody.
+        (Some(user), false) if caller.uid == 0 && user < u32::MAX => Ok(Whose::User(user)),
+        (None, true) if caller.uid == 0 => Ok(Whose::Everyone),
+        (Some(_), true) => Err(Refusal::new(
+            Code::Malformed,
+            "one user and everyone exclude each other",
+            "name a user, or everyone",
+        )),
+        (Some(u32::MAX), false) => Err(Refusal::new(
+            Code::Malformed,
+            format!("there is no user {}", u32::MAX),
+            "name a user that there is",
+        )),
+        _ => Err(Refusal::new(
+            Code::NotYours,
+            "these are someone else's sockets",
+            "leave the user out to register for your own sockets; root may do so for others",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

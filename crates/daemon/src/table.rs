@@ -1,0 +1,49 @@
+//! The registry's copy in the kernel, for the qdisc to look into.
+
+use std::collections::BTreeMap;
+
+use takt_kernel::{Error, Registrations};
+
+use crate::registry::{Change, Registry};
+
+/// Which of the kernel's maps is up to date, if any.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    written: Option<u32>,
+}
+
+impl Table {
+    /// Have the kernel know what the registry does. Links come and go: whatever
+    /// map there is now is the one, and a new one is told everything.
+    pub fn follow(&mut self, registry: &mut Registry, now_ns: u64) -> Result<(), Error> {
+        let before = self.written.take();
+        let mut changes = registry.take_changes();
+        let Some(kernel) = Registrations::open()? else {
+            return Ok(());
+        };
+        if before != Some(kernel.id()) {
+            registry.adopt(now_ns, kernel.all());
+            registry.take_changes();
+            changes = registry.all().collect();
+        }
+        write(&kernel, &changes, registry.len())?;
+        self.written = Some(kernel.id());
+        Ok(())
+    }
+}
+
+/// Nothing is looked up beyond the count: so count before, and after.
+fn write(kernel: &Registrations, changes: &[Change], entries: usize) -> Result<(), Error> {
+    // Of several changes, the last counts.
+    let changes: BTreeMap<_, _> = changes.iter().copied().collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    kernel.set_count(entries + changes.len())?;
+    // What goes makes room for what comes.
+    let (gone, kept): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, change)| change.is_none());
+    for (destination, registration) in gone.iter().chain(&kept) {
+        kernel.write(destination, **registration)?;
+    }
+    kernel.set_count(entries)
+}
