@@ -102,7 +102,7 @@ fn policy(gate: &str) -> String {
 
 pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
     let runs = if short { 1 } else { 5 };
-    let spells = if short { 20 } else { 200 };
+    let spells = if short { 20 } else { 100 };
     let computes = if short { COMPUTES_SHORT } else { COMPUTES };
     let alone = compute(computes);
     let mut rows = Vec::new();
