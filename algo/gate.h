@@ -28,8 +28,8 @@
 #define TAKT_TASK_IDLE 142	/* SCHED_IDLE, whatever its nice value */
 #define TAKT_TASK_NOBODY 255	/* the CPU has nothing to do */
 
-/* Anything held is looked at again after so long. */
-#define TAKT_GATE_POLL_NS 1000000
+/* Anything held is looked at again after so long: with a late timer, within 1 ms. */
+#define TAKT_GATE_POLL_NS 900000
 
 TAKT_FN u32 takt_task_prio(int prio, u32 sched_idle)
 {

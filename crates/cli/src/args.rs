@@ -228,6 +228,21 @@ pub enum Lab {
         #[arg(long)]
         short: bool,
     },
+
+    /// A program that an experiment in the machine starts: it connects the
+    /// socket that is its standard input, and sends.
+    #[command(hide = true)]
+    Send {
+        #[arg(long)]
+        port: u16,
+        #[arg(long)]
+        bytes: u64,
+        /// Bytes written at once.
+        #[arg(long)]
+        piece: usize,
+        #[arg(long, allow_hyphen_values = true)]
+        nice: i32,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -180,12 +180,6 @@ impl Port {
         }
     }
 
-    /// Whether the link can call for somebody to open its gate.
-    pub(crate) fn has_bell(&self) -> bool {
-        // SAFETY: an aligned, mapped field.
-        unsafe { (&raw const (*self.0.as_ptr()).bell).read_volatile() != 0 }
-    }
-
     pub(crate) fn gap(&self) -> GapCounters {
         let gap = self.gap_state();
         // SAFETY: as above.

@@ -18,7 +18,7 @@ pub const TOUR: &str = "tour";
 const NEEDS_WEB_SERVER: &str = "pacing";
 
 /// Experiments of the design that this version does not have yet.
-const LATER: [&str; 4] = ["background", "radio", "crowd", "beats"];
+const LATER: [&str; 3] = ["radio", "crowd", "beats"];
 
 #[derive(Debug, Error)]
 pub enum RunError {

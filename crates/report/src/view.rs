@@ -10,8 +10,23 @@ use crate::units::Unit;
 pub const SUBJECT: &str = "takt";
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 9] = [
-    SUBJECT, "fq", "htb", "htb+u32", "tbf", "prio+tbf", "cake", "pfifo", "none",
+const SCHEDULERS: [&str; 16] = [
+    SUBJECT,
+    "fq",
+    "htb",
+    "htb+u32",
+    "tbf",
+    "prio+tbf",
+    "cake",
+    "pfifo",
+    "none",
+    "prio-tasks",
+    "prio-1600",
+    "prio-6400",
+    "tcp-lp",
+    "fifo",
+    "alone",
+    "takt-open",
 ];
 
 /// Place in the fixed order; schedulers nobody foresaw come last.
@@ -55,7 +70,11 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric a table is about. A case that has none of them belongs to the
 /// table of the case before it.
-const THEMES: [&str; 6] = [
+const THEMES: [&str; 10] = [
+    "over_alone_percent",
+    "link_share_percent",
+    "task_loss_percent",
+    "wait_p99_ns",
     "flow_error_max_percent",
     "share_error_max_percent",
     "rate_error_percent",
@@ -116,7 +135,25 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 31] = [
+const METRICS: [(&str, &str, u8); 51] = [
+    ("transfer_mean_ns", "transfer", 9),
+    ("transfer_deviation_ns", "±", 8),
+    ("transfer_max_ns", "max", 4),
+    ("over_alone_percent", "over alone", 9),
+    ("over_alone_frames", "over alone\nframes", 9),
+    ("background_mean_ns", "background", 8),
+    ("link_share_percent", "of the link", 9),
+    ("task_loss_percent", "task loses", 9),
+    ("task_loss_max_percent", "at most", 8),
+    ("wait_p50_ns", "wait\np50", 8),
+    ("wait_p99_ns", "p99", 9),
+    ("wait_max_ns", "max", 8),
+    ("instructions_per_kb", "instructions\nper KB", 9),
+    ("switches_per_kb", "switches\nper KB", 8),
+    ("all_instructions_per_kb", "until all\ndone", 7),
+    ("all_switches_per_kb", "switches\nper KB", 5),
+    ("segments_retransmitted", "retransmitted", 8),
+    ("segments_out_of_order", "out of order", 8),
     ("target_bps", "target", 7),
     ("achieved_bps", "achieved", 3),
     ("rate_error_ppm", "rate error", 9),
@@ -148,6 +185,8 @@ const METRICS: [(&str, &str, u8); 31] = [
     ("rate_error_median_ppm", "median error", 2),
     ("classes", "classes", 2),
     ("duration_ns", "duration", 2),
+    ("runs", "runs", 2),
+    ("foreground_bytes", "bytes", 2),
 ];
 const WEIGHT_UNFORESEEN: u8 = 1;
 

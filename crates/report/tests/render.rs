@@ -34,6 +34,11 @@ fn an_unforeseen_experiment_as_a_table() {
 }
 
 #[test]
+fn background_as_a_table() {
+    insta::assert_snapshot!(table(&sample()[3]));
+}
+
+#[test]
 fn no_table_is_wider_than_a_terminal() {
     for report in sample() {
         for line in table(&report).lines() {
@@ -46,7 +51,7 @@ fn no_table_is_wider_than_a_terminal() {
 fn the_page_is_well_formed_and_has_its_figures() {
     let page = html(&sample());
     assert_well_formed(&page);
-    assert_eq!(page.matches("<svg").count(), 6);
+    assert_eq!(page.matches("<svg").count(), 7);
 }
 
 #[test]

@@ -55,6 +55,24 @@ fn the_sender_itself_passes() {
     assert_eq!(leaves(&mut link, &plan, START_NS), Some(1));
 }
 
+/// Or a burst would stand before the next packet of the foreground.
+#[test]
+fn the_link_does_not_make_up_for_what_was_held() {
+    let plan = plan::of(12 * MBIT, &[gated()]);
+    let mut link = Link::new();
+    link.run_task(NICE_0);
+    for _ in 0..8 {
+        arrive(&mut link, &plan, 1, NICE_19, START_NS);
+    }
+    assert_eq!(leaves(&mut link, &plan, START_NS), None);
+    // A frame takes one millisecond; the gate is closed for five.
+    link.run_task(TAKT_TASK_NOBODY);
+    let open_ns = START_NS + 5_000_000;
+    assert_eq!(leaves(&mut link, &plan, open_ns), Some(1));
+    assert_eq!(leaves(&mut link, &plan, open_ns + 990_000), None);
+    assert_eq!(leaves(&mut link, &plan, open_ns + 1_000_000), Some(1));
+}
+
 #[test]
 fn who_has_no_sender_here_passes() {
     let plan = plan::of(100 * MBIT, &[gated()]);

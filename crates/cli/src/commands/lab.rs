@@ -65,6 +65,15 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             }
         }
         Lab::Guest { name, short } => guest(&name, short).into(),
+        Lab::Send {
+            port,
+            bytes,
+            piece,
+            nice,
+        } => match experiment::send_from_stdin(port, bytes, piece, nice) {
+            Ok(()) => Exit::Done.into(),
+            Err(error) => print::failure(Output::Text, Exit::Failed, &error).into(),
+        },
     }
 }
 

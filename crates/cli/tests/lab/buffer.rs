@@ -23,12 +23,18 @@ const KERNELS_OWN: u64 = 1_879_048_192;
 
 #[test]
 fn is_limited_while_a_class_is_in_the_background_on_the_default_kernel() {
-    DEFAULT.run(|| is_limited());
+    DEFAULT.run(|| {
+        is_limited();
+        assert_no_trace();
+    });
 }
 
 #[test]
 fn is_limited_while_a_class_is_in_the_background_on_the_newest_kernel() {
-    NEWEST.run(|| is_limited());
+    NEWEST.run(|| {
+        is_limited();
+        assert_no_trace();
+    });
 }
 
 /// With a device that has the files, though its driver counts nothing.

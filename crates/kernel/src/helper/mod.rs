@@ -6,9 +6,11 @@
 //! carried to a processor that has nothing to do, so the [`opener`] comes from
 //! there and fetches it.
 //!
-//! It sleeps until a link calls. Once a second, and whenever takt asks, it looks
-//! which links there are. [`presence`] makes it one per namespace and lets others
-//! speak to it.
+//! It sleeps until a link calls, and looks which links there are whenever takt asks.
+//! While it feeds gaps it looks by itself as well, once a second; otherwise a host
+//! that is idle stays so, but for a check every ten seconds whether a namespace of its
+//! own is still anybody's. [`presence`] makes it one per namespace and lets
+//! others speak to it.
 
 mod frame;
 mod namespace;
@@ -50,6 +52,8 @@ pub enum Stay {
 }
 
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+/// How long a namespace that nobody else is in may be kept.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(10);
 /// Refilling comes before ordinary work, or idle wires would wait for it.
 const NICE: libc::c_int = -20;
 
@@ -76,9 +80,10 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
     let mut looked = Instant::now();
     let mut askers = presence.askers();
     helper.look()?;
-    let mut abandoned = false;
     loop {
         let helps = helper.helps();
+        // Where it cannot be told, the links decide.
+        let abandoned = namespace::is_abandoned().unwrap_or(false);
         if abandoned || (!helps && stay == Stay::WhileNeeded) {
             // Its name is free before the askers are told, who may start another.
             drop(helper);
@@ -86,16 +91,18 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
             return Ok(true);
         }
         askers.drain(..).for_each(|asker| asker.answer(helps));
-        let wait = BETWEEN_LOOKS.saturating_sub(looked.elapsed());
-        if helper.wait(wait).map_err(doing())? {
-            askers = presence.askers();
+        loop {
+            let between = helper.between_looks();
+            let wait = between.map(|between| between.saturating_sub(looked.elapsed()));
+            if helper.wait(wait).map_err(doing())? {
+                askers = presence.askers();
+            }
+            if !askers.is_empty() || between.is_some_and(|between| looked.elapsed() >= between) {
+                break;
+            }
         }
-        if !askers.is_empty() || looked.elapsed() >= BETWEEN_LOOKS {
-            helper.look()?;
-            looked = Instant::now();
-            // Where it cannot be told, the links decide.
-            abandoned = namespace::is_abandoned().unwrap_or(false);
-        }
+        helper.look()?;
+        looked = Instant::now();
     }
 }
 
@@ -138,11 +145,21 @@ impl Helper {
         self.feeder.feeds() || self.opener.listens()
     }
 
+    /// `None`: there is nothing to find out but what takt will tell.
+    fn between_looks(&self) -> Option<Duration> {
+        if self.feeder.feeds() {
+            Some(BETWEEN_LOOKS)
+        } else {
+            (!namespace::is_initial()).then_some(BETWEEN_CHECKS)
+        }
+    }
+
     /// Sleep until a stock runs low, and refill it. Whether somebody asked.
-    fn wait(&mut self, time: Duration) -> io::Result<bool> {
+    fn wait(&mut self, time: Option<Duration>) -> io::Result<bool> {
         let mut events = [EpollEvent::empty(); 256];
-        let timeout =
-            EpollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(EpollTimeout::MAX);
+        let timeout = time.map_or(EpollTimeout::NONE, |time| {
+            EpollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(EpollTimeout::MAX)
+        });
         let ready = match self.epoll.wait(&mut events, timeout) {
             Err(nix::errno::Errno::EINTR) => 0,
             ready => ready?,

@@ -9,10 +9,13 @@ use std::{fs, io, os::unix::fs::MetadataExt, path::Path, process};
 /// it, and no mount names it.
 pub(super) fn is_abandoned() -> io::Result<bool> {
     let ours = inode("/proc/self/ns/net")?;
-    if inode("/proc/1/ns/net").is_ok_and(|initial| initial == ours) {
-        return Ok(false);
-    }
-    Ok(!is_mounted(ours) && !has_others(ours)?)
+    Ok(!is_initial() && !is_mounted(ours) && !has_others(ours)?)
+}
+
+/// Whether it is the host's own, which stays.
+pub(super) fn is_initial() -> bool {
+    let same = |ours| inode("/proc/1/ns/net").is_ok_and(|initial| initial == ours);
+    inode("/proc/self/ns/net").is_ok_and(same)
 }
 
 fn inode(path: impl AsRef<Path>) -> io::Result<u64> {

@@ -15,7 +15,10 @@ use std::{
     collections::{BTreeMap, btree_map::Entry},
     io,
     os::fd::AsFd,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -30,6 +33,8 @@ use super::{
 
 /// While no processor is idle.
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+/// While a device is down, in milliseconds.
+const BETWEEN_CALLS: u16 = 1000;
 
 #[derive(Default)]
 pub(super) struct Opener {
@@ -49,6 +54,8 @@ struct Bell {
     ifindex: u32,
     secret: u32,
     socket: TemplateSocket,
+    /// The device takes nothing: it is down, or gone.
+    unreachable: AtomicBool,
 }
 
 impl Opener {
@@ -75,23 +82,15 @@ impl Opener {
             gated.iter().any(|link| same(&link))
         });
         for link in gated {
-            match bells.entry(link.index) {
-                Entry::Vacant(entry) => {
-                    let bell = Bell::new(link)?;
-                    let event = EpollEvent::new(
-                        EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
-                        link.index.into(),
-                    );
-                    // A socket that can be written to is an event at once: the first bell.
-                    thread.epoll.add(bell.socket.as_fd(), event)?;
-                    entry.insert(bell);
-                }
-                // The device was down, or nobody alone on a processor.
-                Entry::Occupied(entry) => {
-                    if !link.port.has_bell() {
-                        entry.get().hang();
-                    }
-                }
+            if let Entry::Vacant(entry) = bells.entry(link.index) {
+                let bell = Bell::new(link)?;
+                let event = EpollEvent::new(
+                    EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
+                    link.index.into(),
+                );
+                // A socket that can be written to is an event at once: the first bell.
+                thread.epoll.add(bell.socket.as_fd(), event)?;
+                entry.insert(bell);
             }
         }
         Ok(())
@@ -116,18 +115,31 @@ impl Thread {
 /// Without a way to hear the bells any more, links are left to their timers.
 fn listen(epoll: &Epoll, bells: &Bells) {
     let mut events = [EpollEvent::empty(); 64];
+    let mut patience = EpollTimeout::NONE;
     loop {
-        let ready = match epoll.wait(&mut events, EpollTimeout::NONE) {
+        let ready = match epoll.wait(&mut events, patience) {
             Err(nix::errno::Errno::EINTR) => continue,
             Err(_) => return,
             Ok(ready) => ready,
         };
         let mut refused = false;
+        let bells = lock(bells);
         for event in &events[..ready] {
-            if let Some(bell) = lock(bells).get(&(event.data() as u32)) {
-                refused |= !bell.hang();
+            if let Some(bell) = bells.get(&(event.data() as u32)) {
+                refused |= bell.hang() == Some(Sent::Refused);
             }
         }
+        let unreachable = || bells.values().filter(|bell| bell.is_unreachable());
+        if ready == 0 {
+            for bell in unreachable() {
+                bell.hang();
+            }
+        }
+        patience = match unreachable().next() {
+            Some(_) => BETWEEN_CALLS.into(),
+            None => EpollTimeout::NONE,
+        };
+        drop(bells);
         // A bell that was refused is freed, which is heard at once.
         if refused {
             thread::sleep(BETWEEN_TRIES);
@@ -143,13 +155,19 @@ impl Bell {
             ifindex,
             secret,
             socket,
+            unreachable: AtomicBool::new(false),
         })
     }
 
-    /// Whether the link has taken it. Where the device is down, the next look tries
-    /// again.
-    fn hang(&self) -> bool {
-        matches!(self.socket.send(1), Ok(Sent::All))
+    /// What became of it; `None` if there is no way to the device now.
+    fn hang(&self) -> Option<Sent> {
+        let sent = self.socket.send(1).ok();
+        self.unreachable.store(sent.is_none(), Ordering::Relaxed);
+        sent
+    }
+
+    fn is_unreachable(&self) -> bool {
+        self.unreachable.load(Ordering::Relaxed)
     }
 }
 

@@ -80,7 +80,7 @@ impl AtOnce {
         let Some(setup) = setup(scheduler, &self.shape) else {
             return Ok(None);
         };
-        root.attach(scheduler, &setup.qdisc)?;
+        root.attach(scheduler.name(), &setup.qdisc)?;
         Ok(Some(Measured {
             case: self.name,
             scheduler,

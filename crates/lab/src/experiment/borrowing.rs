@@ -94,7 +94,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
     for case in cases() {
         if let Some(setup) = tree_setup(scheduler, &case.tree) {
             eprintln!("pacing: {}, {}", scheduler.name(), case.name);
-            root.attach(scheduler, &setup.qdisc)?;
+            root.attach(scheduler.name(), &setup.qdisc)?;
             rows.extend(case.rows(scheduler, &setup, short)?);
         }
     }

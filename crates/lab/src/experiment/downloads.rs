@@ -44,7 +44,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Opt
     let duration_s = if short { 2 } else { 15 };
     let bytes = (RATE_BPS / 8 * duration_s) as usize;
     let _single_frames = pair::with_single_frames()?;
-    root.attach(scheduler, &qdisc)?;
+    root.attach(scheduler.name(), &qdisc)?;
     let _server = Server::start(bytes)?;
     let downloads = B.run(|| download_all(bytes))?;
     Ok(Some(Row {

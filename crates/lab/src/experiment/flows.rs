@@ -58,7 +58,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
         let shape = Shape::flows(case.flows, case.rate_bps);
         if let Some(setup) = setup(scheduler, &shape) {
             eprintln!("pacing: {}, {}", scheduler.name(), case.name);
-            root.attach(scheduler, &setup.qdisc)?;
+            root.attach(scheduler.name(), &setup.qdisc)?;
             rows.push(Row {
                 scheduler: scheduler.name().to_owned(),
                 case: case.name.to_owned(),

@@ -104,7 +104,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<V
         };
         for (name, qdisc, with_gaps) in ways {
             eprintln!("pacing: {}, {name}", scheduler.name());
-            root.attach(scheduler, &qdisc)?;
+            root.attach(scheduler.name(), &qdisc)?;
             let duration = Duration::from_millis(if bench.short {
                 case.short_ms
             } else {

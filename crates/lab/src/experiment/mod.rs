@@ -4,12 +4,13 @@
 //! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
 //! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
 //! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures. [`pacing`] and [`cost`] are the experiments themselves: parts of
-//! the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
+//! into figures. [`pacing`], [`background`] and [`cost`] are the experiments themselves:
+//! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
 //! [`downloads`].
 
 mod arrivals;
 mod at_once;
+mod background;
 mod bench;
 mod borrowing;
 mod command;
@@ -44,13 +45,14 @@ mod waiting;
 
 use std::time::Duration;
 
+pub use background::send_from_stdin;
 pub use bench::Options;
 pub use error::ExperimentError;
 use error::{Result, WhileDoing};
 use takt_report::{Report, Row};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 2] = ["pacing", "cost"];
+pub const NAMES: [&str; 3] = ["pacing", "background", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.
@@ -63,6 +65,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
     let bench = bench::Bench::new(options)?;
     let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {
         "pacing" => pacing::run,
+        "background" => background::run,
         "cost" => cost::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {

@@ -53,7 +53,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
             if let Some(setup) = setup(scheduler, &case.shape) {
                 eprintln!("pacing: {}, {}", scheduler.name(), case.name);
                 let _mtu = pair::with_mtu(case.mtu_bytes)?;
-                root.attach(scheduler, &setup.qdisc)?;
+                root.attach(scheduler.name(), &setup.qdisc)?;
                 rows.extend(measure(case, scheduler, &setup, bench.short)?);
             }
         }

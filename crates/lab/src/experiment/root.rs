@@ -8,7 +8,6 @@ use tempfile::NamedTempFile;
 use super::command;
 use super::error::{ExperimentError, Result, WhileDoing};
 use super::pair::{A, DEVICE};
-use super::scheduler::Scheduler;
 use super::setup::Qdisc;
 
 /// What `tc` says of a qdisc or filter the kernel was built without.
@@ -35,9 +34,9 @@ impl<'lab> Root<'lab> {
         }
     }
 
-    /// Takes off what is there, except that one policy of Takt replaces the
+    /// Puts on what `scheduler`, as rows name it, is told to do. Takes off what is there, except that one policy of Takt replaces the
     /// other: its program is verified once, which takes seconds in the lab.
-    pub fn attach(&mut self, scheduler: Scheduler, qdisc: &Qdisc) -> Result<()> {
+    pub fn attach(&mut self, scheduler: &'static str, qdisc: &Qdisc) -> Result<()> {
         if !(self.attached == Attached::Takt && matches!(qdisc, Qdisc::Takt(_))) {
             self.detach()?;
         }
@@ -83,13 +82,13 @@ fn detach_tc() -> Result<()> {
     A.run(|| command::run("tc", &["qdisc", "del", "dev", DEVICE, "root"]).map(drop))
 }
 
-fn unsupported(scheduler: Scheduler, error: ExperimentError) -> ExperimentError {
+fn unsupported(scheduler: &'static str, error: ExperimentError) -> ExperimentError {
     match error {
         ExperimentError::Command { stderr, .. }
             if UNKNOWN_TO_KERNEL.iter().any(|text| stderr.contains(text)) =>
         {
             ExperimentError::Unsupported {
-                scheduler: scheduler.name(),
+                scheduler,
                 reason: stderr.lines().next().unwrap_or_default().to_owned(),
             }
         }

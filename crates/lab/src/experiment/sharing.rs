@@ -57,7 +57,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
         let tree = five(case.first_priority);
         if let Some(setup) = tree_setup(scheduler, &tree) {
             eprintln!("pacing: {}, {}", scheduler.name(), case.name);
-            root.attach(scheduler, &setup.qdisc)?;
+            root.attach(scheduler.name(), &setup.qdisc)?;
             let run = Run::of(&tree, &setup, short)?;
             rows.extend(run.rows(case.name, &tree, scheduler)?);
         }

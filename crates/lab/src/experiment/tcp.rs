@@ -31,7 +31,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Opt
     eprintln!("pacing: {}, {CASE}", scheduler.name());
     let duration = Duration::from_millis(if short { 500 } else { 7_500 });
     let _single_frames = pair::with_single_frames()?;
-    root.attach(scheduler, &setup.qdisc)?;
+    root.attach(scheduler.name(), &setup.qdisc)?;
     Ok(Some(Row {
         scheduler: scheduler.name().to_owned(),
         case: CASE.to_owned(),

@@ -116,7 +116,7 @@ impl Case {
         };
         // Nothing is to be left of the case before: what it has queued would go first.
         root.detach()?;
-        root.attach(scheduler, &setup.qdisc)?;
+        root.attach(scheduler.name(), &setup.qdisc)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
         }

@@ -5,6 +5,9 @@ use maud::{Markup, html};
 use super::px;
 use crate::view::{SUBJECT, scheduler_rank};
 
+/// There are fewer shapes than colours; schedulers of one shape share no figure.
+const SHAPES: usize = 9;
+
 /// The class that carries the scheduler's colour.
 pub fn colour(scheduler: &str) -> String {
     format!("s{}", scheduler_rank(scheduler))
@@ -14,7 +17,7 @@ pub fn colour(scheduler: &str) -> String {
 pub fn marker(scheduler: &str, class: &str, (x, y): (f64, f64)) -> Markup {
     let class = format!("{} {class}", colour(scheduler));
     // Corners of the shape, as multiples of a pixel around the centre.
-    let corners: &[(f64, f64)] = match scheduler_rank(scheduler) {
+    let corners: &[(f64, f64)] = match scheduler_rank(scheduler) % SHAPES {
         0 => return html! { circle class=(class) cx=(px(x)) cy=(px(y)) r="5.5" {} },
         1 => &[(-4.3, -4.3), (4.3, -4.3), (4.3, 4.3), (-4.3, 4.3)],
         2 => &[(0.0, -5.6), (5.2, 3.8), (-5.2, 3.8)],

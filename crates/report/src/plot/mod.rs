@@ -14,6 +14,7 @@ mod scale;
 mod shares;
 mod spacing_range;
 mod stack;
+mod transfer;
 
 use maud::{Markup, html};
 
@@ -38,7 +39,8 @@ pub struct Figure {
 
 /// Every figure the report has the metrics for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 5] = [
+    let draw: [fn(&Report) -> Option<Figure>; 6] = [
+        transfer::figure,
         rate_error::figure,
         spacing_range::figure,
         shares::figure,

@@ -1,0 +1,109 @@
+//! The background program: a process of its own, as it is in life. The gate asks
+//! which process a packet's socket belongs to, and this one's threads are the
+//! foreground and the observer.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use nix::sys::socket::{SockType, SockaddrIn, connect, getsockopt, sockopt};
+
+use super::importance;
+use super::upload::SERVER;
+use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+
+const CALLING_THREAD: u32 = 0;
+
+/// Killed when it is dropped.
+pub struct Program {
+    process: Child,
+    started: Instant,
+}
+
+impl Program {
+    /// Connects `socket` to the server's `port` and sends `bytes`, so many at once.
+    pub fn start(
+        takt: &Path,
+        socket: OwnedFd,
+        port: u16,
+        bytes: u64,
+        piece: usize,
+    ) -> Result<Self> {
+        let started = Instant::now();
+        let process = Command::new(takt)
+            .args(["lab", "send", "--port", &port.to_string()])
+            .args(["--bytes", &bytes.to_string()])
+            .args(["--piece", &piece.to_string()])
+            .args(["--nice", &super::BACKGROUND_NICE.to_string()])
+            .stdin(socket)
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|source| ExperimentError::Start {
+                program: takt.to_string_lossy().into_owned(),
+                source,
+            })?;
+        Ok(Self { process, started })
+    }
+
+    /// Waits until it has ended by itself; returns when it was started.
+    pub fn finish(mut self) -> Result<Instant> {
+        let status = self
+            .process
+            .wait()
+            .doing("wait for the background program")?;
+        match status.success() {
+            true => Ok(self.started),
+            false => Err(ExperimentError::Command {
+                command: "takt lab send".to_owned(),
+                stderr: status.to_string(),
+            }),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The program itself. A TCP connection is closed in the end, and the server's
+/// closing awaited.
+pub fn send_from_stdin(port: u16, bytes: u64, piece: usize, nice: i32) -> Result<()> {
+    importance::nice(CALLING_THREAD, nice)?;
+    let socket = std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .doing("take the socket")?;
+    send(socket, port, bytes, piece).map(drop)
+}
+
+/// Returns the moment before it connected.
+pub fn send(socket: OwnedFd, port: u16, bytes: u64, piece: usize) -> Result<Instant> {
+    let [a, b, c, d] = SERVER.octets();
+    let kind = getsockopt(&socket, sockopt::SockType).doing("ask for the socket's type")?;
+    let started = Instant::now();
+    connect(socket.as_raw_fd(), &SockaddrIn::new(a, b, c, d, port))
+        .doing("connect to the server")?;
+    // Reading and writing are the same for any connected socket.
+    let mut stream = TcpStream::from(socket);
+    let payload = vec![0; piece];
+    let mut left = bytes;
+    while left > 0 {
+        let now = left.min(piece as u64);
+        stream
+            .write_all(&payload[..now as usize])
+            .doing("send to the server")?;
+        left -= now;
+    }
+    if kind == SockType::Stream {
+        stream.shutdown(Shutdown::Write).doing("end an upload")?;
+        stream.read(&mut [0]).doing("wait for the server")?;
+    }
+    Ok(started)
+}

@@ -1,0 +1,166 @@
+//! A task for each priority queue, as it is built from today's Linux without
+//! copying packets to user space.
+//!
+//! Each priority has a veth pair of its own on the host, and each end of it a
+//! kernel thread that processes what arrives there (threaded NAPI). Packets are
+//! routed into their priority's pair by port, and redirected from its far end to
+//! the real device; acknowledgements go the other way through the same pair.
+//! The background's threads are as unimportant as the background's program.
+//!
+//! NAPI on a veth comes with GRO, which is kept from merging anything by a size
+//! that nothing fits. A packet that passes a veth is taken from its socket's
+//! account: TCP does not hold the rest back as it does otherwise, and more of a
+//! connection's window waits in its priority's queue.
+
+use crate::experiment::command;
+use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+use crate::experiment::pair::{A, DEVICE, RECEIVER, SENDER};
+
+use super::importance;
+use super::upload::Port;
+
+/// The Ethernet addresses of both ends of the cable, which the network sets.
+const HOST_ADDRESS: &str = "02:00:00:00:00:0a";
+const SERVER_ADDRESS: &str = "02:00:00:00:00:0b";
+
+/// One priority's pair of devices.
+struct Queue {
+    /// Where the host's IP layer sends, and receives.
+    near: &'static str,
+    far: &'static str,
+    port: Port,
+    /// Of routes and of rules.
+    table: &'static str,
+    /// What the packet's priority was before it passed the pair.
+    priority: &'static str,
+    nice: i32,
+}
+
+const QUEUES: [Queue; 2] = [
+    Queue {
+        near: "fg-near",
+        far: "fg-far",
+        port: Port::Foreground,
+        table: "101",
+        priority: "0:0",
+        nice: 0,
+    },
+    Queue {
+        near: "bg-near",
+        far: "bg-far",
+        port: Port::Background,
+        table: "102",
+        priority: "0:2",
+        nice: super::BACKGROUND_NICE,
+    },
+];
+
+/// Taken down when this is dropped.
+pub struct Tasks(());
+
+impl Tasks {
+    pub fn start() -> Result<Self> {
+        let tasks = Self(());
+        A.run(|| {
+            command::tc_batch(&[format!("qdisc add dev {DEVICE} clsact")])?;
+            QUEUES.iter().try_for_each(Queue::build)
+        })?;
+        Ok(tasks)
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        let removed = A.run(|| {
+            command::tc_batch(&[format!("qdisc del dev {DEVICE} clsact")])?;
+            QUEUES.iter().try_for_each(Queue::remove)
+        });
+        if let Err(error) = removed {
+            eprintln!("while cleaning up: {error}");
+        }
+    }
+}
+
+impl Queue {
+    fn build(&self) -> Result<()> {
+        let Self {
+            near,
+            far,
+            table,
+            priority,
+            ..
+        } = self;
+        let port = self.port.number();
+        ip(&format!(
+            "link add {near} address {HOST_ADDRESS} type veth peer name {far}"
+        ))?;
+        for device in [near, far] {
+            ethtool(&format!(
+                "-K {device} gro on tx on rx on sg off tso off gso off"
+            ))?;
+            ip(&format!(
+                "link set {device} gro_max_size 1 gso_max_segs 1 addrgenmode none up"
+            ))?;
+            std::fs::write(format!("/sys/class/net/{device}/threaded"), "1")
+                .doing("give a device a thread of its own")?;
+        }
+        ip(&format!(
+            "neigh add {RECEIVER} lladdr {SERVER_ADDRESS} dev {near} nud permanent"
+        ))?;
+        ip(&format!(
+            "route add {RECEIVER} dev {near} src {SENDER} table {table}"
+        ))?;
+        ip(&format!("rule add ipproto 6 dport {port} lookup {table}"))?;
+        command::tc_batch(&[
+            format!("qdisc add dev {far} clsact"),
+            format!(
+                "filter add dev {far} ingress matchall action skbedit priority {priority} pipe \
+                 action mirred egress redirect dev {DEVICE}"
+            ),
+            format!(
+                "filter add dev {DEVICE} ingress protocol ip u32 match ip sport {port} 0xffff \
+                 action mirred egress redirect dev {far}"
+            ),
+        ])?;
+        for device in [near, far] {
+            importance::nice(napi_thread(device)?, self.nice)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self) -> Result<()> {
+        let port = self.port.number();
+        ip(&format!(
+            "rule del ipproto 6 dport {port} lookup {}",
+            self.table
+        ))?;
+        ip(&format!("link del {}", self.near))
+    }
+}
+
+fn ip(words: &str) -> Result<()> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    command::run("ip", &words).map(drop)
+}
+
+fn ethtool(words: &str) -> Result<()> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    command::run("ethtool", &words).map(drop)
+}
+
+/// The kernel thread that processes what arrives at a device: `napi/DEVICE-ID`,
+/// of which `comm` may show the beginning only.
+fn napi_thread(device: &str) -> Result<u32> {
+    let wanted = format!("napi/{device}-");
+    let processes = std::fs::read_dir("/proc").doing("list processes")?;
+    processes
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .find(|id: &u32| {
+            std::fs::read_to_string(format!("/proc/{id}/comm"))
+                .is_ok_and(|comm| comm.starts_with(&wanted))
+        })
+        .ok_or_else(|| ExperimentError::Unsupported {
+            scheduler: super::contender::Contender::Tasks.name(),
+            reason: format!("no thread {wanted}* processes what arrives there"),
+        })
+}

@@ -1,0 +1,205 @@
+//! One upload: a TCP connection from the host, and a receiver that knows when
+//! what had come.
+
+use std::io::{ErrorKind, Read};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+
+use super::importance;
+use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+use crate::experiment::pair::{A, B};
+
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// What programs write at once.
+pub const WRITE_BYTES: usize = 16 * 1024;
+/// Longer than any upload of this experiment takes.
+const TIME_MAX: Duration = Duration::from_secs(600);
+
+/// Which of the two uploads, told apart by the port at the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    Foreground,
+    Background,
+}
+
+impl Port {
+    pub fn number(self) -> u16 {
+        match self {
+            Self::Foreground => 5001,
+            Self::Background => 5002,
+        }
+    }
+}
+
+/// What a socket says about itself before it connects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marking {
+    /// `SO_PRIORITY`.
+    pub priority: Option<i32>,
+    /// `IP_TOS`.
+    pub type_of_service: Option<i32>,
+    /// `TCP_CONGESTION`.
+    pub congestion_control: Option<&'static str>,
+    /// `SO_SNDBUF`.
+    pub buffer_bytes: Option<usize>,
+}
+
+/// The server: a listening socket for each kind of upload.
+pub struct Server {
+    foreground: TcpListener,
+    background: TcpListener,
+}
+
+impl Server {
+    /// `buffer_bytes` is what connections may receive before anybody reads it;
+    /// without it the kernel decides as it goes.
+    pub fn start(buffer_bytes: Option<usize>) -> Result<Self> {
+        let listen = |port: Port| {
+            let listener = TcpListener::bind(SocketAddrV4::new(SERVER, port.number()))
+                .doing("listen for uploads")?;
+            if let Some(bytes) = buffer_bytes {
+                setsockopt(&listener, sockopt::RcvBufForce, &bytes).doing("set SO_RCVBUFFORCE")?;
+            }
+            Ok(listener)
+        };
+        B.run(|| {
+            Ok(Self {
+                foreground: listen(Port::Foreground)?,
+                background: listen(Port::Background)?,
+            })
+        })
+    }
+
+    /// Takes the next upload of that kind; says when `early_bytes` had come,
+    /// and when all `bytes` had.
+    pub fn expect(&self, port: Port, bytes: u64, early_bytes: u64) -> Result<Reception> {
+        let listener = match port {
+            Port::Foreground => &self.foreground,
+            Port::Background => &self.background,
+        };
+        let listener = listener.try_clone().doing("share a listening socket")?;
+        let (early, whole) = (mpsc::channel(), mpsc::channel());
+        let received = Arc::new(AtomicU64::new(0));
+        let progress = Progress {
+            received: Arc::clone(&received),
+            milestones: [(early_bytes, early.0), (bytes, whole.0)],
+        };
+        let thread = std::thread::spawn(move || {
+            importance::less_than_all()?;
+            let (stream, _) = listener.accept().doing("accept an upload")?;
+            progress.follow(stream)
+        });
+        Ok(Reception {
+            received,
+            early: early.1,
+            whole: whole.1,
+            thread,
+        })
+    }
+}
+
+/// An upload as the server sees it.
+pub struct Reception {
+    received: Arc<AtomicU64>,
+    early: Receiver<Instant>,
+    whole: Receiver<Instant>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl Reception {
+    pub fn received_bytes(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Returns when the first part had come.
+    pub fn wait_early(&self) -> Result<Instant> {
+        wait(&self.early)
+    }
+
+    /// Returns when the last byte had come.
+    pub fn wait_whole(&self) -> Result<Instant> {
+        wait(&self.whole)
+    }
+
+    /// Waits until the client has closed the connection.
+    pub fn finish(self) -> Result<()> {
+        match self.thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn wait(milestone: &Receiver<Instant>) -> Result<Instant> {
+    milestone
+        .recv_timeout(TIME_MAX)
+        .map_err(|error| ExperimentError::System {
+            action: "wait for an upload",
+            source: std::io::Error::new(ErrorKind::TimedOut, error),
+        })
+}
+
+struct Progress {
+    received: Arc<AtomicU64>,
+    milestones: [(u64, Sender<Instant>); 2],
+}
+
+impl Progress {
+    fn follow(self, mut stream: TcpStream) -> Result<()> {
+        let mut buffer = vec![0; 1 << 16];
+        let mut before = 0;
+        loop {
+            let bytes = stream.read(&mut buffer).doing("receive an upload")? as u64;
+            if bytes == 0 {
+                return Ok(());
+            }
+            let now = Instant::now();
+            let after = before + bytes;
+            self.received.store(after, Ordering::Relaxed);
+            for (at, told) in &self.milestones {
+                if (before + 1..=after).contains(at) {
+                    // Who does not wait for this has dropped the other end.
+                    let _ = told.send(now);
+                }
+            }
+            before = after;
+        }
+    }
+}
+
+/// A socket of the host, not connected yet.
+pub fn open(marking: Marking) -> Result<OwnedFd> {
+    A.run(|| marked(marking))
+}
+
+fn marked(marking: Marking) -> Result<OwnedFd> {
+    let socket = socket(
+        AddressFamily::Inet,
+        SockType::Stream,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )
+    .doing("open a socket")?;
+    // As browsers and backup programs do: the last, short segment goes at once.
+    setsockopt(&socket, sockopt::TcpNoDelay, &true).doing("set TCP_NODELAY")?;
+    if let Some(tos) = marking.type_of_service {
+        setsockopt(&socket, sockopt::Ipv4Tos, &tos).doing("set IP_TOS")?;
+    }
+    if let Some(priority) = marking.priority {
+        setsockopt(&socket, sockopt::Priority, &priority).doing("set SO_PRIORITY")?;
+    }
+    if let Some(name) = marking.congestion_control {
+        setsockopt(&socket, sockopt::TcpCongestion, &name.into()).doing("set TCP_CONGESTION")?;
+    }
+    if let Some(bytes) = marking.buffer_bytes {
+        setsockopt(&socket, sockopt::SndBufForce, &bytes).doing("set SO_SNDBUFFORCE")?;
+    }
+    Ok(socket)
+}
