@@ -195,6 +195,7 @@ fn waits_while_a_more_important_task_runs() {
         assert!(early.is_err(), "not held: {}", takt("status"));
         backup.receiver.set_nonblocking(false).unwrap();
         backup.assert_all_arrive();
+        drop(backup);
 
         // To a task that is as important as the one that runs, nothing is held.
         let mut equal = Incoming::on(&wire, 873);
