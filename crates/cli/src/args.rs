@@ -243,6 +243,16 @@ pub enum Lab {
         #[arg(long, allow_hyphen_values = true)]
         nice: i32,
     },
+
+    /// The other such program: it receives until nothing comes any more, and
+    /// says what came.
+    #[command(hide = true)]
+    Receive {
+        #[arg(long)]
+        port: u16,
+        #[arg(long, allow_hyphen_values = true)]
+        nice: i32,
+    },
 }
 
 #[derive(Debug, Args)]

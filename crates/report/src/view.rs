@@ -135,7 +135,7 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 51] = [
+const METRICS: [(&str, &str, u8); 52] = [
     ("transfer_mean_ns", "transfer", 9),
     ("transfer_deviation_ns", "±", 8),
     ("transfer_max_ns", "max", 4),
@@ -145,6 +145,7 @@ const METRICS: [(&str, &str, u8); 51] = [
     ("link_share_percent", "of the link", 9),
     ("task_loss_percent", "task loses", 9),
     ("task_loss_max_percent", "at most", 8),
+    ("task_loss_over_dropped_percent", "over dropped", 9),
     ("wait_p50_ns", "wait\np50", 8),
     ("wait_p99_ns", "p99", 9),
     ("wait_max_ns", "max", 8),

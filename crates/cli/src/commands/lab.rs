@@ -70,10 +70,16 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             bytes,
             piece,
             nice,
-        } => match experiment::send_from_stdin(port, bytes, piece, nice) {
-            Ok(()) => Exit::Done.into(),
-            Err(error) => print::failure(Output::Text, Exit::Failed, &error).into(),
-        },
+        } => started(experiment::send_from_stdin(port, bytes, piece, nice)).into(),
+        Lab::Receive { port, nice } => started(experiment::receive_numbered(port, nice)).into(),
+    }
+}
+
+/// How a program ends that an experiment has started.
+fn started(result: Result<(), experiment::ExperimentError>) -> Exit {
+    match result {
+        Ok(()) => Exit::Done,
+        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
     }
 }
 

@@ -45,7 +45,7 @@ mod waiting;
 
 use std::time::Duration;
 
-pub use background::send_from_stdin;
+pub use background::{receive_numbered, send_from_stdin};
 pub use bench::Options;
 pub use error::ExperimentError;
 use error::{Result, WhileDoing};

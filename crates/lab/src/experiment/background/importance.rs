@@ -8,16 +8,23 @@ use crate::experiment::error::{Result, WhileDoing};
 /// threads: in reality it has a processor of its own, so it must not keep the
 /// host's from what is to be done there.
 pub fn less_than_all() -> Result<()> {
+    schedule(libc::SCHED_IDLE, 0).doing("give way to every other thread")
+}
+
+/// The calling thread runs as soon as it wants to. For a far end that sends at
+/// moments of its own, whatever the host does.
+pub fn more_than_all() -> Result<()> {
+    schedule(libc::SCHED_FIFO, 1).doing("go before every other thread")
+}
+
+fn schedule(policy: libc::c_int, sched_priority: libc::c_int) -> io::Result<()> {
     const CALLING_THREAD: libc::pid_t = 0;
-    let parameters = libc::sched_param { sched_priority: 0 };
+    let parameters = libc::sched_param { sched_priority };
     // SAFETY: the kernel reads the parameters, which live until it returns.
-    match unsafe {
-        libc::sched_setscheduler(CALLING_THREAD, libc::SCHED_IDLE, &raw const parameters)
-    } {
+    match unsafe { libc::sched_setscheduler(CALLING_THREAD, policy, &raw const parameters) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
-    .doing("give way to every other thread")
 }
 
 /// Makes a thread, the calling one if `thread` is zero, as nice as that.

@@ -7,15 +7,18 @@
 //! stands before it, [`tasks`] and [`bands`] what two of the peers need beyond
 //! `tc`; [`upload`] is a connection and its receiver, [`importance`] whose turn
 //! the processor is; [`transfer`] is one run and [`alone`] the background by
-//! itself; [`work`] and [`segments`] count, and [`figures`] makes rows.
+//! itself; [`processor`] and [`download`] are about a task that computes, and
+//! [`program`] and [`receiver`] what its background is; [`work`] and [`segments`] count, and [`figures`] makes rows.
 
 mod alone;
 mod bands;
 mod contender;
+mod download;
 mod figures;
 mod importance;
 mod processor;
 mod program;
+mod receiver;
 mod segments;
 mod tasks;
 mod transfer;
@@ -30,6 +33,7 @@ use takt_report::Row;
 
 use self::contender::Contender;
 pub use self::program::send_from_stdin;
+pub use self::receiver::receive_numbered;
 use self::tasks::Tasks;
 use self::transfer::Stage;
 use self::upload::Server;

@@ -18,6 +18,7 @@ use serde_json::json;
 use takt_report::{Row, nearest_rank};
 
 use super::contender::Contender;
+use super::download;
 use super::importance;
 use super::program::Program;
 use super::tasks::Tasks;
@@ -86,12 +87,17 @@ impl Peer {
         }
     }
 
+    /// Whether it has anything to do with what comes in: the others are like FIFO.
+    fn downloads(self) -> bool {
+        self == Self::Like(Contender::Fifo) || self == Self::Ungated || self.has_gate()
+    }
+
     fn has_gate(self) -> bool {
         self == Self::Like(Contender::Takt)
     }
 }
 
-/// All that goes to the server is in the background.
+/// All that goes to the server is in the background, and all that comes from it.
 fn policy(gate: &str) -> String {
     format!(
         "[link.{DEVICE}]\nrate = \"{RATE_BPS}bit\"\n\
@@ -105,6 +111,8 @@ pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
     let spells = if short { 20 } else { 100 };
     let computes = if short { COMPUTES_SHORT } else { COMPUTES };
     let alone = compute(computes);
+    let task = download::Task { computes, alone };
+    let dropped_percent = download::dropped_percent(takt, task, runs)?;
     let mut rows = Vec::new();
     let mut root = Root::new(takt);
     for peer in Peer::ALL {
@@ -127,6 +135,11 @@ pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
                 .collect::<Result<Vec<_>>>()?;
             rows.push(row("busy-upload", Loss::metrics(&losses)));
         }
+        if peer.downloads() {
+            eprintln!("background: {}, busy-download", peer.name());
+            let figures = download::measure(takt, task, runs, dropped_percent)?;
+            rows.push(row("busy-download", figures));
+        }
         if peer.has_gate() {
             for (case, next) in [("wait-for-idle", Next::Idle), ("wait-for-less", Next::Less)] {
                 eprintln!("background: {}, {case}", peer.name());
@@ -139,7 +152,7 @@ pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
 }
 
 /// Work done in a second, by a task that does nothing else for so long.
-fn compute(duration: Duration) -> f64 {
+pub fn compute(duration: Duration) -> f64 {
     const UNIT: u64 = 2_000;
     let started = Instant::now();
     let mut units = 0_u64;
