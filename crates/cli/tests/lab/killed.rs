@@ -217,7 +217,7 @@ fn after_changes_of_receiving() {
         let before = (attached(), ifbs());
         let mut last = State::Nothing;
         // Making and taking away the ifb has its time, so not after every change.
-        for change in (1..).step_by(4) {
+        for change in (1..).step_by(2) {
             apply(OLD).ok();
             write(RECEIVING);
             if !kill_after_change(change) {
@@ -239,7 +239,7 @@ fn after_changes_of_receiving_no_longer() {
         let before = (attached(), ifbs());
         let mut last = State::Nothing;
         // Making and taking away the ifb has its time, so not after every change.
-        for change in (1..).step_by(4) {
+        for change in (1..).step_by(2) {
             apply(RECEIVING).ok();
             write(OLD);
             if !kill_after_change(change) {
