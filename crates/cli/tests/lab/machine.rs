@@ -18,7 +18,7 @@ const VARIABLE: &str = "TAKT_TEST_MACHINE";
 
 /// In the machine's time, which is virtual on one processor. A test that hangs
 /// is idle, so this passes at once.
-const TIMEOUT_S: &str = "1200";
+const TIMEOUT_S: &str = "2400";
 
 /// Tests that look at the lab from outside.
 const OUTSIDE: &str = "contract::";
