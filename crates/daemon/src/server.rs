@@ -1,7 +1,7 @@
 //! taktd itself: one thread that answers one line at a time.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File, Permissions},
     io::{self, Read, Write},
     os::{
@@ -45,6 +45,7 @@ const CLIENTS_OF_ONE_MAX: usize = 16;
 const IDLE_NS: u64 = 30_000_000_000;
 /// How often it looks for links that have come, and for what has had its time.
 const TICK_MS: u16 = 1000;
+const TICK_NS: u64 = TICK_MS as u64 * 1_000_000;
 const CHUNK_BYTES: usize = 4096;
 
 /// Serve until SIGINT or SIGTERM. `ready` is called when clients may come.
@@ -144,6 +145,8 @@ struct Daemon {
     groups: BTreeSet<PathBuf>,
     /// What was complained about last.
     problem: Option<String>,
+    /// Namespaces with a class for registered traffic, and when that was seen last.
+    asked_for: BTreeMap<u64, u64>,
 }
 
 impl Daemon {
@@ -283,7 +286,7 @@ impl Daemon {
             Request::Add(add) => {
                 let added = self.registry.add(now_ns, caller, &add)?;
                 self.follow();
-                let warning = self.warning(caller);
+                let warning = self.warning(now_ns, caller);
                 Ok(Done::Added(Added { added, warning }))
             }
             Request::Remove(remove) => {
@@ -308,12 +311,22 @@ impl Daemon {
     }
 
     /// Why a registration may be without effect.
-    fn warning(&self, caller: Caller) -> Option<String> {
+    fn warning(&mut self, now_ns: u64, caller: Caller) -> Option<String> {
         if let Some(problem) = &self.problem {
             return Some(format!("it is not in force yet: {problem}"));
         }
+        // Looking at every link takes its time, so not for each of many requests.
+        let last = self.asked_for.get(&caller.netns_cookie);
+        if last.is_some_and(|last_ns| now_ns < last_ns + TICK_NS) {
+            return None;
+        }
         match takt_kernel::asked_for(caller.netns_cookie) {
-            Ok(Some(true)) => None,
+            Ok(Some(true)) => {
+                self.asked_for
+                    .retain(|_, last_ns| now_ns < *last_ns + TICK_NS);
+                self.asked_for.insert(caller.netns_cookie, now_ns);
+                None
+            }
             Ok(Some(false)) => Some(
                 "no class of the policy in force has match = [{ registered = true }], so this \
                  changes nothing"

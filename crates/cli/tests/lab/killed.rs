@@ -65,6 +65,7 @@ rate = "200mbit"
 [[link.near1.class]]
 name = "new"
 priority = "background"
+gate = "open"
 match = { proto = "udp", dst_port = 5002 }
 "#;
 

@@ -47,6 +47,8 @@ match = { proto = "udp", dst_port = 5004 }
 name = "changes"
 rate = "2mbit"
 priority = "background"
+receive = false
+gate = "open"
 queue_packets = 10
 match = { proto = "udp", dst_port = 5002 }
 
