@@ -84,9 +84,9 @@ use a version that supports it.
 ";
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
-in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow and registered
-are true or false; match is a table or an array of tables; classes and tenants are arrays of tables,
-[[link.DEV.class]] with two brackets on either side.
+in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow and
+registered are true or false; match is a table or an array of tables; classes and tenants are arrays
+of tables, [[link.DEV.class]] with two brackets on either side.
 ";
 MissingKey = "takt::policy::missing_key": "
 A key that has no default is absent. A link needs its rate, because every class is measured against
@@ -229,9 +229,10 @@ A fifth, registered = true, takes what was registered while takt runs: destinati
 There is no registered = false: what was not registered goes to the classes below.
 ";
 TooManyQuestions = "takt::policy::too_many_questions": "
-Each app, user, cgroup and unit that a policy asks for, and `registered`, takes one of 32 places that a socket's
-answers are kept in, over all links of the policy; asking the same again takes none. Collect
-programs in one cgroup or one systemd slice and ask for that, or tell their traffic apart by ports.
+Each app, user, cgroup and unit that a policy asks for, and `registered`, takes one of 32 places
+that a socket's answers are kept in, over all links of the policy; asking the same again takes none.
+Collect programs in one cgroup or one systemd slice and ask for that, or tell their traffic apart by
+ports.
 ";
 NeverMatches = "takt::policy::never_matches": "
 The conditions of one match entry all have to hold at once, and these exclude each other: ports with
