@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The time-slot table: which task may run now, and when to look again? After
+ * paper 002 (HiTactix), section 2.1: a frame of time is divided into slots, a
+ * table names the task of each, and at every edge the table decides.
+ *
+ *   A CPU's frame repeats from 0 of the clock on. A slot is released at
+ *       k * frame + release,  its beat is at  k * frame + beat,
+ *   and it is over at  k * frame + end. Between slots time is free.
+ *
+ * Every edge follows from the table and the frame's number, never from when a timer
+ * fired. So a late timer delays one start and drift cannot accumulate.
+ *
+ * Not here: how tables are made (the planner), and which thread of a task runs
+ * (turns.h).
+ */
+#ifndef TAKT_SLOTS_H
+#define TAKT_SLOTS_H
+
+#include "abi.h"
+
+#define TAKT_TABLE_SLOTS 4096U		/* of one CPU's frame */
+#define TAKT_TABLE_STEPS 13		/* halvings that find any one of them */
+#define TAKT_FRAME_MAX_NS 4000000000U
+#define TAKT_NOBODY 0xFFFFFFFFU
+
+struct takt_slot {
+	u32 release_ns;		/* of the frame; the beat, or the lead before it */
+	u32 beat_ns;		/* when the task is to begin */
+	u32 end_ns;		/* above release_ns; at most the frame */
+	u32 task;
+};
+
+/* Slots are in order and do not overlap. No slots: all time is free. */
+struct takt_table {
+	u32 frame_ns;
+	u32 slot_count;
+	struct takt_slot slots[TAKT_TABLE_SLOTS];
+};
+
+/* A slot at its place in time. */
+struct takt_span {
+	u64 release_ns;
+	u64 beat_ns;
+	u64 end_ns;
+	u32 task;		/* TAKT_NOBODY: none, and none to come */
+	u32 pad;
+};
+
+TAKT_FN int takt_span_is_open(const struct takt_span *span, u64 now_ns)
+{
+	return span->task != TAKT_NOBODY && now_ns >= span->release_ns && now_ns < span->end_ns;
+}
+
+/* When the span opens, or, if it is open, when it ends. */
+TAKT_FN u64 takt_span_edge(const struct takt_span *span, u64 now_ns)
+{
+	if (span->task == TAKT_NOBODY)
+		return TAKT_TIME_NEVER;
+	return now_ns < span->release_ns ? span->release_ns : span->end_ns;
+}
+
+/* The frame that now lies in begins then. */
+TAKT_FN u64 takt_frame_start(const struct takt_table *table, u64 now_ns)
+{
+	return table->frame_ns ? now_ns - now_ns % table->frame_ns : now_ns;
+}
+
+/* The first slot whose end lies after this moment of the frame; slot_count if none. */
+TAKT_FN u32 takt_slot_after(const struct takt_table *table, u32 at_ns)
+{
+	u32 from = 0, to = table->slot_count, step;
+
+	if (to > TAKT_TABLE_SLOTS)
+		to = TAKT_TABLE_SLOTS;
+	for (step = 0; step < TAKT_TABLE_STEPS; step++) {
+		u32 middle = (from + to) / 2;
+
+		if (from >= to)
+			break;
+		if (table->slots[middle & (TAKT_TABLE_SLOTS - 1)].end_ns > at_ns)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
+/* The slot that is open now, or the next to open: the next edge is one of its. */
+TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
+				struct takt_span *span TAKT_ARG)
+{
+	const struct takt_slot *slot;
+	u64 start_ns;
+	u32 at;
+
+	span->task = TAKT_NOBODY;
+	if (!table->frame_ns || !table->slot_count)
+		return 0;
+	start_ns = takt_frame_start(table, now_ns);
+	at = takt_slot_after(table, (u32)(now_ns - start_ns));
+	if (at >= table->slot_count) {
+		at = 0;
+		start_ns += table->frame_ns;
+	}
+	slot = &table->slots[at & (TAKT_TABLE_SLOTS - 1)];
+	span->release_ns = start_ns + slot->release_ns;
+	span->beat_ns = start_ns + slot->beat_ns;
+	span->end_ns = start_ns + slot->end_ns;
+	span->task = slot->task;
+	return 1;
+}
+
+#endif

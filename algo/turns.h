@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Whose turn is it within a task, and what is left of its budget? After paper 002
+ * (HiTactix), section 2.2.2: the members of a group share one allocation. The first
+ * starts at the beat, each hands the CPU to the next, and the last one's
+ * word ends the period, so members never run at the same time and need no locks
+ * among each other. A single thread is a group of one.
+ *
+ * A job that its budget did not suffice for stays where it is: the member whose turn
+ * it was goes on in the next period. So members run in order whatever happens.
+ *
+ * Jobs are counted by the clock: job k of a task has its beat in the k-th period
+ * (from 1; 0 is none). What belongs to a job is kept with its number, so that a new
+ * job needs nothing reset.
+ */
+#ifndef TAKT_TURNS_H
+#define TAKT_TURNS_H
+
+#include "abi.h"
+
+#define TAKT_MEMBERS_MAX 16U	/* of one task */
+
+struct takt_turns_params {
+	u64 period_ns;
+	u64 budget_ns;
+	u32 member_count;	/* 1..MEMBERS_MAX */
+	u32 pad;
+};
+
+struct takt_turns {
+	u64 done_job;		/* the last whose members have all had their turn */
+	u64 spent_job;		/* the job that used_ns is about */
+	u64 used_ns;
+	u32 turn;		/* the member that goes, or goes on, next */
+	u32 pad;
+};
+
+/* The job whose beat is then. */
+TAKT_FN u64 takt_job_at(const struct takt_turns_params *params, u64 beat_ns)
+{
+	return params->period_ns ? beat_ns / params->period_ns + 1 : 1;
+}
+
+/* What is left of a job's budget; 0 as well when its work is done. */
+TAKT_FN u64 takt_turns_left(const struct takt_turns *turns,
+			    const struct takt_turns_params *params, u64 job)
+{
+	u64 used_ns = turns->spent_job == job ? turns->used_ns : 0;
+
+	if (turns->done_job >= job || used_ns >= params->budget_ns)
+		return 0;
+	return params->budget_ns - used_ns;
+}
+
+/* A member ran for so long. */
+TAKT_FN void takt_turns_charge(struct takt_turns *turns, u64 job, u64 ran_ns)
+{
+	if (turns->spent_job != job) {
+		turns->spent_job = job;
+		turns->used_ns = 0;
+	}
+	turns->used_ns += ran_ns;
+}
+
+/* The member whose turn it is has done its work. Is that the end of the job? */
+TAKT_FN int takt_turns_yield(struct takt_turns *turns, const struct takt_turns_params *params,
+			     u64 job)
+{
+	turns->turn++;
+	if (turns->turn < params->member_count)
+		return 0;
+	turns->turn = 0;
+	turns->done_job = job;
+	return 1;
+}
+
+#endif

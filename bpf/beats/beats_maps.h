@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the scheduler of beats and user space agree on beyond algo/slots.h. */
+#ifndef TAKT_BEATS_MAPS_H
+#define TAKT_BEATS_MAPS_H
+
+#include "slots.h"
+#include "turns.h"
+
+/* Raised whenever a struct that crosses into user space changes. */
+#define TAKT_BEATS_ABI 1
+
+#define TAKT_TASKS 256U
+#define TAKT_MEMBERS 256U	/* threads of all tasks */
+#define TAKT_THREAD_NAME_BYTES 16
+
+/* What becomes of a thread that has used up its budget. */
+#define TAKT_OVERRUN_DEMOTE 0U		/* an ordinary one until the next period */
+#define TAKT_OVERRUN_SIGNAL 1U		/* that, and SIGXCPU */
+#define TAKT_OVERRUN_STOP_GROUP 2U	/* the whole task ordinary, until the next policy */
+
+/* Two buckets to each doubling: bucket 2k and 2k + 1 are [2^k, 1.5 * 2^k) and the rest, in ns. */
+#define TAKT_LATENESS_BUCKETS 64U
+
+struct takt_task_params {
+	struct takt_turns_params turns;
+	u32 home_cpu;		/* of its first piece; its threads wait there */
+	u32 first_member;	/* the others follow */
+	u32 overrun;
+	u32 pad;
+};
+
+struct takt_task_stats {
+	u64 releases;		/* jobs whose slot came */
+	u64 missed;		/* of these, with nobody there to run at its release */
+	u64 completed;		/* jobs that all members yielded in */
+	u64 overruns;		/* jobs that were cut */
+	u64 used_ns;
+	u64 used_max_ns;	/* of one job */
+	u64 lateness_max_ns;	/* from the release to the first member on the CPU */
+	u64 lateness_sum_ns;
+	u64 started;		/* jobs that lateness is known of */
+	u64 cut_late_max_ns;	/* from the end of budget or slot to the end of running */
+	u64 stolen_interrupts_ns;	/* while a member ran */
+	u64 stolen_higher_ns;	/* while a member had to leave the CPU within its slot */
+	u64 lateness[TAKT_LATENESS_BUCKETS];
+};
+
+struct takt_task {
+	struct takt_task_params params[2];	/* by the half of the tables */
+	struct takt_turns turns;
+	u64 job;		/* last released */
+	u64 started_job;	/* last that a member ran in */
+	u32 stopped;		/* by TAKT_OVERRUN_STOP_GROUP */
+	u32 waits_since_s;	/* the member whose turn it is has been away, in seconds; or 0 */
+	struct takt_task_stats stats;
+};
+
+/* A place for a thread. */
+struct takt_member {
+	u32 tid;		/* 0: nobody has joined */
+	u32 task;
+	u32 ordinal;		/* within the task, in order of turns */
+	u32 expected;		/* some policy has this place */
+};
+
+/* Which thread takes a member's place by itself. All that is asked must hold. */
+#define TAKT_RULE_THREAD 1U	/* the thread's name */
+#define TAKT_RULE_COMMAND 2U	/* its process's */
+#define TAKT_RULE_CGROUP 4U	/* the path of its control group, or of one above it */
+#define TAKT_RULE_UNIT 8U	/* the last name of such a path */
+#define TAKT_RULE_LEADER 16U	/* the first thread of its process */
+
+struct takt_rule {
+	u32 asks;		/* TAKT_RULE_*; 0: none */
+	u32 pad;
+	u64 thread[2];		/* padded with zeros */
+	u64 command[2];
+	u64 cgroup;		/* FNV-1a, as in owner.h */
+	u64 unit;
+};
+
+/* For the member itself to read; user space maps it. One per member. */
+struct takt_job_page {
+	u32 tid;
+	u32 sequence;		/* odd while it is being written */
+	u64 job;
+	u64 beat_ns;		/* CLOCK_MONOTONIC, as all times */
+	u64 deadline_ns;	/* the end of the job's last slot so far */
+	u64 period_ns;
+	u64 budget_ns;
+	u64 overruns;		/* jobs that were cut, of this task */
+	u64 pad;
+};
+
+struct takt_cpu_stats {
+	u64 edges;		/* times the table was looked at */
+	u64 edge_late_max_ns;	/* the timer's lateness */
+	u64 swaps;
+};
+
+/* One CPU. Written on that CPU alone. */
+struct takt_cpu {
+	struct takt_span span;	/* open, or next */
+	u64 armed_ns;		/* what the timer is set for; 0: not */
+	u64 since_ns;		/* the running thread began */
+	u64 job;		/* of the beat that runs */
+	u32 level;		/* of the running thread */
+	u32 task;		/* of the beat that runs; TAKT_NOBODY */
+	u32 half;		/* the tables that are in force here */
+	u32 generation;		/* ... as user space counts them */
+	u32 sequence;		/* odd while span changes */
+	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
+	struct takt_cpu_stats stats;
+};
+
+/* All that is one per host. */
+struct takt_beats {
+	u32 generation;		/* of the tables to use; its lowest bit is the half */
+	u32 rule_count;
+	u32 task_count;
+	u32 cpu_count;
+	u32 exit_kind;		/* enum scx_exit_kind; 0: it runs */
+	u32 pad;
+	u64 exit_code;
+	char exit_reason[128];
+	char exit_message[256];
+};
+
+/* What takt_beats_join and takt_beats_leave are told, and answer. */
+struct takt_join_args {
+	u32 tid;
+	u32 member;
+	int result;		/* 0, or a negative errno */
+	u32 pad;
+};
+
+struct takt_beats_commit_args {
+	u32 generation;
+	u32 pad;
+};
+
+#endif
