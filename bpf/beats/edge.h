@@ -48,6 +48,7 @@ static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
 	struct task_struct *p;
 	int moved = 0;
 
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, queue, 0) {
 		if (tid && (u32)p->pid != tid)
 			continue;
@@ -56,6 +57,7 @@ static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
 					 SCX_ENQ_PREEMPT);
 		break;
 	}
+	bpf_rcu_read_unlock();
 	return moved;
 }
 
@@ -108,9 +110,9 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	u64 job;
 	u32 at;
 
-	if (!task)
+	params = params_of(span->task, c->half);
+	if (!task || !params)
 		return;
-	params = params_of(task, c);
 	job = takt_job_at(&params->turns, span->beat_ns);
 	if (c->level == LEVEL_BEAT && c->task == span->task && c->job == job)
 		return;

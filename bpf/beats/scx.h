@@ -32,8 +32,12 @@ struct scx_exit_task_args {
 	_Bool cancelled;
 };
 
+enum scx_exit_kind {
+	SCX_EXIT_NONE,
+};
+
 struct scx_exit_info {
-	int kind;
+	enum scx_exit_kind kind;
 	__s64 exit_code;
 	const char *reason;
 	char *msg;
@@ -96,6 +100,8 @@ int scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 _Bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 struct task_struct *bpf_task_from_pid(int pid) __ksym;
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 int bpf_send_signal_task(struct task_struct *task, int sig, int type, u64 value) __ksym __weak;
 

@@ -35,7 +35,9 @@ struct rq {
 	unsigned int nr_running;
 };
 
-struct cpumask;
+struct cpumask {
+	unsigned long bits[1];
+};
 
 struct sched_ext_entity {
 	u32 weight;

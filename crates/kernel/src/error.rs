@@ -51,6 +51,16 @@ pub enum Error {
         doing: &'static str,
         source: io::Error,
     },
+    #[error(
+        "the scheduler {name} is loaded, and the kernel runs one such scheduler at a time; stop it \
+         first"
+    )]
+    OtherScheduler { name: String },
+    #[error(
+        "threads are on the beat of {policy}, which was applied in another network namespace; \
+         `takt revert` there ends it"
+    )]
+    BeatsElsewhere { policy: String },
     #[error("process {pid} cannot be moved to the background: {reason}")]
     NotMoved { pid: i32, reason: String },
     #[error("{path}: {source}")]

@@ -2,6 +2,7 @@
 
 mod apply;
 pub mod background;
+mod beats;
 mod bpffs;
 mod btf;
 mod buffer;
@@ -15,6 +16,7 @@ mod gap;
 mod helper;
 mod log;
 mod managed;
+mod names;
 pub mod netlink;
 mod port;
 mod program;
@@ -26,7 +28,8 @@ mod sockets;
 mod status;
 mod syscall;
 
-pub use apply::{Action, Options, Outcome, apply};
+pub use apply::{Action, Applied, Options, Outcome, apply};
+pub use beats::BeatsAction;
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
 pub use gap::NoGap;

@@ -8,7 +8,7 @@
 use std::{
     fs::{self, File},
     io::{ErrorKind, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use nix::fcntl::{Flock, FlockArg};
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
 use crate::{
-    bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner, program::Program,
+    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner, program::Program,
     sockets::Sockets,
 };
 
-const DIR: &str = "/run/takt";
+pub(crate) const DIR: &str = "/run/takt";
 const LEAVING: &str = "leaving";
 
 /// The policy file as it was applied.
@@ -77,12 +77,7 @@ impl Record {
             path: path.clone(),
             reason: reason.to_string(),
         })?;
-        // Half a record must never bear a generation's name.
-        let draft = path.with_extension("draft");
-        File::create(&draft)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .and_then(|()| fs::rename(&draft, &path))
-            .map_err(Error::file(&path))
+        replace_file(&path, &text)
     }
 
     /// Remove all records of the link, and notes, but the record in force.
@@ -147,11 +142,23 @@ impl Lock {
             Some(program) => program.unload()?,
             None => bpffs::sweep()?,
         }
+        if Scheduler::open()?.is_some() {
+            return Ok(());
+        }
         match fs::remove_dir_all(DIR) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),
             _ => Ok(()),
         }
     }
+}
+
+/// Half a file must never bear the name of a whole one.
+pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Error> {
+    let draft = path.with_extension("draft");
+    File::create(&draft)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(Error::file(path))
 }
 
 fn dir(index: u32) -> PathBuf {
