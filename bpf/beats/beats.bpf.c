@@ -107,7 +107,7 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 		c->frees = 0;
 		free_waiting(cpu);
 	}
-	if (!member_dispatch(c, now_ns))
+	if (!member_dispatch(c, cpu, prev, now_ns))
 		free_dispatch(c, cpu);
 	return 0;
 }

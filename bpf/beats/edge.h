@@ -88,6 +88,18 @@ static __always_inline void write_pages(const struct takt_task *task,
 	}
 }
 
+/* A job begins. One that nobody could do does not count. */
+static __always_inline void release(struct takt_task *task, const struct takt_task_params *params,
+				    const struct takt_span *span, u64 job)
+{
+	const struct takt_member *next = member_of(params->first_member + task->turns.turn);
+
+	task->job = job;
+	if (next && next->tid)
+		task->stats.releases++;
+	write_pages(task, params, span);
+}
+
 /* Nobody is there whose turn it is. */
 static __always_inline void note_absence(struct takt_task *task, struct takt_cpu *c, u64 now_ns)
 {
@@ -116,11 +128,8 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	job = takt_job_at(&params->turns, span->beat_ns);
 	if (c->level == LEVEL_BEAT && c->task == span->task && c->job == job)
 		return;
-	if (task->job != job) {
-		task->job = job;
-		task->stats.releases++;
-		write_pages(task, params, span);
-	}
+	if (task->job != job)
+		release(task, params, span, job);
 	if (task->stopped || !takt_turns_left(&task->turns, &params->turns, job)) {
 		if (c->level == LEVEL_BEAT)
 			cut(cpu);
@@ -141,7 +150,7 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		cut(cpu);
 		return;
 	}
-	if (task->admitted_job != job)
+	if (member && member->tid && task->admitted_job != job)
 		note_absence(task, c, now_ns);
 	if (c->level == LEVEL_BEAT)
 		cut(cpu);

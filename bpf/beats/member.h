@@ -170,8 +170,31 @@ static __always_inline void member_yield(struct takt_thread *thread,
 		task->stats.completed++;
 }
 
+/* It ran as an ordinary thread when its slot opened: from here on it is a beat. */
+static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt_cpu *c, u32 cpu,
+				   u64 now_ns)
+{
+	struct takt_thread *thread = thread_of(prev);
+	const struct takt_member *member;
+
+	if (!thread || thread->place != at + 1 || thread->parked ||
+	    !(prev->scx.flags & SCX_TASK_QUEUED))
+		return 0;
+	member = place_of(thread, prev);
+	if (!member)
+		return 0;
+	if (c->level == LEVEL_ORDINARY)
+		fair_charge(prev, now_ns - c->since_ns);
+	else if (c->level == LEVEL_BEAT)
+		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
+	c->level = member_running(prev, thread, member, c, cpu, now_ns);
+	c->since_ns = now_ns;
+	return c->level == LEVEL_BEAT;
+}
+
 /* Let in whose turn it is by now. */
-static __always_inline int member_dispatch(struct takt_cpu *c, u64 now_ns)
+static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev,
+					   u64 now_ns)
 {
 	const struct takt_span *span = &c->span;
 	const struct takt_task_params *params;
@@ -186,7 +209,9 @@ static __always_inline int member_dispatch(struct takt_cpu *c, u64 now_ns)
 					      takt_job_at(&params->turns, span->beat_ns)))
 		return 0;
 	at = params->first_member + task->turns.turn;
-	return scx_bpf_dsq_move_to_local(QUEUE_MEMBER + at);
+	if (scx_bpf_dsq_move_to_local(QUEUE_MEMBER + at))
+		return 1;
+	return prev && goes_on(prev, at, c, cpu, now_ns);
 }
 
 /* Threads that wait for a turn which will not come are ordinary ones. */

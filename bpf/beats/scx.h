@@ -21,6 +21,7 @@
 #define SCX_KICK_IDLE 1
 #define SCX_KICK_PREEMPT 2
 #define SCX_OPS_ENQ_LAST 2ULL
+#define SCX_TASK_QUEUED 1
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -40,7 +40,7 @@ struct cpumask {
 };
 
 struct sched_ext_entity {
-	u32 weight;
+	u32 flags, weight;
 	u64 slice, dsq_vtime;
 };
 
