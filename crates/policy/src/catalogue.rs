@@ -45,10 +45,27 @@ The smallest policy:
 
     [link.eth0]
     rate = \"1gbit\"
+
+or
+
+    [[task]]
+    name = \"mixer\"
+    period = \"40ms\"
+    budget = \"8ms\"
 ";
 NoLink = "takt::policy::no_link": "
-A policy describes at least one link: a table [link.DEV], where DEV is the name of a network device
-as `ip link` shows it. Without one there is nothing to apply.
+A policy describes at least one link or one task. A link is a table [link.DEV], where DEV is the
+name of a network device as `ip link` shows it; a task is a table [[task]] with name, period and
+budget. Without any there is nothing to apply.
+";
+NoTask = "takt::policy::no_task": "
+[beats] says how the tasks of a policy share the CPUs: the grid of their time slots, what stays
+free, how packets are processed beside them. Without a task no scheduler is loaded and nothing of it
+would hold. A task is a table [[task]] with name, period and budget.
+";
+BadCpus = "takt::policy::bad_cpus": "
+cpus takes CPUs by number, as `lscpu` and `taskset -c` have them: one, a range or a list of both,
+such as \"1\", \"0-3\" or \"0-3,6\".
 ";
 TooLarge = "takt::policy::too_large": "
 A policy file is at most 1 MiB. That is room for 4094 classes with dozens of matches each; what is

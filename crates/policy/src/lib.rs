@@ -17,7 +17,7 @@
 //! ```
 //!
 //! The way of a policy through this crate: [`load()`] gets the text from a file and is the only
-//! code here that touches the host; `read` turns TOML into links and classes, with the spellings
+//! code here that touches the host; `read` turns TOML into links, classes and tasks, with the spellings
 //! of single values in `value`; `check` looks at how the parts go together and finds what can never
 //! match or is promised twice. All of them report to `findings`, so that one run shows every
 //! mistake, and the result is a [`Policy`] or [`Diagnostics`]. The [`Code`]s of the latter and their
@@ -40,6 +40,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use load::load;
 pub use model::*;
 pub use policy::Policy;
+pub use value::duration::format_duration;
 pub use value::rate::format_rate;
 
 use findings::Findings;
@@ -56,10 +57,10 @@ pub fn parse(name: &str, text: &str) -> Result<Policy, Diagnostics> {
     }
     let source = Source::new(name, text);
     let mut findings = Findings::default();
-    let links = read::read(text, &source, &mut findings);
-    let links = check::check(links, &source, &mut findings);
+    let read = read::read(text, &source, &mut findings);
+    let checked = check::check(read, &source, &mut findings);
     let warnings = findings.conclude(&source)?;
-    Ok(Policy::new(source, links, warnings))
+    Ok(Policy::new(source, checked, warnings))
 }
 
 fn too_large(name: &str) -> Diagnostic {

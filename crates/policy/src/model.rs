@@ -185,6 +185,76 @@ pub struct Mark {
     pub mask: u32,
 }
 
+/// Tasks that run on the beat, and the time-slot tables that hold them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Beats {
+    /// All edges of slots are multiples of this.
+    pub grid_ns: u64,
+    /// What is never assigned, in millionths of every CPU's frame.
+    pub free_ppm: u32,
+    /// The CPUs that may carry beats, sorted; `None` for every one that is online.
+    pub cpus: Option<Vec<u32>>,
+    /// Whether network devices process packets in threads while beats are loaded.
+    pub threaded_napi: bool,
+    /// Packets handled at once with bottom halves off.
+    pub batch_packets: u32,
+    /// In file order; never empty.
+    pub tasks: Vec<Task>,
+}
+
+/// A thread, or a group of threads that hand over to each other, with a time slot in each period.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Task {
+    pub name: String,
+    /// A multiple of the grid.
+    pub period_ns: u64,
+    /// What it may use in each period, of a group all members together.
+    pub budget_ns: u64,
+    /// When the budget begins within the period, a multiple of the grid; `None` where it fits.
+    pub offset_ns: Option<u64>,
+    /// How long before its beat a thread is released, to wait out the rest on its CPU.
+    pub lead_ns: u64,
+    /// Sorted; `None` for all that carry beats.
+    pub cpus: Option<Vec<u32>>,
+    pub overrun: Overrun,
+    /// In the order of hand-off; a single thread is the only one.
+    pub members: Vec<Member>,
+    /// Where the task stands in the file, counted from 1.
+    pub line: usize,
+}
+
+/// What becomes of a thread that has used its budget up and goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overrun {
+    /// It is an ordinary thread until its next release.
+    Demote,
+    /// Likewise, and it gets SIGXCPU.
+    Signal,
+    /// All of its group are ordinary threads until the policy is applied again.
+    StopGroup,
+}
+
+/// One thread of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Member {
+    pub name: String,
+    pub matches: ThreadMatch,
+}
+
+/// A conjunction: every field that is present must hold. No two members of a policy have the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct ThreadMatch {
+    /// The thread's own name, 1 to 15 bytes; `None` for the first thread of a process.
+    pub thread: Option<String>,
+    /// The name of the process's first thread, 1 to 15 bytes.
+    pub command: Option<String>,
+    /// As in [`Match`].
+    pub cgroup: Option<String>,
+    /// As in [`Match`].
+    pub unit: Option<String>,
+}
+
 impl Prefix {
     pub fn family(&self) -> Family {
         match self.addr {

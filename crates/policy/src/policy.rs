@@ -2,16 +2,20 @@
 
 use serde::Serialize;
 
+use crate::check::Checked;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
-use crate::{Code, Link};
+use crate::{Beats, Code, Link};
 
 /// What one file asks for. Made by [`parse`](crate::parse) only, so a `Policy` is always sound in
-/// itself; whether the host can do it is for others to say, through [`Policy::device_error`].
+/// itself; whether the host can do it is for others to say, through [`Policy::device_error`] and
+/// [`Policy::task_error`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Policy {
     /// In file order.
     pub links: Vec<Link>,
+    /// `None` without a task.
+    pub beats: Option<Beats>,
     /// What is allowed but perhaps not meant.
     pub warnings: Diagnostics,
     #[serde(skip)]
@@ -19,16 +23,20 @@ pub struct Policy {
     /// Where each link's device is named, in the order of `links`.
     #[serde(skip)]
     device_spans: Vec<Span>,
+    /// Where each task is named, in their order.
+    #[serde(skip)]
+    task_spans: Vec<Span>,
 }
 
 impl Policy {
-    pub(crate) fn new(source: Source, links: Vec<(Span, Link)>, warnings: Diagnostics) -> Policy {
-        let (device_spans, links) = links.into_iter().unzip();
+    pub(crate) fn new(source: Source, checked: Checked, warnings: Diagnostics) -> Policy {
         Policy {
-            links,
+            links: checked.links,
+            beats: checked.beats,
             warnings,
             source,
-            device_spans,
+            device_spans: checked.device_spans,
+            task_spans: checked.task_spans,
         }
     }
 
@@ -40,9 +48,25 @@ impl Policy {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Diagnostics {
-        let error = Diagnostic::error(code, message, help);
         let named = self.links.iter().position(|link| link.device == device);
-        let error = match named.and_then(|index| self.device_spans.get(index)) {
+        let span = named.and_then(|index| self.device_spans.get(index));
+        self.host_error(span, Diagnostic::error(code, message, help))
+    }
+
+    /// Likewise of the task at `index`: no such control group, no room left on the CPUs.
+    pub fn task_error(
+        &self,
+        index: usize,
+        code: Code,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Diagnostics {
+        let span = self.task_spans.get(index);
+        self.host_error(span, Diagnostic::error(code, message, help))
+    }
+
+    fn host_error(&self, named: Option<&Span>, error: Diagnostic) -> Diagnostics {
+        let error = match named {
             Some(span) => error.at(span, "named here"),
             None => error,
         };

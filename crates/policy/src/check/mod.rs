@@ -2,6 +2,7 @@
 //! promised beyond the link. Then the model, with every default filled in.
 
 mod background;
+mod beats;
 mod cover;
 mod names;
 mod questions;
@@ -14,19 +15,27 @@ mod tests;
 mod tuple_space;
 
 use crate::findings::Findings;
-use crate::read::{PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of};
+use crate::read::{
+    PRIORITY_REST, ReadClass, ReadLink, ReadPolicy, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of,
+};
 use crate::source::{Source, Span};
-use crate::{Class, DEFAULT_CLASS, Link, Tenant};
+use crate::{Beats, Class, DEFAULT_CLASS, Link, Tenant};
 
 const QUEUE_DEFAULT_PACKETS: u16 = 1000;
 const QUEUE_DEFAULT_PER_FLOW_PACKETS: u16 = 100;
 
-/// Every link with the place where its device is named. Worth something only if no error was found.
-pub(crate) fn check(
-    mut links: Vec<ReadLink>,
-    source: &Source,
-    findings: &mut Findings,
-) -> Vec<(Span, Link)> {
+/// The model, and where its parts stand. Worth something only if no error was found.
+pub(crate) struct Checked {
+    pub links: Vec<Link>,
+    /// Where each link's device is named.
+    pub device_spans: Vec<Span>,
+    pub beats: Option<Beats>,
+    /// Where each task is named.
+    pub task_spans: Vec<Span>,
+}
+
+pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) -> Checked {
+    let mut links = read.links;
     for link in &mut links {
         names::check(link, findings);
         tenants::check(link, findings);
@@ -36,10 +45,17 @@ pub(crate) fn check(
         background::check(link, findings);
     }
     questions::check(&links, findings);
-    links
+    let (device_spans, links) = links
         .into_iter()
         .map(|link| (link.device_span.clone(), resolve(link)))
-        .collect()
+        .unzip();
+    let (task_spans, beats) = beats::check(read.beats, findings).unzip();
+    Checked {
+        links,
+        device_spans,
+        beats,
+        task_spans: task_spans.unwrap_or_default(),
+    }
 }
 
 fn resolve(link: ReadLink) -> Link {

@@ -101,7 +101,9 @@ fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<ReadMat
             .unwrap_or_default(),
         dscp: section.text_or_integer("dscp", "dscp = \"ef\"", findings, dscp::parse),
         mark: section.text_or_integer("mark", "mark = \"0x10/0xff\"", findings, mark::parse),
-        app: section.text("app", "app = \"iperf3\"", findings, owner::parse_app),
+        app: section.text("app", "app = \"iperf3\"", findings, |text| {
+            owner::parse_comm("app", text)
+        }),
         user: section.text_or_integer("user", "user = \"alice\"", findings, owner::parse_user),
         cgroup: section.text(
             "cgroup",

@@ -3,13 +3,16 @@
 //! Each reader reports all it finds and returns what it could make of the rest, so that one run
 //! shows every mistake. Whether the parts go together is for [`check`](crate::check).
 
+mod beats;
 mod class;
 mod link;
 mod matching;
 mod section;
 mod share;
 mod syntax;
+mod task;
 mod tenant;
+mod thread;
 
 use toml::de::{DeTable, DeValue};
 
@@ -18,47 +21,69 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::{Source, Span};
 
+pub(crate) use beats::ReadBeats;
 pub(crate) use class::ReadClass;
 pub(crate) use link::ReadLink;
 pub(crate) use matching::ReadMatch;
-use section::{Schema, Section, in_file_order, wrong_type};
+use section::{Field, Schema, Section, in_file_order, wrong_type};
 pub(crate) use share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
+pub(crate) use task::ReadTask;
 pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {
     what: "policy",
-    keys: &["link"],
+    keys: &["link", "beats", "task"],
     later: &[
         ("radio", "weights by strength of connection"),
         ("crowd", "bounds on congestion windows"),
-        ("task", "threads on the beat"),
     ],
 };
 
 /// Where a file stands for itself.
 const START: Span = 0..0;
 
-const SMALLEST: &str = "the smallest policy is a table [link.eth0] with rate = \"1gbit\"";
+const SMALLEST: &str = "the smallest policy is a table [link.eth0] with rate = \"1gbit\", or a \
+                        [[task]] with name, period and budget";
+
+/// The whole file. What was wrong is absent, and has been reported.
+#[derive(Default)]
+pub(crate) struct ReadPolicy {
+    pub links: Vec<ReadLink>,
+    /// `None` without a task.
+    pub beats: Option<ReadBeats>,
+}
 
 /// Reads the whole file. The text is the source's before it was made printable.
-pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> Vec<ReadLink> {
+pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> ReadPolicy {
     let (file, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         // What recovery made of the text would only give rise to errors that are none.
         syntax::report(&errors, source, findings);
-        return Vec::new();
+        return ReadPolicy::default();
     }
     if file.get_ref().is_empty() {
         findings
             .add(Diagnostic::error(Code::Empty, "the policy is empty", SMALLEST).at(&START, ""));
-        return Vec::new();
+        return ReadPolicy::default();
     }
     let section = Section::open(file.get_ref(), &FILE, findings);
-    let Some(links) = section.get("link") else {
-        if !findings.has_errors() {
-            let error = Diagnostic::error(Code::NoLink, "the policy has no link", SMALLEST);
-            findings.add(error.at(&START, ""));
-        }
+    let policy = ReadPolicy {
+        links: read_links(section.get("link"), source, findings),
+        beats: beats::read(&section, source, findings),
+    };
+    if policy.links.is_empty() && policy.beats.is_none() && !findings.has_errors() {
+        let error = Diagnostic::error(Code::NoLink, "the policy has no link and no task", SMALLEST);
+        let error = match section.get("link").or_else(|| section.get("task")) {
+            Some(field) => error.at(&field.span, "nothing in here"),
+            None => error.at(&START, ""),
+        };
+        findings.add(error);
+    }
+    policy
+}
+
+fn read_links(links: Option<Field>, source: &Source, findings: &mut Findings) -> Vec<ReadLink> {
+    let Some(links) = links else {
         return Vec::new();
     };
     let DeValue::Table(table) = links.value else {
@@ -66,10 +91,6 @@ pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> Vec<
         findings.add(fault.at(&links.span));
         return Vec::new();
     };
-    if table.is_empty() {
-        let error = Diagnostic::error(Code::NoLink, "the policy has no link", SMALLEST);
-        findings.add(error.at(&links.span, "no device in here"));
-    }
     in_file_order(table)
         .into_iter()
         .filter_map(|(device, span, value)| link::read(device, span, value, source, findings))

@@ -9,7 +9,7 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, closest, name};
+use crate::value::{Fault, closest, duration, name};
 
 /// What a kind of table may hold.
 pub(super) struct Schema {
@@ -162,6 +162,22 @@ impl<'a> Section<'a> {
             _ => Err(field.wrong_type("text in quotes", example)),
         };
         field.settle(parsed, findings)
+    }
+
+    /// Nanoseconds within `range_ns`, and where they stand.
+    pub fn duration(
+        &self,
+        key: &str,
+        example: &str,
+        range_ns: RangeInclusive<u64>,
+        findings: &mut Findings,
+    ) -> Option<(u64, Span)> {
+        let span = self.get(key)?.span;
+        let example = format!("{key} = \"{example}\"");
+        let duration_ns = self.text(key, &example, findings, |text| {
+            duration::parse_within(key, text, range_ns)
+        })?;
+        Some((duration_ns, span))
     }
 
     pub fn integer(

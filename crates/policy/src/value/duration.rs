@@ -1,5 +1,7 @@
 //! Durations.
 
+use std::ops::RangeInclusive;
+
 use super::decimal::Decimal;
 use super::{Fault, closest};
 use crate::Code;
@@ -40,4 +42,67 @@ pub(crate) fn parse_ns(text: &str) -> Result<u64, Fault> {
         None => "units are ns, us, ms and s".to_owned(),
     };
     Err(Fault::new(Code::BadUnit, message, help))
+}
+
+/// The duration of `key`, which goes from one end of `range_ns` to the other.
+pub(crate) fn parse_within(
+    key: &str,
+    text: &str,
+    range_ns: RangeInclusive<u64>,
+) -> Result<u64, Fault> {
+    let duration_ns = parse_ns(text)?;
+    if range_ns.contains(&duration_ns) {
+        return Ok(duration_ns);
+    }
+    let (min, max) = (
+        format_duration(*range_ns.start()),
+        format_duration(*range_ns.end()),
+    );
+    Err(Fault::new(
+        Code::OutOfRange,
+        format!("{key} `{text}` is out of range"),
+        format!("{key} goes from \"{min}\" to \"{max}\""),
+    ))
+}
+
+/// As a policy spells it, without loss: `2500000` is `2.5ms`.
+pub fn format_duration(duration_ns: u64) -> String {
+    // Three decimals are as many as are read at a glance; with more the next smaller unit says it.
+    let is_apt =
+        |factor: u64| duration_ns >= factor && duration_ns.is_multiple_of(factor.div_ceil(1000));
+    let (unit, factor) = UNITS
+        .iter()
+        .rev()
+        .find(|(_, factor)| is_apt(*factor))
+        .unwrap_or(&UNITS[0]);
+    let (whole, part) = (duration_ns / factor, duration_ns % factor);
+    if part == 0 {
+        return format!("{whole}{unit}");
+    }
+    let thousandths = part / (factor / 1000);
+    let decimals = format!("{thousandths:03}");
+    format!("{whole}.{}{unit}", decimals.trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_reads_as_what_it_was() {
+        let shown = [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_500, "1.5us"),
+            (500_000, "500us"),
+            (2_500_000, "2.5ms"),
+            (2_500_001, "2500.001us"),
+            (1_001_000_000, "1.001s"),
+            (u64::MAX, "18446744073709551.615us"),
+        ];
+        for (duration_ns, text) in shown {
+            assert_eq!(format_duration(duration_ns), text);
+            assert_eq!(parse_ns(text), Ok(duration_ns));
+        }
+    }
 }

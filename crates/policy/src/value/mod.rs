@@ -1,9 +1,11 @@
 //! The spellings of single values: text in, number out. Nothing here knows about tables, spans or
 //! the rest of the policy.
 
+pub(crate) mod cpus;
 mod decimal;
 pub(crate) mod dscp;
 pub(crate) mod duration;
+pub(crate) mod fraction;
 pub(crate) mod mark;
 pub(crate) mod name;
 pub(crate) mod owner;

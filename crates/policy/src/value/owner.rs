@@ -1,11 +1,11 @@
-//! Who owns a socket: program, user, control group, systemd unit.
+//! Who a socket or a thread belongs to: program, user, control group, systemd unit.
 
 use super::{Fault, unsigned};
 use crate::source::FloorBoundary;
 use crate::{Code, User};
 
 /// The kernel's TASK_COMM_LEN without the terminating zero.
-const APP_MAX_BYTES: usize = 15;
+pub(crate) const COMM_MAX_BYTES: usize = 15;
 const USER_MAX_BYTES: usize = 255;
 const CGROUP_MAX_BYTES: usize = 4095;
 const UNIT_MAX_BYTES: usize = 255;
@@ -20,15 +20,16 @@ const UNIT_SUFFIXES: &[&str] = &[".service", ".scope", ".slice", ".socket", ".mo
 
 const UNIT_SUFFIXES_IDLE: &[&str] = &[".timer", ".target", ".path", ".device", ".automount"];
 
-pub(crate) fn parse_app(text: &str) -> Result<String, Fault> {
-    let fault = |problem: &str, help: String| Err(refused("app", text, problem, help));
+/// The name of a thread or of a process, which `key` takes.
+pub(crate) fn parse_comm(key: &str, text: &str) -> Result<String, Fault> {
+    let fault = |problem: &str, help: String| Err(refused(key, text, problem, help));
     if text.is_empty() {
         return fault("it is empty", "name it as `ps -o comm` does".to_owned());
     }
     if let Some((_, base)) = text.rsplit_once('/').filter(|_| text.starts_with('/')) {
         return fault(
             "it is a path",
-            format!("a program goes by its name: app = \"{base}\""),
+            format!("a program goes by its name: {key} = \"{base}\""),
         );
     }
     if text.contains(char::is_control) {
@@ -37,11 +38,11 @@ pub(crate) fn parse_app(text: &str) -> Result<String, Fault> {
             "name it as `ps -o comm` does".to_owned(),
         );
     }
-    if text.len() > APP_MAX_BYTES {
-        let kept = &text[..text.floor_boundary(APP_MAX_BYTES)];
+    if text.len() > COMM_MAX_BYTES {
+        let kept = &text[..text.floor_boundary(COMM_MAX_BYTES)];
         return fault(
             "it is longer than 15 bytes",
-            format!("the kernel keeps the first 15 bytes of a name: app = \"{kept}\""),
+            format!("the kernel keeps the first 15 bytes of a name: {key} = \"{kept}\""),
         );
     }
     Ok(text.to_owned())

@@ -1,0 +1,91 @@
+//! `[beats]`, and the tasks it is about.
+
+use toml::de::DeValue;
+
+use super::section::{Schema, Section, wrong_type};
+use super::task::{self, ReadTask};
+use crate::Code;
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::source::{Source, Span};
+use crate::value::fraction;
+
+const BEATS: Schema = Schema {
+    what: "table of beats",
+    keys: &["grid", "free", "cpus", "threaded_napi", "batch"],
+    later: &[],
+};
+
+const GRID_DEFAULT_NS: u64 = 500_000;
+const GRID_MIN_NS: u64 = 10_000;
+const GRID_MAX_NS: u64 = 100_000_000;
+
+/// Paper 002 keeps 10 ms of 160 ms.
+const FREE_DEFAULT_PPM: u32 = 62_500;
+
+const BATCH_DEFAULT_PACKETS: u64 = 8;
+/// The kernel's own, NAPI_POLL_WEIGHT.
+const BATCH_MAX_PACKETS: u64 = 64;
+
+/// `[beats]` as the file has it, or its defaults. What was wrong is absent, and has been reported.
+pub(crate) struct ReadBeats {
+    /// Absent if it could not be read.
+    pub grid_ns: Option<u64>,
+    pub free_ppm: u32,
+    pub cpus: Option<Vec<u32>>,
+    pub threaded_napi: bool,
+    pub batch_packets: u32,
+    pub tasks: Vec<ReadTask>,
+}
+
+/// `None` without a task.
+pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> Option<ReadBeats> {
+    let tasks = task::read_all(file.get("task"), source, findings);
+    let empty = Default::default();
+    let (table, span) = match file.get("beats") {
+        None => (&empty, None),
+        Some(field) => match field.value {
+            DeValue::Table(table) => (table, Some(field.span)),
+            other => {
+                let fault = wrong_type("beats", "a table", other, "[beats]");
+                findings.add(fault.at(&field.span));
+                (&empty, None)
+            }
+        },
+    };
+    let section = Section::open(table, &BEATS, findings);
+    let grid = section.duration("grid", "500us", GRID_MIN_NS..=GRID_MAX_NS, findings);
+    let beats = ReadBeats {
+        grid_ns: match section.get("grid") {
+            Some(_) => grid.map(|(grid_ns, _)| grid_ns),
+            None => Some(GRID_DEFAULT_NS),
+        },
+        free_ppm: section
+            .number("free", "free = 0.0625", findings, fraction::parse_free)
+            .unwrap_or(FREE_DEFAULT_PPM),
+        cpus: task::read_cpus(&section, findings).map(|(cpus, _)| cpus),
+        threaded_napi: section.boolean("threaded_napi", findings).unwrap_or(true),
+        batch_packets: section
+            .integer("batch", 1..=BATCH_MAX_PACKETS, findings)
+            .unwrap_or(BATCH_DEFAULT_PACKETS) as u32,
+        tasks,
+    };
+    if beats.tasks.is_empty() {
+        check_alone(span, file, findings);
+        return None;
+    }
+    Some(beats)
+}
+
+/// Settings of a scheduler that nothing would need.
+fn check_alone(beats: Option<Span>, file: &Section, findings: &mut Findings) {
+    let was_meant = file.get("task").is_some() && findings.has_errors();
+    if let Some(span) = beats.filter(|_| !was_meant) {
+        let error = Diagnostic::error(
+            Code::NoTask,
+            "the policy has [beats] and no task",
+            "add a [[task]] with name, period and budget, or take [beats] out",
+        );
+        findings.add(error.at(&span, "for nothing"));
+    }
+}
