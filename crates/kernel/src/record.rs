@@ -8,7 +8,7 @@
 use std::{
     fs::{self, File},
     io::{ErrorKind, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use nix::fcntl::{Flock, FlockArg};
@@ -20,7 +20,7 @@ use crate::{
     sockets::Sockets,
 };
 
-const DIR: &str = "/run/takt";
+pub(crate) const DIR: &str = "/run/takt";
 const LEAVING: &str = "leaving";
 
 /// The policy file as it was applied.
@@ -77,12 +77,7 @@ impl Record {
             path: path.clone(),
             reason: reason.to_string(),
         })?;
-        // Half a record must never bear a generation's name.
-        let draft = path.with_extension("draft");
-        File::create(&draft)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .and_then(|()| fs::rename(&draft, &path))
-            .map_err(Error::file(&path))
+        write_whole(&path, &text)
     }
 
     /// Remove all records of the link, and notes, but the record in force.
@@ -147,15 +142,43 @@ impl Lock {
             Some(program) => program.unload()?,
             None => bpffs::sweep()?,
         }
-        match fs::remove_dir_all(DIR) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),
+        let links = links_dir();
+        match fs::remove_dir_all(&links) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::file(&links)(error));
+            }
+            _ => {}
+        }
+        match fs::remove_dir(DIR) {
+            // What stands for something else stays.
+            Err(error)
+                if !matches!(
+                    error.kind(),
+                    ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty
+                ) =>
+            {
+                Err(Error::file(DIR)(error))
+            }
             _ => Ok(()),
         }
     }
 }
 
+/// Write a record: all of it, or nothing that bears its name.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
+    let draft = path.with_extension("draft");
+    File::create(&draft)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(Error::file(path))
+}
+
+fn links_dir() -> PathBuf {
+    PathBuf::from(DIR).join("links")
+}
+
 fn dir(index: u32) -> PathBuf {
-    PathBuf::from(DIR).join("links").join(index.to_string())
+    links_dir().join(index.to_string())
 }
 
 fn path(index: u32, generation: u64) -> PathBuf {
