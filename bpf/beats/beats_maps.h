@@ -50,8 +50,10 @@ struct takt_task {
 	struct takt_turns turns;
 	u64 job;		/* last released */
 	u64 started_job;	/* last that a member ran in */
+	u64 admitted_job;	/* last that a member came to the CPU for */
 	u32 stopped;		/* by TAKT_OVERRUN_STOP_GROUP */
-	u32 waits_since_s;	/* the member whose turn it is has been away, in seconds; or 0 */
+	u32 stalled;		/* the member whose turn it is stays away: nobody waits for it */
+	u64 away_since_ns;	/* ... since then; 0: it does not */
 	struct takt_task_stats stats;
 };
 
@@ -104,12 +106,16 @@ struct takt_cpu {
 	u64 armed_ns;		/* what the timer is set for; 0: not */
 	u64 since_ns;		/* the running thread began */
 	u64 job;		/* of the beat that runs */
+	u64 end_ns;		/* ... and when its budget or its slot is over */
+	u64 looked_ns;		/* when the table was last looked at */
 	u32 level;		/* of the running thread */
 	u32 task;		/* of the beat that runs; TAKT_NOBODY */
 	u32 half;		/* the tables that are in force here */
 	u32 generation;		/* ... as user space counts them */
 	u32 sequence;		/* odd while span changes */
 	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
+	u32 frees;		/* threads that wait for a turn may be here in vain */
+	u32 pad;
 	struct takt_cpu_stats stats;
 };
 
@@ -117,7 +123,7 @@ struct takt_cpu {
 struct takt_beats {
 	u32 generation;		/* of the tables to use; its lowest bit is the half */
 	u32 rule_count;
-	u32 task_count;
+	u32 member_count;	/* places in use, or lately */
 	u32 cpu_count;
 	u32 exit_kind;		/* enum scx_exit_kind; 0: it runs */
 	u32 pad;

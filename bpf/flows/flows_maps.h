@@ -7,6 +7,7 @@
 #ifndef TAKT_FLOWS_MAPS_H
 #define TAKT_FLOWS_MAPS_H
 
+#include "names.h"
 #include "sockets.h"
 
 #define TAKT_QUESTIONS 4096	/* over all namespaces and slots */
@@ -16,12 +17,6 @@
 #define TAKT_ASK_USER 1		/* effective user */
 #define TAKT_ASK_CGROUP 2	/* path from the root of cgroup2, of the group or one above it */
 #define TAKT_ASK_UNIT 3		/* last name of such a path */
-
-#define TAKT_COMM_BYTES 16
-
-/* Names of control groups are compared by their FNV-1a, 64 bits. */
-#define TAKT_FNV_BASIS 0xcbf29ce484222325ULL
-#define TAKT_FNV_PRIME 0x100000001b3ULL
 
 struct takt_question {
 	u64 netns_cookie;	/* of the policy that asks */

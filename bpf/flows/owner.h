@@ -9,12 +9,9 @@
 #ifndef TAKT_OWNER_H
 #define TAKT_OWNER_H
 
+#include "cgroup_names.h"
 #include "kernel_task.h"
 #include "flows_maps.h"
-
-#define CGROUP_LEVELS 32	/* deeper groups are not told apart */
-#define NAME_PART_BYTES 64
-#define NAME_PARTS 5		/* 255 bytes, of which 63 fit beside the final zero */
 
 struct owner {
 	u64 cgroup_id;
@@ -26,11 +23,6 @@ struct owner {
 	u64 thread[2];
 };
 
-struct name_hash {
-	u64 path;		/* of all names so far, between slashes */
-	u64 name;		/* of the last alone */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -38,12 +30,6 @@ struct {
 	__type(key, struct takt_question);
 	__type(value, struct takt_answer);
 } takt_questions SEC(".maps");
-
-static __always_inline void read_comm(u64 comm[2], const struct task_struct *task)
-{
-	comm[0] = comm[1] = 0;
-	bpf_core_read_str(comm, TAKT_COMM_BYTES, &task->comm);
-}
 
 static __always_inline void read_owner(struct owner *owner, const struct task_struct *task)
 {
@@ -72,30 +58,6 @@ static __always_inline void ask(const struct takt_question *question,
 		return;
 	answer->who[0] |= found->who[0];
 	answer->who[1] |= found->who[1];
-}
-
-/* Add a control group's name, which lies at this address. */
-__noinline int hash_name(u64 address, struct name_hash *hash TAKT_ARG)
-{
-	char part[NAME_PART_BYTES];
-	u32 at, i;
-
-	hash->name = TAKT_FNV_BASIS;
-	bpf_for(at, 0, NAME_PARTS) {
-		const void *from = (const void *)(address + at * (NAME_PART_BYTES - 1));
-
-		if (bpf_probe_read_kernel_str(part, sizeof(part), from) <= 0)
-			return 0;
-		for (i = 0; i < NAME_PART_BYTES - 1; i++) {
-			u8 letter = part[i];
-
-			if (!letter)
-				return 0;
-			hash->path = (hash->path ^ letter) * TAKT_FNV_PRIME;
-			hash->name = (hash->name ^ letter) * TAKT_FNV_PRIME;
-		}
-	}
-	return 0;
 }
 
 /* Ask about every control group on the way from the root to the task's. */

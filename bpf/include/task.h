@@ -35,9 +35,18 @@ struct rq {
 	unsigned int nr_running;
 };
 
+struct cpumask;
+
+struct sched_ext_entity {
+	u32 weight;
+	u64 slice, dsq_vtime;
+};
+
 struct task_struct {
 	unsigned int flags, policy;
-	int pid, tgid, prio, normal_prio;
+	int pid, tgid, prio, normal_prio, nr_cpus_allowed;
+	const struct cpumask *cpus_ptr;
+	struct sched_ext_entity scx;
 	struct task_struct *group_leader;
 	const struct cred *cred;
 	char comm[16];

@@ -67,6 +67,64 @@ BadCpus = "takt::policy::bad_cpus": "
 cpus takes CPUs by number, as `lscpu` and `taskset -c` have them: one, a range or a list of both,
 such as \"1\", \"0-3\" or \"0-3,6\".
 ";
+NoCommonCpu = "takt::policy::no_common_cpu": "
+The cpus of [beats] are those that carry time slots at all, for instance those that are kept free of
+other work; the cpus of a task are those it may have its slots on. They must have one in common.
+";
+OffGrid = "takt::policy::off_grid": "
+Time slots begin and end at multiples of the grid, 500us unless [beats] says otherwise. So that a
+task has the same slots in each of its periods, its period is a multiple of the grid too, and so is
+its offset. Budgets and leads need not be: they are given whole slots, and the thread gets exactly
+its budget of them.
+
+A fine grid wastes less of budgets that are no multiple of it; a coarse one has fewer edges.
+";
+BudgetAbovePeriod = "takt::policy::budget_above_period": "
+The budget is what a task may use in each period, so the slots that hold it fit into the period, and
+so do those of its lead before them. Both take whole slots: on a grid of 500us, a budget of 600us
+with a lead of 20us takes 1500us of every period.
+";
+OffsetMisfit = "takt::policy::offset_misfit": "
+The offset says when in its period a task's budget begins. A slot lies within the period: the lead,
+in whole slots, does not begin before it, and the budget, in whole slots, does not end after it.
+Periods of all tasks begin at the same moments, multiples of the period on the host's monotonic
+clock. Without an offset a task goes where there is room.
+";
+RoundedBudget = "takt::policy::rounded_budget": "
+A budget takes whole slots of the grid, and this one leaves more than half of its last slot to
+ordinary threads. They use it, but no other task can. A larger budget costs nothing up to the slot's
+end; a finer grid loses less.
+";
+LongLead = "takt::policy::long_lead": "
+The lead is how long before its beat a thread is released, to wait out the rest on its CPU. It is
+there for the microseconds that a wake-up takes, and all of it is lost for other threads. Here it is
+longer than the budget.
+";
+DuplicateTask = "takt::policy::duplicate_task": "
+Every task has a name of its own: statistics are shown by it, and a task keeps its slots by it while
+a policy is replaced. Several threads that run one after the other in one slot are the members of
+one task: members = [\"decode\", \"mix\"].
+";
+DuplicateThread = "takt::policy::duplicate_thread": "
+A thread has one slot, so no two members may claim the same one. Claims are compared as the policy
+states them: without a match the thread is the one that has the task's or the member's name, with
+one it is as the match says, of a group with the member's name. Tell them apart by thread, command,
+cgroup or unit.
+";
+GroupThread = "takt::policy::group_thread": "
+The threads of a group are found by the names in members, in the order in which they hand over. The
+match of a group says what they have in common: command, cgroup, unit. A single thread that has
+another name than its task is named by match = { thread = \"…\" }, without members.
+";
+TooManyTasks = "takt::policy::too_many_tasks": "
+The scheduler has places for 256 threads on the beat, the members of all tasks together.
+";
+DoesNotFit = "takt::task::does_not_fit": "
+The tasks before this one, or those that have their slots already, leave no room for it. A task
+occupies the same slots in each of its periods, and a part of every CPU's time is never assigned
+(free, in [beats]). Tasks that need most of a CPU are placed first; periods that divide each other
+fit together best. The message says what holds the CPUs, and the nearest that would fit.
+";
 TooLarge = "takt::policy::too_large": "
 A policy file is at most 1 MiB. That is room for 4094 classes with dozens of matches each; what is
 larger is most likely a wrong path, so it is not read at all. Merge matches: one entry takes a whole
@@ -84,6 +142,9 @@ Known keys:
                           per_flow queue_packets gate receive
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
+    [beats]               grid free cpus threaded_napi batch
+    [[task]]              name period budget offset lead cpus overrun match members
+    a task's match        thread command cgroup unit
 ";
 NotBackground = "takt::policy::not_background": "
 The gate holds packets of a class in the background while the CPU runs a task that is more important
@@ -102,14 +163,15 @@ use a version that supports it.
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
 in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow and
-registered are true or false; match is a table or an array of tables; classes and tenants are arrays
-of tables, [[link.DEV.class]] with two brackets on either side.
+registered are true or false; match is a table or an array of tables, of a task one table; classes,
+tenants and tasks are arrays of tables, [[link.DEV.class]] with two brackets on either side.
 ";
 MissingKey = "takt::policy::missing_key": "
 A key that has no default is absent. A link needs its rate, because every class is measured against
 it. Classes and tenants need a name, because statistics and messages refer to it. A class needs a
 match that says which traffic it takes; only the class named \"default\" has none, since it takes
-what is left.
+what is left. A task needs a name, a period and a budget; a match or a list of members that is there
+has something in it.
 ";
 BadUnit = "takt::policy::bad_unit": "
 Rates and durations carry their unit. Units of rate are those of tc, in any case:
@@ -143,6 +205,14 @@ The value lies outside what this key takes:
     mark             0 to 0xffffffff
     user             0 to 4294967294, or a name
 
+    grid             10us to 100ms
+    free             0.01 to 0.9
+    batch            1 to 64 packets
+    period           100us to 4s, a multiple of the grid
+    budget           1us to the period
+    offset lead      0 to less than the period
+    cpus             0 to 8191
+
 Below 1 kbit/s a full frame would occupy its class for more than ten seconds; 400 Gbit/s is as fast
 as Ethernet comes today, and the byte clock's arithmetic is proven up to there.
 ";
@@ -174,8 +244,8 @@ may take, they cannot hold. Unlike rates they are not scaled. Lower them; the fl
 class is each flow's, and counts once here.
 ";
 BadName = "takt::policy::bad_name": "
-Names of classes and tenants appear in status output and in metrics, so they are short and plain:
-1 to 31 bytes out of A-Z a-z 0-9 _ . and -.
+Names of classes, tenants and tasks appear in status output and in metrics, so they are short and
+plain: 1 to 31 bytes out of A-Z a-z 0-9 _ . and -.
 ";
 DuplicateClass = "takt::policy::duplicate_class": "
 Within a link every class has a name of its own; statistics, and packets that wait while a policy is
@@ -244,6 +314,15 @@ A name that could belong to nobody would leave the entry there without ever bein
 A fifth, registered = true, takes what was registered while takt runs: destinations that
 `takt background add` named for the owner's user, and programs that `takt run --background` started.
 There is no registered = false: what was not registered goes to the classes below.
+
+The match of a task says which thread it is, by four keys that all have to hold:
+
+    thread   the thread's own name: 1 to 15 bytes, set by pthread_setname_np() or prctl(2)
+    command  the name of its process, which is that of the first thread
+    cgroup   as above
+    unit     as above
+
+Names of members of a group are names of threads, and so is the name of a task without a match.
 ";
 TooManyQuestions = "takt::policy::too_many_questions": "
 Each app, user, cgroup and unit that a policy asks for, and `registered`, takes one of 32 places

@@ -39,7 +39,8 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
     });
 }
 
-fn check_unique<'a>(
+/// `error` gets the name and the line of the first that has it.
+pub(super) fn check_unique<'a>(
     named: impl Iterator<Item = Named<'a>>,
     findings: &mut Findings,
     error: impl Fn(&str, usize) -> Diagnostic,

@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 
 use super::section::{Schema, Section, wrong_type};
-use super::task::{self, ReadTask};
+use super::task::{self, Placed, ReadTask};
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
@@ -32,7 +32,7 @@ pub(crate) struct ReadBeats {
     /// Absent if it could not be read.
     pub grid_ns: Option<u64>,
     pub free_ppm: u32,
-    pub cpus: Option<Vec<u32>>,
+    pub cpus: Option<Placed<Vec<u32>>>,
     pub threaded_napi: bool,
     pub batch_packets: u32,
     pub tasks: Vec<ReadTask>,
@@ -63,7 +63,7 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
         free_ppm: section
             .number("free", "free = 0.0625", findings, fraction::parse_free)
             .unwrap_or(FREE_DEFAULT_PPM),
-        cpus: task::read_cpus(&section, findings).map(|(cpus, _)| cpus),
+        cpus: task::read_cpus(&section, findings),
         threaded_napi: section.boolean("threaded_napi", findings).unwrap_or(true),
         batch_packets: section
             .integer("batch", 1..=BATCH_MAX_PACKETS, findings)

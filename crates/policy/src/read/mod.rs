@@ -27,7 +27,7 @@ pub(crate) use link::ReadLink;
 pub(crate) use matching::ReadMatch;
 use section::{Field, Schema, Section, in_file_order, wrong_type};
 pub(crate) use share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
-pub(crate) use task::ReadTask;
+pub(crate) use task::{ReadTask, TASKS_MAX};
 pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {

@@ -43,7 +43,8 @@ pub(crate) struct ReadTask {
     pub lead_ns: Option<Placed<u64>>,
     pub cpus: Option<Placed<Vec<u32>>>,
     pub overrun: Overrun,
-    /// What its threads have to be; `None` without a `match`.
+    pub has_match: bool,
+    /// What its threads have to be.
     pub matches: Option<ReadThread>,
     /// `None` for a single thread.
     pub members: Option<Vec<Placed<String>>>,
@@ -77,10 +78,13 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
     let (name, span) = section.name(TASK.what, "mixer", span, findings);
     for (key, example) in [("period", "40ms"), ("budget", "8ms")] {
         if section.get(key).is_none() {
-            let name = name.as_deref().unwrap_or("?");
+            let task = match &name {
+                Some(name) => format!("task `{name}`"),
+                None => "a task".to_owned(),
+            };
             let error = Diagnostic::error(
                 Code::MissingKey,
-                format!("task `{name}` has no {key}"),
+                format!("{task} has no {key}"),
                 format!("add a {key}, such as {key} = \"{example}\""),
             );
             findings.add(error.at(&span, "this task"));
@@ -96,6 +100,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         lead_ns: section.duration("lead", "20us", 0..=PERIOD_MAX_NS, findings),
         cpus: read_cpus(&section, findings),
         overrun: read_overrun(&section, findings),
+        has_match: section.get("match").is_some(),
         matches: thread::read(section.get("match"), findings),
         members: read_members(section.get("members"), findings),
     }
@@ -139,7 +144,7 @@ fn read_members(field: Option<Field>, findings: &mut Findings) -> Option<Vec<Pla
     }
     let member = |entry: &Spanned<DeValue>| {
         let name = match entry.get_ref() {
-            DeValue::String(name) => owner::parse_comm("member", name),
+            DeValue::String(name) => owner::parse_member(name),
             other => Err(wrong_type("members", EXPECTED, other, EXAMPLE)),
         };
         match name {

@@ -20,32 +20,54 @@ const UNIT_SUFFIXES: &[&str] = &[".service", ".scope", ".slice", ".socket", ".mo
 
 const UNIT_SUFFIXES_IDLE: &[&str] = &[".timer", ".target", ".path", ".device", ".automount"];
 
-/// The name of a thread or of a process, which `key` takes.
+/// The name of a thread or of a process, which `key` of a match takes.
 pub(crate) fn parse_comm(key: &str, text: &str) -> Result<String, Fault> {
-    let fault = |problem: &str, help: String| Err(refused(key, text, problem, help));
+    match mend_comm(text) {
+        None => Ok(text.to_owned()),
+        Some((problem, help, None)) => Err(refused(key, text, problem, help.to_owned())),
+        Some((problem, help, Some(name))) => {
+            let help = format!("{help}: {key} = \"{name}\"");
+            Err(refused(key, text, problem, help))
+        }
+    }
+}
+
+/// The name of a member of a group, which is its thread's name.
+pub(crate) fn parse_member(text: &str) -> Result<String, Fault> {
+    let Some((problem, help, name)) = mend_comm(text) else {
+        return Ok(text.to_owned());
+    };
+    let help = match name {
+        Some(name) => format!("{help}: \"{name}\""),
+        None => help.to_owned(),
+    };
+    let problem = match text.is_empty() {
+        true => "the name of a member is empty".to_owned(),
+        false => format!("`{text}` cannot be the name of a member: {problem}"),
+    };
+    Err(Fault::new(Code::BadOwner, problem, help))
+}
+
+/// What is wrong with the name of a thread or a process, what to do, and the name that may have
+/// been meant.
+fn mend_comm(text: &str) -> Option<(&'static str, &'static str, Option<&str>)> {
+    const HELP: &str = "name it as `ps -o comm` does";
     if text.is_empty() {
-        return fault("it is empty", "name it as `ps -o comm` does".to_owned());
+        return Some(("it is empty", HELP, None));
     }
     if let Some((_, base)) = text.rsplit_once('/').filter(|_| text.starts_with('/')) {
-        return fault(
-            "it is a path",
-            format!("a program goes by its name: {key} = \"{base}\""),
-        );
+        return Some(("it is a path", "a program goes by its name", Some(base)));
     }
     if text.contains(char::is_control) {
-        return fault(
-            "it has a control character in it",
-            "name it as `ps -o comm` does".to_owned(),
-        );
+        return Some(("it has a control character in it", HELP, None));
     }
-    if text.len() > COMM_MAX_BYTES {
-        let kept = &text[..text.floor_boundary(COMM_MAX_BYTES)];
-        return fault(
+    (text.len() > COMM_MAX_BYTES).then(|| {
+        (
             "it is longer than 15 bytes",
-            format!("the kernel keeps the first 15 bytes of a name: {key} = \"{kept}\""),
-        );
-    }
-    Ok(text.to_owned())
+            "the kernel keeps the first 15 bytes of a name",
+            Some(&text[..text.floor_boundary(COMM_MAX_BYTES)]),
+        )
+    })
 }
 
 /// A number, or a name that is resolved when the policy is applied.

@@ -1,28 +1,75 @@
-//! How tasks go together: their times with the grid, their names, their threads.
+//! How tasks go together: their times with the grid, their names, their CPUs, their threads.
 
+mod cpus;
 mod threads;
+mod times;
 
+use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadBeats, ReadTask};
+use crate::read::{ReadBeats, ReadTask, TASKS_MAX};
 use crate::source::Span;
-use crate::{Beats, Task};
+use crate::{Beats, Code, Task};
+
+use super::names::check_unique;
 
 /// The model and where each task is named. Worth something only if no error was found.
 pub(super) fn check(
     read: Option<ReadBeats>,
-    _findings: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<(Vec<Span>, Beats)> {
     let read = read?;
+    check_count(&read.tasks, findings);
+    check_names(&read.tasks, findings);
+    cpus::check(&read, findings);
+    if let Some(grid_ns) = read.grid_ns {
+        for task in &read.tasks {
+            times::check(task, grid_ns, findings);
+        }
+    }
+    threads::check(&read.tasks, findings);
     let spans = read.tasks.iter().map(|task| task.span.clone()).collect();
     let beats = Beats {
         grid_ns: read.grid_ns.unwrap_or_default(),
         free_ppm: read.free_ppm,
-        cpus: read.cpus,
+        cpus: read.cpus.map(|(cpus, _)| cpus),
         threaded_napi: read.threaded_napi,
         batch_packets: read.batch_packets,
         tasks: read.tasks.into_iter().map(resolve).collect(),
     };
     Some((spans, beats))
+}
+
+/// The scheduler's places are for threads; each task has at least one.
+fn check_count(tasks: &[ReadTask], findings: &mut Findings) {
+    let mut threads = 0;
+    for task in tasks {
+        threads += task.threads();
+        if threads > TASKS_MAX {
+            let total: usize = tasks.iter().map(ReadTask::threads).sum();
+            let error = Diagnostic::error(
+                Code::TooManyTasks,
+                format!(
+                    "{total} threads are more than the {TASKS_MAX} a policy can have on the beat"
+                ),
+                "let threads that need no slot of their own run as ordinary ones",
+            );
+            findings.add(error.at(&task.span, "the first one too many"));
+            return;
+        }
+    }
+}
+
+fn check_names(tasks: &[ReadTask], findings: &mut Findings) {
+    let named = tasks
+        .iter()
+        .filter_map(|task| Some((task.name.as_deref()?, &task.span, task.line)));
+    check_unique(named, findings, |name, first_line| {
+        Diagnostic::error(
+            Code::DuplicateTask,
+            format!("the policy has two tasks named `{name}`"),
+            format!("rename one, or make its thread a member of the task in line {first_line}"),
+        )
+    });
 }
 
 /// What is absent without a default has been reported, and the model is not handed out.

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Edges: each CPU has one alarm, set for the next moment that its table, or the
+ * budget of the thread that runs, names. The alarm goes off on its own CPU, in the
+ * interrupt's tail, so nothing of the scheduler runs there meanwhile.
+ *
+ * Who is to run is put at the head of the CPU's own queue right here: the way out of the
+ * interrupt switches to it, with no wake-up and no second interrupt.
+ */
+#ifndef TAKT_EDGE_H
+#define TAKT_EDGE_H
+
+#include "fair.h"
+#include "place.h"
+
+/* After so long without the thread whose turn it is, its group no longer waits for it. */
+#define AWAY_MAX_NS 5000000000ULL
+
+static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns)
+{
+	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_alarms, &cpu);
+
+	if (!alarm)
+		return;
+	c->armed_ns = when_ns;
+	if (when_ns != TAKT_TIME_NEVER)
+		bpf_timer_start(&alarm->timer, when_ns, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+}
+
+/* The thread that runs here has to leave, at once. */
+static __always_inline void cut(u32 cpu)
+{
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+/* Before 6.19 and its stable relatives a move to the own CPU's queue did not preempt. */
+static __always_inline void ensure_preempted(u32 cpu)
+{
+	const struct task_struct *running = bpf_get_current_task_btf();
+
+	if (running->flags & PF_IDLE || running->scx.slice)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+/* Bring a thread from a queue to this CPU: the first, or the one with this id. */
+static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
+{
+	struct task_struct *p;
+	int moved = 0;
+
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		if (tid && (u32)p->pid != tid)
+			continue;
+		scx_bpf_dsq_move_set_slice(THIS_WALK, SCX_SLICE_INF);
+		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
+					 SCX_ENQ_PREEMPT);
+		break;
+	}
+	return moved;
+}
+
+/* Tell the members of a task about its new job. */
+static __always_inline void write_pages(const struct takt_task *task,
+					const struct takt_task_params *params,
+					const struct takt_span *span)
+{
+	u32 i;
+
+	bpf_for(i, 0, TAKT_MEMBERS_MAX) {
+		u32 at = params->first_member + i;
+		struct takt_job_page *page;
+
+		if (i >= params->turns.member_count)
+			break;
+		page = bpf_map_lookup_elem(&takt_jobs, &at);
+		if (!page)
+			break;
+		__sync_fetch_and_add(&page->sequence, 1);
+		page->job = task->job;
+		page->beat_ns = span->beat_ns;
+		page->deadline_ns = span->end_ns;
+		page->period_ns = params->turns.period_ns;
+		page->budget_ns = params->turns.budget_ns;
+		page->overruns = task->stats.overruns;
+		__sync_fetch_and_add(&page->sequence, 1);
+	}
+}
+
+/* Nobody is there whose turn it is. */
+static __always_inline void note_absence(struct takt_task *task, struct takt_cpu *c, u64 now_ns)
+{
+	task->stats.missed++;
+	if (!task->away_since_ns) {
+		task->away_since_ns = now_ns;
+	} else if (now_ns - task->away_since_ns > AWAY_MAX_NS && !task->stalled) {
+		task->stalled = 1;
+		c->frees = 1;
+	}
+}
+
+/* A slot is open: let in whose turn it is. */
+static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
+{
+	const struct takt_span *span = &c->span;
+	struct takt_task *task = task_of(span->task);
+	const struct takt_task_params *params;
+	const struct takt_member *member;
+	u64 job;
+	u32 at;
+
+	if (!task)
+		return;
+	params = params_of(task, c);
+	job = takt_job_at(&params->turns, span->beat_ns);
+	if (c->level == LEVEL_BEAT && c->task == span->task && c->job == job)
+		return;
+	if (task->job != job) {
+		task->job = job;
+		task->stats.releases++;
+		write_pages(task, params, span);
+	}
+	if (task->stopped || !takt_turns_left(&task->turns, &params->turns, job)) {
+		if (c->level == LEVEL_BEAT)
+			cut(cpu);
+		return;
+	}
+	at = params->first_member + task->turns.turn;
+	member = member_of(at);
+	if (bring(QUEUE_MEMBER + at, 0, cpu) ||
+	    (member && bring(QUEUE_STRAY + params->home_cpu, member->tid, cpu))) {
+		task->admitted_job = job;
+		task->away_since_ns = 0;
+		ensure_preempted(cpu);
+		return;
+	}
+	/* It may run already, as an ordinary thread or because it woke at the edge. */
+	if (member && member->tid == (u32)bpf_get_current_task_btf()->pid && c->level != LEVEL_NONE) {
+		task->away_since_ns = 0;
+		cut(cpu);
+		return;
+	}
+	if (task->admitted_job != job)
+		note_absence(task, c, now_ns);
+	if (c->level == LEVEL_BEAT)
+		cut(cpu);
+}
+
+/* Take the tables that user space has made since, at a frame's edge only. */
+static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 now_ns)
+{
+	const struct takt_table *table = table_of(cpu, c->half);
+	const struct takt_beats *host = beats();
+
+	if (!host || !table || c->generation == host->generation)
+		return;
+	if (table->slot_count && takt_frame_start(table, now_ns) <= c->looked_ns)
+		return;
+	c->generation = host->generation;
+	c->half = host->generation & 1;
+	c->stats.swaps++;
+}
+
+/* Look at the table, and see to it that who is to run now does. When to look again? */
+static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
+{
+	const struct takt_beats *host = beats();
+	const struct takt_table *table;
+	u64 edge_ns;
+
+	follow_generation(c, cpu, now_ns);
+	table = table_of(cpu, c->half);
+	if (!table || !host)
+		return TAKT_TIME_NEVER;
+	c->looked_ns = now_ns;
+	__sync_fetch_and_add(&c->sequence, 1);
+	takt_table_look(table, now_ns, &c->span);
+	__sync_fetch_and_add(&c->sequence, 1);
+
+	edge_ns = takt_span_edge(&c->span, now_ns);
+	if (c->generation != host->generation)
+		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
+	if (takt_span_is_open(&c->span, now_ns))
+		admit(c, cpu, now_ns);
+	if (c->level != LEVEL_BEAT)
+		return edge_ns;
+	if (now_ns >= c->end_ns) {
+		cut(cpu);
+		return edge_ns;
+	}
+	return takt_min(edge_ns, c->end_ns);
+}
+
+static int on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
+{
+	u32 cpu = *key;
+	struct takt_cpu *c = cpu_of(cpu);
+	u64 now_ns = bpf_ktime_get_ns();
+
+	if (!c)
+		return 0;
+	/* Its CPU went away, and another got its timers. */
+	if (bpf_get_smp_processor_id() != cpu) {
+		c->armed_ns = 0;
+		return 0;
+	}
+	c->stats.edges++;
+	if (now_ns - c->armed_ns > c->stats.edge_late_max_ns && now_ns > c->armed_ns)
+		c->stats.edge_late_max_ns = now_ns - c->armed_ns;
+	set_alarm(c, cpu, look(c, cpu, now_ns));
+	return 0;
+}
+
+#endif

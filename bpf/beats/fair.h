@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Ordinary threads in the time that no slot takes: each by its weight, which nice
+ * says. A thread's virtual time grows with what it runs, divided by its weight, and the
+ * least goes first. Threads that process packets come before them (paper 002,
+ * section 2.3: the third level is the first of the ordinary ones), but for one part
+ * in NETWORK_SHARE at least they leave the CPU to those who wait.
+ */
+#ifndef TAKT_FAIR_H
+#define TAKT_FAIR_H
+
+#include "state.h"
+
+#define WEIGHT_ONE 100U
+#define NETWORK_SHARE 8U
+#define NETWORK_DEBT_MAX_NS 1000000000U
+
+/* The virtual time that ordinary threads have come to. */
+static u64 virtual_now;
+
+static __always_inline int is_before(u64 a, u64 b)
+{
+	return (__s64)(a - b) < 0;
+}
+
+static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 enq_flags)
+{
+	u64 vtime = p->scx.dsq_vtime;
+
+	/* Rest earns one slice, no more. */
+	if (is_before(vtime, virtual_now - SLICE_NS))
+		vtime = virtual_now - SLICE_NS;
+	scx_bpf_dsq_insert_vtime(p, queue, SLICE_NS, vtime, enq_flags);
+}
+
+static __always_inline void fair_running(const struct task_struct *p)
+{
+	if (is_before(virtual_now, p->scx.dsq_vtime))
+		virtual_now = p->scx.dsq_vtime;
+}
+
+static __always_inline void fair_charge(struct task_struct *p, u64 ran_ns)
+{
+	u32 weight = p->scx.weight;
+
+	if (is_before(p->scx.dsq_vtime, virtual_now - SLICE_NS))
+		p->scx.dsq_vtime = virtual_now - SLICE_NS;
+	p->scx.dsq_vtime += ran_ns * WEIGHT_ONE / (weight ? weight : 1);
+}
+
+/* The least virtual time in a queue. */
+static __always_inline u64 fair_first(u64 queue, u64 otherwise)
+{
+	struct task_struct *p;
+	u64 vtime = otherwise;
+
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		vtime = p->scx.dsq_vtime;
+		break;
+	}
+	return vtime;
+}
+
+static __always_inline int fair_dispatch(u32 cpu)
+{
+	u64 strays = QUEUE_STRAY + cpu;
+
+	if (scx_bpf_dsq_nr_queued(strays) > 0) {
+		u64 never = virtual_now + (1ULL << 62);
+
+		if (is_before(fair_first(strays, never), fair_first(QUEUE_ORDINARY, never)) &&
+		    scx_bpf_dsq_move_to_local(strays))
+			return 1;
+		if (scx_bpf_dsq_move_to_local(QUEUE_ORDINARY))
+			return 1;
+		return scx_bpf_dsq_move_to_local(strays);
+	}
+	return scx_bpf_dsq_move_to_local(QUEUE_ORDINARY);
+}
+
+static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
+{
+	if (scx_bpf_dsq_nr_queued(QUEUE_ORDINARY) <= 0)
+		cpu->network_debt_ns = 0;
+	else if (cpu->network_debt_ns < NETWORK_DEBT_MAX_NS)
+		cpu->network_debt_ns += ran_ns > SLICE_NS ? SLICE_NS : ran_ns;
+}
+
+/* Somebody to run between the slots. */
+static __always_inline int free_dispatch(struct takt_cpu *c, u32 cpu)
+{
+	if (c->network_debt_ns > NETWORK_SHARE * SLICE_NS) {
+		c->network_debt_ns -= NETWORK_SHARE * SLICE_NS;
+		if (fair_dispatch(cpu))
+			return 1;
+	}
+	return scx_bpf_dsq_move_to_local(QUEUE_NETWORK) || fair_dispatch(cpu);
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A member's way: to the CPU in its slot and its turn, and what it is otherwise. */
+#ifndef TAKT_MEMBER_H
+#define TAKT_MEMBER_H
+
+#include "edge.h"
+
+#define SIGXCPU 24
+#define PIDTYPE_PID 0
+
+/* Its lateness is below 2^32 ns; what is more is counted as if it were not. */
+static __always_inline u32 bucket_of(u64 ns)
+{
+	u32 value = ns >> 32 ? 0xFFFFFFFF : (u32)ns, log = 0;
+
+	if (value < 2)
+		return value;
+	log = (value >> 16 ? 16 : 0);
+	log += (value >> log) >> 8 ? 8 : 0;
+	log += (value >> log) >> 4 ? 4 : 0;
+	log += (value >> log) >> 2 ? 2 : 0;
+	log += (value >> log) >> 1 ? 1 : 0;
+	return (2 * log + ((value >> (log - 1)) & 1)) & (TAKT_LATENESS_BUCKETS - 1);
+}
+
+/* Is it the member's turn, and the slot open on this CPU? */
+static __always_inline int may_go(const struct takt_task *task, const struct takt_member *member,
+				  const struct takt_cpu *c, u64 now_ns)
+{
+	const struct takt_task_params *params = params_of(task, c);
+	struct takt_span span;
+	u64 job;
+
+	read_span(c, &span);
+	if (span.task != member->task || !takt_span_is_open(&span, now_ns) || task->stopped ||
+	    task->turns.turn != member->ordinal)
+		return 0;
+	job = takt_job_at(&params->turns, span.beat_ns);
+	return takt_turns_left(&task->turns, &params->turns, job) != 0;
+}
+
+/* Returns 0 if it is to be treated as an ordinary thread. */
+static __always_inline int member_enqueue(struct task_struct *p, struct takt_thread *thread,
+					  const struct takt_member *member, u64 enq_flags)
+{
+	struct takt_task *task = task_of(member->task);
+	const struct takt_task_params *params;
+	struct takt_cpu *c = cpu_of(scx_bpf_task_cpu(p));
+	u32 place = thread->place - 1;
+	u64 now_ns = bpf_ktime_get_ns();
+
+	if (!task || !c)
+		return 0;
+	params = params_of(task, c);
+	if (task->stopped || !bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
+		return 0;
+	if (thread->parked && !task->stalled) {
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
+		return 1;
+	}
+	if (may_go(task, member, c, now_ns)) {
+		/* One that had to leave goes on behind whoever made it leave. */
+		if (enq_flags & SCX_ENQ_WAKEUP && c->level < LEVEL_KERNEL)
+			enq_flags |= SCX_ENQ_PREEMPT;
+		task->admitted_job = task->job;
+		task->away_since_ns = 0;
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_INF, enq_flags);
+		return 1;
+	}
+	if (task->turns.turn != member->ordinal && !task->stalled && all_here(params)) {
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
+		return 1;
+	}
+	fair_enqueue(p, QUEUE_STRAY + params->home_cpu, enq_flags);
+	scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_IDLE);
+	return 1;
+}
+
+static __always_inline void note_start(struct takt_task *task, const struct takt_cpu *c,
+				       u64 now_ns)
+{
+	u64 late_ns = now_ns > c->span.release_ns ? now_ns - c->span.release_ns : 0;
+	struct takt_task_stats *stats = &task->stats;
+
+	task->started_job = c->job;
+	stats->started++;
+	stats->lateness_sum_ns += late_ns;
+	stats->lateness_max_ns = takt_max(stats->lateness_max_ns, late_ns);
+	stats->lateness[bucket_of(late_ns) & (TAKT_LATENESS_BUCKETS - 1)]++;
+}
+
+/* It comes to the CPU: as a beat, or as an ordinary thread. Returns its level. */
+static __always_inline u32 member_running(struct task_struct *p, struct takt_thread *thread,
+					  const struct takt_member *member, struct takt_cpu *c,
+					  u32 cpu, u64 now_ns)
+{
+	struct takt_task *task = task_of(member->task);
+	const struct takt_task_params *params;
+	u64 left_ns;
+
+	thread->parked = 0;
+	if (!task)
+		return LEVEL_ORDINARY;
+	if (!may_go(task, member, c, now_ns)) {
+		/* It was let in, and its slot ended before it came. */
+		if (p->scx.slice == SCX_SLICE_INF) {
+			p->scx.slice = 0;
+			cut(cpu);
+		}
+		return LEVEL_ORDINARY;
+	}
+	p->scx.slice = SCX_SLICE_INF;
+	params = params_of(task, c);
+	c->task = member->task;
+	c->job = takt_job_at(&params->turns, c->span.beat_ns);
+	left_ns = takt_turns_left(&task->turns, &params->turns, c->job);
+	c->end_ns = takt_min(c->span.end_ns, now_ns + left_ns);
+	if (task->started_job != c->job)
+		note_start(task, c, now_ns);
+	else if (thread->job == c->job && thread->stopped_ns)
+		task->stats.stolen_higher_ns += now_ns - thread->stopped_ns;
+	thread->job = c->job;
+	thread->stopped_ns = 0;
+	task->stalled = 0;
+	if (c->end_ns < c->armed_ns)
+		set_alarm(c, cpu, c->end_ns);
+	return LEVEL_BEAT;
+}
+
+static __always_inline void overrun(struct task_struct *p, struct takt_thread *thread,
+				    struct takt_task *task,
+				    const struct takt_task_params *params,
+				    struct takt_cpu *c, u64 now_ns)
+{
+	task->stats.overruns++;
+	task->stats.cut_late_max_ns = takt_max(task->stats.cut_late_max_ns, now_ns - c->end_ns);
+	/* Who never yielded yet may still be starting. */
+	if (!thread->settled)
+		return;
+	if (params->overrun == TAKT_OVERRUN_SIGNAL && bpf_ksym_exists(bpf_send_signal_task))
+		bpf_send_signal_task(p, SIGXCPU, PIDTYPE_PID, 0);
+	if (params->overrun == TAKT_OVERRUN_STOP_GROUP) {
+		task->stopped = 1;
+		c->frees = 1;
+	}
+}
+
+static __always_inline void member_stopping(struct task_struct *p, struct takt_thread *thread,
+					    struct takt_cpu *c, u64 ran_ns, u64 now_ns,
+					    int runnable)
+{
+	struct takt_task *task = task_of(c->task);
+	const struct takt_task_params *params;
+
+	if (!task)
+		return;
+	params = params_of(task, c);
+	takt_turns_charge(&task->turns, c->job, ran_ns);
+	task->stats.used_ns += ran_ns;
+	task->stats.used_max_ns = takt_max(task->stats.used_max_ns, task->turns.used_ns);
+	if (!runnable || thread->parked)
+		return;
+	if (now_ns >= c->end_ns)
+		overrun(p, thread, task, params, c, now_ns);
+	else
+		thread->stopped_ns = now_ns;
+}
+
+/* Its work for this job is done. */
+static __always_inline void member_yield(struct takt_thread *thread,
+					 const struct takt_member *member, struct takt_cpu *c)
+{
+	struct takt_task *task = task_of(member->task);
+
+	thread->settled = 1;
+	if (!task || task->stopped)
+		return;
+	thread->parked = 1;
+	if (task->turns.turn != member->ordinal)
+		return;
+	if (takt_turns_yield(&task->turns, &params_of(task, c)->turns, thread->job))
+		task->stats.completed++;
+}
+
+/* Let in whose turn it is by now. */
+static __always_inline int member_dispatch(struct takt_cpu *c, u64 now_ns)
+{
+	const struct takt_span *span = &c->span;
+	const struct takt_task_params *params;
+	struct takt_task *task;
+	u32 at;
+
+	if (!takt_span_is_open(span, now_ns))
+		return 0;
+	task = task_of(span->task);
+	if (!task)
+		return 0;
+	params = params_of(task, c);
+	if (task->stopped || !takt_turns_left(&task->turns, &params->turns,
+					      takt_job_at(&params->turns, span->beat_ns)))
+		return 0;
+	at = params->first_member + task->turns.turn;
+	return scx_bpf_dsq_move_to_local(QUEUE_MEMBER + at);
+}
+
+/* Threads that wait for a turn which will not come are ordinary ones. */
+static __always_inline void free_waiting(u32 cpu)
+{
+	const struct takt_beats *host = beats();
+	u32 at;
+
+	bpf_for(at, 0, TAKT_MEMBERS) {
+		const struct takt_task_params *params;
+		const struct takt_member *member;
+		struct task_struct *p;
+		struct takt_task *task;
+
+		if (!host || at >= host->member_count)
+			break;
+		member = member_of(at);
+		task = member ? task_of(member->task) : 0;
+		if (!task)
+			continue;
+		params = &task->params[host->generation & 1];
+		if (params->home_cpu != cpu)
+			continue;
+		if (member->expected && !task->stopped && !task->stalled &&
+		    (params->turns.member_count < 2 || all_here(params)))
+			continue;
+		bpf_for_each(scx_dsq, p, QUEUE_MEMBER + at, 0) {
+			scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
+			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
+		}
+	}
+}
+
+#endif

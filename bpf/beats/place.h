@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which thread has which place, and how it comes there: by a rule of the policy
+ * when it is made or takes a name, or because it asked.
+ */
+#ifndef TAKT_PLACE_H
+#define TAKT_PLACE_H
+
+#include "state.h"
+#include "cgroup_names.h"
+
+#define EBUSY 16
+#define ESRCH 3
+#define EPERM 1
+
+/* Is the place for threads on this member's task complete? Then turns are kept. */
+static __always_inline int all_here(const struct takt_task_params *params)
+{
+	u32 i;
+
+	bpf_for(i, 0, TAKT_MEMBERS_MAX) {
+		const struct takt_member *member;
+
+		if (i >= params->turns.member_count)
+			break;
+		member = member_of(params->first_member + i);
+		if (!member || !member->tid)
+			return 0;
+	}
+	return 1;
+}
+
+static __always_inline int take_place(struct task_struct *p, struct takt_thread *thread,
+				      u32 at, u32 asked)
+{
+	struct takt_member *member = member_of(at);
+	struct takt_job_page *page;
+
+	if (!member || !member->expected)
+		return -EINVAL;
+	if (place_of(thread, p))
+		return -EBUSY;
+	if (!__sync_bool_compare_and_swap(&member->tid, 0, (u32)p->pid))
+		return -EBUSY;
+	thread->parked = thread->settled = 0;
+	thread->job = thread->stopped_ns = 0;
+	thread->asked = asked;
+	page = bpf_map_lookup_elem(&takt_jobs, &at);
+	if (page)
+		page->tid = p->pid;
+	thread->place = at + 1;
+	return 0;
+}
+
+static __always_inline void leave_place(const struct task_struct *p, struct takt_thread *thread)
+{
+	struct takt_member *member = place_of(thread, p);
+	struct takt_job_page *page;
+	struct takt_task *task;
+	struct takt_cpu *cpu;
+	u32 at;
+
+	if (!member)
+		return;
+	at = thread->place - 1;
+	thread->place = 0;
+	thread->parked = 0;
+	page = bpf_map_lookup_elem(&takt_jobs, &at);
+	if (page)
+		page->tid = 0;
+	task = task_of(member->task);
+	member->tid = 0;
+	if (!task)
+		return;
+	/* Those who wait for its turn wait in vain. */
+	cpu = cpu_of(task->params[0].home_cpu);
+	if (cpu)
+		cpu->frees = 1;
+	scx_bpf_kick_cpu(task->params[0].home_cpu, SCX_KICK_PREEMPT);
+}
+
+/* The hashes of a control group's path and of its last name, for each level. */
+static __always_inline u32 holds_group(const struct takt_rule *rule,
+				       const struct task_struct *task)
+{
+	const struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	int level, levels = BPF_CORE_READ(group, level);
+	struct name_hash hash = { .path = TAKT_FNV_BASIS };
+	u32 holds = 0;
+
+	bpf_for(level, 1, CGROUP_LEVELS + 1) {
+		struct cgroup *ancestor;
+
+		if (level > levels)
+			break;
+		if (bpf_core_read(&ancestor, sizeof(ancestor), &group->ancestors[level]))
+			break;
+		if (level > 1)
+			hash.path = (hash.path ^ '/') * TAKT_FNV_PRIME;
+		hash_name((u64)BPF_CORE_READ(ancestor, kn, name), &hash);
+		if (hash.path == rule->cgroup)
+			holds |= TAKT_RULE_CGROUP;
+		if (hash.name == rule->unit)
+			holds |= TAKT_RULE_UNIT;
+	}
+	return holds;
+}
+
+/* The names are the thread's and its process's, as they are to be from now on. */
+static __always_inline int holds(const struct takt_rule *rule, const struct task_struct *task,
+				 const u64 thread[2], const u64 command[2])
+{
+	u32 groups = rule->asks & (TAKT_RULE_CGROUP | TAKT_RULE_UNIT);
+
+	if (!rule->asks)
+		return 0;
+	if (rule->asks & TAKT_RULE_THREAD &&
+	    (rule->thread[0] != thread[0] || rule->thread[1] != thread[1]))
+		return 0;
+	if (rule->asks & TAKT_RULE_COMMAND &&
+	    (rule->command[0] != command[0] || rule->command[1] != command[1]))
+		return 0;
+	if (rule->asks & TAKT_RULE_LEADER && task->pid != task->tgid)
+		return 0;
+	return !groups || (holds_group(rule, task) & groups) == groups;
+}
+
+static __always_inline int starts_with(const char *name, const char *prefix, u32 length)
+{
+	u32 i;
+
+	for (i = 0; i < length; i++)
+		if (name[i] != prefix[i])
+			return 0;
+	return 1;
+}
+
+/* What a thread of the kernel does is told by its name alone. */
+static __always_inline u32 level_of(const struct task_struct *task, const u64 name[2])
+{
+	const char *text = (const char *)name;
+
+	if (!(task->flags & PF_KTHREAD))
+		return LEVEL_ORDINARY;
+	if (starts_with(text, "napi/", 5) || starts_with(text, "backlog_napi/", 13) ||
+	    starts_with(text, "ksoftirqd/", 10))
+		return LEVEL_NETWORK;
+	return task->nr_cpus_allowed == 1 ? LEVEL_KERNEL : LEVEL_ORDINARY;
+}
+
+/* The thread is new, or has this name from now on: find its level and its place. */
+static __always_inline void recognise(struct task_struct *p, struct takt_thread *thread,
+				      const u64 name[2])
+{
+	const struct takt_beats *host = beats();
+	u64 command[2];
+	u32 at;
+
+	thread->level = level_of(p, name);
+	if (p->flags & PF_KTHREAD || !host)
+		return;
+	if (p->pid == p->tgid) {
+		command[0] = name[0];
+		command[1] = name[1];
+	} else {
+		read_comm(command, BPF_CORE_READ(p, group_leader));
+	}
+	if (place_of(thread, p)) {
+		u32 own = thread->place - 1;
+		const struct takt_rule *rule = bpf_map_lookup_elem(&takt_rules, &own);
+
+		if (thread->asked || (rule && holds(rule, p, name, command)))
+			return;
+		leave_place(p, thread);
+	}
+	bpf_for(at, 0, TAKT_MEMBERS) {
+		const struct takt_rule *rule;
+		const struct takt_member *member = member_of(at);
+
+		if (at >= host->rule_count)
+			break;
+		if (!member || member->tid || !member->expected)
+			continue;
+		rule = bpf_map_lookup_elem(&takt_rules, &at);
+		if (rule && holds(rule, p, name, command) &&
+		    !take_place(p, thread, at, 0))
+			return;
+	}
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the scheduler knows: tables, tasks, places for threads, threads, CPUs. */
+#ifndef TAKT_BEATS_STATE_H
+#define TAKT_BEATS_STATE_H
+
+#include "scx.h"
+#include "beats_maps.h"
+
+/* Who a thread is to the scheduler. Higher goes first. */
+#define LEVEL_NONE 0U		/* nobody of ours runs */
+#define LEVEL_ORDINARY 1U
+#define LEVEL_NETWORK 2U	/* protocol processing: below the beats */
+#define LEVEL_BEAT 3U		/* a member in its slot */
+#define LEVEL_KERNEL 4U		/* kernel threads of one CPU */
+
+/* Queues of the kernel's, by id. */
+#define QUEUE_ORDINARY 1ULL
+#define QUEUE_NETWORK 2ULL
+#define QUEUE_STRAY 0x10000ULL	/* + CPU: members outside of their slots, likewise fair */
+#define QUEUE_MEMBER 0x20000ULL	/* + member: waits there for its slot and its turn */
+
+/* What a thread may have at once. */
+#define SLICE_NS 4000000ULL
+
+struct takt_thread {
+	u32 place;		/* the member it is, from 1; 0: none */
+	u32 level;		/* what it is outside of any slot */
+	u32 parked;		/* it has yielded, and waits for its next turn */
+	u32 settled;		/* it has yielded once: it knows about its turns */
+	u32 asked;		/* it was put into its place by itself, and not by a rule */
+	u32 pad;
+	u64 job;		/* that it last ran in */
+	u64 stopped_ns;		/* it had to leave the CPU then, with the job undone */
+};
+
+struct takt_alarm {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct takt_thread);
+} takt_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);		/* one per possible CPU; user space says how many */
+	__type(key, u32);
+	__type(value, struct takt_alarm);
+} takt_alarms SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);		/* likewise */
+	__type(key, u32);
+	__type(value, struct takt_cpu);
+} takt_cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);		/* two per possible CPU: in force, and next */
+	__type(key, u32);
+	__type(value, struct takt_table);
+} takt_tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_TASKS);
+	__type(key, u32);
+	__type(value, struct takt_task);
+} takt_tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_MEMBERS);
+	__type(key, u32);
+	__type(value, struct takt_member);
+} takt_members SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_MEMBERS);
+	__type(key, u32);
+	__type(value, struct takt_rule);
+} takt_rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, TAKT_MEMBERS);
+	__type(key, u32);
+	__type(value, struct takt_job_page);
+} takt_jobs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_beats);
+} takt_beats SEC(".maps");
+
+static __always_inline struct takt_beats *beats(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&takt_beats, &zero);
+}
+
+static __always_inline struct takt_cpu *cpu_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&takt_cpus, &cpu);
+}
+
+static __always_inline struct takt_task *task_of(u32 task)
+{
+	return bpf_map_lookup_elem(&takt_tasks, &task);
+}
+
+static __always_inline struct takt_member *member_of(u32 member)
+{
+	return bpf_map_lookup_elem(&takt_members, &member);
+}
+
+static __always_inline struct takt_table *table_of(u32 cpu, u32 half)
+{
+	u32 at = cpu * 2 + (half & 1);
+
+	return bpf_map_lookup_elem(&takt_tables, &at);
+}
+
+static __always_inline struct takt_thread *thread_of(struct task_struct *p)
+{
+	return bpf_task_storage_get(&takt_threads, p, 0, 0);
+}
+
+/* The place the thread has, if it has not been taken from it meanwhile. */
+static __always_inline struct takt_member *place_of(const struct takt_thread *thread,
+						    const struct task_struct *p)
+{
+	struct takt_member *member;
+
+	if (!thread->place)
+		return 0;
+	member = member_of(thread->place - 1);
+	return member && member->tid == (u32)p->pid ? member : 0;
+}
+
+/* What is written in the plan that is in force on this CPU. */
+static __always_inline const struct takt_task_params *params_of(const struct takt_task *task,
+								const struct takt_cpu *cpu)
+{
+	return &task->params[cpu->half & 1];
+}
+
+/* The CPU's span as another CPU may read it; it is whole, or nobody's. */
+static __always_inline void read_span(const struct takt_cpu *cpu, struct takt_span *span)
+{
+	u32 before = *(volatile u32 *)&cpu->sequence;
+
+	*span = cpu->span;
+	if (before & 1 || before != *(volatile u32 *)&cpu->sequence)
+		span->task = TAKT_NOBODY;
+}
+
+#endif

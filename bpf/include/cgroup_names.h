@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Reading the names of threads and of control groups. */
+#ifndef TAKT_CGROUP_NAMES_H
+#define TAKT_CGROUP_NAMES_H
+
+#include "names.h"
+#include "task.h"
+
+#define CGROUP_LEVELS 32	/* deeper groups are not told apart */
+#define NAME_PART_BYTES 64
+#define NAME_PARTS 5		/* 255 bytes, of which 63 fit beside the final zero */
+
+struct name_hash {
+	u64 path;		/* of all names so far, between slashes */
+	u64 name;		/* of the last alone */
+};
+
+static __always_inline void read_comm(u64 comm[2], const struct task_struct *task)
+{
+	comm[0] = comm[1] = 0;
+	bpf_core_read_str(comm, TAKT_COMM_BYTES, &task->comm);
+}
+
+/* Add a control group's name, which lies at this address. */
+__noinline int hash_name(u64 address, struct name_hash *hash TAKT_ARG)
+{
+	char part[NAME_PART_BYTES];
+	u32 at, i;
+
+	hash->name = TAKT_FNV_BASIS;
+	bpf_for(at, 0, NAME_PARTS) {
+		const void *from = (const void *)(address + at * (NAME_PART_BYTES - 1));
+
+		if (bpf_probe_read_kernel_str(part, sizeof(part), from) <= 0)
+			return 0;
+		for (i = 0; i < NAME_PART_BYTES - 1; i++) {
+			u8 letter = part[i];
+
+			if (!letter)
+				return 0;
+			hash->path = (hash->path ^ letter) * TAKT_FNV_PRIME;
+			hash->name = (hash->name ^ letter) * TAKT_FNV_PRIME;
+		}
+	}
+	return 0;
+}
+
+#endif
