@@ -18,6 +18,7 @@ mod log;
 mod managed;
 mod namespace;
 pub mod netlink;
+pub mod places;
 mod port;
 mod program;
 mod receive;

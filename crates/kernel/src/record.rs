@@ -77,7 +77,7 @@ impl Record {
             path: path.clone(),
             reason: reason.to_string(),
         })?;
-        write_whole(&path, &text)
+        replace_file(&path, &text)
     }
 
     /// Remove all records of the link, and notes, but the record in force.
@@ -142,30 +142,15 @@ impl Lock {
             Some(program) => program.unload()?,
             None => bpffs::sweep()?,
         }
-        let links = links_dir();
-        match fs::remove_dir_all(&links) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::file(&links)(error));
-            }
-            _ => {}
-        }
-        match fs::remove_dir(DIR) {
-            // What stands for something else stays.
-            Err(error)
-                if !matches!(
-                    error.kind(),
-                    ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty
-                ) =>
-            {
-                Err(Error::file(DIR)(error))
-            }
+        match fs::remove_dir_all(DIR) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),
             _ => Ok(()),
         }
     }
 }
 
-/// Write a record: all of it, or nothing that bears its name.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
+/// Half a file must never bear the name of a whole one.
+pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Error> {
     let draft = path.with_extension("draft");
     File::create(&draft)
         .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -173,12 +158,8 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
         .map_err(Error::file(path))
 }
 
-fn links_dir() -> PathBuf {
-    PathBuf::from(DIR).join("links")
-}
-
 fn dir(index: u32) -> PathBuf {
-    links_dir().join(index.to_string())
+    PathBuf::from(DIR).join("links").join(index.to_string())
 }
 
 fn path(index: u32, generation: u64) -> PathBuf {

@@ -8,7 +8,7 @@ use crate::{
     capability,
     change::release,
     error::{Error, Foreign},
-    helper, levels,
+    helper,
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Request},
     program::Program,
@@ -29,7 +29,7 @@ pub struct Reverted {
 pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = revert_all().and_then(|done| levels::restore().map(|()| done));
+    let done = revert_all();
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;

@@ -56,7 +56,9 @@ pub(crate) fn set(beats: &Beats) -> Result<(), Error> {
     set_at(&record_path(), Some(beats))
 }
 
-/// Put back what stood there before. Needs the lock.
+/// Put back what stood there before. Needs the lock. Before the scheduler goes: what there is to
+/// put back is known for as long as that stands.
+#[expect(dead_code, reason = "the scheduler of beats is what calls it")]
 pub(crate) fn restore() -> Result<(), Error> {
     set_at(&record_path(), None)
 }
@@ -136,7 +138,7 @@ impl Record {
         if let Some(dir) = path.parent() {
             fs::create_dir_all(dir).map_err(Error::file(dir))?;
         }
-        record::write_whole(path, &text)
+        record::replace_file(path, &text)
     }
 }
 
