@@ -3,10 +3,13 @@
 
 use std::os::fd::OwnedFd;
 
-use takt_policy::Overrun;
+use takt_policy::{BUDGET_MIN_NS, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS};
 use thiserror::Error;
 
 use crate::error::Error;
+
+/// Of one task: TAKT_MEMBERS_MAX in algo/turns.h.
+const MEMBERS_MAX: u32 = 16;
 
 /// What a thread wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +41,66 @@ pub struct Terms {
     pub offset_ns: Option<u64>,
     pub lead_ns: u64,
     pub overrun: Overrun,
+}
+
+impl Terms {
+    /// That such a task can be at all, whatever else there is. The error names the fix.
+    pub fn check(&self) -> Result<(), JoinError> {
+        let shown = takt_policy::format_duration;
+        let invalid = |message: String| Err(JoinError::Invalid(message));
+        if !(PERIOD_MIN_NS..=PERIOD_MAX_NS).contains(&self.period_ns) {
+            return invalid(format!(
+                "a period of {} is out of range; it goes from {} to {}",
+                shown(self.period_ns),
+                shown(PERIOD_MIN_NS),
+                shown(PERIOD_MAX_NS)
+            ));
+        }
+        if self.budget_ns < BUDGET_MIN_NS {
+            return invalid(format!(
+                "a budget of {} is too small; the smallest is {}",
+                shown(self.budget_ns),
+                shown(BUDGET_MIN_NS)
+            ));
+        }
+        // One at a time, for their sum may be beyond all numbers.
+        let room_ns = self.period_ns.checked_sub(self.budget_ns);
+        if room_ns.is_none_or(|room_ns| self.lead_ns > room_ns) {
+            return invalid(format!(
+                "a budget of {} and a lead of {} do not fit into a period of {}",
+                shown(self.budget_ns),
+                shown(self.lead_ns),
+                shown(self.period_ns)
+            ));
+        }
+        if self
+            .offset_ns
+            .is_some_and(|offset_ns| offset_ns >= self.period_ns)
+        {
+            return invalid(format!(
+                "an offset of {} is not within a period of {}",
+                shown(self.offset_ns.unwrap_or_default()),
+                shown(self.period_ns)
+            ));
+        }
+        if !(1..=MEMBERS_MAX).contains(&self.member_count) {
+            return invalid(format!(
+                "a group has 1 to {MEMBERS_MAX} members, not {}",
+                self.member_count
+            ));
+        }
+        if self.member >= self.member_count {
+            return invalid(format!(
+                "a group of {} has no member {}",
+                self.member_count,
+                u64::from(self.member) + 1
+            ));
+        }
+        if self.group.is_none() && self.member_count > 1 {
+            return invalid("several members need a group with a name".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// A thread and its place.
@@ -104,7 +167,10 @@ pub enum JoinError {
 }
 
 /// Give a thread a place; `uid` is who an ad hoc task is counted for.
-pub fn join(_tid: u32, _uid: u32, _wish: &Wish) -> Result<Place, JoinError> {
+pub fn join(_tid: u32, _uid: u32, wish: &Wish) -> Result<Place, JoinError> {
+    if let Wish::AdHoc(terms) = wish {
+        terms.check()?;
+    }
     Err(JoinError::NotLoaded)
 }
 
@@ -132,4 +198,65 @@ pub fn capacity() -> Result<Option<Capacity>, Error> {
 /// The map of job pages, to be read alone; `None` without beats.
 pub fn job_pages() -> Result<Option<OwnedFd>, Error> {
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn terms() -> Terms {
+        Terms {
+            group: None,
+            member: 0,
+            member_count: 1,
+            period_ns: 40 * MS,
+            budget_ns: 8 * MS,
+            offset_ns: None,
+            lead_ns: 0,
+            overrun: Overrun::Demote,
+        }
+    }
+
+    #[track_caller]
+    fn refused(change: impl FnOnce(&mut Terms), says: &str) {
+        let mut terms = terms();
+        change(&mut terms);
+        let error = terms.check().expect_err("nonsense").to_string();
+        assert!(error.contains(says), "{error}");
+    }
+
+    #[test]
+    fn what_can_be_is_let_through() {
+        terms().check().expect("plain terms");
+        let edge = Terms {
+            group: Some("av".to_owned()),
+            member: 2,
+            member_count: 3,
+            budget_ns: 39 * MS,
+            lead_ns: MS,
+            offset_ns: Some(39 * MS),
+            ..terms()
+        };
+        edge.check().expect("terms that just fit");
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_reason() {
+        refused(
+            |t| t.period_ns = 1_000_000_000 * 1_000_000_000,
+            "from 100us to 4s",
+        );
+        refused(|t| t.period_ns = 0, "out of range");
+        refused(|t| t.budget_ns = 41 * MS, "a budget of 41ms");
+        refused(|t| t.budget_ns = u64::MAX, "do not fit");
+        refused(|t| t.budget_ns = 0, "too small");
+        refused(|t| t.lead_ns = u64::MAX, "do not fit");
+        refused(|t| t.offset_ns = Some(40 * MS), "an offset of 40ms");
+        refused(|t| t.member_count = 0, "1 to 16");
+        refused(|t| t.member_count = 17, "1 to 16");
+        refused(|t| t.member = u32::MAX, "no member 4294967296");
+        refused(|t| t.member_count = 2, "need a group");
+    }
 }

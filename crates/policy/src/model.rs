@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The priority named `"background"`: after everything else.
 pub const PRIORITY_BACKGROUND: u8 = 7;
@@ -224,10 +224,11 @@ pub struct Task {
 }
 
 /// What becomes of a thread that has used its budget up and goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overrun {
     /// It is an ordinary thread until its next release.
+    #[default]
     Demote,
     /// Likewise, and it gets SIGXCPU.
     Signal,
