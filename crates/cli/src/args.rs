@@ -202,6 +202,9 @@ pub enum Lab {
         /// The network the command finds.
         #[arg(long, value_enum, default_value_t)]
         net: Net,
+        /// One more argument of the kernel's, such as thread_backlog_napi.
+        #[arg(long, value_name = "ARGUMENT")]
+        kernel_argument: Vec<String>,
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },

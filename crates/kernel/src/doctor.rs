@@ -3,11 +3,14 @@
 use serde::Serialize;
 
 use crate::{
-    bpffs, capability, error::Error, gap, helper, netlink::Netlink, program::Program, receive,
-    sockets::Sockets,
+    bpffs, capability, error::Error, gap, helper, levels, netlink::Netlink, program::Program,
+    receive, sockets::Sockets,
 };
 
-pub use crate::gap::{FlowControl, PauseFrames, Verdict};
+pub use crate::{
+    gap::{FlowControl, PauseFrames, Verdict},
+    levels::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads},
+};
 
 /// One thing that was tried.
 #[derive(Debug, Serialize)]
@@ -60,6 +63,11 @@ pub fn examine() -> Vec<Finding> {
 /// On which devices `pacing = "gap"` can work: PAUSE frames must get out.
 pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
     gap::verdicts()
+}
+
+/// Whether packets are processed in threads, so that beats go first.
+pub fn network_threads() -> NetworkThreads {
+    levels::examine()
 }
 
 fn open_socket() -> Result<(), Error> {

@@ -61,6 +61,8 @@ pub enum Error {
          `takt revert` there ends it"
     )]
     BeatsElsewhere { policy: String },
+    #[error("setting {knob} while there are beats, or putting it back: {source}")]
+    NetworkLevel { knob: String, source: io::Error },
     #[error("process {pid} cannot be moved to the background: {reason}")]
     NotMoved { pid: i32, reason: String },
     #[error("{path}: {source}")]

@@ -17,6 +17,16 @@ pub const TOUR: &str = "tour";
 /// The experiment with downloads in it.
 const NEEDS_WEB_SERVER: &str = "pacing";
 
+/// What an experiment's kernel is told beyond what all are. The pair's devices have no
+/// receive queues of their own: what they bring is handled by the backlog of the CPU, which
+/// for `beats` is to be a thread, as devices' packets are elsewhere.
+fn kernel_arguments(name: &str) -> Vec<String> {
+    match name {
+        "beats" => vec!["thread_backlog_napi".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
 /// Experiments of the design that this version does not have yet.
 const LATER: [&str; 3] = ["radio", "crowd", "beats"];
 
@@ -79,6 +89,7 @@ fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunE
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
     exec.web_server = name == NEEDS_WEB_SERVER;
+    exec.kernel_arguments = kernel_arguments(name);
     exec.timeout = host::TIMEOUT_DEFAULT * 2;
     let captured = host::capture(&exec)?;
     if captured.status != 0 {

@@ -40,7 +40,8 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use load::load;
 pub use model::*;
 pub use policy::Policy;
-pub use value::duration::format_duration;
+pub use read::task::{BUDGET_MIN_NS, PERIOD_MAX_NS, PERIOD_MIN_NS};
+pub use value::duration::{format_duration, parse_duration};
 pub use value::rate::format_rate;
 
 use findings::Findings;

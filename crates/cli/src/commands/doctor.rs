@@ -1,5 +1,5 @@
 use serde_json::json;
-use takt_kernel::doctor::{PauseFrames, Verdict, examine};
+use takt_kernel::doctor::{Backlog, DeviceThreads, NetworkThreads, PauseFrames, Verdict, examine};
 
 use crate::{args::Output, exit::Exit, print};
 
@@ -8,19 +8,26 @@ pub fn run(output: Output) -> Exit {
     let all_work = findings.iter().all(|finding| finding.works);
     // Without them there is nothing to say of devices.
     let verdicts = takt_kernel::doctor::pause_frames().unwrap_or_default();
+    let threads = takt_kernel::doctor::network_threads();
     let kernel = takt_kernel::release();
     print::result(
         output,
-        &json!({ "kernel": kernel, "features": findings, "pause_frames": verdicts }),
+        &json!({
+            "kernel": kernel,
+            "features": findings,
+            "pause_frames": verdicts,
+            "network_threads": threads,
+        }),
         |_| {
             let lines = findings.iter().map(|finding| match &finding.problem {
                 None => format!("  works    {:<11} {}\n", finding.feature, finding.proof),
                 Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
             });
             format!(
-                "Linux {kernel}\n{}{}",
+                "Linux {kernel}\n{}{}{}",
                 lines.collect::<String>(),
-                pause_frames(&verdicts)
+                pause_frames(&verdicts),
+                network_threads(&threads)
             )
         },
     );
@@ -60,6 +67,32 @@ fn pause_frames(verdicts: &[Verdict]) -> String {
     });
     format!(
         "PAUSE frames, which pacing = \"gap\" sends (switches forward none of them)\n{}",
+        lines.collect::<String>()
+    )
+}
+
+/// What can be done about packets that are handled before beats.
+fn network_threads(threads: &NetworkThreads) -> String {
+    let backlog = match threads.backlog {
+        Backlog::Threads => "  threads   backlog     a thread for each CPU\n",
+        Backlog::Argument => {
+            "  softirq   backlog     before beats; start the kernel with thread_backlog_napi\n"
+        }
+        Backlog::Interrupts => {
+            "  softirq   backlog     before beats; Linux 6.10 can have threads\n"
+        }
+    };
+    let lines = threads.devices.iter().map(|verdict| {
+        let (word, why) = match verdict.processes {
+            DeviceThreads::Threads => ("threads", "it processes packets in threads"),
+            DeviceThreads::Able => ("able", "in threads while there are beats"),
+            DeviceThreads::Backlog => ("backlog", "it has no polls of its own at present"),
+            DeviceThreads::Unknown => ("unknown", "run takt doctor as root"),
+        };
+        format!("  {word:<9} {:<11} {why}\n", verdict.device)
+    });
+    format!(
+        "Threads that process packets, which go after beats\n{backlog}{}",
         lines.collect::<String>()
     )
 }

@@ -30,12 +30,14 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             smp,
             add,
             net: Net::Pair,
+            kernel_argument,
             command,
         } => {
             let mut options = ExecOptions::new(command);
             options.kernel = machine.named();
             options.smp = smp;
             options.add = add;
+            options.kernel_arguments = kernel_argument;
             match host::exec(&options) {
                 // A status is eight bits wide by the time anybody sees it.
                 Ok(status) => ExitCode::from(status as u8),

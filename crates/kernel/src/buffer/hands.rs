@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Queue, QueueLimits, Sysfs};
+use super::{Queue, QueueLimits};
 use crate::{
     error::Error,
     netlink::{Device, Netlink},
+    sysfs::Sysfs,
 };
 
 /// The queues of this namespace's devices.

@@ -20,7 +20,6 @@ use crate::netlink::Device;
 
 pub(crate) use hands::Buffers;
 pub(crate) use queues::Queue;
-use queues::Sysfs;
 
 const ETHERNET_HEADER_BYTES: u32 = 14;
 

@@ -13,7 +13,6 @@
 //! others speak to it.
 
 mod frame;
-mod namespace;
 mod opener;
 mod presence;
 mod socket;
@@ -31,6 +30,7 @@ use crate::{
     capability,
     error::Error,
     gap::Feeder,
+    namespace,
     netlink::{Device, Netlink},
     port::{Outline, Port},
     program::Program,

@@ -43,17 +43,24 @@ const KERNEL_ARGUMENTS: &[&str] = &[
     "cryptomgr.notests",
 ];
 
+/// What a machine is like, beside its kernel and its files.
+pub struct Machine<'a> {
+    pub smp: u32,
+    /// Arguments of the kernel's beyond those that all machines have.
+    pub kernel_arguments: &'a [String],
+    pub timeout: Duration,
+}
+
 /// Boots the machine and hands every frame to `sink` until the machine ends.
 /// Returns the command's exit status.
 pub fn run(
     kernel: &Kernel,
     initramfs: &File,
-    smp: u32,
-    timeout: Duration,
+    machine: &Machine,
     sink: &mut dyn FnMut(Frame) -> io::Result<()>,
 ) -> Result<i32> {
     let (host_end, machine_end) = UnixStream::pair().doing(|| "create a socket pair".into())?;
-    let mut emulator = Emulator::start(&arguments(kernel, initramfs, smp), machine_end)?;
+    let mut emulator = Emulator::start(&arguments(kernel, initramfs, machine), machine_end)?;
     let (sender, events) = sync_channel(64);
     if let Some(stdout) = emulator.0.stdout.take() {
         let sender = sender.clone();
@@ -64,7 +71,7 @@ pub fn run(
 
     let mut console = Console::default();
     let mut last = None;
-    let mut deadline = Instant::now() + timeout;
+    let mut deadline = Instant::now() + machine.timeout;
     let mut timed_out = false;
     // Both readers hang up when the emulator ends.
     loop {
@@ -97,7 +104,7 @@ pub fn run(
     }
     if timed_out {
         return Err(Error::Timeout {
-            timeout,
+            timeout: machine.timeout,
             console: console.tail(),
         });
     }
@@ -195,15 +202,15 @@ impl Drop for Emulator {
     }
 }
 
-fn arguments(kernel: &Kernel, initramfs: &File, smp: u32) -> Vec<OsString> {
+fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsString> {
     // By way of our own descriptor, so that no file is left behind.
     let initramfs = PathBuf::from(format!(
         "/proc/{}/fd/{}",
         std::process::id(),
         initramfs.as_raw_fd()
     ));
-    let processors = smp.to_string();
-    let accelerator: &[&str] = if smp > 1 {
+    let processors = machine.smp.to_string();
+    let accelerator: &[&str] = if machine.smp > 1 {
         &["-accel", "tcg,thread=multi"]
     } else {
         // One instruction is one nanosecond, and idle time passes at once.
@@ -247,6 +254,8 @@ fn arguments(kernel: &Kernel, initramfs: &File, smp: u32) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = accelerator.iter().chain(&fixed).map(Into::into).collect();
     arguments.extend(["-kernel".into(), kernel.vmlinuz.clone().into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
-    arguments.extend(["-append".into(), KERNEL_ARGUMENTS.join(" ").into()]);
+    let asked_for = machine.kernel_arguments.iter().map(String::as_str);
+    let kernel_arguments: Vec<&str> = KERNEL_ARGUMENTS.iter().copied().chain(asked_for).collect();
+    arguments.extend(["-append".into(), kernel_arguments.join(" ").into()]);
     arguments
 }

@@ -29,6 +29,7 @@ pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
 
 use crate::guest::protocol::{Frame, Job};
+use machine::Machine;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -47,6 +48,8 @@ pub struct ExecOptions {
     /// Whether Python's web server comes along.
     pub web_server: bool,
     pub net: Net,
+    /// Arguments of the kernel's beyond those that all machines have.
+    pub kernel_arguments: Vec<String>,
     pub command: Vec<OsString>,
     pub timeout: Duration,
 }
@@ -60,6 +63,7 @@ impl ExecOptions {
             add: Vec::new(),
             web_server: false,
             net: Net::default(),
+            kernel_arguments: Vec::new(),
             command: command.into_iter().map(Into::into).collect(),
             timeout: TIMEOUT_DEFAULT,
         }
@@ -115,8 +119,11 @@ fn run(options: &ExecOptions, kernel: &Kernel, stdout: &mut dyn Write) -> Result
     machine::run(
         kernel,
         &initramfs,
-        options.smp,
-        options.timeout,
+        &Machine {
+            smp: options.smp,
+            kernel_arguments: &options.kernel_arguments,
+            timeout: options.timeout,
+        },
         &mut |frame| match frame {
             Frame::Stdout(bytes) => stdout.write_all(&bytes).and_then(|()| stdout.flush()),
             Frame::Stderr(bytes) => io::stderr().write_all(&bytes),

@@ -10,7 +10,7 @@ mod matching;
 mod section;
 mod share;
 mod syntax;
-mod task;
+pub(crate) mod task;
 mod tenant;
 mod thread;
 

@@ -24,9 +24,12 @@ const EXAMPLE: &str = "[[task]], with two brackets";
 /// The scheduler has places for so many, and for as many threads.
 pub(crate) const TASKS_MAX: usize = 256;
 
-const PERIOD_MIN_NS: u64 = 100_000;
-const PERIOD_MAX_NS: u64 = 4_000_000_000;
-const BUDGET_MIN_NS: u64 = 1_000;
+/// The shortest period of a task.
+pub const PERIOD_MIN_NS: u64 = 100_000;
+/// The longest, which is also the longest frame of a CPU.
+pub const PERIOD_MAX_NS: u64 = 4_000_000_000;
+/// The smallest budget.
+pub const BUDGET_MIN_NS: u64 = 1_000;
 
 /// A value and where it stands.
 pub(crate) type Placed<T> = (T, Span);

@@ -44,6 +44,12 @@ pub(crate) fn parse_ns(text: &str) -> Result<u64, Fault> {
     Err(Fault::new(Code::BadUnit, message, help))
 }
 
+/// A duration in nanoseconds, spelled as in a policy; else what is wrong with it, and what
+/// would be right.
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    parse_ns(text).map_err(|fault| format!("{}; {}", fault.message, fault.help))
+}
+
 /// The duration of `key`, which goes from one end of `range_ns` to the other.
 pub(crate) fn parse_within(
     key: &str,
