@@ -37,7 +37,8 @@ enum First {
     Largest,
     /// What comes most often; where periods divide each other this leaves the larger gaps whole.
     Shortest,
-    /// What has an offset, then what may go to fewest CPUs; of these the largest.
+    /// What has an offset, then what may go to fewest CPUs; of these what comes most often, since
+    /// what comes seldom is easier to cut.
     Bound,
 }
 
@@ -114,8 +115,8 @@ fn sorted(wants: &[Want], subset: &[usize], first: First) -> Vec<usize> {
             First::Shortest => by_period.then(by_share(one, other)),
             First::Bound => bounds(one)
                 .cmp(&bounds(other))
-                .then(by_share(one, other))
-                .then(by_period),
+                .then(by_period)
+                .then(by_share(one, other)),
         }
         .then(a.cmp(&b))
     });
