@@ -25,7 +25,7 @@ struct Taken {
 impl Taken {
     /// How far `phase` is past the latest beginning of the taken slots.
     fn past_begin(&self, phase: u64) -> u64 {
-        (phase % self.cycle + self.cycle - self.begin) % self.cycle
+        (phase + self.cycle - self.begin) % self.cycle
     }
 
     /// Where the obstacle ends that `width` slots from `begin` on run into.

@@ -9,12 +9,9 @@ use super::split::Span;
 use super::want::{Want, allowed};
 use super::{Demand, FRAME_MAX_NS, Host};
 
-/// Steps beyond first fit for each thing that is tried.
-const EFFORT: u64 = 2_000;
-
 /// Multiples of a period that are tried, besides the next ones of others' periods.
 const MULTIPLES: std::ops::RangeInclusive<u64> = 2..=8;
-const PERIODS_MAX: usize = 12;
+const PERIODS_MAX: usize = 8;
 
 pub(super) fn explain(
     host: &Host,
@@ -37,14 +34,13 @@ pub(super) fn explain(
         subset: order.to_vec(),
         demand: stuck.demand,
     };
-    let mut fits = trial.remedies();
-    let alone = !fits.is_empty();
+    let alone = trial.others_fit();
     if !alone {
-        // It is not the only one without room: what would bring it further.
+        // What would at least bring it further.
         trial.subset = stuck.before.clone();
         trial.subset.push(stuck.demand);
-        fits = trial.remedies();
     }
+    let fits = trial.remedies();
     Refusal::NoRoom {
         name: demand.name.clone(),
         slots: want.width(),
@@ -119,6 +115,12 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    fn others_fit(&self) -> bool {
+        let is_other = |&demand: &usize| demand != self.demand;
+        let others: Vec<usize> = self.subset.iter().copied().filter(is_other).collect();
+        search::solve(&self.wants, &others, self.cpus, search::FIRST_FIT).is_ok()
+    }
+
     /// The nearest first: when and where, then how much, then how often.
     fn remedies(&mut self) -> Vec<Remedy> {
         [self.offset(), self.cpus(), self.budget(), self.period()]
@@ -131,7 +133,7 @@ impl Trial<'_> {
     fn place(&mut self, change: impl FnOnce(&mut Want)) -> Option<Vec<Span>> {
         let as_it_is = self.wants[self.demand].clone();
         change(&mut self.wants[self.demand]);
-        let solved = search::solve(&self.wants, &self.subset, self.cpus, EFFORT);
+        let solved = search::solve(&self.wants, &self.subset, self.cpus, search::FIRST_FIT);
         self.wants[self.demand] = as_it_is;
         solved
             .ok()

@@ -8,8 +8,10 @@ use super::phases::Phases;
 use super::split::{self, Ground, Span};
 use super::want::Want;
 
-/// Steps that one search may take beyond first fit: about a millisecond's.
-pub(super) const EFFORT: u64 = 100_000;
+/// Steps that one search may take beyond first fit: about half a millisecond's.
+pub(super) const EFFORT: u64 = 50_000;
+/// None: what fits at first, whole or in pieces, or not at all.
+pub(super) const FIRST_FIT: u64 = 0;
 
 /// Of the effort: looking at one way to cut a budget, and placing one.
 const STEPS_PER_CUT: usize = 10;
@@ -35,12 +37,13 @@ enum First {
     Largest,
     /// What comes most often; where periods divide each other this leaves the larger gaps whole.
     Shortest,
-    /// What has an offset, then what may go to fewest CPUs; of these the largest.
+    /// What has an offset, then what may go to fewest CPUs; of these what comes most often, since
+    /// what comes seldom is easier to cut.
     Bound,
 }
 
 /// Demands that are cut because they are in the way one after the other; with more, all may be.
-const CUT_MAX: usize = 16;
+const CUT_MAX: usize = 8;
 
 /// Place the demands in `subset` beside what the CPUs hold. Small cases are solved if they can be;
 /// larger ones if first fit or one of the searches after it gets there in so many steps each.
@@ -56,7 +59,7 @@ pub(super) fn solve(
     } else {
         steps
     };
-    let search = |first: First, may_split: &[bool]| {
+    let search = |first: First, may_split: &[bool], steps: u64| {
         let mut search = Search {
             wants,
             order: sorted(wants, subset, first),
@@ -74,17 +77,20 @@ pub(super) fn solve(
         }
     };
     let mut may_split = vec![false; wants.len()];
-    let mut found = search(First::Largest, &may_split)
-        .or_else(|_| search(First::Shortest, &may_split))
-        .or_else(|_| search(First::Bound, &may_split));
+    let mut found = search(First::Largest, &may_split, steps)
+        .or_else(|_| search(First::Shortest, &may_split, steps))
+        .or_else(|_| search(First::Bound, &may_split, steps));
     for _ in 0..CUT_MAX {
         match &found {
             Err(stuck) if !may_split[stuck.demand] => may_split[stuck.demand] = true,
             _ => break,
         }
-        found = search(First::Bound, &may_split);
+        found = search(First::Bound, &may_split, FIRST_FIT);
     }
-    found.or_else(|_| search(First::Bound, &vec![true; wants.len()]))
+    match steps {
+        FIRST_FIT => found,
+        _ => found.or_else(|_| search(First::Bound, &vec![true; wants.len()], steps)),
+    }
 }
 
 /// Whether the CPUs together have less than is asked for, wherever it might go.
@@ -109,8 +115,8 @@ fn sorted(wants: &[Want], subset: &[usize], first: First) -> Vec<usize> {
             First::Shortest => by_period.then(by_share(one, other)),
             First::Bound => bounds(one)
                 .cmp(&bounds(other))
-                .then(by_share(one, other))
-                .then(by_period),
+                .then(by_period)
+                .then(by_share(one, other)),
         }
         .then(a.cmp(&b))
     });
@@ -188,7 +194,8 @@ impl Search<'_> {
         let want = &self.wants[demand];
         let mut grounds = Vec::new();
         for &cpu in &want.cpus {
-            if let Ok(room) = self.cpus[cpu].room(want.period) {
+            let room = self.cpus[cpu].room(want.period).ok();
+            if let Some(room) = room.filter(|room| room.slots > 0 && room.pieces > 0) {
                 let phases = Phases::of(&self.cpus[cpu], want.period, &mut self.effort);
                 let runs = phases.runs(&mut self.effort);
                 grounds.push(Ground::of(cpu, room, runs, want));

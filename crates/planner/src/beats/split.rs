@@ -116,9 +116,21 @@ fn join(slots: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     pieces
 }
 
-/// Pieces on several CPUs, one after the other: of what begins next, the longest. A free slot lies
-/// between pieces on different CPUs, from the last of a period to the first of the next as well.
+/// Pieces on several CPUs, one after the other. A free slot lies between pieces on different CPUs,
+/// from the last of a period to the first of the next as well.
 pub(super) fn spread(grounds: &[Ground], want: &Want) -> Option<Vec<Span>> {
+    let is_apart = |pieces: &Vec<Span>| match pieces.as_slice() {
+        [first, .., last] if first.cpu != last.cpu => {
+            first.slots.start > 0 || last.slots.end < want.period
+        }
+        _ => true,
+    };
+    let spread_from = |phase: u64| spread_from(phase, grounds, want).filter(is_apart);
+    spread_from(0).or_else(|| spread_from(1))
+}
+
+/// Of what begins next, the longest.
+fn spread_from(phase: u64, grounds: &[Ground], want: &Want) -> Option<Vec<Span>> {
     let mut rooms: Vec<Room> = grounds.iter().map(|ground| ground.room).collect();
     let mut pieces: Vec<Span> = Vec::new();
     let mut left = want.width();
@@ -127,7 +139,7 @@ pub(super) fn spread(grounds: &[Ground], want: &Want) -> Option<Vec<Span>> {
             .iter()
             .enumerate()
             .filter_map(|(index, ground)| {
-                let slots = next_piece(ground, rooms[index], pieces.last(), left, want)?;
+                let slots = next_piece(ground, rooms[index], phase, pieces.last(), left, want)?;
                 Some((index, slots))
             })
             .collect::<Vec<_>>();
@@ -142,20 +154,19 @@ pub(super) fn spread(grounds: &[Ground], want: &Want) -> Option<Vec<Span>> {
         rooms[index].pieces -= 1;
         pieces.push(grounds[index].span(slots));
     }
-    let (first, last) = (pieces.first()?, pieces.last()?);
-    let is_apart = first.slots.start > 0 || last.slots.end < want.period;
-    (first.cpu == last.cpu || is_apart).then_some(pieces)
+    Some(pieces)
 }
 
-/// What a CPU has next after the piece before.
+/// What a CPU has next after the piece before, or from the first phase on.
 fn next_piece(
     ground: &Ground,
     room: Room,
+    first: u64,
     before: Option<&Span>,
     left: u64,
     want: &Want,
 ) -> Option<Range<u64>> {
-    let from = before.map_or(0, |piece| {
+    let from = before.map_or(first, |piece| {
         piece.slots.end + u64::from(piece.cpu != ground.cpu)
     });
     let most = left.min(room.slots);

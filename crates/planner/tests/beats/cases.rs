@@ -146,6 +146,18 @@ fn a_thread_goes_over_several_cpus_in_the_last_resort() {
 }
 
 #[test]
+fn it_changes_cpus_between_periods_no_faster_than_within_them() {
+    let host = host(2, MS, 62_500);
+    let mut wanted = half_and_half();
+    wanted[1].offset_ns = Some(MS);
+    wanted[1].budget_ns = 6 * MS;
+    let table = plan(&host, &wanted).unwrap();
+    sound::check(&host, &wanted, &table);
+    let pieces = &table.placements[2].pieces;
+    assert_eq!((pieces[0].begin_ns, pieces[1].end_ns), (MS, 10 * MS));
+}
+
+#[test]
 fn a_group_stays_together() {
     let mut wanted = half_and_half();
     wanted[2].is_group = true;
