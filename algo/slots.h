@@ -20,7 +20,6 @@
 #include "abi.h"
 
 #define TAKT_TABLE_SLOTS 4096U		/* of one CPU's frame */
-#define TAKT_TABLE_STEPS 13		/* halvings that find any one of them */
 #define TAKT_FRAME_MAX_NS 4000000000U
 #define TAKT_NOBODY 0xFFFFFFFFU
 
@@ -66,40 +65,38 @@ TAKT_FN u64 takt_frame_start(const struct takt_table *table, u64 now_ns)
 	return table->frame_ns ? now_ns - now_ns % table->frame_ns : now_ns;
 }
 
-/* The first slot whose end lies after this moment of the frame; slot_count if none. */
-TAKT_FN u32 takt_slot_after(const struct takt_table *table, u32 at_ns)
-{
-	u32 from = 0, to = table->slot_count, step;
-
-	if (to > TAKT_TABLE_SLOTS)
-		to = TAKT_TABLE_SLOTS;
-	for (step = 0; step < TAKT_TABLE_STEPS; step++) {
-		u32 middle = (from + to) / 2;
-
-		if (from >= to)
-			break;
-		if (table->slots[middle & (TAKT_TABLE_SLOTS - 1)].end_ns > at_ns)
-			to = middle;
-		else
-			from = middle + 1;
-	}
-	return from;
-}
-
-/* The slot that is open now, or the next to open: the next edge is one of its. */
+/*
+ * The slot that is open now, or the next to open: the next edge is one of its.
+ *
+ * The search keeps its place in span->task, in memory, so that the verifier does not follow
+ * each of its ways.
+ */
 TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
 				struct takt_span *span TAKT_ARG)
 {
+	volatile u32 *place = &span->task;
 	const struct takt_slot *slot;
 	u64 start_ns;
-	u32 at;
+	u32 at_ns, at, half;
 
-	span->task = TAKT_NOBODY;
-	if (!table->frame_ns || !table->slot_count)
+	if (!table->frame_ns || !table->slot_count) {
+		*place = TAKT_NOBODY;
 		return 0;
+	}
 	start_ns = takt_frame_start(table, now_ns);
-	at = takt_slot_after(table, (u32)(now_ns - start_ns));
-	if (at >= table->slot_count) {
+	at_ns = now_ns - start_ns;
+
+	/* How many slots are over at this moment of the frame? */
+	*place = 0;
+	for (half = TAKT_TABLE_SLOTS / 2; half; half /= 2) {
+		u32 last = *place + half - 1;
+
+		if (last < table->slot_count &&
+		    table->slots[last & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns)
+			*place = last + 1;
+	}
+	at = *place;
+	if (at >= table->slot_count || table->slots[at & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns) {
 		at = 0;
 		start_ns += table->frame_ns;
 	}
@@ -107,7 +104,7 @@ TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now
 	span->release_ns = start_ns + slot->release_ns;
 	span->beat_ns = start_ns + slot->beat_ns;
 	span->end_ns = start_ns + slot->end_ns;
-	span->task = slot->task;
+	*place = slot->task;
 	return 1;
 }
 

@@ -28,13 +28,12 @@ int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flag
 		const struct takt_member *member = place_of(thread, p);
 		const struct takt_task *task = member ? task_of(member->task) : 0;
 		const struct takt_beats *host = beats();
+		const struct takt_task_params *params =
+			member && host ? params_of(member->task, host->generation) : 0;
 
-		if (task && host && !task->stopped) {
-			u32 home = task->params[host->generation & 1].home_cpu;
-
-			if (bpf_cpumask_test_cpu(home, p->cpus_ptr))
-				return home;
-		}
+		if (task && params && !task->stopped &&
+		    bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
+			return params->home_cpu;
 	}
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 	if (is_idle)
@@ -108,7 +107,7 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 		c->frees = 0;
 		free_waiting(cpu);
 	}
-	if (!member_dispatch(c, now_ns))
+	if (!member_dispatch(c, cpu, prev, now_ns))
 		free_dispatch(c, cpu);
 	return 0;
 }
@@ -293,10 +292,16 @@ SEC("syscall")
 int takt_commit(struct takt_beats_commit_args *args)
 {
 	struct takt_beats *host = beats();
-	u32 cpu;
+	u32 cpu, task;
 
 	if (!host)
 		return 0;
+	bpf_for(task, 0, TAKT_TASKS) {
+		struct takt_task *known = task_of(task);
+
+		if (known)
+			known->stopped = 0;
+	}
 	host->generation = args->generation;
 	bpf_for(cpu, 0, host->cpu_count) {
 		struct takt_cpu *c = cpu_of(cpu);

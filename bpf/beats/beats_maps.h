@@ -3,6 +3,7 @@
 #ifndef TAKT_BEATS_MAPS_H
 #define TAKT_BEATS_MAPS_H
 
+#include "histogram.h"
 #include "slots.h"
 #include "turns.h"
 
@@ -18,9 +19,7 @@
 #define TAKT_OVERRUN_SIGNAL 1U		/* that, and SIGXCPU */
 #define TAKT_OVERRUN_STOP_GROUP 2U	/* the whole task ordinary, until the next policy */
 
-/* Two buckets to each doubling: bucket 2k and 2k + 1 are [2^k, 1.5 * 2^k) and the rest, in ns. */
-#define TAKT_LATENESS_BUCKETS 64U
-
+/* Two of each task, as there are two of each table. */
 struct takt_task_params {
 	struct takt_turns_params turns;
 	u32 home_cpu;		/* of its first piece; its threads wait there */
@@ -42,11 +41,10 @@ struct takt_task_stats {
 	u64 cut_late_max_ns;	/* from the end of budget or slot to the end of running */
 	u64 stolen_interrupts_ns;	/* while a member ran */
 	u64 stolen_higher_ns;	/* while a member had to leave the CPU within its slot */
-	u64 lateness[TAKT_LATENESS_BUCKETS];
+	u64 lateness[TAKT_BUCKETS];
 };
 
 struct takt_task {
-	struct takt_task_params params[2];	/* by the half of the tables */
 	struct takt_turns turns;
 	u64 job;		/* last released */
 	u64 started_job;	/* last that a member ran in */
@@ -72,7 +70,7 @@ struct takt_member {
 #define TAKT_RULE_UNIT 8U	/* the last name of such a path */
 #define TAKT_RULE_LEADER 16U	/* the first thread of its process */
 
-struct takt_rule {
+struct takt_member_rule {
 	u32 asks;		/* TAKT_RULE_*; 0: none */
 	u32 pad;
 	u64 thread[2];		/* padded with zeros */

@@ -48,6 +48,7 @@ static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
 	struct task_struct *p;
 	int moved = 0;
 
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, queue, 0) {
 		if (tid && (u32)p->pid != tid)
 			continue;
@@ -56,6 +57,7 @@ static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
 					 SCX_ENQ_PREEMPT);
 		break;
 	}
+	bpf_rcu_read_unlock();
 	return moved;
 }
 
@@ -86,6 +88,18 @@ static __always_inline void write_pages(const struct takt_task *task,
 	}
 }
 
+/* A job begins. One that nobody could do does not count. */
+static __always_inline void release(struct takt_task *task, const struct takt_task_params *params,
+				    const struct takt_span *span, u64 job)
+{
+	const struct takt_member *next = member_of(params->first_member + task->turns.turn);
+
+	task->job = job;
+	if (next && next->tid)
+		task->stats.releases++;
+	write_pages(task, params, span);
+}
+
 /* Nobody is there whose turn it is. */
 static __always_inline void note_absence(struct takt_task *task, struct takt_cpu *c, u64 now_ns)
 {
@@ -108,17 +122,14 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	u64 job;
 	u32 at;
 
-	if (!task)
+	params = params_of(span->task, c->half);
+	if (!task || !params)
 		return;
-	params = params_of(task, c);
 	job = takt_job_at(&params->turns, span->beat_ns);
 	if (c->level == LEVEL_BEAT && c->task == span->task && c->job == job)
 		return;
-	if (task->job != job) {
-		task->job = job;
-		task->stats.releases++;
-		write_pages(task, params, span);
-	}
+	if (task->job != job)
+		release(task, params, span, job);
 	if (task->stopped || !takt_turns_left(&task->turns, &params->turns, job)) {
 		if (c->level == LEVEL_BEAT)
 			cut(cpu);
@@ -139,7 +150,7 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		cut(cpu);
 		return;
 	}
-	if (task->admitted_job != job)
+	if (member && member->tid && task->admitted_job != job)
 		note_absence(task, c, now_ns);
 	if (c->level == LEVEL_BEAT)
 		cut(cpu);

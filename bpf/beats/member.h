@@ -8,31 +8,16 @@
 #define SIGXCPU 24
 #define PIDTYPE_PID 0
 
-/* Its lateness is below 2^32 ns; what is more is counted as if it were not. */
-static __always_inline u32 bucket_of(u64 ns)
-{
-	u32 value = ns >> 32 ? 0xFFFFFFFF : (u32)ns, log = 0;
-
-	if (value < 2)
-		return value;
-	log = (value >> 16 ? 16 : 0);
-	log += (value >> log) >> 8 ? 8 : 0;
-	log += (value >> log) >> 4 ? 4 : 0;
-	log += (value >> log) >> 2 ? 2 : 0;
-	log += (value >> log) >> 1 ? 1 : 0;
-	return (2 * log + ((value >> (log - 1)) & 1)) & (TAKT_LATENESS_BUCKETS - 1);
-}
-
 /* Is it the member's turn, and the slot open on this CPU? */
 static __always_inline int may_go(const struct takt_task *task, const struct takt_member *member,
 				  const struct takt_cpu *c, u64 now_ns)
 {
-	const struct takt_task_params *params = params_of(task, c);
+	const struct takt_task_params *params = params_of(member->task, c->half);
 	struct takt_span span;
 	u64 job;
 
 	read_span(c, &span);
-	if (span.task != member->task || !takt_span_is_open(&span, now_ns) || task->stopped ||
+	if (!params || span.task != member->task || !takt_span_is_open(&span, now_ns) || task->stopped ||
 	    task->turns.turn != member->ordinal)
 		return 0;
 	job = takt_job_at(&params->turns, span.beat_ns);
@@ -51,8 +36,8 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 
 	if (!task || !c)
 		return 0;
-	params = params_of(task, c);
-	if (task->stopped || !bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
+	params = params_of(member->task, c->half);
+	if (!params || task->stopped || !bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
 		return 0;
 	if (thread->parked && !task->stalled) {
 		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
@@ -81,12 +66,15 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 {
 	u64 late_ns = now_ns > c->span.release_ns ? now_ns - c->span.release_ns : 0;
 	struct takt_task_stats *stats = &task->stats;
+	u32 bucket = takt_bucket(late_ns);
 
 	task->started_job = c->job;
 	stats->started++;
 	stats->lateness_sum_ns += late_ns;
 	stats->lateness_max_ns = takt_max(stats->lateness_max_ns, late_ns);
-	stats->lateness[bucket_of(late_ns) & (TAKT_LATENESS_BUCKETS - 1)]++;
+	/* The compiler knows the range and drops the mask that shows it to the verifier. */
+	barrier_var(bucket);
+	stats->lateness[bucket & (TAKT_BUCKETS - 1)]++;
 }
 
 /* It comes to the CPU: as a beat, or as an ordinary thread. Returns its level. */
@@ -99,7 +87,8 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	u64 left_ns;
 
 	thread->parked = 0;
-	if (!task)
+	params = params_of(member->task, c->half);
+	if (!task || !params)
 		return LEVEL_ORDINARY;
 	if (!may_go(task, member, c, now_ns)) {
 		/* It was let in, and its slot ended before it came. */
@@ -110,7 +99,6 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 		return LEVEL_ORDINARY;
 	}
 	p->scx.slice = SCX_SLICE_INF;
-	params = params_of(task, c);
 	c->task = member->task;
 	c->job = takt_job_at(&params->turns, c->span.beat_ns);
 	left_ns = takt_turns_left(&task->turns, &params->turns, c->job);
@@ -149,12 +137,11 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 					    struct takt_cpu *c, u64 ran_ns, u64 now_ns,
 					    int runnable)
 {
+	const struct takt_task_params *params = params_of(c->task, c->half);
 	struct takt_task *task = task_of(c->task);
-	const struct takt_task_params *params;
 
-	if (!task)
+	if (!task || !params)
 		return;
-	params = params_of(task, c);
 	takt_turns_charge(&task->turns, c->job, ran_ns);
 	task->stats.used_ns += ran_ns;
 	task->stats.used_max_ns = takt_max(task->stats.used_max_ns, task->turns.used_ns);
@@ -170,20 +157,44 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 static __always_inline void member_yield(struct takt_thread *thread,
 					 const struct takt_member *member, struct takt_cpu *c)
 {
+	const struct takt_task_params *params = params_of(member->task, c->half);
 	struct takt_task *task = task_of(member->task);
 
 	thread->settled = 1;
-	if (!task || task->stopped)
+	if (!task || !params || task->stopped)
 		return;
 	thread->parked = 1;
 	if (task->turns.turn != member->ordinal)
 		return;
-	if (takt_turns_yield(&task->turns, &params_of(task, c)->turns, thread->job))
+	if (takt_turns_yield(&task->turns, &params->turns, thread->job))
 		task->stats.completed++;
 }
 
+/* It ran as an ordinary thread when its slot opened: from here on it is a beat. */
+static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt_cpu *c, u32 cpu,
+				   u64 now_ns)
+{
+	struct takt_thread *thread = thread_of(prev);
+	const struct takt_member *member;
+
+	if (!thread || thread->place != at + 1 || thread->parked ||
+	    !(prev->scx.flags & SCX_TASK_QUEUED))
+		return 0;
+	member = place_of(thread, prev);
+	if (!member)
+		return 0;
+	if (c->level == LEVEL_ORDINARY)
+		fair_charge(prev, now_ns - c->since_ns);
+	else if (c->level == LEVEL_BEAT)
+		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
+	c->level = member_running(prev, thread, member, c, cpu, now_ns);
+	c->since_ns = now_ns;
+	return c->level == LEVEL_BEAT;
+}
+
 /* Let in whose turn it is by now. */
-static __always_inline int member_dispatch(struct takt_cpu *c, u64 now_ns)
+static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev,
+					   u64 now_ns)
 {
 	const struct takt_span *span = &c->span;
 	const struct takt_task_params *params;
@@ -193,14 +204,14 @@ static __always_inline int member_dispatch(struct takt_cpu *c, u64 now_ns)
 	if (!takt_span_is_open(span, now_ns))
 		return 0;
 	task = task_of(span->task);
-	if (!task)
-		return 0;
-	params = params_of(task, c);
-	if (task->stopped || !takt_turns_left(&task->turns, &params->turns,
+	params = params_of(span->task, c->half);
+	if (!task || !params || task->stopped || !takt_turns_left(&task->turns, &params->turns,
 					      takt_job_at(&params->turns, span->beat_ns)))
 		return 0;
 	at = params->first_member + task->turns.turn;
-	return scx_bpf_dsq_move_to_local(QUEUE_MEMBER + at);
+	if (scx_bpf_dsq_move_to_local(QUEUE_MEMBER + at))
+		return 1;
+	return prev && goes_on(prev, at, c, cpu, now_ns);
 }
 
 /* Threads that wait for a turn which will not come are ordinary ones. */
@@ -219,10 +230,8 @@ static __always_inline void free_waiting(u32 cpu)
 			break;
 		member = member_of(at);
 		task = member ? task_of(member->task) : 0;
-		if (!task)
-			continue;
-		params = &task->params[host->generation & 1];
-		if (params->home_cpu != cpu)
+		params = member ? params_of(member->task, host->generation) : 0;
+		if (!task || !params || params->home_cpu != cpu)
 			continue;
 		if (member->expected && !task->stopped && !task->stalled &&
 		    (params->turns.member_count < 2 || all_here(params)))

@@ -55,12 +55,13 @@ static __always_inline int take_place(struct task_struct *p, struct takt_thread 
 static __always_inline void leave_place(const struct task_struct *p, struct takt_thread *thread)
 {
 	struct takt_member *member = place_of(thread, p);
+	const struct takt_beats *host = beats();
+	const struct takt_task_params *params;
 	struct takt_job_page *page;
-	struct takt_task *task;
 	struct takt_cpu *cpu;
 	u32 at;
 
-	if (!member)
+	if (!member || !host)
 		return;
 	at = thread->place - 1;
 	thread->place = 0;
@@ -68,19 +69,18 @@ static __always_inline void leave_place(const struct task_struct *p, struct takt
 	page = bpf_map_lookup_elem(&takt_jobs, &at);
 	if (page)
 		page->tid = 0;
-	task = task_of(member->task);
 	member->tid = 0;
-	if (!task)
-		return;
 	/* Those who wait for its turn wait in vain. */
-	cpu = cpu_of(task->params[0].home_cpu);
-	if (cpu)
-		cpu->frees = 1;
-	scx_bpf_kick_cpu(task->params[0].home_cpu, SCX_KICK_PREEMPT);
+	params = params_of(member->task, host->generation);
+	cpu = params ? cpu_of(params->home_cpu) : 0;
+	if (!cpu)
+		return;
+	cpu->frees = 1;
+	scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_PREEMPT);
 }
 
 /* The hashes of a control group's path and of its last name, for each level. */
-static __always_inline u32 holds_group(const struct takt_rule *rule,
+static __always_inline u32 holds_group(const struct takt_member_rule *rule,
 				       const struct task_struct *task)
 {
 	const struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
@@ -107,7 +107,7 @@ static __always_inline u32 holds_group(const struct takt_rule *rule,
 }
 
 /* The names are the thread's and its process's, as they are to be from now on. */
-static __always_inline int holds(const struct takt_rule *rule, const struct task_struct *task,
+static __always_inline int holds(const struct takt_member_rule *rule, const struct task_struct *task,
 				 const u64 thread[2], const u64 command[2])
 {
 	u32 groups = rule->asks & (TAKT_RULE_CGROUP | TAKT_RULE_UNIT);
@@ -167,14 +167,14 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	}
 	if (place_of(thread, p)) {
 		u32 own = thread->place - 1;
-		const struct takt_rule *rule = bpf_map_lookup_elem(&takt_rules, &own);
+		const struct takt_member_rule *rule = bpf_map_lookup_elem(&takt_rules, &own);
 
 		if (thread->asked || (rule && holds(rule, p, name, command)))
 			return;
 		leave_place(p, thread);
 	}
 	bpf_for(at, 0, TAKT_MEMBERS) {
-		const struct takt_rule *rule;
+		const struct takt_member_rule *rule;
 		const struct takt_member *member = member_of(at);
 
 		if (at >= host->rule_count)

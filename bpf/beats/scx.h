@@ -21,6 +21,7 @@
 #define SCX_KICK_IDLE 1
 #define SCX_KICK_PREEMPT 2
 #define SCX_OPS_ENQ_LAST 2ULL
+#define SCX_TASK_QUEUED 1
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -32,8 +33,12 @@ struct scx_exit_task_args {
 	_Bool cancelled;
 };
 
+enum scx_exit_kind {
+	SCX_EXIT_NONE,
+};
+
 struct scx_exit_info {
-	int kind;
+	enum scx_exit_kind kind;
 	__s64 exit_code;
 	const char *reason;
 	char *msg;
@@ -96,6 +101,8 @@ int scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 _Bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 struct task_struct *bpf_task_from_pid(int pid) __ksym;
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 int bpf_send_signal_task(struct task_struct *task, int sig, int type, u64 value) __ksym __weak;
 

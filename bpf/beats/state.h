@@ -74,6 +74,13 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * TAKT_TASKS);
+	__type(key, u32);
+	__type(value, struct takt_task_params);
+} takt_params SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_MEMBERS);
 	__type(key, u32);
 	__type(value, struct takt_member);
@@ -83,7 +90,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_MEMBERS);
 	__type(key, u32);
-	__type(value, struct takt_rule);
+	__type(value, struct takt_member_rule);
 } takt_rules SEC(".maps");
 
 struct {
@@ -147,11 +154,12 @@ static __always_inline struct takt_member *place_of(const struct takt_thread *th
 	return member && member->tid == (u32)p->pid ? member : 0;
 }
 
-/* What is written in the plan that is in force on this CPU. */
-static __always_inline const struct takt_task_params *params_of(const struct takt_task *task,
-								const struct takt_cpu *cpu)
+/* What the plan says of a task: the one in force on a CPU, or the one to come there. */
+static __always_inline const struct takt_task_params *params_of(u32 task, u32 half)
 {
-	return &task->params[cpu->half & 1];
+	u32 at = (half & 1) * TAKT_TASKS + task;
+
+	return task < TAKT_TASKS ? bpf_map_lookup_elem(&takt_params, &at) : 0;
 }
 
 /* The CPU's span as another CPU may read it; it is whole, or nobody's. */

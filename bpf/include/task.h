@@ -35,10 +35,12 @@ struct rq {
 	unsigned int nr_running;
 };
 
-struct cpumask;
+struct cpumask {
+	unsigned long bits[1];
+};
 
 struct sched_ext_entity {
-	u32 weight;
+	u32 flags, weight;
 	u64 slice, dsq_vtime;
 };
 

@@ -13,6 +13,7 @@ fn main() {
         .header(algo.join("gap.h").display().to_string())
         .header("../../bpf/link/link_maps.h")
         .header("../../bpf/flows/flows_maps.h")
+        .header("../../bpf/beats/beats_maps.h")
         .clang_arg(format!("-I{}", algo.display()))
         .clang_arg("-I../../bpf/include")
         .allowlist_item("(takt|TAKT)_.*")
@@ -43,4 +44,5 @@ fn main() {
     println!("cargo::rerun-if-changed=../../bpf/include");
     println!("cargo::rerun-if-changed=../../bpf/link/link_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/flows/flows_maps.h");
+    println!("cargo::rerun-if-changed=../../bpf/beats/beats_maps.h");
 }

@@ -1,8 +1,9 @@
-//! Compiles the qdisc, what watches sockets and what stands on the ingress of
-//! devices, and writes their skeletons.
+//! Compiles the qdisc, what watches sockets, what stands on the ingress of
+//! devices, and the scheduler of beats, and writes their skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
     takt_bpf_build::skeleton("flows");
     takt_bpf_build::skeleton("receive");
+    takt_bpf_build::skeleton("beats");
 }

@@ -27,6 +27,15 @@ unsafe impl Plain for sys::takt_gap {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}
 unsafe impl Plain for sys::takt_shelf {}
+unsafe impl Plain for sys::takt_table {}
+unsafe impl Plain for sys::takt_task {}
+unsafe impl Plain for sys::takt_task_params {}
+unsafe impl Plain for sys::takt_member {}
+unsafe impl Plain for sys::takt_member_rule {}
+unsafe impl Plain for sys::takt_cpu {}
+unsafe impl Plain for sys::takt_beats {}
+unsafe impl Plain for sys::takt_join_args {}
+unsafe impl Plain for sys::takt_beats_commit_args {}
 
 /// An all-zero value on the heap; these structs are too large for a stack.
 pub fn zeroed_box<T: Plain>() -> Box<T> {

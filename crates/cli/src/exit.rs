@@ -34,7 +34,9 @@ impl From<&Error> for Exit {
             | Error::NoCgroup2
             | Error::NoIfb
             | Error::NoIngress { .. } => Self::Lacking,
-            Error::Foreign(_) => Self::Changed,
+            Error::Foreign(_) | Error::OtherScheduler { .. } | Error::BeatsElsewhere { .. } => {
+                Self::Changed
+            }
             _ => Self::Failed,
         }
     }
@@ -47,6 +49,7 @@ impl From<&Undecided> for Exit {
             | Undecided::Plan { .. }
             | Undecided::NoGap { .. }
             | Undecided::NoReceive { .. }
+            | Undecided::NoTime(_)
             | Undecided::NoUser(_) => Self::Invalid,
             Undecided::Host(error) => error.into(),
         }

@@ -9,9 +9,10 @@
 
 use serde::Serialize;
 use takt_planner::Questions;
-use takt_policy::{Class, Gate, Link, Pacing};
+use takt_policy::{Beats, Class, Gate, Link, Pacing};
 
 use crate::{
+    beats::{self, BeatsAction},
     buffer::{Buffers, QueueLimits},
     capability,
     change::{give_back, take},
@@ -52,11 +53,24 @@ pub struct Outcome {
     pub receive: Option<String>,
 }
 
-/// Make this host's links follow `links`, which `source` says.
-pub fn apply(links: &[Link], source: &Source, options: Options) -> Result<Vec<Outcome>, Undecided> {
+/// What was done to a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    pub links: Vec<Outcome>,
+    /// `None`: the policy has no tasks, and there were none.
+    pub beats: Option<BeatsAction>,
+}
+
+/// Make this host's links follow `links`, and its threads `beats`, which `source` says.
+pub fn apply(
+    links: &[Link],
+    beats: Option<&Beats>,
+    source: &Source,
+    options: Options,
+) -> Result<Applied, Undecided> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = apply_locked(links, source, options);
+    let done = apply_locked(links, beats, source, options);
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -69,9 +83,10 @@ pub fn apply(links: &[Link], source: &Source, options: Options) -> Result<Vec<Ou
 
 fn apply_locked(
     links: &[Link],
+    beats: Option<&Beats>,
     source: &Source,
     options: Options,
-) -> Result<Vec<Outcome>, Undecided> {
+) -> Result<Applied, Undecided> {
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let program = Program::open()?;
     let found = look(&mut netlink, program.as_ref(), options.replace)?;
@@ -79,11 +94,16 @@ fn apply_locked(
     let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
+    let beats = beats::Change::decide(beats, source, netns_cookie)?;
     let mut steps = decide(links, &questions, slot, source, found)?;
-    let outcomes = steps.iter().map(outcome).collect();
+    let applied = Applied {
+        links: steps.iter().map(outcome).collect(),
+        beats: beats.action(),
+    };
     let watches = watches_sockets(links);
     if options.dry_run {
-        if program.is_none() {
+        beats.verify()?;
+        if program.is_none() && !steps.is_empty() {
             Program::verify()?;
         }
         if watches {
@@ -92,7 +112,13 @@ fn apply_locked(
         if receives(&steps) {
             receive::verify_program()?;
         }
-        return Ok(outcomes);
+        return Ok(applied);
+    }
+    if steps.is_empty() {
+        beats.prepare()?;
+        beats.commit()?;
+        beats.tidy()?;
+        return Ok(applied);
     }
     let program = match program {
         Some(program) => program,
@@ -106,16 +132,26 @@ fn apply_locked(
         Sockets::open_or_load(&program)?.ask(netns_cookie, slot, &asked)
     };
     let done = watch()
+        .and_then(|()| beats.prepare())
         .and_then(|()| prepare(&program, &mut netlink, &buffers, &mut steps))
-        .and_then(|()| commit(&program, &mut netlink, &buffers, &steps));
+        .and_then(|()| beats.commit())
+        .and_then(|()| {
+            commit(&program, &mut netlink, &buffers, &steps).or_else(|error| {
+                beats.undo()?;
+                Err(error)
+            })
+        });
     match done {
-        Ok(()) => tidy(&program, &mut netlink, &steps)?,
+        Ok(()) => {
+            beats.tidy()?;
+            tidy(&program, &mut netlink, &steps)?;
+        }
         Err(error) => {
             abandon(&program, &mut netlink, &buffers, &steps)?;
             return Err(error.into());
         }
     }
-    Ok(outcomes)
+    Ok(applied)
 }
 
 /// Whether BPF alone cannot carry the link.

@@ -56,8 +56,32 @@ impl Drop for Types {
     }
 }
 
-/// A program was refused: say what the kernel lacks, if that is why.
+/// The qdisc's program was refused: say what the kernel lacks, if that is why.
 pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        "bpf_struct_ops_Qdisc_ops",
+        "BPF qdiscs",
+        "Linux 6.16 or newer with CONFIG_NET_SCH_BPF=y",
+    )
+}
+
+/// The scheduler was.
+pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        "bpf_struct_ops_sched_ext_ops",
+        "schedulers written in BPF",
+        "Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT=y",
+    )
+}
+
+fn explain(
+    source: libbpf_rs::Error,
+    needs: &str,
+    feature: &'static str,
+    since: &'static str,
+) -> Error {
     let has = |name: &str| {
         Btf::from_vmlinux()
             .ok()
@@ -78,10 +102,10 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
             reason: None,
         };
     }
-    if !has("bpf_struct_ops_Qdisc_ops") {
+    if !has(needs) {
         return Error::KernelLacks {
-            feature: "BPF qdiscs",
-            since: "Linux 6.16 or newer with CONFIG_NET_SCH_BPF=y",
+            feature,
+            since,
             reason: None,
         };
     }

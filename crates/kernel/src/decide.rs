@@ -41,6 +41,8 @@ pub enum Undecided {
     #[error(transparent)]
     NoUser(#[from] NoUser),
     #[error(transparent)]
+    NoTime(takt_planner::beats::Refusal),
+    #[error(transparent)]
     Host(#[from] Error),
 }
 

@@ -51,6 +51,16 @@ pub enum Error {
         doing: &'static str,
         source: io::Error,
     },
+    #[error(
+        "the scheduler {name} is loaded, and the kernel runs one such scheduler at a time; stop it \
+         first"
+    )]
+    OtherScheduler { name: String },
+    #[error(
+        "threads are on the beat of {policy}, which was applied in another network namespace; \
+         `takt revert` there ends it"
+    )]
+    BeatsElsewhere { policy: String },
     #[error("setting {knob} while there are beats, or putting it back: {source}")]
     NetworkLevel { knob: String, source: io::Error },
     #[error("process {pid} cannot be moved to the background: {reason}")]

@@ -2,6 +2,7 @@
 
 mod apply;
 pub mod background;
+mod beats;
 mod bpffs;
 mod btf;
 mod buffer;
@@ -16,6 +17,7 @@ mod helper;
 mod levels;
 mod log;
 mod managed;
+mod names;
 mod namespace;
 pub mod netlink;
 pub mod places;
@@ -30,7 +32,8 @@ mod status;
 mod syscall;
 mod sysfs;
 
-pub use apply::{Action, Options, Outcome, apply};
+pub use apply::{Action, Applied, Options, Outcome, apply};
+pub use beats::BeatsAction;
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
 pub use gap::NoGap;

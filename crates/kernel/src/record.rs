@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
 use crate::{
-    bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner, program::Program,
+    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner, program::Program,
     sockets::Sockets,
 };
 
@@ -141,6 +141,9 @@ impl Lock {
             Some(program) if !program.links()?.is_empty() => return Sockets::settle(&program),
             Some(program) => program.unload()?,
             None => bpffs::sweep()?,
+        }
+        if Scheduler::open()?.is_some() {
+            return Ok(());
         }
         match fs::remove_dir_all(DIR) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    background,
+    background, beats,
     buffer::Buffers,
     capability,
     change::release,
@@ -42,6 +42,7 @@ pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
 }
 
 fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
+    revert_beats()?;
     let Some(program) = Program::open()? else {
         return Ok(Default::default());
     };
@@ -80,6 +81,14 @@ fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     }
     receive::sweep(&program, &mut netlink, netns_cookie)?;
     Ok((reverted, foreign))
+}
+
+fn revert_beats() -> Result<(), Error> {
+    let netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let netns_cookie = netlink
+        .netns_cookie()
+        .map_err(Error::netlink("identifying the namespace"))?;
+    beats::revert(netns_cookie).map(drop)
 }
 
 fn give_up(netlink: &mut Netlink, managed: &Managed, requests: &[Request]) -> Result<(), Error> {

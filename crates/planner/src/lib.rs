@@ -2,6 +2,7 @@
 //! not looked at, and the same policy after the same history gives the same
 //! bytes.
 
+pub mod beats;
 mod classes;
 mod error;
 mod places;

@@ -15,6 +15,12 @@ pub const QUESTIONS_MAX: usize = 32;
 /// The class that takes what no other class matches.
 pub const DEFAULT_CLASS: &str = "default";
 
+/// Defaults of `[beats]`.
+pub(crate) const GRID_DEFAULT_NS: u64 = 500_000;
+/// Paper 002 keeps 10 ms of 160 ms.
+pub(crate) const FREE_DEFAULT_PPM: u32 = 62_500;
+pub(crate) const BATCH_DEFAULT_PACKETS: u32 = 8;
+
 /// One network device and how its egress is shared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Link {
@@ -186,7 +192,7 @@ pub struct Mark {
 }
 
 /// Tasks that run on the beat, and the time-slot tables that hold them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beats {
     /// All edges of slots are multiples of this.
     pub grid_ns: u64,
@@ -202,8 +208,22 @@ pub struct Beats {
     pub tasks: Vec<Task>,
 }
 
+impl Default for Beats {
+    /// What holds without a section [beats]; and no tasks yet.
+    fn default() -> Beats {
+        Beats {
+            grid_ns: GRID_DEFAULT_NS,
+            free_ppm: FREE_DEFAULT_PPM,
+            cpus: None,
+            threaded_napi: true,
+            batch_packets: BATCH_DEFAULT_PACKETS,
+            tasks: Vec::new(),
+        }
+    }
+}
+
 /// A thread, or a group of threads that hand over to each other, with a time slot in each period.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     pub name: String,
     /// A multiple of the grid.
@@ -237,14 +257,14 @@ pub enum Overrun {
 }
 
 /// One thread of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub name: String,
     pub matches: ThreadMatch,
 }
 
 /// A conjunction: every field that is present must hold. No two members of a policy have the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadMatch {
     /// The thread's own name, 1 to 15 bytes; `None` for the first thread of a process.
     pub thread: Option<String>,

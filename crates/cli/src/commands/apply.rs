@@ -5,7 +5,7 @@ use std::{
 };
 
 use serde_json::json;
-use takt_kernel::{Action, Error, Options, Source, Undecided};
+use takt_kernel::{Action, BeatsAction, Error, Options, Source, Undecided};
 use takt_policy::{Code, Policy};
 
 use crate::{
@@ -56,19 +56,26 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
 }
 
 fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> Exit {
-    match takt_kernel::apply(&policy.links, source, options) {
+    match takt_kernel::apply(&policy.links, policy.beats.as_ref(), source, options) {
         Err(error) => refuse(policy, &error, output),
-        Ok(outcomes) => {
-            let value = json!({ "dry_run": options.dry_run, "links": outcomes });
+        Ok(applied) => {
+            let value = json!({
+                "dry_run": options.dry_run,
+                "links": applied.links,
+                "beats": applied.beats,
+            });
             print::result(output, &value, |_| {
-                let lines = outcomes.iter().map(|outcome| {
+                let lines = applied.links.iter().map(|outcome| {
                     let action = describe(outcome.action, options.dry_run);
                     let receive = outcome.receive.as_ref().map_or_else(String::new, |device| {
                         format!(", incoming background traffic through {device}")
                     });
                     format!("{}: {action}{receive}\n", outcome.device)
                 });
-                lines.collect()
+                let beats = applied.beats.map(|action| {
+                    format!("beats: {}\n", describe_beats(action, options.dry_run))
+                });
+                lines.chain(beats).collect()
             });
             Exit::Done
         }
@@ -112,10 +119,28 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
             print::diagnostics(output, &found);
             return Exit::Changed;
         }
+        Undecided::NoTime(refusal) => policy.task_error(
+            refusal.demand(),
+            Code::NoTime,
+            refusal.to_string(),
+            refusal.remedy(),
+        ),
         Undecided::NoUser(error) => return print::failure(output, Exit::Invalid, error),
         Undecided::Host(error) => return print::failure(output, error.into(), error),
     };
     print::diagnostics(output, &found)
+}
+
+fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
+    match (action, dry_run) {
+        (BeatsAction::Loaded, false) => "the scheduler is loaded",
+        (BeatsAction::Loaded, true) => "the scheduler would be loaded",
+        (BeatsAction::Updated, false) => "updated",
+        (BeatsAction::Updated, true) => "would be updated",
+        (BeatsAction::Unloaded, false) => "the scheduler is unloaded",
+        (BeatsAction::Unloaded, true) => "the scheduler would be unloaded",
+        (BeatsAction::Unchanged, _) => "unchanged",
+    }
 }
 
 fn describe(action: Action, dry_run: bool) -> &'static str {

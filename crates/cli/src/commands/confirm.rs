@@ -112,7 +112,12 @@ pub fn guard() -> Exit {
         None => takt_kernel::revert().map_or_else(|error| (&error).into(), |_| Exit::Done),
         Some(source) => match takt_policy::parse(&source.name, &source.text) {
             Err(_) => Exit::Failed,
-            Ok(policy) => takt_kernel::apply(&policy.links, &source, Options::default())
+            Ok(policy) => takt_kernel::apply(
+                &policy.links,
+                policy.beats.as_ref(),
+                &source,
+                Options::default(),
+            )
                 .map_or_else(|error| (&error).into(), |_| Exit::Done),
         },
     }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use nix::unistd;
 use takt_algo::sys::{
-    TAKT_ASK_APP, TAKT_ASK_CGROUP, TAKT_ASK_UNIT, TAKT_ASK_USER, TAKT_COMM_BYTES, TAKT_FNV_BASIS,
-    TAKT_FNV_PRIME, takt_question,
+    TAKT_ASK_APP, TAKT_ASK_CGROUP, TAKT_ASK_UNIT, TAKT_ASK_USER, takt_question,
 };
 use takt_planner::Questions;
 use takt_policy::{Question, User};
 use thiserror::Error;
 
-use crate::background::GROUP;
+use crate::{
+    background::GROUP,
+    names::{fnv1a, padded},
+};
 
 /// What is looked up, and the bits of the questions that it answers with yes.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -110,31 +112,9 @@ fn uid_of(name: &str) -> Result<u32, NoUser> {
     }
 }
 
-/// The first 15 bytes and zeros, as the kernel keeps names of tasks.
-fn padded(name: &str) -> [u64; 2] {
-    let mut bytes = [0; TAKT_COMM_BYTES as usize];
-    let kept = name.len().min(bytes.len() - 1);
-    bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
-    let (words, _) = bytes.as_chunks::<8>();
-    [0, 1].map(|word| u64::from_ne_bytes(words[word]))
-}
-
-fn fnv1a(text: &str) -> u64 {
-    // C has it unsigned.
-    text.bytes().fold(TAKT_FNV_BASIS as u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_hash_as_published() {
-        assert_eq!(fnv1a(""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fnv1a("foobar"), 0x8594_4171_f739_67e8);
-    }
 
     #[test]
     fn the_same_asked_twice_is_one_term_with_both_bits() {

@@ -7,6 +7,7 @@ use super::task::{self, Placed, ReadTask};
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
+use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS};
 use crate::source::{Source, Span};
 use crate::value::fraction;
 
@@ -16,14 +17,9 @@ const BEATS: Schema = Schema {
     later: &[],
 };
 
-const GRID_DEFAULT_NS: u64 = 500_000;
 const GRID_MIN_NS: u64 = 10_000;
 const GRID_MAX_NS: u64 = 100_000_000;
 
-/// Paper 002 keeps 10 ms of 160 ms.
-const FREE_DEFAULT_PPM: u32 = 62_500;
-
-const BATCH_DEFAULT_PACKETS: u64 = 8;
 /// The kernel's own, NAPI_POLL_WEIGHT.
 const BATCH_MAX_PACKETS: u64 = 64;
 
@@ -67,7 +63,7 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
         threaded_napi: section.boolean("threaded_napi", findings).unwrap_or(true),
         batch_packets: section
             .integer("batch", 1..=BATCH_MAX_PACKETS, findings)
-            .unwrap_or(BATCH_DEFAULT_PACKETS) as u32,
+            .unwrap_or(BATCH_DEFAULT_PACKETS.into()) as u32,
         tasks,
     };
     if beats.tasks.is_empty() {

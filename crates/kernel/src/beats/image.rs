@@ -1,0 +1,124 @@
+//! A timetable as the scheduler reads it: tables, tasks, places and rules.
+
+use takt_algo::{
+    sys::{
+        TAKT_OVERRUN_DEMOTE, TAKT_OVERRUN_SIGNAL,
+        TAKT_OVERRUN_STOP_GROUP, TAKT_RULE_CGROUP, TAKT_RULE_COMMAND, TAKT_RULE_LEADER,
+        TAKT_RULE_THREAD, TAKT_RULE_UNIT, takt_member, takt_member_rule, takt_slot, takt_table,
+        takt_task_params, takt_turns_params,
+    },
+    zeroed_box,
+};
+use takt_planner::beats::{CpuTable, Timetable};
+use takt_policy::{Beats, Overrun, Task, ThreadMatch};
+
+use super::ids::TaskIds;
+use crate::names::{fnv1a, padded};
+
+/// What user space writes before a commit.
+pub(crate) struct Image {
+    /// By CPU; those that are missing have no slots.
+    pub tables: Vec<(u32, Box<takt_table>)>,
+    pub params: Vec<(u32, takt_task_params)>,
+    pub members: Vec<(u32, takt_member)>,
+    pub rules: Vec<(u32, takt_member_rule)>,
+}
+
+impl Image {
+    pub fn new(beats: &Beats, timetable: &Timetable, ids: &TaskIds) -> Self {
+        let mut image = Self {
+            tables: Vec::new(),
+            params: Vec::new(),
+            members: Vec::new(),
+            rules: Vec::new(),
+        };
+        for (task, placement) in beats.tasks.iter().zip(&timetable.placements) {
+            let Some(numbers) = ids.0.get(&task.name) else {
+                continue;
+            };
+            let home_cpu = placement.pieces.first().map_or(0, |piece| piece.cpu);
+            let params = task_params(task, home_cpu, numbers.first_member);
+            image.params.push((numbers.id, params));
+            for (ordinal, member) in (0..).zip(&task.members) {
+                let at = numbers.first_member + ordinal;
+                image.members.push((
+                    at,
+                    takt_member {
+                        tid: 0,
+                        task: numbers.id,
+                        ordinal,
+                        expected: 1,
+                    },
+                ));
+                image.rules.push((at, rule(&member.matches)));
+            }
+        }
+        for table in &timetable.tables {
+            image.tables.push((table.cpu, slots(table, beats, ids)));
+        }
+        image
+    }
+}
+
+fn task_params(task: &Task, home_cpu: u32, first_member: u32) -> takt_task_params {
+    takt_task_params {
+        turns: takt_turns_params {
+            period_ns: task.period_ns,
+            budget_ns: task.budget_ns,
+            member_count: task.members.len() as u32,
+            pad: 0,
+        },
+        home_cpu,
+        first_member,
+        overrun: match task.overrun {
+            Overrun::Demote => TAKT_OVERRUN_DEMOTE,
+            Overrun::Signal => TAKT_OVERRUN_SIGNAL,
+            Overrun::StopGroup => TAKT_OVERRUN_STOP_GROUP,
+        },
+        pad: 0,
+    }
+}
+
+fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
+    let mut image = zeroed_box::<takt_table>();
+    image.frame_ns = table.frame_ns;
+    for (place, slot) in image.slots.iter_mut().zip(&table.slots) {
+        let task = &beats.tasks[slot.demand];
+        // Only the first of a task's pieces has room before its beat.
+        let lead_ns = match slot.beat_ns > slot.begin_ns {
+            true => task.lead_ns as u32,
+            false => 0,
+        };
+        *place = takt_slot {
+            release_ns: slot.beat_ns - lead_ns,
+            beat_ns: slot.beat_ns,
+            end_ns: slot.end_ns,
+            task: ids.0.get(&task.name).map_or(u32::MAX, |numbers| numbers.id),
+        };
+        image.slot_count += 1;
+    }
+    image
+}
+
+fn rule(matches: &ThreadMatch) -> takt_member_rule {
+    let mut rule = takt_member_rule::default();
+    if let Some(thread) = &matches.thread {
+        rule.asks |= TAKT_RULE_THREAD;
+        rule.thread = padded(thread);
+    } else {
+        rule.asks |= TAKT_RULE_LEADER;
+    }
+    if let Some(command) = &matches.command {
+        rule.asks |= TAKT_RULE_COMMAND;
+        rule.command = padded(command);
+    }
+    if let Some(cgroup) = &matches.cgroup {
+        rule.asks |= TAKT_RULE_CGROUP;
+        rule.cgroup = fnv1a(cgroup);
+    }
+    if let Some(unit) = &matches.unit {
+        rule.asks |= TAKT_RULE_UNIT;
+        rule.unit = fnv1a(unit);
+    }
+    rule
+}

@@ -1,0 +1,78 @@
+//! What takt remembers of the beats it manages: a file named after the tables'
+//! generation, written before they take effect.
+
+use std::{fs, io::ErrorKind, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use takt_planner::beats::Placement;
+
+use super::ids::TaskIds;
+use crate::{
+    error::Error,
+    record::{DIR, Source, replace_file},
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BeatsRecord {
+    pub generation: u32,
+    /// Whose policy it is.
+    pub netns_cookie: u64,
+    pub source: Source,
+    pub ids: TaskIds,
+    /// By the tasks' names, in the policy's order.
+    pub placements: Vec<(String, Placement)>,
+}
+
+impl BeatsRecord {
+    pub fn read(generation: u32) -> Result<Option<Self>, Error> {
+        let path = path(generation);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file(&path)(error)),
+        };
+        let record = serde_json::from_str(&text);
+        record.map(Some).map_err(|reason| Error::BadRecord {
+            path,
+            reason: reason.to_string(),
+        })
+    }
+
+    /// Write the record next to the one in force, and not over it.
+    pub fn write(&self) -> Result<(), Error> {
+        let path = path(self.generation);
+        fs::create_dir_all(dir()).map_err(Error::file(dir()))?;
+        let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
+            path: path.clone(),
+            reason: reason.to_string(),
+        })?;
+        replace_file(&path, &text)
+    }
+
+    /// Remove all records but this one.
+    pub fn sweep(&self) -> Result<(), Error> {
+        let keep = path(self.generation);
+        for entry in fs::read_dir(dir()).map_err(Error::file(dir()))? {
+            let path = entry.map_err(Error::file(dir()))?.path();
+            if path != keep {
+                fs::remove_file(&path).map_err(Error::file(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn forget_all() -> Result<(), Error> {
+        match fs::remove_dir_all(dir()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(dir())(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn dir() -> PathBuf {
+    PathBuf::from(DIR).join("beats")
+}
+
+fn path(generation: u32) -> PathBuf {
+    dir().join(format!("{generation}.json"))
+}

@@ -1,0 +1,338 @@
+//! The scheduler's programs and maps in the kernel: loading and pinning them, and
+//! giving them tables.
+
+use std::{
+    mem::MaybeUninit,
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle,
+    skel::{OpenSkel, SkelBuilder},
+};
+use takt_algo::{
+    Plain, from_bytes,
+    sys::{
+        TAKT_TASKS, takt_beats, takt_beats_commit_args, takt_cpu, takt_join_args, takt_member,
+        takt_table, takt_task,
+    },
+    to_bytes, zeroed_box,
+};
+
+use super::image::Image;
+use crate::{bpffs, btf, error::Error, log, syscall};
+
+#[allow(clippy::all, dead_code, unused)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/beats.skel.rs"));
+}
+
+/// A CPU takes new tables at the end of a frame, which is at most four seconds long.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(9);
+const SETTLE_LOOK: Duration = Duration::from_millis(2);
+
+/// The loaded scheduler, by its pins.
+pub(crate) struct Scheduler {
+    dir: PathBuf,
+    beats: MapHandle,
+    tables: MapHandle,
+    tasks: MapHandle,
+    params: MapHandle,
+    members: MapHandle,
+    rules: MapHandle,
+    cpus: MapHandle,
+    commit: OwnedFd,
+    seat: OwnedFd,
+}
+
+impl Scheduler {
+    /// The scheduler that an earlier takt loaded; `None` if there is none.
+    pub fn open() -> Result<Option<Self>, Error> {
+        let dir = dir()?;
+        if !dir.exists() {
+            return Ok(None);
+        }
+        let map = |name: &str| {
+            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+        };
+        let function = |name: &str| {
+            libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
+                .map_err(Error::bpf("opening a pinned program"))
+        };
+        Ok(Some(Self {
+            beats: map("takt_beats")?,
+            tables: map("takt_tables")?,
+            tasks: map("takt_tasks")?,
+            params: map("takt_params")?,
+            members: map("takt_members")?,
+            rules: map("takt_rules")?,
+            cpus: map("takt_cpus")?,
+            commit: function("takt_commit")?,
+            seat: function("takt_seat")?,
+            dir,
+        }))
+    }
+
+    /// Load and register it with these tables. Every thread of the host that no
+    /// realtime class has is its from then on.
+    pub fn load(image: &Image) -> Result<Self, Error> {
+        bpffs::appear(&dir()?, |aside| register_and_pin(aside, image))?;
+        let scheduler = Self::open()?.ok_or(Error::NoBpffs {
+            path: bpffs::MOUNT,
+        })?;
+        scheduler.commit(FIRST_GENERATION)?;
+        Ok(scheduler)
+    }
+
+    /// Verify every program against the running kernel, and leave nothing.
+    pub fn verify() -> Result<(), Error> {
+        let mut memory = MaybeUninit::uninit();
+        load_skeleton(&mut memory).map(drop)
+    }
+
+    /// Take the pins away, and with them the scheduler: every thread goes back to the
+    /// kernel's own.
+    pub fn unload(self) -> Result<(), Error> {
+        bpffs::vanish(&self.dir)
+    }
+
+    /// Lay tables beside those in force; [`Self::commit`] makes them change places.
+    pub fn stage(&self, image: &Image, generation: u32) -> Result<(), Error> {
+        self.settle()?;
+        write(
+            &Maps {
+                tables: &self.tables,
+                params: &self.params,
+                tasks: &self.tasks,
+                members: &self.members,
+                rules: &self.rules,
+                beats: &self.beats,
+            },
+            image,
+            generation,
+        )
+    }
+
+    /// Put the tables of this generation in force, on each CPU at its frame's end.
+    pub fn commit(&self, generation: u32) -> Result<(), Error> {
+        let mut args = takt_beats_commit_args { generation, pad: 0 };
+        syscall::run(self.commit.as_fd(), &mut args)
+            .map_err(Error::bpf("putting the tables in force"))
+    }
+
+    /// Take the members' places of tasks that are no more.
+    pub fn vacate(&self, members: impl IntoIterator<Item = u32>) -> Result<(), Error> {
+        for member in members {
+            let _nobody_there = self.seat(0, member)?;
+            put(&self.members, member, &takt_member::default())?;
+        }
+        Ok(())
+    }
+
+    /// Give a thread a member's place; thread 0 takes it from whoever has it.
+    pub fn seat(&self, tid: u32, member: u32) -> Result<Result<(), i32>, Error> {
+        let mut args = takt_join_args {
+            tid,
+            member,
+            ..Default::default()
+        };
+        syscall::run(self.seat.as_fd(), &mut args)
+            .map_err(Error::bpf("giving a thread its place"))?;
+        Ok(match args.result {
+            0 => Ok(()),
+            error => Err(-error),
+        })
+    }
+
+    /// What the scheduler says of itself.
+    pub fn state(&self) -> Result<Box<takt_beats>, Error> {
+        get(&self.beats, 0)
+    }
+
+    pub fn generation(&self) -> Result<u32, Error> {
+        Ok(self.state()?.generation)
+    }
+
+    pub fn task(&self, id: u32) -> Result<Box<takt_task>, Error> {
+        get(&self.tasks, id)
+    }
+
+    pub fn member(&self, at: u32) -> Result<Box<takt_member>, Error> {
+        get(&self.members, at)
+    }
+
+    pub fn cpu(&self, cpu: u32) -> Result<Box<takt_cpu>, Error> {
+        get(&self.cpus, cpu)
+    }
+
+    /// Wait until no CPU uses the tables before those in force.
+    fn settle(&self) -> Result<(), Error> {
+        let state = self.state()?;
+        let patience = Instant::now() + SETTLE_PATIENCE;
+        let mut cpu = 0;
+        while cpu < state.cpu_count && Instant::now() < patience {
+            let found = self.cpu(cpu)?;
+            // One that has no alarm has no tables either.
+            if found.generation == state.generation || found.armed_ns == 0 {
+                cpu += 1;
+            } else {
+                thread::sleep(SETTLE_LOOK);
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) const FIRST_GENERATION: u32 = 2;
+
+fn dir() -> Result<PathBuf, Error> {
+    Ok(bpffs::root()?.join("takt-beats"))
+}
+
+/// The maps that a plan is written to, loaded a moment ago or long since.
+struct Maps<'a, M: MapCore> {
+    tables: &'a M,
+    params: &'a M,
+    tasks: &'a M,
+    members: &'a M,
+    rules: &'a M,
+    beats: &'a M,
+}
+
+fn write<M: MapCore>(maps: &Maps<'_, M>, image: &Image, generation: u32) -> Result<(), Error> {
+    let half = generation & 1;
+    let mut state: Box<takt_beats> = get(maps.beats, 0)?;
+    for cpu in 0..state.cpu_count {
+        let empty;
+        let table = match image.tables.iter().find(|(of, _)| *of == cpu) {
+            Some((_, table)) => table,
+            None => {
+                empty = zeroed_box::<takt_table>();
+                &empty
+            }
+        };
+        put(maps.tables, cpu * 2 + half, &**table)?;
+    }
+    for (id, params) in &image.params {
+        put(maps.params, half * TAKT_TASKS + id, params)?;
+    }
+    for (at, rule) in &image.rules {
+        put(maps.rules, *at, rule)?;
+    }
+    for (at, member) in &image.members {
+        let known: Box<takt_member> = get(maps.members, *at)?;
+        let same = takt_member { tid: 0, ..*known } == *member;
+        if !same {
+            // Nobody's place so far: its task is new, and its other half too.
+            if let Some((_, params)) = image.params.iter().find(|(id, _)| *id == member.task) {
+                put(maps.params, (1 - half) * TAKT_TASKS + member.task, params)?;
+            }
+            if member.ordinal == 0 {
+                put(maps.tasks, member.task, &*zeroed_box::<takt_task>())?;
+            }
+            put(maps.members, *at, member)?;
+        }
+    }
+    let places = image.members.iter().map(|(at, _)| at + 1).max();
+    state.member_count = state.member_count.max(places.unwrap_or_default());
+    state.rule_count = state.member_count;
+    put(maps.beats, 0, &*state)
+}
+
+fn put<M: MapCore, T: Plain>(map: &M, key: u32, value: &T) -> Result<(), Error> {
+    let mut bytes = to_bytes(value).to_vec();
+    bytes.resize(map.value_size() as usize, 0);
+    map.update(&key.to_ne_bytes(), &bytes, MapFlags::ANY)
+        .map_err(Error::bpf("writing the scheduler's tables"))
+}
+
+fn get<M: MapCore, T: Plain>(map: &M, key: u32) -> Result<Box<T>, Error> {
+    let doing = "reading the scheduler's state";
+    let bytes = map
+        .lookup(&key.to_ne_bytes(), MapFlags::ANY)
+        .map_err(Error::bpf(doing))?
+        .unwrap_or_default();
+    from_bytes(&bytes)
+        .ok_or_else(|| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+fn load_skeleton(
+    memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
+) -> Result<skel::BeatsSkel<'_>, Error> {
+    log::begin();
+    let doing = "opening the scheduler";
+    let mut open = skel::BeatsSkelBuilder::default()
+        .open(memory)
+        .map_err(Error::bpf(doing))?;
+    let cpus = libbpf_rs::num_possible_cpus().map_err(Error::bpf(doing))? as u32;
+    let maps = &mut open.maps;
+    for (map, entries) in [
+        (&mut maps.takt_alarms, cpus),
+        (&mut maps.takt_cpus, cpus),
+        (&mut maps.takt_tables, 2 * cpus),
+    ] {
+        map.set_max_entries(entries).map_err(Error::bpf(doing))?;
+    }
+    open.load().map_err(btf::explain_scheduler_failure)
+}
+
+fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    let mut skel = load_skeleton(&mut memory)?;
+    let state = takt_beats {
+        cpu_count: skel.maps.takt_cpus.max_entries(),
+        ..Default::default()
+    };
+    let maps = &mut skel.maps;
+    put(&maps.takt_beats, 0, &state)?;
+    write(
+        &Maps {
+            tables: &maps.takt_tables,
+            params: &maps.takt_params,
+            tasks: &maps.takt_tasks,
+            members: &maps.takt_members,
+            rules: &maps.takt_rules,
+            beats: &maps.takt_beats,
+        },
+        image,
+        FIRST_GENERATION,
+    )?;
+    let pin = || Error::bpf("pinning the scheduler");
+    for (map, name) in [
+        (&mut maps.takt_beats, "takt_beats"),
+        // Never opened again; but a map's timers end when user space lets go of it.
+        (&mut maps.takt_alarms, "takt_alarms"),
+        (&mut maps.takt_tables, "takt_tables"),
+        (&mut maps.takt_tasks, "takt_tasks"),
+        (&mut maps.takt_params, "takt_params"),
+        (&mut maps.takt_members, "takt_members"),
+        (&mut maps.takt_rules, "takt_rules"),
+        (&mut maps.takt_jobs, "takt_jobs"),
+        (&mut maps.takt_cpus, "takt_cpus"),
+    ] {
+        map.pin(dir.join(name)).map_err(pin())?;
+    }
+    let programs = &mut skel.progs;
+    for (program, name) in [
+        (&mut programs.takt_commit, "takt_commit"),
+        (&mut programs.takt_seat, "takt_seat"),
+    ] {
+        program.pin(dir.join(name)).map_err(pin())?;
+    }
+    let doing = "registering the scheduler";
+    let mut renamed = skel
+        .progs
+        .takt_renamed
+        .attach()
+        .map_err(Error::bpf(doing))?;
+    renamed.pin(dir.join("renamed")).map_err(pin())?;
+    let mut link: Link = skel
+        .maps
+        .takt_beats_ops
+        .attach_struct_ops()
+        .map_err(Error::bpf(doing))?;
+    link.pin(dir.join("scheduler")).map_err(pin())
+}

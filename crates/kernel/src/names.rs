@@ -1,0 +1,31 @@
+//! Names of threads and control groups as BPF programs tell them apart.
+
+use takt_algo::sys::{TAKT_COMM_BYTES, TAKT_FNV_BASIS, TAKT_FNV_PRIME};
+
+/// A thread's name: the first 15 bytes and zeros, as the kernel keeps names of tasks.
+pub(crate) fn padded(name: &str) -> [u64; 2] {
+    let mut bytes = [0; TAKT_COMM_BYTES as usize];
+    let kept = name.len().min(bytes.len() - 1);
+    bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
+    let (words, _) = bytes.as_chunks::<8>();
+    [0, 1].map(|word| u64::from_ne_bytes(words[word]))
+}
+
+/// A control group's name or path, as BPF programs compare them.
+pub(crate) fn fnv1a(text: &str) -> u64 {
+    // C has it unsigned.
+    text.bytes().fold(TAKT_FNV_BASIS as u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hash_as_published() {
+        assert_eq!(fnv1a(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a("foobar"), 0x8594_4171_f739_67e8);
+    }
+}

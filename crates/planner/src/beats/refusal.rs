@@ -1,0 +1,257 @@
+//! Why there is no table: what is in the way, and what would fit.
+
+use std::fmt;
+
+use serde::Serialize;
+use takt_policy::format_duration as time;
+use thiserror::Error;
+
+use super::{DEMANDS_MAX, FRAME_MAX_NS, SLOTS_MAX};
+
+/// More obstacles than this help nobody; the others are in the fields.
+const SHOWN_MAX: usize = 4;
+
+/// A demand that cannot be met, or all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Refusal {
+    #[error("{demands} tasks are more than the {DEMANDS_MAX} that can be on the beat")]
+    TooMany { demands: usize },
+    #[error("a grid of {} has no slots", time(*grid_ns))]
+    Grid { grid_ns: u64 },
+    /// No host could do it.
+    #[error("{name} {fault}")]
+    Senseless { name: String, fault: Fault },
+    #[error(
+        "{name} needs {slots} {} of {} in every {}{}; {}; {}{}",
+        if *slots == 1 { "slot" } else { "slots" },
+        time(*grid_ns),
+        time(*period_ns),
+        AtOffset(*offset_ns),
+        Obstacles(obstacles),
+        Fits(fits),
+        if *alone || fits.is_empty() { "" } else { "; others have no room either" }
+    )]
+    NoRoom {
+        name: String,
+        /// With those of its lead.
+        slots: u64,
+        grid_ns: u64,
+        period_ns: u64,
+        offset_ns: Option<u64>,
+        /// What is in the way, for each CPU that it may run on.
+        obstacles: Vec<Obstacle>,
+        /// What would fit, each by itself.
+        fits: Vec<Remedy>,
+        /// Whether everything fits with one of them, not only what was placed before.
+        alone: bool,
+    },
+}
+
+/// What is wrong with a demand in itself.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
+#[serde(tag = "fault", rename_all = "kebab-case")]
+pub enum Fault {
+    #[error(
+        "has a period of {}, and periods are multiples of the grid of {} up to {}",
+        time(*period_ns), time(*grid_ns), time(FRAME_MAX_NS)
+    )]
+    Period { period_ns: u64, grid_ns: u64 },
+    #[error(
+        "wants {}{} in every {}, and whole slots of {} for it have to fit in there",
+        time(*budget_ns), WithLead(*lead_ns), time(*period_ns), time(*grid_ns)
+    )]
+    Budget {
+        budget_ns: u64,
+        lead_ns: u64,
+        period_ns: u64,
+        grid_ns: u64,
+    },
+    #[error(
+        "wants an offset of {}, and for its lead and budget that is a multiple of {} from {} to {}",
+        time(*offset_ns), time(*grid_ns), time(*first_ns), time(*last_ns)
+    )]
+    Offset {
+        offset_ns: u64,
+        first_ns: u64,
+        last_ns: u64,
+        grid_ns: u64,
+    },
+    #[error("may run on {}, and {} carry beats", Cpus(cpus), Cpus(carrying))]
+    Cpus { cpus: Vec<u32>, carrying: Vec<u32> },
+    #[error("has slots that cannot stay: of another grid, of a CPU that has gone, or held twice")]
+    Standing,
+}
+
+/// Why a CPU has no room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "obstacle", rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// Slots of another task, the one that is most in the way.
+    Held {
+        cpu: u32,
+        by: String,
+        /// Phases of its period.
+        begin_ns: u64,
+        end_ns: u64,
+        period_ns: u64,
+        /// Other tasks on this CPU.
+        others: usize,
+    },
+    /// More would take what is to stay free.
+    Free {
+        cpu: u32,
+        /// What could still be assigned of every period.
+        left_ns: u64,
+        free_ppm: u32,
+    },
+    /// Its periods together take too long to repeat.
+    Frame { cpu: u32, frame_ns: u64 },
+    /// Its table would have too many entries.
+    Entries { cpu: u32 },
+}
+
+/// A change with which the demand fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "change", rename_all = "kebab-case")]
+pub enum Remedy {
+    Offset { offset_ns: u64 },
+    Cpus { cpus: Vec<u32> },
+    Budget { budget_ns: u64 },
+    Period { period_ns: u64 },
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Held {
+                cpu,
+                by,
+                begin_ns,
+                end_ns,
+                period_ns,
+                others,
+            } => {
+                let (begin, end) = (time(*begin_ns), time(*end_ns));
+                write!(
+                    f,
+                    "CPU {cpu}: {begin} to {end} of every {} is held by {by}",
+                    time(*period_ns)
+                )?;
+                match others {
+                    0 => Ok(()),
+                    1 => f.write_str(", and one other task is there"),
+                    _ => write!(f, ", and {others} other tasks are there"),
+                }
+            }
+            Obstacle::Free {
+                cpu,
+                left_ns,
+                free_ppm,
+            } => {
+                let (percent, part) = (free_ppm / 10_000, free_ppm % 10_000);
+                let part = format!(".{part:04}");
+                let part = part.trim_end_matches('0').trim_end_matches('.');
+                write!(
+                    f,
+                    "CPU {cpu}: {percent}{part} % of it stays free, which leaves "
+                )?;
+                match left_ns {
+                    0 => f.write_str("nothing"),
+                    left_ns => f.write_str(&time(*left_ns)),
+                }
+            }
+            Obstacle::Frame { cpu, frame_ns } => {
+                let (frame, max) = (time(*frame_ns), time(FRAME_MAX_NS));
+                write!(
+                    f,
+                    "CPU {cpu}: the periods on it would repeat after {frame}, and {max} is the most"
+                )
+            }
+            Obstacle::Entries { cpu } => {
+                write!(
+                    f,
+                    "CPU {cpu}: its table would have more than {SLOTS_MAX} slots"
+                )
+            }
+        }
+    }
+}
+
+/// As a policy has it.
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Offset { offset_ns } => write!(f, "offset = \"{}\"", time(*offset_ns)),
+            Remedy::Budget { budget_ns } => write!(f, "budget = \"{}\"", time(*budget_ns)),
+            Remedy::Period { period_ns } => write!(f, "period = \"{}\"", time(*period_ns)),
+            Remedy::Cpus { cpus } => {
+                let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+                write!(f, "cpus = \"{}\"", cpus.join(","))
+            }
+        }
+    }
+}
+
+struct Obstacles<'a>(&'a [Obstacle]);
+
+impl fmt::Display for Obstacles<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, obstacle) in self.0.iter().take(SHOWN_MAX).enumerate() {
+            let between = if index > 0 { "; " } else { "" };
+            write!(f, "{between}{obstacle}")?;
+        }
+        match self.0.len().saturating_sub(SHOWN_MAX) {
+            0 => Ok(()),
+            1 => f.write_str("; one other CPU has no room either"),
+            more => write!(f, "; {more} other CPUs have no room either"),
+        }
+    }
+}
+
+struct Fits<'a>(&'a [Remedy]);
+
+impl fmt::Display for Fits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fits: Vec<String> = self.0.iter().map(Remedy::to_string).collect();
+        match fits.as_slice() {
+            [] => f.write_str("no smaller budget and no longer period that was tried fits"),
+            _ => write!(f, "{} fits", fits.join(" or ")),
+        }
+    }
+}
+
+struct AtOffset(Option<u64>);
+
+impl fmt::Display for AtOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(offset_ns) => write!(f, ", from {} on", time(offset_ns)),
+            None => Ok(()),
+        }
+    }
+}
+
+struct WithLead(u64);
+
+impl fmt::Display for WithLead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            lead_ns => write!(f, " with a lead of {}", time(lead_ns)),
+        }
+    }
+}
+
+struct Cpus<'a>(&'a [u32]);
+
+impl fmt::Display for Cpus<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        match list.as_slice() {
+            [] => f.write_str("no CPU"),
+            [one] => write!(f, "CPU {one}"),
+            _ => write!(f, "CPUs {}", list.join(",")),
+        }
+    }
+}

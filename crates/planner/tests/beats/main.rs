@@ -1,0 +1,33 @@
+//! Time-slot tables: what they promise, and that nothing is refused which could be done.
+
+mod brute;
+mod cases;
+mod properties;
+mod refusals;
+mod sound;
+
+use takt_planner::beats::{Demand, Host};
+
+pub const MS: u64 = 1_000_000;
+
+pub fn host(cpus: u32, grid_ns: u64, free_ppm: u32) -> Host {
+    Host {
+        cpus: (0..cpus).collect(),
+        grid_ns,
+        free_ppm,
+    }
+}
+
+/// Period and budget in milliseconds.
+pub fn demand(name: &str, period_ms: u64, budget_ms: u64) -> Demand {
+    Demand {
+        name: name.to_owned(),
+        period_ns: period_ms * MS,
+        budget_ns: budget_ms * MS,
+        lead_ns: 0,
+        offset_ns: None,
+        cpus: None,
+        is_group: false,
+        standing: None,
+    }
+}
