@@ -94,7 +94,7 @@ fn apply_locked(
     let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
-    let beats = beats::Change::decide(beats, source, netns_cookie)?;
+    let beats = beats::Change::of_policy(beats, source, netns_cookie)?;
     let mut steps = decide(links, &questions, slot, source, found)?;
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),
@@ -115,9 +115,7 @@ fn apply_locked(
         return Ok(applied);
     }
     if steps.is_empty() {
-        beats.prepare()?;
-        beats.commit()?;
-        beats.tidy()?;
+        beats.make()?;
         return Ok(applied);
     }
     let program = match program {

@@ -61,6 +61,8 @@ pub enum Error {
          `takt revert` there ends it"
     )]
     BeatsElsewhere { policy: String },
+    #[error("the time slots that remain cannot be planned: {reason}")]
+    NoPlan { reason: String },
     #[error("setting {knob} while there are beats, or putting it back: {source}")]
     NetworkLevel { knob: String, source: io::Error },
     #[error("process {pid} cannot be moved to the background: {reason}")]

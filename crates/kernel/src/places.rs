@@ -3,10 +3,17 @@
 
 use std::os::fd::OwnedFd;
 
-use takt_policy::{BUDGET_MIN_NS, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS};
+use takt_policy::{
+    BUDGET_MIN_NS, Member, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS, Task, ThreadMatch,
+};
 use thiserror::Error;
 
-use crate::error::Error;
+use crate::{
+    beats::{self, BeatsRecord, Change, Roster, Scheduler},
+    decide::Undecided,
+    error::Error,
+    record::Lock,
+};
 
 /// Of one task: TAKT_MEMBERS_MAX in algo/turns.h.
 const MEMBERS_MAX: u32 = 16;
@@ -101,6 +108,25 @@ impl Terms {
         }
         Ok(())
     }
+
+    /// Its members are numbered from 1, and no rule finds them.
+    fn task(&self, name: &str) -> Task {
+        let member = |number: u32| Member {
+            name: number.to_string(),
+            matches: ThreadMatch::default(),
+        };
+        Task {
+            name: name.to_owned(),
+            period_ns: self.period_ns,
+            budget_ns: self.budget_ns,
+            offset_ns: self.offset_ns,
+            lead_ns: self.lead_ns,
+            cpus: None,
+            overrun: self.overrun,
+            members: (1..=self.member_count).map(member).collect(),
+            line: 0,
+        }
+    }
 }
 
 /// A thread and its place.
@@ -167,37 +193,255 @@ pub enum JoinError {
 }
 
 /// Give a thread a place; `uid` is who an ad hoc task is counted for.
-pub fn join(_tid: u32, _uid: u32, wish: &Wish) -> Result<Place, JoinError> {
-    if let Wish::AdHoc(terms) = wish {
-        terms.check()?;
+pub fn join(tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
+    let lock = Lock::take()?;
+    let joined = join_locked(tid, uid, wish);
+    if joined.is_err() {
+        // A task that was made for it has nobody.
+        sweep_locked()?;
     }
-    Err(JoinError::NotLoaded)
+    lock.end()?;
+    joined
+}
+
+fn join_locked(tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
+    let (scheduler, record) = beats::found()?;
+    let (task, member) = match wish {
+        Wish::Declared { task, member } => {
+            let record = record.ok_or(JoinError::NotLoaded)?;
+            (task.clone(), declared(&record, task, member.as_deref())?)
+        }
+        Wish::AdHoc(terms) => {
+            terms.check()?;
+            let roster = record.as_ref().map(|record| record.roster.clone());
+            let roster = roster.unwrap_or_default();
+            let name = terms.group.clone().unwrap_or_else(|| format!("tid-{tid}"));
+            let task = terms.task(&name);
+            match roster.beats.tasks.iter().find(|task| task.name == name) {
+                Some(known) => check_same(&roster, known, &task, uid)?,
+                None => enter(roster, task, uid, scheduler, record)?,
+            }
+            (name, terms.member)
+        }
+    };
+    let (Some(scheduler), Some(record)) = beats::found()? else {
+        return Err(JoinError::NotLoaded);
+    };
+    let Some(numbers) = record.ids.0.get(&task) else {
+        return Err(JoinError::NotLoaded);
+    };
+    let at = numbers.first_member + member;
+    let place = place(&record, &task, member, tid);
+    match scheduler.seat(tid, at)? {
+        Ok(()) => Ok(place),
+        Err(_) => Err(match scheduler.member(at)?.tid {
+            0 => JoinError::Joined {
+                tid,
+                task: place_of(&scheduler, &record, tid)?.unwrap_or(task),
+            },
+            other if other == tid => JoinError::Joined { tid, task },
+            other => JoinError::Taken {
+                task,
+                member: place.member,
+                tid: other,
+            },
+        }),
+    }
+}
+
+/// Which of a declared task's members is meant.
+fn declared(record: &BeatsRecord, task: &str, member: Option<&str>) -> Result<u32, JoinError> {
+    let listed = |names: Vec<&str>| names.join(", ");
+    let Some(numbers) = record.ids.0.get(task) else {
+        return Err(JoinError::NoTask {
+            task: task.to_owned(),
+            known: listed(record.ids.0.keys().map(String::as_str).collect()),
+        });
+    };
+    let known = || listed(numbers.members.iter().map(String::as_str).collect());
+    match member {
+        None if numbers.members.len() == 1 => Ok(0),
+        None => Err(JoinError::Group {
+            task: task.to_owned(),
+            known: known(),
+        }),
+        Some(member) => (0..)
+            .zip(&numbers.members)
+            .find_map(|(at, name)| (name == member).then_some(at))
+            .ok_or_else(|| JoinError::NoMember {
+                task: task.to_owned(),
+                member: member.to_owned(),
+                known: known(),
+            }),
+    }
+}
+
+/// The group is there already: on the same terms, and the same user's?
+fn check_same(roster: &Roster, known: &Task, wanted: &Task, uid: u32) -> Result<(), JoinError> {
+    let name = &known.name;
+    match roster.ad_hoc.get(name) {
+        None => Err(JoinError::Invalid(format!(
+            "the policy declares a task `{name}`; take another name for the group"
+        ))),
+        Some(theirs) if *theirs != uid => Err(JoinError::Invalid(format!(
+            "another user's group is called `{name}`; take another name"
+        ))),
+        Some(_) if known != wanted => Err(JoinError::Invalid(format!(
+            "the group `{name}` has other terms: a budget of {} in every {} for {} members; all \
+             members must say the same",
+            takt_policy::format_duration(known.budget_ns),
+            takt_policy::format_duration(known.period_ns),
+            known.members.len()
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Make room for a task that nobody has declared.
+fn enter(
+    mut roster: Roster,
+    task: Task,
+    uid: u32,
+    scheduler: Option<Scheduler>,
+    before: Option<BeatsRecord>,
+) -> Result<(), JoinError> {
+    roster.ad_hoc.insert(task.name.clone(), uid);
+    roster.beats.tasks.push(task);
+    let change = Change::to(roster, scheduler, before).map_err(|refusal| match refusal {
+        Undecided::Host(error) => JoinError::Host(error),
+        refusal => JoinError::NoRoom(refusal.to_string()),
+    })?;
+    Ok(change.make()?)
+}
+
+fn place(record: &BeatsRecord, task: &str, member: u32, tid: u32) -> Place {
+    let numbers = record.ids.0.get(task);
+    let known = record
+        .roster
+        .beats
+        .tasks
+        .iter()
+        .find(|known| known.name == task);
+    let ad_hoc = record.roster.ad_hoc.get(task).zip(known);
+    Place {
+        tid,
+        page: numbers.map_or(0, |numbers| numbers.first_member + member),
+        task: task.to_owned(),
+        member: numbers
+            .and_then(|numbers| numbers.members.get(member as usize).cloned())
+            .unwrap_or_default(),
+        ad_hoc: ad_hoc.map(|(uid, task)| AdHoc {
+            uid: *uid,
+            period_ns: task.period_ns,
+            budget_ns: task.budget_ns,
+        }),
+    }
+}
+
+/// The task that a thread has a place in.
+fn place_of(
+    scheduler: &Scheduler,
+    record: &BeatsRecord,
+    tid: u32,
+) -> Result<Option<String>, Error> {
+    let places = occupied(scheduler, record)?;
+    Ok(places
+        .into_iter()
+        .find(|place| place.tid == tid)
+        .map(|place| place.task))
+}
+
+fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Place>, Error> {
+    let mut places = Vec::new();
+    for (task, numbers) in &record.ids.0 {
+        for member in 0..numbers.members.len() as u32 {
+            let tid = scheduler.member(numbers.first_member + member)?.tid;
+            if tid != 0 {
+                places.push(place(record, task, member, tid));
+            }
+        }
+    }
+    Ok(places)
 }
 
 /// Whether the thread had a place. The slots of an ad hoc task are free again when its
 /// last member has left.
-pub fn leave(_tid: u32) -> Result<bool, Error> {
-    Ok(false)
+pub fn leave(tid: u32) -> Result<bool, Error> {
+    let lock = Lock::take()?;
+    let left = leave_locked(tid);
+    sweep_locked()?;
+    lock.end()?;
+    left
+}
+
+fn leave_locked(tid: u32) -> Result<bool, Error> {
+    let (Some(scheduler), Some(record)) = beats::found()? else {
+        return Ok(false);
+    };
+    let places = occupied(&scheduler, &record)?;
+    let Some(place) = places.iter().find(|place| place.tid == tid) else {
+        return Ok(false);
+    };
+    Ok(scheduler.seat(0, place.page)?.is_ok())
 }
 
 /// Every thread that has a place.
 pub fn list() -> Result<Vec<Place>, Error> {
-    Ok(Vec::new())
+    match beats::found()? {
+        (Some(scheduler), Some(record)) => occupied(&scheduler, &record),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Free what threads that are no more had on their own terms.
 pub fn sweep() -> Result<(), Error> {
-    Ok(())
+    let lock = Lock::take()?;
+    let swept = sweep_locked();
+    lock.end()?;
+    swept
+}
+
+fn sweep_locked() -> Result<(), Error> {
+    let (Some(scheduler), Some(record)) = beats::found()? else {
+        return Ok(());
+    };
+    let places = occupied(&scheduler, &record)?;
+    let mut next = record.roster.clone();
+    next.ad_hoc
+        .retain(|name, _| places.iter().any(|place| place.task == *name));
+    if next.ad_hoc == record.roster.ad_hoc {
+        return Ok(());
+    }
+    next.beats.tasks.retain(|task| {
+        !record.roster.ad_hoc.contains_key(&task.name) || next.ad_hoc.contains_key(&task.name)
+    });
+    let change =
+        Change::to(next, Some(scheduler), Some(record)).map_err(|refusal| match refusal {
+            Undecided::Host(error) => error,
+            // What stands without the others stood with them.
+            refusal => Error::NoPlan {
+                reason: refusal.to_string(),
+            },
+        })?;
+    change.make()
 }
 
 /// `None` without beats.
 pub fn capacity() -> Result<Option<Capacity>, Error> {
-    Ok(None)
+    let (_, Some(record)) = beats::found()? else {
+        return Ok(None);
+    };
+    Ok(Some(Capacity {
+        cpu_count: record.roster.cpu_count()?,
+        assigned_ppm: 1_000_000 - record.roster.beats.free_ppm,
+    }))
 }
 
 /// The map of job pages, to be read alone; `None` without beats.
 pub fn job_pages() -> Result<Option<OwnedFd>, Error> {
-    Ok(None)
+    Scheduler::open()?
+        .map(|scheduler| scheduler.job_pages())
+        .transpose()
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
 use crate::{
-    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner, program::Program,
-    sockets::Sockets,
+    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner,
+    program::Program, sockets::Sockets,
 };
 
 pub(crate) const DIR: &str = "/run/takt";

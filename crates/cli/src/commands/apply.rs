@@ -72,9 +72,9 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
                     });
                     format!("{}: {action}{receive}\n", outcome.device)
                 });
-                let beats = applied.beats.map(|action| {
-                    format!("beats: {}\n", describe_beats(action, options.dry_run))
-                });
+                let beats = applied
+                    .beats
+                    .map(|action| format!("beats: {}\n", describe_beats(action, options.dry_run)));
                 lines.chain(beats).collect()
             });
             Exit::Done
@@ -119,12 +119,16 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
             print::diagnostics(output, &found);
             return Exit::Changed;
         }
-        Undecided::NoTime(refusal) => policy.task_error(
-            refusal.demand(),
-            Code::NoTime,
-            refusal.to_string(),
-            refusal.remedy(),
-        ),
+        Undecided::NoTime(refusal) => {
+            let tasks = policy.beats.iter().flat_map(|beats| &beats.tasks);
+            let named = |name| tasks.map(|task| &task.name).position(|task| task == name);
+            policy.task_error(
+                refusal.name().and_then(named).unwrap_or_default(),
+                Code::NoTime,
+                "the CPUs have no room for the tasks",
+                refusal.to_string(),
+            )
+        }
         Undecided::NoUser(error) => return print::failure(output, Exit::Invalid, error),
         Undecided::Host(error) => return print::failure(output, error.into(), error),
     };

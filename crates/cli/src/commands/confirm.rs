@@ -118,7 +118,7 @@ pub fn guard() -> Exit {
                 &source,
                 Options::default(),
             )
-                .map_or_else(|error| (&error).into(), |_| Exit::Done),
+            .map_or_else(|error| (&error).into(), |_| Exit::Done),
         },
     }
 }

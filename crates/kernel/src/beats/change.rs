@@ -4,16 +4,15 @@
 use std::fs;
 
 use serde::Serialize;
-use takt_planner::beats::{Host, demands, plan};
 use takt_policy::Beats;
 
 use super::{
-    ids::TaskIds,
     image::Image,
     record::BeatsRecord,
+    roster::Roster,
     scheduler::{FIRST_GENERATION, Scheduler},
 };
-use crate::{decide::Undecided, error::Error, record::Source};
+use crate::{decide::Undecided, error::Error, levels, record::Source};
 
 /// What was done to the beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,83 +35,88 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    pub fn decide(
+    /// The tasks of a policy are to be these, in place of those before.
+    pub fn of_policy(
         beats: Option<&Beats>,
         source: &Source,
         netns_cookie: u64,
     ) -> Result<Self, Undecided> {
-        let scheduler = Scheduler::open()?;
-        let before = match &scheduler {
-            Some(scheduler) => BeatsRecord::read(scheduler.generation()?)?,
-            None => None,
-        };
-        let Some(beats) = beats else {
+        let (scheduler, before) = found()?;
+        let roster = before.as_ref().map(|record| &record.roster);
+        let theirs =
+            roster.filter(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie);
+        match (theirs, beats) {
+            (None, _) => {}
             // Another namespace's policy is nothing to us.
-            let ours = before.as_ref().is_none_or(|record| record.netns_cookie == netns_cookie);
-            let action = (scheduler.is_some() && ours).then_some(BeatsAction::Unloaded);
+            (Some(_), None) => return Ok(Self::nothing(scheduler, before)),
+            (Some(theirs), Some(_)) => {
+                let source = theirs.source.as_ref();
+                let policy = source.map(|source| source.name.clone()).unwrap_or_default();
+                return Err(Error::BeatsElsewhere { policy }.into());
+            }
+        }
+        let next = Roster::of_policy(beats, source, netns_cookie, roster);
+        Self::to(next, scheduler, before)
+    }
+
+    /// From what stands to this roster.
+    pub fn to(
+        next: Roster,
+        scheduler: Option<Scheduler>,
+        before: Option<BeatsRecord>,
+    ) -> Result<Self, Undecided> {
+        if next.is_empty() {
+            let action = scheduler.is_some().then_some(BeatsAction::Unloaded);
             return Ok(Self {
                 action,
-                scheduler,
-                before,
-                next: None,
+                ..Self::nothing(scheduler, before)
             });
-        };
-        if let Some(record) = before.as_ref().filter(|r| r.netns_cookie != netns_cookie) {
-            return Err(Error::BeatsElsewhere {
-                policy: record.source.name.clone(),
-            }
-            .into());
         }
-        let host = Host {
-            cpus: online_cpus()?
-                .into_iter()
-                .filter(|cpu| beats.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu)))
-                .collect(),
-            grid_ns: beats.grid_ns,
-            free_ppm: beats.free_ppm,
-        };
-        let timetable = plan(&host, &demands(beats)).map_err(Undecided::NoTime)?;
-        let ids = before.as_ref().map(|record| record.ids.clone()).unwrap_or_default();
-        let ids = ids
-            .assign(&beats.tasks)
-            .or_else(|| TaskIds::default().assign(&beats.tasks))
-            .unwrap_or_default();
+        let timetable = next.plan(before.as_ref())?;
         let generation = match &scheduler {
             Some(scheduler) => scheduler.generation()? + 1,
             None => FIRST_GENERATION,
         };
-        let record = BeatsRecord {
-            generation,
-            netns_cookie,
-            source: source.clone(),
-            ids,
-            placements: beats
-                .tasks
-                .iter()
-                .map(|task| task.name.clone())
-                .zip(timetable.placements.iter().cloned())
-                .collect(),
-        };
-        let same = before.as_ref().is_some_and(|before| {
+        let (image, record) = next.lay_out(&timetable, before.as_ref(), generation);
+        let is_same = |before: &BeatsRecord| {
             let generation = before.generation;
-            *before == BeatsRecord { generation, ..record.clone() }
-        });
-        let action = match (&scheduler, same) {
+            *before
+                == BeatsRecord {
+                    generation,
+                    ..record.clone()
+                }
+        };
+        let action = match (&scheduler, before.as_ref().is_some_and(is_same)) {
             (Some(_), true) => BeatsAction::Unchanged,
             (Some(_), false) => BeatsAction::Updated,
             (None, _) => BeatsAction::Loaded,
         };
-        let image = Box::new(Image::new(beats, &timetable, &record.ids));
         Ok(Self {
             action: Some(action),
             scheduler,
             before,
-            next: Some((image, record)),
+            next: Some((Box::new(image), record)),
         })
+    }
+
+    fn nothing(scheduler: Option<Scheduler>, before: Option<BeatsRecord>) -> Self {
+        Self {
+            action: None,
+            scheduler,
+            before,
+            next: None,
+        }
     }
 
     pub fn action(&self) -> Option<BeatsAction> {
         self.action
+    }
+
+    /// All of it, with nothing else in the balance.
+    pub fn make(&self) -> Result<(), Error> {
+        self.prepare()?;
+        self.commit()?;
+        self.tidy()
     }
 
     /// Nothing is changed, but what would have to be loaded must load.
@@ -144,11 +148,15 @@ impl Change {
     /// All that every thread sees.
     pub fn commit(&self) -> Result<(), Error> {
         match (self.action, &self.scheduler, &self.next) {
-            (Some(BeatsAction::Loaded), _, Some((image, _))) => Scheduler::load(image).map(drop),
+            (Some(BeatsAction::Loaded), _, Some((image, _))) => Scheduler::load(image).map(drop)?,
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
-                scheduler.commit(record.generation)
+                scheduler.commit(record.generation)?;
             }
-            _ => Ok(()),
+            _ => {}
+        }
+        match &self.next {
+            Some((_, record)) => levels::set(&record.roster.beats),
+            None => Ok(()),
         }
     }
 
@@ -168,6 +176,7 @@ impl Change {
                 };
                 record.write()?;
                 scheduler.commit(generation)?;
+                levels::set(&record.roster.beats)?;
                 record.sweep()
             }
             _ => Ok(()),
@@ -192,20 +201,33 @@ impl Change {
     }
 }
 
-/// End the beats of a namespace's policy.
+/// The scheduler that stands, and what is remembered of it.
+pub(crate) fn found() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Error> {
+    let scheduler = Scheduler::open()?;
+    let record = match &scheduler {
+        Some(scheduler) => BeatsRecord::read(scheduler.generation()?)?,
+        None => None,
+    };
+    Ok((scheduler, record))
+}
+
+/// End the beats of a namespace's policy, and those that joined at run time. Was there
+/// anything to end?
 pub(crate) fn revert(netns_cookie: u64) -> Result<bool, Error> {
-    let Some(scheduler) = Scheduler::open()? else {
+    let (Some(_), record) = found()? else {
         return Ok(false);
     };
-    let record = BeatsRecord::read(scheduler.generation()?)?;
-    if record.is_some_and(|record| record.netns_cookie != netns_cookie) {
+    let roster = record.map(|record| record.roster);
+    if roster.is_some_and(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie) {
         return Ok(false);
     }
     unload()?;
     Ok(true)
 }
 
+/// What depends on the scheduler goes first, as long as it is known what that is.
 fn unload() -> Result<(), Error> {
+    levels::restore()?;
     if let Some(scheduler) = Scheduler::open()? {
         scheduler.unload()?;
     }
@@ -221,17 +243,4 @@ fn nobody_elses() -> Result<(), Error> {
             name: name.to_owned(),
         }),
     }
-}
-
-fn online_cpus() -> Result<Vec<u32>, Error> {
-    let path = "/sys/devices/system/cpu/online";
-    let text = fs::read_to_string(path).map_err(Error::file(path))?;
-    let mut cpus = Vec::new();
-    for range in text.trim().split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse()) {
-            cpus.extend(first..=last);
-        }
-    }
-    Ok(cpus)
 }

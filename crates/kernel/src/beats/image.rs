@@ -2,10 +2,9 @@
 
 use takt_algo::{
     sys::{
-        TAKT_OVERRUN_DEMOTE, TAKT_OVERRUN_SIGNAL,
-        TAKT_OVERRUN_STOP_GROUP, TAKT_RULE_CGROUP, TAKT_RULE_COMMAND, TAKT_RULE_LEADER,
-        TAKT_RULE_THREAD, TAKT_RULE_UNIT, takt_member, takt_member_rule, takt_slot, takt_table,
-        takt_task_params, takt_turns_params,
+        TAKT_OVERRUN_DEMOTE, TAKT_OVERRUN_SIGNAL, TAKT_OVERRUN_STOP_GROUP, TAKT_RULE_CGROUP,
+        TAKT_RULE_COMMAND, TAKT_RULE_LEADER, TAKT_RULE_THREAD, TAKT_RULE_UNIT, takt_member,
+        takt_member_rule, takt_slot, takt_table, takt_task_params, takt_turns_params,
     },
     zeroed_box,
 };
@@ -100,8 +99,12 @@ fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
     image
 }
 
+/// No rule finds a member that says nothing of itself: it has to ask.
 fn rule(matches: &ThreadMatch) -> takt_member_rule {
     let mut rule = takt_member_rule::default();
+    if *matches == ThreadMatch::default() {
+        return rule;
+    }
     if let Some(thread) = &matches.thread {
         rule.asks |= TAKT_RULE_THREAD;
         rule.thread = padded(thread);

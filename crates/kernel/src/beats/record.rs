@@ -6,24 +6,28 @@ use std::{fs, io::ErrorKind, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use takt_planner::beats::Placement;
 
-use super::ids::TaskIds;
+use super::{ids::TaskIds, roster::Roster};
 use crate::{
     error::Error,
-    record::{DIR, Source, replace_file},
+    record::{DIR, replace_file},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BeatsRecord {
     pub generation: u32,
-    /// Whose policy it is.
-    pub netns_cookie: u64,
-    pub source: Source,
+    pub roster: Roster,
     pub ids: TaskIds,
     /// By the tasks' names, in the policy's order.
     pub placements: Vec<(String, Placement)>,
 }
 
 impl BeatsRecord {
+    /// A task's slots.
+    pub fn placement(&self, task: &str) -> Option<&Placement> {
+        let (_, placement) = self.placements.iter().find(|(name, _)| name == task)?;
+        Some(placement)
+    }
+
     pub fn read(generation: u32) -> Result<Option<Self>, Error> {
         let path = path(generation);
         let text = match fs::read_to_string(&path) {

@@ -2,8 +2,9 @@
 //! giving them tables.
 
 use std::{
+    ffi::CString,
     mem::MaybeUninit,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, FromRawFd, OwnedFd},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -80,9 +81,7 @@ impl Scheduler {
     /// realtime class has is its from then on.
     pub fn load(image: &Image) -> Result<Self, Error> {
         bpffs::appear(&dir()?, |aside| register_and_pin(aside, image))?;
-        let scheduler = Self::open()?.ok_or(Error::NoBpffs {
-            path: bpffs::MOUNT,
-        })?;
+        let scheduler = Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })?;
         scheduler.commit(FIRST_GENERATION)?;
         Ok(scheduler)
     }
@@ -166,6 +165,26 @@ impl Scheduler {
 
     pub fn cpu(&self, cpu: u32) -> Result<Box<takt_cpu>, Error> {
         get(&self.cpus, cpu)
+    }
+
+    /// What tells members about their jobs, to be read alone.
+    pub fn job_pages(&self) -> Result<OwnedFd, Error> {
+        let path = self.dir.join("takt_jobs");
+        let doing = "opening the job pages";
+        let path = CString::new(path.into_os_string().into_encoded_bytes())
+            .map_err(|_| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))?;
+        let options = libbpf_sys::bpf_obj_get_opts {
+            sz: size_of::<libbpf_sys::bpf_obj_get_opts>() as libbpf_sys::size_t,
+            file_flags: libbpf_sys::BPF_F_RDONLY,
+            ..Default::default()
+        };
+        // SAFETY: a terminated string and options that live through the call.
+        let fd = unsafe { libbpf_sys::bpf_obj_get_opts(path.as_ptr(), &options) };
+        if fd < 0 {
+            return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
+        }
+        // SAFETY: just opened, and nobody else knows it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
     /// Wait until no CPU uses the tables before those in force.

@@ -51,14 +51,12 @@ pub struct NetworkLevel {
 /// Have network processing keep the level that `beats` asks for, from now on; what an
 /// earlier call set and this one does not want is put back. Devices are those of this
 /// thread's network namespace. Needs the lock.
-#[expect(dead_code, reason = "the scheduler of beats is what calls it")]
 pub(crate) fn set(beats: &Beats) -> Result<(), Error> {
     set_at(&record_path(), Some(beats))
 }
 
 /// Put back what stood there before. Needs the lock. Before the scheduler goes: what there is to
 /// put back is known for as long as that stands.
-#[expect(dead_code, reason = "the scheduler of beats is what calls it")]
 pub(crate) fn restore() -> Result<(), Error> {
     set_at(&record_path(), None)
 }

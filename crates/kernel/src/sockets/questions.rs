@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use nix::unistd;
-use takt_algo::sys::{
-    TAKT_ASK_APP, TAKT_ASK_CGROUP, TAKT_ASK_UNIT, TAKT_ASK_USER, takt_question,
-};
+use takt_algo::sys::{TAKT_ASK_APP, TAKT_ASK_CGROUP, TAKT_ASK_UNIT, TAKT_ASK_USER, takt_question};
 use takt_planner::Questions;
 use takt_policy::{Question, User};
 use thiserror::Error;

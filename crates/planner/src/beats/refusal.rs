@@ -255,3 +255,13 @@ impl fmt::Display for Cpus<'_> {
         }
     }
 }
+
+impl Refusal {
+    /// The demand that is to blame, if it is one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Refusal::TooMany { .. } | Refusal::Grid { .. } => None,
+            Refusal::Senseless { name, .. } | Refusal::NoRoom { name, .. } => Some(name),
+        }
+    }
+}
