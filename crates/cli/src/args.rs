@@ -3,6 +3,8 @@
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use takt_kernel::places::Terms;
+use takt_policy::parse_duration;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -93,17 +95,24 @@ pub enum Command {
     #[command(subcommand)]
     Background(Background),
 
-    /// Run a program in the background.
+    /// Run a program in the background, or on the beat.
     ///
-    /// It and whatever it starts get a control group of their own, below the one
-    /// that takt was started in, and run and read and write when nothing else
-    /// wants to. Without privileges that needs a running taktd. The exit status is
-    /// the program's.
-    #[command(after_help = "Example:\n  takt run --background -- rsync -a /home backup:/")]
+    /// In the background it and whatever it starts get a control group of their own,
+    /// below the one that takt was started in, and run and read and write when nothing
+    /// else wants to. On the beat its first thread has the budget of every period for
+    /// itself, at the same time of each. Without privileges both need a running taktd.
+    /// The exit status is the program's.
+    #[command(
+        after_help = "Examples:\n  takt run --background -- rsync -a /home backup:/\n  takt run \
+                      --period 40ms --budget 8ms -- mixer\n  takt run --period 40ms --budget 8ms \
+                      --group av --member 2/3 -- mixer"
+    )]
     Run {
         /// Its traffic belongs to the class with `match = [{ registered = true }]`.
-        #[arg(long, required = true)]
+        #[arg(long, required_unless_present = "period", conflicts_with = "period")]
         background: bool,
+        #[command(flatten)]
+        beat: Option<Beat>,
         /// The program and its arguments.
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
@@ -174,6 +183,64 @@ pub struct Sockets {
     /// All packets, forwarded ones included; for root.
     #[arg(long, conflicts_with = "user")]
     pub everyone: bool,
+}
+
+/// A place on the beat.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Beat {
+    /// How often it runs, such as 40ms.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, required = false, requires = "budget")]
+    pub period: u64,
+    /// How long it runs in each period, such as 8ms.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, required = false, requires = "period")]
+    pub budget: u64,
+    /// When in its period; where there is room, without.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
+    pub offset: Option<u64>,
+    /// Let it on its processor so much earlier, for the library to wait out the rest
+    /// there.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
+    pub lead: Option<u64>,
+    /// What becomes of it when it has used its budget up and goes on; demote, without.
+    #[arg(long, value_enum, requires = "period")]
+    pub overrun: Option<Overrun>,
+    /// Share the budget with the other members of this group: each hands over to the
+    /// next.
+    #[arg(long, value_name = "NAME", requires_all = ["period", "member"])]
+    pub group: Option<String>,
+    /// Which member this is, and of how many, such as 2/3.
+    #[arg(long, value_name = "K/N", value_parser = member, requires = "group")]
+    pub member: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Overrun {
+    /// An ordinary thread until its next period.
+    Demote,
+    /// That, and SIGXCPU.
+    Signal,
+    /// Its whole group ordinary threads from then on.
+    StopGroup,
+}
+
+impl From<Beat> for Terms {
+    fn from(beat: Beat) -> Self {
+        let (member, member_count) = beat.member.unwrap_or((1, 1));
+        Self {
+            group: beat.group,
+            member: member - 1,
+            member_count,
+            period_ns: beat.period,
+            budget_ns: beat.budget,
+            offset_ns: beat.offset,
+            lead_ns: beat.lead.unwrap_or_default(),
+            overrun: match beat.overrun {
+                None | Some(Overrun::Demote) => takt_policy::Overrun::Demote,
+                Some(Overrun::Signal) => takt_policy::Overrun::Signal,
+                Some(Overrun::StopGroup) => takt_policy::Overrun::StopGroup,
+            },
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -284,6 +351,17 @@ fn lifetime(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// `2/3`: the second of three.
+fn member(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(member, of)| Some((member.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((member, of)) if (1..=of).contains(&member) => Ok((member, of)),
+        _ => Err("write which member it is, and of how many, such as 2/3".to_owned()),
+    }
+}
+
 /// A time to wait: a whole number of seconds or minutes.
 fn patience(text: &str) -> Result<Duration, String> {
     let seconds = match (text.strip_suffix('s'), text.strip_suffix('m')) {
@@ -301,5 +379,92 @@ impl Machine {
     /// The kernel by name; `None` is the default one, spelled out or not.
     pub fn named(self) -> Option<String> {
         self.kernel.filter(|name| name != "default")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn run(options: &str) -> Result<(bool, Option<Terms>), ErrorKind> {
+        let line = format!("takt run {options} -- true");
+        let cli = Cli::try_parse_from(line.split_whitespace()).map_err(|error| error.kind())?;
+        match cli.command {
+            Command::Run {
+                background, beat, ..
+            } => Ok((background, beat.map(Terms::from))),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_program_runs_in_the_background_or_on_the_beat() {
+        assert_eq!(run("--background"), Ok((true, None)));
+        let (background, terms) = run("--period 40ms --budget 8ms").unwrap();
+        let plain = Terms {
+            group: None,
+            member: 0,
+            member_count: 1,
+            period_ns: 40_000_000,
+            budget_ns: 8_000_000,
+            offset_ns: None,
+            lead_ns: 0,
+            overrun: takt_policy::Overrun::Demote,
+        };
+        assert!(!background);
+        assert_eq!(terms, Some(plain.clone()));
+        let (_, terms) = run(
+            "--period 40ms --budget 8ms --offset 5ms --lead 20us --overrun stop-group --group av \
+             --member 2/3",
+        )
+        .unwrap();
+        let full = Terms {
+            group: Some("av".to_owned()),
+            member: 1,
+            member_count: 3,
+            offset_ns: Some(5_000_000),
+            lead_ns: 20_000,
+            overrun: takt_policy::Overrun::StopGroup,
+            ..plain
+        };
+        assert_eq!(terms, Some(full));
+    }
+
+    #[test]
+    fn one_of_them_and_all_of_it() {
+        for (options, kind) in [
+            ("", ErrorKind::MissingRequiredArgument),
+            ("--period 40ms", ErrorKind::MissingRequiredArgument),
+            ("--budget 8ms", ErrorKind::MissingRequiredArgument),
+            (
+                "--background --lead 20us",
+                ErrorKind::MissingRequiredArgument,
+            ),
+            (
+                "--background --period 40ms --budget 8ms",
+                ErrorKind::ArgumentConflict,
+            ),
+            (
+                "--period 40ms --budget 8ms --group av",
+                ErrorKind::MissingRequiredArgument,
+            ),
+            (
+                "--period 40ms --budget 8ms --member 1/2",
+                ErrorKind::MissingRequiredArgument,
+            ),
+            ("--period 40 --budget 8ms", ErrorKind::ValueValidation),
+            (
+                "--period 40ms --budget 8ms --overrun never",
+                ErrorKind::InvalidValue,
+            ),
+        ] {
+            assert_eq!(run(options), Err(kind), "{options}");
+        }
+        for of in ["0/2", "3/2", "1/0", "2", "/", "-1/2", "1/99999999999"] {
+            let options = format!("--period 40ms --budget 8ms --group av --member={of}");
+            assert_eq!(run(&options), Err(ErrorKind::ValueValidation), "{of}");
+        }
     }
 }

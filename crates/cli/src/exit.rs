@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use takt_daemon::{AskError, Code};
-use takt_kernel::{Error, Undecided};
+use takt_kernel::{Error, Undecided, places::JoinError};
 
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,15 @@ impl From<&Undecided> for Exit {
             | Undecided::NoTime(_)
             | Undecided::NoUser(_) => Self::Invalid,
             Undecided::Host(error) => error.into(),
+        }
+    }
+}
+
+impl From<&JoinError> for Exit {
+    fn from(error: &JoinError) -> Self {
+        match error {
+            JoinError::Host(error) => error.into(),
+            _ => Self::Invalid,
         }
     }
 }

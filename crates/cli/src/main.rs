@@ -46,7 +46,7 @@ fn main() -> ExitCode {
             output,
         ),
         Command::Background(command) => background::run(command, output),
-        Command::Run { command, .. } => run::run(&command, output),
+        Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows } => status::run(output, flows),
         Command::Revert => revert::run(output),

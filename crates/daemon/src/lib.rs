@@ -1,13 +1,16 @@
 //! `taktd`: programs tell it, without privileges, what of their traffic is
-//! background. What it decides is in `registry`; what it says in `protocol`.
+//! background, and take places on the beat. What it decides is in `registry` and `beats`;
+//! what it says in `protocol`.
 
 mod address;
+mod beats;
 mod client;
 mod error;
 mod limit;
 mod peer;
 mod protocol;
 mod registry;
+mod reply;
 mod server;
 mod table;
 
@@ -15,7 +18,8 @@ pub use address::destination;
 pub use client::{AskError, ask};
 pub use error::Error;
 pub use protocol::{
-    Add, Added, Code, Done, Joined, Listed, NoTerms, Refusal, Registered, Remove, Removed, Request,
+    Add, Added, BeatPlace, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
+    LeftBeat, Listed, ListedBeats, NoTerms, Refusal, Registered, Remove, Removed, Request,
 };
 pub use server::serve;
 

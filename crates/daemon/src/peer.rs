@@ -1,7 +1,7 @@
 //! Who is at the other end of a connection.
 
 use std::{
-    io,
+    fs, io,
     os::{
         fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
         unix::net::UnixStream,
@@ -44,6 +44,39 @@ impl Process {
         Ok(Self { pid, handle })
     }
 
+    /// The host's number of one of its threads, which it calls `tid`; of its first without
+    /// a number. `None` if it has no such thread.
+    pub fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>> {
+        if !self.is_alive() {
+            return Ok(None);
+        }
+        let Some(tid) = tid else {
+            return Ok(u32::try_from(self.pid).ok());
+        };
+        // Mostly it sees itself as the host does.
+        if self.own_number(tid) == Some(tid) {
+            return Ok(Some(tid));
+        }
+        let numbers = fs::read_dir(format!("/proc/{}/task", self.pid))?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        Ok({ numbers }.find(|host| self.own_number(*host) == Some(tid)))
+    }
+
+    pub fn has_thread(&self, tid: u32) -> bool {
+        self.is_alive() && self.own_number(tid).is_some()
+    }
+
+    /// What it calls that thread of its own, in the innermost namespace of processes.
+    fn own_number(&self, tid: u32) -> Option<u32> {
+        let path = format!("/proc/{}/task/{tid}/status", self.pid);
+        let status = fs::read_to_string(path).ok()?;
+        let numbers = status
+            .lines()
+            .find_map(|line| line.strip_prefix("NSpid:"))?;
+        numbers.split_whitespace().next_back()?.parse().ok()
+    }
+
     /// While it is, its number is nobody else's.
     pub fn is_alive(&self) -> bool {
         let mut fds = [PollFd::new(self.handle.as_fd(), PollFlags::POLLIN)];
@@ -67,5 +100,36 @@ fn option<T: Default>(stream: &UnixStream, name: libc::c_int) -> io::Result<T> {
     match result {
         0 => Ok(value),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{process, sync::mpsc, thread};
+
+    use super::*;
+
+    #[test]
+    fn a_process_has_its_own_threads_and_no_others() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let process = Process::of(&here).unwrap();
+        let first = process::id();
+        assert_eq!(process.thread(None).unwrap(), Some(first));
+        let (ended, wait) = mpsc::channel::<()>();
+        let (told, tid) = mpsc::channel();
+        let another = thread::spawn(move || {
+            // SAFETY: it has no arguments, and cannot fail.
+            told.send(unsafe { libc::gettid() } as u32).unwrap();
+            let _ = wait.recv();
+        });
+        let tid = tid.recv().unwrap();
+        assert_eq!(process.thread(Some(tid)).unwrap(), Some(tid));
+        assert!(process.has_thread(tid));
+        // The first process of all is another, and there is no thread 0.
+        assert_eq!(process.thread(Some(1)).unwrap(), None);
+        assert_eq!(process.thread(Some(0)).unwrap(), None);
+        assert!(!process.has_thread(1));
+        drop(ended);
+        another.join().unwrap();
     }
 }

@@ -1,6 +1,10 @@
 //! What is said over the socket: one JSON object a line, `docs/background.md`.
 
+mod beats;
+
 use serde::{Deserialize, Serialize};
+
+pub use beats::{BeatPlace, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats};
 
 /// A line longer than this is no request.
 pub(crate) const LINE_MAX_BYTES: usize = 1024;
@@ -13,6 +17,12 @@ pub enum Request {
     List(NoTerms),
     /// Move the caller into the background.
     Join(NoTerms),
+    #[serde(rename = "join_beat")]
+    JoinBeat(JoinBeat),
+    #[serde(rename = "leave_beat")]
+    LeaveBeat(LeaveBeat),
+    #[serde(rename = "list_beats")]
+    ListBeats(NoTerms),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +70,9 @@ pub enum Done {
     Removed(Removed),
     Listed(Listed),
     Joined(Joined),
+    JoinedBeat(JoinedBeat),
+    LeftBeat(LeftBeat),
+    ListedBeats(ListedBeats),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,13 +127,21 @@ pub enum Code {
     BadAddress,
     BadPort,
     BadLifetime,
-    /// Someone else's sockets.
+    /// Someone else's sockets, or threads.
     NotYours,
     NotRegistered,
     TooMany,
     TooFast,
     /// taktd has too many clients.
     Busy,
+    /// Nobody has applied a policy with tasks.
+    NoBeats,
+    /// No such task can be, or the policy has none.
+    BadBeat,
+    /// The thread has none, or another has it.
+    NoPlace,
+    /// The table has no such time left.
+    NoRoom,
     Failed,
 }
 
@@ -202,6 +223,34 @@ mod tests {
         assert!(add(r#"{"add":{"dst":"::1","port":1,"everyone":true}}"#).everyone);
         assert_eq!(parse(br#"{"list":{}}"#), Ok(Request::List(NoTerms {})));
         assert_eq!(parse(br#"{"join":{}}"#), Ok(Request::Join(NoTerms {})));
+        assert_eq!(
+            parse(br#"{"list_beats":{}}"#),
+            Ok(Request::ListBeats(NoTerms {}))
+        );
+        let declared = JoinBeat {
+            task: Some("av".to_owned()),
+            member: Some("mix".to_owned()),
+            ..JoinBeat::default()
+        };
+        assert_eq!(
+            parse(br#"{"join_beat":{"task":"av","member":"mix"}}"#),
+            Ok(Request::JoinBeat(declared))
+        );
+        let ad_hoc = JoinBeat {
+            tid: Some(7),
+            period_ns: Some(40_000_000),
+            budget_ns: Some(8_000_000),
+            overrun: Some(takt_policy::Overrun::StopGroup),
+            group: Some(GroupMember {
+                name: "av".to_owned(),
+                member: 2,
+                of: 3,
+            }),
+            ..JoinBeat::default()
+        };
+        let line = br#"{"join_beat":{"tid":7,"period_ns":40000000,"budget_ns":8000000,
+            "overrun":"stop-group","group":{"name":"av","member":2,"of":3}}}"#;
+        assert_eq!(parse(line), Ok(Request::JoinBeat(ad_hoc)));
     }
 
     #[test]
@@ -217,9 +266,23 @@ mod tests {
             r#"{"add":{"dst":"192.0.2.10","port":873}}{"list":{}}"#,
             r#"{"add":{"dst":"192.0.2.10","port":873},"list":{}}"#,
             r#"{"list":{"all":true}}"#,
+            r#"{"join_beat":{"period":"40ms"}}"#,
+            r#"{"join_beat":{"period_ns":-1}}"#,
+            r#"{"join_beat":{"overrun":"ignore"}}"#,
+            r#"{"leave_beat":{"tid":1e9}}"#,
         ] {
             let refusal = parse(line.as_bytes()).unwrap_err();
             assert_eq!(refusal.code, Code::Malformed, "{line}");
+        }
+    }
+
+    fn place() -> BeatPlace {
+        BeatPlace {
+            task: "av".to_owned(),
+            member: "2".to_owned(),
+            tid: 7,
+            page: 1,
+            user: Some(1000),
         }
     }
 
@@ -237,6 +300,11 @@ mod tests {
             Answer::Ok(Done::Joined(Joined {
                 group: "/a".to_owned(),
             })),
+            Answer::Ok(Done::JoinedBeat(JoinedBeat { place: place() })),
+            Answer::Ok(Done::LeftBeat(LeftBeat { left: false })),
+            Answer::Ok(Done::ListedBeats(ListedBeats {
+                places: vec![place()],
+            })),
             Answer::Error(too_long()),
         ] {
             let back: Answer = serde_json::from_slice(&answer.line()).unwrap();
@@ -252,7 +320,7 @@ mod tests {
 
         #[test]
         fn nor_does_json_of_any_shape(
-            key in "add|remove|list|join|dst|port|user",
+            key in "add|remove|list|join|join_beat|leave_beat|dst|port|user|tid|group",
             value in r#"[{}\[\]":,0-9a-z\\-]{0,40}"#,
         ) {
             let _ = parse(format!("{{\"{key}\":{value}}}").as_bytes());

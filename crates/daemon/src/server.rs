@@ -24,10 +24,10 @@ use nix::{
     },
     time::{ClockId, clock_gettime},
 };
-use takt_kernel::background;
+use takt_kernel::{background, places};
 
 use crate::{
-    SOCKET,
+    SOCKET, beats,
     error::Error,
     peer,
     protocol::{
@@ -35,6 +35,7 @@ use crate::{
         too_long,
     },
     registry::{Caller, Registry},
+    reply::Reply,
     table::Table,
 };
 
@@ -56,6 +57,8 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     let mut daemon = Daemon::default();
     // What a taktd left that was killed.
     daemon.follow();
+    daemon.ad_hoc = true;
+    daemon.sweep_beats();
     if let Ok(left) = background::sweep() {
         daemon.groups.extend(left);
     }
@@ -147,6 +150,8 @@ struct Daemon {
     problem: Option<String>,
     /// Namespaces with a class for registered traffic, and when that was seen last.
     asked_for: BTreeMap<u64, u64>,
+    /// Whether there may be threads on the beat on their own terms.
+    ad_hoc: bool,
 }
 
 impl Daemon {
@@ -187,6 +192,7 @@ impl Daemon {
         self.registry.tick(now_ns);
         self.follow();
         self.groups.retain(|group| !background::leave_empty(group));
+        self.sweep_beats();
         self.clients
             .retain(|client| now_ns - client.heard_ns < IDLE_NS);
     }
@@ -261,9 +267,8 @@ impl Daemon {
         let mut lines = input.split(|byte| *byte == b'\n');
         let rest = lines.next_back().unwrap_or_default();
         for line in lines {
-            let answer = Answer::from(self.answer(client, line));
             // Who does not listen to answers need not ask.
-            if client.stream.write_all(&answer.line()).is_err() {
+            if self.answer(client, line).send(&mut client.stream).is_err() {
                 return false;
             }
         }
@@ -275,7 +280,16 @@ impl Daemon {
         true
     }
 
-    fn answer(&mut self, client: &Client, line: &[u8]) -> Result<Done, Refusal> {
+    fn answer(&mut self, client: &Client, line: &[u8]) -> Reply {
+        let result = self.done(client, line);
+        let pages = match &result {
+            Ok(Done::JoinedBeat(_)) => beats::job_pages(),
+            _ => None,
+        };
+        Reply::with(result.into(), pages)
+    }
+
+    fn done(&mut self, client: &Client, line: &[u8]) -> Result<Done, Refusal> {
         let (now_ns, caller) = (now_ns(), client.caller);
         // First of all, so that asking too often costs little.
         self.registry.admit(now_ns, caller.uid)?;
@@ -307,7 +321,30 @@ impl Daemon {
                 let group = group.display().to_string();
                 Ok(Done::Joined(Joined { group }))
             }
+            Request::JoinBeat(request) => {
+                let asker = asker(&client.stream)?;
+                let joined = beats::join(&mut beats::Host, &asker, caller.uid, &request)?;
+                self.ad_hoc |= joined.place.user.is_some();
+                Ok(Done::JoinedBeat(joined))
+            }
+            Request::LeaveBeat(request) => {
+                let asker = asker(&client.stream)?;
+                beats::leave(&mut beats::Host, &asker, &request).map(Done::LeftBeat)
+            }
+            Request::ListBeats(_) => beats::list(&beats::Host).map(Done::ListedBeats),
         }
+    }
+
+    /// Threads that have ended leave their places; the time of those that came on their own
+    /// terms is free again.
+    fn sweep_beats(&mut self) {
+        if !self.ad_hoc {
+            return;
+        }
+        let is_ad_hoc = |place: &places::Place| place.ad_hoc.is_some();
+        let left = places::sweep().and_then(|()| places::list());
+        // What fails is tried again.
+        self.ad_hoc = left.map_or(true, |places| places.iter().any(is_ad_hoc));
     }
 
     /// Why a registration may be without effect.
@@ -342,6 +379,16 @@ impl Daemon {
             )),
         }
     }
+}
+
+fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
+    peer::Process::of(stream).map_err(|error| {
+        Refusal::new(
+            Code::Failed,
+            format!("the process that asks is not known: {error}"),
+            "root may look at what taktd can do there",
+        )
+    })
 }
 
 /// Move exactly the process that connected: as long as it lives, its number is

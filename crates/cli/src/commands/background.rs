@@ -85,6 +85,8 @@ fn show(done: &Done, output: Output) {
         Done::Removed(removed) => print::result(output, removed, |_| "taken back".to_owned()),
         Done::Listed(listed) => print::result(output, listed, list_text),
         Done::Joined(joined) => print::result(output, &json!(joined), |_| joined.group.clone()),
+        // No answers to what is asked here.
+        Done::JoinedBeat(_) | Done::LeftBeat(_) | Done::ListedBeats(_) => {}
     }
 }
 

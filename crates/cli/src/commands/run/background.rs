@@ -1,9 +1,10 @@
-use std::{ffi::OsString, io, os::unix::process::CommandExt, process::Command};
+use std::ffi::OsString;
 
 use nix::unistd::Uid;
 use takt_daemon::{AskError, Request, ask};
 use takt_kernel::background;
 
+use super::become_program;
 use crate::{args::Output, exit::Exit, print};
 
 /// Become the program, in the background. Returns only if that fails.
@@ -15,15 +16,7 @@ pub fn run(command: &[OsString], output: Output) -> Exit {
         let message = format!("running as the least important task: {error}");
         return print::failure(output, Exit::Failed, &message);
     }
-    let Some((program, arguments)) = command.split_first() else {
-        return Exit::Invalid;
-    };
-    let error = Command::new(program).args(arguments).exec();
-    let exit = match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Exit::Invalid,
-        _ => Exit::Failed,
-    };
-    let message = format!("starting {}: {error}", program.display());
+    let (exit, message) = become_program(command);
     print::failure(output, exit, &message)
 }
 

@@ -1,0 +1,176 @@
+//! What the scheduler writes for its members to read.
+
+use std::{
+    ffi::CStr,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    ptr::NonNull,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering, fence},
+};
+
+use crate::Job;
+
+const PAGES: usize = 256;
+
+/// The scheduler does not write for longer than this many looks.
+const LOOKS_MAX: usize = 1000;
+
+/// As in bpf/beats/beats_maps.h. Another writes it at any time.
+#[repr(C)]
+#[derive(Default)]
+struct JobPage {
+    tid: AtomicU32,
+    /// Odd while it is being written.
+    sequence: AtomicU32,
+    job: AtomicU64,
+    beat_ns: AtomicU64,
+    deadline_ns: AtomicU64,
+    period_ns: AtomicU64,
+    budget_ns: AtomicU64,
+    overruns: AtomicU64,
+    pad: AtomicU64,
+}
+
+/// All members' pages, mapped to be read.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    first: NonNull<JobPage>,
+}
+
+impl Pages {
+    /// By their pin: for root.
+    pub fn open(pin: &CStr) -> Option<Self> {
+        const BPF_OBJ_GET: libc::c_long = 7;
+        const BPF_F_RDONLY: u32 = 1 << 3;
+        #[repr(C)]
+        struct Get {
+            pathname: u64,
+            bpf_fd: u32,
+            file_flags: u32,
+        }
+        let get = Get {
+            pathname: pin.as_ptr() as u64,
+            bpf_fd: 0,
+            file_flags: BPF_F_RDONLY,
+        };
+        // SAFETY: the kernel reads a structure of that size, and makes a descriptor, which
+        // is owned once it is known to be one.
+        let map = unsafe {
+            let fd = libc::syscall(libc::SYS_bpf, BPF_OBJ_GET, &raw const get, size_of::<Get>());
+            OwnedFd::from_raw_fd(i32::try_from(fd).ok().filter(|fd| *fd >= 0)?)
+        };
+        Self::map(map)
+    }
+
+    pub fn map(map: OwnedFd) -> Option<Self> {
+        // SAFETY: a new mapping, which nothing else knows of.
+        let first = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                PAGES * size_of::<JobPage>(),
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                map.as_raw_fd(),
+                0,
+            )
+        };
+        (first != libc::MAP_FAILED).then_some(Self {
+            first: NonNull::new(first.cast())?,
+        })
+    }
+
+    /// Which page is that thread's.
+    pub fn find(&self, tid: u32) -> Option<usize> {
+        self.all()
+            .iter()
+            .position(|page| page.tid.load(Ordering::Acquire) == tid)
+    }
+
+    /// `None` if it is not that thread's.
+    pub fn read(&self, at: usize, tid: u32) -> Option<Job> {
+        self.all().get(at)?.read(tid)
+    }
+
+    fn all(&self) -> &[JobPage] {
+        // SAFETY: mapped for as long as this lives, and atomics all over.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), PAGES) }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: it is this value's own, and nobody borrows it any more.
+        unsafe { libc::munmap(self.first.as_ptr().cast(), PAGES * size_of::<JobPage>()) };
+    }
+}
+
+impl JobPage {
+    fn read(&self, tid: u32) -> Option<Job> {
+        for _ in 0..LOOKS_MAX {
+            let before = self.sequence.load(Ordering::Acquire);
+            let whose = self.tid.load(Ordering::Relaxed);
+            let job = Job {
+                number: self.job.load(Ordering::Relaxed),
+                beat_ns: self.beat_ns.load(Ordering::Relaxed),
+                deadline_ns: self.deadline_ns.load(Ordering::Relaxed),
+                period_ns: self.period_ns.load(Ordering::Relaxed),
+                budget_ns: self.budget_ns.load(Ordering::Relaxed),
+                overruns: self.overruns.load(Ordering::Relaxed),
+            };
+            fence(Ordering::Acquire);
+            if before & 1 == 0 && self.sequence.load(Ordering::Relaxed) == before {
+                return (whose == tid).then_some(job);
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::atomic::AtomicBool, thread};
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_as_large_as_the_schedulers() {
+        assert_eq!(size_of::<JobPage>(), 64);
+    }
+
+    #[test]
+    fn a_page_that_is_being_written_or_anothers_is_not_read() {
+        let page = JobPage::default();
+        page.tid.store(7, Ordering::Relaxed);
+        page.job.store(3, Ordering::Relaxed);
+        assert_eq!(page.read(7).map(|job| job.number), Some(3));
+        assert_eq!(page.read(8), None);
+        page.sequence.store(1, Ordering::Relaxed);
+        assert_eq!(page.read(7), None);
+    }
+
+    #[test]
+    fn what_is_read_belongs_together() {
+        let (page, over) = (JobPage::default(), AtomicBool::new(false));
+        page.tid.store(7, Ordering::Relaxed);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 1..200_000 {
+                    page.sequence.store(number * 2 - 1, Ordering::Relaxed);
+                    fence(Ordering::Release);
+                    page.job.store(number.into(), Ordering::Relaxed);
+                    page.beat_ns
+                        .store(u64::from(number) * 10, Ordering::Relaxed);
+                    page.sequence.store(number * 2, Ordering::Release);
+                }
+                over.store(true, Ordering::Release);
+            });
+            let mut read = 0;
+            while !over.load(Ordering::Acquire) || read == 0 {
+                if let Some(job) = page.read(7) {
+                    assert_eq!(job.beat_ns, job.number * 10);
+                    read += 1;
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,144 @@
+//! A program whose first thread runs on the beat. takt stays its parent: a place on terms
+//! of its own is given back when the program has ended.
+
+use std::{
+    ffi::OsString,
+    io,
+    os::fd::AsFd,
+    process::{self, ExitCode},
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        prctl,
+        signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, signal, sigprocmask},
+        signalfd::{SfdFlags, SignalFd},
+        wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid},
+    },
+    unistd::{ForkResult, Pid, Uid, fork},
+};
+use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
+use takt_kernel::places::{self, Terms, Wish};
+
+use super::become_program;
+use crate::{args::Output, exit::Exit, print};
+
+/// What is meant for the program, when it is sent to takt.
+const FORWARDED: [Signal; 4] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+];
+
+/// The terminal tells all of its foreground, the program included.
+const SI_KERNEL: i32 = 0x80;
+
+pub fn run(terms: Terms, command: &[OsString], output: Output) -> ExitCode {
+    if let Err(error) = terms.check() {
+        return print::failure(output, Exit::from(&error), &error).into();
+    }
+    match supervise(&terms, command, output) {
+        // A status is eight bits wide by the time anybody sees it.
+        Ok(status) => ExitCode::from(status as u8),
+        Err(error) => {
+            let message = format!("starting a process and waiting for it: {error}");
+            print::failure(output, Exit::Failed, &message).into()
+        }
+    }
+}
+
+fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<i32> {
+    let waited_for: SigSet = FORWARDED.into_iter().chain([Signal::SIGCHLD]).collect();
+    let mut before = SigSet::empty();
+    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&waited_for), Some(&mut before))?;
+    // SAFETY: no handler is given. Whoever started takt may have ignored it, and then
+    // there is nothing to wait for.
+    unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) }?;
+    let signals = SignalFd::with_flags(&waited_for, SfdFlags::SFD_CLOEXEC)?;
+    // SAFETY: takt has one thread at this time.
+    let child = match unsafe { fork() }? {
+        ForkResult::Child => {
+            let (exit, message) = match enter(terms, &before) {
+                Ok(()) => become_program(command),
+                Err(refused) => refused,
+            };
+            process::exit(print::failure(output, exit, &message) as i32)
+        }
+        ForkResult::Parent { child } => child,
+    };
+    let ended = wait(child, &signals);
+    // Its number is nobody else's before it is waited for. Who is not root has taktd
+    // find out.
+    if Uid::effective().is_root()
+        && let Err(error) = places::leave(child.as_raw() as u32)
+    {
+        print::warning(&format!("giving its place on the beat back: {error}"));
+    }
+    ended?;
+    match waitpid(child, None)? {
+        WaitStatus::Exited(_, status) => Ok(status),
+        WaitStatus::Signaled(_, signal, _) => Ok(128 + signal as i32),
+        other => Err(io::Error::other(format!("{other:?} is no end"))),
+    }
+}
+
+/// In the new process: take the place.
+fn enter(terms: &Terms, mask: &SigSet) -> Result<(), (Exit, String)> {
+    let failed = |errno: Errno| (Exit::Failed, format!("preparing the program: {errno}"));
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(mask), None).map_err(failed)?;
+    // The program keeps it: its sleeps end when they should.
+    prctl::set_timerslack(1).map_err(failed)?;
+    match ask(&Request::JoinBeat(request(terms))) {
+        Ok(_) => Ok(()),
+        Err(AskError::NotRunning) if Uid::effective().is_root() => {
+            let wish = Wish::AdHoc(terms.clone());
+            places::join(process::id(), 0, &wish)
+                .map(drop)
+                .map_err(|error| (Exit::from(&error), error.to_string()))
+        }
+        Err(error) => Err(((&error).into(), error.to_string())),
+    }
+}
+
+fn request(terms: &Terms) -> JoinBeat {
+    JoinBeat {
+        period_ns: Some(terms.period_ns),
+        budget_ns: Some(terms.budget_ns),
+        offset_ns: terms.offset_ns,
+        lead_ns: Some(terms.lead_ns),
+        overrun: Some(terms.overrun),
+        group: terms.group.as_ref().map(|name| GroupMember {
+            name: name.clone(),
+            member: terms.member + 1,
+            of: terms.member_count,
+        }),
+        ..JoinBeat::default()
+    }
+}
+
+/// Until the child has ended; it is still to be waited for.
+fn wait(child: Pid, signals: &SignalFd) -> io::Result<()> {
+    loop {
+        let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, PollTimeout::NONE) {
+            Err(Errno::EINTR) => continue,
+            result => result?,
+        };
+        let Some(came) = signals.read_signal()? else {
+            continue;
+        };
+        let came_as = Signal::try_from(came.ssi_signo as i32)?;
+        if came_as == Signal::SIGCHLD {
+            let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+            if waitid(Id::Pid(child), look)? != WaitStatus::StillAlive {
+                return Ok(());
+            }
+        } else if came.ssi_code != SI_KERNEL {
+            // It has not been waited for, so it is there.
+            kill(child, came_as)?;
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Places on the beat, for programs that ask without privileges: whose threads, on which
+//! terms, and how much of the time one user may have.
+
+mod limit;
+
+use std::{io, os::fd::OwnedFd};
+
+use takt_kernel::places::{self, Capacity, JoinError, Place, Terms, Wish};
+
+use crate::{
+    peer::Process,
+    protocol::{
+        BeatPlace, Code, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats,
+        Refusal,
+    },
+};
+
+/// The kernel's part.
+pub(crate) trait Seats {
+    fn join(&mut self, tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError>;
+    fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error>;
+    fn list(&self) -> Result<Vec<Place>, takt_kernel::Error>;
+    fn capacity(&self) -> Result<Option<Capacity>, takt_kernel::Error>;
+}
+
+/// That of this host.
+pub(crate) struct Host;
+
+impl Seats for Host {
+    fn join(&mut self, tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
+        places::join(tid, uid, wish)
+    }
+
+    fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error> {
+        places::leave(tid)
+    }
+
+    fn list(&self) -> Result<Vec<Place>, takt_kernel::Error> {
+        places::list()
+    }
+
+    fn capacity(&self) -> Result<Option<Capacity>, takt_kernel::Error> {
+        places::capacity()
+    }
+}
+
+/// What a process that asks can be asked about.
+pub(crate) trait Asker {
+    /// The host's number of one of its threads, which it calls so; of its first without a
+    /// number.
+    fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>>;
+    /// Whether that is its thread still.
+    fn has_thread(&self, tid: u32) -> bool;
+}
+
+impl Asker for Process {
+    fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>> {
+        Process::thread(self, tid)
+    }
+
+    fn has_thread(&self, tid: u32) -> bool {
+        Process::has_thread(self, tid)
+    }
+}
+
+pub(crate) fn join(
+    seats: &mut impl Seats,
+    asker: &impl Asker,
+    uid: u32,
+    request: &JoinBeat,
+) -> Result<JoinedBeat, Refusal> {
+    let wish = wish(request)?;
+    let tid = thread(asker, request.tid)?;
+    let standing = seats.list().map_err(failed)?;
+    let Some(wish) = wish else {
+        let own = standing.into_iter().find(|place| place.tid == tid);
+        let place = own.map(shown).ok_or_else(|| no_place(tid))?;
+        return Ok(JoinedBeat { place });
+    };
+    if let Wish::AdHoc(terms) = &wish {
+        terms.check().map_err(refused)?;
+        let capacity = seats.capacity().map_err(failed)?;
+        let capacity = capacity.ok_or(JoinError::NotLoaded).map_err(refused)?;
+        limit::admit(uid, terms, &standing, capacity)?;
+    }
+    let place = seats.join(tid, uid, &wish).map_err(refused)?;
+    // It may have ended before it had its place, and its number may be another's by now.
+    if !asker.has_thread(tid) {
+        seats.leave(tid).map_err(failed)?;
+        return Err(not_a_thread());
+    }
+    Ok(JoinedBeat {
+        place: shown(place),
+    })
+}
+
+pub(crate) fn leave(
+    seats: &mut impl Seats,
+    asker: &impl Asker,
+    request: &LeaveBeat,
+) -> Result<LeftBeat, Refusal> {
+    let tid = thread(asker, request.tid)?;
+    match seats.leave(tid).map_err(failed)? {
+        true => Ok(LeftBeat { left: true }),
+        false => Err(no_place(tid)),
+    }
+}
+
+pub(crate) fn list(seats: &impl Seats) -> Result<ListedBeats, Refusal> {
+    let places = seats.list().map_err(failed)?;
+    Ok(ListedBeats {
+        places: places.into_iter().map(shown).collect(),
+    })
+}
+
+/// The job pages, for a program to find its own. It can do without.
+pub(crate) fn job_pages() -> Option<OwnedFd> {
+    places::job_pages().ok().flatten()
+}
+
+/// `None`: the place that the thread has already.
+fn wish(request: &JoinBeat) -> Result<Option<Wish>, Refusal> {
+    let on_terms = request.period_ns.is_some()
+        || request.budget_ns.is_some()
+        || request.offset_ns.is_some()
+        || request.lead_ns.is_some()
+        || request.overrun.is_some()
+        || request.group.is_some();
+    let malformed = |message: &str, fix: &str| Err(Refusal::new(Code::Malformed, message, fix));
+    let example = r#"such as {"join_beat":{"period_ns":40000000,"budget_ns":8000000}}"#;
+    match (&request.task, request.period_ns, request.budget_ns) {
+        (Some(_), ..) if on_terms => malformed(
+            "a declared task has its terms in the policy",
+            "name a task, or give a period and a budget",
+        ),
+        (Some(task), ..) => Ok(Some(Wish::Declared {
+            task: task.clone(),
+            member: request.member.clone(),
+        })),
+        (None, ..) if request.member.is_some() => malformed(
+            "a member without its task",
+            "name the task, or the member within \"group\"",
+        ),
+        (None, Some(period_ns), Some(budget_ns)) => {
+            terms(request, period_ns, budget_ns).map(|terms| Some(Wish::AdHoc(terms)))
+        }
+        (None, ..) if on_terms => malformed("a period or a budget is missing", example),
+        _ => Ok(None),
+    }
+}
+
+fn terms(request: &JoinBeat, period_ns: u64, budget_ns: u64) -> Result<Terms, Refusal> {
+    let (group, member, member_count) = match &request.group {
+        None => (None, 0, 1),
+        Some(GroupMember { name, member, of }) => {
+            let member = member.checked_sub(1).ok_or_else(|| {
+                Refusal::new(
+                    Code::BadBeat,
+                    "there is no member 0",
+                    "members are counted from 1",
+                )
+            })?;
+            (Some(name.clone()), member, *of)
+        }
+    };
+    Ok(Terms {
+        group,
+        member,
+        member_count,
+        period_ns,
+        budget_ns,
+        offset_ns: request.offset_ns,
+        lead_ns: request.lead_ns.unwrap_or_default(),
+        overrun: request.overrun.unwrap_or_default(),
+    })
+}
+
+fn thread(asker: &impl Asker, tid: Option<u32>) -> Result<u32, Refusal> {
+    match asker.thread(tid) {
+        Ok(Some(tid)) => Ok(tid),
+        // Gone, or another's.
+        _ => Err(not_a_thread()),
+    }
+}
+
+fn not_a_thread() -> Refusal {
+    Refusal::new(
+        Code::NotYours,
+        "this is no thread of the process that asks",
+        "each process speaks for its own threads: gettid() is what they are called",
+    )
+}
+
+fn no_place(tid: u32) -> Refusal {
+    Refusal::new(
+        Code::NoPlace,
+        format!("thread {tid} has no place on the beat"),
+        "join a task that the policy declares, or give a period and a budget",
+    )
+}
+
+fn refused(error: JoinError) -> Refusal {
+    let (code, fix) = match &error {
+        JoinError::NotLoaded => (Code::NoBeats, "`takt status --tasks` shows what there is"),
+        JoinError::NoTask { .. } | JoinError::NoMember { .. } | JoinError::Group { .. } => (
+            Code::BadBeat,
+            "`takt status --tasks` shows what the policy declares",
+        ),
+        JoinError::Taken { .. } | JoinError::Joined { .. } => {
+            (Code::NoPlace, "`takt status --tasks` shows who has which")
+        }
+        JoinError::Invalid(_) => (Code::BadBeat, "nothing was changed"),
+        JoinError::NoRoom(_) => (Code::NoRoom, "nothing was changed"),
+        JoinError::Host(_) => (Code::Failed, "root may look at what taktd can do there"),
+    };
+    Refusal::new(code, error.to_string(), fix)
+}
+
+fn failed(error: takt_kernel::Error) -> Refusal {
+    refused(error.into())
+}
+
+fn shown(place: Place) -> BeatPlace {
+    BeatPlace {
+        task: place.task,
+        member: place.member,
+        tid: place.tid,
+        page: place.page,
+        user: place.ad_hoc.map(|ad_hoc| ad_hoc.uid),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! An answer on its way, and what goes with it.
+
+use std::{
+    io::{self, IoSlice, Write},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+};
+
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+
+use crate::protocol::{Answer, Done, Refusal};
+
+pub(crate) struct Reply {
+    answer: Answer,
+    /// Handed over with the first byte (SCM_RIGHTS); who does not look for it loses nothing.
+    descriptor: Option<OwnedFd>,
+}
+
+impl Reply {
+    pub fn with(answer: Answer, descriptor: Option<OwnedFd>) -> Self {
+        Self { answer, descriptor }
+    }
+
+    pub fn send(&self, stream: &mut UnixStream) -> io::Result<()> {
+        let line = self.answer.line();
+        let Some(descriptor) = &self.descriptor else {
+            return stream.write_all(&line);
+        };
+        let descriptors = [descriptor.as_raw_fd()];
+        let sent = sendmsg::<()>(
+            stream.as_raw_fd(),
+            &[IoSlice::new(&line)],
+            &[ControlMessage::ScmRights(&descriptors)],
+            MsgFlags::MSG_NOSIGNAL,
+            None,
+        )?;
+        stream.write_all(&line[sent..])
+    }
+}
+
+impl From<Result<Done, Refusal>> for Reply {
+    fn from(result: Result<Done, Refusal>) -> Self {
+        Self::with(result.into(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::{IoSliceMut, Read, Seek},
+        os::fd::FromRawFd,
+    };
+
+    use nix::sys::socket::{ControlMessageOwned, recvmsg};
+
+    use super::*;
+    use crate::protocol::Removed;
+
+    fn reply(descriptor: Option<OwnedFd>) -> Reply {
+        let done = Done::Removed(Removed { removed: true });
+        Reply::with(Answer::Ok(done), descriptor)
+    }
+
+    #[test]
+    fn a_descriptor_goes_with_the_answer() {
+        let (mut here, there) = UnixStream::pair().unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"pages").unwrap();
+        file.rewind().unwrap();
+        reply(Some(file.into())).send(&mut here).unwrap();
+
+        let mut bytes = [0; 100];
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        let mut space = nix::cmsg_space!([i32; 1]);
+        let flags = MsgFlags::empty();
+        let message = recvmsg::<()>(there.as_raw_fd(), &mut parts, Some(&mut space), flags);
+        let message = message.unwrap();
+        let Some(ControlMessageOwned::ScmRights(descriptors)) = message.cmsgs().unwrap().next()
+        else {
+            panic!("no descriptor");
+        };
+        // SAFETY: it has just come, and is nobody else's.
+        let mut handed = unsafe { File::from_raw_fd(descriptors[0]) };
+        let mut text = String::new();
+        handed.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "pages");
+        assert_eq!(&bytes[..24], b"{\"ok\":{\"removed\":true}}\n");
+    }
+
+    #[test]
+    fn who_does_not_look_for_it_reads_the_answer_all_the_same() {
+        let (mut here, mut there) = UnixStream::pair().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        reply(Some(file.into())).send(&mut here).unwrap();
+        drop(here);
+        let mut text = String::new();
+        there.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "{\"ok\":{\"removed\":true}}\n");
+    }
+}

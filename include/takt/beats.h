@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * For threads that run on the beat (docs/beats.md). Nothing to link, nothing but the C
+ * library, C11 or C++.
+ *
+ *	struct takt_beat beat;
+ *	struct takt_beat_terms terms = { .period_ns = 40000000, .budget_ns = 8000000 };
+ *
+ *	if (takt_beat_join(&beat, &terms) < 0)
+ *		fprintf(stderr, "%s\n", beat.problem);
+ *	for (;;) {
+ *		work();
+ *		takt_beat_done(&beat);
+ *	}
+ *
+ * The same program works without Takt: joining says why it failed, and done is
+ * sched_yield(), which under SCHED_DEADLINE ends the period, too.
+ *
+ * A struct takt_beat belongs to the thread that joined with it. Times are
+ * CLOCK_MONOTONIC, in nanoseconds. Functions that can fail return 0 or a negative
+ * errno; beat->problem then says why, in words.
+ */
+#ifndef TAKT_BEATS_H
+#define TAKT_BEATS_H
+
+#include <errno.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#else
+/* Hidden by -std=c11. */
+long syscall(long number, ...);
+#ifndef CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC 1
+int clock_gettime(int clock, struct timespec *now);
+#endif
+#endif
+
+#ifndef TAKT_BEAT_SOCKET
+#define TAKT_BEAT_SOCKET "/run/taktd/socket"
+#endif
+#ifndef TAKT_BEAT_PIN
+#define TAKT_BEAT_PIN "/sys/fs/bpf/takt-beats/takt_jobs"
+#endif
+
+#define TAKT_BEAT_PAGES 256U
+#define TAKT_BEAT_PATIENCE_S 10	/* for taktd's answer */
+
+/* What the scheduler writes for each member, as in bpf/beats/beats_maps.h. */
+struct takt_job_page {
+	uint32_t tid;
+	uint32_t sequence;	/* odd while it is being written */
+	uint64_t job;
+	uint64_t beat_ns;
+	uint64_t deadline_ns;
+	uint64_t period_ns;
+	uint64_t budget_ns;
+	uint64_t overruns;
+	uint64_t pad;
+};
+
+struct takt_beat {
+	const struct takt_job_page *page;	/* NULL: without Takt */
+	const struct takt_job_page *pages;
+	uint32_t tid;		/* as the host numbers it */
+	int is_joined;
+	uint64_t overruns_seen;
+	char problem[256];
+};
+
+/* Either a task that the policy declares, or period and budget. Zeros are for none. */
+struct takt_beat_terms {
+	const char *task;
+	const char *task_member;	/* if the task is a group */
+
+	uint64_t period_ns;
+	uint64_t budget_ns;
+	uint64_t offset_ns;
+	int has_offset;
+	uint64_t lead_ns;	/* be released so much earlier; done waits out the rest */
+	const char *overrun;	/* "demote", "signal" or "stop-group" */
+	const char *group;
+	uint32_t member;	/* of the group, from 1 */
+	uint32_t member_count;
+};
+
+/* The job that the thread is in, or was in last. */
+struct takt_beat_job {
+	uint64_t job;		/* counted from the clock's 0 in periods, from 1 */
+	uint64_t beat_ns;	/* when it was to begin */
+	uint64_t deadline_ns;	/* when its last slot ends */
+	uint64_t period_ns;
+	uint64_t budget_ns;
+	uint64_t overruns;	/* jobs of this task that were cut */
+};
+
+static inline uint64_t takt_beat_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* What the scheduler says now. -ENOENT: the thread has no place. */
+static inline int takt_beat_read(const struct takt_beat *beat, struct takt_beat_job *job)
+{
+	const struct takt_job_page *page = beat->page;
+	int tries;
+
+	memset(job, 0, sizeof(*job));
+	if (!page)
+		return -ENOENT;
+	for (tries = 0; tries < 1000; tries++) {
+		uint32_t before = __atomic_load_n(&page->sequence, __ATOMIC_ACQUIRE);
+		uint32_t tid = __atomic_load_n(&page->tid, __ATOMIC_RELAXED);
+
+		job->job = __atomic_load_n(&page->job, __ATOMIC_RELAXED);
+		job->beat_ns = __atomic_load_n(&page->beat_ns, __ATOMIC_RELAXED);
+		job->deadline_ns = __atomic_load_n(&page->deadline_ns, __ATOMIC_RELAXED);
+		job->period_ns = __atomic_load_n(&page->period_ns, __ATOMIC_RELAXED);
+		job->budget_ns = __atomic_load_n(&page->budget_ns, __ATOMIC_RELAXED);
+		job->overruns = __atomic_load_n(&page->overruns, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(before & 1) &&
+		    __atomic_load_n(&page->sequence, __ATOMIC_RELAXED) == before)
+			return tid == beat->tid ? 0 : -ENOENT;
+	}
+	return -EAGAIN;
+}
+
+/* The number of the job; 0 without Takt. */
+static inline uint64_t takt_beat_job(const struct takt_beat *beat)
+{
+	struct takt_beat_job job;
+
+	return takt_beat_read(beat, &job) ? 0 : job.job;
+}
+
+/* When the job was to begin; 0 without Takt. */
+static inline uint64_t takt_beat_beat_ns(const struct takt_beat *beat)
+{
+	struct takt_beat_job job;
+
+	return takt_beat_read(beat, &job) ? 0 : job.beat_ns;
+}
+
+/* When its last slot ends; 0 without Takt. */
+static inline uint64_t takt_beat_deadline_ns(const struct takt_beat *beat)
+{
+	struct takt_beat_job job;
+
+	return takt_beat_read(beat, &job) ? 0 : job.deadline_ns;
+}
+
+/* Whether a job was cut since this was asked last, or since the thread joined. */
+static inline int takt_beat_overran(struct takt_beat *beat)
+{
+	struct takt_beat_job job;
+	int has;
+
+	if (takt_beat_read(beat, &job))
+		return 0;
+	has = job.overruns != beat->overruns_seen;
+	beat->overruns_seen = job.overruns;
+	return has;
+}
+
+/*
+ * This job's work is done. Returns at the next beat; without Takt, after a
+ * sched_yield(). Who was released with a lead waits out the rest here, on the CPU.
+ */
+static inline void takt_beat_done(const struct takt_beat *beat)
+{
+	struct takt_beat_job job;
+	uint64_t now_ns;
+
+	sched_yield();
+	if (takt_beat_read(beat, &job))
+		return;
+	now_ns = takt_beat_clock_ns();
+	/* Further away than a period is nobody's lead. */
+	if (now_ns >= job.beat_ns || job.beat_ns - now_ns >= job.period_ns)
+		return;
+	while (takt_beat_clock_ns() < job.beat_ns) {
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#endif
+	}
+}
+
+/* From here on: how a thread gets its place. */
+
+static inline int takt_beat_fail(struct takt_beat *beat, int error, const char *why)
+{
+	snprintf(beat->problem, sizeof(beat->problem), "%s", why);
+	return error;
+}
+
+static inline int takt_beat_map(struct takt_beat *beat, int fd)
+{
+	void *pages = mmap(NULL, TAKT_BEAT_PAGES * sizeof(struct takt_job_page), PROT_READ,
+			   MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (pages == MAP_FAILED)
+		return -errno;
+	beat->pages = (const struct takt_job_page *)pages;
+	return 0;
+}
+
+static inline void takt_beat_unmap(struct takt_beat *beat)
+{
+	if (beat->pages)
+		munmap((void *)(uintptr_t)beat->pages,
+		       TAKT_BEAT_PAGES * sizeof(struct takt_job_page));
+	beat->pages = NULL;
+	beat->page = NULL;
+}
+
+/* The place that the thread has already, for who may look: root. */
+static inline int takt_beat_find(struct takt_beat *beat)
+{
+	struct {
+		uint64_t pathname;
+		uint32_t bpf_fd;
+		uint32_t file_flags;
+	} get;
+	const long bpf_obj_get = 7;
+	const uint32_t bpf_f_rdonly = 8;
+	uint32_t at;
+	int fd, error;
+
+	memset(&get, 0, sizeof(get));
+	get.pathname = (uint64_t)(uintptr_t)TAKT_BEAT_PIN;
+	get.file_flags = bpf_f_rdonly;
+	fd = (int)syscall(SYS_bpf, bpf_obj_get, &get, sizeof(get));
+	if (fd < 0)
+		return -errno;
+	error = takt_beat_map(beat, fd);
+	if (error)
+		return error;
+	for (at = 0; at < TAKT_BEAT_PAGES; at++) {
+		if (__atomic_load_n(&beat->pages[at].tid, __ATOMIC_ACQUIRE) == beat->tid) {
+			beat->page = &beat->pages[at];
+			return 0;
+		}
+	}
+	takt_beat_unmap(beat);
+	return -ENOENT;
+}
+
+/* A request as it grows; too long a one is cut, and length says so. */
+struct takt_beat_line {
+	char text[1024];
+	size_t length;
+	int is_bad;
+};
+
+static inline void takt_beat_put(struct takt_beat_line *line, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (line->length + length >= sizeof(line->text)) {
+		line->is_bad = 1;
+		return;
+	}
+	memcpy(line->text + line->length, text, length + 1);
+	line->length += length;
+}
+
+static inline void takt_beat_put_number(struct takt_beat_line *line, const char *key,
+					uint64_t number)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), ",\"%s\":%llu", key, (unsigned long long)number);
+	takt_beat_put(line, text);
+}
+
+static inline void takt_beat_put_name(struct takt_beat_line *line, const char *key,
+				      const char *name)
+{
+	takt_beat_put(line, ",\"");
+	takt_beat_put(line, key);
+	takt_beat_put(line, "\":\"");
+	for (; *name; name++) {
+		char text[3] = { *name, 0, 0 };
+
+		if ((unsigned char)*name < 0x20)
+			line->is_bad = 1;
+		if (*name == '"' || *name == '\\') {
+			text[0] = '\\';
+			text[1] = *name;
+		}
+		takt_beat_put(line, text);
+	}
+	takt_beat_put(line, "\"");
+}
+
+static inline void takt_beat_put_terms(struct takt_beat_line *line,
+				       const struct takt_beat_terms *terms)
+{
+	if (terms->task)
+		takt_beat_put_name(line, "task", terms->task);
+	if (terms->task_member)
+		takt_beat_put_name(line, "member", terms->task_member);
+	if (terms->period_ns)
+		takt_beat_put_number(line, "period_ns", terms->period_ns);
+	if (terms->budget_ns)
+		takt_beat_put_number(line, "budget_ns", terms->budget_ns);
+	if (terms->has_offset || terms->offset_ns)
+		takt_beat_put_number(line, "offset_ns", terms->offset_ns);
+	if (terms->lead_ns)
+		takt_beat_put_number(line, "lead_ns", terms->lead_ns);
+	if (terms->overrun)
+		takt_beat_put_name(line, "overrun", terms->overrun);
+	if (terms->group) {
+		struct takt_beat_line group;
+
+		memset(&group, 0, sizeof(group));
+		takt_beat_put_name(&group, "name", terms->group);
+		takt_beat_put_number(&group, "member", terms->member);
+		takt_beat_put_number(&group, "of", terms->member_count);
+		takt_beat_put(line, ",\"group\":{");
+		takt_beat_put(line, group.text + 1);
+		takt_beat_put(line, "}");
+		line->is_bad |= group.is_bad;
+	}
+}
+
+/* One line there, one line back, and perhaps a descriptor. */
+static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *line, int *fd)
+{
+	struct timeval patience = { TAKT_BEAT_PATIENCE_S, 0 };
+	struct sockaddr_un address;
+	size_t sent = 0, length = 0;
+	int s;
+
+	*fd = -1;
+	if (line->is_bad)
+		return takt_beat_fail(beat, -EINVAL, "a name is too long or has control characters");
+	s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s < 0)
+		return takt_beat_fail(beat, -errno, "no socket can be made");
+	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	memset(&address, 0, sizeof(address));
+	address.sun_family = AF_UNIX;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", TAKT_BEAT_SOCKET);
+	if (connect(s, (const struct sockaddr *)&address, sizeof(address))) {
+		close(s);
+		return takt_beat_fail(beat, -ENOTCONN, "taktd does not run; start it as root: taktd");
+	}
+	while (sent < line->length) {
+		ssize_t n = send(s, line->text + sent, line->length - sent, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			break;
+		sent += (size_t)n;
+	}
+	/* The answer takes the request's room. */
+	while (length + 1 < sizeof(line->text) && !memchr(line->text, '\n', length)) {
+		union {
+			struct cmsghdr header;
+			char space[CMSG_SPACE(sizeof(int))];
+		} control;
+		struct iovec part;
+		struct msghdr message;
+		struct cmsghdr *header;
+		ssize_t n;
+
+		part.iov_base = line->text + length;
+		part.iov_len = sizeof(line->text) - 1 - length;
+		memset(&message, 0, sizeof(message));
+		message.msg_iov = &part;
+		message.msg_iovlen = 1;
+		message.msg_control = control.space;
+		message.msg_controllen = sizeof(control.space);
+		n = recvmsg(s, &message, MSG_CMSG_CLOEXEC);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		length += (size_t)n;
+		header = CMSG_FIRSTHDR(&message);
+		if (header && header->cmsg_level == SOL_SOCKET &&
+		    header->cmsg_type == SCM_RIGHTS && *fd < 0)
+			memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	}
+	close(s);
+	line->text[length] = 0;
+	line->length = length;
+	if (!strncmp(line->text, "{\"ok\":", 6))
+		return 0;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return -EPROTO;
+}
+
+/* The text of a key of an answer, appended to the problem. */
+static inline int takt_beat_put_problem(struct takt_beat *beat, const char *answer,
+					const char *key, const char *before)
+{
+	const char *from = strstr(answer, key);
+	size_t at = strlen(beat->problem);
+
+	if (!from)
+		return 0;
+	for (; *before && at + 1 < sizeof(beat->problem); before++)
+		beat->problem[at++] = *before;
+	for (from += strlen(key); *from && *from != '"' && at + 1 < sizeof(beat->problem); from++) {
+		if (*from == '\\' && from[1])
+			from++;
+		beat->problem[at++] = *from;
+	}
+	beat->problem[at] = 0;
+	return 1;
+}
+
+static inline int takt_beat_refused(struct takt_beat *beat, const char *answer)
+{
+	beat->problem[0] = 0;
+	if (!takt_beat_put_problem(beat, answer, "\"message\":\"", ""))
+		return takt_beat_fail(beat, -EPROTO, "taktd gave no answer that makes sense");
+	takt_beat_put_problem(beat, answer, "\"fix\":\"", "; ");
+	return -EPERM;
+}
+
+static inline int takt_beat_answer_number(const char *answer, const char *key, uint32_t *number)
+{
+	const char *from = strstr(answer, key);
+
+	if (!from)
+		return 0;
+	*number = (uint32_t)strtoul(from + strlen(key), NULL, 10);
+	return 1;
+}
+
+/*
+ * Give the calling thread a place on the beat, or, without terms, find the one that it
+ * has by the policy's rules or by `takt run`. Whatever comes of it, the thread's timers
+ * are exact from then on, and takt_beat_done() may be called. -EPERM: refused;
+ * -ENOTCONN: there is no taktd.
+ */
+static inline int takt_beat_join(struct takt_beat *beat, const struct takt_beat_terms *terms)
+{
+	struct takt_beat_line line;
+	struct takt_beat_job job;
+	uint32_t page;
+	int fd, error;
+
+	memset(beat, 0, sizeof(*beat));
+	beat->tid = (uint32_t)syscall(SYS_gettid);
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	if (!terms && !takt_beat_find(beat)) {
+		beat->is_joined = 1;
+	} else {
+		memset(&line, 0, sizeof(line));
+		takt_beat_put(&line, "{\"join_beat\":{\"tid\":");
+		snprintf(line.text + line.length, 16, "%u", beat->tid);
+		line.length = strlen(line.text);
+		if (terms)
+			takt_beat_put_terms(&line, terms);
+		takt_beat_put(&line, "}}\n");
+		error = takt_beat_ask(beat, &line, &fd);
+		if (error == -EPROTO)
+			return takt_beat_refused(beat, line.text);
+		if (error)
+			return error;
+		beat->is_joined = 1;
+		/* Without pages it runs on the beat, and does not know which. */
+		if (fd >= 0 && !takt_beat_map(beat, fd) &&
+		    takt_beat_answer_number(line.text, "\"tid\":", &beat->tid) &&
+		    takt_beat_answer_number(line.text, "\"page\":", &page) &&
+		    page < TAKT_BEAT_PAGES)
+			beat->page = &beat->pages[page];
+	}
+	if (!takt_beat_read(beat, &job))
+		beat->overruns_seen = job.overruns;
+	return 0;
+}
+
+/* An ordinary thread again. What was taken on terms is free for others. */
+static inline int takt_beat_leave(struct takt_beat *beat)
+{
+	struct takt_beat_line line;
+	int fd, error = 0;
+
+	if (beat->is_joined) {
+		memset(&line, 0, sizeof(line));
+		snprintf(line.text, sizeof(line.text), "{\"leave_beat\":{\"tid\":%u}}\n",
+			 (uint32_t)syscall(SYS_gettid));
+		line.length = strlen(line.text);
+		error = takt_beat_ask(beat, &line, &fd);
+		if (error == -EPROTO)
+			error = takt_beat_refused(beat, line.text);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (error)
+		return error;
+	beat->is_joined = 0;
+	takt_beat_unmap(beat);
+	return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
