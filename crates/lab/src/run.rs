@@ -17,8 +17,11 @@ pub const TOUR: &str = "tour";
 /// The experiment with downloads in it.
 const NEEDS_WEB_SERVER: &str = "pacing";
 
+/// The experiment with rt-tests' cyclictest in it.
+const NEEDS_CYCLICTEST: &str = "beats";
+
 /// Experiments of the design that this version does not have yet.
-const LATER: [&str; 3] = ["radio", "crowd", "beats"];
+const LATER: [&str; 2] = ["radio", "crowd"];
 
 #[derive(Debug, Error)]
 pub enum RunError {
@@ -79,6 +82,9 @@ fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunE
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
     exec.web_server = name == NEEDS_WEB_SERVER;
+    if name == NEEDS_CYCLICTEST {
+        exec.add.push(host::cyclictest()?);
+    }
     exec.timeout = host::TIMEOUT_DEFAULT * 2;
     let captured = host::capture(&exec)?;
     if captured.status != 0 {

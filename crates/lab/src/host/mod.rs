@@ -76,6 +76,11 @@ pub struct Captured {
     pub kernel_release: String,
 }
 
+/// Where this machine has cyclictest, for an experiment to add.
+pub fn cyclictest() -> Result<PathBuf> {
+    tool::CYCLICTEST.path()
+}
+
 /// Runs the command with its output as ours; returns its exit status.
 pub fn exec(options: &ExecOptions) -> Result<i32> {
     let kernel = ensure(options.kernel.as_deref())?;

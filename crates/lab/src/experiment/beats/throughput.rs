@@ -1,0 +1,108 @@
+//! What ordinary threads get done in the share of the processor that is left.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use takt_report::Row;
+
+use super::beat::Beats;
+use super::contender::Contender;
+use super::load::busy;
+use super::script::{Part, Role};
+use super::stage::{self, play};
+use crate::experiment::error::Result;
+use crate::experiment::metrics::{Metrics, metrics};
+
+const DONE: &str = "work_per_s";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errand {
+    /// Two threads compute.
+    Compute,
+    /// Pairs of threads pass a byte to and fro: they sleep and wake all the time.
+    Pipes,
+}
+
+impl Errand {
+    pub const ALL: [Self; 2] = [Self::Compute, Self::Pipes];
+
+    pub fn case(self) -> &'static str {
+        match self {
+            Self::Compute => "ordinary-compute",
+            Self::Pipes => "ordinary-pipes",
+        }
+    }
+
+    fn threads(self) -> Vec<Role> {
+        const PAIRS: usize = 4;
+        match self {
+            Self::Compute => busy(),
+            Self::Pipes => (0..PAIRS)
+                .map(|at| Role::ordinary(format!("pipe-{at}"), Part::Pipes))
+                .collect(),
+        }
+    }
+}
+
+/// What is done beside four threads whose jobs take half of the processor:
+/// nanoseconds of computing, or round trips.
+pub fn measure(
+    takt: &Path,
+    contender: Contender,
+    beats: &Beats,
+    errand: Errand,
+    length: Duration,
+) -> Result<Metrics> {
+    let (namespace, mut threads) = stage::beats(contender, beats);
+    let count = threads.len() as u64;
+    for (role, beat) in threads.iter_mut().zip(&beats.threads) {
+        if let Part::Jobs { work_ns, .. } = &mut role.part {
+            *work_ns = beat.rhythm.period_ns / 2 / count;
+        }
+    }
+    let cast = vec![(namespace, threads), stage::ordinary(errand.threads())];
+    let played = play(takt, length, cast)?;
+    let seconds = played.window.length_ns() as f64 / 1e9;
+    let done: u64 = played.records[1].iter().map(|record| record.done).sum();
+    let jobs: usize = played.records[0].iter().map(|one| one.jobs.len()).sum();
+    Ok(metrics([
+        (DONE, json!((done as f64 / seconds).round())),
+        ("jobs_count", json!(jobs)),
+    ]))
+}
+
+/// Compares every row with the one of `baseline` in the same case.
+pub fn compare(rows: &mut [Row], baseline: &str) {
+    let baselines: Vec<(String, f64)> = rows
+        .iter()
+        .filter(|row| row.scheduler == baseline)
+        .filter_map(|row| Some((row.case.clone(), row.number(DONE)?)))
+        .collect();
+    for row in rows {
+        let found = baselines.iter().find(|(case, _)| *case == row.case);
+        if let (Some((_, baseline)), Some(done)) = (found, row.number(DONE)) {
+            row.metrics.insert(
+                "throughput_percent".to_owned(),
+                json!(100.0 * done / baseline),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_relative_to_the_kernels_own_class() {
+        let row = |scheduler: &str, done: u64| Row {
+            scheduler: scheduler.to_owned(),
+            case: "ordinary-compute".to_owned(),
+            metrics: metrics([(DONE, json!(done))]),
+        };
+        let mut rows = [row("takt", 97), row("fifo", 100)];
+        compare(&mut rows, "fifo");
+        assert_eq!(rows[0].metrics["throughput_percent"], json!(97.0));
+    }
+}
