@@ -27,6 +27,9 @@ pub fn under_load(
     let played = play(takt, length, cast)?;
     let mut row = of_threads(beats, &played.records[0], played.window);
     row.extend(of_load(&played.records[1..], played.window));
+    // By which a figure knows the rows that belong to it.
+    let period_ns = beats.threads[0].rhythm.period_ns;
+    row.extend(metrics([("period_ns", json!(period_ns))]));
     Ok(row)
 }
 

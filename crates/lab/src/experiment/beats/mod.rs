@@ -70,8 +70,27 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(turn.rows);
     }
     throughput::compare(&mut rows, Contender::Fifo.name());
+    // What is compared stands together, whoever's turn it was measured in.
+    rows.sort_by_key(|row| {
+        GROUPS
+            .iter()
+            .position(|group| row.case.starts_with(group))
+            .unwrap_or(GROUPS.len())
+    });
     Ok(rows)
 }
+
+/// How cases begin, in the order in which they are shown.
+const GROUPS: [&str; 8] = [
+    "40ms-",
+    "1ms-",
+    "switch-",
+    "edge-",
+    "overrun-",
+    "group-",
+    "ordinary-",
+    "cyclictest-",
+];
 
 /// One contender's turn at everything it takes part in.
 struct Turn<'lab> {

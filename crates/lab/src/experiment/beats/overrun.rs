@@ -44,9 +44,7 @@ pub fn measure(
         ..beats.clone()
     };
     let mut row = jitter::of_threads(&well_behaved, others, played.window);
-    if !yields {
-        row.extend(of_cuts(contender, &beats.threads[0], &first[0]));
-    }
+    row.extend(of_cuts(contender, &beats.threads[0], &first[0]));
     let everybody: Vec<Record> = played.records.concat();
     let shown_ns = FRAMES_SHOWN * beats.threads[0].rhythm.period_ns;
     row.extend(metrics([
@@ -56,7 +54,8 @@ pub fn measure(
     Ok(row)
 }
 
-/// How long after the end of its budget it was cut.
+/// How long after the end of its budget it was cut, if it has spans: one that
+/// yields has jobs instead.
 fn of_cuts(contender: Contender, beat: &Beat, record: &Record) -> Metrics {
     let mut late: Vec<i64> = runs(&record.spans)
         .into_iter()
