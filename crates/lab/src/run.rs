@@ -17,8 +17,8 @@ pub const TOUR: &str = "tour";
 /// The experiment with downloads in it.
 const NEEDS_WEB_SERVER: &str = "pacing";
 
-/// The experiment with rt-tests' cyclictest in it.
-const NEEDS_CYCLICTEST: &str = "beats";
+/// The experiment with programs of rt-tests in it.
+const NEEDS_RT_TESTS: &str = "beats";
 
 /// Experiments of the design that this version does not have yet.
 const LATER: [&str; 2] = ["radio", "crowd"];
@@ -82,8 +82,8 @@ fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunE
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
     exec.web_server = name == NEEDS_WEB_SERVER;
-    if name == NEEDS_CYCLICTEST {
-        exec.add.push(host::cyclictest()?);
+    if name == NEEDS_RT_TESTS {
+        exec.add.extend(host::rt_tests()?);
     }
     exec.timeout = host::TIMEOUT_DEFAULT * 2;
     let captured = host::capture(&exec)?;

@@ -29,6 +29,7 @@ pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
 
 use crate::guest::protocol::{Frame, Job};
+use tool::Tool;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -76,9 +77,12 @@ pub struct Captured {
     pub kernel_release: String,
 }
 
-/// Where this machine has cyclictest, for an experiment to add.
-pub fn cyclictest() -> Result<PathBuf> {
-    tool::CYCLICTEST.path()
+/// Where this machine has those of rt-tests' programs that an experiment needs.
+pub fn rt_tests() -> Result<Vec<PathBuf>> {
+    [tool::CYCLICTEST, tool::HACKBENCH]
+        .iter()
+        .map(Tool::path)
+        .collect()
 }
 
 /// Runs the command with its output as ours; returns its exit status.

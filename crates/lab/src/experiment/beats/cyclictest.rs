@@ -25,8 +25,8 @@ use crate::experiment::pair::A;
 
 /// Where the host puts it.
 const PROGRAM: &str = "/add/cyclictest";
-/// Its thread's name.
-pub const THREAD: &str = "cyclictest";
+/// Of the process and of both its threads: one measures, the other waits.
+pub const NAME: &str = "cyclictest";
 /// Between the slot's begin and the moment the thread wakes.
 const INTO_SLOT_US: u64 = 60;
 /// It begins with a whole second, the one after next at the latest.

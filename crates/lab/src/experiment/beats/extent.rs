@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::contender::Contender;
+use super::edges::Cause;
 use super::load::{EXTREMES, LOADS, Load};
 
 pub struct Extent {
@@ -26,10 +27,10 @@ impl Extent {
             true => Self {
                 short,
                 switches: ms(200),
-                edges: ms(300),
-                overrun: ms(1_000),
+                edges: ms(200),
+                overrun: ms(800),
                 group: ms(1_000),
-                throughput: ms(600),
+                throughput: ms(400),
                 cyclictest: ms(300),
             },
             false => Self {
@@ -42,6 +43,24 @@ impl Extent {
                 throughput: ms(10_000),
                 cyclictest: ms(5_000),
             },
+        }
+    }
+
+    /// What may delay a beat, and is tried with a contender.
+    pub fn causes(&self, contender: Contender) -> &'static [Cause] {
+        match contender {
+            Contender::Takt | Contender::Fifo => &Cause::ALL,
+            Contender::Deadline if !self.short => &Cause::ALL,
+            _ => &[],
+        }
+    }
+
+    /// The loads at which cyclictest measures a contender.
+    pub fn cyclictest_loads(&self, contender: Contender) -> &'static [Load] {
+        match contender {
+            Contender::Takt | Contender::Fifo if self.short => &EXTREMES[2..],
+            Contender::Takt | Contender::Fifo | Contender::Default if !self.short => &EXTREMES,
+            _ => &[],
         }
     }
 
@@ -59,7 +78,7 @@ impl Extent {
             },
         };
         let length = |load| match (self.short, is_fast) {
-            (true, false) => ms(1_600),
+            (true, false) => ms(1_200),
             (true, true) => ms(200),
             (false, true) => ms(3_000),
             // A thousand periods of the four threads together; where the bars

@@ -36,7 +36,7 @@ use self::beat::Beats;
 use self::contender::Contender;
 use self::edges::Cause;
 use self::extent::Extent;
-use self::load::{EXTREMES, Load};
+use self::load::Load;
 pub use self::program::play_from_stdin;
 use self::settings::Unthrottled;
 use self::throughput::Errand;
@@ -150,23 +150,16 @@ impl Turn<'_> {
     }
 
     fn edges(&mut self, extent: &Extent) -> Result<()> {
-        if !matches!(
-            self.contender,
-            Contender::Takt | Contender::Fifo | Contender::Deadline
-        ) {
+        let causes = extent.causes(self.contender);
+        if causes.is_empty() {
             return Ok(());
         }
         let beats = Beats::single();
         self.prepare(self.contender.policy(&beats))?;
-        for cause in Cause::ALL {
+        for cause in causes {
             self.row(cause.case(), |turn| {
-                edges::measure(
-                    turn.bench.takt(),
-                    turn.contender,
-                    &beats,
-                    cause,
-                    extent.edges,
-                )
+                let (takt, contender) = (turn.bench.takt(), turn.contender);
+                edges::measure(takt, contender, &beats, *cause, extent.edges)
             })?;
         }
         Ok(())
@@ -232,22 +225,17 @@ impl Turn<'_> {
     }
 
     fn cyclictest(&mut self, extent: &Extent) -> Result<()> {
+        let loads = extent.cyclictest_loads(self.contender);
+        if loads.is_empty() {
+            return Ok(());
+        }
         let beats = Beats::single();
-        let policy = match self.contender {
-            Contender::Takt => Some(policy::of_thread_named(&beats, cyclictest::THREAD)),
-            Contender::Fifo | Contender::Default => None,
-            _ => return Ok(()),
-        };
-        self.prepare(policy)?;
-        for load in EXTREMES {
+        let takts = self.contender == Contender::Takt;
+        self.prepare(takts.then(|| policy::of_second_thread(&beats, cyclictest::NAME)))?;
+        for load in loads {
             self.row(format!("cyclictest-{}", load.name()), |turn| {
-                cyclictest::measure(
-                    turn.bench.takt(),
-                    turn.contender,
-                    &beats,
-                    load,
-                    extent.cyclictest,
-                )
+                let (takt, contender) = (turn.bench.takt(), turn.contender);
+                cyclictest::measure(takt, contender, &beats, *load, extent.cyclictest)
             })?;
         }
         Ok(())

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::beat::{Beat, Beats, US};
+use super::clock::Rhythm;
 
 /// A task for each thread, found by the thread's name.
 pub fn of_threads(beats: &Beats, with_lead: bool) -> String {
@@ -28,11 +29,24 @@ pub fn of_group(beats: &Beats, members: &[String]) -> String {
     text
 }
 
-/// One task for a thread that has another name.
-pub fn of_thread_named(beats: &Beats, thread: &str) -> String {
+/// A program of two threads of its own name, of which the second is the one that
+/// matters: it gets the first beat's slots. The first thread, which the process
+/// began with, has a task so that it does not take that place; it sleeps most of
+/// the time, and uses what it has for nothing.
+pub fn of_second_thread(beats: &Beats, program: &str) -> String {
     let mut text = grid(beats);
     for beat in beats.threads.iter().take(1) {
-        let _ = writeln!(text, "{}match = {{ thread = {thread:?} }}", task(beat));
+        let period_ns = beat.rhythm.period_ns;
+        let first = Beat {
+            name: "first-thread".to_owned(),
+            rhythm: Rhythm {
+                period_ns,
+                phase_ns: period_ns / 2,
+            },
+            budget_ns: beats.grid_ns,
+        };
+        let _ = writeln!(text, "{}match = {{ command = {program:?} }}", task(&first));
+        let _ = writeln!(text, "{}match = {{ thread = {program:?} }}", task(beat));
     }
     text
 }

@@ -27,13 +27,18 @@ pub struct Played {
     pub records: Vec<Vec<Record>>,
 }
 
-/// Starts the programs in their order and waits for all of them.
-pub fn play(takt: &Path, length: Duration, cast: Cast) -> Result<Played> {
+/// The window for programs that are started now.
+pub fn window(length: Duration) -> Window {
     let begin_ns = (now_ns() + WARM_UP_NS).next_multiple_of(FRAME_NS);
-    let window = Window {
+    Window {
         begin_ns,
         end_ns: begin_ns + length.as_nanos() as u64,
-    };
+    }
+}
+
+/// Starts the programs in their order and waits for all of them.
+pub fn play(takt: &Path, length: Duration, cast: Cast) -> Result<Played> {
+    let window = window(length);
     let processes = cast
         .into_iter()
         .map(|(namespace, threads)| Process::start(takt, namespace, window, threads))

@@ -7,14 +7,21 @@ use serde_json::json;
 use takt_report::Row;
 
 use super::beat::Beats;
+use super::clock::{now_ns, sleep_until};
 use super::contender::Contender;
 use super::load::busy;
+use super::process::Process;
 use super::script::{Part, Role};
 use super::stage::{self, play};
+use crate::experiment::command;
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
+use crate::experiment::namespace::Namespace;
+use crate::experiment::pair::A;
 
 const DONE: &str = "work_per_s";
+/// Where the host puts it.
+const HACKBENCH: &str = "/add/hackbench";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errand {
@@ -22,15 +29,18 @@ pub enum Errand {
     Compute,
     /// Pairs of threads pass a byte to and fro: they sleep and wake all the time.
     Pipes,
+    /// rt-tests' hackbench: groups of threads send each other messages.
+    Messages,
 }
 
 impl Errand {
-    pub const ALL: [Self; 2] = [Self::Compute, Self::Pipes];
+    pub const ALL: [Self; 3] = [Self::Compute, Self::Pipes, Self::Messages];
 
     pub fn case(self) -> &'static str {
         match self {
             Self::Compute => "ordinary-compute",
             Self::Pipes => "ordinary-pipes",
+            Self::Messages => "ordinary-messages",
         }
     }
 
@@ -41,12 +51,13 @@ impl Errand {
             Self::Pipes => (0..PAIRS)
                 .map(|at| Role::ordinary(format!("pipe-{at}"), Part::Pipes))
                 .collect(),
+            Self::Messages => Vec::new(),
         }
     }
 }
 
 /// What is done beside four threads whose jobs take half of the processor:
-/// nanoseconds of computing, or round trips.
+/// nanoseconds of computing, round trips, or messages.
 pub fn measure(
     takt: &Path,
     contender: Contender,
@@ -61,15 +72,34 @@ pub fn measure(
             *work_ns = beat.rhythm.period_ns / 2 / count;
         }
     }
+    if errand == Errand::Messages {
+        return messages(takt, (namespace, threads), length);
+    }
     let cast = vec![(namespace, threads), stage::ordinary(errand.threads())];
     let played = play(takt, length, cast)?;
     let seconds = played.window.length_ns() as f64 / 1e9;
     let done: u64 = played.records[1].iter().map(|record| record.done).sum();
-    let jobs: usize = played.records[0].iter().map(|one| one.jobs.len()).sum();
-    Ok(metrics([
-        (DONE, json!((done as f64 / seconds).round())),
-        ("jobs_count", json!(jobs)),
-    ]))
+    Ok(metrics([(DONE, json!((done as f64 / seconds).round()))]))
+}
+
+/// How many messages a second hackbench sends and receives: it is told how many
+/// in all, and takes as long as it takes.
+fn messages(takt: &Path, beats: (Namespace, Vec<Role>), length: Duration) -> Result<Metrics> {
+    const THREADS: u64 = 4;
+    /// A guess, for it to take about as long as the other errands.
+    const MESSAGES_PER_S: f64 = 50_000.0;
+    let loops = (length.as_secs_f64() * MESSAGES_PER_S) as u64 / (THREADS * THREADS);
+    let words = format!("--threads --groups=1 --fds={THREADS} --loops={loops}");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    // The beats do not end before it does.
+    let window = stage::window(10 * length);
+    let (namespace, threads) = beats;
+    let _beats = Process::start(takt, namespace, window, threads)?;
+    sleep_until(window.begin_ns);
+    A.run(|| command::run(HACKBENCH, &words).map(drop))?;
+    let seconds = (now_ns() - window.begin_ns) as f64 / 1e9;
+    let done = loops * THREADS * THREADS;
+    Ok(metrics([(DONE, json!((done as f64 / seconds).round()))]))
 }
 
 /// Compares every row with the one of `baseline` in the same case.
