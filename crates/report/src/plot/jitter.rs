@@ -21,8 +21,6 @@ const BOTTOM: f64 = HEIGHT - 52.0;
 const LEFT: f64 = 64.0;
 /// Between panels, and right of the last one.
 const GAP: f64 = 40.0;
-/// A name takes more room than a dot.
-const LEGEND_STEPS: f64 = 1.25;
 
 pub fn figure(report: &Report) -> Option<Figure> {
     let mut cases = plotted_cases(report, METRIC);
@@ -46,7 +44,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
         Some(start)
     });
     let drawing = html! {
-        (legend(&names, (WIDTH - LEGEND_STEPS * LEGEND_PX * names.len() as f64, 16.0)))
+        (legend(&names, (WIDTH - LEGEND_PX * names.len() as f64 - 8.0, 16.0)))
         @for value in scale.decades() {
             (text("end tick", (LEFT - 8.0, scale.place(value) + 4.0), &round_time(value)))
         }

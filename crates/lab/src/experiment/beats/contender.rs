@@ -51,10 +51,10 @@ impl Contender {
 
     /// What the `at`th thread asks of the kernel.
     pub fn class(self, at: usize, beat: &Beat) -> Class {
-        // The middle of the range, above threaded interrupts as Takt is. A
-        // priority of its own for every thread: in the order of their beats, so
-        // that whoever comes next does not wait for whoever is late.
-        const LOWEST_PRIORITY: u32 = 50;
+        // Above threaded interrupts (50), below the kernel's own watchdogs (99).
+        // A priority of its own for every thread, in the order of their beats:
+        // whoever comes next does not wait for whoever is late.
+        const LOWEST_PRIORITY: u32 = 80;
         match self {
             // Takt finds the thread by its name.
             Self::Takt | Self::TaktLead | Self::Default => Class::Ordinary,
