@@ -10,7 +10,7 @@ use crate::units::Unit;
 pub const SUBJECT: &str = "takt";
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 20] = [
+const SCHEDULERS: [&str; 21] = [
     SUBJECT,
     "fq",
     "htb",
@@ -31,6 +31,7 @@ const SCHEDULERS: [&str; 20] = [
     "deadline",
     "deadline-yield",
     "default",
+    "fifo-lead",
 ];
 
 /// Place in the fixed order; schedulers nobody foresaw come last.

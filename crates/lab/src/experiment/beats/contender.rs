@@ -11,6 +11,8 @@ pub enum Contender {
     /// beat.
     TaktLead,
     Fifo,
+    /// SCHED_FIFO that does the same: sleeps a little less, and reads the clock.
+    FifoLead,
     Deadline,
     /// SCHED_DEADLINE with `sched_yield()` at the end of a job, as its
     /// documentation has it.
@@ -20,10 +22,11 @@ pub enum Contender {
 }
 
 impl Contender {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Takt,
         Self::TaktLead,
         Self::Fifo,
+        Self::FifoLead,
         Self::Deadline,
         Self::DeadlineYield,
         Self::Default,
@@ -35,6 +38,7 @@ impl Contender {
             Self::Takt => "takt",
             Self::TaktLead => "takt-lead",
             Self::Fifo => "fifo",
+            Self::FifoLead => "fifo-lead",
             Self::Deadline => "deadline",
             Self::DeadlineYield => "deadline-yield",
             Self::Default => "default",
@@ -45,7 +49,9 @@ impl Contender {
     pub fn policy(self, beats: &Beats) -> Option<String> {
         match self {
             Self::Takt | Self::TaktLead => Some(policy::of_threads(beats, self == Self::TaktLead)),
-            Self::Fifo | Self::Deadline | Self::DeadlineYield | Self::Default => None,
+            Self::Fifo | Self::FifoLead | Self::Deadline | Self::DeadlineYield | Self::Default => {
+                None
+            }
         }
     }
 
@@ -58,7 +64,7 @@ impl Contender {
         match self {
             // Takt finds the thread by its name.
             Self::Takt | Self::TaktLead | Self::Default => Class::Ordinary,
-            Self::Fifo => Class::Fifo {
+            Self::Fifo | Self::FifoLead => Class::Fifo {
                 priority: LOWEST_PRIORITY + at as u32,
             },
             Self::Deadline | Self::DeadlineYield => Class::Deadline {
@@ -69,18 +75,24 @@ impl Contender {
     }
 
     /// How the threads wait for their beats. Under SCHED_DEADLINE a thread that
-    /// yields runs again a period after it became runnable, which was later than
-    /// its beat by as much as waking took; one that sleeps until the beat itself
-    /// is later by that only once.
+    /// yields runs again a period after it did before, whenever that was: one that
+    /// began late stays late. One that sleeps until its beat does not, and is the
+    /// better peer.
     pub fn wait(self, beats: &Beats) -> Wait {
+        let lead_ns = match self {
+            Self::TaktLead | Self::FifoLead => beats.lead_ns,
+            _ => 0,
+        };
         match self {
-            Self::Takt => Wait::Yield { lead_ns: 0 },
-            Self::TaktLead => Wait::Yield {
-                lead_ns: beats.lead_ns,
-            },
-            Self::Fifo | Self::Deadline | Self::Default => Wait::Sleep,
+            Self::Takt | Self::TaktLead => Wait::Yield { lead_ns },
+            Self::Fifo | Self::FifoLead | Self::Deadline | Self::Default => Wait::Sleep { lead_ns },
             Self::DeadlineYield => Wait::YieldPeriod,
         }
+    }
+
+    /// Whether it needs the machine set up for SCHED_FIFO.
+    pub fn is_fifo(self) -> bool {
+        matches!(self, Self::Fifo | Self::FifoLead)
     }
 }
 

@@ -66,24 +66,25 @@ impl Extent {
 
     /// The loads at which a contender's jitter is measured, and for how long.
     pub fn jitter(&self, contender: Contender, is_fast: bool) -> Vec<(Load, Duration)> {
-        use Contender::{Deadline, DeadlineYield, Default, Fifo, Takt, TaktLead};
+        use Contender::{Deadline, DeadlineYield, Default, Fifo, FifoLead, Takt, TaktLead};
         let loads: &[Load] = match contender {
-            DeadlineYield if self.short || is_fast => &[],
-            // Once is enough to see why the other one is the peer.
-            DeadlineYield => &[Load::Rate(600)],
+            DeadlineYield | FifoLead if self.short || is_fast => &[],
+            // Once is enough to see what else could be a peer, and why one is not.
+            DeadlineYield | FifoLead => &[Load::Rate(600)],
             Default if self.short => &[],
             Takt | TaktLead | Fifo | Deadline | Default => match self.short || is_fast {
                 true => &EXTREMES,
                 false => &LOADS,
             },
         };
+        let is_aside = matches!(contender, Default | DeadlineYield | FifoLead);
         let length = |load| match (self.short, is_fast) {
             (true, false) => ms(1_200),
             (true, true) => ms(200),
             (false, true) => ms(3_000),
             // A thousand periods of the four threads together; where the bars
             // are, a thousand of each.
-            (false, false) if EXTREMES[1..].contains(&load) && contender != Default => ms(40_000),
+            (false, false) if EXTREMES[1..].contains(&load) && !is_aside => ms(40_000),
             (false, false) => ms(10_000),
         };
         loads.iter().map(|load| (*load, length(*load))).collect()

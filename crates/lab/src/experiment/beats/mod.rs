@@ -47,9 +47,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for contender in Contender::ALL {
         let turn = Turn::new(contender, bench.takt());
-        let _unthrottled = (contender == Contender::Fifo)
-            .then(Unthrottled::set)
-            .transpose()?;
+        let _unthrottled = contender.is_fifo().then(Unthrottled::set).transpose()?;
         rows.extend(turn.take(&extent)?);
     }
     throughput::compare(&mut rows, Contender::Fifo.name());

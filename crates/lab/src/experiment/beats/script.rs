@@ -97,10 +97,10 @@ pub enum Part {
 /// How a thread waits for its beat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wait {
-    /// `clock_nanosleep` until the beat.
-    Sleep,
-    /// `sched_yield()`: the scheduler knows the beat. It lets the thread go
-    /// `lead_ns` early, which then reads the clock until the beat.
+    /// `clock_nanosleep` until `lead_ns` before the beat; the rest is waited out
+    /// by reading the clock.
+    Sleep { lead_ns: u64 },
+    /// `sched_yield()`: the scheduler knows the beat, and the lead.
     Yield { lead_ns: u64 },
     /// `sched_yield()` under SCHED_DEADLINE: the kernel lets it go a period
     /// after it did the last time.

@@ -31,16 +31,16 @@ pub fn beats(
     enter()?;
     loop {
         let lead_ns = match wait {
-            Wait::Yield { lead_ns } => lead_ns,
-            Wait::Sleep | Wait::YieldPeriod => 0,
+            Wait::Sleep { lead_ns } | Wait::Yield { lead_ns } => lead_ns,
+            Wait::YieldPeriod => 0,
         };
         let beat_ns = rhythm.next_after(now_ns() + lead_ns);
         if beat_ns >= window.end_ns {
             return Ok(record);
         }
         let woke_ns = match wait {
-            Wait::Sleep => {
-                sleep_until(beat_ns);
+            Wait::Sleep { .. } => {
+                sleep_until(beat_ns - lead_ns);
                 now_ns()
             }
             Wait::Yield { .. } | Wait::YieldPeriod => {
