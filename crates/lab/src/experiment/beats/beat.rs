@@ -21,16 +21,24 @@ pub struct Beats {
 
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000 * US;
+/// Of Debian's kernels, CONFIG_HZ=250. A busy processor has one at every
+/// multiple of CLOCK_MONOTONIC.
+const TICK_NS: u64 = 4 * MS;
 
 impl Beats {
     /// The paper's four threads (002, section 3.4), T = 40 ms and L = 8 ms: 80 %
     /// of the processor is promised. Between any two a millisecond is free, in
-    /// which a slot for the lead has room.
+    /// which a slot for the lead has room. No beat coincides with the kernel's
+    /// tick, in the middle of which nobody can start anything.
     pub fn slow() -> Self {
         Self {
             grid_ns: 500 * US,
             lead_ns: 30 * US,
-            threads: four([1, 10, 19, 28].map(|ms| ms * MS), 40 * MS, 8 * MS),
+            threads: four(
+                [1_000, 10_000, 19_000, 28_500].map(|us| us * US),
+                40 * MS,
+                8 * MS,
+            ),
         }
     }
 
@@ -48,6 +56,16 @@ impl Beats {
         let mut fast = Self::fast();
         fast.threads.truncate(1);
         fast
+    }
+
+    /// One thread whose every beat coincides with the kernel's tick.
+    pub fn on_the_tick() -> Self {
+        let mut beats = Self::single();
+        beats.threads[0].rhythm = Rhythm {
+            period_ns: TICK_NS,
+            phase_ns: 0,
+        };
+        beats
     }
 
     /// Two of them, the second's slot right after the first's.
@@ -93,6 +111,7 @@ mod tests {
             let lead_ns = beats.lead_ns.next_multiple_of(beats.grid_ns);
             for beat in &beats.threads {
                 assert_eq!(beat.rhythm.phase_ns % beats.grid_ns, 0);
+                assert_ne!(beat.rhythm.phase_ns % TICK_NS, 0);
                 assert!(beat.rhythm.phase_ns >= lead_ns);
                 assert!(beat.rhythm.phase_ns + beat.budget_ns <= beat.rhythm.period_ns);
             }

@@ -19,6 +19,8 @@ pub enum Cause {
     Idle,
     /// Two threads that never leave user mode by themselves.
     Busy,
+    /// The kernel's tick, which comes at the same moment, and the same threads.
+    Tick,
     /// Packets of both ends, and nothing else.
     Network,
     /// Long system calls, page faults, processes that come and go.
@@ -26,21 +28,36 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Self; 4] = [Self::Idle, Self::Busy, Self::Network, Self::Kernel];
+    pub const ALL: [Self; 5] = [
+        Self::Idle,
+        Self::Busy,
+        Self::Tick,
+        Self::Network,
+        Self::Kernel,
+    ];
 
     pub fn case(self) -> &'static str {
         match self {
             Self::Idle => "edge-idle",
             Self::Busy => "edge-busy",
+            Self::Tick => "edge-tick",
             Self::Network => "edge-network",
             Self::Kernel => "edge-kernel",
+        }
+    }
+
+    /// The thread that is delayed.
+    pub fn beats(self) -> Beats {
+        match self {
+            Self::Tick => Beats::on_the_tick(),
+            _ => Beats::single(),
         }
     }
 
     fn cast(self) -> Cast {
         match self {
             Self::Idle => Vec::new(),
-            Self::Busy => vec![stage::ordinary(busy())],
+            Self::Busy | Self::Tick => vec![stage::ordinary(busy())],
             Self::Network => Load::Saturated.ends(),
             Self::Kernel => vec![stage::ordinary(vec![Role::ordinary(
                 "strain",
@@ -53,12 +70,16 @@ impl Cause {
 pub fn measure(
     takt: &Path,
     contender: Contender,
-    beats: &Beats,
     cause: Cause,
     length: Duration,
 ) -> Result<Metrics> {
-    let mut cast = vec![stage::beats(contender, beats)];
+    let beats = cause.beats();
+    let mut cast = vec![stage::beats(contender, &beats)];
     cast.extend(cause.cast());
     let played = play(takt, length, cast)?;
-    Ok(jitter::of_threads(beats, &played.records[0], played.window))
+    Ok(jitter::of_threads(
+        &beats,
+        &played.records[0],
+        played.window,
+    ))
 }

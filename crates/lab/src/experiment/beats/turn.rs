@@ -19,6 +19,8 @@ pub struct Turn<'lab> {
     takt: &'lab Path,
     contender: Contender,
     root: Root<'lab>,
+    /// The policy that Takt follows.
+    told: Option<String>,
     rows: Vec<Row>,
 }
 
@@ -28,6 +30,7 @@ impl<'lab> Turn<'lab> {
             takt,
             contender,
             root: Root::new(takt),
+            told: None,
             rows: Vec::new(),
         }
     }
@@ -94,16 +97,10 @@ impl<'lab> Turn<'lab> {
     }
 
     fn edges(&mut self, extent: &Extent) -> Result<()> {
-        let causes = extent.causes(self.contender);
-        if causes.is_empty() {
-            return Ok(());
-        }
-        let beats = Beats::single();
-        self.prepare(self.contender.policy(&beats))?;
-        for cause in causes {
+        for cause in extent.causes(self.contender) {
+            self.prepare(self.contender.policy(&cause.beats()))?;
             self.row(cause.case(), |turn| {
-                let (takt, contender) = (turn.takt, turn.contender);
-                edges::measure(takt, contender, &beats, *cause, extent.edges)
+                edges::measure(turn.takt, turn.contender, *cause, extent.edges)
             })?;
         }
         Ok(())
@@ -169,12 +166,17 @@ impl<'lab> Turn<'lab> {
 
     /// Takt follows the policy, if there is one; the kernel is by itself if not.
     fn prepare(&mut self, policy: Option<String>) -> Result<()> {
-        match policy {
-            Some(policy) => self
-                .root
-                .attach(self.contender.name(), &Qdisc::Takt(policy)),
-            None => self.root.detach(),
+        if self.told != policy {
+            match &policy {
+                Some(policy) => {
+                    let policy = Qdisc::Takt(policy.clone());
+                    self.root.attach(self.contender.name(), &policy)?;
+                }
+                None => self.root.detach()?,
+            }
+            self.told = policy;
         }
+        Ok(())
     }
 
     fn row(
