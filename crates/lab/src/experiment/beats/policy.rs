@@ -38,7 +38,7 @@ pub fn of_second_thread(beats: &Beats, program: &str) -> String {
     for beat in beats.threads.iter().take(1) {
         let period_ns = beat.rhythm.period_ns;
         let first = Beat {
-            name: "first-thread".to_owned(),
+            name: format!("{program}-first"),
             rhythm: Rhythm {
                 period_ns,
                 phase_ns: period_ns / 2,
@@ -46,7 +46,11 @@ pub fn of_second_thread(beats: &Beats, program: &str) -> String {
             budget_ns: beats.grid_ns,
         };
         let _ = writeln!(text, "{}match = {{ command = {program:?} }}", task(&first));
-        let _ = writeln!(text, "{}match = {{ thread = {program:?} }}", task(beat));
+        let second = Beat {
+            name: format!("{program}-second"),
+            ..beat.clone()
+        };
+        let _ = writeln!(text, "{}match = {{ thread = {program:?} }}", task(&second));
     }
     text
 }
