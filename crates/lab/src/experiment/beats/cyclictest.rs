@@ -16,6 +16,7 @@ use super::clock::now_ns;
 use super::contender::Contender;
 use super::load::{Load, busy};
 use super::process::Process;
+use super::program::exact_timers;
 use super::script::Window;
 use super::stage;
 use crate::experiment::command;
@@ -89,7 +90,12 @@ pub fn measure(
         _ => vec!["--policy=other".to_owned()],
     });
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    A.run(|| command::run(PROGRAM, &arguments).map(drop))?;
+    A.run(|| {
+        // Programs have the slack of whoever starts them. That of an ordinary
+        // thread is 50 µs otherwise, whoever schedules it.
+        exact_timers()?;
+        command::run(PROGRAM, &arguments).map(drop)
+    })?;
     let text = std::fs::read_to_string(&path).doing("read cyclictest's report")?;
     figures(&text)
 }

@@ -15,11 +15,16 @@ pub fn name(name: &str) -> Result<()> {
     nix::sys::prctl::set_name(&name.doing("name a thread")?).doing("name a thread")
 }
 
-/// Puts the calling thread into a class, with timers as exact as they are in
-/// that class: those of ordinary threads may be 50 µs late unless asked.
-pub fn enter(class: Class) -> Result<()> {
+/// The calling thread's timers are as exact as those of real-time threads: an
+/// ordinary thread's may be 50 µs late unless it asks.
+pub fn exact_timers() -> Result<()> {
     const SLACK_NS: u64 = 1;
-    nix::sys::prctl::set_timerslack(SLACK_NS).doing("ask for exact timers")?;
+    nix::sys::prctl::set_timerslack(SLACK_NS).doing("ask for exact timers")
+}
+
+/// Puts the calling thread into a class, with exact timers.
+pub fn enter(class: Class) -> Result<()> {
+    exact_timers()?;
     match class {
         Class::Ordinary => Ok(()),
         Class::Fifo { priority } => fifo(priority),
