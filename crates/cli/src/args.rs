@@ -282,7 +282,7 @@ pub enum Lab {
                       --output json"
     )]
     Run {
-        /// `pacing`, `cost`, or `tour` for a short run of all.
+        /// `pacing`, `background`, `beats`, `cost`, or `tour` for a short run of all.
         name: String,
         #[command(flatten)]
         machine: Machine,
@@ -323,6 +323,11 @@ pub enum Lab {
         #[arg(long, allow_hyphen_values = true)]
         nice: i32,
     },
+
+    /// A program of the experiment `beats`: its threads are described on its
+    /// standard input.
+    #[command(hide = true)]
+    Beat,
 }
 
 #[derive(Debug, Args)]

@@ -27,8 +27,11 @@ fn kernel_arguments(name: &str) -> Vec<String> {
     }
 }
 
+/// The experiment with programs of rt-tests in it.
+const NEEDS_RT_TESTS: &str = "beats";
+
 /// Experiments of the design that this version does not have yet.
-const LATER: [&str; 3] = ["radio", "crowd", "beats"];
+const LATER: [&str; 2] = ["radio", "crowd"];
 
 #[derive(Debug, Error)]
 pub enum RunError {
@@ -90,6 +93,9 @@ fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunE
     exec.kernel.clone_from(&options.kernel);
     exec.web_server = name == NEEDS_WEB_SERVER;
     exec.kernel_arguments = kernel_arguments(name);
+    if name == NEEDS_RT_TESTS {
+        exec.add.extend(host::rt_tests()?);
+    }
     exec.timeout = host::TIMEOUT_DEFAULT * 2;
     let captured = host::capture(&exec)?;
     if captured.status != 0 {

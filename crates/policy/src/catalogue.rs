@@ -409,14 +409,6 @@ Gap frames fill the time between packets with Ethernet PAUSE frames, so the devi
 Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
 which devices swallow PAUSE frames. pacing = \"timer\" works on every device.
 ";
-NoTime = "takt::beats::no_time": "
-The CPUs have no room for this task, or none where it must stand: what is free of their time, less
-the share that is never assigned ([beats] free), does not hold its budget in every period. Nothing
-was changed. The message names what stands in the way, and the help something near that would fit.
-
-A task stands at the same place in each of its periods, so two tasks with periods that have no
-large common divisor get in each other's way: 40 ms and 30 ms meet at every multiple of 10 ms.
-";
 NoReceive = "takt::device::no_receive": "
 A class with priority = \"background\" treats incoming packets as it does those that are sent: they
 take a turn through a device of kind ifb, which takt makes, and come back to where they were. They

@@ -10,7 +10,7 @@ use crate::units::Unit;
 pub const SUBJECT: &str = "takt";
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 16] = [
+const SCHEDULERS: [&str; 21] = [
     SUBJECT,
     "fq",
     "htb",
@@ -27,6 +27,11 @@ const SCHEDULERS: [&str; 16] = [
     "fifo",
     "alone",
     "takt-open",
+    "takt-lead",
+    "deadline",
+    "deadline-yield",
+    "default",
+    "fifo-lead",
 ];
 
 /// Place in the fixed order; schedulers nobody foresaw come last.
@@ -70,7 +75,13 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric a table is about. A case that has none of them belongs to the
 /// table of the case before it.
-const THEMES: [&str; 10] = [
+const THEMES: [&str; 16] = [
+    "cuts_count",
+    "switch_mean_ns",
+    "overlaps_count",
+    "throughput_percent",
+    "latency_p99_ns",
+    "jitter_p99_ns",
     "over_alone_percent",
     "link_share_percent",
     "task_loss_percent",
@@ -135,7 +146,7 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 52] = [
+const METRICS: [(&str, &str, u8); 83] = [
     ("transfer_mean_ns", "transfer", 9),
     ("transfer_deviation_ns", "±", 8),
     ("transfer_max_ns", "max", 4),
@@ -155,6 +166,37 @@ const METRICS: [(&str, &str, u8); 52] = [
     ("all_switches_per_kb", "switches\nper KB", 5),
     ("segments_retransmitted", "retransmitted", 8),
     ("segments_out_of_order", "out of order", 8),
+    ("overlaps_count", "overlaps", 9),
+    ("disorders_count", "out of order", 9),
+    ("periods_count", "periods", 8),
+    ("cut_late_p50_ns", "cut late\np50", 2),
+    ("cut_late_p99_ns", "cut late\np99", 9),
+    ("cut_late_max_ns", "max", 9),
+    ("cuts_count", "cuts", 7),
+    ("switch_mean_ns", "switch\nmean", 9),
+    ("switch_p50_ns", "p50", 5),
+    ("switch_p99_ns", "p99", 9),
+    ("switch_max_ns", "max", 8),
+    ("switches_count", "switches", 4),
+    ("throughput_percent", "throughput", 9),
+    ("latency_mean_ns", "latency\nmean", 8),
+    ("latency_p50_ns", "p50", 8),
+    ("latency_p99_ns", "p99", 9),
+    ("latency_max_ns", "max", 9),
+    ("jitter_mean_ns", "jitter\nmean", 8),
+    ("jitter_p50_ns", "p50", 2),
+    ("jitter_p90_ns", "p90", 5),
+    ("jitter_p98_ns", "p98", 5),
+    ("jitter_p99_ns", "p99", 9),
+    ("jitter_max_ns", "max", 9),
+    ("jitter_worst_thread_p99_ns", "worst\np99", 8),
+    ("jitter_worst_thread_max_ns", "worst\nmax", 4),
+    ("missed_jobs_count", "missed", 7),
+    ("ordinary_share_percent", "ordinary", 6),
+    ("waited_percent", "waited", 7),
+    ("received_bps", "received", 6),
+    ("sent_bps", "sent", 3),
+    ("jobs_count", "jobs", 3),
     ("target_bps", "target", 7),
     ("achieved_bps", "achieved", 3),
     ("rate_error_ppm", "rate error", 9),

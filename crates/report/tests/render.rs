@@ -39,6 +39,11 @@ fn background_as_a_table() {
 }
 
 #[test]
+fn beats_as_a_table() {
+    insta::assert_snapshot!(table(&sample()[4]));
+}
+
+#[test]
 fn no_table_is_wider_than_a_terminal() {
     for report in sample() {
         for line in table(&report).lines() {
@@ -51,7 +56,7 @@ fn no_table_is_wider_than_a_terminal() {
 fn the_page_is_well_formed_and_has_its_figures() {
     let page = html(&sample());
     assert_well_formed(&page);
-    assert_eq!(page.matches("<svg").count(), 7);
+    assert_eq!(page.matches("<svg").count(), 9);
 }
 
 #[test]
@@ -76,7 +81,7 @@ fn a_picture_stands_alone() {
 
 #[test]
 fn an_unforeseen_experiment_has_a_page_but_no_picture() {
-    let reports = sample().split_off(2);
+    let reports = vec![sample().swap_remove(2)];
     assert_well_formed(&html(&reports));
     assert_eq!(picture(&reports[0]), None);
 }

@@ -124,7 +124,7 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
             let named = |name| tasks.map(|task| &task.name).position(|task| task == name);
             policy.task_error(
                 refusal.name().and_then(named).unwrap_or_default(),
-                Code::NoTime,
+                Code::DoesNotFit,
                 "the CPUs have no room for the tasks",
                 refusal.to_string(),
             )

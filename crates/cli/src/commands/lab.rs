@@ -74,6 +74,7 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             nice,
         } => started(experiment::send_from_stdin(port, bytes, piece, nice)).into(),
         Lab::Receive { port, nice } => started(experiment::receive_numbered(port, nice)).into(),
+        Lab::Beat => started(experiment::play_from_stdin()).into(),
     }
 }
 

@@ -4,13 +4,14 @@
 //! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
 //! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
 //! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures. [`pacing`], [`background`] and [`cost`] are the experiments themselves:
+//! into figures. [`pacing`], [`background`], [`beats`] and [`cost`] are the experiments themselves:
 //! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
 //! [`downloads`].
 
 mod arrivals;
 mod at_once;
 mod background;
+mod beats;
 mod bench;
 mod borrowing;
 mod command;
@@ -46,13 +47,14 @@ mod waiting;
 use std::time::Duration;
 
 pub use background::{receive_numbered, send_from_stdin};
+pub use beats::play_from_stdin;
 pub use bench::Options;
 pub use error::ExperimentError;
 use error::{Result, WhileDoing};
 use takt_report::{Report, Row};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 3] = ["pacing", "background", "cost"];
+pub const NAMES: [&str; 4] = ["pacing", "background", "beats", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.
@@ -66,6 +68,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
     let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {
         "pacing" => pacing::run,
         "background" => background::run,
+        "beats" => beats::run,
         "cost" => cost::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {

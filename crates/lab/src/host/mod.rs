@@ -30,6 +30,7 @@ pub use kernels::{Kernel, KernelInfo, ensure, list};
 
 use crate::guest::protocol::{Frame, Job};
 use machine::Machine;
+use tool::Tool;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -78,6 +79,14 @@ pub struct Captured {
     pub stdout: Vec<u8>,
     /// As `uname -r` prints it.
     pub kernel_release: String,
+}
+
+/// Where this machine has those of rt-tests' programs that an experiment needs.
+pub fn rt_tests() -> Result<Vec<PathBuf>> {
+    [tool::CYCLICTEST, tool::HACKBENCH]
+        .iter()
+        .map(Tool::path)
+        .collect()
 }
 
 /// Runs the command with its output as ours; returns its exit status.

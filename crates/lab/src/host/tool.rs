@@ -21,6 +21,8 @@ const fn tool(program: &'static str, package: &'static str) -> Tool {
 pub const APT_GET: Tool = tool("apt-get", "apt");
 pub const APT_CACHE: Tool = tool("apt-cache", "apt");
 pub const DPKG_DEB: Tool = tool("dpkg-deb", "dpkg");
+pub const CYCLICTEST: Tool = tool("cyclictest", "rt-tests");
+pub const HACKBENCH: Tool = tool("hackbench", "rt-tests");
 pub const LDD: Tool = tool("ldd", "libc-bin");
 pub const QEMU: Tool = tool("qemu-system-x86_64", "qemu-system-x86");
 

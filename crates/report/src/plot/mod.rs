@@ -8,12 +8,14 @@
 mod cost;
 mod glance;
 mod histograms;
+mod jitter;
 mod marker;
 mod rate_error;
 mod scale;
 mod shares;
 mod spacing_range;
 mod stack;
+mod timeline;
 mod transfer;
 
 use maud::{Markup, html};
@@ -39,7 +41,9 @@ pub struct Figure {
 
 /// Every figure the report has the metrics for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 6] = [
+    let draw: [fn(&Report) -> Option<Figure>; 8] = [
+        jitter::figure,
+        timeline::figure,
         transfer::figure,
         rate_error::figure,
         spacing_range::figure,

@@ -1,0 +1,110 @@
+//! How long everything is watched. Busy virtual time takes about its own length
+//! in wall time, and this is what all of the experiment consists of.
+
+use std::time::Duration;
+
+use super::contender::Contender;
+use super::edges::Cause;
+use super::load::{EXTREMES, LOADS, Load};
+
+pub struct Extent {
+    short: bool,
+    pub switches: Duration,
+    pub edges: Duration,
+    pub overrun: Duration,
+    pub group: Duration,
+    pub throughput: Duration,
+    pub cyclictest: Duration,
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+impl Extent {
+    pub fn of(short: bool) -> Self {
+        match short {
+            true => Self {
+                short,
+                switches: ms(200),
+                edges: ms(200),
+                overrun: ms(800),
+                group: ms(1_000),
+                throughput: ms(400),
+                cyclictest: ms(300),
+            },
+            false => Self {
+                short,
+                switches: ms(2_000),
+                edges: ms(5_000),
+                overrun: ms(20_000),
+                // Twenty thousand periods.
+                group: ms(20_000),
+                throughput: ms(10_000),
+                cyclictest: ms(5_000),
+            },
+        }
+    }
+
+    /// What may delay a beat, and is tried with a contender.
+    pub fn causes(&self, contender: Contender) -> &'static [Cause] {
+        match contender {
+            Contender::Takt | Contender::Fifo => &Cause::ALL,
+            Contender::Deadline if !self.short => &Cause::ALL,
+            _ => &[],
+        }
+    }
+
+    /// The loads at which cyclictest measures a contender.
+    pub fn cyclictest_loads(&self, contender: Contender) -> &'static [Load] {
+        match contender {
+            Contender::Takt | Contender::Fifo if self.short => &EXTREMES[2..],
+            Contender::Takt | Contender::Fifo | Contender::Default if !self.short => &EXTREMES,
+            _ => &[],
+        }
+    }
+
+    /// The loads at which a contender's jitter is measured, and for how long.
+    pub fn jitter(&self, contender: Contender, is_fast: bool) -> Vec<(Load, Duration)> {
+        use Contender::{Deadline, DeadlineYield, Default, Fifo, FifoLead, Takt, TaktLead};
+        let loads: &[Load] = match contender {
+            DeadlineYield | FifoLead if self.short || is_fast => &[],
+            // Once is enough to see what else could be a peer, and why one is not.
+            DeadlineYield | FifoLead => &[Load::Rate(600)],
+            Default if self.short => &[],
+            Takt | TaktLead | Fifo | Deadline | Default => match self.short || is_fast {
+                true => &EXTREMES,
+                false => &LOADS,
+            },
+        };
+        let is_aside = matches!(contender, Default | DeadlineYield | FifoLead);
+        let length = |load| match (self.short, is_fast) {
+            (true, false) => ms(1_200),
+            (true, true) => ms(200),
+            (false, true) => ms(3_000),
+            // A thousand periods of the four threads together; where the bars
+            // are, a thousand of each.
+            (false, false) if EXTREMES[1..].contains(&load) && !is_aside => ms(40_000),
+            (false, false) => ms(10_000),
+        };
+        loads.iter().map(|load| (*load, length(*load))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_run_of_the_jitter_stays_below_a_quarter_of_an_hour() {
+        let whole: Duration = Contender::ALL
+            .into_iter()
+            .flat_map(|contender| {
+                [false, true].map(|is_fast| Extent::of(false).jitter(contender, is_fast))
+            })
+            .flatten()
+            .map(|(_, length)| length)
+            .sum();
+        assert!(whole < Duration::from_secs(15 * 60), "{whole:?}");
+    }
+}

@@ -1,0 +1,147 @@
+//! A thread that never yields, beside three that do as they declared.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use takt_report::nearest_rank;
+
+use super::beat::{Beat, Beats, US};
+use super::contender::Contender;
+use super::jitter;
+use super::load::watched;
+use super::script::{Record, Window};
+use super::spans::trace;
+use super::stage::{self, play};
+use super::switches::without_end;
+use crate::experiment::error::Result;
+use crate::experiment::metrics::{Metrics, metrics};
+
+/// Frames in the plot of what ran when.
+const FRAMES_SHOWN: u64 = 2;
+/// An interrupt may part a span in two; a thread that was cut is away for longer.
+const INTERRUPT_MAX_NS: u64 = 100 * US;
+
+/// The three's jitter, and when the first one was cut if it never yields.
+pub fn measure(
+    takt: &Path,
+    contender: Contender,
+    beats: &Beats,
+    yields: bool,
+    length: Duration,
+) -> Result<Metrics> {
+    let cast = vec![
+        match yields {
+            true => stage::beats(contender, beats),
+            false => without_end(contender, beats),
+        },
+        stage::ordinary(watched()),
+    ];
+    let played = play(takt, length, cast)?;
+    let (first, others) = played.records[0].split_at(1);
+    let well_behaved = Beats {
+        threads: beats.threads[1..].to_vec(),
+        ..beats.clone()
+    };
+    let mut row = jitter::of_threads(&well_behaved, others, played.window);
+    row.extend(of_cuts(contender, &beats.threads[0], &first[0]));
+    let everybody: Vec<Record> = played.records.concat();
+    let shown_ns = FRAMES_SHOWN * beats.threads[0].rhythm.period_ns;
+    row.extend(metrics([
+        ("trace_ns", trace(&everybody, played.window, shown_ns)),
+        ("slots_ns", slots(beats, played.window, shown_ns)),
+    ]));
+    Ok(row)
+}
+
+/// How long after the end of its budget it was cut, if it has spans: one that
+/// yields has jobs instead.
+fn of_cuts(contender: Contender, beat: &Beat, record: &Record) -> Metrics {
+    let mut late: Vec<i64> = runs(&record.spans)
+        .into_iter()
+        .filter_map(|(start_ns, end_ns)| {
+            let end_of_budget_ns = match contender {
+                // What it gets beyond its slots are the ordinary threads' ones.
+                Contender::Takt | Contender::TaktLead => {
+                    let beat_ns = beat.rhythm.next_after(start_ns) - beat.rhythm.period_ns;
+                    (start_ns - beat_ns < beat.budget_ns / 2).then_some(beat_ns + beat.budget_ns)?
+                }
+                _ => start_ns + beat.budget_ns,
+            };
+            Some(end_ns as i64 - end_of_budget_ns as i64)
+        })
+        .collect();
+    late.sort_unstable();
+    metrics([
+        ("cut_late_p50_ns", json!(nearest_rank(&late, 500))),
+        ("cut_late_p99_ns", json!(nearest_rank(&late, 990))),
+        ("cut_late_max_ns", json!(late.last())),
+        ("cuts_count", json!(late.len())),
+    ])
+}
+
+/// Spans with nothing but interrupts between them are one run. The last one was
+/// ended by the window.
+fn runs(spans: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for (start_ns, end_ns) in spans {
+        match runs.last_mut() {
+            Some(run) if start_ns - run.1 < INTERRUPT_MAX_NS => run.1 = *end_ns,
+            _ => runs.push((*start_ns, *end_ns)),
+        }
+    }
+    runs.pop();
+    runs
+}
+
+/// What the table has, in nanoseconds from the window's begin: the planner puts
+/// a task where its offset says, or refuses.
+fn slots(beats: &Beats, window: Window, length_ns: u64) -> Value {
+    let slots = beats.threads.iter().map(|beat| {
+        let frames = (0..length_ns / beat.rhythm.period_ns).map(|frame| {
+            let beat_ns = window.begin_ns + frame * beat.rhythm.period_ns;
+            let begin_ns = beat.rhythm.next_after(beat_ns) - window.begin_ns;
+            (begin_ns, begin_ns + beat.budget_ns)
+        });
+        json!([beat.name, frames.collect::<Vec<_>>()])
+    });
+    json!(slots.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_cut_is_told_from_an_interrupt() {
+        let spans = [
+            (MS, 3 * MS),
+            (3 * MS + 5_000, 9 * MS + 7_000),
+            (36 * MS, 38 * MS),
+            (41 * MS, 49 * MS + 9_000),
+            (76 * MS, 80 * MS),
+        ];
+        let record = Record {
+            spans: spans.to_vec(),
+            ..Record::default()
+        };
+        let figures = of_cuts(Contender::Takt, &Beats::slow().threads[0], &record);
+        assert_eq!(figures["cuts_count"], json!(2));
+        assert_eq!(figures["cut_late_max_ns"], json!(9_000));
+    }
+
+    #[test]
+    fn slots_are_where_the_offsets_say() {
+        let window = Window {
+            begin_ns: 80 * MS,
+            end_ns: 800 * MS,
+        };
+        let slots = slots(&Beats::slow(), window, 80 * MS);
+        assert_eq!(
+            slots[0],
+            json!(["beat-0", [[MS, 9 * MS], [41 * MS, 49 * MS]]])
+        );
+    }
+}

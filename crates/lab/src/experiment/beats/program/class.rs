@@ -1,0 +1,77 @@
+//! What a thread asks of the kernel's scheduler.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::size_of;
+
+use crate::experiment::beats::script::Class;
+use crate::experiment::error::{Result, WhileDoing};
+
+const CALLING_THREAD: libc::pid_t = 0;
+
+/// Gives the calling thread its name. Takt finds it by that.
+pub fn name(name: &str) -> Result<()> {
+    let name = CString::new(name).map_err(io::Error::other);
+    nix::sys::prctl::set_name(&name.doing("name a thread")?).doing("name a thread")
+}
+
+/// The calling thread's timers are as exact as those of real-time threads: an
+/// ordinary thread's may be 50 µs late unless it asks.
+pub fn exact_timers() -> Result<()> {
+    const SLACK_NS: u64 = 1;
+    nix::sys::prctl::set_timerslack(SLACK_NS).doing("ask for exact timers")
+}
+
+/// Puts the calling thread into a class, with exact timers.
+pub fn enter(class: Class) -> Result<()> {
+    exact_timers()?;
+    match class {
+        Class::Ordinary => Ok(()),
+        Class::Fifo { priority } => fifo(priority),
+        Class::Deadline {
+            runtime_ns,
+            period_ns,
+        } => deadline(runtime_ns, period_ns),
+    }
+    .doing("change a thread's scheduling class")
+}
+
+fn fifo(priority: u32) -> io::Result<()> {
+    let parameters = libc::sched_param {
+        sched_priority: priority as i32,
+    };
+    // SAFETY: the kernel reads the parameters, which live until it returns.
+    let answer = unsafe {
+        libc::sched_setscheduler(CALLING_THREAD, libc::SCHED_FIFO, &raw const parameters)
+    };
+    checked(answer.into())
+}
+
+/// The relative deadline is the period.
+fn deadline(runtime_ns: u64, period_ns: u64) -> io::Result<()> {
+    const NO_FLAGS: libc::c_uint = 0;
+    // SAFETY: all fields are integers, for which zero is a value.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    attributes.size = size_of::<libc::sched_attr>() as u32;
+    attributes.sched_policy = libc::SCHED_DEADLINE as u32;
+    attributes.sched_runtime = runtime_ns;
+    attributes.sched_deadline = period_ns;
+    attributes.sched_period = period_ns;
+    // SAFETY: the kernel reads the attributes, which live until it returns.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setattr,
+            CALLING_THREAD,
+            &raw const attributes,
+            NO_FLAGS,
+        )
+    };
+    checked(answer)
+}
+
+fn checked(answer: libc::c_long) -> io::Result<()> {
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,133 @@
+//! Threads that run when they are let go, and write down when that was.
+
+use crate::experiment::beats::clock::{Rhythm, now_ns, sleep_until};
+use crate::experiment::beats::script::{Job, Record, Wait, Window};
+use crate::experiment::error::Result;
+
+use super::work::Piece;
+
+/// Two readings of the clock further apart than this have something between
+/// them: reading takes a tenth of it, the shortest interrupt twice as long.
+const PAUSE_NS: u64 = 600;
+/// Spans that a thread remembers.
+const SPANS_MAX: usize = 1 << 17;
+
+/// A job on every beat that comes while the thread is free.
+pub fn beats(
+    rhythm: Rhythm,
+    wait: Wait,
+    work: Piece,
+    window: Window,
+    enter: impl FnOnce() -> Result<()>,
+) -> Result<Record> {
+    let mut record = Record {
+        jobs: Vec::with_capacity(rhythm.count(window.begin_ns, window.end_ns) as usize + 1),
+        ..Record::default()
+    };
+    if wait == Wait::YieldPeriod {
+        // Periods count from the moment the thread enters its class.
+        sleep_until(rhythm.next_after(now_ns()));
+    }
+    enter()?;
+    loop {
+        let lead_ns = match wait {
+            Wait::Sleep { lead_ns } | Wait::Yield { lead_ns } => lead_ns,
+            Wait::YieldPeriod => 0,
+        };
+        let beat_ns = rhythm.next_after(now_ns() + lead_ns);
+        if beat_ns >= window.end_ns {
+            return Ok(record);
+        }
+        let woke_ns = match wait {
+            Wait::Sleep { .. } => {
+                sleep_until(beat_ns - lead_ns);
+                now_ns()
+            }
+            Wait::Yield { .. } | Wait::YieldPeriod => {
+                let (woke_ns, early) = yield_until(beat_ns - lead_ns);
+                if window.contains(beat_ns) {
+                    record.early += early;
+                }
+                woke_ns
+            }
+        };
+        let mut start_ns = woke_ns;
+        while start_ns < beat_ns {
+            start_ns = now_ns();
+        }
+        work.perform();
+        let end_ns = now_ns();
+        if window.contains(beat_ns) {
+            record.jobs.push(Job {
+                beat_ns,
+                woke_ns,
+                start_ns,
+                end_ns,
+            });
+        }
+    }
+}
+
+/// The first reading of the clock from `release_ns` on, and how often it was
+/// read before.
+fn yield_until(release_ns: u64) -> (u64, u64) {
+    let mut early = 0;
+    loop {
+        std::thread::yield_now();
+        let woke_ns = now_ns();
+        if woke_ns >= release_ns {
+            return (woke_ns, early);
+        }
+        early += 1;
+    }
+}
+
+/// Works and yields, again and again.
+pub fn relay(work: Piece, window: Window, enter: impl FnOnce() -> Result<()>) -> Result<Record> {
+    let mut record = watching();
+    enter()?;
+    loop {
+        let start_ns = now_ns();
+        work.perform();
+        let end_ns = now_ns();
+        note(&mut record, window, (start_ns, end_ns));
+        if end_ns >= window.end_ns {
+            return Ok(record);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Reads the clock without end from a first beat on, and notes the spans in which nobody else ran.
+pub fn watch(rhythm: Rhythm, window: Window, enter: impl FnOnce() -> Result<()>) -> Result<Record> {
+    let mut record = watching();
+    // Not before the window: nobody else would start under SCHED_FIFO.
+    sleep_until(rhythm.next_after(window.begin_ns - 1));
+    enter()?;
+    let mut from_ns = now_ns();
+    let mut last_ns = from_ns;
+    while last_ns < window.end_ns {
+        let now_ns = now_ns();
+        if now_ns - last_ns > PAUSE_NS {
+            note(&mut record, window, (from_ns, last_ns));
+            from_ns = now_ns;
+        }
+        last_ns = now_ns;
+    }
+    note(&mut record, window, (from_ns, last_ns));
+    Ok(record)
+}
+
+fn watching() -> Record {
+    Record {
+        spans: Vec::with_capacity(SPANS_MAX),
+        ..Record::default()
+    }
+}
+
+fn note(record: &mut Record, window: Window, span: (u64, u64)) {
+    // What begins earlier says nothing of how it came about.
+    if window.contains(span.0) && record.spans.len() < record.spans.capacity() {
+        record.spans.push(span);
+    }
+}

@@ -1,0 +1,88 @@
+//! The programs of this experiment, which are processes of their own as they
+//! are in life: threads with names that record what they did in memory, and say
+//! so in the end.
+//!
+//! [`play`] is the program, [`class`] what a thread asks of the kernel's
+//! scheduler, [`work`] what it computes; the rest are its [parts](super::script::Part).
+
+mod class;
+mod jobs;
+mod ordinary;
+mod udp;
+mod work;
+
+use std::io::{Read, Write};
+
+use nix::sys::mman::{MlockAllFlags, mlockall};
+
+pub use self::class::exact_timers;
+use self::work::Work;
+use super::script::{Part, Record, Role, Script, Window};
+use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+
+/// Plays the script on standard input, and writes the records to standard output.
+pub fn play_from_stdin() -> Result<()> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .doing("read the script")?;
+    let script = serde_json::from_str(&text).map_err(|error| ExperimentError::Output {
+        command: "the experiment".to_owned(),
+        reason: error.to_string(),
+    })?;
+    let records = play(&script)?;
+    let text = serde_json::to_vec(&records)
+        .map_err(std::io::Error::from)
+        .doing("describe what happened")?;
+    std::io::stdout()
+        .write_all(&text)
+        .doing("say what happened")
+}
+
+fn play(script: &Script) -> Result<Vec<Record>> {
+    // No page is missing when a beat comes.
+    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).doing("lock memory")?;
+    let work = Work::calibrate();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = script
+            .threads
+            .iter()
+            .map(|role| scope.spawn(move || perform(role, script.window, work)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| match thread.join() {
+                Ok(record) => record,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    })
+}
+
+fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
+    class::name(&role.name)?;
+    // Everything is prepared in the class that does not disturb anyone.
+    let class = || class::enter(role.class);
+    let record = match &role.part {
+        Part::Jobs {
+            rhythm,
+            wait,
+            work_ns,
+        } => jobs::beats(*rhythm, *wait, work.of_ns(*work_ns), window, class)?,
+        Part::Relay { work_ns } => jobs::relay(work.of_ns(*work_ns), window, class)?,
+        Part::Watch { rhythm } => jobs::watch(*rhythm, window, class)?,
+        Part::Compute => ordinary::compute(work, window),
+        Part::Pipes => ordinary::pipes(window)?,
+        Part::Strain => ordinary::strain(window)?,
+        Part::Send {
+            to,
+            port,
+            rate_bytes_per_s,
+        } => udp::send((*to, *port).into(), *rate_bytes_per_s, window)?,
+        Part::Receive { port } => udp::receive(*port, window)?,
+    };
+    Ok(Record {
+        name: role.name.clone(),
+        ..record
+    })
+}

@@ -1,0 +1,132 @@
+//! What a program of this experiment is told to do, and what it says in the
+//! end. Both travel as JSON.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::Rhythm;
+
+/// One process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Script {
+    pub window: Window,
+    pub threads: Vec<Role>,
+}
+
+/// When what happens counts, in CLOCK_MONOTONIC. Everybody starts before
+/// `begin_ns` and ends at `end_ns`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Window {
+    pub begin_ns: u64,
+    pub end_ns: u64,
+}
+
+impl Window {
+    pub fn length_ns(self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+
+    pub fn contains(self, at_ns: u64) -> bool {
+        (self.begin_ns..self.end_ns).contains(&at_ns)
+    }
+}
+
+/// One thread.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Role {
+    /// At most 15 bytes, as the kernel keeps it.
+    pub name: String,
+    pub class: Class,
+    pub part: Part,
+}
+
+impl Role {
+    /// A thread as any other.
+    pub fn ordinary(name: impl Into<String>, part: Part) -> Self {
+        Self {
+            name: name.into(),
+            class: Class::Ordinary,
+            part,
+        }
+    }
+}
+
+/// The kernel's scheduling class that a thread asks for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Class {
+    Ordinary,
+    Fifo { priority: u32 },
+    Deadline { runtime_ns: u64, period_ns: u64 },
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Part {
+    /// Works for `work_ns` on every beat.
+    Jobs {
+        rhythm: Rhythm,
+        wait: Wait,
+        work_ns: u64,
+    },
+    /// Works for `work_ns` and yields, again and again: a member of a group, or
+    /// one of two threads that pass the processor to each other.
+    Relay {
+        work_ns: u64,
+    },
+    /// Reads the clock without end, from the window's first beat on.
+    Watch {
+        rhythm: Rhythm,
+    },
+    /// Computes without end.
+    Compute,
+    /// Passes a byte to a partner and gets it back, through pipes.
+    Pipes,
+    /// Keeps the kernel busy: maps and unmaps memory, forks, reads.
+    Strain,
+    /// UDP datagrams, at `rate_bytes_per_s` of payload or without pause.
+    Send {
+        to: Ipv4Addr,
+        port: u16,
+        rate_bytes_per_s: Option<u64>,
+    },
+    Receive {
+        port: u16,
+    },
+}
+
+/// How a thread waits for its beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wait {
+    /// `clock_nanosleep` until `lead_ns` before the beat; the rest is waited out
+    /// by reading the clock.
+    Sleep { lead_ns: u64 },
+    /// `sched_yield()`: the scheduler knows the beat, and the lead.
+    Yield { lead_ns: u64 },
+    /// `sched_yield()` under SCHED_DEADLINE: the kernel lets it go a period
+    /// after it did the last time.
+    YieldPeriod,
+}
+
+/// What a thread did within the window.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Record {
+    pub name: String,
+    pub jobs: Vec<Job>,
+    /// When it ran, first and last reading of the clock.
+    pub spans: Vec<(u64, u64)>,
+    /// Nanoseconds of work, round trips, or bytes of payload.
+    pub done: u64,
+    /// Releases that came before their beat: there must be none.
+    pub early: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    pub beat_ns: u64,
+    /// First reading of the clock after it was let go.
+    pub woke_ns: u64,
+    /// First reading of the clock that is not before the beat.
+    pub start_ns: u64,
+    /// Last reading of the clock.
+    pub end_ns: u64,
+}
