@@ -20,7 +20,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 SEC("struct_ops/select_cpu")
 int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flags)
 {
-	struct takt_thread *thread = thread_of(p);
+	struct takt_thread *thread = marked_thread_of(p);
 	_Bool is_idle = 0;
 	int cpu;
 
@@ -77,7 +77,7 @@ static __always_inline void enqueue_network(struct task_struct *p, const struct 
 SEC("struct_ops/enqueue")
 int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct takt_thread *thread = thread_of(p);
+	struct takt_thread *thread = marked_thread_of(p);
 
 	if (thread && thread->place) {
 		const struct takt_member *member = place_of(thread, p);
@@ -130,7 +130,6 @@ int BPF_PROG(takt_running, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id(), level = LEVEL_ORDINARY;
 	struct takt_cpu *c = cpu_of(cpu);
-	u64 now_ns = bpf_ktime_get_ns();
 
 	if (!c)
 		return 0;
@@ -139,15 +138,17 @@ int BPF_PROG(takt_running, struct task_struct *p)
 		struct takt_thread *thread = thread_of(p);
 		const struct takt_member *member = thread ? place_of(thread, p) : 0;
 
-		if (member)
-			level = member_running(p, thread, member, c, cpu, now_ns);
-		else if (thread)
+		if (member) {
+			c->since_ns = bpf_ktime_get_ns();
+			level = member_running(p, thread, member, c, cpu, c->since_ns);
+		} else if (thread) {
 			level = thread->level;
+		}
 	}
 	if (level == LEVEL_ORDINARY)
 		fair_running(p);
 	c->level = level;
-	c->since_ns = now_ns;
+	c->since_clock_ns = scx_bpf_now();
 	return 0;
 }
 
@@ -155,21 +156,20 @@ SEC("struct_ops/stopping")
 int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
 {
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	u64 now_ns = bpf_ktime_get_ns(), ran_ns;
 
 	if (!c)
 		return 0;
-	ran_ns = now_ns - c->since_ns;
 	if (c->level == LEVEL_BEAT) {
 		struct takt_thread *thread = thread_of(p);
+		u64 now_ns = bpf_ktime_get_ns();
 
 		if (thread)
-			member_stopping(p, thread, c, ran_ns, now_ns, runnable);
+			member_stopping(p, thread, c, now_ns - c->since_ns, now_ns, runnable);
 		c->task = TAKT_NOBODY;
 	} else if (c->level == LEVEL_NETWORK) {
-		network_charge(c, ran_ns);
+		network_charge(c, scx_bpf_now() - c->since_clock_ns);
 	} else if (c->level == LEVEL_ORDINARY) {
-		fair_charge(p, ran_ns);
+		fair_charge(p, scx_bpf_now() - c->since_clock_ns);
 	}
 	c->level = LEVEL_NONE;
 	return 0;
@@ -178,7 +178,7 @@ int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
 SEC("struct_ops/yield")
 int BPF_PROG(takt_yield, struct task_struct *from, struct task_struct *to)
 {
-	struct takt_thread *thread = thread_of(from);
+	struct takt_thread *thread = marked_thread_of(from);
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
 	from->scx.slice = 0;

@@ -102,7 +102,8 @@ struct takt_cpu_stats {
 struct takt_cpu {
 	struct takt_span span;	/* open, or next */
 	u64 armed_ns;		/* what the timer is set for; 0: not */
-	u64 since_ns;		/* the running thread began */
+	u64 since_ns;		/* the beat that runs began */
+	u64 since_clock_ns;	/* ... any other thread, by the scheduler's own clock */
 	u64 job;		/* of the beat that runs */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 looked_ns;		/* when the table was last looked at */

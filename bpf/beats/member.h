@@ -189,11 +189,12 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	if (!member)
 		return 0;
 	if (c->level == LEVEL_ORDINARY)
-		fair_charge(prev, now_ns - c->since_ns);
+		fair_charge(prev, scx_bpf_now() - c->since_clock_ns);
 	else if (c->level == LEVEL_BEAT)
 		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
 	c->level = member_running(prev, thread, member, c, cpu, now_ns);
 	c->since_ns = now_ns;
+	c->since_clock_ns = scx_bpf_now();
 	return c->level == LEVEL_BEAT;
 }
 
