@@ -44,22 +44,40 @@ int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flag
 /* A thread that is not new here waits, and some CPU may idle that could have it. */
 static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags)
 {
+	const struct takt_beats *host = beats();
 	int idle;
 
-	if (enq_flags & SCX_ENQ_WAKEUP)
+	if (enq_flags & SCX_ENQ_WAKEUP || !host || host->cpu_count < 2)
 		return;
 	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (idle >= 0)
 		scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 }
 
+/* A kernel thread of one CPU goes before whatever runs there. */
+static __always_inline void enqueue_kernel(struct task_struct *p, const struct takt_cpu *c,
+					   u64 enq_flags)
+{
+	if (c && c->level < LEVEL_KERNEL)
+		enq_flags |= SCX_ENQ_PREEMPT;
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
+}
+
+static __always_inline void enqueue_network(struct task_struct *p, const struct takt_cpu *c,
+					    u32 cpu, u64 enq_flags)
+{
+	network_waits = 1;
+	scx_bpf_dsq_insert(p, QUEUE_NETWORK, SLICE_NS, enq_flags);
+	if (c && c->level == LEVEL_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	else
+		wake_idle(p, enq_flags);
+}
+
 SEC("struct_ops/enqueue")
 int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct takt_thread *thread = thread_of(p);
-	u32 level = thread ? thread->level : LEVEL_ORDINARY;
-	u32 cpu = scx_bpf_task_cpu(p);
-	struct takt_cpu *c = cpu_of(cpu);
 
 	if (thread && thread->place) {
 		const struct takt_member *member = place_of(thread, p);
@@ -67,10 +85,8 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 		if (member && member_enqueue(p, thread, member, enq_flags))
 			return 0;
 	}
-	if (level == LEVEL_KERNEL) {
-		if (c && c->level < LEVEL_KERNEL)
-			enq_flags |= SCX_ENQ_PREEMPT;
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
+	if (thread && thread->level == LEVEL_KERNEL) {
+		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
 		return 0;
 	}
 	/* Nobody else wants this CPU. */
@@ -78,12 +94,10 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
 		return 0;
 	}
-	if (level == LEVEL_NETWORK) {
-		scx_bpf_dsq_insert(p, QUEUE_NETWORK, SLICE_NS, enq_flags);
-		if (c && c->level == LEVEL_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
-			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-		else
-			wake_idle(p, enq_flags);
+	if (thread && thread->level == LEVEL_NETWORK) {
+		u32 cpu = scx_bpf_task_cpu(p);
+
+		enqueue_network(p, cpu_of(cpu), cpu, enq_flags);
 		return 0;
 	}
 	fair_enqueue(p, QUEUE_ORDINARY, enq_flags);
@@ -96,18 +110,17 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 {
 	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
-	u64 now_ns = bpf_ktime_get_ns();
 
 	if (!c || !host)
 		return 0;
 	/* Tables are new, or this CPU is. */
 	if (!c->armed_ns || (c->armed_ns == TAKT_TIME_NEVER && c->generation != host->generation))
-		set_alarm(c, cpu, now_ns);
+		set_alarm(c, cpu, bpf_ktime_get_ns());
 	if (c->frees) {
 		c->frees = 0;
 		free_waiting(cpu);
 	}
-	if (!member_dispatch(c, cpu, prev, now_ns))
+	if (!c->open || !member_dispatch(c, cpu, prev))
 		free_dispatch(c, cpu);
 	return 0;
 }
@@ -115,20 +128,21 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 SEC("struct_ops/running")
 int BPF_PROG(takt_running, struct task_struct *p)
 {
-	struct takt_thread *thread = thread_of(p);
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = bpf_get_smp_processor_id(), level = LEVEL_ORDINARY;
 	struct takt_cpu *c = cpu_of(cpu);
 	u64 now_ns = bpf_ktime_get_ns();
-	u32 level;
 
 	if (!c)
 		return 0;
-	level = thread ? thread->level : LEVEL_ORDINARY;
-	if (thread && thread->place) {
-		const struct takt_member *member = place_of(thread, p);
+	/* Beats come with a slice without end, and other levels are the kernel's threads. */
+	if (p->scx.slice == SCX_SLICE_INF || p->flags & PF_KTHREAD) {
+		struct takt_thread *thread = thread_of(p);
+		const struct takt_member *member = thread ? place_of(thread, p) : 0;
 
 		if (member)
 			level = member_running(p, thread, member, c, cpu, now_ns);
+		else if (thread)
+			level = thread->level;
 	}
 	if (level == LEVEL_ORDINARY)
 		fair_running(p);
@@ -174,6 +188,17 @@ int BPF_PROG(takt_yield, struct task_struct *from, struct task_struct *to)
 		if (member)
 			member_yield(thread, member, c);
 	}
+	return 0;
+}
+
+SEC("struct_ops/tick")
+int BPF_PROG(takt_tick, struct task_struct *p)
+{
+	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	network_waits = 1;
+	if (c)
+		c->strays = 1;
 	return 0;
 }
 
@@ -350,6 +375,7 @@ struct sched_ext_ops takt_beats_ops = {
 	.dispatch = (void *)takt_dispatch,
 	.running = (void *)takt_running,
 	.stopping = (void *)takt_stopping,
+	.tick = (void *)takt_tick,
 	.yield = (void *)takt_yield,
 	.enable = (void *)takt_enable,
 	.init_task = (void *)takt_init_task,

@@ -51,6 +51,7 @@ struct sched_ext_ops {
 	int (*select_cpu)(struct task_struct *, int, u64);
 	void (*enqueue)(struct task_struct *, u64);
 	void (*dispatch)(int, struct task_struct *);
+	void (*tick)(struct task_struct *);
 	void (*running)(struct task_struct *);
 	void (*stopping)(struct task_struct *, _Bool);
 	_Bool (*yield)(struct task_struct *, struct task_struct *);

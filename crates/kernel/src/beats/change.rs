@@ -1,8 +1,6 @@
 //! What applying a policy means for the beats, and doing it: prepared unseen, then
 //! in force with one call, and taken back if the rest of the policy fails.
 
-use std::fs;
-
 use serde::Serialize;
 use takt_policy::Beats;
 
@@ -10,7 +8,7 @@ use super::{
     image::Image,
     record::BeatsRecord,
     roster::Roster,
-    scheduler::{FIRST_GENERATION, Scheduler},
+    scheduler::{FIRST_GENERATION, Scheduler, running},
 };
 use crate::{decide::Undecided, error::Error, levels, record::Source};
 
@@ -236,11 +234,8 @@ fn unload() -> Result<(), Error> {
 
 /// The kernel runs one such scheduler at a time.
 fn nobody_elses() -> Result<(), Error> {
-    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
-    match name.trim() {
-        "" => Ok(()),
-        name => Err(Error::OtherScheduler {
-            name: name.to_owned(),
-        }),
+    match running() {
+        Some(name) => Err(Error::OtherScheduler { name }),
+        None => Ok(()),
     }
 }

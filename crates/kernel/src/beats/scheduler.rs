@@ -2,6 +2,7 @@
 //! giving them tables.
 
 use std::{
+    fs,
     mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
@@ -94,7 +95,13 @@ impl Scheduler {
     /// Take the pins away, and with them the scheduler: every thread goes back to the
     /// kernel's own.
     pub fn unload(self) -> Result<(), Error> {
-        bpffs::vanish(&self.dir)
+        bpffs::vanish(&self.dir)?;
+        // The kernel ends a scheduler in its own time, and takes no other until then.
+        let patience = Instant::now() + SETTLE_PATIENCE;
+        while running().as_deref() == Some(NAME) && Instant::now() < patience {
+            thread::sleep(SETTLE_LOOK);
+        }
+        Ok(())
     }
 
     /// Lay tables beside those in force; [`Self::commit`] makes them change places.
@@ -193,6 +200,15 @@ impl Scheduler {
         Ok(())
     }
 }
+
+/// The scheduler that the kernel runs, or is about to end; `None` if it runs its own.
+pub(crate) fn running() -> Option<String> {
+    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// As in bpf/beats/beats.bpf.c.
+const NAME: &str = "takt";
 
 pub(crate) const FIRST_GENERATION: u32 = 2;
 
