@@ -105,17 +105,24 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 	return 0;
 }
 
+/* The CPU is new, or has no slots so far: it looks at once. */
+static __always_inline void begin(struct takt_cpu *c, u32 cpu)
+{
+	const struct takt_beats *host = beats();
+
+	if (host && (!c->armed_ns || c->generation != host->generation))
+		set_alarm(c, cpu, bpf_ktime_get_ns());
+}
+
 SEC("struct_ops/dispatch")
 int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 {
-	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
 
-	if (!c || !host)
+	if (!c)
 		return 0;
-	/* Tables are new, or this CPU is. */
-	if (!c->armed_ns || (c->armed_ns == TAKT_TIME_NEVER && c->generation != host->generation))
-		set_alarm(c, cpu, bpf_ktime_get_ns());
+	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
+		begin(c, cpu);
 	if (c->frees) {
 		c->frees = 0;
 		free_waiting(cpu);

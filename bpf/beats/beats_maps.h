@@ -114,7 +114,7 @@ struct takt_cpu {
 	u32 sequence;		/* odd while span changes */
 	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
 	u32 frees;		/* threads that wait for a turn may be here in vain */
-	u32 open;		/* the span is */
+	u32 open;		/* the span is, and its job not done */
 	u32 strays;		/* members may wait here outside of their slots */
 	u32 pad;
 	struct takt_cpu_stats stats;

@@ -171,8 +171,12 @@ static __always_inline void member_yield(struct takt_thread *thread,
 	thread->parked = 1;
 	if (task->turns.turn != member->ordinal)
 		return;
-	if (takt_turns_yield(&task->turns, &params->turns, thread->job))
-		task->stats.completed++;
+	if (!takt_turns_yield(&task->turns, &params->turns, thread->job))
+		return;
+	task->stats.completed++;
+	/* What is left of the slot is free. */
+	if (c->level == LEVEL_BEAT)
+		c->open = 0;
 }
 
 /* It ran as an ordinary thread when its slot opened: from here on it is a beat. */
