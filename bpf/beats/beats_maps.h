@@ -102,7 +102,8 @@ struct takt_cpu_stats {
 struct takt_cpu {
 	struct takt_span span;	/* open, or next */
 	u64 armed_ns;		/* what the timer is set for; 0: not */
-	u64 since_ns;		/* the running thread began */
+	u64 since_ns;		/* the beat that runs began */
+	u64 since_clock_ns;	/* ... any other thread, by the scheduler's own clock */
 	u64 job;		/* of the beat that runs */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 looked_ns;		/* when the table was last looked at */
@@ -113,6 +114,8 @@ struct takt_cpu {
 	u32 sequence;		/* odd while span changes */
 	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
 	u32 frees;		/* as last seen of the host's */
+	u32 open;		/* the span is, and its job not done */
+	u32 strays;		/* members may wait here outside of their slots */
 	u32 offline;
 	struct takt_cpu_stats stats;
 };

@@ -49,15 +49,32 @@ static __always_inline int may_come(const struct task_struct *p, u32 cpu)
 	       (may_be_on(p, cpu) && !p->migration_disabled);
 }
 
-/* Bring a thread from a queue to this CPU: the first, or the one with this id. */
-static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
+/* Bring the member that waits in its queue to this CPU. */
+static __always_inline int bring(u32 member, u32 cpu)
 {
 	struct task_struct *p;
 	int moved = 0;
 
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, queue, 0) {
-		if (tid && (u32)p->pid != tid)
+	bpf_for_each(scx_dsq, p, QUEUE_MEMBER + member, 0) {
+		if (!may_come(p, cpu))
+			break;
+		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu, SCX_ENQ_PREEMPT);
+		break;
+	}
+	bpf_rcu_read_unlock();
+	return moved;
+}
+
+/* Bring one that is outside of its slot no longer. */
+static __always_inline int bring_stray(u32 home_cpu, u32 tid, u32 cpu)
+{
+	struct task_struct *p;
+	int moved = 0;
+
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, QUEUE_STRAY + home_cpu, 0) {
+		if ((u32)p->pid != tid)
 			continue;
 		if (!may_come(p, cpu))
 			break;
@@ -146,8 +163,7 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	}
 	at = params->first_member + task->turns.turn;
 	member = member_of(at);
-	if (bring(QUEUE_MEMBER + at, 0, cpu) ||
-	    (member && bring(QUEUE_STRAY + params->home_cpu, member->tid, cpu))) {
+	if (bring(at, cpu) || (member && bring_stray(params->home_cpu, member->tid, cpu))) {
 		task->admitted_job = job;
 		task->away_since_ns = 0;
 		ensure_preempted(cpu);
@@ -196,10 +212,11 @@ static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	takt_table_look(table, now_ns, &c->span);
 	__sync_fetch_and_add(&c->sequence, 1);
 
+	c->open = takt_span_is_open(&c->span, now_ns);
 	edge_ns = takt_span_edge(&c->span, now_ns);
 	if (c->generation != host->generation)
 		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
-	if (takt_span_is_open(&c->span, now_ns))
+	if (c->open)
 		admit(c, cpu, now_ns);
 	if (c->level != LEVEL_BEAT)
 		return edge_ns;

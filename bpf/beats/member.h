@@ -30,8 +30,8 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 {
 	struct takt_task *task = task_of(member->task);
 	const struct takt_task_params *params;
-	struct takt_cpu *c = cpu_of(scx_bpf_task_cpu(p));
-	u32 place = thread->place - 1;
+	u32 cpu = scx_bpf_task_cpu(p), place = thread->place - 1;
+	struct takt_cpu *c = cpu_of(cpu), *home;
 	u64 now_ns = bpf_ktime_get_ns();
 	int is_kept;
 
@@ -58,8 +58,13 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
+	thread->parked = 0;
 	fair_enqueue(p, QUEUE_STRAY + params->home_cpu, enq_flags);
-	scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_IDLE);
+	home = cpu_of(params->home_cpu);
+	if (home)
+		home->strays = 1;
+	if (params->home_cpu != cpu || enq_flags & SCX_ENQ_WAKEUP)
+		scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_IDLE);
 	return 1;
 }
 
@@ -183,8 +188,12 @@ static __always_inline void member_yield(struct takt_thread *thread,
 	thread->parked = 1;
 	if (task->turns.turn != member->ordinal)
 		return;
-	if (takt_turns_yield(&task->turns, &params->turns, thread->job))
-		task->stats.completed++;
+	if (!takt_turns_yield(&task->turns, &params->turns, thread->job))
+		return;
+	task->stats.completed++;
+	/* What is left of the slot is free. */
+	if (c->level == LEVEL_BEAT)
+		c->open = 0;
 }
 
 /* It ran as an ordinary thread when its slot opened: from here on it is a beat. */
@@ -201,19 +210,20 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	if (!member)
 		return 0;
 	if (c->level == LEVEL_ORDINARY)
-		fair_charge(prev, now_ns - c->since_ns);
+		fair_charge(prev, scx_bpf_now() - c->since_clock_ns);
 	else if (c->level == LEVEL_BEAT)
 		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
 	c->level = member_running(prev, thread, member, c, cpu, now_ns);
 	c->since_ns = now_ns;
+	c->since_clock_ns = scx_bpf_now();
 	return c->level == LEVEL_BEAT;
 }
 
 /* Let in whose turn it is by now. */
-static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev,
-					   u64 now_ns)
+static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev)
 {
 	const struct takt_span *span = &c->span;
+	u64 now_ns = bpf_ktime_get_ns();
 	const struct takt_task_params *params;
 	struct takt_task *task;
 	u32 at;
@@ -262,6 +272,10 @@ static __always_inline void free_waiting(void)
 		if (!waits_in_vain(at, host))
 			continue;
 		bpf_for_each(scx_dsq, p, QUEUE_MEMBER + at, 0) {
+			struct takt_thread *thread = thread_of(p);
+
+			if (thread)
+				thread->parked = 0;
 			scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
 			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
 		}

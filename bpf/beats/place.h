@@ -45,6 +45,7 @@ static __always_inline int take_place(struct task_struct *p, struct takt_thread 
 	thread->parked = thread->settled = 0;
 	thread->job = thread->stopped_ns = 0;
 	thread->asked = asked;
+	mark(p);
 	page = bpf_map_lookup_elem(&takt_jobs, &at);
 	if (page)
 		page->tid = p->pid;
@@ -149,6 +150,8 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	u32 at;
 
 	thread->level = level_of(p, name);
+	if (thread->level != LEVEL_ORDINARY)
+		mark(p);
 	if (p->flags & PF_KTHREAD || !host)
 		return;
 	if (p->pid == p->tgid) {

@@ -33,6 +33,14 @@ struct takt_thread {
 	u64 stopped_ns;		/* it had to leave the CPU then, with the job undone */
 };
 
+/*
+ * Most threads are ordinary, and finding out what is known of one costs more than
+ * anything else on its way. So a mark says of whom there is something to know, or of
+ * another with the same last bits of the number.
+ */
+#define MARKS 0x10000U
+static u8 marks[MARKS];
+
 struct takt_alarm {
 	struct bpf_timer timer;
 };
@@ -140,6 +148,17 @@ static __always_inline struct takt_table *table_of(u32 cpu, u32 half)
 static __always_inline struct takt_thread *thread_of(struct task_struct *p)
 {
 	return bpf_task_storage_get(&takt_threads, p, 0, 0);
+}
+
+static __always_inline void mark(const struct task_struct *p)
+{
+	marks[(u32)p->pid & (MARKS - 1)] = 1;
+}
+
+/* What is known of a thread that is not quite ordinary; 0 of all others. */
+static __always_inline struct takt_thread *marked_thread_of(struct task_struct *p)
+{
+	return marks[(u32)p->pid & (MARKS - 1)] ? thread_of(p) : 0;
 }
 
 /* The place the thread has, if it has not been taken from it meanwhile. */

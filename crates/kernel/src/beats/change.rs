@@ -1,8 +1,6 @@
 //! What applying a policy means for the beats, and doing it: prepared unseen, then
 //! in force with one call, and taken back if the rest of the policy fails.
 
-use std::fs;
-
 use serde::Serialize;
 use takt_policy::Beats;
 
@@ -10,7 +8,7 @@ use super::{
     image::Image,
     record::BeatsRecord,
     roster::Roster,
-    scheduler::{FIRST_GENERATION, Scheduler},
+    scheduler::{FIRST_GENERATION, Scheduler, running},
 };
 use crate::{decide::Undecided, error::Error, levels, record::Source};
 
@@ -134,6 +132,9 @@ impl Change {
         };
         match (self.action, &self.scheduler) {
             (Some(BeatsAction::Loaded), _) => {
+                if let Some(ended) = Scheduler::open()? {
+                    ended.unload()?;
+                }
                 nobody_elses()?;
                 record.write()
             }
@@ -210,6 +211,11 @@ impl Change {
 /// The scheduler that stands, and what is remembered of it.
 pub(crate) fn found() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Error> {
     let scheduler = Scheduler::open()?;
+    // One that the kernel has ended is none, but its pins are there.
+    let scheduler = match scheduler {
+        Some(ended) if ended.state()?.exit_kind != 0 => None,
+        scheduler => scheduler,
+    };
     let record = match &scheduler {
         Some(scheduler) => BeatsRecord::read(scheduler.generation()?)?,
         None => None,
@@ -220,9 +226,10 @@ pub(crate) fn found() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Error>
 /// End the beats of a namespace's policy, and those that joined at run time. Was there
 /// anything to end?
 pub(crate) fn revert(netns_cookie: u64) -> Result<bool, Error> {
-    let (Some(_), record) = found()? else {
+    if Scheduler::open()?.is_none() {
         return Ok(false);
-    };
+    }
+    let (_, record) = found()?;
     let roster = record.map(|record| record.roster);
     if roster.is_some_and(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie) {
         return Ok(false);
@@ -242,11 +249,8 @@ fn unload() -> Result<(), Error> {
 
 /// The kernel runs one such scheduler at a time.
 fn nobody_elses() -> Result<(), Error> {
-    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
-    match name.trim() {
-        "" => Ok(()),
-        name => Err(Error::OtherScheduler {
-            name: name.to_owned(),
-        }),
+    match running() {
+        Some(name) => Err(Error::OtherScheduler { name }),
+        None => Ok(()),
     }
 }

@@ -2,10 +2,9 @@
 //! giving them tables.
 
 use std::{
-    ffi::CString,
     fs,
     mem::MaybeUninit,
-    os::fd::{AsFd, FromRawFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -98,7 +97,13 @@ impl Scheduler {
     /// Take the pins away, and with them the scheduler: every thread goes back to the
     /// kernel's own.
     pub fn unload(self) -> Result<(), Error> {
-        bpffs::vanish(&self.dir)
+        bpffs::vanish(&self.dir)?;
+        // The kernel ends a scheduler in its own time, and takes no other until then.
+        let patience = Instant::now() + SETTLE_PATIENCE;
+        while running().as_deref() == Some(NAME) && Instant::now() < patience {
+            thread::sleep(SETTLE_LOOK);
+        }
+        Ok(())
     }
 
     /// Lay tables beside those in force; [`Self::commit`] makes them change places.
@@ -190,24 +195,14 @@ impl Scheduler {
         get(&self.cpus, cpu)
     }
 
-    /// What tells members about their jobs, to be read alone.
+    /// What tells members about their jobs. It is frozen, so who maps it can only read; a
+    /// descriptor that is for reading only cannot be mapped at all.
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
-        let path = self.dir.join("takt_jobs");
         let doing = "opening the job pages";
-        let path = CString::new(path.into_os_string().into_encoded_bytes())
-            .map_err(|_| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))?;
-        let options = libbpf_sys::bpf_obj_get_opts {
-            sz: size_of::<libbpf_sys::bpf_obj_get_opts>() as libbpf_sys::size_t,
-            file_flags: libbpf_sys::BPF_F_RDONLY,
-            ..Default::default()
-        };
-        // SAFETY: a terminated string and options that live through the call.
-        let fd = unsafe { libbpf_sys::bpf_obj_get_opts(path.as_ptr(), &options) };
-        if fd < 0 {
-            return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
-        }
-        // SAFETY: just opened, and nobody else knows it.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+        let map = MapHandle::from_pinned_path(self.dir.join("takt_jobs"));
+        let map = map.map_err(Error::bpf(doing))?;
+        let shared = map.as_fd().try_clone_to_owned();
+        shared.map_err(|error| Error::bpf(doing)(error.into()))
     }
 
     /// Wait until no CPU uses the tables before those in force.
@@ -227,6 +222,15 @@ impl Scheduler {
         Ok(())
     }
 }
+
+/// The scheduler that the kernel runs, or is about to end; `None` if it runs its own.
+pub(crate) fn running() -> Option<String> {
+    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// As in bpf/beats/beats.bpf.c.
+const NAME: &str = "takt";
 
 pub(crate) const FIRST_GENERATION: u32 = 2;
 
@@ -342,6 +346,10 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         image,
         FIRST_GENERATION,
     )?;
+    let jobs = MapHandle::try_from(&maps.takt_jobs);
+    jobs.and_then(|jobs| jobs.freeze()).map_err(Error::bpf(
+        "closing the job pages for all but the scheduler",
+    ))?;
     let pin = || Error::bpf("pinning the scheduler");
     for (map, name) in [
         (&mut maps.takt_beats, "takt_beats"),
