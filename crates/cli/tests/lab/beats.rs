@@ -18,8 +18,8 @@ use crate::{
     killed::kill_after_change,
     machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
     metronome::{
-        MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands, generation, member,
-        now_ns, seat, seats, sleep_ms, spin, state, take_name, task,
+        MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands,
+        generation, member, now_ns, seat, seats, sleep_ms, spin, state, take_name, task,
     },
     shell::{run, run_far},
     takt::{POLICY, apply, assert_no_trace, takt},
@@ -73,7 +73,9 @@ fn end() {
 
 /// Two beats beside a thread that would have all the time.
 fn two_beats() {
-    apply(&format!("{A}{B}")).says(&["beats: the scheduler is loaded"]).ok();
+    apply(&format!("{A}{B}"))
+        .says(&["beats: the scheduler is loaded"])
+        .ok();
     let busy = Shell::busy("busy");
     let a = member("beat-a", 200, |_| spin(500 * US));
     let b = member("beat-b", 200, |_| spin(500 * US));
@@ -116,8 +118,16 @@ fn who_never_yields_is_cut() {
         assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
         let stats = task(1).stats;
         assert!(stats.overruns >= 199, "{}", stats.overruns);
-        assert!(stats.cut_late_max_ns <= 50 * US, "{}", stats.cut_late_max_ns);
-        assert!(stats.used_max_ns <= 2 * MS + 50 * US, "{}", stats.used_max_ns);
+        assert!(
+            stats.cut_late_max_ns <= 50 * US,
+            "{}",
+            stats.cut_late_max_ns
+        );
+        assert!(
+            stats.used_max_ns <= 2 * MS + 50 * US,
+            "{}",
+            stats.used_max_ns
+        );
         assert_eq!(task(0).stats.overruns, 0);
         drop((busy, hog));
         assert_stands();
@@ -163,7 +173,7 @@ fn an_overrun_may_stop_the_group() {
         assert_on_beat(&starts_ns[..21], 10 * MS, MS);
         // An ordinary thread's yield waits for no slot.
         let (first, last) = (starts_ns[22], starts_ns[99]);
-        assert!(last - first < 77 * 10 * MS, "{}", last - first);
+        assert!(last - first < 70 * 10 * MS, "{}", last - first);
         apply(&stopping).says(&["unchanged"]).ok();
         assert_on_beat(&member("beat-a", 50, |_| {}).join().unwrap(), 10 * MS, MS);
         drop(busy);
@@ -182,7 +192,8 @@ struct Stage {
 
 impl Stage {
     fn act(&self, actor: u8, act: impl FnOnce()) {
-        self.clashes.fetch_add(self.taken.fetch_add(1, SeqCst), SeqCst);
+        self.clashes
+            .fetch_add(self.taken.fetch_add(1, SeqCst), SeqCst);
         self.turns.lock().unwrap().push(actor);
         act();
         self.taken.fetch_sub(1, SeqCst);
@@ -194,7 +205,10 @@ impl Stage {
         assert_eq!(self.clashes.load(SeqCst), 0, "members ran at the same time");
         let turns = self.turns.lock().unwrap();
         let all = |turns: &[u8]| [0, 1, 2].iter().all(|actor| turns.contains(actor));
-        let from = (0..turns.len()).find(|end| all(&turns[..*end])).expect("all came") + 3;
+        let from = (0..turns.len())
+            .find(|end| all(&turns[..*end]))
+            .expect("all came")
+            + 3;
         let turns = &turns[from..turns.len().saturating_sub(6)];
         assert!(turns.len() >= least, "{} turns", turns.len());
         for pair in turns.windows(2) {
@@ -236,7 +250,7 @@ fn members_hand_over_in_order() {
     DEFAULT.run(|| {
         apply(GROUP).ok();
         let busy = Shell::busy("busy");
-        play(3000, |_, _| spin(50 * US)).assert_in_order(8000);
+        play(800, |_, _| spin(50 * US)).assert_in_order(2000);
         drop(busy);
         assert_stands();
         end();
@@ -260,7 +274,7 @@ fn members_hand_over_in_order_whatever_they_do() {
     DEFAULT.run(|| {
         apply(GROUP).ok();
         let busy = Shell::busy("busy");
-        play(1500, unruly).assert_in_order(3000);
+        play(700, unruly).assert_in_order(1200);
         drop(busy);
         assert_stands();
         end();
@@ -271,14 +285,14 @@ fn members_hand_over_in_order_whatever_they_do() {
 fn a_member_that_never_comes_stops_nobody() {
     DEFAULT.run(|| {
         apply(GROUP).ok();
-        let busy = Shell::busy("busy");
         let jobs = |name| {
             thread::spawn(move || {
                 take_name(name);
                 let end_ns = now_ns() + 40_000 * MS;
                 let mut jobs = 0;
                 while now_ns() < end_ns {
-                    spin(500 * US);
+                    spin(20 * US);
+                    sleep_ms(2);
                     thread::yield_now();
                     jobs += 1;
                 }
@@ -290,7 +304,6 @@ fn a_member_that_never_comes_stops_nobody() {
         assert!(two.join().unwrap() > 1000);
         assert_stands();
         play(300, |_, _| spin(50 * US)).assert_in_order(600);
-        drop(busy);
         end();
     });
 }
@@ -300,25 +313,27 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
     DEFAULT.run(|| {
         apply(A).ok();
         let busy = Shell::busy("busy");
-        let a = member("beat-a", 1000, |_| spin(200 * US));
+        let a = member("beat-a", 300, |_| spin(200 * US));
         // It is there before its task.
-        let b = member("beat-b", 20_000, |_| spin(200 * US));
-        sleep_ms(500);
+        let b = member("beat-b", 1500, |_| spin(200 * US));
+        sleep_ms(300);
         let both = format!("{A}{B}");
         apply(&both).says(&["updated"]).ok();
-        sleep_ms(500);
+        sleep_ms(300);
         assert_eq!(seats(), 2);
         let before = generation();
         apply(&both).says(&["unchanged"]).ok();
         assert_eq!(generation(), before);
-        apply(&format!("{A}{}", B.replace("2ms", "1ms"))).says(&["updated"]).ok();
-        sleep_ms(500);
+        apply(&format!("{A}{}", B.replace("2ms", "1ms")))
+            .says(&["updated"])
+            .ok();
+        sleep_ms(300);
         let releases = task(1).stats.releases;
-        sleep_ms(500);
-        assert!(task(1).stats.releases >= releases + 49);
+        sleep_ms(300);
+        assert!(task(1).stats.releases >= releases + 29);
         apply(&both).ok();
         apply(A).ok();
-        sleep_ms(500);
+        sleep_ms(300);
         assert_eq!(seats(), 1);
         assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
         b.join().unwrap();
@@ -332,13 +347,11 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
 fn another_period_begins_at_once() {
     DEFAULT.run(|| {
         apply(A).ok();
-        let busy = Shell::busy("busy");
         let a = member("beat-a", 110, |_| spin(200 * US));
         sleep_ms(1000);
         apply(&A.replace("10ms", "4s")).says(&["updated"]).ok();
         let starts_ns = a.join().unwrap();
         assert_phases(&starts_ns[105..], 4000 * MS, MS, 50 * US);
-        drop(busy);
         assert_stands();
         end();
     });
@@ -371,7 +384,7 @@ fn children_and_other_programs_are_nobodys_members() {
     DEFAULT.run(|| {
         apply(HOG).ok();
         let parent = Shell::new(
-            "echo hog > /proc/$$/comm; i=0; while [ $i -lt 200 ]; do (:; sleep 1) & i=$((i+1)); done; \
+            "printf hog > /proc/$$/comm; i=0; while [ $i -lt 200 ]; do (:; sleep 1) & i=$((i+1)); done; \
              wait; exec sleep 1000",
         );
         sleep_ms(900);
@@ -393,7 +406,10 @@ fn a_slot_that_was_taken_is_not_made_up_for() {
         let realtime = thread::spawn(|| {
             let param = libc::sched_param { sched_priority: 10 };
             // SAFETY: a valid struct.
-            assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) }, 0);
+            assert_eq!(
+                unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) },
+                0
+            );
             for _ in 0..30 {
                 sleep_ms(37);
                 spin(20 * MS);
@@ -412,10 +428,8 @@ fn a_slot_that_was_taken_is_not_made_up_for() {
 fn long_periods_do_not_look_like_stalls() {
     DEFAULT.run(|| {
         apply(&A.replace("10ms", "4s")).ok();
-        let busy = Shell::busy("busy");
         let a = member("beat-a", 12, |_| spin(500 * US));
         assert_on_beat(&a.join().unwrap(), 4000 * MS, MS);
-        drop(busy);
         assert_stands();
         end();
     });
@@ -447,12 +461,12 @@ fn as_many_members_as_there_may_be() {
                 })
             })
             .collect();
-        sleep_ms(2000);
+        sleep_ms(1000);
         assert_eq!(seats(), 256);
-        sleep_ms(2000);
+        sleep_ms(1000);
         done.store(true, SeqCst);
         for member in members {
-            assert!(member.join().unwrap() >= 20);
+            assert!(member.join().unwrap() >= 10);
         }
         assert_stands();
         end();
@@ -513,30 +527,35 @@ fn the_kernel_may_end_it() {
         assert_eq!(state(), "disabled");
         apply(A).ok();
         assert_eq!(state(), "enabled");
-        run("dmesg -C").ok();
+        run("dmesg -c").ok();
         end();
     });
 }
 
-/// Every change takt makes, and dies.
+/// Either the old tables are in force or the new ones, with a record of them, and the next
+/// takt finds nothing in its way.
 #[test]
 fn killed_after_every_change() {
     TWO_PROCESSORS.run(|| {
         let both = format!("{A}{B}");
+        let mut behind = 0;
         for change in 1.. {
             apply(A).ok();
+            let old = generation();
             fs::write(POLICY, &both).unwrap();
-            let killed = kill_after_change(change);
+            assert!(kill_after_change(change));
             assert_stands();
             let record = format!("/run/takt/beats/{}.json", generation());
             let record = fs::read_to_string(record).expect("a record of what is in force");
-            assert!(record.contains("beat-a"));
-            apply(&both).ok();
-            assert_stands();
-            if !killed {
+            assert_eq!(record.contains("beat-b"), generation() != old);
+            // From there on threads are looked for, one call for each.
+            behind += u32::from(generation() != old);
+            if behind == 3 {
                 break;
             }
         }
+        apply(&both).ok();
+        assert_stands();
         end();
     });
 }
@@ -544,7 +563,11 @@ fn killed_after_every_change() {
 #[test]
 fn two_processors_keep_the_order() {
     TWO_PROCESSORS.run(|| {
-        let policy = format!("{GROUP}{}{}", A.replace("10ms", "20ms"), B.replace("10ms", "20ms"));
+        let policy = format!(
+            "{GROUP}{}{}",
+            A.replace("10ms", "20ms"),
+            B.replace("10ms", "20ms")
+        );
         apply(&policy).ok();
         let busy: Vec<Shell> = (0..4).map(|_| Shell::busy("busy")).collect();
         let a = member("beat-a", 200, |_| spin(500 * US));
@@ -608,7 +631,10 @@ fn a_processor_goes_and_comes_back() {
             A,
             B
         )
-        .replace("2ms\"\nbudget = \"600us\"\noffset = \"200us\"", "20ms\"\nbudget = \"5ms\"");
+        .replace(
+            "2ms\"\nbudget = \"600us\"\noffset = \"200us\"",
+            "20ms\"\nbudget = \"5ms\"",
+        );
         apply(&tasks).ok();
         let busy: Vec<Shell> = (0..2).map(|_| Shell::busy("busy")).collect();
         let done = Arc::new(AtomicBool::new(false));
@@ -635,7 +661,10 @@ fn a_processor_goes_and_comes_back() {
             let before: Vec<u32> = counts.iter().map(|(count, _)| count.load(SeqCst)).collect();
             sleep_ms(3000);
             for ((count, _), before) in counts.iter().zip(before) {
-                assert!(count.load(SeqCst) > before, "a member hangs with CPU 1 {online}");
+                assert!(
+                    count.load(SeqCst) > before,
+                    "a member hangs with CPU 1 {online}"
+                );
             }
             assert_stands();
         }

@@ -57,8 +57,12 @@ pub fn member(
 pub fn assert_on_beat(starts_ns: &[u64], period_ns: u64, beat_ns: u64) {
     assert_phases(&starts_ns[1..], period_ns, beat_ns, 50 * US);
     for pair in starts_ns[1..].windows(2) {
-        let periods = pair.map(|start_ns| start_ns / period_ns);
-        assert_eq!(periods[1], periods[0] + 1, "not one job in every period");
+        let period = |start_ns| start_ns / period_ns;
+        assert_eq!(
+            period(pair[1]),
+            period(pair[0]) + 1,
+            "not one job in every period"
+        );
     }
 }
 
@@ -80,13 +84,18 @@ pub struct Shell(Child);
 
 impl Shell {
     pub fn new(script: &str) -> Self {
-        let shell = Command::new("sh").args(["-c", script]).stdout(Stdio::null()).spawn();
+        let shell = Command::new("sh")
+            .args(["-c", script])
+            .stdout(Stdio::null())
+            .spawn();
         Self(shell.unwrap())
     }
 
     /// One that never sleeps, by this name.
     pub fn busy(name: &str) -> Self {
-        Self::new(&format!("echo {name} > /proc/$$/comm; while :; do :; done"))
+        Self::new(&format!(
+            "printf {name} > /proc/$$/comm; while :; do :; done"
+        ))
     }
 
     pub fn pid(&self) -> u32 {
@@ -128,7 +137,10 @@ pub fn generation() -> u32 {
 }
 
 pub fn state() -> String {
-    fs::read_to_string("/sys/kernel/sched_ext/state").unwrap().trim().to_owned()
+    fs::read_to_string("/sys/kernel/sched_ext/state")
+        .unwrap()
+        .trim()
+        .to_owned()
 }
 
 /// That it runs, and that the kernel has never had to end it.
@@ -141,7 +153,11 @@ pub fn assert_stands() {
 #[track_caller]
 pub fn assert_never_ejected() {
     let said = run("dmesg").ok();
-    let ended = said.lines().filter(|line| line.contains("sched_ext") && line.contains("disabled ("));
-    let others: Vec<&str> = ended.filter(|line| !line.contains("unregistered from user space")).collect();
+    let ended = said
+        .lines()
+        .filter(|line| line.contains("sched_ext") && line.contains("disabled ("));
+    let others: Vec<&str> = ended
+        .filter(|line| !line.contains("unregistered from user space"))
+        .collect();
     assert!(others.is_empty(), "{others:#?}");
 }
