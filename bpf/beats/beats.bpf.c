@@ -31,8 +31,7 @@ int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flag
 		const struct takt_task_params *params =
 			member && host ? params_of(member->task, host->generation) : 0;
 
-		if (task && params && !task->stopped &&
-		    bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
+		if (task && params && !task->stopped && may_be_on(p, params->home_cpu))
 			return params->home_cpu;
 	}
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
@@ -106,26 +105,29 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /* The CPU is new, or has no slots so far: it looks at once. */
-static __always_inline void begin(struct takt_cpu *c, u32 cpu)
+static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
-	const struct takt_beats *host = beats();
-
-	if (host && (!c->armed_ns || c->generation != host->generation))
+	if (!c->armed_ns || c->generation != host->generation)
 		set_alarm(c, cpu, bpf_ktime_get_ns());
 }
 
 SEC("struct_ops/dispatch")
 int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 {
+	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
 
-	if (!c)
+	if (!c || !host)
 		return 0;
+	if (c->offline) {
+		free_dispatch(c, cpu);
+		return 0;
+	}
 	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
-		begin(c, cpu);
-	if (c->frees) {
-		c->frees = 0;
-		free_waiting(cpu);
+		begin(c, cpu, host);
+	if (c->frees != host->frees) {
+		c->frees = host->frees;
+		free_waiting();
 	}
 	if (!c->open || !member_dispatch(c, cpu, prev))
 		free_dispatch(c, cpu);
@@ -152,8 +154,12 @@ int BPF_PROG(takt_running, struct task_struct *p)
 			level = thread->level;
 		}
 	}
-	if (level == LEVEL_ORDINARY)
+	if (level == LEVEL_ORDINARY) {
+		/* It was let in, and has lost its place since. */
+		if (p->scx.slice == SCX_SLICE_INF)
+			p->scx.slice = SLICE_NS;
 		fair_running(p);
+	}
 	c->level = level;
 	c->since_clock_ns = scx_bpf_now();
 	return 0;
@@ -240,10 +246,19 @@ int BPF_PROG(takt_exit_task, struct task_struct *p, struct scx_exit_task_args *a
 	return 0;
 }
 
-/* Its timer has gone elsewhere and does nothing there; whoever waits here must not. */
+/* Its timer goes elsewhere and does nothing there; whoever waits here must not. */
 SEC("struct_ops/cpu_offline")
 int BPF_PROG(takt_cpu_offline, int cpu)
 {
+	const struct takt_beats *host = beats();
+	struct takt_cpu *c = cpu_of(cpu);
+	u32 other;
+
+	if (c)
+		c->offline = 1;
+	free_everywhere();
+	bpf_for(other, 0, host ? host->cpu_count : 0)
+		scx_bpf_kick_cpu(other, SCX_KICK_IDLE);
 	return 0;
 }
 
@@ -253,8 +268,10 @@ int BPF_PROG(takt_cpu_online, int cpu)
 {
 	struct takt_cpu *c = cpu_of(cpu);
 
-	if (c)
+	if (c) {
 		c->armed_ns = 0;
+		c->offline = 0;
+	}
 	return 0;
 }
 
@@ -319,6 +336,17 @@ int BPF_PROG(takt_renamed, struct task_struct *p, const char *comm)
 	return 0;
 }
 
+/* Before anybody hears of its end: its place is free when a successor comes. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(takt_exited, struct task_struct *p)
+{
+	struct takt_thread *thread = thread_of(p);
+
+	if (thread)
+		leave_place(p, thread);
+	return 0;
+}
+
 /* User space has made tables: have every CPU look. */
 SEC("syscall")
 int takt_commit(struct takt_beats_commit_args *args)
@@ -335,13 +363,28 @@ int takt_commit(struct takt_beats_commit_args *args)
 			known->stopped = 0;
 	}
 	host->generation = args->generation;
-	bpf_for(cpu, 0, host->cpu_count) {
-		struct takt_cpu *c = cpu_of(cpu);
-
-		if (c)
-			c->frees = 1;
+	free_everywhere();
+	bpf_for(cpu, 0, host->cpu_count)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+/* Places are new, or free again: is one of them this thread's? */
+SEC("syscall")
+int takt_recognise(struct takt_join_args *args)
+{
+	struct takt_thread *thread;
+	struct task_struct *p = bpf_task_from_pid(args->tid);
+	u64 name[2];
+
+	if (!p)
+		return 0;
+	thread = thread_of(p);
+	if (thread && !(p->flags & PF_EXITING)) {
+		read_comm(name, p);
+		recognise(p, thread, name);
 	}
+	bpf_task_release(p);
 	return 0;
 }
 

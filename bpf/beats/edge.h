@@ -42,6 +42,13 @@ static __always_inline void ensure_preempted(u32 cpu)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
+/* The kernel ends a scheduler that sends a thread where it must not be. */
+static __always_inline int may_come(const struct task_struct *p, u32 cpu)
+{
+	return (u32)scx_bpf_task_cpu(p) == cpu ||
+	       (may_be_on(p, cpu) && !p->migration_disabled);
+}
+
 /* Bring the member that waits in its queue to this CPU. */
 static __always_inline int bring(u32 member, u32 cpu)
 {
@@ -50,7 +57,9 @@ static __always_inline int bring(u32 member, u32 cpu)
 
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, QUEUE_MEMBER + member, 0) {
-		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu, SCX_ENQ_PREEMPT);
+		if (may_come(p, cpu))
+			moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
+						 SCX_ENQ_PREEMPT);
 		break;
 	}
 	bpf_rcu_read_unlock();
@@ -67,6 +76,8 @@ static __always_inline int bring_stray(u32 home_cpu, u32 tid, u32 cpu)
 	bpf_for_each(scx_dsq, p, QUEUE_STRAY + home_cpu, 0) {
 		if ((u32)p->pid != tid)
 			continue;
+		if (!may_come(p, cpu))
+			break;
 		scx_bpf_dsq_move_set_slice(THIS_WALK, SCX_SLICE_INF);
 		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
 					 SCX_ENQ_PREEMPT);
@@ -123,7 +134,7 @@ static __always_inline void note_absence(struct takt_task *task, struct takt_cpu
 		task->away_since_ns = now_ns;
 	} else if (now_ns - task->away_since_ns > AWAY_MAX_NS && !task->stalled) {
 		task->stalled = 1;
-		c->frees = 1;
+		free_everywhere();
 	}
 }
 
@@ -225,7 +236,7 @@ static int on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 	if (!c)
 		return 0;
 	/* Its CPU went away, and another got its timers. */
-	if (bpf_get_smp_processor_id() != cpu) {
+	if (bpf_get_smp_processor_id() != cpu || c->offline) {
 		c->armed_ns = 0;
 		return 0;
 	}

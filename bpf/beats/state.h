@@ -173,6 +173,23 @@ static __always_inline struct takt_member *place_of(const struct takt_thread *th
 	return member && member->tid == (u32)p->pid ? member : 0;
 }
 
+/* May the thread run there? */
+static __always_inline int may_be_on(const struct task_struct *p, u32 cpu)
+{
+	const struct takt_cpu *c = cpu_of(cpu);
+
+	return c && !c->offline && bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
+/* Somebody may wait in vain from now on: every CPU looks with its next dispatch. */
+static __always_inline void free_everywhere(void)
+{
+	struct takt_beats *host = beats();
+
+	if (host)
+		__sync_fetch_and_add(&host->frees, 1);
+}
+
 /* What the plan says of a task: the one in force on a CPU, or the one to come there. */
 static __always_inline const struct takt_task_params *params_of(u32 task, u32 half)
 {

@@ -149,6 +149,12 @@ impl Change {
             (Some(BeatsAction::Loaded), _, Some((image, _))) => Scheduler::load(image).map(drop)?,
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 scheduler.commit(record.generation)?;
+                scheduler.recognise_all()?;
+            }
+            // Groups that were stopped may go on, and whoever found a place taken may have it.
+            (Some(BeatsAction::Unchanged), Some(scheduler), _) => {
+                scheduler.commit(scheduler.generation()?)?;
+                scheduler.recognise_all()?;
             }
             _ => {}
         }

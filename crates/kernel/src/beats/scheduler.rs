@@ -47,6 +47,7 @@ pub(crate) struct Scheduler {
     cpus: MapHandle,
     commit: OwnedFd,
     seat: OwnedFd,
+    recognise: OwnedFd,
 }
 
 impl Scheduler {
@@ -73,6 +74,7 @@ impl Scheduler {
             cpus: map("takt_cpus")?,
             commit: function("takt_commit")?,
             seat: function("takt_seat")?,
+            recognise: function("takt_recognise")?,
             dir,
         }))
     }
@@ -150,6 +152,26 @@ impl Scheduler {
             0 => Ok(()),
             error => Err(-error),
         })
+    }
+
+    /// Give the threads that are there the places that rules have for them. New ones, and
+    /// those that take a name, find theirs by themselves.
+    pub fn recognise_all(&self) -> Result<(), Error> {
+        let threads = fs::read_dir("/proc").map_err(Error::file("/proc"))?;
+        let threads = threads
+            .flatten()
+            .filter_map(|process| fs::read_dir(process.path().join("task")).ok())
+            .flat_map(Iterator::flatten)
+            .filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+        for tid in threads {
+            let mut args = takt_join_args {
+                tid,
+                ..Default::default()
+            };
+            syscall::run(self.recognise.as_fd(), &mut args)
+                .map_err(Error::bpf("looking for the tasks' threads"))?;
+        }
+        Ok(())
     }
 
     /// What the scheduler says of itself.
@@ -347,6 +369,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     for (program, name) in [
         (&mut programs.takt_commit, "takt_commit"),
         (&mut programs.takt_seat, "takt_seat"),
+        (&mut programs.takt_recognise, "takt_recognise"),
     ] {
         program.pin(dir.join(name)).map_err(pin())?;
     }
@@ -357,6 +380,8 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         .attach()
         .map_err(Error::bpf(doing))?;
     renamed.pin(dir.join("renamed")).map_err(pin())?;
+    let mut exited = skel.progs.takt_exited.attach().map_err(Error::bpf(doing))?;
+    exited.pin(dir.join("exited")).map_err(pin())?;
     let mut link: Link = skel
         .maps
         .takt_beats_ops
