@@ -113,7 +113,8 @@ struct takt_cpu {
 	u32 sequence;		/* odd while span changes */
 	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
 	u32 frees;		/* threads that wait for a turn may be here in vain */
-	u32 pad;
+	u32 interrupts;		/* kinds of them that go on while a beat runs */
+	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };
 
