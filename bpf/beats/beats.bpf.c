@@ -13,6 +13,7 @@
  * What it does not do: nothing here decides where slots lie (crates/planner), and
  * realtime classes and interrupts are above it whatever it does.
  */
+#include "interrupts.h"
 #include "member.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -16,6 +16,7 @@ mod takt;
 mod wire;
 
 mod background;
+mod beats_status;
 mod buffer;
 mod classify;
 mod contract;

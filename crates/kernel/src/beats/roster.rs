@@ -26,15 +26,14 @@ pub(crate) struct Roster {
 impl Roster {
     /// The tasks of this policy, beside those that joined `before`.
     pub fn of_policy(
-        policy: Option<&Beats>,
-        source: &Source,
+        policy: Option<(&Beats, &Source)>,
         netns_cookie: u64,
         before: Option<&Roster>,
     ) -> Self {
         let mut next = Self {
-            source: policy.map(|_| source.clone()),
+            source: policy.map(|(_, source)| source.clone()),
             netns_cookie: policy.map_or(0, |_| netns_cookie),
-            beats: policy.cloned().unwrap_or_default(),
+            beats: policy.map(|(beats, _)| beats.clone()).unwrap_or_default(),
             ad_hoc: before
                 .map(|roster| roster.ad_hoc.clone())
                 .unwrap_or_default(),

@@ -195,6 +195,11 @@ impl Scheduler {
         get(&self.cpus, cpu)
     }
 
+    /// One of a CPU's two tables.
+    pub fn table(&self, cpu: u32, half: u32) -> Result<Box<takt_table>, Error> {
+        get(&self.tables, cpu * 2 + half)
+    }
+
     /// What tells members about their jobs. It is frozen, so who maps it can only read; a
     /// descriptor that is for reading only cannot be mapped at all.
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
@@ -374,14 +379,17 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         program.pin(dir.join(name)).map_err(pin())?;
     }
     let doing = "registering the scheduler";
-    let mut renamed = skel
-        .progs
-        .takt_renamed
-        .attach()
-        .map_err(Error::bpf(doing))?;
-    renamed.pin(dir.join("renamed")).map_err(pin())?;
-    let mut exited = skel.progs.takt_exited.attach().map_err(Error::bpf(doing))?;
-    exited.pin(dir.join("exited")).map_err(pin())?;
+    for (program, name) in [
+        (&mut programs.takt_renamed, "renamed"),
+        (&mut programs.takt_exited, "exited"),
+        (&mut programs.takt_irq_entry, "irq_entry"),
+        (&mut programs.takt_irq_exit, "irq_exit"),
+        (&mut programs.takt_softirq_entry, "softirq_entry"),
+        (&mut programs.takt_softirq_exit, "softirq_exit"),
+    ] {
+        let mut link = program.attach().map_err(Error::bpf(doing))?;
+        link.pin(dir.join(name)).map_err(pin())?;
+    }
     let mut link: Link = skel
         .maps
         .takt_beats_ops

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What interrupts take from a beat: the time in their handlers and in the work that they
+ * put off (softirqs), while a member runs. It is the member's budget all the same.
+ *
+ * A handler within put-off work counts once. Interrupts that the processor handles
+ * without a number (its own timer, calls from other CPUs) are not seen, but what they put off
+ * is. The one that ends a beat is not counted: it comes when the beat is over.
+ */
+#ifndef TAKT_INTERRUPTS_H
+#define TAKT_INTERRUPTS_H
+
+#include "state.h"
+
+#define IN_HANDLER 1U
+#define IN_SOFTIRQ 2U
+
+static __always_inline int interrupts_begin(u32 kind)
+{
+	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	if (!c || c->level != LEVEL_BEAT)
+		return 0;
+	if (!c->interrupts)
+		c->interrupted_ns = bpf_ktime_get_ns();
+	c->interrupts |= kind;
+	return 0;
+}
+
+static __always_inline int interrupts_end(u32 kind)
+{
+	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct takt_task *task;
+	u64 until_ns;
+
+	if (!c || !(c->interrupts & kind))
+		return 0;
+	c->interrupts &= ~kind;
+	if (c->interrupts)
+		return 0;
+	task = task_of(c->task);
+	until_ns = takt_min(bpf_ktime_get_ns(), c->end_ns);
+	if (task && until_ns > c->interrupted_ns)
+		task->stats.stolen_interrupts_ns += until_ns - c->interrupted_ns;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int takt_irq_entry(void *ctx)
+{
+	return interrupts_begin(IN_HANDLER);
+}
+
+SEC("tp_btf/irq_handler_exit")
+int takt_irq_exit(void *ctx)
+{
+	return interrupts_end(IN_HANDLER);
+}
+
+SEC("tp_btf/softirq_entry")
+int takt_softirq_entry(void *ctx)
+{
+	return interrupts_begin(IN_SOFTIRQ);
+}
+
+SEC("tp_btf/softirq_exit")
+int takt_softirq_exit(void *ctx)
+{
+	return interrupts_end(IN_SOFTIRQ);
+}
+
+#endif
