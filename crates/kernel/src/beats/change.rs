@@ -10,7 +10,7 @@ use super::{
     image::Image,
     record::BeatsRecord,
     roster::Roster,
-    scheduler::{FIRST_GENERATION, Scheduler, running},
+    scheduler::{FIRST_GENERATION, Scheduler},
 };
 use crate::{decide::Undecided, error::Error, levels, record::Source};
 

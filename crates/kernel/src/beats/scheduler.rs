@@ -23,7 +23,7 @@ use takt_algo::{
     to_bytes, zeroed_box,
 };
 
-use super::image::Image;
+use super::{ended::Kernel, image::Image};
 use crate::{bpffs, btf, error::Error, log, syscall};
 
 #[allow(clippy::all, dead_code, unused)]
@@ -99,10 +99,7 @@ impl Scheduler {
     pub fn unload(self) -> Result<(), Error> {
         bpffs::vanish(&self.dir)?;
         // The kernel ends a scheduler in its own time, and takes no other until then.
-        let patience = Instant::now() + SETTLE_PATIENCE;
-        while running().as_deref() == Some(NAME) && Instant::now() < patience {
-            thread::sleep(SETTLE_LOOK);
-        }
+        let _is_gone = Kernel::without_ours();
         Ok(())
     }
 
@@ -227,15 +224,6 @@ impl Scheduler {
         Ok(())
     }
 }
-
-/// The scheduler that the kernel runs, or is about to end; `None` if it runs its own.
-pub(crate) fn running() -> Option<String> {
-    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-}
-
-/// As in bpf/beats/beats.bpf.c.
-const NAME: &str = "takt";
 
 pub(crate) const FIRST_GENERATION: u32 = 2;
 
