@@ -43,7 +43,7 @@ struct takt_span {
 	u64 beat_ns;
 	u64 end_ns;
 	u32 task;		/* TAKT_NOBODY: none, and none to come */
-	u32 pad;
+	u32 place;		/* in the table, where the next look begins */
 };
 
 TAKT_FN int takt_span_is_open(const struct takt_span *span, u64 now_ns)
@@ -65,46 +65,56 @@ TAKT_FN u64 takt_frame_start(const struct takt_table *table, u64 now_ns)
 	return table->frame_ns ? now_ns - now_ns % table->frame_ns : now_ns;
 }
 
+/* Is this the first slot that is not over at this moment of the frame? */
+TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
+{
+	const struct takt_slot *slots = table->slots;
+
+	return at < table->slot_count && slots[at & (TAKT_TABLE_SLOTS - 1)].end_ns > at_ns &&
+	       (!at || slots[(at - 1) & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns);
+}
+
 /*
- * The slot that is open now, or the next to open: the next edge is one of its.
- *
- * The search keeps its place in span->task, in memory, so that the verifier does not follow
- * each of its ways.
+ * The slot that is open now, or the next to open: the next edge is one of its. Mostly
+ * it is the one found last or the one after it. The search for any other keeps its place
+ * in memory, so that the verifier does not follow each of its ways.
  */
 TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
 				struct takt_span *span TAKT_ARG)
 {
-	volatile u32 *place = &span->task;
+	volatile u32 *place = &span->place;
 	const struct takt_slot *slot;
 	u64 start_ns;
 	u32 at_ns, at, half;
 
-	if (!table->frame_ns || !table->slot_count) {
-		*place = TAKT_NOBODY;
+	span->task = TAKT_NOBODY;
+	if (!table->frame_ns || !table->slot_count)
 		return 0;
-	}
 	start_ns = takt_frame_start(table, now_ns);
 	at_ns = now_ns - start_ns;
-
-	/* How many slots are over at this moment of the frame? */
-	*place = 0;
-	for (half = TAKT_TABLE_SLOTS / 2; half; half /= 2) {
-		u32 last = *place + half - 1;
-
-		if (last < table->slot_count &&
-		    table->slots[last & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns)
-			*place = last + 1;
-	}
 	at = *place;
-	if (at >= table->slot_count || table->slots[at & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns) {
-		at = 0;
-		start_ns += table->frame_ns;
+	if (!takt_slot_is_next(table, at, at_ns) && !takt_slot_is_next(table, ++at, at_ns)) {
+		/* How many slots are over? */
+		*place = 0;
+		for (half = TAKT_TABLE_SLOTS / 2; half; half /= 2) {
+			u32 last = *place + half - 1;
+
+			if (last < table->slot_count &&
+			    table->slots[last & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns)
+				*place = last + 1;
+		}
+		at = *place;
+		if (!takt_slot_is_next(table, at, at_ns)) {
+			at = 0;
+			start_ns += table->frame_ns;
+		}
 	}
 	slot = &table->slots[at & (TAKT_TABLE_SLOTS - 1)];
 	span->release_ns = start_ns + slot->release_ns;
 	span->beat_ns = start_ns + slot->beat_ns;
 	span->end_ns = start_ns + slot->end_ns;
-	*place = slot->task;
+	span->task = slot->task;
+	*place = at;
 	return 1;
 }
 

@@ -47,7 +47,8 @@ TAKT_FN u64 takt_turns_left(const struct takt_turns *turns,
 {
 	u64 used_ns = turns->spent_job == job ? turns->used_ns : 0;
 
-	if (turns->done_job >= job || used_ns >= params->budget_ns)
+	/* Another period counts other jobs: what is done says nothing of theirs. */
+	if (turns->done_job == job || used_ns >= params->budget_ns)
 		return 0;
 	return params->budget_ns - used_ns;
 }

@@ -21,7 +21,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 SEC("struct_ops/select_cpu")
 int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flags)
 {
-	struct takt_thread *thread = thread_of(p);
+	struct takt_thread *thread = marked_thread_of(p);
 	_Bool is_idle = 0;
 	int cpu;
 
@@ -32,8 +32,7 @@ int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flag
 		const struct takt_task_params *params =
 			member && host ? params_of(member->task, host->generation) : 0;
 
-		if (task && params && !task->stopped &&
-		    bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
+		if (task && params && !task->stopped && may_be_on(p, params->home_cpu))
 			return params->home_cpu;
 	}
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
@@ -45,22 +44,40 @@ int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flag
 /* A thread that is not new here waits, and some CPU may idle that could have it. */
 static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags)
 {
+	const struct takt_beats *host = beats();
 	int idle;
 
-	if (enq_flags & SCX_ENQ_WAKEUP)
+	if (enq_flags & SCX_ENQ_WAKEUP || !host || host->cpu_count < 2)
 		return;
 	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (idle >= 0)
 		scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 }
 
+/* A kernel thread of one CPU goes before whatever runs there. */
+static __always_inline void enqueue_kernel(struct task_struct *p, const struct takt_cpu *c,
+					   u64 enq_flags)
+{
+	if (c && c->level < LEVEL_KERNEL)
+		enq_flags |= SCX_ENQ_PREEMPT;
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
+}
+
+static __always_inline void enqueue_network(struct task_struct *p, const struct takt_cpu *c,
+					    u32 cpu, u64 enq_flags)
+{
+	network_waits = 1;
+	scx_bpf_dsq_insert(p, QUEUE_NETWORK, SLICE_NS, enq_flags);
+	if (c && c->level == LEVEL_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	else
+		wake_idle(p, enq_flags);
+}
+
 SEC("struct_ops/enqueue")
 int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct takt_thread *thread = thread_of(p);
-	u32 level = thread ? thread->level : LEVEL_ORDINARY;
-	u32 cpu = scx_bpf_task_cpu(p);
-	struct takt_cpu *c = cpu_of(cpu);
+	struct takt_thread *thread = marked_thread_of(p);
 
 	if (thread && thread->place) {
 		const struct takt_member *member = place_of(thread, p);
@@ -68,10 +85,8 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 		if (member && member_enqueue(p, thread, member, enq_flags))
 			return 0;
 	}
-	if (level == LEVEL_KERNEL) {
-		if (c && c->level < LEVEL_KERNEL)
-			enq_flags |= SCX_ENQ_PREEMPT;
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
+	if (thread && thread->level == LEVEL_KERNEL) {
+		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
 		return 0;
 	}
 	/* Nobody else wants this CPU. */
@@ -79,12 +94,10 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
 		return 0;
 	}
-	if (level == LEVEL_NETWORK) {
-		scx_bpf_dsq_insert(p, QUEUE_NETWORK, SLICE_NS, enq_flags);
-		if (c && c->level == LEVEL_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
-			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-		else
-			wake_idle(p, enq_flags);
+	if (thread && thread->level == LEVEL_NETWORK) {
+		u32 cpu = scx_bpf_task_cpu(p);
+
+		enqueue_network(p, cpu_of(cpu), cpu, enq_flags);
 		return 0;
 	}
 	fair_enqueue(p, QUEUE_ORDINARY, enq_flags);
@@ -92,23 +105,32 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 	return 0;
 }
 
+/* The CPU is new, or has no slots so far: it looks at once. */
+static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
+{
+	if (!c->armed_ns || c->generation != host->generation)
+		set_alarm(c, cpu, bpf_ktime_get_ns());
+}
+
 SEC("struct_ops/dispatch")
 int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 {
 	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
-	u64 now_ns = bpf_ktime_get_ns();
 
 	if (!c || !host)
 		return 0;
-	/* Tables are new, or this CPU is. */
-	if (!c->armed_ns || (c->armed_ns == TAKT_TIME_NEVER && c->generation != host->generation))
-		set_alarm(c, cpu, now_ns);
-	if (c->frees) {
-		c->frees = 0;
-		free_waiting(cpu);
+	if (c->offline) {
+		free_dispatch(c, cpu);
+		return 0;
 	}
-	if (!member_dispatch(c, cpu, prev, now_ns))
+	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
+		begin(c, cpu, host);
+	if (c->frees != host->frees) {
+		c->frees = host->frees;
+		free_waiting();
+	}
+	if (!c->open || !member_dispatch(c, cpu, prev))
 		free_dispatch(c, cpu);
 	return 0;
 }
@@ -116,25 +138,31 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 SEC("struct_ops/running")
 int BPF_PROG(takt_running, struct task_struct *p)
 {
-	struct takt_thread *thread = thread_of(p);
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = bpf_get_smp_processor_id(), level = LEVEL_ORDINARY;
 	struct takt_cpu *c = cpu_of(cpu);
-	u64 now_ns = bpf_ktime_get_ns();
-	u32 level;
 
 	if (!c)
 		return 0;
-	level = thread ? thread->level : LEVEL_ORDINARY;
-	if (thread && thread->place) {
-		const struct takt_member *member = place_of(thread, p);
+	/* Beats come with a slice without end, and other levels are the kernel's threads. */
+	if (p->scx.slice == SCX_SLICE_INF || p->flags & PF_KTHREAD) {
+		struct takt_thread *thread = thread_of(p);
+		const struct takt_member *member = thread ? place_of(thread, p) : 0;
 
-		if (member)
-			level = member_running(p, thread, member, c, cpu, now_ns);
+		if (member) {
+			c->since_ns = bpf_ktime_get_ns();
+			level = member_running(p, thread, member, c, cpu, c->since_ns);
+		} else if (thread) {
+			level = thread->level;
+		}
 	}
-	if (level == LEVEL_ORDINARY)
+	if (level == LEVEL_ORDINARY) {
+		/* It was let in, and has lost its place since. */
+		if (p->scx.slice == SCX_SLICE_INF)
+			p->scx.slice = SLICE_NS;
 		fair_running(p);
+	}
 	c->level = level;
-	c->since_ns = now_ns;
+	c->since_clock_ns = scx_bpf_now();
 	return 0;
 }
 
@@ -142,21 +170,20 @@ SEC("struct_ops/stopping")
 int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
 {
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	u64 now_ns = bpf_ktime_get_ns(), ran_ns;
 
 	if (!c)
 		return 0;
-	ran_ns = now_ns - c->since_ns;
 	if (c->level == LEVEL_BEAT) {
 		struct takt_thread *thread = thread_of(p);
+		u64 now_ns = bpf_ktime_get_ns();
 
 		if (thread)
-			member_stopping(p, thread, c, ran_ns, now_ns, runnable);
+			member_stopping(p, thread, c, now_ns - c->since_ns, now_ns, runnable);
 		c->task = TAKT_NOBODY;
 	} else if (c->level == LEVEL_NETWORK) {
-		network_charge(c, ran_ns);
+		network_charge(c, scx_bpf_now() - c->since_clock_ns);
 	} else if (c->level == LEVEL_ORDINARY) {
-		fair_charge(p, ran_ns);
+		fair_charge(p, scx_bpf_now() - c->since_clock_ns);
 	}
 	c->level = LEVEL_NONE;
 	return 0;
@@ -165,7 +192,7 @@ int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
 SEC("struct_ops/yield")
 int BPF_PROG(takt_yield, struct task_struct *from, struct task_struct *to)
 {
-	struct takt_thread *thread = thread_of(from);
+	struct takt_thread *thread = marked_thread_of(from);
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
 	from->scx.slice = 0;
@@ -175,6 +202,17 @@ int BPF_PROG(takt_yield, struct task_struct *from, struct task_struct *to)
 		if (member)
 			member_yield(thread, member, c);
 	}
+	return 0;
+}
+
+SEC("struct_ops/tick")
+int BPF_PROG(takt_tick, struct task_struct *p)
+{
+	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	network_waits = 1;
+	if (c)
+		c->strays = 1;
 	return 0;
 }
 
@@ -209,10 +247,19 @@ int BPF_PROG(takt_exit_task, struct task_struct *p, struct scx_exit_task_args *a
 	return 0;
 }
 
-/* Its timer has gone elsewhere and does nothing there; whoever waits here must not. */
+/* Its timer goes elsewhere and does nothing there; whoever waits here must not. */
 SEC("struct_ops/cpu_offline")
 int BPF_PROG(takt_cpu_offline, int cpu)
 {
+	const struct takt_beats *host = beats();
+	struct takt_cpu *c = cpu_of(cpu);
+	u32 other;
+
+	if (c)
+		c->offline = 1;
+	free_everywhere();
+	bpf_for(other, 0, host ? host->cpu_count : 0)
+		scx_bpf_kick_cpu(other, SCX_KICK_IDLE);
 	return 0;
 }
 
@@ -222,8 +269,10 @@ int BPF_PROG(takt_cpu_online, int cpu)
 {
 	struct takt_cpu *c = cpu_of(cpu);
 
-	if (c)
+	if (c) {
 		c->armed_ns = 0;
+		c->offline = 0;
+	}
 	return 0;
 }
 
@@ -288,6 +337,17 @@ int BPF_PROG(takt_renamed, struct task_struct *p, const char *comm)
 	return 0;
 }
 
+/* Before anybody hears of its end: its place is free when a successor comes. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(takt_exited, struct task_struct *p)
+{
+	struct takt_thread *thread = thread_of(p);
+
+	if (thread)
+		leave_place(p, thread);
+	return 0;
+}
+
 /* User space has made tables: have every CPU look. */
 SEC("syscall")
 int takt_commit(struct takt_beats_commit_args *args)
@@ -304,13 +364,28 @@ int takt_commit(struct takt_beats_commit_args *args)
 			known->stopped = 0;
 	}
 	host->generation = args->generation;
-	bpf_for(cpu, 0, host->cpu_count) {
-		struct takt_cpu *c = cpu_of(cpu);
-
-		if (c)
-			c->frees = 1;
+	free_everywhere();
+	bpf_for(cpu, 0, host->cpu_count)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+/* Places are new, or free again: is one of them this thread's? */
+SEC("syscall")
+int takt_recognise(struct takt_join_args *args)
+{
+	struct takt_thread *thread;
+	struct task_struct *p = bpf_task_from_pid(args->tid);
+	u64 name[2];
+
+	if (!p)
+		return 0;
+	thread = thread_of(p);
+	if (thread && !(p->flags & PF_EXITING)) {
+		read_comm(name, p);
+		recognise(p, thread, name);
 	}
+	bpf_task_release(p);
 	return 0;
 }
 
@@ -351,6 +426,7 @@ struct sched_ext_ops takt_beats_ops = {
 	.dispatch = (void *)takt_dispatch,
 	.running = (void *)takt_running,
 	.stopping = (void *)takt_stopping,
+	.tick = (void *)takt_tick,
 	.yield = (void *)takt_yield,
 	.enable = (void *)takt_enable,
 	.init_task = (void *)takt_init_task,

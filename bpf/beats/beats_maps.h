@@ -25,7 +25,7 @@ struct takt_task_params {
 	u32 home_cpu;		/* of its first piece; its threads wait there */
 	u32 first_member;	/* the others follow */
 	u32 overrun;
-	u32 pad;
+	u32 end_ns;		/* of its last piece, within the period */
 };
 
 struct takt_task_stats {
@@ -102,7 +102,8 @@ struct takt_cpu_stats {
 struct takt_cpu {
 	struct takt_span span;	/* open, or next */
 	u64 armed_ns;		/* what the timer is set for; 0: not */
-	u64 since_ns;		/* the running thread began */
+	u64 since_ns;		/* the beat that runs began */
+	u64 since_clock_ns;	/* ... any other thread, by the scheduler's own clock */
 	u64 job;		/* of the beat that runs */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 looked_ns;		/* when the table was last looked at */
@@ -112,8 +113,12 @@ struct takt_cpu {
 	u32 generation;		/* ... as user space counts them */
 	u32 sequence;		/* odd while span changes */
 	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
-	u32 frees;		/* threads that wait for a turn may be here in vain */
+	u32 frees;		/* as last seen of the host's */
+	u32 offline;
+	u32 open;		/* the span is, and its job not done */
+	u32 strays;		/* members may wait here outside of their slots */
 	u32 interrupts;		/* kinds of them that go on while a beat runs */
+	u32 pad;
 	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };
@@ -125,7 +130,7 @@ struct takt_beats {
 	u32 member_count;	/* places in use, or lately */
 	u32 cpu_count;
 	u32 exit_kind;		/* enum scx_exit_kind; 0: it runs */
-	u32 pad;
+	u32 frees;		/* times that threads may have come to wait in vain */
 	u64 exit_code;
 	char exit_reason[128];
 	char exit_message[256];

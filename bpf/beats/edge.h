@@ -42,16 +42,42 @@ static __always_inline void ensure_preempted(u32 cpu)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* Bring a thread from a queue to this CPU: the first, or the one with this id. */
-static __always_inline int bring(u64 queue, u32 tid, u32 cpu)
+/* The kernel ends a scheduler that sends a thread where it must not be. */
+static __always_inline int may_come(const struct task_struct *p, u32 cpu)
+{
+	return (u32)scx_bpf_task_cpu(p) == cpu ||
+	       (may_be_on(p, cpu) && !p->migration_disabled);
+}
+
+/* Bring the member that waits in its queue to this CPU. */
+static __always_inline int bring(u32 member, u32 cpu)
 {
 	struct task_struct *p;
 	int moved = 0;
 
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, queue, 0) {
-		if (tid && (u32)p->pid != tid)
+	bpf_for_each(scx_dsq, p, QUEUE_MEMBER + member, 0) {
+		if (may_come(p, cpu))
+			moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
+						 SCX_ENQ_PREEMPT);
+		break;
+	}
+	bpf_rcu_read_unlock();
+	return moved;
+}
+
+/* Bring one that is outside of its slot no longer. */
+static __always_inline int bring_stray(u32 home_cpu, u32 tid, u32 cpu)
+{
+	struct task_struct *p;
+	int moved = 0;
+
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, QUEUE_STRAY + home_cpu, 0) {
+		if ((u32)p->pid != tid)
 			continue;
+		if (!may_come(p, cpu))
+			break;
 		scx_bpf_dsq_move_set_slice(THIS_WALK, SCX_SLICE_INF);
 		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
 					 SCX_ENQ_PREEMPT);
@@ -108,7 +134,7 @@ static __always_inline void note_absence(struct takt_task *task, struct takt_cpu
 		task->away_since_ns = now_ns;
 	} else if (now_ns - task->away_since_ns > AWAY_MAX_NS && !task->stalled) {
 		task->stalled = 1;
-		c->frees = 1;
+		free_everywhere();
 	}
 }
 
@@ -137,8 +163,7 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	}
 	at = params->first_member + task->turns.turn;
 	member = member_of(at);
-	if (bring(QUEUE_MEMBER + at, 0, cpu) ||
-	    (member && bring(QUEUE_STRAY + params->home_cpu, member->tid, cpu))) {
+	if (bring(at, cpu) || (member && bring_stray(params->home_cpu, member->tid, cpu))) {
 		task->admitted_job = job;
 		task->away_since_ns = 0;
 		ensure_preempted(cpu);
@@ -187,10 +212,11 @@ static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	takt_table_look(table, now_ns, &c->span);
 	__sync_fetch_and_add(&c->sequence, 1);
 
+	c->open = takt_span_is_open(&c->span, now_ns);
 	edge_ns = takt_span_edge(&c->span, now_ns);
 	if (c->generation != host->generation)
 		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
-	if (takt_span_is_open(&c->span, now_ns))
+	if (c->open)
 		admit(c, cpu, now_ns);
 	if (c->level != LEVEL_BEAT)
 		return edge_ns;
@@ -210,7 +236,7 @@ static int on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 	if (!c)
 		return 0;
 	/* Its CPU went away, and another got its timers. */
-	if (bpf_get_smp_processor_id() != cpu) {
+	if (bpf_get_smp_processor_id() != cpu || c->offline) {
 		c->armed_ns = 0;
 		return 0;
 	}

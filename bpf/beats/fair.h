@@ -17,6 +17,8 @@
 
 /* The virtual time that ordinary threads have come to. */
 static u64 virtual_now;
+/* A thread that processes packets may be waiting. */
+static volatile u32 network_waits;
 
 static __always_inline int is_before(u64 a, u64 b)
 {
@@ -61,19 +63,18 @@ static __always_inline u64 fair_first(u64 queue, u64 otherwise)
 	return vtime;
 }
 
-static __always_inline int fair_dispatch(u32 cpu)
+static __always_inline int fair_dispatch(struct takt_cpu *c, u32 cpu)
 {
 	u64 strays = QUEUE_STRAY + cpu;
 
-	if (scx_bpf_dsq_nr_queued(strays) > 0) {
+	if (c->strays) {
 		u64 never = virtual_now + (1ULL << 62);
 
-		if (is_before(fair_first(strays, never), fair_first(QUEUE_ORDINARY, never)) &&
+		c->strays = scx_bpf_dsq_nr_queued(strays) > 0;
+		if (c->strays &&
+		    is_before(fair_first(strays, never), fair_first(QUEUE_ORDINARY, never)) &&
 		    scx_bpf_dsq_move_to_local(strays))
 			return 1;
-		if (scx_bpf_dsq_move_to_local(QUEUE_ORDINARY))
-			return 1;
-		return scx_bpf_dsq_move_to_local(strays);
 	}
 	return scx_bpf_dsq_move_to_local(QUEUE_ORDINARY);
 }
@@ -86,15 +87,25 @@ static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
 		cpu->network_debt_ns += ran_ns > SLICE_NS ? SLICE_NS : ran_ns;
 }
 
-/* Somebody to run between the slots. */
+/*
+ * Somebody to run between the slots. Queues are long to find, so those that are
+ * seldom in use are looked into when somebody has gone there (network_waits, strays), at
+ * every tick, and before the CPU would idle.
+ */
 static __always_inline int free_dispatch(struct takt_cpu *c, u32 cpu)
 {
 	if (c->network_debt_ns > NETWORK_SHARE * SLICE_NS) {
 		c->network_debt_ns -= NETWORK_SHARE * SLICE_NS;
-		if (fair_dispatch(cpu))
+		if (fair_dispatch(c, cpu))
 			return 1;
 	}
-	return scx_bpf_dsq_move_to_local(QUEUE_NETWORK) || fair_dispatch(cpu);
+	if (network_waits) {
+		network_waits = scx_bpf_dsq_nr_queued(QUEUE_NETWORK) > 1;
+		if (scx_bpf_dsq_move_to_local(QUEUE_NETWORK))
+			return 1;
+	}
+	return fair_dispatch(c, cpu) || scx_bpf_dsq_move_to_local(QUEUE_NETWORK) ||
+	       scx_bpf_dsq_move_to_local(QUEUE_STRAY + cpu);
 }
 
 #endif

@@ -30,16 +30,18 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 {
 	struct takt_task *task = task_of(member->task);
 	const struct takt_task_params *params;
-	struct takt_cpu *c = cpu_of(scx_bpf_task_cpu(p));
-	u32 place = thread->place - 1;
+	u32 cpu = scx_bpf_task_cpu(p), place = thread->place - 1;
+	struct takt_cpu *c = cpu_of(cpu), *home;
 	u64 now_ns = bpf_ktime_get_ns();
+	int is_kept;
 
 	if (!task || !c)
 		return 0;
 	params = params_of(member->task, c->half);
-	if (!params || task->stopped || !bpf_cpumask_test_cpu(params->home_cpu, p->cpus_ptr))
+	if (!params || task->stopped || !may_be_on(p, params->home_cpu))
 		return 0;
-	if (thread->parked && !task->stalled) {
+	is_kept = !task->stalled && all_here(params);
+	if (thread->parked && is_kept) {
 		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
@@ -52,12 +54,17 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
-	if (task->turns.turn != member->ordinal && !task->stalled && all_here(params)) {
+	if (task->turns.turn != member->ordinal && is_kept) {
 		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
+	thread->parked = 0;
 	fair_enqueue(p, QUEUE_STRAY + params->home_cpu, enq_flags);
-	scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_IDLE);
+	home = cpu_of(params->home_cpu);
+	if (home)
+		home->strays = 1;
+	if (params->home_cpu != cpu || enq_flags & SCX_ENQ_WAKEUP)
+		scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_IDLE);
 	return 1;
 }
 
@@ -86,18 +93,20 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	const struct takt_task_params *params;
 	u64 left_ns;
 
-	thread->parked = 0;
 	params = params_of(member->task, c->half);
 	if (!task || !params)
 		return LEVEL_ORDINARY;
 	if (!may_go(task, member, c, now_ns)) {
-		/* It was let in, and its slot ended before it came. */
+		/* It was let in, and its slot ended before it came: it waits on. */
 		if (p->scx.slice == SCX_SLICE_INF) {
 			p->scx.slice = 0;
 			cut(cpu);
+		} else {
+			thread->parked = 0;
 		}
 		return LEVEL_ORDINARY;
 	}
+	thread->parked = 0;
 	p->scx.slice = SCX_SLICE_INF;
 	c->task = member->task;
 	c->job = takt_job_at(&params->turns, c->span.beat_ns);
@@ -129,8 +138,19 @@ static __always_inline void overrun(struct task_struct *p, struct takt_thread *t
 		bpf_send_signal_task(p, SIGXCPU, PIDTYPE_PID, 0);
 	if (params->overrun == TAKT_OVERRUN_STOP_GROUP) {
 		task->stopped = 1;
-		c->frees = 1;
+		free_everywhere();
 	}
+}
+
+/* Its slot is over, and the job has another, maybe on another CPU. */
+static __always_inline int is_between_pieces(const struct takt_task *task,
+					     const struct takt_task_params *params,
+					     const struct takt_cpu *c)
+{
+	u64 start_ns = (c->job - 1) * params->turns.period_ns;
+
+	return c->end_ns < start_ns + params->end_ns &&
+	       takt_turns_left(&task->turns, &params->turns, c->job) != 0;
 }
 
 static __always_inline void member_stopping(struct task_struct *p, struct takt_thread *thread,
@@ -147,10 +167,12 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 	task->stats.used_max_ns = takt_max(task->stats.used_max_ns, task->turns.used_ns);
 	if (!runnable || thread->parked)
 		return;
-	if (now_ns >= c->end_ns)
-		overrun(p, thread, task, params, c, now_ns);
-	else
+	if (now_ns < c->end_ns)
 		thread->stopped_ns = now_ns;
+	else if (is_between_pieces(task, params, c))
+		thread->parked = 1;
+	else
+		overrun(p, thread, task, params, c, now_ns);
 }
 
 /* Its work for this job is done. */
@@ -166,8 +188,12 @@ static __always_inline void member_yield(struct takt_thread *thread,
 	thread->parked = 1;
 	if (task->turns.turn != member->ordinal)
 		return;
-	if (takt_turns_yield(&task->turns, &params->turns, thread->job))
-		task->stats.completed++;
+	if (!takt_turns_yield(&task->turns, &params->turns, thread->job))
+		return;
+	task->stats.completed++;
+	/* What is left of the slot is free. */
+	if (c->level == LEVEL_BEAT)
+		c->open = 0;
 }
 
 /* It ran as an ordinary thread when its slot opened: from here on it is a beat. */
@@ -184,19 +210,20 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	if (!member)
 		return 0;
 	if (c->level == LEVEL_ORDINARY)
-		fair_charge(prev, now_ns - c->since_ns);
+		fair_charge(prev, scx_bpf_now() - c->since_clock_ns);
 	else if (c->level == LEVEL_BEAT)
 		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
 	c->level = member_running(prev, thread, member, c, cpu, now_ns);
 	c->since_ns = now_ns;
+	c->since_clock_ns = scx_bpf_now();
 	return c->level == LEVEL_BEAT;
 }
 
 /* Let in whose turn it is by now. */
-static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev,
-					   u64 now_ns)
+static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev)
 {
 	const struct takt_span *span = &c->span;
+	u64 now_ns = bpf_ktime_get_ns();
 	const struct takt_task_params *params;
 	struct takt_task *task;
 	u32 at;
@@ -214,32 +241,52 @@ static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct t
 	return prev && goes_on(prev, at, c, cpu, now_ns);
 }
 
+/* Does the member in this place wait for something that will not come? */
+static __always_inline int waits_in_vain(u32 at, const struct takt_beats *host)
+{
+	const struct takt_member *member = member_of(at);
+	const struct takt_task_params *params;
+	const struct takt_task *task;
+	const struct takt_cpu *home;
+
+	if (!member || !member->expected || !member->tid)
+		return 1;
+	task = task_of(member->task);
+	params = params_of(member->task, host->generation);
+	home = params ? cpu_of(params->home_cpu) : 0;
+	if (!task || !home || home->offline || task->stopped || task->stalled)
+		return 1;
+	return !all_here(params);
+}
+
 /* Threads that wait for a turn which will not come are ordinary ones. */
-static __always_inline void free_waiting(u32 cpu)
+static __always_inline void free_waiting(void)
 {
 	const struct takt_beats *host = beats();
+	struct task_struct *p;
 	u32 at;
 
 	bpf_for(at, 0, TAKT_MEMBERS) {
-		const struct takt_task_params *params;
-		const struct takt_member *member;
-		struct task_struct *p;
-		struct takt_task *task;
-
 		if (!host || at >= host->member_count)
 			break;
-		member = member_of(at);
-		task = member ? task_of(member->task) : 0;
-		params = member ? params_of(member->task, host->generation) : 0;
-		if (!task || !params || params->home_cpu != cpu)
-			continue;
-		if (member->expected && !task->stopped && !task->stalled &&
-		    (params->turns.member_count < 2 || all_here(params)))
+		if (!waits_in_vain(at, host))
 			continue;
 		bpf_for_each(scx_dsq, p, QUEUE_MEMBER + at, 0) {
+			struct takt_thread *thread = thread_of(p);
+
+			if (thread)
+				thread->parked = 0;
 			scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
 			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
 		}
+	}
+	bpf_for(at, 0, host ? host->cpu_count : 0) {
+		const struct takt_cpu *c = cpu_of(at);
+
+		if (!c || !c->offline)
+			continue;
+		bpf_for_each(scx_dsq, p, QUEUE_STRAY + at, 0)
+			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
 	}
 }
 

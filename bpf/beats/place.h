@@ -45,6 +45,7 @@ static __always_inline int take_place(struct task_struct *p, struct takt_thread 
 	thread->parked = thread->settled = 0;
 	thread->job = thread->stopped_ns = 0;
 	thread->asked = asked;
+	mark(p);
 	page = bpf_map_lookup_elem(&takt_jobs, &at);
 	if (page)
 		page->tid = p->pid;
@@ -55,13 +56,10 @@ static __always_inline int take_place(struct task_struct *p, struct takt_thread 
 static __always_inline void leave_place(const struct task_struct *p, struct takt_thread *thread)
 {
 	struct takt_member *member = place_of(thread, p);
-	const struct takt_beats *host = beats();
-	const struct takt_task_params *params;
 	struct takt_job_page *page;
-	struct takt_cpu *cpu;
 	u32 at;
 
-	if (!member || !host)
+	if (!member)
 		return;
 	at = thread->place - 1;
 	thread->place = 0;
@@ -71,12 +69,7 @@ static __always_inline void leave_place(const struct task_struct *p, struct takt
 		page->tid = 0;
 	member->tid = 0;
 	/* Those who wait for its turn wait in vain. */
-	params = params_of(member->task, host->generation);
-	cpu = params ? cpu_of(params->home_cpu) : 0;
-	if (!cpu)
-		return;
-	cpu->frees = 1;
-	scx_bpf_kick_cpu(params->home_cpu, SCX_KICK_PREEMPT);
+	free_everywhere();
 }
 
 /* The hashes of a control group's path and of its last name, for each level. */
@@ -157,6 +150,8 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	u32 at;
 
 	thread->level = level_of(p, name);
+	if (thread->level != LEVEL_ORDINARY)
+		mark(p);
 	if (p->flags & PF_KTHREAD || !host)
 		return;
 	if (p->pid == p->tgid) {

@@ -51,6 +51,7 @@ struct sched_ext_ops {
 	int (*select_cpu)(struct task_struct *, int, u64);
 	void (*enqueue)(struct task_struct *, u64);
 	void (*dispatch)(int, struct task_struct *);
+	void (*tick)(struct task_struct *);
 	void (*running)(struct task_struct *);
 	void (*stopping)(struct task_struct *, _Bool);
 	_Bool (*yield)(struct task_struct *, struct task_struct *);
@@ -98,6 +99,7 @@ void scx_bpf_dsq_move_set_slice(struct bpf_iter_scx_dsq *it, u64 slice) __ksym;
 int scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
 int scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
+u64 scx_bpf_now(void) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 _Bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 struct task_struct *bpf_task_from_pid(int pid) __ksym;

@@ -33,6 +33,14 @@ struct takt_thread {
 	u64 stopped_ns;		/* it had to leave the CPU then, with the job undone */
 };
 
+/*
+ * Most threads are ordinary, and finding out what is known of one costs more than
+ * anything else on its way. So a mark says of whom there is something to know, or of
+ * another with the same last bits of the number.
+ */
+#define MARKS 0x10000U
+static u8 marks[MARKS];
+
 struct takt_alarm {
 	struct bpf_timer timer;
 };
@@ -142,6 +150,17 @@ static __always_inline struct takt_thread *thread_of(struct task_struct *p)
 	return bpf_task_storage_get(&takt_threads, p, 0, 0);
 }
 
+static __always_inline void mark(const struct task_struct *p)
+{
+	marks[(u32)p->pid & (MARKS - 1)] = 1;
+}
+
+/* What is known of a thread that is not quite ordinary; 0 of all others. */
+static __always_inline struct takt_thread *marked_thread_of(struct task_struct *p)
+{
+	return marks[(u32)p->pid & (MARKS - 1)] ? thread_of(p) : 0;
+}
+
 /* The place the thread has, if it has not been taken from it meanwhile. */
 static __always_inline struct takt_member *place_of(const struct takt_thread *thread,
 						    const struct task_struct *p)
@@ -152,6 +171,23 @@ static __always_inline struct takt_member *place_of(const struct takt_thread *th
 		return 0;
 	member = member_of(thread->place - 1);
 	return member && member->tid == (u32)p->pid ? member : 0;
+}
+
+/* May the thread run there? */
+static __always_inline int may_be_on(const struct task_struct *p, u32 cpu)
+{
+	const struct takt_cpu *c = cpu_of(cpu);
+
+	return c && !c->offline && bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
+/* Somebody may wait in vain from now on: every CPU looks with its next dispatch. */
+static __always_inline void free_everywhere(void)
+{
+	struct takt_beats *host = beats();
+
+	if (host)
+		__sync_fetch_and_add(&host->frees, 1);
 }
 
 /* What the plan says of a task: the one in force on a CPU, or the one to come there. */

@@ -47,6 +47,7 @@ struct sched_ext_entity {
 struct task_struct {
 	unsigned int flags, policy;
 	int pid, tgid, prio, normal_prio, nr_cpus_allowed;
+	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
 	struct sched_ext_entity scx;
 	struct task_struct *group_leader;
@@ -58,6 +59,7 @@ struct task_struct {
 #pragma clang attribute pop
 
 #define PF_IDLE 0x00000002
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 #define SCHED_IDLE 5
 

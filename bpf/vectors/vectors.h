@@ -9,6 +9,8 @@
 
 #include "headers.h"
 #include "link.h"
+#include "slots.h"
+#include "turns.h"
 
 #define TAKT_VECTOR_PACKET_BYTES 256
 
@@ -22,6 +24,10 @@ struct takt_vector_state {
 	struct takt_plan plan;
 	struct takt_choice choice;
 	struct takt_key key;
+	struct takt_table table;
+	struct takt_span span;
+	struct takt_turns turns;
+	struct takt_turns_params turns_params;
 	u32 packet[TAKT_VECTOR_PACKET_BYTES / 4];
 };
 
@@ -37,13 +43,18 @@ struct takt_vector_state {
 #define TAKT_VECTOR_FLUSH_EXPRESS 9
 #define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
 #define TAKT_VECTOR_RUNNING 11		/* task_prio */
+#define TAKT_VECTOR_LOOK 12		/* now; answers whether a slot is open */
+#define TAKT_VECTOR_JOB 13		/* now; answers a job */
+#define TAKT_VECTOR_LEFT 14		/* job; answers what is left of its budget */
+#define TAKT_VECTOR_CHARGE 15		/* job, from, now */
+#define TAKT_VECTOR_YIELD 16		/* job; answers whether it is done */
 
 struct takt_vector_step {
 	u32 op;
 	u32 id;			/* of a class or an entry */
 	u32 before, bytes, frames, idle;
 	u32 ethertype, task_prio;
-	u64 from_ns, now_ns;
+	u64 from_ns, now_ns, job;
 	u64 answer, wake_ns;	/* out */
 };
 
@@ -100,6 +111,23 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		break;
 	case TAKT_VECTOR_RUNNING:
 		state->link.order.held.running = step->task_prio;
+		break;
+	case TAKT_VECTOR_LOOK:
+		takt_table_look(&state->table, now_ns, &state->span);
+		step->answer = takt_span_is_open(&state->span, now_ns);
+		step->wake_ns = takt_span_edge(&state->span, now_ns);
+		break;
+	case TAKT_VECTOR_JOB:
+		step->answer = takt_job_at(&state->turns_params, now_ns);
+		break;
+	case TAKT_VECTOR_LEFT:
+		step->answer = takt_turns_left(&state->turns, &state->turns_params, step->job);
+		break;
+	case TAKT_VECTOR_CHARGE:
+		takt_turns_charge(&state->turns, step->job, now_ns - step->from_ns);
+		break;
+	case TAKT_VECTOR_YIELD:
+		step->answer = takt_turns_yield(&state->turns, &state->turns_params, step->job);
 		break;
 	}
 }

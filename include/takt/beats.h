@@ -237,16 +237,14 @@ static inline int takt_beat_find(struct takt_beat *beat)
 	struct {
 		uint64_t pathname;
 		uint32_t bpf_fd;
-		uint32_t file_flags;
+		uint32_t file_flags;	/* none: what is for reading alone cannot be mapped */
 	} get;
 	const long bpf_obj_get = 7;
-	const uint32_t bpf_f_rdonly = 8;
 	uint32_t at;
 	int fd, error;
 
 	memset(&get, 0, sizeof(get));
 	get.pathname = (uint64_t)(uintptr_t)TAKT_BEAT_PIN;
-	get.file_flags = bpf_f_rdonly;
 	fd = (int)syscall(SYS_bpf, bpf_obj_get, &get, sizeof(get));
 	if (fd < 0)
 		return -errno;

@@ -13,13 +13,19 @@ pub mod sys {
 mod calendar;
 mod clock;
 mod gap;
+mod histogram;
 mod key;
 mod link;
 mod plain;
+mod slots;
+mod turns;
 
 pub use calendar::Calendar;
 pub use clock::ByteClock;
 pub use gap::{GapLink, Left};
+pub use histogram::{BUCKETS, bucket};
 pub use key::read_key;
 pub use link::{Dequeued, Link};
 pub use plain::{Plain, from_bytes, to_bytes, zeroed_box};
+pub use slots::{Slots, Span};
+pub use turns::Turns;

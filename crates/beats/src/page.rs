@@ -40,7 +40,6 @@ impl Pages {
     /// By their pin: for root.
     pub fn open(pin: &CStr) -> Option<Self> {
         const BPF_OBJ_GET: libc::c_long = 7;
-        const BPF_F_RDONLY: u32 = 1 << 3;
         #[repr(C)]
         struct Get {
             pathname: u64,
@@ -50,7 +49,9 @@ impl Pages {
         let get = Get {
             pathname: pin.as_ptr() as u64,
             bpf_fd: 0,
-            file_flags: BPF_F_RDONLY,
+            // Opened for reading alone it could not be mapped; it is the map that is closed to
+            // writers.
+            file_flags: 0,
         };
         // SAFETY: the kernel reads a structure of that size, and makes a descriptor, which
         // is owned once it is known to be one.

@@ -103,10 +103,13 @@ impl Terms {
                 u64::from(self.member) + 1
             ));
         }
-        if self.group.is_none() && self.member_count > 1 {
-            return invalid("several members need a group with a name".to_owned());
+        match &self.group {
+            None if self.member_count > 1 => {
+                invalid("several members need a group with a name".to_owned())
+            }
+            None => Ok(()),
+            Some(name) => takt_policy::check_name("group", name).map_err(JoinError::Invalid),
         }
-        Ok(())
     }
 
     /// Its members are numbered from 1, and no rule finds them.
@@ -501,5 +504,9 @@ mod tests {
         refused(|t| t.member_count = 17, "1 to 16");
         refused(|t| t.member = u32::MAX, "no member 4294967296");
         refused(|t| t.member_count = 2, "need a group");
+        refused(
+            |t| t.group = Some("a\"v".to_owned()),
+            "names are 1 to 31 bytes",
+        );
     }
 }

@@ -42,6 +42,7 @@ pub use model::*;
 pub use policy::Policy;
 pub use read::task::{BUDGET_MIN_NS, PERIOD_MAX_NS, PERIOD_MIN_NS};
 pub use value::duration::{format_duration, parse_duration};
+pub use value::name::check_name;
 pub use value::rate::format_rate;
 
 use findings::Findings;

@@ -146,7 +146,7 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 83] = [
+const METRICS: [(&str, &str, u8); 84] = [
     ("transfer_mean_ns", "transfer", 9),
     ("transfer_deviation_ns", "±", 8),
     ("transfer_max_ns", "max", 4),
@@ -174,6 +174,7 @@ const METRICS: [(&str, &str, u8); 83] = [
     ("cut_late_max_ns", "max", 9),
     ("cuts_count", "cuts", 7),
     ("switch_mean_ns", "switch\nmean", 9),
+    ("switch_over_plain_ns", "over plain", 9),
     ("switch_p50_ns", "p50", 5),
     ("switch_p99_ns", "p99", 9),
     ("switch_max_ns", "max", 8),

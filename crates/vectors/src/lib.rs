@@ -16,6 +16,8 @@ mod link;
 mod machine;
 mod recorder;
 mod replay;
+mod slots;
+mod turns;
 
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
 mod sys {
@@ -30,11 +32,13 @@ pub use machine::{Machine, Native};
 use concept::file;
 
 /// Every file of vectors.
-pub fn files() -> [File; 4] {
+pub fn files() -> [File; 6] {
     [
         file::<byteclock::ByteClock>(include_str!("../../../algo/vectors/byteclock.json")),
         file::<calendar::Calendar>(include_str!("../../../algo/vectors/calendar.json")),
         file::<link::Link>(include_str!("../../../algo/vectors/link.json")),
         file::<classify::Classify>(include_str!("../../../algo/vectors/classify.json")),
+        file::<slots::Slots>(include_str!("../../../algo/vectors/slots.json")),
+        file::<turns::Turns>(include_str!("../../../algo/vectors/turns.json")),
     ]
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use takt_kernel::places::{AdHoc, Capacity, Place, Terms};
+use takt_kernel::places::{AdHoc, Capacity, JoinError, Place, Terms};
 
 use crate::protocol::{Code, Refusal};
 
@@ -20,11 +20,15 @@ pub(super) fn admit(
     uid: u32,
     terms: &Terms,
     standing: &[Place],
-    capacity: Capacity,
+    capacity: Option<Capacity>,
 ) -> Result<(), Refusal> {
     if uid == 0 {
         return Ok(());
     }
+    // Whether this host has beats at all is root's to say.
+    let Some(capacity) = capacity else {
+        return Err(super::refused(JoinError::NotLoaded));
+    };
     let tasks: BTreeMap<&str, AdHoc> = standing
         .iter()
         .filter_map(|place| Some((place.task.as_str(), place.ad_hoc?)))

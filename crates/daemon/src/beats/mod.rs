@@ -79,9 +79,7 @@ pub(crate) fn join(
     };
     if let Wish::AdHoc(terms) = &wish {
         terms.check().map_err(refused)?;
-        let capacity = seats.capacity().map_err(failed)?;
-        let capacity = capacity.ok_or(JoinError::NotLoaded).map_err(refused)?;
-        limit::admit(uid, terms, &standing, capacity)?;
+        limit::admit(uid, terms, &standing, seats.capacity().map_err(failed)?)?;
     }
     let place = seats.join(tid, uid, &wish).map_err(refused)?;
     // It may have ended before it had its place, and its number may be another's by now.

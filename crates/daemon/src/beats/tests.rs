@@ -230,7 +230,7 @@ fn users_have_so_many_tasks_and_a_group_is_one() {
 }
 
 #[test]
-fn without_beats_there_is_no_place() {
+fn without_beats_root_alone_has_a_place_made() {
     let mut seats = Open {
         is_unloaded: true,
         ..Open::default()
@@ -239,4 +239,5 @@ fn without_beats_there_is_no_place() {
         code(join(&mut seats, &MANY, ALICE, &ad_hoc(1, 40 * MS, MS))),
         Code::NoBeats
     );
+    join(&mut seats, &MANY, 0, &ad_hoc(1, 40 * MS, MS)).unwrap();
 }

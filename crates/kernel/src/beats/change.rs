@@ -5,7 +5,6 @@ use serde::Serialize;
 use takt_policy::Beats;
 
 use super::{
-    ended::Kernel,
     found::{Found, nobody_elses},
     image::Image,
     record::BeatsRecord,
@@ -170,6 +169,12 @@ impl Change {
             (Some(BeatsAction::Loaded), _, Some((image, _))) => Scheduler::load(image).map(drop)?,
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 scheduler.commit(record.generation)?;
+                scheduler.recognise_all()?;
+            }
+            // Groups that were stopped may go on, and whoever found a place taken may have it.
+            (Some(BeatsAction::Unchanged), Some(scheduler), _) => {
+                scheduler.commit(scheduler.generation()?)?;
+                scheduler.recognise_all()?;
             }
             _ => {}
         }
@@ -244,7 +249,6 @@ fn unload() -> Result<(), Error> {
     levels::restore()?;
     if let Some(scheduler) = Scheduler::open()? {
         scheduler.unload()?;
-        Kernel::without_ours();
     }
     BeatsRecord::forget_all()
 }

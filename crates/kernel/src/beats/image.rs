@@ -8,7 +8,7 @@ use takt_algo::{
     },
     zeroed_box,
 };
-use takt_planner::beats::{CpuTable, Timetable};
+use takt_planner::beats::{CpuTable, Placement, Timetable};
 use takt_policy::{Beats, Overrun, Task, ThreadMatch};
 
 use super::ids::TaskIds;
@@ -35,8 +35,7 @@ impl Image {
             let Some(numbers) = ids.0.get(&task.name) else {
                 continue;
             };
-            let home_cpu = placement.pieces.first().map_or(0, |piece| piece.cpu);
-            let params = task_params(task, home_cpu, numbers.first_member);
+            let params = task_params(task, placement, numbers.first_member);
             image.params.push((numbers.id, params));
             for (ordinal, member) in (0..).zip(&task.members) {
                 let at = numbers.first_member + ordinal;
@@ -59,7 +58,8 @@ impl Image {
     }
 }
 
-fn task_params(task: &Task, home_cpu: u32, first_member: u32) -> takt_task_params {
+fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_task_params {
+    let pieces = &placement.pieces;
     takt_task_params {
         turns: takt_turns_params {
             period_ns: task.period_ns,
@@ -67,14 +67,15 @@ fn task_params(task: &Task, home_cpu: u32, first_member: u32) -> takt_task_param
             member_count: task.members.len() as u32,
             pad: 0,
         },
-        home_cpu,
+        home_cpu: pieces.first().map_or(0, |piece| piece.cpu),
         first_member,
         overrun: match task.overrun {
             Overrun::Demote => TAKT_OVERRUN_DEMOTE,
             Overrun::Signal => TAKT_OVERRUN_SIGNAL,
             Overrun::StopGroup => TAKT_OVERRUN_STOP_GROUP,
         },
-        pad: 0,
+        // Within a period, which fits.
+        end_ns: pieces.iter().map(|piece| piece.end_ns).max().unwrap_or(0) as u32,
     }
 }
 

@@ -2,9 +2,9 @@
 //! giving them tables.
 
 use std::{
-    ffi::CString,
+    fs,
     mem::MaybeUninit,
-    os::fd::{AsFd, FromRawFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -23,7 +23,7 @@ use takt_algo::{
     to_bytes, zeroed_box,
 };
 
-use super::image::Image;
+use super::{ended::Kernel, image::Image};
 use crate::{bpffs, btf, error::Error, log, syscall};
 
 #[allow(clippy::all, dead_code, unused)]
@@ -47,6 +47,7 @@ pub(crate) struct Scheduler {
     cpus: MapHandle,
     commit: OwnedFd,
     seat: OwnedFd,
+    recognise: OwnedFd,
 }
 
 impl Scheduler {
@@ -73,6 +74,7 @@ impl Scheduler {
             cpus: map("takt_cpus")?,
             commit: function("takt_commit")?,
             seat: function("takt_seat")?,
+            recognise: function("takt_recognise")?,
             dir,
         }))
     }
@@ -95,7 +97,9 @@ impl Scheduler {
     /// Take the pins away, and with them the scheduler: every thread goes back to the
     /// kernel's own.
     pub fn unload(self) -> Result<(), Error> {
-        bpffs::vanish(&self.dir)
+        bpffs::vanish(&self.dir)?;
+        Kernel::without_ours();
+        Ok(())
     }
 
     /// Lay tables beside those in force; [`Self::commit`] makes them change places.
@@ -146,6 +150,26 @@ impl Scheduler {
         })
     }
 
+    /// Give the threads that are there the places that rules have for them. New ones, and
+    /// those that take a name, find theirs by themselves.
+    pub fn recognise_all(&self) -> Result<(), Error> {
+        let threads = fs::read_dir("/proc").map_err(Error::file("/proc"))?;
+        let threads = threads
+            .flatten()
+            .filter_map(|process| fs::read_dir(process.path().join("task")).ok())
+            .flat_map(Iterator::flatten)
+            .filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+        for tid in threads {
+            let mut args = takt_join_args {
+                tid,
+                ..Default::default()
+            };
+            syscall::run(self.recognise.as_fd(), &mut args)
+                .map_err(Error::bpf("looking for the tasks' threads"))?;
+        }
+        Ok(())
+    }
+
     /// What the scheduler says of itself.
     pub fn state(&self) -> Result<Box<takt_beats>, Error> {
         get(&self.beats, 0)
@@ -172,24 +196,14 @@ impl Scheduler {
         get(&self.tables, cpu * 2 + half)
     }
 
-    /// What tells members about their jobs, to be read alone.
+    /// What tells members about their jobs. It is frozen, so who maps it can only read; a
+    /// descriptor that is for reading only cannot be mapped at all.
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
-        let path = self.dir.join("takt_jobs");
         let doing = "opening the job pages";
-        let path = CString::new(path.into_os_string().into_encoded_bytes())
-            .map_err(|_| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))?;
-        let options = libbpf_sys::bpf_obj_get_opts {
-            sz: size_of::<libbpf_sys::bpf_obj_get_opts>() as libbpf_sys::size_t,
-            file_flags: libbpf_sys::BPF_F_RDONLY,
-            ..Default::default()
-        };
-        // SAFETY: a terminated string and options that live through the call.
-        let fd = unsafe { libbpf_sys::bpf_obj_get_opts(path.as_ptr(), &options) };
-        if fd < 0 {
-            return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
-        }
-        // SAFETY: just opened, and nobody else knows it.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+        let map = MapHandle::from_pinned_path(self.dir.join("takt_jobs"));
+        let map = map.map_err(Error::bpf(doing))?;
+        let shared = map.as_fd().try_clone_to_owned();
+        shared.map_err(|error| Error::bpf(doing)(error.into()))
     }
 
     /// Wait until no CPU uses the tables before those in force.
@@ -324,6 +338,10 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         image,
         FIRST_GENERATION,
     )?;
+    let jobs = MapHandle::try_from(&maps.takt_jobs);
+    jobs.and_then(|jobs| jobs.freeze()).map_err(Error::bpf(
+        "closing the job pages for all but the scheduler",
+    ))?;
     let pin = || Error::bpf("pinning the scheduler");
     for (map, name) in [
         (&mut maps.takt_beats, "takt_beats"),
@@ -343,12 +361,14 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     for (program, name) in [
         (&mut programs.takt_commit, "takt_commit"),
         (&mut programs.takt_seat, "takt_seat"),
+        (&mut programs.takt_recognise, "takt_recognise"),
     ] {
         program.pin(dir.join(name)).map_err(pin())?;
     }
     let doing = "registering the scheduler";
     for (program, name) in [
         (&mut programs.takt_renamed, "renamed"),
+        (&mut programs.takt_exited, "exited"),
         (&mut programs.takt_irq_entry, "irq_entry"),
         (&mut programs.takt_irq_exit, "irq_exit"),
         (&mut programs.takt_softirq_entry, "softirq_entry"),

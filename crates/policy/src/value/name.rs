@@ -5,6 +5,14 @@ use crate::Code;
 
 const MAX_BYTES: usize = 31;
 
+/// Whether a name is one, as of a class, a tenant or a task; else what is wrong with it, and what
+/// would be right.
+pub fn check_name(what: &str, name: &str) -> Result<(), String> {
+    parse(what, name)
+        .map(drop)
+        .map_err(|fault| format!("{}; {}", fault.message, fault.help))
+}
+
 /// `what` is a class or a tenant.
 pub(crate) fn parse(what: &str, name: &str) -> Result<String, Fault> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);

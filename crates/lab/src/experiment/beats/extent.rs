@@ -49,8 +49,8 @@ impl Extent {
     /// What may delay a beat, and is tried with a contender.
     pub fn causes(&self, contender: Contender) -> &'static [Cause] {
         match contender {
-            Contender::Takt | Contender::Fifo => &Cause::ALL,
-            Contender::Deadline if !self.short => &Cause::ALL,
+            Contender::Takt => &Cause::ALL,
+            Contender::Fifo | Contender::Deadline if !self.short => &Cause::ALL,
             _ => &[],
         }
     }
@@ -72,19 +72,20 @@ impl Extent {
             // Once is enough to see what else could be a peer, and why one is not.
             DeadlineYield | FifoLead => &[Load::Rate(600)],
             Default if self.short => &[],
-            Takt | TaktLead | Fifo | Deadline | Default => match self.short || is_fast {
-                true => &EXTREMES,
-                false => &LOADS,
+            Takt | TaktLead | Fifo | Deadline | Default => match (self.short, is_fast) {
+                (true, true) => &EXTREMES[2..],
+                (true, false) | (false, true) => &EXTREMES,
+                (false, false) => &LOADS,
             },
         };
-        let is_aside = matches!(contender, Default | DeadlineYield | FifoLead);
+        let is_takt = matches!(contender, Takt | TaktLead);
         let length = |load| match (self.short, is_fast) {
-            (true, false) => ms(1_200),
+            (true, false) => ms(1_000),
             (true, true) => ms(200),
             (false, true) => ms(3_000),
-            // A thousand periods of the four threads together; where the bars
-            // are, a thousand of each.
-            (false, false) if EXTREMES[1..].contains(&load) && !is_aside => ms(40_000),
+            // A thousand periods of the four threads together; where Takt has
+            // promised something, a thousand of each.
+            (false, false) if EXTREMES[1..].contains(&load) && is_takt => ms(40_000),
             (false, false) => ms(10_000),
         };
         loads.iter().map(|load| (*load, length(*load))).collect()

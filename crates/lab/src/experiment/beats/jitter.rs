@@ -67,11 +67,6 @@ pub fn of_threads(beats: &Beats, records: &[Record], window: Window) -> Metrics 
     }
     pooled.sort_unstable();
     let jobs = || records.iter().flat_map(|record| &record.jobs);
-    let expected: u64 = beats
-        .threads
-        .iter()
-        .map(|beat| beat.rhythm.count(window.begin_ns, window.end_ns))
-        .sum();
     let waited_ns: u64 = jobs().map(|job| job.start_ns - job.woke_ns).sum();
     let early: u64 = records.iter().map(|record| record.early).sum();
     let of = |per_mille| json!(nearest_rank(&pooled, per_mille));
@@ -85,16 +80,24 @@ pub fn of_threads(beats: &Beats, records: &[Record], window: Window) -> Metrics 
         ("jitter_worst_thread_p99_ns", json!(worst_p99)),
         ("jitter_worst_thread_max_ns", json!(worst_max)),
         ("jobs_count", json!(pooled.len())),
-        (
-            "missed_jobs_count",
-            json!(expected.saturating_sub(pooled.len() as u64)),
-        ),
+        ("missed_jobs_count", json!(missed(beats, records, window))),
         ("early_count", json!(early)),
         (
             "waited_percent",
             json!(100.0 * waited_ns as f64 / window.length_ns() as f64),
         ),
     ])
+}
+
+/// Beats within the window on which nobody began a job.
+pub fn missed(beats: &Beats, records: &[Record], window: Window) -> u64 {
+    let expected: u64 = beats
+        .threads
+        .iter()
+        .map(|beat| beat.rhythm.count(window.begin_ns, window.end_ns))
+        .sum();
+    let done: usize = records.iter().map(|record| record.jobs.len()).sum();
+    expected.saturating_sub(done as u64)
 }
 
 fn late_ns(job: &Job) -> u64 {

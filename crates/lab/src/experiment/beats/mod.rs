@@ -50,6 +50,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         let _unthrottled = contender.is_fifo().then(Unthrottled::set).transpose()?;
         rows.extend(turn.take(&extent)?);
     }
+    switches::compare(&mut rows);
     throughput::compare(&mut rows, Contender::Fifo.name());
     // What is compared stands together, whoever's turn it was measured in.
     rows.sort_by_key(|row| {

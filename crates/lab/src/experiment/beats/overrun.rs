@@ -19,8 +19,6 @@ use crate::experiment::metrics::{Metrics, metrics};
 
 /// Frames in the plot of what ran when.
 const FRAMES_SHOWN: u64 = 2;
-/// An interrupt may part a span in two; a thread that was cut is away for longer.
-const INTERRUPT_MAX_NS: u64 = 100 * US;
 
 /// The three's jitter, and when the first one was cut if it never yields.
 pub fn measure(
@@ -57,20 +55,10 @@ pub fn measure(
 /// How long after the end of its budget it was cut, if it has spans: one that
 /// yields has jobs instead.
 fn of_cuts(contender: Contender, beat: &Beat, record: &Record) -> Metrics {
-    let mut late: Vec<i64> = runs(&record.spans)
-        .into_iter()
-        .filter_map(|(start_ns, end_ns)| {
-            let end_of_budget_ns = match contender {
-                // What it gets beyond its slots are the ordinary threads' ones.
-                Contender::Takt | Contender::TaktLead => {
-                    let beat_ns = beat.rhythm.next_after(start_ns) - beat.rhythm.period_ns;
-                    (start_ns - beat_ns < beat.budget_ns / 2).then_some(beat_ns + beat.budget_ns)?
-                }
-                _ => start_ns + beat.budget_ns,
-            };
-            Some(end_ns as i64 - end_of_budget_ns as i64)
-        })
-        .collect();
+    let mut late = match contender {
+        Contender::Takt | Contender::TaktLead => after_slots(beat, &record.spans),
+        _ => after_budgets(beat, &record.spans),
+    };
     late.sort_unstable();
     metrics([
         ("cut_late_p50_ns", json!(nearest_rank(&late, 500))),
@@ -80,13 +68,42 @@ fn of_cuts(contender: Contender, beat: &Beat, record: &Record) -> Metrics {
     ])
 }
 
-/// Spans with nothing but interrupts between them are one run. The last one was
+/// A slot ends where the table says. The thread may have run before it, and may
+/// run after it, as an ordinary one: that takes two switches, more than a tick.
+fn after_slots(beat: &Beat, spans: &[(u64, u64)]) -> Vec<i64> {
+    const TICK_MAX_NS: u64 = 4 * US;
+    let runs = runs(spans, TICK_MAX_NS);
+    let Some((first_ns, last_ns)) = runs.first().zip(runs.last()).map(|(a, b)| (a.0, b.1)) else {
+        return Vec::new();
+    };
+    let beats = beat.rhythm.count(first_ns, last_ns);
+    let first_beat_ns = beat.rhythm.next_after(first_ns - 1);
+    (0..beats)
+        .map(|at| first_beat_ns + at * beat.rhythm.period_ns)
+        .filter_map(|beat_ns| {
+            let end_ns = beat_ns + beat.budget_ns;
+            let run = runs[..runs.partition_point(|run| run.0 < end_ns)].last()?;
+            (run.1 > beat_ns).then_some(run.1 as i64 - end_ns as i64)
+        })
+        .collect()
+}
+
+/// A budget of SCHED_DEADLINE's ends when the thread has run for so long.
+fn after_budgets(beat: &Beat, spans: &[(u64, u64)]) -> Vec<i64> {
+    const INTERRUPT_MAX_NS: u64 = 100 * US;
+    runs(spans, INTERRUPT_MAX_NS)
+        .into_iter()
+        .map(|(start_ns, end_ns)| end_ns as i64 - (start_ns + beat.budget_ns) as i64)
+        .collect()
+}
+
+/// Spans with nothing but an interrupt between them are one run. The last one was
 /// ended by the window.
-fn runs(spans: &[(u64, u64)]) -> Vec<(u64, u64)> {
+fn runs(spans: &[(u64, u64)], interrupt_max_ns: u64) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for (start_ns, end_ns) in spans {
         match runs.last_mut() {
-            Some(run) if start_ns - run.1 < INTERRUPT_MAX_NS => run.1 = *end_ns,
+            Some(run) if start_ns - run.1 < interrupt_max_ns => run.1 = *end_ns,
             _ => runs.push((*start_ns, *end_ns)),
         }
     }
@@ -115,21 +132,28 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_cut_is_told_from_an_interrupt() {
+    fn a_cut_is_told_from_an_interrupt_and_from_what_it_gets_besides() {
         let spans = [
             (MS, 3 * MS),
-            (3 * MS + 5_000, 9 * MS + 7_000),
-            (36 * MS, 38 * MS),
-            (41 * MS, 49 * MS + 9_000),
-            (76 * MS, 80 * MS),
+            // A tick, and then the end of the slot.
+            (3 * MS + 3_000, 9 * MS + 7_000),
+            // In free slots, and from there right into the next one; goes on
+            // as an ordinary thread after it.
+            (39 * MS, 49 * MS + 9_000),
+            (49 * MS + 15_000, 50 * MS),
+            (81 * MS, 83 * MS),
         ];
         let record = Record {
             spans: spans.to_vec(),
             ..Record::default()
         };
-        let figures = of_cuts(Contender::Takt, &Beats::slow().threads[0], &record);
+        let beat = &Beats::slow().threads[0];
+        let figures = of_cuts(Contender::Takt, beat, &record);
         assert_eq!(figures["cuts_count"], json!(2));
+        assert_eq!(figures["cut_late_p50_ns"], json!(7_000));
         assert_eq!(figures["cut_late_max_ns"], json!(9_000));
+        let deadline = of_cuts(Contender::Deadline, beat, &record);
+        assert_eq!(deadline["cut_late_p50_ns"], json!(7_000));
     }
 
     #[test]

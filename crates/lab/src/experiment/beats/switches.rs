@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use takt_report::nearest_rank;
+use takt_report::{Row, nearest_rank};
 
 use super::beat::{Beat, Beats, US};
 use super::clock::Rhythm;
@@ -16,7 +16,11 @@ use super::spans::{merged, switches_ns};
 use super::stage::{self, Cast, Played, play};
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
+use crate::experiment::namespace::Namespace;
 
+/// The switch that has nothing to do with beats.
+pub const PLAIN: &str = "switch-threads";
+const MEAN: &str = "switch_mean_ns";
 /// Between two yields: short, and longer than what one of them costs.
 const SPELL_NS: u64 = 10 * US;
 
@@ -96,14 +100,27 @@ fn beside_watcher(contender: Contender, beats: &Beats) -> Cast {
 }
 
 /// The beats, the first of which reads the clock without end.
-pub fn without_end(
-    contender: Contender,
-    beats: &Beats,
-) -> (crate::experiment::namespace::Namespace, Vec<Role>) {
+pub fn without_end(contender: Contender, beats: &Beats) -> (Namespace, Vec<Role>) {
     let (namespace, mut threads) = stage::beats(contender, beats);
     let rhythm = beats.threads[0].rhythm;
     threads[0].part = Part::Watch { rhythm };
     (namespace, threads)
+}
+
+/// How much more every switch takes than one from an ordinary thread to another.
+pub fn compare(rows: &mut [Row]) {
+    let plain_ns = rows
+        .iter()
+        .find(|row| row.case == PLAIN)
+        .and_then(|row| row.number(MEAN));
+    for row in rows.iter_mut().filter(|row| row.case != PLAIN) {
+        if let (Some(plain_ns), Some(mean_ns)) = (plain_ns, row.number(MEAN)) {
+            row.metrics.insert(
+                "switch_over_plain_ns".to_owned(),
+                json!((mean_ns - plain_ns) as i64),
+            );
+        }
+    }
 }
 
 fn at_any_time(beat: &Beat) -> Rhythm {
@@ -116,10 +133,28 @@ fn at_any_time(beat: &Beat) -> Rhythm {
 fn figures(played: &Played, wanted: impl Fn(usize, usize) -> bool) -> Metrics {
     let switches = switches_ns(&merged(&played.records[0]), wanted);
     metrics([
-        ("switch_mean_ns", json!(jitter::mean(&switches))),
+        (MEAN, json!(jitter::mean(&switches))),
         ("switch_p50_ns", json!(nearest_rank(&switches, 500))),
         ("switch_p99_ns", json!(nearest_rank(&switches, 990))),
         ("switch_max_ns", json!(switches.last())),
         ("switches_count", json!(switches.len())),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_compared_with_the_plain_one() {
+        let row = |case: &str, mean_ns: u64| Row {
+            scheduler: "takt".to_owned(),
+            case: case.to_owned(),
+            metrics: metrics([(MEAN, json!(mean_ns))]),
+        };
+        let mut rows = [row("switch-in-group", 5_060), row(PLAIN, 2_967)];
+        compare(&mut rows);
+        assert_eq!(rows[0].metrics["switch_over_plain_ns"], json!(2_093));
+        assert!(!rows[1].metrics.contains_key("switch_over_plain_ns"));
+    }
 }

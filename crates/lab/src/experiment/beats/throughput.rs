@@ -9,6 +9,7 @@ use takt_report::Row;
 use super::beat::Beats;
 use super::clock::{now_ns, sleep_until};
 use super::contender::Contender;
+use super::jitter;
 use super::load::busy;
 use super::process::Process;
 use super::script::{Part, Role};
@@ -79,7 +80,11 @@ pub fn measure(
     let played = play(takt, length, cast)?;
     let seconds = played.window.length_ns() as f64 / 1e9;
     let done: u64 = played.records[1].iter().map(|record| record.done).sum();
-    Ok(metrics([(DONE, json!((done as f64 / seconds).round()))]))
+    let missed = jitter::missed(beats, &played.records[0], played.window);
+    Ok(metrics([
+        (DONE, json!((done as f64 / seconds).round())),
+        ("missed_jobs_count", json!(missed)),
+    ]))
 }
 
 /// How many messages a second hackbench sends and receives: it is told how many

@@ -70,7 +70,7 @@ impl<'lab> Turn<'lab> {
         let single = Beats::single();
         let adjacent = Beats::adjacent();
         match self.contender {
-            Contender::Default => self.row("switch-threads", |turn| {
+            Contender::Default => self.row(switches::PLAIN, |turn| {
                 switches::between_threads(turn.takt, length)
             }),
             Contender::Takt | Contender::Fifo => {

@@ -1,0 +1,11 @@
+//! `algo/histogram.h`.
+
+use crate::sys;
+
+pub const BUCKETS: u32 = sys::TAKT_BUCKETS;
+
+/// Which bucket a duration is counted in.
+pub fn bucket(ns: u64) -> u32 {
+    // SAFETY: integers only.
+    unsafe { sys::takt_bucket(ns) }
+}

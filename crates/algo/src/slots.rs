@@ -1,0 +1,65 @@
+//! `algo/slots.h`.
+
+use crate::{
+    plain::zeroed_box,
+    sys::{self, takt_slot, takt_span, takt_table},
+};
+
+/// The time-slot table of one CPU.
+pub struct Slots(Box<takt_table>);
+
+impl Slots {
+    pub const SLOTS_MAX: usize = sys::TAKT_TABLE_SLOTS as usize;
+
+    /// At most [`Self::SLOTS_MAX`] slots, in order, disjoint and within the frame. Those
+    /// beyond are left out.
+    pub fn new(frame_ns: u32, slots: &[takt_slot]) -> Self {
+        let mut table = zeroed_box::<takt_table>();
+        table.frame_ns = frame_ns;
+        for (to, from) in table.slots.iter_mut().zip(slots) {
+            *to = *from;
+            table.slot_count += 1;
+        }
+        Self(table)
+    }
+
+    /// The slot that is open at `now_ns`, or the next to open; `None` without slots.
+    pub fn look(&self, now_ns: u64) -> Option<Span> {
+        let mut span = takt_span::default();
+        // SAFETY: two valid structs; see the crate's documentation.
+        unsafe { sys::takt_table_look(&*self.0, now_ns, &mut span) };
+        (span.task != sys::TAKT_NOBODY).then_some(Span(span))
+    }
+
+    /// When the frame began that `now_ns` lies in.
+    pub fn frame_start(&self, now_ns: u64) -> u64 {
+        // SAFETY: as above.
+        unsafe { sys::takt_frame_start(&*self.0, now_ns) }
+    }
+}
+
+/// A slot at its place in time.
+#[derive(Clone, Copy)]
+pub struct Span(takt_span);
+
+impl Span {
+    pub fn task(&self) -> u32 {
+        self.0.task
+    }
+
+    /// When it opens, when its task is to begin, and when it is over.
+    pub fn times_ns(&self) -> (u64, u64, u64) {
+        (self.0.release_ns, self.0.beat_ns, self.0.end_ns)
+    }
+
+    pub fn is_open(&self, now_ns: u64) -> bool {
+        // SAFETY: a valid struct; see the crate's documentation.
+        unsafe { sys::takt_span_is_open(&self.0, now_ns) != 0 }
+    }
+
+    /// When it opens, or, if it is open, when it ends.
+    pub fn edge_ns(&self, now_ns: u64) -> u64 {
+        // SAFETY: as above.
+        unsafe { sys::takt_span_edge(&self.0, now_ns) }
+    }
+}

@@ -1,0 +1,61 @@
+//! `algo/turns.h`.
+
+use crate::sys::{self, takt_turns, takt_turns_params};
+
+/// Whose turn it is within a task, and what is left of its budget.
+#[derive(Clone, Copy)]
+pub struct Turns {
+    params: takt_turns_params,
+    state: takt_turns,
+}
+
+impl Turns {
+    pub const MEMBERS_MAX: u32 = sys::TAKT_MEMBERS_MAX;
+
+    /// A task of 1 to [`Self::MEMBERS_MAX`] members.
+    pub fn new(period_ns: u64, budget_ns: u64, member_count: u32) -> Self {
+        Self {
+            params: takt_turns_params {
+                period_ns,
+                budget_ns,
+                member_count,
+                pad: 0,
+            },
+            state: takt_turns::default(),
+        }
+    }
+
+    /// Another policy, with the same members.
+    pub fn set_times(&mut self, period_ns: u64, budget_ns: u64) {
+        (self.params.period_ns, self.params.budget_ns) = (period_ns, budget_ns);
+    }
+
+    /// The job whose beat is then, counted from 1.
+    pub fn job_at(&self, beat_ns: u64) -> u64 {
+        // SAFETY: a valid struct; see the crate's documentation.
+        unsafe { sys::takt_job_at(&self.params, beat_ns) }
+    }
+
+    /// What is left of the job's budget; 0 as well when its work is done.
+    pub fn left_ns(&self, job: u64) -> u64 {
+        // SAFETY: two valid structs; see the crate's documentation.
+        unsafe { sys::takt_turns_left(&self.state, &self.params, job) }
+    }
+
+    /// A member ran for so long.
+    pub fn charge(&mut self, job: u64, ran_ns: u64) {
+        // SAFETY: as above.
+        unsafe { sys::takt_turns_charge(&mut self.state, job, ran_ns) }
+    }
+
+    /// The member whose turn it is has done its work. Is that the end of the job?
+    pub fn end_turn(&mut self, job: u64) -> bool {
+        // SAFETY: as above.
+        unsafe { sys::takt_turns_yield(&mut self.state, &self.params, job) != 0 }
+    }
+
+    /// The member that goes, or goes on, next.
+    pub fn turn(&self) -> u32 {
+        self.state.turn
+    }
+}

@@ -1,0 +1,113 @@
+//! Turns and budgets against a model that remembers every job.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use takt_algo::Turns;
+
+const PERIOD_NS: u64 = 1_000_000;
+const BUDGET_NS: u64 = 200_000;
+
+/// What a plain account of all jobs says.
+#[derive(Default)]
+struct Account {
+    used_ns: BTreeMap<u64, u64>,
+    done: BTreeSet<u64>,
+    turn: u32,
+}
+
+impl Account {
+    fn left_ns(&self, job: u64) -> u64 {
+        let used_ns = self.used_ns.get(&job).copied().unwrap_or(0);
+        match self.done.contains(&job) {
+            true => 0,
+            false => BUDGET_NS.saturating_sub(used_ns),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Run(u64),
+    Yield,
+    /// So many periods pass.
+    Pass(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..BUDGET_NS).prop_map(Step::Run),
+        3 => Just(Step::Yield),
+        2 => (1..4u64).prop_map(Step::Pass),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_job_is_accounted_for(
+        members in 1..=Turns::MEMBERS_MAX,
+        first in 1..1u64 << 40,
+        steps in prop::collection::vec(step(), 1..200),
+    ) {
+        let mut turns = Turns::new(PERIOD_NS, BUDGET_NS, members);
+        let mut account = Account::default();
+        let mut job = first;
+        for step in steps {
+            match step {
+                Step::Run(ran_ns) => {
+                    turns.charge(job, ran_ns);
+                    *account.used_ns.entry(job).or_default() += ran_ns;
+                }
+                Step::Yield => {
+                    account.turn += 1;
+                    let ends = account.turn == members;
+                    if ends {
+                        account.turn = 0;
+                        account.done.insert(job);
+                    }
+                    prop_assert_eq!(turns.end_turn(job), ends);
+                }
+                Step::Pass(periods) => job += periods,
+            }
+            prop_assert_eq!(turns.turn(), account.turn);
+            prop_assert_eq!(turns.left_ns(job), account.left_ns(job));
+            prop_assert_eq!(turns.left_ns(job + 1), BUDGET_NS);
+        }
+    }
+
+    #[test]
+    fn a_job_has_its_beat_in_its_period(period_ns in 1..4_000_000_000u64, beat_ns in any::<u64>()) {
+        let turns = Turns::new(period_ns, 1, 1);
+        let job = turns.job_at(beat_ns);
+        prop_assert!(job >= 1);
+        prop_assert_eq!(job - 1, beat_ns / period_ns);
+    }
+
+    /// Jobs of another period have other numbers, mostly smaller ones: they must not wait
+    /// until the clock has caught up with those of the old.
+    #[test]
+    fn another_period_starts_with_its_next_job(
+        old_ns in 100_000..4_000_000_000u64,
+        new_ns in 100_000..4_000_000_000u64,
+        now_ns in 1u64 << 32..1 << 60,
+    ) {
+        let mut turns = Turns::new(old_ns, 50_000, 1);
+        let job = turns.job_at(now_ns);
+        turns.charge(job, 50_000);
+        turns.end_turn(job);
+        turns.set_times(new_ns, 60_000);
+        let job = turns.job_at(now_ns);
+        // One of two that follow each other at least, should the numbers meet.
+        prop_assert!(turns.left_ns(job) == 60_000 || turns.left_ns(job + 1) == 60_000);
+    }
+}
+
+#[test]
+fn no_period_and_no_budget_do_no_harm() {
+    let mut turns = Turns::new(0, 0, 0);
+    assert_eq!(turns.job_at(u64::MAX), 1);
+    assert_eq!(turns.left_ns(1), 0);
+    assert!(turns.end_turn(1));
+    turns.charge(1, u64::MAX);
+    assert_eq!(turns.left_ns(2), 0);
+}

@@ -1,0 +1,183 @@
+//! `algo/turns.h`: whose turn is it within a task, and what is left of its budget?
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Failure,
+    concept::{Concept, Vector},
+    machine::{Machine, State, Step},
+    recorder::Recorder,
+    sys,
+};
+
+pub enum Turns {}
+
+#[derive(Serialize, Deserialize)]
+pub struct Setup {
+    period_ns: u64,
+    budget_ns: u64,
+    member_count: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Which job has its beat then?
+    Job {
+        beat_ns: u64,
+    },
+    /// A member ran.
+    Run {
+        job: u64,
+        ran_ns: u64,
+    },
+    Yield {
+        job: u64,
+    },
+    /// What is left of a job's budget?
+    Left {
+        job: u64,
+    },
+    /// Another policy.
+    Times {
+        period_ns: u64,
+        budget_ns: u64,
+    },
+}
+
+#[derive(Serialize)]
+pub struct Answer {
+    /// A job, what is left, or whether that was the end of the job.
+    is: u64,
+    /// The member that goes, or goes on, next.
+    turn: u32,
+}
+
+impl Concept for Turns {
+    const FILE: &'static str = "turns.json";
+    const ABOUT: &'static [&'static str] = &[
+        "Turns within a task: members hand over in order, and share one budget per job.",
+        "A job that its budget did not suffice for goes on with the same member in the next.",
+    ];
+    type Setup = Setup;
+    type Call = Call;
+    type Answer = Answer;
+
+    fn prepare(setup: &Setup, state: &mut State) -> Result<(), Failure> {
+        state.turns_params.period_ns = setup.period_ns;
+        state.turns_params.budget_ns = setup.budget_ns;
+        state.turns_params.member_count = setup.member_count;
+        Ok(())
+    }
+
+    fn call(call: &Call, machine: &mut dyn Machine) -> Result<Answer, Failure> {
+        let mut step = Step::default();
+        match *call {
+            Call::Job { beat_ns } => {
+                step.op = sys::TAKT_VECTOR_JOB;
+                step.now_ns = beat_ns;
+            }
+            Call::Run { job, ran_ns } => {
+                step.op = sys::TAKT_VECTOR_CHARGE;
+                (step.job, step.now_ns) = (job, ran_ns);
+            }
+            Call::Yield { job } => {
+                step.op = sys::TAKT_VECTOR_YIELD;
+                step.job = job;
+            }
+            Call::Left { job } => {
+                step.op = sys::TAKT_VECTOR_LEFT;
+                step.job = job;
+            }
+            Call::Times {
+                period_ns,
+                budget_ns,
+            } => {
+                let params = &mut machine.state().turns_params;
+                (params.period_ns, params.budget_ns) = (period_ns, budget_ns);
+            }
+        }
+        if step.op != 0 {
+            machine.run(&mut step)?;
+        }
+        Ok(Answer {
+            is: step.answer,
+            turn: machine.state().turns.turn,
+        })
+    }
+
+    fn record() -> Result<Vec<Vector<Self>>, Failure> {
+        Ok(vec![alone()?, group()?, overrun()?, periods()?])
+    }
+}
+
+fn recorder(name: &str, member_count: u32) -> Result<Recorder<Turns>, Failure> {
+    let setup = Setup {
+        period_ns: 40_000_000,
+        budget_ns: 8_000_000,
+        member_count,
+    };
+    Recorder::new(name, setup)
+}
+
+fn alone() -> Result<Vector<Turns>, Failure> {
+    let mut turns = recorder("a thread on its own", 1)?;
+    for beat_ns in [0, 5_000_000, 40_000_000, 45_000_000, 400_000_000_000_005] {
+        let job = turns.call(Call::Job { beat_ns })?.is;
+        turns.call(Call::Left { job })?;
+        turns.call(Call::Run {
+            job,
+            ran_ns: 3_000_000,
+        })?;
+        turns.call(Call::Left { job })?;
+        turns.call(Call::Yield { job })?;
+        turns.call(Call::Left { job })?;
+    }
+    Ok(turns.done())
+}
+
+fn group() -> Result<Vector<Turns>, Failure> {
+    let mut turns = recorder("three share a budget, and the last ends the job", 3)?;
+    for job in [1, 2, 5] {
+        for ran_ns in [2_000_000, 1_000_000, 4_999_999] {
+            turns.call(Call::Run { job, ran_ns })?;
+            turns.call(Call::Left { job })?;
+            turns.call(Call::Yield { job })?;
+        }
+        turns.call(Call::Left { job })?;
+    }
+    Ok(turns.done())
+}
+
+fn overrun() -> Result<Vector<Turns>, Failure> {
+    let mut turns = recorder("the second overruns, and goes on in the next job", 3)?;
+    turns.call(Call::Yield { job: 9 })?;
+    for ran_ns in [8_000_000, 1] {
+        turns.call(Call::Run { job: 9, ran_ns })?;
+        turns.call(Call::Left { job: 9 })?;
+    }
+    for _ in 0..2 {
+        turns.call(Call::Left { job: 10 })?;
+        turns.call(Call::Run {
+            job: 10,
+            ran_ns: 100,
+        })?;
+        turns.call(Call::Yield { job: 10 })?;
+    }
+    turns.call(Call::Left { job: 10 })?;
+    turns.call(Call::Left { job: 11 })?;
+    Ok(turns.done())
+}
+
+fn periods() -> Result<Vector<Turns>, Failure> {
+    let mut turns = recorder("another policy, whose jobs have smaller numbers", 1)?;
+    turns.call(Call::Yield { job: 1_000_000 })?;
+    turns.call(Call::Times {
+        period_ns: 4_000_000_000,
+        budget_ns: 1_000_000,
+    })?;
+    let beat_ns = 1_000_000 * 40_000_000;
+    let job = turns.call(Call::Job { beat_ns })?.is;
+    turns.call(Call::Left { job })?;
+    Ok(turns.done())
+}
