@@ -5,7 +5,6 @@ use serde::Serialize;
 use takt_policy::Beats;
 
 use super::{
-    ended::Kernel,
     found::{Found, nobody_elses},
     image::Image,
     record::BeatsRecord,
@@ -250,7 +249,6 @@ fn unload() -> Result<(), Error> {
     levels::restore()?;
     if let Some(scheduler) = Scheduler::open()? {
         scheduler.unload()?;
-        Kernel::without_ours();
     }
     BeatsRecord::forget_all()
 }
