@@ -6,7 +6,11 @@ use crate::{
 };
 
 /// The time-slot table of one CPU.
-pub struct Slots(Box<takt_table>);
+pub struct Slots {
+    table: Box<takt_table>,
+    /// The last answer, which the next look begins with.
+    span: takt_span,
+}
 
 impl Slots {
     pub const SLOTS_MAX: usize = sys::TAKT_TABLE_SLOTS as usize;
@@ -20,21 +24,23 @@ impl Slots {
             *to = *from;
             table.slot_count += 1;
         }
-        Self(table)
+        Self {
+            table,
+            span: takt_span::default(),
+        }
     }
 
     /// The slot that is open at `now_ns`, or the next to open; `None` without slots.
-    pub fn look(&self, now_ns: u64) -> Option<Span> {
-        let mut span = takt_span::default();
+    pub fn look(&mut self, now_ns: u64) -> Option<Span> {
         // SAFETY: two valid structs; see the crate's documentation.
-        unsafe { sys::takt_table_look(&*self.0, now_ns, &mut span) };
-        (span.task != sys::TAKT_NOBODY).then_some(Span(span))
+        unsafe { sys::takt_table_look(&*self.table, now_ns, &mut self.span) };
+        (self.span.task != sys::TAKT_NOBODY).then_some(Span(self.span))
     }
 
     /// When the frame began that `now_ns` lies in.
     pub fn frame_start(&self, now_ns: u64) -> u64 {
         // SAFETY: as above.
-        unsafe { sys::takt_frame_start(&*self.0, now_ns) }
+        unsafe { sys::takt_frame_start(&*self.table, now_ns) }
     }
 }
 

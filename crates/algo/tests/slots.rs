@@ -38,10 +38,14 @@ fn expected(frame_ns: u32, slots: &[takt_slot], now_ns: u64) -> Option<(u32, (u6
         .find(|(_, (_, _, end_ns))| *end_ns > now_ns)
 }
 
-fn check(frame_ns: u32, slots: &[takt_slot], now_ns: u64) {
-    let found = Slots::new(frame_ns, slots).look(now_ns);
-    let found = found.map(|span| (span.task(), span.times_ns()));
-    assert_eq!(found, expected(frame_ns, slots, now_ns), "at {now_ns}");
+/// Looks at one moment, and then at others, whatever was found before.
+fn check(frame_ns: u32, slots: &[takt_slot], moments_ns: impl IntoIterator<Item = u64>) {
+    let mut table = Slots::new(frame_ns, slots);
+    for now_ns in moments_ns {
+        let found = table.look(now_ns);
+        let found = found.map(|span| (span.task(), span.times_ns()));
+        assert_eq!(found, expected(frame_ns, slots, now_ns), "at {now_ns}");
+    }
 }
 
 /// All slots have a length; to be free, or to lead, takes no time now and then.
@@ -63,9 +67,7 @@ proptest! {
         let edges = slots.iter().flat_map(|slot| [slot.release_ns, slot.beat_ns, slot.end_ns]);
         for edge_ns in edges.chain([0, frame_ns]) {
             let at_ns = start_ns + u64::from(edge_ns);
-            for now_ns in [at_ns.saturating_sub(1), at_ns, at_ns + 1] {
-                check(frame_ns, &slots, now_ns);
-            }
+            check(frame_ns, &slots, [at_ns.saturating_sub(1), at_ns, at_ns + 1]);
         }
     }
 
@@ -75,17 +77,15 @@ proptest! {
         at in prop::collection::vec(any::<prop::sample::Index>(), 20),
     ) {
         let (frame_ns, slots) = slots(&vec![(100, 20, 300); count]);
-        for at in at {
-            check(frame_ns, &slots, at.index(frame_ns as usize * 2) as u64);
-        }
-        check(frame_ns, &slots, u64::from(frame_ns) - 1);
+        let moments_ns = at.iter().map(|at| at.index(frame_ns as usize * 2) as u64);
+        check(frame_ns, &slots, moments_ns.chain([u64::from(frame_ns) - 1]));
     }
 
     /// Walking from edge to edge, every slot opens and ends once in each frame, on time.
     #[test]
     fn edges_lead_through_every_slot(widths in widths(20), frames in 1..4u64) {
         let (frame_ns, slots) = slots(&widths);
-        let table = Slots::new(frame_ns, &slots);
+        let mut table = Slots::new(frame_ns, &slots);
         let end_ns = frames * u64::from(frame_ns);
         let (mut now_ns, mut opened) = (0, Vec::new());
         while now_ns < end_ns {

@@ -317,10 +317,10 @@ fn a_namespace_registers_for_itself() {
 }
 
 /// A taktd of the test's own.
-pub struct Daemon(Child);
+struct Daemon(Child);
 
 impl Daemon {
-    pub fn start() -> Self {
+    fn start() -> Self {
         let mut child = Command::new("taktd")
             .stdout(Stdio::piped())
             .spawn()
@@ -349,14 +349,14 @@ impl Drop for Daemon {
     }
 }
 
-pub fn as_alice(arguments: &str) -> Ran {
+fn as_alice(arguments: &str) -> Ran {
     let mut command = Command::new("takt");
     command.args(arguments.split_whitespace());
     run_command(command.uid(ALICE).gid(ALICE))
 }
 
 /// A line to taktd; its answer.
-pub fn say(line: &str) -> Value {
+fn say(line: &str) -> Value {
     let mut stream = UnixStream::connect(SOCKET).unwrap();
     stream.write_all(line.as_bytes()).unwrap();
     stream.write_all(b"\n").unwrap();

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
 const MAP_GET_NEXT_KEY: libc::c_long = 4;
 const OBJ_GET: libc::c_long = 7;
 const PROG_GET_NEXT_ID: libc::c_long = 11;
@@ -23,6 +25,13 @@ pub fn links() -> usize {
 
 pub fn programs() -> usize {
     count_ids(PROG_GET_NEXT_ID)
+}
+
+/// A value of a pinned map with numbers as keys.
+pub fn value(pin: &str, key: u32) -> Vec<u8> {
+    let map = MapHandle::from_pinned_path(pin).expect("the map is pinned");
+    let value = map.lookup(&key.to_ne_bytes(), MapFlags::ANY).unwrap();
+    value.expect("an array's element")
 }
 
 /// How many entries a pinned map has.

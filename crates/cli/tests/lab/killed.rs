@@ -343,7 +343,7 @@ fn kill_at(after: Duration) {
 
 /// Kill `takt apply` when its nth system call that changes something has
 /// returned. False if it ended before.
-fn kill_after_change(nth: u32) -> bool {
+pub fn kill_after_change(nth: u32) -> bool {
     let mut command = apply_command();
     // SAFETY: a system call, which is allowed between fork and exec.
     unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };

@@ -98,7 +98,8 @@ impl Scheduler {
     /// kernel's own.
     pub fn unload(self) -> Result<(), Error> {
         bpffs::vanish(&self.dir)?;
-        Kernel::without_ours();
+        // The kernel ends a scheduler in its own time, and takes no other until then.
+        let _is_gone = Kernel::without_ours();
         Ok(())
     }
 

@@ -1,0 +1,683 @@
+//! Threads on the beat, with everything that members, others and administrators do to them.
+
+use std::{
+    fs,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    unistd::Pid,
+};
+
+use crate::{
+    killed::kill_after_change,
+    machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
+    metronome::{
+        MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands,
+        generation, member, now_ns, seat, seats, sleep_ms, spin, state, take_name, task,
+    },
+    shell::{run, run_far},
+    takt::{POLICY, apply, assert_no_trace, takt},
+    wire::Wire,
+};
+
+const A: &str = r#"
+[[task]]
+name = "beat-a"
+period = "10ms"
+budget = "2ms"
+offset = "1ms"
+"#;
+
+const B: &str = r#"
+[[task]]
+name = "beat-b"
+period = "10ms"
+budget = "2ms"
+offset = "6ms"
+"#;
+
+const HOG: &str = r#"
+[[task]]
+name = "hog"
+period = "10ms"
+budget = "2ms"
+offset = "3ms"
+"#;
+
+const GROUP: &str = r#"
+[beats]
+grid = "100us"
+
+[[task]]
+name = "av"
+period = "2ms"
+budget = "600us"
+offset = "200us"
+members = ["g1", "g2", "g3"]
+"#;
+
+const NAMES: [&str; 3] = ["g1", "g2", "g3"];
+
+fn end() {
+    takt("revert").ok();
+    assert_eq!(state(), "disabled");
+    assert_no_trace();
+    assert_never_ejected();
+}
+
+/// Two beats beside a thread that would have all the time.
+fn two_beats() {
+    apply(&format!("{A}{B}"))
+        .says(&["beats: the scheduler is loaded"])
+        .ok();
+    let busy = Shell::busy("busy");
+    let a = member("beat-a", 200, |_| spin(500 * US));
+    let b = member("beat-b", 200, |_| spin(500 * US));
+    assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
+    assert_on_beat(&b.join().unwrap(), 10 * MS, 6 * MS);
+    drop(busy);
+    assert_stands();
+    end();
+}
+
+#[test]
+fn every_job_begins_on_its_beat() {
+    DEFAULT.run(|| two_beats());
+}
+
+#[test]
+fn every_job_begins_on_its_beat_newest() {
+    NEWEST.run(|| two_beats());
+}
+
+#[test]
+fn every_job_begins_on_its_beat_oldest() {
+    WITHOUT_BPF_QDISCS.run(|| two_beats());
+}
+
+#[test]
+fn a_kernel_without_schedulers_is_refused() {
+    TOO_OLD.run(|| {
+        apply(A).ends_with(3);
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn who_never_yields_is_cut() {
+    DEFAULT.run(|| {
+        apply(&format!("{A}{HOG}")).ok();
+        let (busy, hog) = (Shell::busy("busy"), Shell::busy("hog"));
+        let a = member("beat-a", 200, |_| spin(500 * US));
+        assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
+        let stats = task(1).stats;
+        assert!(stats.overruns >= 199, "{}", stats.overruns);
+        assert!(
+            stats.cut_late_max_ns <= 50 * US,
+            "{}",
+            stats.cut_late_max_ns
+        );
+        assert!(
+            stats.used_max_ns <= 2 * MS + 50 * US,
+            "{}",
+            stats.used_max_ns
+        );
+        assert_eq!(task(0).stats.overruns, 0);
+        drop((busy, hog));
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn an_overrun_may_be_told_by_a_signal() {
+    DEFAULT.run(|| {
+        static SIGNALS: AtomicU32 = AtomicU32::new(0);
+        extern "C" fn count(_: libc::c_int) {
+            SIGNALS.fetch_add(1, SeqCst);
+        }
+        // SAFETY: the handler does nothing but count.
+        unsafe { libc::signal(libc::SIGXCPU, count as *const () as libc::sighandler_t) };
+        apply(&format!("{A}overrun = \"signal\"\n")).ok();
+        let busy = Shell::busy("busy");
+        // Whoever has never yielded may still be starting.
+        let starting = thread::spawn(|| {
+            take_name("beat-a");
+            spin(50 * MS);
+        });
+        starting.join().unwrap();
+        assert_eq!(SIGNALS.load(SeqCst), 0);
+        let overrun = |job| spin(if job % 5 == 4 { 3 * MS } else { 100 * US });
+        member("beat-a", 50, overrun).join().unwrap();
+        assert_eq!(SIGNALS.load(SeqCst), 10);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn an_overrun_may_stop_the_group() {
+    DEFAULT.run(|| {
+        let stopping = format!("{A}overrun = \"stop-group\"\n");
+        apply(&stopping).ok();
+        let busy = Shell::busy("busy");
+        let overrun = |job| spin(if job == 20 { 5 * MS } else { 100 * US });
+        let starts_ns = member("beat-a", 100, overrun).join().unwrap();
+        assert_on_beat(&starts_ns[..21], 10 * MS, MS);
+        // An ordinary thread's yield waits for no slot.
+        let (first, last) = (starts_ns[22], starts_ns[99]);
+        assert!(last - first < 77 * 10 * MS, "{}", last - first);
+        apply(&stopping).says(&["unchanged"]).ok();
+        assert_on_beat(&member("beat-a", 50, |_| {}).join().unwrap(), 10 * MS, MS);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+/// Who ran, and that nobody else did meanwhile.
+#[derive(Default)]
+struct Stage {
+    taken: AtomicU32,
+    clashes: AtomicU32,
+    turns: Mutex<Vec<u8>>,
+}
+
+impl Stage {
+    fn act(&self, actor: u8, act: impl FnOnce()) {
+        self.clashes
+            .fetch_add(self.taken.fetch_add(1, SeqCst), SeqCst);
+        self.turns.lock().unwrap().push(actor);
+        act();
+        self.taken.fetch_sub(1, SeqCst);
+    }
+
+    /// From when all are there, and as long as they are.
+    #[track_caller]
+    fn assert_in_order(&self, least: usize) {
+        assert_eq!(self.clashes.load(SeqCst), 0, "members ran at the same time");
+        let turns = self.turns.lock().unwrap();
+        let all = |turns: &[u8]| [0, 1, 2].iter().all(|actor| turns.contains(actor));
+        let from = (0..turns.len())
+            .find(|end| all(&turns[..*end]))
+            .expect("all came")
+            + 3;
+        let turns = &turns[from..turns.len().saturating_sub(6)];
+        assert!(turns.len() >= least, "{} turns", turns.len());
+        for pair in turns.windows(2) {
+            assert_eq!(pair[1], (pair[0] + 1) % 3, "out of order");
+        }
+    }
+}
+
+fn play(jobs: u64, act: fn(u8, u64)) -> Arc<Stage> {
+    let stage = Arc::new(Stage::default());
+    let seated = Arc::new(AtomicBool::new(false));
+    let actors: Vec<_> = (0u8..)
+        .zip(NAMES)
+        .map(|(actor, name)| {
+            let (stage, seated) = (stage.clone(), seated.clone());
+            member(name, jobs, move |job| {
+                // Until all are there each is on its own.
+                if seated.load(SeqCst) {
+                    stage.act(actor, || act(actor, job));
+                } else {
+                    sleep_ms(1);
+                }
+            })
+        })
+        .collect();
+    while seats() < 3 {
+        sleep_ms(1);
+    }
+    sleep_ms(20);
+    seated.store(true, SeqCst);
+    for actor in actors {
+        actor.join().unwrap();
+    }
+    stage
+}
+
+#[test]
+fn members_hand_over_in_order() {
+    DEFAULT.run(|| {
+        apply(GROUP).ok();
+        let busy = Shell::busy("busy");
+        play(3000, |_, _| spin(50 * US)).assert_in_order(8000);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+/// One overruns, sleeps, or writes a file now and then.
+fn unruly(actor: u8, job: u64) {
+    spin(20 * US);
+    match (actor, job % 17) {
+        (0, 3) | (1, 5) | (2, 7) => spin(MS),
+        (0, 9) | (1, 10) => sleep_ms(1),
+        (2, 11) => fs::write("/lab/written", vec![0; 65536]).unwrap(),
+        (1, 13) => sleep_ms(5),
+        _ => {}
+    }
+}
+
+#[test]
+fn members_hand_over_in_order_whatever_they_do() {
+    DEFAULT.run(|| {
+        apply(GROUP).ok();
+        let busy = Shell::busy("busy");
+        play(1500, unruly).assert_in_order(3000);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn a_member_that_never_comes_stops_nobody() {
+    DEFAULT.run(|| {
+        apply(GROUP).ok();
+        let busy = Shell::busy("busy");
+        let jobs = |name| {
+            thread::spawn(move || {
+                take_name(name);
+                let end_ns = now_ns() + 40_000 * MS;
+                let mut jobs = 0;
+                while now_ns() < end_ns {
+                    spin(500 * US);
+                    thread::yield_now();
+                    jobs += 1;
+                }
+                jobs
+            })
+        };
+        let (one, two) = (jobs("g1"), jobs("g2"));
+        assert!(one.join().unwrap() > 1000);
+        assert!(two.join().unwrap() > 1000);
+        assert_stands();
+        play(300, |_, _| spin(50 * US)).assert_in_order(600);
+        drop(busy);
+        end();
+    });
+}
+
+#[test]
+fn what_stays_loses_no_job_when_tasks_come_and_go() {
+    DEFAULT.run(|| {
+        apply(A).ok();
+        let busy = Shell::busy("busy");
+        let a = member("beat-a", 1000, |_| spin(200 * US));
+        // It is there before its task.
+        let b = member("beat-b", 20_000, |_| spin(200 * US));
+        sleep_ms(500);
+        let both = format!("{A}{B}");
+        apply(&both).says(&["updated"]).ok();
+        sleep_ms(500);
+        assert_eq!(seats(), 2);
+        let before = generation();
+        apply(&both).says(&["unchanged"]).ok();
+        assert_eq!(generation(), before);
+        apply(&format!("{A}{}", B.replace("2ms", "1ms")))
+            .says(&["updated"])
+            .ok();
+        sleep_ms(500);
+        let releases = task(1).stats.releases;
+        sleep_ms(500);
+        assert!(task(1).stats.releases >= releases + 49);
+        apply(&both).ok();
+        apply(A).ok();
+        sleep_ms(500);
+        assert_eq!(seats(), 1);
+        assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
+        b.join().unwrap();
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn another_period_begins_at_once() {
+    DEFAULT.run(|| {
+        apply(A).ok();
+        let busy = Shell::busy("busy");
+        let a = member("beat-a", 110, |_| spin(200 * US));
+        sleep_ms(1000);
+        apply(&A.replace("10ms", "4s")).says(&["updated"]).ok();
+        let starts_ns = a.join().unwrap();
+        assert_phases(&starts_ns[105..], 4000 * MS, MS, 50 * US);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn a_successor_has_the_place_at_once() {
+    DEFAULT.run(|| {
+        apply(&format!("{A}{HOG}")).ok();
+        let busy = Shell::busy("busy");
+        for _ in 0..20 {
+            let a = member("beat-a", 5, |_| spin(200 * US));
+            assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
+        }
+        for _ in 0..5 {
+            let hog = Shell::busy("hog");
+            sleep_ms(100);
+            assert_eq!(seat(1), hog.pid());
+        }
+        sleep_ms(10);
+        assert_eq!(seats(), 0);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn children_and_other_programs_are_nobodys_members() {
+    DEFAULT.run(|| {
+        apply(HOG).ok();
+        let parent = Shell::new(
+            "echo hog > /proc/$$/comm; i=0; while [ $i -lt 200 ]; do (:; sleep 1) & i=$((i+1)); done; \
+             wait; exec sleep 1000",
+        );
+        sleep_ms(900);
+        assert_eq!(seat(0), parent.pid());
+        sleep_ms(20_000);
+        assert_eq!(seats(), 0, "sleep is called otherwise");
+        drop(parent);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn a_slot_that_was_taken_is_not_made_up_for() {
+    DEFAULT.run(|| {
+        apply(A).ok();
+        let busy = Shell::busy("busy");
+        let a = member("beat-a", 300, |_| spin(500 * US));
+        let realtime = thread::spawn(|| {
+            let param = libc::sched_param { sched_priority: 10 };
+            // SAFETY: a valid struct.
+            assert_eq!(
+                unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) },
+                0
+            );
+            for _ in 0..30 {
+                sleep_ms(37);
+                spin(20 * MS);
+            }
+        });
+        realtime.join().unwrap();
+        // A slot's rest is used, and no more than that.
+        assert_phases(&a.join().unwrap()[1..], 10 * MS, MS, 2 * MS);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn long_periods_do_not_look_like_stalls() {
+    DEFAULT.run(|| {
+        apply(&A.replace("10ms", "4s")).ok();
+        let busy = Shell::busy("busy");
+        let a = member("beat-a", 12, |_| spin(500 * US));
+        assert_on_beat(&a.join().unwrap(), 4000 * MS, MS);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn as_many_members_as_there_may_be() {
+    DEFAULT.run(|| {
+        let mut policy = String::new();
+        for group in 0..16 {
+            let members: Vec<String> = (0..16).map(|member| format!("m{group}-{member}")).collect();
+            policy += &format!(
+                "[[task]]\nname = \"group{group}\"\nperiod = \"80ms\"\nbudget = \"4ms\"\nmembers = {members:?}\n"
+            );
+        }
+        apply(&policy).ok();
+        let done = Arc::new(AtomicBool::new(false));
+        let members: Vec<_> = (0..256)
+            .map(|at| {
+                let done = done.clone();
+                thread::spawn(move || {
+                    take_name(&format!("m{}-{}", at / 16, at % 16));
+                    let mut jobs = 0;
+                    while !done.load(SeqCst) {
+                        thread::yield_now();
+                        jobs += 1;
+                    }
+                    jobs
+                })
+            })
+            .collect();
+        sleep_ms(2000);
+        assert_eq!(seats(), 256);
+        sleep_ms(2000);
+        done.store(true, SeqCst);
+        for member in members {
+            assert!(member.join().unwrap() >= 20);
+        }
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn links_and_tasks_are_applied_together_or_not_at_all() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let link = |device: &str| format!("[link.{device}]\nrate = \"100mbit\"\n{A}");
+        apply(&link("nobody")).ends_with(2);
+        assert_eq!(state(), "disabled");
+        run("tc qdisc add dev near1 root handle 8123: fq").ok();
+        apply(&link("near1")).ends_with(4);
+        assert_eq!(state(), "disabled");
+        assert_no_trace();
+        run("tc qdisc del dev near1 root").ok();
+        let before = host();
+        for _ in 0..2 {
+            apply(&link("near1")).ok();
+            assert_stands();
+            wire.assert_passes();
+        }
+        takt("revert").ok();
+        takt("revert").ok();
+        assert_eq!(host(), before);
+        end();
+    });
+}
+
+/// What takt changes besides.
+fn host() -> String {
+    run("grep -r . /sys/class/net/near1/threaded /proc/sys/net/core/dev_weight \
+         /proc/sys/net/core/dev_weight_rx_bias /proc/sys/net/core/netdev_budget /sys/class/net/near1/gro_flush_timeout")
+    .stdout
+}
+
+#[test]
+fn one_namespace_at_a_time() {
+    DEFAULT.run(|| {
+        apply(A).ok();
+        fs::write("/lab/other.toml", B).unwrap();
+        run_far("takt apply /lab/other.toml").ends_with(4);
+        run_far("takt revert").ok();
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn the_kernel_may_end_it() {
+    DEFAULT.run(|| {
+        apply(A).ok();
+        // As an administrator does it.
+        fs::write("/proc/sysrq-trigger", "S").unwrap();
+        sleep_ms(1000);
+        assert_eq!(state(), "disabled");
+        apply(A).ok();
+        assert_eq!(state(), "enabled");
+        run("dmesg -C").ok();
+        end();
+    });
+}
+
+/// Every change takt makes, and dies.
+#[test]
+fn killed_after_every_change() {
+    TWO_PROCESSORS.run(|| {
+        let both = format!("{A}{B}");
+        for change in 1.. {
+            apply(A).ok();
+            fs::write(POLICY, &both).unwrap();
+            let killed = kill_after_change(change);
+            assert_stands();
+            let record = format!("/run/takt/beats/{}.json", generation());
+            let record = fs::read_to_string(record).expect("a record of what is in force");
+            assert!(record.contains("beat-a"));
+            apply(&both).ok();
+            assert_stands();
+            if !killed {
+                break;
+            }
+        }
+        end();
+    });
+}
+
+#[test]
+fn two_processors_keep_the_order() {
+    TWO_PROCESSORS.run(|| {
+        let policy = format!(
+            "{GROUP}{}{}",
+            A.replace("10ms", "20ms"),
+            B.replace("10ms", "20ms")
+        );
+        apply(&policy).ok();
+        let busy: Vec<Shell> = (0..4).map(|_| Shell::busy("busy")).collect();
+        let a = member("beat-a", 200, |_| spin(500 * US));
+        let b = member("beat-b", 200, |_| spin(500 * US));
+        play(500, unruly).assert_in_order(600);
+        a.join().unwrap();
+        b.join().unwrap();
+        assert_stands();
+        // Under load.
+        end();
+        drop(busy);
+    });
+}
+
+#[test]
+fn pieces_on_two_processors() {
+    TWO_PROCESSORS.run(|| {
+        // More than either has left.
+        let heavy = |name: &str, cpu: u32| {
+            format!(
+                "[[task]]\nname = \"{name}\"\nperiod = \"40ms\"\nbudget = \"24ms\"\ncpus = \"{cpu}\"\n"
+            )
+        };
+        let split = "[[task]]\nname = \"split\"\nperiod = \"40ms\"\nbudget = \"20ms\"\noverrun = \"stop-group\"\n";
+        apply(&format!("{}{}{split}", heavy("one", 0), heavy("two", 1))).ok();
+        let busy: Vec<Shell> = (0..2).map(|_| Shell::busy("busy")).collect();
+        let others = [member("one", 100, |_| spin(5 * MS)), member("two", 100, |_| spin(5 * MS))];
+        let split = member("split", 60, |_| spin(10 * MS));
+        // Excluded from one of them, it does without.
+        let excluded = split.join().unwrap();
+        assert_eq!(excluded.len(), 60);
+        assert_stands();
+        let split = thread::spawn(|| {
+            take_name("split");
+            for cpu in [0, 1, 0, 1] {
+                let mut cpus = CpuSet::new();
+                cpus.set(cpu).unwrap();
+                sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
+                for _ in 0..20 {
+                    spin(MS);
+                    thread::yield_now();
+                }
+            }
+        });
+        split.join().unwrap();
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_stands();
+        drop(busy);
+        end();
+    });
+}
+
+#[test]
+fn a_processor_goes_and_comes_back() {
+    TWO_PROCESSORS.run(|| {
+        let tasks = format!(
+            "{}cpus = \"1\"\n{}cpus = \"1\"\n{}cpus = \"0\"\n",
+            GROUP.replace("[beats]\ngrid = \"100us\"\n", ""),
+            A,
+            B
+        )
+        .replace(
+            "2ms\"\nbudget = \"600us\"\noffset = \"200us\"",
+            "20ms\"\nbudget = \"5ms\"",
+        );
+        apply(&tasks).ok();
+        let busy: Vec<Shell> = (0..2).map(|_| Shell::busy("busy")).collect();
+        let done = Arc::new(AtomicBool::new(false));
+        let counts: Vec<_> = ["beat-a", "beat-b", "g1", "g2", "g3"]
+            .into_iter()
+            .map(|name| {
+                let (done, count) = (done.clone(), Arc::new(AtomicU32::new(0)));
+                let counted = count.clone();
+                let thread = thread::spawn(move || {
+                    take_name(name);
+                    while !done.load(SeqCst) {
+                        spin(200 * US);
+                        counted.fetch_add(1, SeqCst);
+                        thread::yield_now();
+                    }
+                });
+                (count, thread)
+            })
+            .collect();
+        sleep_ms(500);
+        for online in ["0", "1", "0", "1"] {
+            fs::write("/sys/devices/system/cpu/cpu1/online", online).unwrap();
+            sleep_ms(300);
+            let before: Vec<u32> = counts.iter().map(|(count, _)| count.load(SeqCst)).collect();
+            sleep_ms(3000);
+            for ((count, _), before) in counts.iter().zip(before) {
+                assert!(
+                    count.load(SeqCst) > before,
+                    "a member hangs with CPU 1 {online}"
+                );
+            }
+            assert_stands();
+        }
+        // Longer than the kernel waits for any thread.
+        fs::write("/sys/devices/system/cpu/cpu1/online", "0").unwrap();
+        sleep_ms(35_000);
+        assert_stands();
+        fs::write("/sys/devices/system/cpu/cpu1/online", "1").unwrap();
+        done.store(true, SeqCst);
+        for (_, thread) in counts {
+            thread.join().unwrap();
+        }
+        drop(busy);
+        end();
+    });
+}

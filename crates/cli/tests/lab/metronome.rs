@@ -1,0 +1,157 @@
+//! Threads on the beat: what they do in their turns, and what the scheduler says of them.
+
+use std::{
+    fs,
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use nix::time::{ClockId, clock_gettime};
+use takt_algo::{
+    Plain, from_bytes,
+    sys::{TAKT_MEMBERS, takt_beats, takt_member, takt_task},
+};
+
+use crate::{kernel_bpf::value, shell::run};
+
+pub const MS: u64 = 1_000_000;
+pub const US: u64 = 1_000;
+
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+pub fn spin(for_ns: u64) {
+    let end_ns = now_ns() + for_ns;
+    while now_ns() < end_ns {}
+}
+
+/// The thread's own name, by which a task finds it.
+pub fn take_name(name: &str) {
+    fs::write("/proc/thread-self/comm", name).unwrap();
+}
+
+/// A thread that does so many jobs. When each began is its result.
+pub fn member(
+    name: &'static str,
+    jobs: u64,
+    mut job: impl FnMut(u64) + Send + 'static,
+) -> JoinHandle<Vec<u64>> {
+    thread::spawn(move || {
+        take_name(name);
+        thread::yield_now();
+        let do_job = |number| {
+            let start_ns = now_ns();
+            job(number);
+            thread::yield_now();
+            start_ns
+        };
+        (0..jobs).map(do_job).collect()
+    })
+}
+
+/// That each job but the first began within 50 us of its beat, one in every period.
+#[track_caller]
+pub fn assert_on_beat(starts_ns: &[u64], period_ns: u64, beat_ns: u64) {
+    assert_phases(&starts_ns[1..], period_ns, beat_ns, 50 * US);
+    for pair in starts_ns[1..].windows(2) {
+        let (before, after) = (pair[0] / period_ns, pair[1] / period_ns);
+        assert_eq!(after, before + 1, "not one job in every period");
+    }
+}
+
+/// That each began at most so long after its beat.
+#[track_caller]
+pub fn assert_phases(starts_ns: &[u64], period_ns: u64, beat_ns: u64, late_max_ns: u64) {
+    for start_ns in starts_ns {
+        let late_ns = (start_ns % period_ns).wrapping_sub(beat_ns);
+        assert!(
+            late_ns <= late_max_ns,
+            "began {} ns into its period, and not at {beat_ns}",
+            start_ns % period_ns
+        );
+    }
+}
+
+/// A shell that runs until this is dropped.
+pub struct Shell(Child);
+
+impl Shell {
+    pub fn new(script: &str) -> Self {
+        let shell = Command::new("sh")
+            .args(["-c", script])
+            .stdout(Stdio::null())
+            .spawn();
+        Self(shell.unwrap())
+    }
+
+    /// One that never sleeps, by this name.
+    pub fn busy(name: &str) -> Self {
+        Self::new(&format!("echo {name} > /proc/$$/comm; while :; do :; done"))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub fn sleep_ms(ms: u64) {
+    thread::sleep(Duration::from_millis(ms));
+}
+
+fn read<T: Plain>(map: &str, key: u32) -> Box<T> {
+    let bytes = value(&format!("/sys/fs/bpf/takt-beats/{map}"), key);
+    from_bytes(&bytes).expect("a value of this build")
+}
+
+/// The first task of a policy that was applied first is 0, and so on.
+pub fn task(id: u32) -> Box<takt_task> {
+    read("takt_tasks", id)
+}
+
+pub fn seat(member: u32) -> u32 {
+    read::<takt_member>("takt_members", member).tid
+}
+
+pub fn seats() -> usize {
+    (0..TAKT_MEMBERS).filter(|at| seat(*at) != 0).count()
+}
+
+pub fn generation() -> u32 {
+    read::<takt_beats>("takt_beats", 0).generation
+}
+
+pub fn state() -> String {
+    fs::read_to_string("/sys/kernel/sched_ext/state")
+        .unwrap()
+        .trim()
+        .to_owned()
+}
+
+/// That it runs, and that the kernel has never had to end it.
+#[track_caller]
+pub fn assert_stands() {
+    assert_never_ejected();
+    assert_eq!(state(), "enabled");
+}
+
+#[track_caller]
+pub fn assert_never_ejected() {
+    let said = run("dmesg").ok();
+    let ended = said
+        .lines()
+        .filter(|line| line.contains("sched_ext") && line.contains("disabled ("));
+    let others: Vec<&str> = ended
+        .filter(|line| !line.contains("unregistered from user space"))
+        .collect();
+    assert!(others.is_empty(), "{others:#?}");
+}
