@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn contents_are_counted() {
-        let link = "[link.a]\nrate = \"1mbit\"\n[[link.a.class]]\nname = \"x\"\nmatch = [{ dst_port = \"1\" }]\n";
+        // Besides what is declared there is the class of everything else.
+        let link = "[link.a]\nrate = \"1mbit\"\n";
         let task =
             |name| format!("[[task]]\nname = \"{name}\"\nperiod = \"40ms\"\nbudget = \"8ms\"\n");
         for (text, said) in [
