@@ -88,17 +88,23 @@ fn two_beats() {
 
 #[test]
 fn every_job_begins_on_its_beat() {
-    DEFAULT.run(|| two_beats());
+    DEFAULT.run(|| {
+        two_beats();
+    });
 }
 
 #[test]
 fn every_job_begins_on_its_beat_newest() {
-    NEWEST.run(|| two_beats());
+    NEWEST.run(|| {
+        two_beats();
+    });
 }
 
 #[test]
 fn every_job_begins_on_its_beat_oldest() {
-    WITHOUT_BPF_QDISCS.run(|| two_beats());
+    WITHOUT_BPF_QDISCS.run(|| {
+        two_beats();
+    });
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn an_overrun_may_stop_the_group() {
         assert_on_beat(&starts_ns[..21], 10 * MS, MS);
         // An ordinary thread's yield waits for no slot.
         let (first, last) = (starts_ns[22], starts_ns[99]);
-        assert!(last - first < 77 * 10 * MS, "{}", last - first);
+        assert!(last - first < 50 * 10 * MS, "{}", last - first);
         apply(&stopping).says(&["unchanged"]).ok();
         assert_on_beat(&member("beat-a", 50, |_| {}).join().unwrap(), 10 * MS, MS);
         drop(busy);
@@ -250,7 +256,7 @@ fn members_hand_over_in_order() {
     DEFAULT.run(|| {
         apply(GROUP).ok();
         let busy = Shell::busy("busy");
-        play(3000, |_, _| spin(50 * US)).assert_in_order(8000);
+        play(800, |_, _| spin(50 * US)).assert_in_order(2000);
         drop(busy);
         assert_stands();
         end();
@@ -274,7 +280,7 @@ fn members_hand_over_in_order_whatever_they_do() {
     DEFAULT.run(|| {
         apply(GROUP).ok();
         let busy = Shell::busy("busy");
-        play(1500, unruly).assert_in_order(3000);
+        play(700, unruly).assert_in_order(1200);
         drop(busy);
         assert_stands();
         end();
@@ -285,14 +291,14 @@ fn members_hand_over_in_order_whatever_they_do() {
 fn a_member_that_never_comes_stops_nobody() {
     DEFAULT.run(|| {
         apply(GROUP).ok();
-        let busy = Shell::busy("busy");
         let jobs = |name| {
             thread::spawn(move || {
                 take_name(name);
                 let end_ns = now_ns() + 40_000 * MS;
                 let mut jobs = 0;
                 while now_ns() < end_ns {
-                    spin(500 * US);
+                    spin(20 * US);
+                    sleep_ms(2);
                     thread::yield_now();
                     jobs += 1;
                 }
@@ -304,7 +310,6 @@ fn a_member_that_never_comes_stops_nobody() {
         assert!(two.join().unwrap() > 1000);
         assert_stands();
         play(300, |_, _| spin(50 * US)).assert_in_order(600);
-        drop(busy);
         end();
     });
 }
@@ -314,13 +319,13 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
     DEFAULT.run(|| {
         apply(A).ok();
         let busy = Shell::busy("busy");
-        let a = member("beat-a", 1000, |_| spin(200 * US));
+        let a = member("beat-a", 300, |_| spin(200 * US));
         // It is there before its task.
-        let b = member("beat-b", 20_000, |_| spin(200 * US));
-        sleep_ms(500);
+        let b = member("beat-b", 1500, |_| spin(200 * US));
+        sleep_ms(300);
         let both = format!("{A}{B}");
         apply(&both).says(&["updated"]).ok();
-        sleep_ms(500);
+        sleep_ms(300);
         assert_eq!(seats(), 2);
         let before = generation();
         apply(&both).says(&["unchanged"]).ok();
@@ -328,13 +333,13 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
         apply(&format!("{A}{}", B.replace("2ms", "1ms")))
             .says(&["updated"])
             .ok();
-        sleep_ms(500);
+        sleep_ms(300);
         let releases = task(1).stats.releases;
-        sleep_ms(500);
-        assert!(task(1).stats.releases >= releases + 49);
+        sleep_ms(300);
+        assert!(task(1).stats.releases >= releases + 29);
         apply(&both).ok();
         apply(A).ok();
-        sleep_ms(500);
+        sleep_ms(300);
         assert_eq!(seats(), 1);
         assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
         b.join().unwrap();
@@ -348,13 +353,11 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
 fn another_period_begins_at_once() {
     DEFAULT.run(|| {
         apply(A).ok();
-        let busy = Shell::busy("busy");
         let a = member("beat-a", 110, |_| spin(200 * US));
         sleep_ms(1000);
         apply(&A.replace("10ms", "4s")).says(&["updated"]).ok();
         let starts_ns = a.join().unwrap();
         assert_phases(&starts_ns[105..], 4000 * MS, MS, 50 * US);
-        drop(busy);
         assert_stands();
         end();
     });
@@ -387,7 +390,7 @@ fn children_and_other_programs_are_nobodys_members() {
     DEFAULT.run(|| {
         apply(HOG).ok();
         let parent = Shell::new(
-            "echo hog > /proc/$$/comm; i=0; while [ $i -lt 200 ]; do (:; sleep 1) & i=$((i+1)); done; \
+            "printf hog > /proc/$$/comm; i=0; while [ $i -lt 200 ]; do (:; sleep 1) & i=$((i+1)); done; \
              wait; exec sleep 1000",
         );
         sleep_ms(900);
@@ -431,10 +434,8 @@ fn a_slot_that_was_taken_is_not_made_up_for() {
 fn long_periods_do_not_look_like_stalls() {
     DEFAULT.run(|| {
         apply(&A.replace("10ms", "4s")).ok();
-        let busy = Shell::busy("busy");
         let a = member("beat-a", 12, |_| spin(500 * US));
         assert_on_beat(&a.join().unwrap(), 4000 * MS, MS);
-        drop(busy);
         assert_stands();
         end();
     });
@@ -466,12 +467,12 @@ fn as_many_members_as_there_may_be() {
                 })
             })
             .collect();
-        sleep_ms(2000);
+        sleep_ms(1000);
         assert_eq!(seats(), 256);
-        sleep_ms(2000);
+        sleep_ms(1000);
         done.store(true, SeqCst);
         for member in members {
-            assert!(member.join().unwrap() >= 20);
+            assert!(member.join().unwrap() >= 10);
         }
         assert_stands();
         end();
@@ -532,7 +533,7 @@ fn the_kernel_may_end_it() {
         assert_eq!(state(), "disabled");
         apply(A).ok();
         assert_eq!(state(), "enabled");
-        run("dmesg -C").ok();
+        run("dmesg -c").ok();
         end();
     });
 }

@@ -57,8 +57,12 @@ pub fn member(
 pub fn assert_on_beat(starts_ns: &[u64], period_ns: u64, beat_ns: u64) {
     assert_phases(&starts_ns[1..], period_ns, beat_ns, 50 * US);
     for pair in starts_ns[1..].windows(2) {
-        let (before, after) = (pair[0] / period_ns, pair[1] / period_ns);
-        assert_eq!(after, before + 1, "not one job in every period");
+        let period = |start_ns| start_ns / period_ns;
+        assert_eq!(
+            period(pair[1]),
+            period(pair[0]) + 1,
+            "not one job in every period"
+        );
     }
 }
 
@@ -89,7 +93,9 @@ impl Shell {
 
     /// One that never sleeps, by this name.
     pub fn busy(name: &str) -> Self {
-        Self::new(&format!("echo {name} > /proc/$$/comm; while :; do :; done"))
+        Self::new(&format!(
+            "printf {name} > /proc/$$/comm; while :; do :; done"
+        ))
     }
 
     pub fn pid(&self) -> u32 {

@@ -52,9 +52,15 @@ impl Roster {
     /// possible; what joined at run time in any case.
     pub fn plan(&self, before: Option<&BeatsRecord>) -> Result<Timetable, Undecided> {
         let host = self.host()?;
-        self.plan_around(&host, before, true)
-            .or_else(|_| self.plan_around(&host, before, false))
-            .map_err(Undecided::NoTime)
+        let planned = match self.plan_around(&host, before, true) {
+            // Whoever is new is to blame, unless all can be had in another order.
+            Err(first @ Refusal::NoRoom { .. }) => {
+                self.plan_around(&host, before, false).map_err(|_| first)
+            }
+            Err(_) => self.plan_around(&host, before, false),
+            Ok(timetable) => Ok(timetable),
+        };
+        planned.map_err(Undecided::NoTime)
     }
 
     fn plan_around(
