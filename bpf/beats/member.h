@@ -6,7 +6,6 @@
 #include "edge.h"
 
 #define SIGXCPU 24
-#define PIDTYPE_PID 0
 
 /* Is it the member's turn, and the slot open on this CPU? */
 static __always_inline int may_go(const struct takt_task *task, const struct takt_member *member,

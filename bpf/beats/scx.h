@@ -37,6 +37,10 @@ enum scx_exit_kind {
 	SCX_EXIT_NONE,
 };
 
+enum pid_type {
+	PIDTYPE_PID,
+};
+
 struct scx_exit_info {
 	enum scx_exit_kind kind;
 	__s64 exit_code;
@@ -106,6 +110,8 @@ struct task_struct *bpf_task_from_pid(int pid) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
-int bpf_send_signal_task(struct task_struct *task, int sig, int type, u64 value) __ksym __weak;
+/* Were the type an int here, libbpf would take the function for one that is missing. */
+int bpf_send_signal_task(struct task_struct *task, int sig, enum pid_type type,
+			 u64 value) __ksym __weak;
 
 #endif
