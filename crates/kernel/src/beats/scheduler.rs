@@ -372,8 +372,8 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         (&mut programs.takt_exited, "exited"),
         (&mut programs.takt_irq_entry, "irq_entry"),
         (&mut programs.takt_irq_exit, "irq_exit"),
-        (&mut programs.takt_softirq_entry, "softirq_entry"),
-        (&mut programs.takt_softirq_exit, "softirq_exit"),
+        (&mut programs.takt_receive_entry, "receive_entry"),
+        (&mut programs.takt_receive_exit, "receive_exit"),
     ] {
         let mut link = program.attach().map_err(Error::bpf(doing))?;
         link.pin(dir.join(name)).map_err(pin())?;
