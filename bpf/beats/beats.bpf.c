@@ -13,6 +13,7 @@
  * What it does not do: nothing here decides where slots lie (crates/planner), and
  * realtime classes and interrupts are above it whatever it does.
  */
+#include "interrupts.h"
 #include "member.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -105,11 +106,9 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /* The CPU is new, or has no slots so far: it looks at once. */
-static __always_inline void begin(struct takt_cpu *c, u32 cpu)
+static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
-	const struct takt_beats *host = beats();
-
-	if (host && (!c->armed_ns || c->generation != host->generation))
+	if (!c->armed_ns || c->generation != host->generation)
 		set_alarm(c, cpu, bpf_ktime_get_ns());
 }
 
@@ -119,15 +118,15 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
 
-	if (!c)
+	if (!c || !host)
 		return 0;
 	if (c->offline) {
 		free_dispatch(c, cpu);
 		return 0;
 	}
 	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
-		begin(c, cpu);
-	if (host && c->frees != host->frees) {
+		begin(c, cpu, host);
+	if (c->frees != host->frees) {
 		c->frees = host->frees;
 		free_waiting();
 	}

@@ -114,9 +114,12 @@ struct takt_cpu {
 	u32 sequence;		/* odd while span changes */
 	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
 	u32 frees;		/* as last seen of the host's */
+	u32 offline;
 	u32 open;		/* the span is, and its job not done */
 	u32 strays;		/* members may wait here outside of their slots */
-	u32 offline;
+	u32 interrupts;		/* kinds of them that go on while a beat runs */
+	u32 pad;
+	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };
 

@@ -57,9 +57,9 @@ static __always_inline int bring(u32 member, u32 cpu)
 
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, QUEUE_MEMBER + member, 0) {
-		if (!may_come(p, cpu))
-			break;
-		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu, SCX_ENQ_PREEMPT);
+		if (may_come(p, cpu))
+			moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
+						 SCX_ENQ_PREEMPT);
 		break;
 	}
 	bpf_rcu_read_unlock();

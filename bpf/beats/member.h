@@ -185,7 +185,8 @@ static __always_inline void member_yield(struct takt_thread *thread,
 	if (!task || !params || task->stopped)
 		return;
 	thread->parked = 1;
-	if (task->turns.turn != member->ordinal)
+	/* Before its first job there is nothing to be done with. */
+	if (task->turns.turn != member->ordinal || !thread->job)
 		return;
 	if (!takt_turns_yield(&task->turns, &params->turns, thread->job))
 		return;

@@ -65,17 +65,23 @@ pub enum Command {
         confirm: Option<Duration>,
     },
 
-    /// Show the managed links and their classes, with counters.
+    /// Show the managed links and their classes, and the beats, with counters.
     #[command(
-        after_help = "Examples:\n  takt status --flows\n  takt status --output json | jq '.links[].classes[].name'"
+        after_help = "Examples:\n  takt status --flows\n  takt status --tasks\n  takt status --output json | jq \
+                      '.tasks[] | [.name, .lateness.p99_ns]'"
     )]
     Status {
         /// Also show every flow that has clocks of its own.
         #[arg(long)]
         flows: bool,
+        /// Also show every task on the beat: how late it started, what it used, what was
+        /// stolen from it.
+        #[arg(long)]
+        tasks: bool,
     },
 
-    /// Give every device of this network namespace back as it was found.
+    /// Give every device of this network namespace back as it was found, and every thread
+    /// to the kernel's own scheduler.
     Revert,
 
     /// Try each feature on the running kernel and say what is missing.

@@ -34,9 +34,10 @@ impl From<&Error> for Exit {
             | Error::NoCgroup2
             | Error::NoIfb
             | Error::NoIngress { .. } => Self::Lacking,
-            Error::Foreign(_) | Error::OtherScheduler { .. } | Error::BeatsElsewhere { .. } => {
-                Self::Changed
-            }
+            Error::Foreign(_)
+            | Error::OtherScheduler { .. }
+            | Error::BeatsElsewhere { .. }
+            | Error::BeatsEnded { .. } => Self::Changed,
             _ => Self::Failed,
         }
     }

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         Command::Background(command) => background::run(command, output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
-        Command::Status { flows } => status::run(output, flows),
+        Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),
         Command::Explain { code } => explain::run(&code, output),

@@ -72,3 +72,25 @@ pub fn warnings(diagnostics: &Diagnostics) {
         );
     }
 }
+
+/// A number of things, in words.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_one() {
+        let tasks = |number: usize| count(number, "task", "tasks");
+        assert_eq!(
+            [tasks(0), tasks(1), tasks(2)],
+            ["0 tasks", "1 task", "2 tasks"]
+        );
+    }
+}

@@ -94,7 +94,7 @@ fn apply_locked(
     let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
-    let beats = beats::Change::of_policy(beats, source, netns_cookie)?;
+    let beats = beats::Change::of_policy(beats.map(|beats| (beats, source)), netns_cookie)?;
     let mut steps = decide(links, &questions, slot, source, found)?;
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),

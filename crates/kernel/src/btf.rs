@@ -60,7 +60,7 @@ impl Drop for Types {
 pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
     explain(
         source,
-        "bpf_struct_ops_Qdisc_ops",
+        &["bpf_struct_ops_Qdisc_ops"],
         "BPF qdiscs",
         "Linux 6.16 or newer with CONFIG_NET_SCH_BPF=y",
     )
@@ -68,17 +68,31 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
 
 /// The scheduler was.
 pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
+    if is_realtime() {
+        return Error::KernelLacks {
+            feature: "timers of BPF programs, which no kernel with PREEMPT_RT has",
+            since: "Linux 6.16 or newer without CONFIG_PREEMPT_RT",
+            reason: None,
+        };
+    }
     explain(
         source,
-        "bpf_struct_ops_sched_ext_ops",
+        // The first schedulers had fewer and other functions.
+        &["bpf_struct_ops_sched_ext_ops", "scx_bpf_dsq_insert"],
         "schedulers written in BPF",
         "Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT=y",
     )
 }
 
+/// Its version says so on every architecture.
+fn is_realtime() -> bool {
+    nix::sys::utsname::uname()
+        .is_ok_and(|system| system.version().to_string_lossy().contains("PREEMPT_RT"))
+}
+
 fn explain(
     source: libbpf_rs::Error,
-    needs: &str,
+    needs: &[&str],
     feature: &'static str,
     since: &'static str,
 ) -> Error {
@@ -102,7 +116,7 @@ fn explain(
             reason: None,
         };
     }
-    if !has(needs) {
+    if !needs.iter().all(|name| has(name)) {
         return Error::KernelLacks {
             feature,
             since,

@@ -46,6 +46,18 @@ pub enum Undecided {
     Host(#[from] Error),
 }
 
+impl Undecided {
+    /// Only tasks went, so whatever stays stood before.
+    pub(crate) fn without_new_tasks(self) -> Error {
+        match self {
+            Self::Host(error) => error,
+            refusal => Error::NoPlan {
+                reason: refusal.to_string(),
+            },
+        }
+    }
+}
+
 /// One link's part in applying a policy.
 pub(crate) enum Step {
     /// Put takt on a device.

@@ -3,8 +3,14 @@
 use serde::Serialize;
 
 use crate::{
-    bpffs, capability, error::Error, gap, helper, levels, netlink::Netlink, program::Program,
-    receive, sockets::Sockets,
+    beats::{self, Scheduler},
+    bpffs, capability,
+    error::Error,
+    gap, helper, levels,
+    netlink::Netlink,
+    program::Program,
+    receive,
+    sockets::Sockets,
 };
 
 pub use crate::{
@@ -56,6 +62,11 @@ pub fn examine() -> Vec<Finding> {
             "gap frames",
             "a packet socket was opened",
             helper::try_open().map_err(Error::helper("opening a packet socket")),
+        ),
+        finding(
+            "beats",
+            "the scheduler was loaded, verified and dropped again",
+            beats::nobody_elses().and_then(|()| Scheduler::verify()),
         ),
     ]
 }

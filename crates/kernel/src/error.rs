@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-use crate::netlink::NetlinkError;
+use crate::{beats::Ended, netlink::NetlinkError};
 
 #[derive(Debug, Error)]
 pub enum Error {
@@ -61,6 +61,11 @@ pub enum Error {
          `takt revert` there ends it"
     )]
     BeatsElsewhere { policy: String },
+    #[error(
+        "the kernel ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt \
+         revert` takes away what is left of it"
+    )]
+    BeatsEnded { ended: Ended },
     #[error("the time slots that remain cannot be planned: {reason}")]
     NoPlan { reason: String },
     #[error("setting {knob} while there are beats, or putting it back: {source}")]

@@ -33,7 +33,7 @@ mod syscall;
 mod sysfs;
 
 pub use apply::{Action, Applied, Options, Outcome, apply};
-pub use beats::BeatsAction;
+pub use beats::{BeatsAction, Ended};
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
 pub use gap::NoGap;
@@ -43,11 +43,13 @@ pub use program::Program;
 pub use receive::NoReceive;
 pub use record::Source;
 pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
-pub use revert::{Reverted, revert};
+pub use revert::{Ending, Reverted, Undone, revert};
 pub use sockets::NoUser;
 pub use status::{
-    BackgroundStatus, ClassStatus, Counters, DeviceBuffer, FlowStatus, FlowTotals, GapStatus,
-    LinkStatus, ReceiveStatus, Received, Share, Status, TenantStatus, applied_policy, status,
+    BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, DeviceBuffer,
+    FlowStatus, FlowTotals, GapStatus, Lateness, LinkStatus, MemberStatus, PieceStatus,
+    ReceiveStatus, Received, Share, Status, TaskCounters, TaskStatus, TenantStatus, applied_policy,
+    status,
 };
 
 /// Refuse early what this process may not do.

@@ -9,7 +9,7 @@ use takt_policy::{
 use thiserror::Error;
 
 use crate::{
-    beats::{self, BeatsRecord, Change, Roster, Scheduler},
+    beats::{self, BeatsRecord, Change, Found, Roster, Scheduler},
     decide::Undecided,
     error::Error,
     record::Lock,
@@ -208,7 +208,13 @@ pub fn join(tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
 }
 
 fn join_locked(tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
-    let (scheduler, record) = beats::found()?;
+    if let Some(Found {
+        ended: Some(ended), ..
+    }) = Found::look()?
+    {
+        return Err(Error::BeatsEnded { ended }.into());
+    }
+    let (scheduler, record) = beats::running()?;
     let (task, member) = match wish {
         Wish::Declared { task, member } => {
             let record = record.ok_or(JoinError::NotLoaded)?;
@@ -227,7 +233,7 @@ fn join_locked(tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
             (name, terms.member)
         }
     };
-    let (Some(scheduler), Some(record)) = beats::found()? else {
+    let (Some(scheduler), Some(record)) = beats::running()? else {
         return Err(JoinError::NotLoaded);
     };
     let Some(numbers) = record.ids.0.get(&task) else {
@@ -378,7 +384,7 @@ pub fn leave(tid: u32) -> Result<bool, Error> {
 }
 
 fn leave_locked(tid: u32) -> Result<bool, Error> {
-    let (Some(scheduler), Some(record)) = beats::found()? else {
+    let (Some(scheduler), Some(record)) = beats::running()? else {
         return Ok(false);
     };
     let places = occupied(&scheduler, &record)?;
@@ -390,7 +396,7 @@ fn leave_locked(tid: u32) -> Result<bool, Error> {
 
 /// Every thread that has a place.
 pub fn list() -> Result<Vec<Place>, Error> {
-    match beats::found()? {
+    match beats::running()? {
         (Some(scheduler), Some(record)) => occupied(&scheduler, &record),
         _ => Ok(Vec::new()),
     }
@@ -405,7 +411,7 @@ pub fn sweep() -> Result<(), Error> {
 }
 
 fn sweep_locked() -> Result<(), Error> {
-    let (Some(scheduler), Some(record)) = beats::found()? else {
+    let (Some(scheduler), Some(record)) = beats::running()? else {
         return Ok(());
     };
     let places = occupied(&scheduler, &record)?;
@@ -418,20 +424,13 @@ fn sweep_locked() -> Result<(), Error> {
     next.beats.tasks.retain(|task| {
         !record.roster.ad_hoc.contains_key(&task.name) || next.ad_hoc.contains_key(&task.name)
     });
-    let change =
-        Change::to(next, Some(scheduler), Some(record)).map_err(|refusal| match refusal {
-            Undecided::Host(error) => error,
-            // What stands without the others stood with them.
-            refusal => Error::NoPlan {
-                reason: refusal.to_string(),
-            },
-        })?;
-    change.make()
+    let change = Change::to(next, Some(scheduler), Some(record));
+    change.map_err(Undecided::without_new_tasks)?.make()
 }
 
 /// `None` without beats.
 pub fn capacity() -> Result<Option<Capacity>, Error> {
-    let (_, Some(record)) = beats::found()? else {
+    let (_, Some(record)) = beats::running()? else {
         return Ok(None);
     };
     Ok(Some(Capacity {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    background, beats,
+    background,
+    beats::{self, BeatsAction},
     buffer::Buffers,
     capability,
     change::release,
@@ -24,12 +25,33 @@ pub struct Reverted {
     pub left: Option<String>,
 }
 
-/// Give every device of this namespace back as it was found. What somebody
-/// else changed meanwhile is left alone and reported.
-pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
+/// What was undone on a host.
+#[derive(Debug, Default, Serialize)]
+pub struct Undone {
+    pub links: Vec<Reverted>,
+    /// `None`: there were no beats, or none of this namespace's.
+    pub beats: Option<BeatsAction>,
+    /// What somebody else changed, and was left alone.
+    #[serde(skip)]
+    pub foreign: Vec<Foreign>,
+}
+
+/// Which beats go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The scheduler, with all that it runs.
+    All,
+    /// Those of the policy; threads that joined on their own terms keep theirs.
+    Policy,
+}
+
+/// Give every device of this namespace back as it was found, and its policy's threads to
+/// the kernel's own scheduler. What somebody else changed meanwhile is left alone and
+/// reported.
+pub fn revert(beats: Ending) -> Result<Undone, Error> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = revert_all();
+    let done = revert_all(beats);
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -41,20 +63,24 @@ pub fn revert() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
     Ok(done)
 }
 
-fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
-    revert_beats()?;
-    let Some(program) = Program::open()? else {
-        return Ok(Default::default());
-    };
+fn revert_all(beats: Ending) -> Result<Undone, Error> {
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
+    let mut undone = Undone {
+        beats: match beats {
+            Ending::All => beats::revert(netns_cookie)?,
+            Ending::Policy => beats::withdraw(netns_cookie)?,
+        },
+        ..Undone::default()
+    };
+    let Some(program) = Program::open()? else {
+        return Ok(undone);
+    };
     let ports = Port::list(&mut netlink)?;
     Managed::sweep(&program, netns_cookie, &ports)?;
 
-    let mut reverted = Vec::new();
-    let mut foreign = Vec::new();
     let found = Managed::list(&program, netns_cookie, &ports)?;
     receive::let_out(
         &program,
@@ -73,22 +99,14 @@ fn revert_all() -> Result<(Vec<Reverted>, Vec<Foreign>), Error> {
         give_up(&mut netlink, &managed, &release.requests)?;
         program.remove_link(managed.index)?;
         Record::forget(managed.index)?;
-        reverted.push(Reverted {
+        undone.links.push(Reverted {
             device: managed.name(),
             left: release.foreign.as_ref().map(ToString::to_string),
         });
-        foreign.extend(release.foreign);
+        undone.foreign.extend(release.foreign);
     }
     receive::sweep(&program, &mut netlink, netns_cookie)?;
-    Ok((reverted, foreign))
-}
-
-fn revert_beats() -> Result<(), Error> {
-    let netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let netns_cookie = netlink
-        .netns_cookie()
-        .map_err(Error::netlink("identifying the namespace"))?;
-    beats::revert(netns_cookie).map(drop)
+    Ok(undone)
 }
 
 fn give_up(netlink: &mut Netlink, managed: &Managed, requests: &[Request]) -> Result<(), Error> {

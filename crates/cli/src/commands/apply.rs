@@ -72,9 +72,15 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
                     });
                     format!("{}: {action}{receive}\n", outcome.device)
                 });
-                let beats = applied
-                    .beats
-                    .map(|action| format!("beats: {}\n", describe_beats(action, options.dry_run)));
+                let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
+                let tasks = match tasks {
+                    0 => String::new(),
+                    tasks => format!(", {}", print::count(tasks, "task", "tasks")),
+                };
+                let beats = applied.beats.map(|action| {
+                    let action = describe_beats(action, options.dry_run);
+                    format!("beats: {action}{tasks}\n")
+                });
                 lines.chain(beats).collect()
             });
             Exit::Done
@@ -135,7 +141,8 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
     print::diagnostics(output, &found)
 }
 
-fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
+/// What was done to the scheduler, or would be.
+pub fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
     match (action, dry_run) {
         (BeatsAction::Loaded, false) => "the scheduler is loaded",
         (BeatsAction::Loaded, true) => "the scheduler would be loaded",

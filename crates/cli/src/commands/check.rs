@@ -1,8 +1,13 @@
 use std::path::Path;
 
 use serde_json::json;
+use takt_policy::Policy;
 
-use crate::{args::Output, exit::Exit, print};
+use crate::{
+    args::Output,
+    exit::Exit,
+    print::{self, count},
+};
 
 pub fn run(file: &Path, output: Output) -> Exit {
     match takt_policy::load(file) {
@@ -11,16 +16,54 @@ pub fn run(file: &Path, output: Output) -> Exit {
             if output == Output::Text {
                 print::warnings(&policy.warnings);
             }
-            let links = policy.links.len();
-            let classes: usize = policy.links.iter().map(|link| link.classes.len()).sum();
-            let value = json!({ "ok": true, "warnings": policy.warnings, "links": policy.links });
+            let value = json!({
+                "ok": true,
+                "warnings": policy.warnings,
+                "links": policy.links,
+                "beats": policy.beats,
+            });
             print::result(output, &value, |_| {
-                format!(
-                    "{}: fine, {links} link(s) with {classes} class(es)",
-                    file.display()
-                )
+                format!("{}: fine, {}", file.display(), contents(&policy))
             });
             Exit::Done
+        }
+    }
+}
+
+/// Such as `2 links with 3 classes and 1 task`.
+fn contents(policy: &Policy) -> String {
+    let links = policy.links.len();
+    let classes = policy.links.iter().map(|link| link.classes.len()).sum();
+    let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
+    let links = (links > 0 || tasks == 0).then(|| {
+        let links = count(links, "link", "links");
+        format!("{links} with {}", count(classes, "class", "classes"))
+    });
+    let tasks = (tasks > 0).then(|| count(tasks, "task", "tasks"));
+    let parts: Vec<String> = links.into_iter().chain(tasks).collect();
+    parts.join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_counted() {
+        // Besides what is declared there is the class of everything else.
+        let link = "[link.a]\nrate = \"1mbit\"\n";
+        let task =
+            |name| format!("[[task]]\nname = \"{name}\"\nperiod = \"40ms\"\nbudget = \"8ms\"\n");
+        for (text, said) in [
+            (link.to_owned(), "1 link with 1 class"),
+            (task("a"), "1 task"),
+            (
+                format!("{link}{}{}", task("a"), task("b")),
+                "1 link with 1 class and 2 tasks",
+            ),
+        ] {
+            let policy = takt_policy::parse("test", &text).expect("a policy");
+            assert_eq!(contents(&policy), said);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize};
-use takt_kernel::{Options, Source};
+use takt_kernel::{Ending, Options, Source};
 
 use crate::exit::Exit;
 
@@ -109,7 +109,10 @@ pub fn guard() -> Exit {
         return Exit::Done;
     }
     match before {
-        None => takt_kernel::revert().map_or_else(|error| (&error).into(), |_| Exit::Done),
+        // Threads that joined on their own terms did so without a policy.
+        None => {
+            takt_kernel::revert(Ending::Policy).map_or_else(|error| (&error).into(), |_| Exit::Done)
+        }
         Some(source) => match takt_policy::parse(&source.name, &source.text) {
             Err(_) => Exit::Failed,
             Ok(policy) => takt_kernel::apply(

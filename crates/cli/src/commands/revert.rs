@@ -1,23 +1,27 @@
-use serde_json::json;
+use takt_kernel::Ending;
 
-use crate::{args::Output, exit::Exit, print};
+use crate::{args::Output, commands::apply::describe_beats, exit::Exit, print};
 
 pub fn run(output: Output) -> Exit {
-    let (reverted, foreign) = match takt_kernel::revert() {
-        Ok(done) => done,
+    let undone = match takt_kernel::revert(Ending::All) {
+        Ok(undone) => undone,
         Err(error) => return print::failure(output, (&error).into(), &error),
     };
-    print::result(output, &json!({ "links": reverted }), |_| {
-        if reverted.is_empty() {
-            return "nothing to revert".to_owned();
-        }
-        let lines = reverted.iter().map(|link| match &link.left {
+    print::result(output, &undone, |undone| {
+        let links = undone.links.iter().map(|link| match &link.left {
             None => format!("{}: given back\n", link.device),
             Some(why) => format!("{}: {why}\n", link.device),
         });
-        lines.collect()
+        let beats = undone
+            .beats
+            .map(|action| format!("beats: {}\n", describe_beats(action, false)));
+        let lines: String = links.chain(beats).collect();
+        match lines.as_str() {
+            "" => "nothing to revert".to_owned(),
+            _ => lines,
+        }
     });
-    if foreign.is_empty() {
+    if undone.foreign.is_empty() {
         Exit::Done
     } else {
         Exit::Changed

@@ -88,17 +88,23 @@ fn two_beats() {
 
 #[test]
 fn every_job_begins_on_its_beat() {
-    DEFAULT.run(|| two_beats());
+    DEFAULT.run(|| {
+        two_beats();
+    });
 }
 
 #[test]
 fn every_job_begins_on_its_beat_newest() {
-    NEWEST.run(|| two_beats());
+    NEWEST.run(|| {
+        two_beats();
+    });
 }
 
 #[test]
 fn every_job_begins_on_its_beat_oldest() {
-    WITHOUT_BPF_QDISCS.run(|| two_beats());
+    WITHOUT_BPF_QDISCS.run(|| {
+        two_beats();
+    });
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod wire;
 
 mod background;
 mod beats;
+mod beats_status;
 mod buffer;
 mod classify;
 mod contract;

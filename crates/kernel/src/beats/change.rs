@@ -5,10 +5,11 @@ use serde::Serialize;
 use takt_policy::Beats;
 
 use super::{
+    found::{Found, nobody_elses},
     image::Image,
     record::BeatsRecord,
     roster::Roster,
-    scheduler::{FIRST_GENERATION, Scheduler, running},
+    scheduler::{FIRST_GENERATION, Scheduler},
 };
 use crate::{decide::Undecided, error::Error, levels, record::Source};
 
@@ -30,31 +31,42 @@ pub(crate) struct Change {
     scheduler: Option<Scheduler>,
     before: Option<BeatsRecord>,
     next: Option<(Box<Image>, BeatsRecord)>,
+    /// What is left of a scheduler that the kernel ended is in the way.
+    clears: bool,
 }
 
 impl Change {
     /// The tasks of a policy are to be these, in place of those before.
     pub fn of_policy(
-        beats: Option<&Beats>,
-        source: &Source,
+        policy: Option<(&Beats, &Source)>,
         netns_cookie: u64,
     ) -> Result<Self, Undecided> {
-        let (scheduler, before) = found()?;
-        let roster = before.as_ref().map(|record| &record.roster);
-        let theirs =
-            roster.filter(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie);
-        match (theirs, beats) {
-            (None, _) => {}
+        let Some(found) = Found::look()? else {
+            let next = Roster::of_policy(policy, netns_cookie, None);
+            return Self::to(next, None, None);
+        };
+        if found.is_elsewhere(netns_cookie) {
             // Another namespace's policy is nothing to us.
-            (Some(_), None) => return Ok(Self::nothing(scheduler, before)),
-            (Some(theirs), Some(_)) => {
-                let source = theirs.source.as_ref();
-                let policy = source.map(|source| source.name.clone()).unwrap_or_default();
-                return Err(Error::BeatsElsewhere { policy }.into());
+            if policy.is_none() {
+                return Ok(Self::nothing(Some(found.scheduler), found.record));
             }
+            let source = found.record.and_then(|record| record.roster.source);
+            let policy = source.map(|source| source.name).unwrap_or_default();
+            return Err(Error::BeatsElsewhere { policy }.into());
         }
-        let next = Roster::of_policy(beats, source, netns_cookie, roster);
-        Self::to(next, scheduler, before)
+        if found.ended.is_some() {
+            // Nobody of those who joined has a place any more.
+            let next = Roster::of_policy(policy, netns_cookie, None);
+            let change = Self::to(next, None, None)?;
+            return Ok(Self {
+                action: change.action.or(Some(BeatsAction::Unloaded)),
+                clears: true,
+                ..change
+            });
+        }
+        let roster = found.record.as_ref().map(|record| &record.roster);
+        let next = Roster::of_policy(policy, netns_cookie, roster);
+        Self::to(next, Some(found.scheduler), found.record)
     }
 
     /// From what stands to this roster.
@@ -94,6 +106,7 @@ impl Change {
             scheduler,
             before,
             next: Some((Box::new(image), record)),
+            clears: false,
         })
     }
 
@@ -103,6 +116,7 @@ impl Change {
             scheduler,
             before,
             next: None,
+            clears: false,
         }
     }
 
@@ -120,7 +134,10 @@ impl Change {
     /// Nothing is changed, but what would have to be loaded must load.
     pub fn verify(&self) -> Result<(), Error> {
         match self.action {
-            Some(BeatsAction::Loaded) => Scheduler::verify(),
+            Some(BeatsAction::Loaded) => {
+                nobody_elses()?;
+                Scheduler::verify()
+            }
             _ => Ok(()),
         }
     }
@@ -132,10 +149,10 @@ impl Change {
         };
         match (self.action, &self.scheduler) {
             (Some(BeatsAction::Loaded), _) => {
-                if let Some(ended) = Scheduler::open()? {
-                    ended.unload()?;
-                }
                 nobody_elses()?;
+                if self.clears {
+                    unload()?;
+                }
                 record.write()
             }
             (Some(BeatsAction::Updated), Some(scheduler)) => {
@@ -208,34 +225,23 @@ impl Change {
     }
 }
 
-/// The scheduler that stands, and what is remembered of it.
-pub(crate) fn found() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Error> {
-    let scheduler = Scheduler::open()?;
-    // One that the kernel has ended is none, but its pins are there.
-    let scheduler = match scheduler {
-        Some(ended) if ended.state()?.exit_kind != 0 => None,
-        scheduler => scheduler,
-    };
-    let record = match &scheduler {
-        Some(scheduler) => BeatsRecord::read(scheduler.generation()?)?,
-        None => None,
-    };
-    Ok((scheduler, record))
-}
-
 /// End the beats of a namespace's policy, and those that joined at run time. Was there
 /// anything to end?
-pub(crate) fn revert(netns_cookie: u64) -> Result<bool, Error> {
-    if Scheduler::open()?.is_none() {
-        return Ok(false);
+pub(crate) fn revert(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> {
+    match Found::look()? {
+        Some(found) if !found.is_elsewhere(netns_cookie) => {
+            unload()?;
+            Ok(Some(BeatsAction::Unloaded))
+        }
+        _ => Ok(None),
     }
-    let (_, record) = found()?;
-    let roster = record.map(|record| record.roster);
-    if roster.is_some_and(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie) {
-        return Ok(false);
-    }
-    unload()?;
-    Ok(true)
+}
+
+/// End the beats of a namespace's policy alone.
+pub(crate) fn withdraw(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> {
+    let change = Change::of_policy(None, netns_cookie).map_err(Undecided::without_new_tasks)?;
+    change.make()?;
+    Ok(change.action())
 }
 
 /// What depends on the scheduler goes first, as long as it is known what that is.
@@ -245,12 +251,4 @@ fn unload() -> Result<(), Error> {
         scheduler.unload()?;
     }
     BeatsRecord::forget_all()
-}
-
-/// The kernel runs one such scheduler at a time.
-fn nobody_elses() -> Result<(), Error> {
-    match running() {
-        Some(name) => Err(Error::OtherScheduler { name }),
-        None => Ok(()),
-    }
 }

@@ -26,15 +26,14 @@ pub(crate) struct Roster {
 impl Roster {
     /// The tasks of this policy, beside those that joined `before`.
     pub fn of_policy(
-        policy: Option<&Beats>,
-        source: &Source,
+        policy: Option<(&Beats, &Source)>,
         netns_cookie: u64,
         before: Option<&Roster>,
     ) -> Self {
         let mut next = Self {
-            source: policy.map(|_| source.clone()),
+            source: policy.map(|(_, source)| source.clone()),
             netns_cookie: policy.map_or(0, |_| netns_cookie),
-            beats: policy.cloned().unwrap_or_default(),
+            beats: policy.map(|(beats, _)| beats.clone()).unwrap_or_default(),
             ad_hoc: before
                 .map(|roster| roster.ad_hoc.clone())
                 .unwrap_or_default(),
@@ -53,9 +52,15 @@ impl Roster {
     /// possible; what joined at run time in any case.
     pub fn plan(&self, before: Option<&BeatsRecord>) -> Result<Timetable, Undecided> {
         let host = self.host()?;
-        self.plan_around(&host, before, true)
-            .or_else(|_| self.plan_around(&host, before, false))
-            .map_err(Undecided::NoTime)
+        let planned = match self.plan_around(&host, before, true) {
+            // Whoever is new is to blame, unless all can be had in another order.
+            Err(first @ Refusal::NoRoom { .. }) => {
+                self.plan_around(&host, before, false).map_err(|_| first)
+            }
+            Err(_) => self.plan_around(&host, before, false),
+            Ok(timetable) => Ok(timetable),
+        };
+        planned.map_err(Undecided::NoTime)
     }
 
     fn plan_around(

@@ -23,7 +23,7 @@ use takt_algo::{
     to_bytes, zeroed_box,
 };
 
-use super::image::Image;
+use super::{ended::Kernel, image::Image};
 use crate::{bpffs, btf, error::Error, log, syscall};
 
 #[allow(clippy::all, dead_code, unused)]
@@ -99,10 +99,7 @@ impl Scheduler {
     pub fn unload(self) -> Result<(), Error> {
         bpffs::vanish(&self.dir)?;
         // The kernel ends a scheduler in its own time, and takes no other until then.
-        let patience = Instant::now() + SETTLE_PATIENCE;
-        while running().as_deref() == Some(NAME) && Instant::now() < patience {
-            thread::sleep(SETTLE_LOOK);
-        }
+        let _is_gone = Kernel::without_ours();
         Ok(())
     }
 
@@ -195,6 +192,11 @@ impl Scheduler {
         get(&self.cpus, cpu)
     }
 
+    /// One of a CPU's two tables.
+    pub fn table(&self, cpu: u32, half: u32) -> Result<Box<takt_table>, Error> {
+        get(&self.tables, cpu * 2 + half)
+    }
+
     /// What tells members about their jobs. It is frozen, so who maps it can only read; a
     /// descriptor that is for reading only cannot be mapped at all.
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
@@ -222,15 +224,6 @@ impl Scheduler {
         Ok(())
     }
 }
-
-/// The scheduler that the kernel runs, or is about to end; `None` if it runs its own.
-pub(crate) fn running() -> Option<String> {
-    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-}
-
-/// As in bpf/beats/beats.bpf.c.
-const NAME: &str = "takt";
 
 pub(crate) const FIRST_GENERATION: u32 = 2;
 
@@ -374,14 +367,17 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         program.pin(dir.join(name)).map_err(pin())?;
     }
     let doing = "registering the scheduler";
-    let mut renamed = skel
-        .progs
-        .takt_renamed
-        .attach()
-        .map_err(Error::bpf(doing))?;
-    renamed.pin(dir.join("renamed")).map_err(pin())?;
-    let mut exited = skel.progs.takt_exited.attach().map_err(Error::bpf(doing))?;
-    exited.pin(dir.join("exited")).map_err(pin())?;
+    for (program, name) in [
+        (&mut programs.takt_renamed, "renamed"),
+        (&mut programs.takt_exited, "exited"),
+        (&mut programs.takt_irq_entry, "irq_entry"),
+        (&mut programs.takt_irq_exit, "irq_exit"),
+        (&mut programs.takt_receive_entry, "receive_entry"),
+        (&mut programs.takt_receive_exit, "receive_exit"),
+    ] {
+        let mut link = program.attach().map_err(Error::bpf(doing))?;
+        link.pin(dir.join(name)).map_err(pin())?;
+    }
     let mut link: Link = skel
         .maps
         .takt_beats_ops

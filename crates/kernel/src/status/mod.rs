@@ -1,10 +1,13 @@
-//! How the managed links are doing.
+//! How the managed links and the tasks on the beat are doing.
 
 mod background;
+mod beats;
 mod buffer;
 mod flows;
 mod gap;
+mod lateness;
 mod receive;
+mod task;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +17,7 @@ use takt_algo::sys::{
 };
 
 use crate::{
+    beats::Found,
     buffer::Buffers,
     capability,
     error::Error,
@@ -24,14 +28,22 @@ use crate::{
 };
 
 pub use background::BackgroundStatus;
+pub use beats::{BeatsStatus, CpuStatus};
 pub use buffer::DeviceBuffer;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
+pub use lateness::{Bucket, Lateness};
 pub use receive::{ReceiveStatus, Received};
+pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
 
 #[derive(Debug, Serialize)]
 pub struct Status {
+    /// Those of this network namespace.
     pub links: Vec<LinkStatus>,
+    /// `None` if no scheduler is loaded.
+    pub beats: Option<BeatsStatus>,
+    /// All of the host, in the policy's order; those that joined at run time come last.
+    pub tasks: Vec<TaskStatus>,
 }
 
 #[derive(Debug, Serialize)]
@@ -164,11 +176,20 @@ impl From<&takt_class_stats> for Counters {
     }
 }
 
-/// The links of this network namespace, and `with_flows` their flows.
+/// The links of this network namespace, and `with_flows` their flows, and the host's beats.
 pub fn status(with_flows: bool) -> Result<Status, Error> {
     capability::require()?;
+    let found = Found::look()?;
+    Ok(Status {
+        links: links(with_flows)?,
+        beats: found.as_ref().map(beats::status).transpose()?,
+        tasks: found.as_ref().map_or_else(|| Ok(Vec::new()), task::list)?,
+    })
+}
+
+fn links(with_flows: bool) -> Result<Vec<LinkStatus>, Error> {
     let Some(program) = Program::open()? else {
-        return Ok(Status { links: Vec::new() });
+        return Ok(Vec::new());
     };
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let netns_cookie = netlink
@@ -181,24 +202,27 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
         helper_running: crate::helper::is_running(),
     };
     let managed = Managed::list(&program, netns_cookie, &host.ports)?;
-    Ok(Status {
-        links: managed
-            .iter()
-            .map(|managed| link_status(managed, &host, with_flows))
-            .collect(),
-    })
+    let status = |managed| link_status(managed, &host, with_flows);
+    Ok(managed.iter().map(status).collect())
 }
 
-/// The policy that this namespace's links follow, if there are any.
+/// The policy that this namespace's links and the host's tasks follow, if there are any.
+/// Tasks follow it still when the kernel has ended their scheduler.
 pub fn applied_policy() -> Result<Option<Source>, Error> {
     capability::require()?;
-    let Some(program) = Program::open()? else {
-        return Ok(None);
-    };
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
+    let of_tasks = Found::look()?
+        .filter(|found| !found.is_elsewhere(netns_cookie))
+        .and_then(|found| found.record?.roster.source);
+    if of_tasks.is_some() {
+        return Ok(of_tasks);
+    }
+    let Some(program) = Program::open()? else {
+        return Ok(None);
+    };
     let ports = Port::list(&mut netlink)?;
     let managed = Managed::list(&program, netns_cookie, &ports)?;
     Ok(managed

@@ -1,3 +1,5 @@
+mod beats;
+
 use std::{
     fmt::Write,
     net::{IpAddr, SocketAddr},
@@ -8,21 +10,37 @@ use takt_policy::format_rate;
 
 use crate::{args::Output, exit::Exit, print};
 
-pub fn run(output: Output, with_flows: bool) -> Exit {
-    let status = match takt_kernel::status(with_flows) {
+/// What to show beyond the links and their classes.
+#[derive(Debug, Clone, Copy)]
+pub struct Details {
+    pub flows: bool,
+    pub tasks: bool,
+}
+
+pub fn run(output: Output, details: Details) -> Exit {
+    let status = match takt_kernel::status(details.flows) {
         Ok(status) => status,
         Err(error) => return print::failure(output, (&error).into(), &error),
     };
-    print::result(output, &status, text);
-    let all_stand = status.links.iter().all(|link| link.problem.is_none());
-    if all_stand { Exit::Done } else { Exit::Changed }
+    print::result(output, &status, |status| text(status, details));
+    let links = status.links.iter().map(|link| &link.problem);
+    let beats = status.beats.iter().map(|beats| &beats.problem);
+    match links.chain(beats).all(Option::is_none) {
+        true => Exit::Done,
+        false => Exit::Changed,
+    }
 }
 
-fn text(status: &Status) -> String {
-    if status.links.is_empty() {
-        return "no links are managed".to_owned();
+fn text(status: &Status, details: Details) -> String {
+    let mut text: String = status.links.iter().map(link_text).collect();
+    if text.is_empty() && status.beats.is_none() {
+        text.push_str("no links are managed\n");
     }
-    status.links.iter().map(link_text).collect()
+    beats::write_summary(&mut text, status);
+    if details.tasks {
+        beats::write_tasks(&mut text, status);
+    }
+    text
 }
 
 fn link_text(link: &LinkStatus) -> String {

@@ -1,0 +1,193 @@
+//! The scheduler of beats and its tasks, as text.
+
+use std::fmt::Write;
+
+use takt_kernel::{BeatsStatus, Status, TaskStatus};
+use takt_policy::{Overrun, format_duration};
+
+use crate::print::count;
+
+/// One line, and what is wrong if anything is.
+pub fn write_summary(text: &mut String, status: &Status) {
+    let Some(beats) = &status.beats else {
+        return;
+    };
+    let cpus = match beats.cpus.len() {
+        0 => String::new(),
+        cpus => format!(" on {}", count(cpus, "CPU", "CPUs")),
+    };
+    let policy = match &beats.policy {
+        Some(policy) => format!("policy {policy}"),
+        None => "no policy".to_owned(),
+    };
+    let overruns: u64 = status.tasks.iter().map(|t| t.counters.overruns).sum();
+    let _ = writeln!(
+        text,
+        "beats  {}  {}{cpus}  {}  {policy} (no. {})",
+        if beats.running { "running" } else { "ended" },
+        count(status.tasks.len(), "task", "tasks"),
+        count(overruns as usize, "overrun", "overruns"),
+        beats.generation.saturating_sub(1),
+    );
+    if let Some(problem) = &beats.problem {
+        let _ = writeln!(text, "  ! {problem}");
+    }
+}
+
+/// Everything that is known.
+pub fn write_tasks(text: &mut String, status: &Status) {
+    let Some(beats) = &status.beats else {
+        text.push_str("no tasks are on the beat\n");
+        return;
+    };
+    write_network(text, beats);
+    write_cpus(text, beats);
+    if status.tasks.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "  {:<24} {:>8} {:>8} {:>8} {:>5} {:>9} {:>7} {:>9} {:>11} {:>10} {:>10} {:>10}",
+        "task",
+        "period",
+        "budget",
+        "beat at",
+        "cpu",
+        "releases",
+        "missed",
+        "overruns",
+        "most used",
+        "late p50",
+        "late p99",
+        "worst late"
+    );
+    for task in &status.tasks {
+        write_task(text, task);
+    }
+}
+
+fn write_network(text: &mut String, beats: &BeatsStatus) {
+    let Some(network) = &beats.network else {
+        return;
+    };
+    let batch = network
+        .batch_packets
+        .map(|packets| format!("at most {packets} at once"));
+    let threaded = match network.threaded.as_slice() {
+        [] => None,
+        devices => Some(format!("in threads on {}", devices.join(", "))),
+    };
+    let parts: Vec<String> = batch.into_iter().chain(threaded).collect();
+    let _ = writeln!(text, "  packets are processed {}", parts.join(", "));
+}
+
+fn write_cpus(text: &mut String, beats: &BeatsStatus) {
+    if beats.cpus.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "  {:<24} {:>8} {:>8} {:>8} {:>15} {:>7} {:>21}",
+        "cpu", "frame", "slots", "assigned", "edges", "tables", "worst late edge"
+    );
+    for cpu in &beats.cpus {
+        let _ = writeln!(
+            text,
+            "  {:<24} {:>8} {:>8} {:>7.1}% {:>15} {:>7} {:>18.1} us",
+            cpu.cpu,
+            format_duration(cpu.frame_ns),
+            cpu.slots,
+            cpu.assigned_ppm as f64 / 1e4,
+            cpu.edges,
+            cpu.swaps,
+            us(cpu.edge_late_max_ns),
+        );
+    }
+}
+
+fn write_task(text: &mut String, task: &TaskStatus) {
+    let counters = &task.counters;
+    let late = |pick: fn(&takt_kernel::Lateness) -> u64| match &task.lateness {
+        None => format!("{:>10}", "-"),
+        Some(lateness) => format!("{:>7.1} us", us(pick(lateness))),
+    };
+    let _ = writeln!(
+        text,
+        "  {:<24} {:>8} {:>8} {:>8} {:>5} {:>9} {:>7} {:>9} {:>8.1} us {} {} {}",
+        task.name,
+        format_duration(task.period_ns),
+        format_duration(task.budget_ns),
+        format_duration(task.offset_ns),
+        cpus(task),
+        counters.releases,
+        counters.missed,
+        counters.overruns,
+        us(counters.used_max_ns),
+        late(|lateness| lateness.p50_ns),
+        late(|lateness| lateness.p99_ns),
+        late(|lateness| lateness.max_ns),
+    );
+    let threads: Vec<String> = task
+        .members
+        .iter()
+        .map(|member| match member.tid {
+            Some(tid) => format!("{} {tid}", member.name),
+            None => format!("{} nobody", member.name),
+        })
+        .collect();
+    let _ = writeln!(text, "    threads: {}", threads.join(", "));
+    let _ = writeln!(
+        text,
+        "    stolen {:.1} us by interrupts, {:.1} us by higher classes; {}, cut at most {:.1} us \
+         late",
+        us(counters.stolen_interrupts_ns),
+        us(counters.stolen_higher_ns),
+        overrun(task.overrun),
+        us(counters.cut_late_max_ns),
+    );
+    for (is_so, what) in [
+        (task.lead_ns > 0, lead(task)),
+        (task.ad_hoc_uid.is_some(), ad_hoc(task)),
+        (
+            task.stopped,
+            "! it overran and is stopped until `takt apply` puts a policy in force".to_owned(),
+        ),
+        (
+            task.stalled,
+            "! the member whose turn it is stays away, so nobody waits for it".to_owned(),
+        ),
+    ] {
+        if is_so {
+            let _ = writeln!(text, "    {what}");
+        }
+    }
+}
+
+/// Those it has slots on, each once.
+fn cpus(task: &TaskStatus) -> String {
+    let mut cpus: Vec<u32> = task.pieces.iter().map(|piece| piece.cpu).collect();
+    cpus.dedup();
+    let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    cpus.join(",")
+}
+
+fn overrun(overrun: Overrun) -> &'static str {
+    match overrun {
+        Overrun::Demote => "an overrun demotes",
+        Overrun::Signal => "an overrun signals",
+        Overrun::StopGroup => "an overrun stops the group",
+    }
+}
+
+fn lead(task: &TaskStatus) -> String {
+    format!("released {} before the beat", format_duration(task.lead_ns))
+}
+
+fn ad_hoc(task: &TaskStatus) -> String {
+    let uid = task.ad_hoc_uid.unwrap_or_default();
+    format!("joined at run time, for user {uid}")
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}

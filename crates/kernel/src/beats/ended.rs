@@ -1,0 +1,148 @@
+//! Whether the kernel still runs the scheduler; it ends one that fails, or when it is
+//! told to (SysRq-S), and runs every thread itself.
+
+use std::{
+    ffi::c_char,
+    fmt::{self, Display},
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+use takt_algo::sys::takt_beats;
+
+/// Its name in the kernel, as in bpf/beats.
+pub(super) const NAME: &str = "takt";
+
+const END_PATIENCE: Duration = Duration::from_secs(3);
+const END_LOOK: Duration = Duration::from_millis(2);
+
+/// Why a scheduler runs no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ended {
+    /// The kernel's number for it (enum scx_exit_kind); 0: it did not say.
+    pub kind: u32,
+    /// The kernel's words, such as `runnable task stall`.
+    pub reason: String,
+    /// More of them, with names and numbers; may be empty.
+    pub message: String,
+}
+
+impl Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.message.as_str() {
+            "" => f.write_str(&self.reason),
+            message => write!(f, "{} ({message})", self.reason),
+        }
+    }
+}
+
+/// What the kernel says of schedulers of this kind at large.
+pub(super) struct Kernel {
+    /// `enabled`, `disabled` or on the way to one of them.
+    state: Option<String>,
+    /// The name of the one that runs.
+    name: Option<String>,
+}
+
+impl Kernel {
+    pub fn ask() -> Self {
+        let word = |file: &str| {
+            let text = fs::read_to_string(format!("/sys/kernel/sched_ext/{file}")).ok()?;
+            Some(text.trim().to_owned())
+        };
+        Self {
+            state: word("state"),
+            name: word("root/ops").filter(|name| !name.is_empty()),
+        }
+    }
+
+    /// Likewise, when a scheduler of ours that nobody holds any more is gone. The kernel
+    /// takes its time over that.
+    pub fn without_ours() -> Self {
+        let patience = Instant::now() + END_PATIENCE;
+        loop {
+            let kernel = Self::ask();
+            if kernel.name.as_deref() != Some(NAME) || Instant::now() > patience {
+                return kernel;
+            }
+            thread::sleep(END_LOOK);
+        }
+    }
+
+    /// The scheduler that runs.
+    pub fn runs(self) -> Option<String> {
+        self.name
+    }
+}
+
+/// `None` while it runs.
+pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
+    if state.exit_kind != 0 {
+        return Some(Ended {
+            kind: state.exit_kind,
+            reason: text(&state.exit_reason),
+            message: text(&state.exit_message),
+        });
+    }
+    // It could not leave a word.
+    let reason = match (&kernel.state, &kernel.name) {
+        (_, Some(name)) if name != NAME => format!("the scheduler {name} runs instead"),
+        (Some(state), _) if state == "disabled" => "nobody said why".to_owned(),
+        _ => return None,
+    };
+    Some(Ended {
+        kind: 0,
+        reason,
+        message: String::new(),
+    })
+}
+
+fn text(chars: &[c_char]) -> String {
+    let bytes = chars.iter().map(|c| *c as u8).take_while(|byte| *byte != 0);
+    let text: Vec<u8> = bytes.collect();
+    String::from_utf8_lossy(&text).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(state: Option<&str>, name: Option<&str>) -> Kernel {
+        Kernel {
+            state: state.map(str::to_owned),
+            name: name.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn its_own_word_counts_first() {
+        let mut state = takt_beats {
+            exit_kind: 1026,
+            ..Default::default()
+        };
+        for (to, from) in state.exit_reason.iter_mut().zip(b"runnable task stall") {
+            *to = *from as c_char;
+        }
+        let ended = judge(&state, &kernel(Some("disabled"), None)).expect("it ended");
+        assert_eq!(ended.to_string(), "runnable task stall");
+        for (to, from) in state.exit_message.iter_mut().zip(b"a[7] waits\n") {
+            *to = *from as c_char;
+        }
+        let ended = judge(&state, &kernel(None, Some(NAME))).expect("it ended");
+        assert_eq!(ended.to_string(), "runnable task stall (a[7] waits)");
+    }
+
+    #[test]
+    fn without_one_the_kernel_is_asked() {
+        let state = takt_beats::default();
+        let ended = |state_is, name| judge(&state, &kernel(state_is, name));
+        assert_eq!(ended(Some("enabled"), Some(NAME)), None);
+        assert_eq!(ended(Some("disabling"), Some(NAME)), None);
+        // Hidden, as /sys may be, it says nothing.
+        assert_eq!(ended(None, None), None);
+        assert!(ended(Some("disabled"), None).is_some());
+        let other = ended(Some("enabled"), Some("other")).expect("it is not ours");
+        assert!(other.reason.contains("other"), "{other}");
+    }
+}

@@ -1,0 +1,58 @@
+//! What an earlier takt left of a scheduler.
+
+use super::{
+    ended::{Ended, Kernel, NAME, judge},
+    record::BeatsRecord,
+    scheduler::Scheduler,
+};
+use crate::error::Error;
+
+/// A scheduler by its pins, which stay when the kernel ends it.
+pub(crate) struct Found {
+    pub scheduler: Scheduler,
+    /// What is remembered of it; `None` if that is lost.
+    pub record: Option<BeatsRecord>,
+    /// `None`: it runs.
+    pub ended: Option<Ended>,
+}
+
+impl Found {
+    pub fn look() -> Result<Option<Self>, Error> {
+        let Some(scheduler) = Scheduler::open()? else {
+            return Ok(None);
+        };
+        let state = scheduler.state()?;
+        Ok(Some(Self {
+            record: BeatsRecord::read(state.generation)?,
+            ended: judge(&state, &Kernel::ask()),
+            scheduler,
+        }))
+    }
+
+    /// Whether its tasks are those of a policy of another network namespace.
+    pub fn is_elsewhere(&self, netns_cookie: u64) -> bool {
+        let roster = self.record.as_ref().map(|record| &record.roster);
+        roster.is_some_and(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie)
+    }
+}
+
+/// The scheduler that runs, and what is remembered of it.
+pub(crate) fn running() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Error> {
+    Ok(match Found::look()? {
+        Some(found) if found.ended.is_none() => (Some(found.scheduler), found.record),
+        _ => (None, None),
+    })
+}
+
+/// The kernel runs one such scheduler at a time: refuse if it is somebody else's.
+pub(crate) fn nobody_elses() -> Result<(), Error> {
+    let is_ours = Scheduler::open()?.is_some();
+    let kernel = match is_ours {
+        true => Kernel::ask(),
+        false => Kernel::without_ours(),
+    };
+    match kernel.runs() {
+        Some(name) if name != NAME || !is_ours => Err(Error::OtherScheduler { name }),
+        _ => Ok(()),
+    }
+}

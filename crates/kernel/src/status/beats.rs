@@ -1,0 +1,114 @@
+//! How the scheduler of beats is doing.
+
+use serde::Serialize;
+
+use crate::{
+    beats::{BeatsRecord, Ended, Found},
+    error::Error,
+    levels::{NetworkLevel, network_level},
+};
+
+#[derive(Debug, Serialize)]
+pub struct BeatsStatus {
+    /// Whether the kernel runs the scheduler now.
+    pub running: bool,
+    /// Why not, if it was not takt that ended it.
+    pub ended: Option<Ended>,
+    /// What is wrong, if anything is, and what to do about it.
+    pub problem: Option<String>,
+    /// Counts the tables made since the scheduler was loaded, from 2.
+    pub generation: u32,
+    /// `None`: no policy declares the tasks; they joined at run time.
+    pub policy: Option<String>,
+    /// All edges of slots are multiples of this; `None` if that is forgotten.
+    pub grid_ns: Option<u64>,
+    /// How network processing is kept below the beats; `None`: as it was.
+    pub network: Option<NetworkLevel>,
+    /// Those that carry beats.
+    pub cpus: Vec<CpuStatus>,
+}
+
+/// A CPU and the table in force there.
+#[derive(Debug, Serialize)]
+pub struct CpuStatus {
+    pub cpu: u32,
+    /// Of the tables in force here; lags behind until a frame's end.
+    pub generation: u32,
+    /// After so long the table repeats; 0: nothing is assigned yet.
+    pub frame_ns: u64,
+    pub slots: u32,
+    /// That the tasks have of it, in millionths.
+    pub assigned_ppm: u64,
+    /// Times that the table was looked at.
+    pub edges: u64,
+    /// The timer's lateness, at worst.
+    pub edge_late_max_ns: u64,
+    /// Times that new tables came into force.
+    pub swaps: u64,
+}
+
+pub(super) fn status(found: &Found) -> Result<BeatsStatus, Error> {
+    let record = found.record.as_ref();
+    let roster = record.map(|record| &record.roster);
+    let ended = found.ended.clone();
+    let lost = record.is_none().then(|| {
+        "takt's record of the tasks is lost, names with it; `takt apply` makes a new one".to_owned()
+    });
+    let state = found.scheduler.state()?;
+    let mut cpus = Vec::new();
+    for cpu in 0..state.cpu_count {
+        let status = cpu_status(cpu, found)?;
+        if status.slots > 0 || status.assigned_ppm > 0 {
+            cpus.push(status);
+        }
+    }
+    Ok(BeatsStatus {
+        running: ended.is_none(),
+        problem: ended
+            .as_ref()
+            .map(|ended| {
+                let ended = ended.clone();
+                Error::BeatsEnded { ended }.to_string()
+            })
+            .or(lost),
+        ended,
+        generation: state.generation,
+        policy: roster
+            .and_then(|roster| roster.source.as_ref())
+            .map(|source| source.name.clone()),
+        grid_ns: roster.map(|roster| roster.beats.grid_ns),
+        network: network_level()?,
+        cpus,
+    })
+}
+
+fn cpu_status(cpu: u32, found: &Found) -> Result<CpuStatus, Error> {
+    let state = found.scheduler.cpu(cpu)?;
+    let table = found.scheduler.table(cpu, state.half)?;
+    Ok(CpuStatus {
+        cpu,
+        generation: state.generation,
+        frame_ns: table.frame_ns.into(),
+        slots: table.slot_count,
+        assigned_ppm: found
+            .record
+            .as_ref()
+            .map_or(0, |record| assigned_ppm(cpu, record)),
+        edges: state.stats.edges,
+        edge_late_max_ns: state.stats.edge_late_max_ns,
+        swaps: state.stats.swaps,
+    })
+}
+
+/// What the tasks' slots take of a CPU.
+fn assigned_ppm(cpu: u32, record: &BeatsRecord) -> u64 {
+    let shares = record.roster.beats.tasks.iter().flat_map(|task| {
+        let pieces = record.placement(&task.name).map(|placed| &placed.pieces);
+        let here = pieces
+            .into_iter()
+            .flatten()
+            .filter(move |piece| piece.cpu == cpu);
+        here.map(|piece| (piece.end_ns - piece.begin_ns) as f64 / task.period_ns as f64)
+    });
+    (shares.sum::<f64>() * 1e6).round() as u64
+}

@@ -1,0 +1,161 @@
+//! How each task keeps its beat.
+
+use serde::Serialize;
+use takt_algo::sys::{takt_task, takt_task_stats};
+use takt_planner::beats::Piece;
+use takt_policy::{Overrun, Task};
+
+use super::Lateness;
+use crate::{
+    beats::{BeatsRecord, Found, Scheduler},
+    error::Error,
+};
+
+/// A task, and what it did since it was first applied in this form.
+#[derive(Debug, Serialize)]
+pub struct TaskStatus {
+    pub name: String,
+    pub period_ns: u64,
+    /// Of all its members together.
+    pub budget_ns: u64,
+    /// When its budget begins within the period.
+    pub offset_ns: u64,
+    /// How long before that it is released.
+    pub lead_ns: u64,
+    /// Its slots within the period; on other CPUs, if it had to be split, the later ones.
+    pub pieces: Vec<PieceStatus>,
+    pub overrun: Overrun,
+    /// The user for whom it joined at run time; `None`: the policy declares it.
+    pub ad_hoc_uid: Option<u32>,
+    /// In the order of hand-off.
+    pub members: Vec<MemberStatus>,
+    /// All members are ordinary threads since an overrun, until the next apply.
+    pub stopped: bool,
+    /// Nobody waits any longer for the member whose turn it is.
+    pub stalled: bool,
+    #[serde(flatten)]
+    pub counters: TaskCounters,
+    /// `None` as long as no job has started.
+    pub lateness: Option<Lateness>,
+}
+
+/// One contiguous allocation, as phases within the period.
+#[derive(Debug, Serialize)]
+pub struct PieceStatus {
+    pub cpu: u32,
+    /// Its first slot begins; ordinary threads have what lies before the release.
+    pub begin_ns: u64,
+    pub beat_ns: u64,
+    pub end_ns: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct MemberStatus {
+    pub name: String,
+    /// The thread that has its place; `None`: nobody.
+    pub tid: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct TaskCounters {
+    /// Jobs whose slot came while somebody had the place of the member whose turn it was.
+    pub releases: u64,
+    /// Of these, with that member not ready to run.
+    pub missed: u64,
+    /// Jobs that a member ran in.
+    pub started: u64,
+    /// Jobs that all members yielded in.
+    pub completed: u64,
+    /// Jobs that were cut: the budget or the slot was over.
+    pub overruns: u64,
+    pub used_ns: u64,
+    /// Of one job.
+    pub used_max_ns: u64,
+    /// From the end of budget or slot to the end of running.
+    pub cut_late_max_ns: u64,
+    /// By interrupts and the work they put off, while a member ran.
+    pub stolen_interrupts_ns: u64,
+    /// By threads above the beats, while a member had to leave the CPU for them.
+    pub stolen_higher_ns: u64,
+}
+
+impl From<&takt_task_stats> for TaskCounters {
+    fn from(stats: &takt_task_stats) -> Self {
+        Self {
+            releases: stats.releases,
+            missed: stats.missed,
+            started: stats.started,
+            completed: stats.completed,
+            overruns: stats.overruns,
+            used_ns: stats.used_ns,
+            used_max_ns: stats.used_max_ns,
+            cut_late_max_ns: stats.cut_late_max_ns,
+            stolen_interrupts_ns: stats.stolen_interrupts_ns,
+            stolen_higher_ns: stats.stolen_higher_ns,
+        }
+    }
+}
+
+impl From<&Piece> for PieceStatus {
+    fn from(piece: &Piece) -> Self {
+        Self {
+            cpu: piece.cpu,
+            begin_ns: piece.begin_ns,
+            beat_ns: piece.beat_ns,
+            end_ns: piece.end_ns,
+        }
+    }
+}
+
+/// Every task that has a name still.
+pub(super) fn list(found: &Found) -> Result<Vec<TaskStatus>, Error> {
+    let Some(record) = &found.record else {
+        return Ok(Vec::new());
+    };
+    let runs = found.ended.is_none();
+    let tasks = record.roster.beats.tasks.iter();
+    tasks
+        .filter_map(|task| status(task, record, &found.scheduler, runs).transpose())
+        .collect()
+}
+
+fn status(
+    task: &Task,
+    record: &BeatsRecord,
+    scheduler: &Scheduler,
+    runs: bool,
+) -> Result<Option<TaskStatus>, Error> {
+    let Some(numbers) = record.ids.0.get(&task.name) else {
+        return Ok(None);
+    };
+    let state: Box<takt_task> = scheduler.task(numbers.id)?;
+    let pieces = record.placement(&task.name).map(|placed| &placed.pieces);
+    let pieces: Vec<_> = pieces.into_iter().flatten().map(Into::into).collect();
+    let members = (numbers.first_member..).zip(&numbers.members);
+    Ok(Some(TaskStatus {
+        name: task.name.clone(),
+        period_ns: task.period_ns,
+        budget_ns: task.budget_ns,
+        offset_ns: pieces
+            .first()
+            .map_or(0, |piece: &PieceStatus| piece.beat_ns),
+        lead_ns: task.lead_ns,
+        pieces,
+        overrun: task.overrun,
+        ad_hoc_uid: record.roster.ad_hoc.get(&task.name).copied(),
+        members: members
+            .map(|(at, name)| {
+                let tid = scheduler.member(at)?.tid;
+                Ok(MemberStatus {
+                    name: name.clone(),
+                    // Nobody counts those who end after the scheduler.
+                    tid: (runs && tid != 0).then_some(tid),
+                })
+            })
+            .collect::<Result<_, Error>>()?,
+        stopped: state.stopped != 0,
+        stalled: state.stalled != 0,
+        counters: TaskCounters::from(&state.stats),
+        lateness: Lateness::of(&state.stats),
+    }))
+}
