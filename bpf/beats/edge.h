@@ -87,6 +87,25 @@ static __always_inline int bring_stray(u32 home_cpu, u32 tid, u32 cpu)
 	return moved;
 }
 
+static __always_inline int write_page(u32 at, const struct takt_task *task,
+				      const struct takt_task_params *params,
+				      const struct takt_span *span)
+{
+	struct takt_job_page *page = bpf_map_lookup_elem(&takt_jobs, &at);
+
+	if (!page)
+		return 0;
+	__sync_fetch_and_add(&page->sequence, 1);
+	page->job = task->job;
+	page->beat_ns = span->beat_ns;
+	page->deadline_ns = span->end_ns;
+	page->period_ns = params->turns.period_ns;
+	page->budget_ns = params->turns.budget_ns;
+	page->overruns = task->stats.overruns;
+	__sync_fetch_and_add(&page->sequence, 1);
+	return 1;
+}
+
 /* Tell the members of a task about its new job. */
 static __always_inline void write_pages(const struct takt_task *task,
 					const struct takt_task_params *params,
@@ -94,23 +113,13 @@ static __always_inline void write_pages(const struct takt_task *task,
 {
 	u32 i;
 
-	bpf_for(i, 0, TAKT_MEMBERS_MAX) {
-		u32 at = params->first_member + i;
-		struct takt_job_page *page;
-
-		if (i >= params->turns.member_count)
+	if (!write_page(params->first_member, task, params, span) ||
+	    params->turns.member_count < 2)
+		return;
+	bpf_for(i, 1, TAKT_MEMBERS_MAX) {
+		if (i >= params->turns.member_count ||
+		    !write_page(params->first_member + i, task, params, span))
 			break;
-		page = bpf_map_lookup_elem(&takt_jobs, &at);
-		if (!page)
-			break;
-		__sync_fetch_and_add(&page->sequence, 1);
-		page->job = task->job;
-		page->beat_ns = span->beat_ns;
-		page->deadline_ns = span->end_ns;
-		page->period_ns = params->turns.period_ns;
-		page->budget_ns = params->turns.budget_ns;
-		page->overruns = task->stats.overruns;
-		__sync_fetch_and_add(&page->sequence, 1);
 	}
 }
 

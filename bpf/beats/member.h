@@ -39,7 +39,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 	params = params_of(member->task, c->half);
 	if (!params || task->stopped || !may_be_on(p, params->home_cpu))
 		return 0;
-	is_kept = !task->stalled && all_here(params);
+	is_kept = !task->stalled && (params->turns.member_count < 2 || all_here(params));
 	if (thread->parked && is_kept) {
 		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
 		return 1;
