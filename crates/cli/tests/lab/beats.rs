@@ -629,6 +629,7 @@ fn pieces_on_two_processors() {
 }
 
 #[test]
+#[ignore = "seen to hang: taking the processor offline blocked for minutes"]
 fn a_processor_goes_and_comes_back() {
     TWO_PROCESSORS.run(|| {
         let tasks = format!(
