@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An element: whatever has clocks. A class, a flow of a class, or a tenant.
+ * An element: whatever has clocks. A class, a flow of a class, a station in a class,
+ * or a tenant.
  *
  * Its clocks answer one question each:
  *   pace       may it go at all?     (ceil; where there is nothing to borrow, rate)
@@ -14,14 +15,17 @@
 
 #include "plan.h"
 #include "queue.h"
+#include "share.h"
 
-#define TAKT_ELEMENTS 16384	/* 1..4095 classes and tenants, from 4096 on flows */
+#define TAKT_ELEMENTS 16384	/* 1..4095 classes and tenants, from 4096 on flows and stations */
 
 /* Where an element waits; an entry on the shelf for each. */
 #define TAKT_IN_TIMED 1
 #define TAKT_IN_SHARE 2
 #define TAKT_IN_FLOORS 4
 #define TAKT_IN_GATE 8
+#define TAKT_IN_STATION 16	/* until its station's weight rises above 0; no entry */
+#define TAKT_IN_NO_TURN (TAKT_IN_GATE | TAKT_IN_STATION)
 #define TAKT_ENTRY_TIMED 0
 #define TAKT_ENTRY_SHARE TAKT_ELEMENTS
 #define TAKT_ENTRY_FLOOR (2 * TAKT_ELEMENTS)
@@ -48,12 +52,14 @@ struct takt_element {
 	struct takt_clock floor;
 	struct takt_queue queue;
 	u64 ready_ns;	/* nothing of it may go before */
-	u16 class_id;	/* of a flow: the class it belongs to */
+	u16 class_id;	/* of a flow or station: the class it belongs to */
 	u8 heads;	/* of a tenant: its group */
 	u8 waits;	/* TAKT_IN_* */
 	u8 group, priority;	/* where it waits, or waited last */
 	u8 task_prio;	/* of the task that sent last, see gate.h */
-	u8 pad;
+	u8 held;	/* its station's weight is 0 */
+	u32 scale_ppm;	/* the part of its class's weight that it has; 0: all, see share.h */
+	u32 pad;
 	struct takt_class_stats stats;
 };
 
@@ -115,7 +121,8 @@ TAKT_FN void takt_element_charge(struct takt_element *element,
 		takt_clock_spend(&element->pace, &at, from_ns, clock_ns, len);
 	}
 	if (by == TAKT_BY_SHARE) {
-		takt_clock_advance(&element->share, params->weight_bps, len);
+		takt_clock_advance(&element->share,
+				   takt_share_rate(params->weight_bps, element->scale_ppm), len);
 	} else if (takt_is_borrower(params)) {
 		at.rate_bps = params->rate_bps;
 		takt_clock_spend(&element->guarantee, &at, from_ns, clock_ns, len);

@@ -13,14 +13,18 @@
  *     which such newcomers share.
  * A flood of one-packet flows thus takes turns among those at rest, and those
  * that have packets waiting never notice.
+ *
+ * On a link with stations (station.h), it is a station in a class that has such
+ * an element, by the same rules.
  */
 #ifndef TAKT_FLOWS_H
 #define TAKT_FLOWS_H
 
 #include "classify.h"
 #include "group.h"
+#include "station.h"
 
-#define TAKT_FLOW_FIRST TAKT_CLASSES	/* elements from here on are flows */
+#define TAKT_FLOW_FIRST TAKT_CLASSES	/* elements from here on are flows, or stations */
 #define TAKT_FLOWS_MAX (TAKT_ELEMENTS - TAKT_FLOW_FIRST)
 #define TAKT_FLOW_BUCKETS 32768
 #define TAKT_FLOW_CHAIN_MAX 32
@@ -33,8 +37,13 @@ struct takt_flow {
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
 	u64 rest_ns;	/* since when it has no packets */
 	u32 next;	/* of its bucket, or free; an element id */
-	u32 era;	/* that it was last put into its class in; see takt_link.era */
+	u32 era;	/* that it was last put into its class in; see takt_link.era. Of a
+			 * station: the generation that it was last looked for in */
 	struct takt_key key;
+	struct takt_address to;	/* of a station: its address, and ... */
+	u16 station;		/* ... its number; 0: nobody knows it */
+	u16 next_of, prev_of;	/* others of the station, in a ring */
+	u16 pad;
 };
 
 struct takt_flows {
@@ -44,6 +53,7 @@ struct takt_flows {
 	u32 live;
 	u64 created, forgotten;
 	u64 no_room;	/* packets that shared the class's own clock */
+	struct takt_stations stations;
 	u16 bucket[TAKT_FLOW_BUCKETS];
 	struct takt_flow flow[TAKT_FLOWS_MAX];
 };
@@ -67,8 +77,10 @@ struct takt_connections {
 
 struct takt_newcomer {
 	u64 identity, cookie;
-	u32 era, pad;
+	u32 era;
+	u32 class_id;		/* of a station's */
 	struct takt_key key;
+	struct takt_address to;	/* the station that it goes to */
 };
 
 TAKT_FN struct takt_flow *takt_flow(struct takt_flows *flows, u32 id)
@@ -169,6 +181,39 @@ TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class
 	to->gso_packets += from->gso_packets;
 }
 
+/* The element joins its station's others, as the last of them. */
+TAKT_FN void takt_station_join(struct takt_flows *flows, u32 number, u32 id)
+{
+	struct takt_station *station = takt_station(&flows->stations, number);
+	struct takt_flow *flow = takt_flow(flows, id), *first;
+
+	flow->station = number;
+	flow->next_of = flow->prev_of = id;
+	if (station->first) {
+		first = takt_flow(flows, station->first);
+		flow->next_of = station->first;
+		flow->prev_of = first->prev_of;
+		takt_flow(flows, first->prev_of)->next_of = id;
+		first->prev_of = id;
+	} else {
+		station->first = id;
+	}
+	station->elements++;
+}
+
+TAKT_FN void takt_station_part(struct takt_flows *flows, u32 id)
+{
+	struct takt_flow *flow = takt_flow(flows, id);
+	struct takt_station *station = takt_station(&flows->stations, flow->station);
+
+	takt_flow(flows, flow->next_of)->prev_of = flow->prev_of;
+	takt_flow(flows, flow->prev_of)->next_of = flow->next_of;
+	if (station->first == id)
+		station->first = flow->next_of == id ? 0 : flow->next_of;
+	station->elements--;
+	flow->station = 0;
+}
+
 /* Forget the flow; what it counted goes to its class. It has no packets. */
 TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id)
@@ -190,6 +235,11 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 		}
 	}
 	takt_stats_add(&takt_element(order, element->class_id)->stats, &element->stats);
+	if (flow->station) {
+		takt_stats_add(&takt_station(&flows->stations, flow->station)->past,
+			       &element->stats);
+		takt_station_part(flows, id);
+	}
 	element->stats = (struct takt_class_stats){};
 	flow->identity = 0;
 	flow->cookie = 0;
@@ -272,6 +322,8 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->cookie = newcomer->cookie;
 	flow->key = newcomer->key;
 	flow->era = newcomer->era;
+	flow->to = newcomer->to;
+	flow->station = 0;
 	flow->rest_ns = now_ns;
 	flow->next = *bucket;
 	*bucket = id;
@@ -285,6 +337,8 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	element->share = (struct takt_clock){};
 	element->floor = (struct takt_clock){};
 	element->task_prio = TAKT_TASK_UNKNOWN;
+	element->held = 0;
+	element->scale_ppm = 0;
 	return id;
 }
 

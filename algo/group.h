@@ -6,8 +6,7 @@
  *   1. floors that are due, earliest first, whatever the priority;
  *   2. of the best priority with anybody who may go:
  *      guarantees that are due, earliest first;
- *   3. then what is spare, by weight: the smallest start tag first (start-time
- *      fair queueing: Goyal, Vin, Cheng, SIGCOMM '96).
+ *   3. then what is spare, by weight: the smallest start tag first (share.h).
  *
  * When guarantees ask for more than there is (paper 004, section 4 (2)), costs
  * must scale by what the active ones ask over what they get, or those behind
@@ -29,6 +28,7 @@
  *   share    it may go, and is not owed anything now;
  *   gate     instead of either, while a task runs that is more important than its
  *            sender (held.h);
+ *   station  instead of any, while its station's weight is 0 (station.h);
  *   floors   if it has a floor, at all times as well.
  */
 #ifndef TAKT_GROUP_H
@@ -117,9 +117,11 @@ TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id, u6
 		takt_calendar_remove(&group->floors, &order->shelf, id + TAKT_ENTRY_FLOOR);
 	if (element->waits & TAKT_IN_GATE)
 		takt_let_go(&order->held, &order->shelf, id, now_ns);
+	else if (element->waits & TAKT_IN_STATION)
+		order->held.by_weight--;
 	else if (element->waits && priority == TAKT_BACKGROUND)
 		order->held.waiting--;
-	if (element->waits & ~TAKT_IN_GATE)
+	if (element->waits & ~TAKT_IN_NO_TURN)
 		group->waiting--;
 	element->waits = 0;
 	return 0;
@@ -208,6 +210,11 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 		takt_element_move(order, element, params->group, priority);
 		/* It is not for this priority to make up for what that one was late. */
 		takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
+	}
+	if (element->held) {
+		element->waits = TAKT_IN_STATION;
+		order->held.by_weight++;
+		return 0;
 	}
 	id &= TAKT_ELEMENTS - 1;
 	ready_ns = element->ready_ns - takt_min(behind_ns, element->ready_ns);

@@ -20,6 +20,8 @@ struct takt_held {
 	u64 since_ns;		/* somebody has been held, without a break */
 	u32 running;		/* priority of the task on the CPU that looks now */
 	u32 waiting;		/* elements in the background that wait only for the link */
+	u32 by_weight;		/* elements that are held as their station's weight is 0 */
+	u32 pad;
 	u64 holds;		/* times that an element was held */
 	u64 task_ns;		/* while anybody was held: a more important task ran */
 	u64 link_ns;		/* that others took the link while the background waited for it */

@@ -22,7 +22,7 @@
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
 
-#include "waiting.h"
+#include "weigh.h"
 
 /* No two of a kernel's clocks differ by more than this when a timer fires. */
 #define TAKT_TIMER_MARGIN_NS 10000
@@ -59,7 +59,7 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *eleme
 {
 	u64 clock_ns;
 
-	if (element->group | params->group | element->waits)
+	if (element->group | params->group | element->waits | element->held)
 		return 0;
 	if (takt_is_held(&link->order.held, params, element))
 		return 0;
@@ -271,12 +271,14 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	int gaps = plan->pacing == TAKT_PACING_GAP;
 
 	link->polls = 0;
-	if (link->order.held.by_task.count && !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
-		soon_ns = now_ns + TAKT_GATE_POLL_NS;
+	if ((link->order.held.by_task.count || link->order.held.by_weight) &&
+	    !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
+		soon_ns = now_ns + (link->order.held.by_task.count ? TAKT_GATE_POLL_NS :
+								     TAKT_STATION_POLL_NS);
 		link->polls = ideal_ns == TAKT_TIME_NEVER;
 	}
 	/* Gaps are as long as what is named here, and looks enough (gap.h). */
-	if (link->plan_hand < TAKT_ELEMENTS && !gaps) {
+	if ((link->plan_hand < TAKT_ELEMENTS || link->flows.stations.unsettled) && !gaps) {
 		soon_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
 		link->polls = 0;
 	}
@@ -300,12 +302,16 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		link->planned = plan->generation;
 		link->plan_hand = 0;
 		link->wake_ns = 0;
+		if (link->flows.stations.seen)
+			takt_stations_review(&link->flows.stations);
 	}
 	choice->packet = 0;
 	choice->armed = 0;
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (!link->queued_packets)
 		return;
+	if (plan->stations | link->flows.stations.unsettled)
+		takt_link_weigh(link, plan, now_ns);
 	if (link->order.held.by_task.count)
 		takt_link_admit(link, plan, now_ns);
 	choice->wake_ns = link->wake_ns;

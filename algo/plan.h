@@ -5,8 +5,8 @@
  *
  * An element is whatever has clocks: a class, a tenant (a group of classes that
  * shares one guarantee and one ceiling), or a flow of a class that gives each
- * flow clocks of its own. Classes and tenants have parameters here; a flow
- * follows its class's.
+ * flow clocks of its own, or a station in a class (station.h). Classes and tenants
+ * have parameters here; a flow or a station follows its class's.
  */
 #ifndef TAKT_PLAN_H
 #define TAKT_PLAN_H
@@ -53,6 +53,8 @@ struct takt_plan {
 	u32 receives;		/* it is of a device that incoming packets are sent through */
 	u32 receive_link;	/* the number of that device's link, and ... */
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
+	u32 stations;		/* TAKT_STATIONS_*: what it knows them by, if it does */
+	u32 pad;
 	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;

@@ -89,8 +89,8 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
 		return 0;
 	}
-	/* Nobody else wants this CPU. */
-	if (enq_flags & SCX_ENQ_LAST) {
+	/* Nobody else wants this CPU, or it is on its way out. */
+	if (enq_flags & SCX_ENQ_LAST || is_on_leaving(p)) {
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
 		return 0;
 	}
@@ -120,10 +120,8 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 
 	if (!c || !host)
 		return 0;
-	if (c->offline) {
-		free_dispatch(c, cpu);
+	if (c->offline)
 		return 0;
-	}
 	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
 		begin(c, cpu, host);
 	if (c->frees != host->frees) {
@@ -247,32 +245,17 @@ int BPF_PROG(takt_exit_task, struct task_struct *p, struct scx_exit_task_args *a
 	return 0;
 }
 
-/* Its timer goes elsewhere and does nothing there; whoever waits here must not. */
 SEC("struct_ops/cpu_offline")
 int BPF_PROG(takt_cpu_offline, int cpu)
 {
-	const struct takt_beats *host = beats();
-	struct takt_cpu *c = cpu_of(cpu);
-	u32 other;
-
-	if (c)
-		c->offline = 1;
-	free_everywhere();
-	bpf_for(other, 0, host ? host->cpu_count : 0)
-		scx_bpf_kick_cpu(other, SCX_KICK_IDLE);
+	cpu_leaves(cpu);
 	return 0;
 }
 
-/* Its first dispatch sets its alarm. */
 SEC("struct_ops/cpu_online")
 int BPF_PROG(takt_cpu_online, int cpu)
 {
-	struct takt_cpu *c = cpu_of(cpu);
-
-	if (c) {
-		c->armed_ns = 0;
-		c->offline = 0;
-	}
+	cpu_comes(cpu);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #define TAKT_MEMBER_H
 
 #include "edge.h"
+#include "hotplug.h"
 
 #define SIGXCPU 24
 
@@ -288,6 +289,8 @@ static __always_inline void free_waiting(void)
 		bpf_for_each(scx_dsq, p, QUEUE_STRAY + at, 0)
 			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
 	}
+	if (host)
+		bring_all_home(host);
 }
 
 #endif

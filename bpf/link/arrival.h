@@ -6,6 +6,7 @@
 #ifndef TAKT_ARRIVAL_H
 #define TAKT_ARRIVAL_H
 
+#include "headers.h"
 #include "link_maps.h"
 #include "registration.h"
 #include "who.h"
@@ -78,12 +79,48 @@ __noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *
 	return id;
 }
 
+/* Who receives the packet over the air, on a link that knows stations by this. */
+static __always_inline void read_station(const struct sk_buff *skb, u32 by,
+					 struct takt_newcomer *newcomer)
+{
+	u64 data = (u64)skb->data;
+
+	newcomer->to.word[0] = newcomer->to.word[1] = 0;
+	if (by == TAKT_STATIONS_IP)
+		takt_address_ip(&newcomer->to, &newcomer->key);
+	else if (by == TAKT_STATIONS_MAC && skb->len - skb->data_len >= TAKT_ETH_HEADER_BYTES)
+		takt_address_mac(&newcomer->to, (u64)takt_row(data) << 16 |
+						(takt_row(data + 2) & 0xffff));
+}
+
+/* The element of a packet's station in its class; the class's, of nobody alone. */
+static __always_inline u32 station_of(struct takt_port *port, const struct takt_plan *plan,
+				      struct takt_newcomer *newcomer, u32 class_id)
+{
+	u64 identity = newcomer->identity;
+	u32 id;
+
+	if (!takt_address_is(&newcomer->to))
+		return class_id;
+	id = takt_station_element(&port->link, &newcomer->to, class_id);
+	if (id && takt_station_is_settled(&port->link, takt_flow(&port->link.flows, id)))
+		return id;
+	newcomer->class_id = class_id;
+	id = takt_station_newcomer(&port->link, plan, newcomer, id, bpf_ktime_get_ns());
+	newcomer->identity = identity;
+	return id;
+}
+
 /* The element that a plan would have put the packet into. */
 __noinline u32 element_by(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
 			  const struct takt_key *key TAKT_ARG, u64 identity)
 {
 	u32 class_id = takt_classify(&plan->rules, key), id;
 
+	if (plan->stations && takt_address_is(&port->newcomer.to)) {
+		id = takt_station_element(&port->link, &port->newcomer.to, class_id);
+		return id ? id : class_id;
+	}
 	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
 		return class_id;
 	if (!identity)

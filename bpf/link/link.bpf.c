@@ -84,9 +84,16 @@ static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
 }
 
-/* Nobody waits, but for those whom the gate holds, and the express place is empty. */
-static __always_inline u32 nobody_waits(const struct Qdisc *sch, const struct takt_port *port)
+/*
+ * Nobody waits, but for those whom the gate or their station's weight holds, and
+ * the express place is empty.
+ */
+static __always_inline u32 nobody_waits(const struct Qdisc *sch, const struct takt_port *port,
+					const struct takt_plan *plan)
 {
+	/* A weight that has changed is looked at when the link is asked for a packet. */
+	if (plan->stations && takt_stations_unsettled(&port->link.flows.stations))
+		return 0;
 	return !sch->q.qlen || (sch->q.qlen == port->link.queued_packets &&
 				!port->link.order.group[0].waiting);
 }
@@ -145,7 +152,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	const struct takt_plan *plan;
 	struct takt_store *store;
 	struct sk_buff *old;
-	u32 moved = 0, uid;
+	u32 moved = 0, uid, by;
 
 	if (!port)
 		goto drop;
@@ -179,7 +186,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	newcomer->cookie = 0;
 	takt_link_meet(&port->link, plan, 0);
 	newcomer->era = port->link.era;
-	newcomer->pad = 0;
+	newcomer->class_id = 0;
 	connection_of(skb, port, newcomer);
 	connected = newcomer->identity && plan->sticky;
 	if (connected) {
@@ -189,17 +196,25 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 			goto classified;
 	}
 	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
-	read_key(skb, &newcomer->key, plan->rules.need_addresses | plan->flows | plan->registered);
+	by = plan->stations;
+	if (!by && port->link.old_plan_packets)
+		by = port->plans[(port->active & 1) ^ 1].stations;
+	read_key(skb, &newcomer->key,
+		 plan->rules.need_addresses | plan->flows | plan->registered | by);
 	if (plan->rules.need_who || port->link.old_plan_packets)
 		sender = owner_of(skb->sk);
 	uid = user_of(sender);
 	newcomer->key.who = who_is(sender, plan);
 	if (plan->registered)
 		moved = ask_registration(port, plan, newcomer, uid);
+	if (by)
+		read_station(skb, by, newcomer);
 	if (plan->flows)
 		id = flow_of(port, plan, newcomer);
 	else
 		id = takt_classify(&plan->rules, &newcomer->key);
+	if (plan->stations)
+		id = station_of(port, plan, newcomer, id);
 	if (moved) {
 		arrival.before = element_unlike(port, plan, &newcomer->key, newcomer->identity, id);
 	} else if (port->link.old_plan_packets) {
@@ -223,7 +238,7 @@ classified:
 	arrival.now_ns = wants_time(takt_element(&port->link.order, id)) ?
 				 bpf_ktime_get_ns() : 0;
 	arrival.idle = takt_gap_arrival(&port->link, &port->gap, plan,
-					nobody_waits(sch, port), &arrival.now_ns);
+					nobody_waits(sch, port, plan), &arrival.now_ns);
 	place = takt_link_enqueue(&port->link, plan, &arrival);
 	if (!place)
 		goto drop;

@@ -24,7 +24,7 @@
 #define TAKT_BELL_BYTES 32
 
 /* Raised whenever a struct that crosses into user space changes. */
-#define TAKT_LINK_ABI 4
+#define TAKT_LINK_ABI 5
 
 /*
  * One link as it lies in the kernel: a map of its own, shared with user space.

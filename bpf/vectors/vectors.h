@@ -10,6 +10,7 @@
 #include "headers.h"
 #include "link.h"
 #include "slots.h"
+#include "soc.h"
 #include "turns.h"
 
 #define TAKT_VECTOR_PACKET_BYTES 256
@@ -24,10 +25,14 @@ struct takt_vector_state {
 	struct takt_plan plan;
 	struct takt_choice choice;
 	struct takt_key key;
+	struct takt_newcomer newcomer;
 	struct takt_table table;
 	struct takt_span span;
 	struct takt_turns turns;
 	struct takt_turns_params turns_params;
+	struct takt_soc soc;
+	struct takt_soc_params soc_params;
+	struct takt_soc_stats soc_stats;
 	u32 packet[TAKT_VECTOR_PACKET_BYTES / 4];
 };
 
@@ -48,13 +53,19 @@ struct takt_vector_state {
 #define TAKT_VECTOR_LEFT 14		/* job; answers what is left of its budget */
 #define TAKT_VECTOR_CHARGE 15		/* job, from, now */
 #define TAKT_VECTOR_YIELD 16		/* job; answers whether it is done */
+#define TAKT_VECTOR_STATION 17		/* id, mac, now; answers an element */
+#define TAKT_VECTOR_SOC_REPORT 18	/* soc, now; answers a weight, and soc */
+#define TAKT_VECTOR_SOC_TICK 19		/* now; answers a weight, and soc */
+#define TAKT_VECTOR_SOC_WEIGHT 20	/* soc; answers a weight */
 
 struct takt_vector_step {
 	u32 op;
 	u32 id;			/* of a class or an entry */
 	u32 before, bytes, frames, idle;
 	u32 ethertype, task_prio;
-	u64 from_ns, now_ns, job;
+	s32 soc_centidb;	/* in, and out */
+	u32 pad;
+	u64 from_ns, now_ns, job, mac;
 	u64 answer, wake_ns;	/* out */
 };
 
@@ -128,6 +139,30 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		break;
 	case TAKT_VECTOR_YIELD:
 		step->answer = takt_turns_yield(&state->turns, &state->turns_params, step->job);
+		break;
+	case TAKT_VECTOR_STATION:
+		takt_address_mac(&state->newcomer.to, step->mac);
+		state->newcomer.class_id = id;
+		id = takt_station_element(&state->link, &state->newcomer.to, id);
+		if (!id || !takt_station_is_settled(&state->link,
+						    takt_flow(&state->link.flows, id)))
+			id = takt_station_newcomer(&state->link, &state->plan, &state->newcomer,
+						   id, now_ns);
+		step->answer = id;
+		break;
+	case TAKT_VECTOR_SOC_REPORT:
+		takt_soc_report(&state->soc, &state->soc_stats, &state->soc_params,
+				step->soc_centidb, now_ns);
+		step->soc_centidb = takt_soc_centidb(&state->soc);
+		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
+		break;
+	case TAKT_VECTOR_SOC_TICK:
+		takt_soc_tick(&state->soc, &state->soc_stats, &state->soc_params, now_ns);
+		step->soc_centidb = takt_soc_centidb(&state->soc);
+		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
+		break;
+	case TAKT_VECTOR_SOC_WEIGHT:
+		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
 		break;
 	}
 }

@@ -18,6 +18,8 @@ mod key;
 mod link;
 mod plain;
 mod slots;
+mod soc;
+mod stations;
 mod turns;
 
 pub use calendar::Calendar;
@@ -28,4 +30,6 @@ pub use key::read_key;
 pub use link::{Dequeued, Link};
 pub use plain::{Plain, from_bytes, to_bytes, zeroed_box};
 pub use slots::{Slots, Span};
+pub use soc::{Soc, SocLaw, SocStats, SocTerms};
+pub use stations::{Address, Known, Stations, TableFull};
 pub use turns::Turns;

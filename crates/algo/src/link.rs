@@ -2,7 +2,8 @@
 
 use crate::{
     plain::zeroed_box,
-    sys::{self, takt_arrival, takt_choice, takt_element, takt_link, takt_plan},
+    stations::{Address, Stations},
+    sys::{self, takt_arrival, takt_choice, takt_element, takt_link, takt_newcomer, takt_plan},
 };
 
 /// What a link answers when it is asked for a packet.
@@ -49,6 +50,39 @@ impl Link {
         now_ns: u64,
     ) -> Option<u32> {
         self.enqueue_behind(plan, class, 0, bytes, frames, now_ns)
+    }
+
+    /// The element of a packet to that station in this class: made if need be, as
+    /// the qdisc does it.
+    pub fn station_element(
+        &mut self,
+        plan: &takt_plan,
+        class: u32,
+        to: Address,
+        now_ns: u64,
+    ) -> u32 {
+        let mut newcomer = takt_newcomer {
+            to: to.into(),
+            class_id: class,
+            ..takt_newcomer::default()
+        };
+        let state = &mut *self.state;
+        // SAFETY: valid structs; see the crate's documentation.
+        unsafe {
+            let id = sys::takt_station_element(state, &newcomer.to, class);
+            if id != 0 {
+                let flow = sys::takt_flow(&mut state.flows, id);
+                if sys::takt_station_is_settled(state, flow) != 0 {
+                    return id;
+                }
+            }
+            sys::takt_station_newcomer(state, plan, &mut newcomer, id, now_ns)
+        }
+    }
+
+    /// The table of stations, as user space has it.
+    pub fn stations(&mut self) -> Stations<'_> {
+        Stations::of(&mut self.state.flows.stations)
     }
 
     /// A packet is about to arrive whose registration changed then. Whether

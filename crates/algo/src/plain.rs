@@ -23,6 +23,7 @@ unsafe impl Plain for sys::takt_destination {}
 unsafe impl Plain for sys::takt_registration {}
 unsafe impl Plain for sys::takt_registry {}
 unsafe impl Plain for sys::takt_link {}
+unsafe impl Plain for sys::takt_stations {}
 unsafe impl Plain for sys::takt_gap {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}

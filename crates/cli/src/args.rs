@@ -3,8 +3,8 @@
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use takt_kernel::places::Terms;
-use takt_policy::parse_duration;
+use takt_kernel::{places::Terms, stations::Address};
+use takt_policy::{parse_decibel, parse_duration};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -101,6 +101,17 @@ pub enum Command {
     #[command(subcommand)]
     Background(Background),
 
+    /// Give stations their weights by hand, and look at them.
+    ///
+    /// For links of the policy in force that `[radio]` is about. What is set by hand stays
+    /// until it is forgotten, whatever else is known of the station.
+    #[command(subcommand)]
+    Station(Station),
+
+    /// What clients and access points share.
+    #[command(subcommand)]
+    Radio(Radio),
+
     /// Run a program in the background, or on the beat.
     ///
     /// In the background it and whatever it starts get a control group of their own,
@@ -178,6 +189,61 @@ pub enum Background {
     /// List what is registered in this network namespace, for you or everyone;
     /// as root, all of it.
     List,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Station {
+    /// Weigh a station as one that hears so well.
+    #[command(
+        after_help = "Examples:\n  takt station set 02:00:00:00:01:00 --snr 12.5\n  takt station \
+                      set 192.0.2.7 --snr=-3 --device wlan0"
+    )]
+    Set {
+        /// A MAC address where the device has Ethernet headers, else an IP address.
+        #[arg(value_name = "ADDR")]
+        address: Address,
+        /// The strength of its connection in dB, from -20 to 60; the policy's law makes a
+        /// weight of it.
+        #[arg(long, value_name = "DB", value_parser = parse_decibel, allow_hyphen_values = true)]
+        snr: i32,
+        /// On this link only.
+        #[arg(long, value_name = "DEV")]
+        device: Option<String>,
+    },
+
+    /// List stations, their weights and what was sent to them.
+    #[command(
+        after_help = "Examples:\n  takt station list\n  takt station list --output json | jq \
+                      '.links[].stations[] | [.address, .applied_ppm]'"
+    )]
+    List {
+        /// Of this link only.
+        #[arg(long, value_name = "DEV")]
+        device: Option<String>,
+    },
+
+    /// Take back what was set by hand.
+    #[command(after_help = "Example:\n  takt station forget 02:00:00:00:01:00")]
+    Forget {
+        #[arg(value_name = "ADDR")]
+        address: Address,
+        /// On this link only.
+        #[arg(long, value_name = "DEV")]
+        device: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Radio {
+    /// Make a key for clients' reports, in a file that does not exist yet.
+    ///
+    /// The access point and all its clients need the same: copy it to each, and see that
+    /// nobody else can read it.
+    #[command(after_help = "Examples:\n  takt radio key\n  takt radio key /etc/takt/radio.key")]
+    Key {
+        #[arg(default_value = "radio.key")]
+        file: PathBuf,
+    },
 }
 
 /// Whose sockets; the caller's own without any of these.
@@ -288,7 +354,7 @@ pub enum Lab {
                       --output json"
     )]
     Run {
-        /// `pacing`, `background`, `beats`, `cost`, or `tour` for a short run of all.
+        /// `pacing`, `background`, `beats`, `radio`, `cost`, or `tour` for a short run of all.
         name: String,
         #[command(flatten)]
         machine: Machine,
@@ -334,6 +400,20 @@ pub enum Lab {
     /// standard input.
     #[command(hide = true)]
     Beat,
+
+    /// The radio of an emulated wireless LAN, described on its standard input:
+    /// on until that is closed.
+    #[command(hide = true)]
+    Radio,
+
+    /// A command beside an emulated wireless LAN, which a file in JSON describes.
+    /// Its output is the command's, and then what went over the air, as JSON.
+    #[command(hide = true)]
+    Wlan {
+        script: PathBuf,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
 }
 
 #[derive(Debug, Args)]

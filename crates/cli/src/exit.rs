@@ -38,6 +38,7 @@ impl From<&Error> for Exit {
             | Error::OtherScheduler { .. }
             | Error::BeatsElsewhere { .. }
             | Error::BeatsEnded { .. } => Self::Changed,
+            Error::NoStations { .. } => Self::Invalid,
             _ => Self::Failed,
         }
     }

@@ -13,7 +13,8 @@ use clap::Parser;
 use crate::{
     args::{Cli, Command},
     commands::{
-        apply, background, check, confirm, daemon, doctor, explain, feed, lab, revert, run, status,
+        apply, background, check, confirm, daemon, doctor, explain, feed, lab, radio, revert, run,
+        station, status,
     },
 };
 
@@ -46,6 +47,8 @@ fn main() -> ExitCode {
             output,
         ),
         Command::Background(command) => background::run(command, output),
+        Command::Station(command) => station::run(command, output),
+        Command::Radio(command) => radio::run(&command, output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),

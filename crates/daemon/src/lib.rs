@@ -9,6 +9,7 @@ mod error;
 mod limit;
 mod peer;
 mod protocol;
+mod radio;
 mod registry;
 mod reply;
 mod server;

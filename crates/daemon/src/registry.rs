@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use takt_agent::Bucket;
 use takt_algo::sys::TAKT_REGISTRATIONS;
 use takt_kernel::{Destination, Registration, Whose};
 
 use crate::{
     address,
-    limit::{Bucket, Limits},
+    limit::Limits,
     protocol::{Add, Code, Listed, Refusal, Registered, Remove},
 };
 
@@ -49,15 +50,16 @@ struct Entry {
 impl Registry {
     /// May this user ask for anything now?
     pub fn admit(&mut self, now_ns: u64, uid: u32) -> Result<(), Refusal> {
-        let limits = Limits::of(uid);
-        if self.buckets.entry(uid).or_default().take(&limits, now_ns) {
+        let rate = Limits::of(uid).requests;
+        if self.buckets.entry(uid).or_default().take(&rate, now_ns) {
             return Ok(());
         }
         Err(Refusal::new(
             Code::TooFast,
             format!(
                 "user {uid} asks too often: {} requests at once and {} a second are answered",
-                limits.burst, limits.per_second
+                rate.burst(),
+                rate.per_second_count()
             ),
             "wait a second; one registration holds for all connections to its destination",
         ))

@@ -34,6 +34,7 @@ use crate::{
         Added, Answer, Code, Done, Joined, LINE_MAX_BYTES, Refusal, Removed, Request, parse,
         too_long,
     },
+    radio::Radio,
     registry::{Caller, Registry},
     reply::Reply,
     table::Table,
@@ -152,6 +153,7 @@ struct Daemon {
     asked_for: BTreeMap<u64, u64>,
     /// Whether there may be threads on the beat on their own terms.
     ad_hoc: bool,
+    radio: Radio,
 }
 
 impl Daemon {
@@ -200,6 +202,7 @@ impl Daemon {
     /// Bring the kernel up to date; what it refuses is tried again.
     fn follow(&mut self) {
         let result = self.table.follow(&mut self.registry, now_ns());
+        let result = result.and(self.radio.follow());
         let problem = result.err().map(|error| error.to_string());
         if problem != self.problem {
             if let Some(problem) = &problem {
@@ -211,6 +214,7 @@ impl Daemon {
 
     /// Take everything back.
     fn end(&mut self) {
+        self.radio.end();
         self.registry.clear(now_ns());
         self.follow();
         self.registry.forget_all();
@@ -413,7 +417,7 @@ fn is_for_later(error: &io::Error) -> bool {
 }
 
 /// Goes on while the host sleeps, and from one taktd to the next.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(0, |now| Duration::from(now).as_nanos() as u64)
 }
 

@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 use takt_planner::Questions;
-use takt_policy::{Beats, Class, Gate, Link, Pacing};
+use takt_policy::{Beats, Class, Gate, Link, Pacing, Radio};
 
 use crate::{
     beats::{self, BeatsAction},
@@ -22,6 +22,7 @@ use crate::{
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
     program::Program,
+    radio,
     receive::{self, Side},
     record::{Lock, Record, Source},
     sockets::{Asked, Sockets},
@@ -59,18 +60,30 @@ pub struct Applied {
     pub links: Vec<Outcome>,
     /// `None`: the policy has no tasks, and there were none.
     pub beats: Option<BeatsAction>,
+    /// Whether taktd has radio stations to look after, or a client's own signal.
+    pub radio: bool,
 }
 
-/// Make this host's links follow `links`, and its threads `beats`, which `source` says.
+/// Make this host's links follow `links`, its threads `beats` and taktd `radio`, which
+/// `source` says.
 pub fn apply(
     links: &[Link],
     beats: Option<&Beats>,
+    radio: Option<&Radio>,
     source: &Source,
     options: Options,
 ) -> Result<Applied, Undecided> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = apply_locked(links, beats, source, options);
+    let done = apply_locked(links, beats, source, options).and_then(|applied| {
+        if !options.dry_run {
+            radio::note(radio::netns_cookie()?, radio.map(|_| source))?;
+        }
+        Ok(Applied {
+            radio: radio.is_some(),
+            ..applied
+        })
+    });
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -99,6 +112,7 @@ fn apply_locked(
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),
         beats: beats.action(),
+        radio: false,
     };
     let watches = watches_sockets(links);
     if options.dry_run {

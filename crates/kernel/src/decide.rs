@@ -22,6 +22,7 @@ use crate::{
     receive::{NoReceive, Side, Wanted, check},
     record::{Before, Record, Source},
     sockets::{NoUser, Slot},
+    stations,
 };
 
 /// One segment per packet, so that every frame has a moment of its own.
@@ -141,6 +142,9 @@ pub(crate) fn decide(
             problem,
         })?;
         planned.tables.who_slot = slot.index;
+        if link.has_stations {
+            planned.tables.stations = stations::known_by(device);
+        }
         Ok(planned)
     };
     let mut managed = std::mem::take(&mut found.managed);

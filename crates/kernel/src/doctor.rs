@@ -16,6 +16,7 @@ use crate::{
 pub use crate::{
     gap::{FlowControl, PauseFrames, Verdict},
     levels::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads},
+    signal::{WirelessVerdict, wireless_verdicts as wireless},
 };
 
 /// One thing that was tried.

@@ -36,6 +36,13 @@ pub enum Error {
     /// Somebody else's qdisc is in the way, or ours is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),
+    #[error("stations of {device}: {problem}")]
+    NoStations {
+        device: String,
+        problem: &'static str,
+    },
+    #[error("{device} has 256 stations already, and there is room for no more; forget some")]
+    TooManyStations { device: String },
     #[error("{link_count} devices are managed already, and the programs hold no more")]
     TooManyLinks { link_count: usize },
     #[error(
@@ -72,6 +79,11 @@ pub enum Error {
     NetworkLevel { knob: String, source: io::Error },
     #[error("process {pid} cannot be moved to the background: {reason}")]
     NotMoved { pid: i32, reason: String },
+    #[error("{device} tells no signal: {reason}")]
+    NoSignal {
+        device: String,
+        reason: &'static str,
+    },
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
     #[error("{path} is not a record takt wrote: {reason}")]

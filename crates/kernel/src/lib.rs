@@ -23,11 +23,14 @@ pub mod netlink;
 pub mod places;
 mod port;
 mod program;
+mod radio;
 mod receive;
 mod record;
 mod registered;
 mod revert;
+mod signal;
 mod sockets;
+pub mod stations;
 mod status;
 mod syscall;
 mod sysfs;
@@ -40,16 +43,18 @@ pub use gap::NoGap;
 pub use helper::{Stay, feed};
 pub use levels::{NetworkLevel, network_level};
 pub use program::Program;
+pub use radio::applied_radio;
 pub use receive::NoReceive;
 pub use record::Source;
 pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Ending, Reverted, Undone, revert};
+pub use signal::{NOISE_ASSUMED_DBM, SignalMeter, Signals};
 pub use sockets::NoUser;
 pub use status::{
     BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, DeviceBuffer,
     FlowStatus, FlowTotals, GapStatus, Lateness, LinkStatus, MemberStatus, PieceStatus,
-    ReceiveStatus, Received, Share, Status, TaskCounters, TaskStatus, TenantStatus, applied_policy,
-    status,
+    RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters, TaskStatus, TenantStatus,
+    applied_policy, status,
 };
 
 /// Refuse early what this process may not do.

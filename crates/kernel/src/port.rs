@@ -13,7 +13,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 use nix::sys::mman::{MapFlags as MmapFlags, ProtFlags, mmap, munmap};
 use serde::{Deserialize, Serialize};
 use takt_algo::{
-    Plain,
+    Plain, Stations,
     sys::{takt_gap, takt_gap_length, takt_link, takt_link_init, takt_plan, takt_port},
     to_bytes, zeroed_box,
 };
@@ -59,6 +59,8 @@ pub(crate) struct Outline {
     /// That of this link, by link and by device; 0: it has none.
     pub receive_link: u32,
     pub receive_ifindex: u32,
+    /// `TAKT_STATIONS_*`
+    pub stations: u32,
 }
 
 /// What a link has counted for one length of gap frames.
@@ -176,8 +178,21 @@ impl Port {
                 receives: (&raw const (*plan).receives).read_volatile() != 0,
                 receive_link: (&raw const (*plan).receive_link).read_volatile(),
                 receive_ifindex: (&raw const (*plan).receive_ifindex).read_volatile(),
+                stations: (&raw const (*plan).stations).read_volatile(),
             }
         }
+    }
+
+    /// Whether the qdisc is on its device.
+    pub(crate) fn stands(&self) -> bool {
+        // SAFETY: an aligned, mapped field.
+        unsafe { (&raw const (*self.0.as_ptr()).stands).read_volatile() != 0 }
+    }
+
+    /// The link's table of stations.
+    pub(crate) fn stations(&self) -> Stations<'_> {
+        // SAFETY: within the mapping, which lives as long as self.
+        unsafe { Stations::at(&raw mut (*self.0.as_ptr()).link.flows.stations) }
     }
 
     pub(crate) fn gap(&self) -> GapCounters {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
 use crate::{
-    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, netlink::Qdisc, port::Owner,
-    program::Program, sockets::Sockets,
+    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, levels, netlink::Qdisc,
+    port::Owner, program::Program, radio, sockets::Sockets,
 };
 
 pub(crate) const DIR: &str = "/run/takt";
@@ -28,6 +28,9 @@ const LEAVING: &str = "leaving";
 pub struct Source {
     pub name: String,
     pub text: String,
+    /// Where relative paths in it start.
+    #[serde(default)]
+    pub folder: PathBuf,
 }
 
 /// What `revert` puts back.
@@ -143,6 +146,11 @@ impl Lock {
             None => bpffs::sweep()?,
         }
         if Scheduler::open()?.is_some() {
+            return Ok(());
+        }
+        // Somebody may have taken the scheduler away with its pins, and this stayed.
+        levels::restore()?;
+        if radio::is_anywhere() {
             return Ok(());
         }
         match fs::remove_dir_all(DIR) {

@@ -13,7 +13,7 @@ use crate::{
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Request},
     program::Program,
-    receive,
+    radio, receive,
     record::{Lock, Record},
 };
 
@@ -31,6 +31,8 @@ pub struct Undone {
     pub links: Vec<Reverted>,
     /// `None`: there were no beats, or none of this namespace's.
     pub beats: Option<BeatsAction>,
+    /// Whether taktd had radio stations to look after, or a client's own signal.
+    pub radio: bool,
     /// What somebody else changed, and was left alone.
     #[serde(skip)]
     pub foreign: Vec<Foreign>,
@@ -73,6 +75,7 @@ fn revert_all(beats: Ending) -> Result<Undone, Error> {
             Ending::All => beats::revert(netns_cookie)?,
             Ending::Policy => beats::withdraw(netns_cookie)?,
         },
+        radio: radio::note(netns_cookie, None)?,
         ..Undone::default()
     };
     let Some(program) = Program::open()? else {

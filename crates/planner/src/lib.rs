@@ -16,7 +16,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use takt_algo::{
-    sys::{TAKT_PACING_GAP, TAKT_PACING_TIMER, takt_plan},
+    sys::{TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_plan},
     zeroed_box,
 };
 use takt_policy::{Link, Pacing};
@@ -38,7 +38,8 @@ pub struct Plan {
     pub ids: ClassIds,
 }
 
-/// Plan `link`, a part of the policy that asks `questions`. Classes and tenants
+/// Plan `link`, a part of the policy that asks `questions`. Stations are known by MAC, as where
+/// frames have Ethernet headers. Classes and tenants
 /// that `before` knows keep their ids, and with them their queues, clocks and
 /// counters. Those that are gone keep a place in the plan too, which takes
 /// nothing in and lets out what is still queued.
@@ -51,6 +52,11 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     tables.pacing = match link.pacing {
         Pacing::Timer => TAKT_PACING_TIMER,
         Pacing::Gap => TAKT_PACING_GAP,
+    };
+
+    tables.stations = match link.has_stations {
+        true => TAKT_STATIONS_MAC,
+        false => TAKT_STATIONS_NONE,
     };
 
     for id in ids.leaving() {
@@ -93,20 +99,22 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         .iter()
         .any(|class| class.gated != 0)
         .into();
-    // What a packet carries may differ within a connection, and so may whose it
-    // is: its listener's, until somebody accepts it. All else stays.
-    tables.sticky = link
-        .classes
-        .iter()
-        .flat_map(|class| &class.matches)
-        .all(|entry| {
-            entry.dscp.is_none() && entry.mark.is_none() && entry.questions().next().is_none()
-        })
-        .into();
+    tables.sticky = is_sticky(link).into();
     table::lay_out(found, &mut tables.rules)?;
     Ok(Plan {
         tables,
         receive: receive::plan(link, &ids),
         ids,
     })
+}
+
+/// Whether all packets of a connection go the same way. What a packet carries may differ within
+/// one, and so may whose it is: its listener's, until somebody accepts it; and a station may come
+/// to hear through another. All else stays.
+fn is_sticky(link: &Link) -> bool {
+    let mut matches = link.classes.iter().flat_map(|class| &class.matches);
+    !link.has_stations
+        && matches.all(|entry| {
+            entry.dscp.is_none() && entry.mark.is_none() && entry.questions().next().is_none()
+        })
 }

@@ -54,14 +54,41 @@ or
     budget = \"8ms\"
 ";
 NoLink = "takt::policy::no_link": "
-A policy describes at least one link or one task. A link is a table [link.DEV], where DEV is the
-name of a network device as `ip link` shows it; a task is a table [[task]] with name, period and
-budget. Without any there is nothing to apply.
+A policy describes at least one link or one task, or a client of a radio link. A link is a table
+[link.DEV], where DEV is the name of a network device as `ip link` shows it; a task is a table
+[[task]] with name, period and budget; a client has report_to in [radio]. Without any there is
+nothing to apply.
 ";
 NoTask = "takt::policy::no_task": "
 [beats] says how the tasks of a policy share the CPUs: the grid of their time slots, what stays
 free, how packets are processed beside them. Without a task no scheduler is loaded and nothing of it
 would hold. A task is a table [[task]] with name, period and budget.
+";
+NoStations = "takt::policy::no_stations": "
+[radio] gives the stations of links their weights, or has a client report how well it hears. Here it
+does neither: there is no link, or links = [] leaves all of them out, and there is no report_to. An
+access point or gateway has a table [link.DEV] with the rate of its line; a client has report_to,
+device and key_file.
+";
+UnknownLink = "takt::policy::unknown_link": "
+links, in [radio], says which links of this policy tell stations apart; all do if it is left out. A
+link is there as a table [link.DEV] with its rate.
+";
+StationsPerFlow = "takt::policy::stations_per_flow": "
+On a link with stations every station has a queue of its own in each class, and its share is the
+class's weight times its own. A per_flow class gives each flow one instead. A packet waits in one
+queue, so a link has the one or the other.
+";
+BadPoints = "takt::policy::bad_points": "
+The points of weight = \"pw\" are 1 to 16 pairs of a strength in dB, from -20 to 60, and a weight,
+from 0 to 1: points = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]. Between two points the weight is
+linear; before the first and after the last it stays. Strengths rise from point to point, and
+weights do not fall: whoever hears better never gets less.
+";
+IdleKey = "takt::policy::idle_key": "
+The key belongs to something that is not there, so it would do nothing: points to weight = \"pw\",
+threshold to weight = \"gb\", file to source = \"file\", listen and key_file to reports, device to
+report_to. A value that is passed over is most often one that was meant to count.
 ";
 BadCpus = "takt::policy::bad_cpus": "
 cpus takes CPUs by number, as `lscpu` and `taskset -c` have them: one, a range or a list of both,
@@ -142,6 +169,8 @@ Known keys:
                           per_flow queue_packets gate receive
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
+    [radio]               interval smoothing decay weight points threshold links
+                          source file key_file listen report_to device
     [beats]               grid free cpus threaded_napi batch
     [[task]]              name period budget offset lead cpus overrun match members
     a task's match        thread command cgroup unit
@@ -171,7 +200,8 @@ A key that has no default is absent. A link needs its rate, because every class 
 it. Classes and tenants need a name, because statistics and messages refer to it. A class needs a
 match that says which traffic it takes; only the class named \"default\" has none, since it takes
 what is left. A task needs a name, a period and a budget; a match or a list of members that is there
-has something in it.
+has something in it. In [radio], a threshold belongs to weight = \"gb\", a file to source = \"file\",
+a key_file to reports, a device to report_to.
 ";
 BadUnit = "takt::policy::bad_unit": "
 Rates and durations carry their unit. Units of rate are those of tc, in any case:
@@ -204,6 +234,13 @@ The value lies outside what this key takes:
     ports            0 to 65535
     mark             0 to 0xffffffff
     user             0 to 4294967294, or a name
+
+    interval         10ms to 10s
+    smoothing        0.01 to 1
+    decay            0 to 1
+    threshold        -20 to 60 dB
+    points           -20 to 60 dB, and weights from 0 to 1
+    listen           1 to 65535
 
     grid             10us to 100ms
     free             0.01 to 0.9

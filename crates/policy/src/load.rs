@@ -2,14 +2,15 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::Source;
 use crate::{Code, POLICY_MAX_BYTES, Policy, parse, too_large};
 
 /// Reads and parses a policy. Whatever goes wrong comes in the same form, so that a caller has one
-/// kind of error to show; the text is returned so that it can be kept with what was applied.
+/// kind of error to show; the text is returned so that it can be kept with what was applied. Relative
+/// paths in the policy start at its file.
 pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
     let name = path.display().to_string();
     let bytes =
@@ -19,8 +20,22 @@ pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
     }
     let text = String::from_utf8(bytes)
         .map_err(|error| not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to()))?;
-    let policy = parse(&name, &text)?;
+    let policy = parse_in(&folder_of(path), &name, &text)?;
     Ok((text, policy))
+}
+
+/// The directory that a policy's file is in, from the root on.
+pub fn folder_of(path: &Path) -> PathBuf {
+    // Without a current directory there is nothing better than the path as it is.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.parent().unwrap_or(&path).to_owned()
+}
+
+/// Parses a policy whose relative paths start in a directory.
+pub fn parse_in(folder: &Path, name: &str, text: &str) -> Result<Policy, Diagnostics> {
+    let mut policy = parse(name, text)?;
+    policy.stands_in(folder);
+    Ok(policy)
 }
 
 /// Reads at most one byte more than a policy may have, whatever size the file claims: a pipe

@@ -1,8 +1,9 @@
 //! The policy as the planner sees it: every default filled in, every unit resolved, nothing left
 //! of the file's spelling.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,9 @@ pub struct Link {
     pub packets: Packets,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
+    /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of
+    /// its classes are each station's then.
+    pub has_stations: bool,
     /// In file order; at most 63.
     pub tenants: Vec<Tenant>,
     /// In file order, which is match order. Exactly one is the default class; it is the last one
@@ -274,6 +278,70 @@ pub struct ThreadMatch {
     pub cgroup: Option<String>,
     /// As in [`Match`].
     pub unit: Option<String>,
+}
+
+/// Weights by strength of connection (SoC): who receives over the air gets its share by how well it
+/// hears (paper 003).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Radio {
+    /// Between two samples, reports or decays.
+    pub interval_ns: u64,
+    /// The share of the newest sample in the average, in millionths.
+    pub smoothing_ppm: u32,
+    /// What is left of the average after an interval without a report, in millionths.
+    pub decay_ppm: u32,
+    pub law: WeightLaw,
+    /// The devices whose links have stations; `None`: all of this policy.
+    pub links: Option<Vec<String>>,
+    pub source: RadioSource,
+    /// The UDP port that reports are taken on, if they are the source.
+    pub listen: u16,
+    /// The key that reports are sent and taken with. A path that is relative in the file starts at
+    /// the file if the policy was [loaded](crate::load), else at the current directory.
+    pub key_file: Option<PathBuf>,
+    /// On a client: what it says of itself, and to whom.
+    pub report: Option<Report>,
+}
+
+/// From strength of connection to weight. Paper 003, section 4.3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "name")]
+pub enum WeightLaw {
+    /// PW: linear from point to point, level before the first and after the last. 1 to 16 points;
+    /// strengths rise, weights do not fall.
+    Piecewise { points: Vec<Point> },
+    /// GB: 1 above the threshold, 0 otherwise.
+    GoodBad { threshold_centidb: i32 },
+}
+
+/// A weight for a strength of connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// Hundredths of a dB.
+    pub soc_centidb: i32,
+    /// 0 to 1,000,000.
+    pub weight_ppm: u32,
+}
+
+/// Where strengths of connection come from. Those set by hand (`takt station set`) always count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RadioSource {
+    /// Clients measure, and report.
+    Reports,
+    /// The access point's own table of stations (nl80211).
+    StationDump,
+    /// A file with lines `ADDR DB`, read every interval; the path is as that of the key.
+    File(PathBuf),
+    None,
+}
+
+/// Where a client sends the strength of its connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    pub to: SocketAddr,
+    /// The device whose signal is measured.
+    pub device: String,
 }
 
 impl Prefix {

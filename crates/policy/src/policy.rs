@@ -1,11 +1,13 @@
 //! A policy that has passed every check which needs no host.
 
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 
 use crate::check::Checked;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
-use crate::{Beats, Code, Link};
+use crate::{Beats, Code, Link, Radio, RadioSource};
 
 /// What one file asks for. Made by [`parse`](crate::parse) only, so a `Policy` is always sound in
 /// itself; whether the host can do it is for others to say, through [`Policy::device_error`] and
@@ -14,6 +16,7 @@ use crate::{Beats, Code, Link};
 pub struct Policy {
     /// In file order.
     pub links: Vec<Link>,
+    pub radio: Option<Radio>,
     /// `None` without a task.
     pub beats: Option<Beats>,
     /// What is allowed but perhaps not meant.
@@ -32,11 +35,24 @@ impl Policy {
     pub(crate) fn new(source: Source, checked: Checked, warnings: Diagnostics) -> Policy {
         Policy {
             links: checked.links,
+            radio: checked.radio,
             beats: checked.beats,
             warnings,
             source,
             device_spans: checked.device_spans,
             task_spans: checked.task_spans,
+        }
+    }
+
+    /// Has the relative paths in the policy start at `folder`, where its file is.
+    pub(crate) fn stands_in(&mut self, folder: &Path) {
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        let place = |path: &mut PathBuf| *path = folder.join(&path);
+        radio.key_file.iter_mut().for_each(place);
+        if let RadioSource::File(path) = &mut radio.source {
+            place(path);
         }
     }
 

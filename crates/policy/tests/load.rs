@@ -89,3 +89,16 @@ fn an_empty_file_is_not_a_policy() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(refused(&file(&folder, b""))["code"], "takt::policy::empty");
 }
+
+#[test]
+fn paths_in_a_policy_start_at_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[link.wlan0]\nrate = \"20mbit\"\n[radio]\nkey_file = \"radio.key\"\n\
+                report_to = \"192.0.2.1:7641\"\ndevice = \"wlan0\"\n\
+                source = \"file\"\nfile = \"/run/snr.txt\"\n";
+    let (_, policy) = load(&file(&folder, text.as_bytes())).unwrap();
+    let radio = policy.radio.unwrap();
+    assert_eq!(radio.key_file, Some(folder.path().join("radio.key")));
+    let absolute = takt_policy::RadioSource::File("/run/snr.txt".into());
+    assert_eq!(radio.source, absolute);
+}

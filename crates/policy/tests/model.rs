@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use takt_policy::{
-    Code, Family, Link, Mark, Member, Overrun, Pacing, Packets, Question, Task, Tenant,
-    ThreadMatch, User, format_rate, parse,
+    Code, Family, Link, Mark, Member, Overrun, Pacing, Packets, Point, Question, Radio,
+    RadioSource, Report, Task, Tenant, ThreadMatch, User, WeightLaw, format_rate, parse,
 };
 
 fn link(text: &str) -> Link {
@@ -574,4 +574,100 @@ proptest::proptest! {
         let text = format!("[link.eth0]\nrate = \"{}\"\n", format_rate(rate_bps));
         proptest::prop_assert_eq!(link(&text).rate_bps, rate_bps);
     }
+}
+
+const WLAN: &str = "[link.wlan0]\nrate = \"20mbit\"\n[link.eth0]\nrate = \"1gbit\"\n";
+
+/// What the policy says of radio, and which of its links have stations.
+fn radio(text: &str) -> (Radio, Vec<bool>) {
+    let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let links = policy.links.iter().map(|link| link.has_stations).collect();
+    (policy.radio.unwrap(), links)
+}
+
+#[test]
+fn a_table_of_radio_alone_has_its_defaults() {
+    let (radio, links) = radio(&format!("{WLAN}[radio]\n"));
+    let points = [(0, 0), (400, 200_000), (1_000, 800_000), (1_400, 1_000_000)];
+    let points = points.map(|(soc_centidb, weight_ppm)| Point {
+        soc_centidb,
+        weight_ppm,
+    });
+    let defaults = Radio {
+        interval_ns: 200_000_000,
+        smoothing_ppm: 500_000,
+        decay_ppm: 700_000,
+        law: WeightLaw::Piecewise {
+            points: points.to_vec(),
+        },
+        links: None,
+        source: RadioSource::None,
+        listen: 7641,
+        key_file: None,
+        report: None,
+    };
+    assert_eq!(radio, defaults);
+    assert_eq!(links, [true, true]);
+    let of_each = parse("model.toml", &format!("{WLAN}[radio]\n")).unwrap();
+    assert_eq!(of_each.links[0].classes[0].queue_packets, 100);
+    let without = parse("model.toml", WLAN).unwrap();
+    assert!(without.radio.is_none() && without.links.iter().all(|link| !link.has_stations));
+}
+
+#[test]
+fn radio_says_what_it_means() {
+    let (radio, links) = radio(&format!(
+        r#"
+        {WLAN}
+        [radio]
+        interval = "20ms"
+        smoothing = 1
+        decay = 0
+        weight = "gb"
+        threshold = -1.5
+        links = ["wlan0"]
+        source = "file"
+        file = "snr.txt"
+        key_file = "/etc/radio.key"
+        report_to = "[2001:db8::1]:99"
+        device = "wlan1"
+        "#
+    ));
+    assert_eq!(links, [true, false]);
+    assert_eq!(radio.interval_ns, 20_000_000);
+    assert_eq!((radio.smoothing_ppm, radio.decay_ppm), (1_000_000, 0));
+    let threshold_centidb = -150;
+    assert_eq!(radio.law, WeightLaw::GoodBad { threshold_centidb });
+    assert_eq!(radio.source, RadioSource::File("snr.txt".into()));
+    let report = Report {
+        to: "[2001:db8::1]:99".parse().unwrap(),
+        device: "wlan1".to_owned(),
+    };
+    assert_eq!(radio.report, Some(report));
+}
+
+#[test]
+fn reports_are_the_source_where_there_is_a_key_and_somebody_to_weigh() {
+    let client = "report_to = \"192.0.2.1:7641\"\ndevice = \"wlan0\"\n";
+    let key = "[radio]\nkey_file = \"radio.key\"\n";
+    let source = |text: String| radio(&text).0.source;
+    assert_eq!(source(format!("{WLAN}{key}")), RadioSource::Reports);
+    assert_eq!(source(format!("{key}{client}")), RadioSource::None);
+    let no_links = format!("{WLAN}{key}links = []\n{client}");
+    assert_eq!(radio(&no_links).1, [false, false]);
+    assert_eq!(source(no_links), RadioSource::None);
+}
+
+#[test]
+fn points_are_pairs_of_a_strength_and_a_weight() {
+    let (radio, _) = radio(&format!(
+        "{WLAN}[radio]\npoints = [[-20, 0], [-0.25, 0.5], [60, 0.5]]\n"
+    ));
+    let points = [(-2_000, 0), (-25, 500_000), (6_000, 500_000)];
+    let points = points.map(|(soc_centidb, weight_ppm)| Point {
+        soc_centidb,
+        weight_ppm,
+    });
+    let points = points.to_vec();
+    assert_eq!(radio.law, WeightLaw::Piecewise { points });
 }

@@ -10,7 +10,7 @@ use crate::units::Unit;
 pub const SUBJECT: &str = "takt";
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 21] = [
+const SCHEDULERS: [&str; 22] = [
     SUBJECT,
     "fq",
     "htb",
@@ -32,6 +32,7 @@ const SCHEDULERS: [&str; 21] = [
     "deadline-yield",
     "default",
     "fifo-lead",
+    "fq_codel",
 ];
 
 /// Place in the fixed order; schedulers nobody foresaw come last.

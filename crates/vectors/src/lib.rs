@@ -17,6 +17,7 @@ mod machine;
 mod recorder;
 mod replay;
 mod slots;
+mod soc;
 mod turns;
 
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
@@ -32,13 +33,14 @@ pub use machine::{Machine, Native};
 use concept::file;
 
 /// Every file of vectors.
-pub fn files() -> [File; 6] {
+pub fn files() -> [File; 7] {
     [
         file::<byteclock::ByteClock>(include_str!("../../../algo/vectors/byteclock.json")),
         file::<calendar::Calendar>(include_str!("../../../algo/vectors/calendar.json")),
         file::<link::Link>(include_str!("../../../algo/vectors/link.json")),
         file::<classify::Classify>(include_str!("../../../algo/vectors/classify.json")),
         file::<slots::Slots>(include_str!("../../../algo/vectors/slots.json")),
+        file::<soc::Soc>(include_str!("../../../algo/vectors/soc.json")),
         file::<turns::Turns>(include_str!("../../../algo/vectors/turns.json")),
     ]
 }

@@ -3,9 +3,12 @@
 mod stories;
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{
-    TAKT_CLASSES, TAKT_ELEMENTS, TAKT_GROUPS, takt_class_params, takt_class_stats, takt_element,
-    takt_link_init,
+use takt_algo::{
+    Address, Stations,
+    sys::{
+        TAKT_CLASSES, TAKT_ELEMENTS, TAKT_GROUPS, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
+        takt_class_params, takt_class_stats, takt_element, takt_link_init,
+    },
 };
 
 use crate::{
@@ -23,6 +26,9 @@ pub struct Plan {
     rate_bps: u64,
     lag_max_ns: u64,
     overhead_bytes: u32,
+    /// It tells stations apart, by MAC.
+    #[serde(default, skip_serializing_if = "is_false")]
+    stations: bool,
     classes: Vec<Class>,
 }
 
@@ -78,6 +84,27 @@ pub enum Call {
         task_prio: u32,
         now_ns: u64,
     },
+    /// User space gives a station its weight; see algo/station.h.
+    Weigh {
+        station: Mac,
+        weight_ppm: u32,
+        #[serde(default, skip_serializing_if = "is_false")]
+        by_hand: bool,
+    },
+    /// User space knows it no more.
+    Forget {
+        station: Mac,
+    },
+    /// User space is alive.
+    Beat {
+        now_ns: u64,
+    },
+    /// A packet for this station, in this class: its element?
+    Station {
+        class: u32,
+        station: Mac,
+        now_ns: u64,
+    },
     /// The CPU runs a task of this priority from now on.
     Running {
         task_prio: u32,
@@ -95,9 +122,15 @@ pub enum Call {
     },
 }
 
+/// The address, its first byte on the wire highest.
+type Mac = u64;
+
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
+    Element {
+        id: u32,
+    },
     Kept {
         place: u32,
     },
@@ -159,6 +192,10 @@ impl Concept for Link {
         tables.link.rate_bps = plan.rate_bps;
         tables.link.lag_max_ns = plan.lag_max_ns;
         tables.overhead_bytes = plan.overhead_bytes;
+        tables.stations = match plan.stations {
+            true => TAKT_STATIONS_MAC,
+            false => TAKT_STATIONS_NONE,
+        };
         tables.class_params.fill_with(takt_class_params::default);
         tables.tenant.fill(0);
         for class in &plan.classes {
@@ -211,6 +248,35 @@ impl Concept for Link {
                     place => Answer::Kept { place },
                 })
             }
+            Call::Weigh {
+                station,
+                weight_ppm,
+                by_hand,
+            } => {
+                let set = stations(machine).set(address(station), weight_ppm, by_hand);
+                Ok(set.map_or(Answer::Dropped, |()| Answer::Nothing))
+            }
+            Call::Forget { station } => {
+                stations(machine).forget(address(station), true);
+                Ok(Answer::Nothing)
+            }
+            Call::Beat { now_ns } => {
+                stations(machine).beat(now_ns);
+                Ok(Answer::Nothing)
+            }
+            Call::Station {
+                class,
+                station,
+                now_ns,
+            } => {
+                step.op = sys::TAKT_VECTOR_STATION;
+                step.id = class;
+                step.mac = station;
+                step.now_ns = now_ns;
+                machine.run(&mut step)?;
+                let id = step.answer as u32;
+                Ok(Answer::Element { id })
+            }
             Call::Running { task_prio } => {
                 step.op = sys::TAKT_VECTOR_RUNNING;
                 step.task_prio = task_prio;
@@ -249,6 +315,15 @@ impl Concept for Link {
     fn record() -> Result<Vec<Vector<Self>>, Failure> {
         stories::all()
     }
+}
+
+fn stations(machine: &mut dyn Machine) -> Stations<'_> {
+    Stations::of(&mut machine.state().link.flows.stations)
+}
+
+fn address(mac: Mac) -> Address {
+    let [_, _, mac @ ..] = mac.to_be_bytes();
+    Address::Mac(mac)
 }
 
 fn index(class: u32) -> usize {

@@ -12,6 +12,7 @@ mod priorities;
 mod registered;
 mod shares;
 mod sharing;
+mod stations;
 mod store;
 mod tenants;
 mod traffic;

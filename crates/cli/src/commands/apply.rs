@@ -26,6 +26,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
     let source = Source {
         name: file.display().to_string(),
         text,
+        folder: takt_policy::folder_of(file),
     };
     let Some(patience) = confirm else {
         return apply(&policy, &source, options, output);
@@ -56,13 +57,20 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
 }
 
 fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> Exit {
-    match takt_kernel::apply(&policy.links, policy.beats.as_ref(), source, options) {
+    match takt_kernel::apply(
+        &policy.links,
+        policy.beats.as_ref(),
+        policy.radio.as_ref(),
+        source,
+        options,
+    ) {
         Err(error) => refuse(policy, &error, output),
         Ok(applied) => {
             let value = json!({
                 "dry_run": options.dry_run,
                 "links": applied.links,
                 "beats": applied.beats,
+                "radio": applied.radio,
             });
             print::result(output, &value, |_| {
                 let lines = applied.links.iter().map(|outcome| {
@@ -81,7 +89,11 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
                     let action = describe_beats(action, options.dry_run);
                     format!("beats: {action}{tasks}\n")
                 });
-                lines.chain(beats).collect()
+                let radio = applied.radio.then(|| match options.dry_run {
+                    false => "radio: taktd sees to it while it runs\n".to_owned(),
+                    true => "radio: taktd would see to it while it runs\n".to_owned(),
+                });
+                lines.chain(beats).chain(radio).collect()
             });
             Exit::Done
         }

@@ -20,6 +20,7 @@ pub fn run(file: &Path, output: Output) -> Exit {
                 "ok": true,
                 "warnings": policy.warnings,
                 "links": policy.links,
+                "radio": policy.radio,
                 "beats": policy.beats,
             });
             print::result(output, &value, |_| {
@@ -30,17 +31,22 @@ pub fn run(file: &Path, output: Output) -> Exit {
     }
 }
 
-/// Such as `2 links with 3 classes and 1 task`.
+/// Such as `2 links with 3 classes and 1 task`; of a client, `a station's reports`.
 fn contents(policy: &Policy) -> String {
     let links = policy.links.len();
     let classes = policy.links.iter().map(|link| link.classes.len()).sum();
     let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
-    let links = (links > 0 || tasks == 0).then(|| {
+    let reports = policy
+        .radio
+        .as_ref()
+        .is_some_and(|radio| radio.report.is_some());
+    let links = (links > 0 || (tasks == 0 && !reports)).then(|| {
         let links = count(links, "link", "links");
         format!("{links} with {}", count(classes, "class", "classes"))
     });
     let tasks = (tasks > 0).then(|| count(tasks, "task", "tasks"));
-    let parts: Vec<String> = links.into_iter().chain(tasks).collect();
+    let reports = reports.then(|| "a station's reports".to_owned());
+    let parts: Vec<String> = links.into_iter().chain(tasks).chain(reports).collect();
     parts.join(" and ")
 }
 
@@ -57,6 +63,11 @@ mod tests {
         for (text, said) in [
             (link.to_owned(), "1 link with 1 class"),
             (task("a"), "1 task"),
+            (
+                "[radio]\nreport_to = \"192.0.2.1:7641\"\ndevice = \"a\"\nkey_file = \"k\"\n"
+                    .to_owned(),
+                "a station's reports",
+            ),
             (
                 format!("{link}{}{}", task("a"), task("b")),
                 "1 link with 1 class and 2 tasks",

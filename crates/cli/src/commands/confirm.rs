@@ -113,11 +113,12 @@ pub fn guard() -> Exit {
         None => {
             takt_kernel::revert(Ending::Policy).map_or_else(|error| (&error).into(), |_| Exit::Done)
         }
-        Some(source) => match takt_policy::parse(&source.name, &source.text) {
+        Some(source) => match takt_policy::parse_in(&source.folder, &source.name, &source.text) {
             Err(_) => Exit::Failed,
             Ok(policy) => takt_kernel::apply(
                 &policy.links,
                 policy.beats.as_ref(),
+                policy.radio.as_ref(),
                 &source,
                 Options::default(),
             )

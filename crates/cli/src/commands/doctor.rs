@@ -1,5 +1,7 @@
 use serde_json::json;
-use takt_kernel::doctor::{Backlog, DeviceThreads, NetworkThreads, PauseFrames, Verdict, examine};
+use takt_kernel::doctor::{
+    Backlog, DeviceThreads, NetworkThreads, PauseFrames, Verdict, WirelessVerdict, examine,
+};
 
 use crate::{args::Output, exit::Exit, print};
 
@@ -9,6 +11,7 @@ pub fn run(output: Output) -> Exit {
     // Without them there is nothing to say of devices.
     let verdicts = takt_kernel::doctor::pause_frames().unwrap_or_default();
     let threads = takt_kernel::doctor::network_threads();
+    let wireless = takt_kernel::doctor::wireless().unwrap_or_default();
     let kernel = takt_kernel::release();
     print::result(
         output,
@@ -17,6 +20,7 @@ pub fn run(output: Output) -> Exit {
             "features": findings,
             "pause_frames": verdicts,
             "network_threads": threads,
+            "wireless": wireless,
         }),
         |_| {
             let lines = findings.iter().map(|finding| match &finding.problem {
@@ -24,10 +28,11 @@ pub fn run(output: Output) -> Exit {
                 Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
             });
             format!(
-                "Linux {kernel}\n{}{}{}",
+                "Linux {kernel}\n{}{}{}{}",
                 lines.collect::<String>(),
                 pause_frames(&verdicts),
-                network_threads(&threads)
+                network_threads(&threads),
+                wireless_devices(&wireless)
             )
         },
     );
@@ -93,6 +98,28 @@ fn network_threads(threads: &NetworkThreads) -> String {
     });
     format!(
         "Threads that process packets, which go after beats\n{backlog}{}",
+        lines.collect::<String>()
+    )
+}
+
+/// Whether a qdisc on a wireless device has anything to decide.
+fn wireless_devices(verdicts: &[WirelessVerdict]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let lines = verdicts.iter().map(|verdict| {
+        let (word, why) = match verdict.queues_itself {
+            true => (
+                "below",
+                "its packets wait below the qdisc, which sees no backlog; shape a little below \
+                 what the air carries, on the gateway before it",
+            ),
+            false => ("qdisc", "its packets wait in the qdisc"),
+        };
+        format!("  {word:<9} {:<11} {why}\n", verdict.device)
+    });
+    format!(
+        "Wireless devices, and where packets wait (docs/radio.md)\n{}",
         lines.collect::<String>()
     )
 }

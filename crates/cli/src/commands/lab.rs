@@ -1,5 +1,7 @@
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -75,6 +77,8 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
         } => started(experiment::send_from_stdin(port, bytes, piece, nice)).into(),
         Lab::Receive { port, nice } => started(experiment::receive_numbered(port, nice)).into(),
         Lab::Beat => started(experiment::play_from_stdin()).into(),
+        Lab::Radio => started(experiment::play_radio_from_stdin()).into(),
+        Lab::Wlan { script, command } => wlan(&script, &command).into(),
     }
 }
 
@@ -112,9 +116,24 @@ fn kernels(fetch: &[String], output: Output) -> Exit {
     Exit::Done
 }
 
-/// Inside the machine: measure, and print the report for the host to read.
+/// Inside the machine, like what follows.
+fn wlan(script: &Path, command: &[OsString]) -> Exit {
+    match experiment::Wlan::around(&own_program(), script, command) {
+        Ok(statistics) => {
+            print::result(Output::Json, &statistics, |_| String::new());
+            Exit::Done
+        }
+        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
+    }
+}
+
+fn own_program() -> PathBuf {
+    env::current_exe().unwrap_or_else(|_| PathBuf::from("takt"))
+}
+
+/// Measure, and print the report for the host to read.
 fn guest(name: &str, short: bool) -> Exit {
-    let takt = env::current_exe().unwrap_or_else(|_| PathBuf::from("takt"));
+    let takt = own_program();
     let options = experiment::Options {
         short,
         only: Vec::new(),

@@ -9,6 +9,8 @@ pub mod doctor;
 pub mod explain;
 pub mod feed;
 pub mod lab;
+pub mod radio;
 pub mod revert;
 pub mod run;
+pub mod station;
 pub mod status;

@@ -15,7 +15,8 @@ pub fn run(output: Output) -> Exit {
         let beats = undone
             .beats
             .map(|action| format!("beats: {}\n", describe_beats(action, false)));
-        let lines: String = links.chain(beats).collect();
+        let radio = undone.radio.then(|| "radio: left alone\n".to_owned());
+        let lines: String = links.chain(beats).chain(radio).collect();
         match lines.as_str() {
             "" => "nothing to revert".to_owned(),
             _ => lines,

@@ -7,23 +7,20 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
     os::unix::{net::UnixStream, process::CommandExt},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::Command,
     thread,
     time::Duration,
 };
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
-use serde_json::Value;
+use nix::sys::signal::Signal;
 
 use crate::{
+    daemon::{Daemon, SOCKET, as_alice, say},
     flow::{Flow, in_far_namespace},
     kernel_bpf::{entries, wait_for},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     owners::{ALICE, Connected, as_user, assert_class, near_listener, quiet_wire, send},
-    shell::{Ran, run, run_command, run_far},
+    shell::{run, run_command, run_far},
     takt::{apply, assert_no_trace, link, takt},
     wire::Wire,
 };
@@ -39,7 +36,6 @@ match = { registered = true }
 "#;
 
 const BOB: u32 = 1001;
-const SOCKET: &str = "/run/taktd/socket";
 const REGISTRATIONS: &str = "/sys/fs/bpf/takt/takt_registrations";
 
 #[test]
@@ -314,55 +310,6 @@ fn a_namespace_registers_for_itself() {
         let listed = run_far("takt background list --output json").json();
         assert_eq!(listed["registrations"].as_array().unwrap().len(), 1);
     });
-}
-
-/// A taktd of the test's own.
-struct Daemon(Child);
-
-impl Daemon {
-    fn start() -> Self {
-        let mut child = Command::new("taktd")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        assert_eq!(line, format!("taktd: listening on {SOCKET}\n"));
-        Self(child)
-    }
-
-    /// Ended by this signal, and well if that can be.
-    #[track_caller]
-    fn ends_with(mut self, signal: Signal) {
-        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
-        let status = self.0.wait().unwrap();
-        assert_eq!(status.success(), signal != Signal::SIGKILL, "{status}");
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM);
-        let _ = self.0.wait();
-    }
-}
-
-fn as_alice(arguments: &str) -> Ran {
-    let mut command = Command::new("takt");
-    command.args(arguments.split_whitespace());
-    run_command(command.uid(ALICE).gid(ALICE))
-}
-
-/// A line to taktd; its answer.
-fn say(line: &str) -> Value {
-    let mut stream = UnixStream::connect(SOCKET).unwrap();
-    stream.write_all(line.as_bytes()).unwrap();
-    stream.write_all(b"\n").unwrap();
-    let mut answer = String::new();
-    BufReader::new(&stream).read_line(&mut answer).unwrap();
-    serde_json::from_str(&answer).unwrap()
 }
 
 fn send_to(socket: &UdpSocket, to: SocketAddr) {

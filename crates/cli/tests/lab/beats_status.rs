@@ -65,6 +65,7 @@ tasks[].lateness.max_ns number
 tasks[].lateness.mean_ns number
 tasks[].lateness.p50_ns number
 tasks[].lateness.p90_ns number
+tasks[].lateness.p999_ns number
 tasks[].lateness.p99_ns number
 tasks[].lead_ns number
 tasks[].members[].name string
@@ -210,7 +211,8 @@ fn tells_what_tasks_did() -> Value {
         );
         assert!(number(task, "used_ns") <= started * number(task, "used_max_ns"));
         let lateness = &task["lateness"];
-        let ordered = ["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|key| number(lateness, key));
+        let ordered =
+            ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"].map(|key| number(lateness, key));
         assert!(ordered.is_sorted(), "{lateness:#}");
         assert!(number(lateness, "mean_ns") <= number(lateness, "max_ns"));
         let buckets = lateness["histogram"].as_array().unwrap();

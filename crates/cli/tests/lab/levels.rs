@@ -57,6 +57,12 @@ fn is_below_the_beats() {
     apply(BEATS).ok();
     assert_eq!(batches(), [8, 8]);
 
+    // Whoever takes the scheduler away with its pins leaves this to the next takt, too.
+    run("rm -rf /sys/fs/bpf/takt-beats").ok();
+    takt("revert").ok();
+    assert!(!is_threaded("va"));
+    assert_eq!(batches(), [before[0], before[1]]);
+
     // What somebody else sets is theirs, and a device that is gone needs nothing.
     run("ip link add near9 type veth peer name far9").ok();
     run("ethtool -K near9 gro on").ok();

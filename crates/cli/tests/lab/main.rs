@@ -6,6 +6,7 @@
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`] and [`metronome`] are the tests'
 //! hands.
 
+mod daemon;
 mod flow;
 mod helper;
 mod kernel_bpf;
@@ -28,8 +29,26 @@ mod foreign;
 mod gap;
 mod gate;
 mod killed;
+mod levels;
 mod owners;
+mod places;
+mod radio;
 mod receive;
 mod refusals;
 mod replace;
+mod reports;
 mod traffic;
+mod wlan;
+
+/// A file that no `mod` names is a test that nobody runs.
+#[test]
+fn every_file_here_is_compiled() {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab");
+    for file in std::fs::read_dir(here).expect("the tests' sources") {
+        let file = file.expect("a file").file_name();
+        let name = file.to_str().and_then(|name| name.strip_suffix(".rs"));
+        let name = name.expect("only sources lie here");
+        let named = include_str!("main.rs").contains(&format!("\nmod {name};"));
+        assert!(name == "main" || named, "{name}");
+    }
+}

@@ -79,7 +79,10 @@ pub fn assert_phases(starts_ns: &[u64], period_ns: u64, beat_ns: u64, late_max_n
     }
 }
 
-/// A shell that runs until this is dropped.
+/// Comes along to machines with two processors.
+pub const STRESS: &str = "/usr/bin/stress-ng";
+
+/// A shell, or what it would run, until this is dropped.
 pub struct Shell(Child);
 
 impl Shell {
@@ -96,6 +99,15 @@ impl Shell {
         Self::new(&format!(
             "printf {name} > /proc/$$/comm; while :; do :; done"
         ))
+    }
+
+    /// Processes that compute, wake each other, set timers, send datagrams and fork.
+    pub fn stress() -> Self {
+        let stress = Command::new("stress-ng")
+            .args("--quiet --cpu 2 --switch 2 --timer 1 --udp 1 --fork 1".split(' '))
+            .stdout(Stdio::null())
+            .spawn();
+        Self(stress.unwrap())
     }
 
     pub fn pid(&self) -> u32 {

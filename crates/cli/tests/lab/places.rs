@@ -15,7 +15,7 @@ use nix::{
 use serde_json::Value;
 
 use crate::{
-    background::{Daemon, as_alice, say},
+    daemon::{Daemon, as_alice, say},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     takt::{apply, assert_no_trace, takt},
 };

@@ -1,9 +1,11 @@
 //! The kernel's network configuration: devices and their root qdiscs.
 
 mod device;
+mod generic;
 pub(crate) mod ifb;
 mod qdisc;
 mod socket;
+pub(crate) mod wireless;
 
 pub use device::Device;
 pub use qdisc::{Handle, Qdisc};

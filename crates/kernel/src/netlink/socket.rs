@@ -1,20 +1,23 @@
-//! A route socket: dumps, and requests that are carried out in one go.
+//! A netlink socket: dumps, and requests that are carried out in one go.
 
 use std::{io, os::fd::AsRawFd};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader,
-    NetlinkMessage, NetlinkPayload, NlasIterator,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable, NlasIterator,
 };
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::{
+    Socket, SocketAddr,
+    protocols::{NETLINK_GENERIC, NETLINK_ROUTE},
+};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum NetlinkError {
-    #[error("the kernel's route socket failed: {0}")]
+    #[error("the kernel's netlink socket failed: {0}")]
     Io(#[from] io::Error),
-    #[error("the kernel's answer on the route socket cannot be read")]
+    #[error("the kernel's answer on the netlink socket cannot be read")]
     Malformed,
     #[error("{0}")]
     Refused(Refusal),
@@ -49,13 +52,24 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
 impl Netlink {
+    /// For devices and qdiscs.
     pub fn open() -> Result<Self, NetlinkError> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        let netlink = Self::of_protocol(NETLINK_ROUTE)?;
+        netlink.socket.set_netlink_get_strict_chk(true)?;
+        Ok(netlink)
+    }
+
+    /// For families that come and go with modules, such as nl80211.
+    pub(super) fn open_generic() -> Result<Self, NetlinkError> {
+        Self::of_protocol(NETLINK_GENERIC)
+    }
+
+    fn of_protocol(protocol: isize) -> Result<Self, NetlinkError> {
+        let mut socket = Socket::new(protocol)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         socket.set_cap_ack(true)?;
         socket.set_ext_ack(true)?;
-        socket.set_netlink_get_strict_chk(true)?;
         Ok(Self {
             socket,
             sequence: 0,
@@ -84,10 +98,18 @@ impl Netlink {
 
     /// Every payload the kernel answers `request` with.
     pub fn dump(&mut self, message: RouteNetlinkMessage) -> Result<Vec<Vec<u8>>, NetlinkError> {
-        self.send(&[Request {
-            message,
-            flags: NLM_F_DUMP,
-        }])?;
+        self.ask(message, NLM_F_DUMP)
+    }
+
+    /// Likewise of any family; without `NLM_F_DUMP` there is one such payload.
+    pub(super) fn ask<M: NetlinkSerializable>(
+        &mut self,
+        message: M,
+        flags: u16,
+    ) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        let mut datagram = Vec::new();
+        self.add(message, flags, &mut datagram);
+        self.socket.send(&datagram, 0)?;
         let mut found = Vec::new();
         loop {
             let (datagram, _) = self.socket.recv_from_full()?;
@@ -95,9 +117,11 @@ impl Netlink {
                 let part = part?;
                 match part.message_type() {
                     NLMSG_DONE => return Ok(found),
-                    NLMSG_ERROR => {
-                        refusal(&part)?.map_or(Ok(()), |r| Err(NetlinkError::Refused(r)))?;
-                    }
+                    NLMSG_ERROR => match refusal(&part)? {
+                        Some(refusal) => return Err(NetlinkError::Refused(refusal)),
+                        None if flags & NLM_F_DUMP == 0 => return Ok(found),
+                        None => {}
+                    },
                     _ => found.push(part.payload().to_vec()),
                 }
             }
@@ -131,19 +155,22 @@ impl Netlink {
         let first = self.sequence.wrapping_add(1);
         let mut datagram = Vec::new();
         for request in requests {
-            self.sequence = self.sequence.wrapping_add(1);
-            let mut header = NetlinkHeader::default();
-            header.flags = NLM_F_REQUEST | NLM_F_ACK | request.flags;
-            header.sequence_number = self.sequence;
-            let payload = NetlinkPayload::from(request.message.clone());
-            let mut message = NetlinkMessage::new(header, payload);
-            message.finalize();
-            let start = datagram.len();
-            datagram.resize(start + message.buffer_len().next_multiple_of(4), 0);
-            message.serialize(&mut datagram[start..]);
+            self.add(request.message.clone(), request.flags, &mut datagram);
         }
         self.socket.send(&datagram, 0)?;
         Ok(first)
+    }
+
+    fn add<M: NetlinkSerializable>(&mut self, message: M, flags: u16, datagram: &mut Vec<u8>) {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = self.sequence;
+        let mut message = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
+        message.finalize();
+        let start = datagram.len();
+        datagram.resize(start + message.buffer_len().next_multiple_of(4), 0);
+        message.serialize(&mut datagram[start..]);
     }
 }
 

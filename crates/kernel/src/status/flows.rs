@@ -11,7 +11,7 @@ use takt_algo::sys::{
 };
 
 use super::Counters;
-use crate::{managed::Managed, program::Program, record::Record};
+use crate::{managed::Managed, program::Program, record::Record, stations::is_stations};
 
 /// All of a link's flows together, since takt was attached.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -86,7 +86,7 @@ pub(super) fn totals(managed: &Managed) -> FlowTotals {
 pub(super) fn list(managed: &Managed, program: &Program, record: &Record) -> Vec<FlowStatus> {
     let names: BTreeMap<u32, &str> = record.ids.classes().map(|(name, id)| (id, name)).collect();
     let mut flows: Vec<_> = live(managed, program)
-        .filter(|live| live.open)
+        .filter(|live| live.open && !is_stations(live.flow))
         .filter_map(|live| {
             let class = names.get(&live.element.class_id.into())?;
             Some((*class, live.id, status(class, &live)))

@@ -11,6 +11,8 @@ pub struct Lateness {
     pub p50_ns: u64,
     pub p90_ns: u64,
     pub p99_ns: u64,
+    /// What a lead has to cover, beside the switch itself.
+    pub p999_ns: u64,
     pub max_ns: u64,
     /// Those that are not empty, two to each doubling.
     pub histogram: Vec<Bucket>,
@@ -32,8 +34,8 @@ impl Lateness {
             return None;
         }
         let max_ns = stats.lateness_max_ns;
-        let percentile = |percent: u64| {
-            let rank = (count * percent).div_ceil(100).max(1);
+        let percentile = |permille: u64| {
+            let rank = (count * permille).div_ceil(1000).max(1);
             let mut seen = 0;
             let at = stats.lateness.iter().position(|count| {
                 seen += count;
@@ -44,9 +46,10 @@ impl Lateness {
         let buckets = stats.lateness.iter().enumerate();
         Some(Self {
             mean_ns: stats.lateness_sum_ns / stats.started.max(1),
-            p50_ns: percentile(50),
-            p90_ns: percentile(90),
-            p99_ns: percentile(99),
+            p50_ns: percentile(500),
+            p90_ns: percentile(900),
+            p99_ns: percentile(990),
+            p999_ns: percentile(999),
             max_ns,
             histogram: buckets
                 .filter(|(_, count)| **count > 0)
@@ -104,6 +107,7 @@ mod tests {
         assert_eq!(lateness.mean_ns, 2_050);
         assert_eq!((lateness.p50_ns, lateness.p90_ns), (1_023, 1_023));
         assert_eq!((lateness.p99_ns, lateness.max_ns), (6_143, 70_000));
+        assert_eq!(lateness.p999_ns, 70_000);
         let counts: Vec<u64> = lateness.histogram.iter().map(|b| b.count).collect();
         assert_eq!(counts, [90, 9, 1]);
         assert_eq!(lateness.histogram[2].from_ns, 65_536);

@@ -6,6 +6,7 @@ mod buffer;
 mod flows;
 mod gap;
 mod lateness;
+mod radio;
 mod receive;
 mod task;
 
@@ -25,6 +26,7 @@ use crate::{
     netlink::Netlink,
     program::Program,
     record::{Record, Source},
+    stations::is_stations,
 };
 
 pub use background::BackgroundStatus;
@@ -33,6 +35,7 @@ pub use buffer::DeviceBuffer;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
 pub use lateness::{Bucket, Lateness};
+pub use radio::RadioStatus;
 pub use receive::{ReceiveStatus, Received};
 pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
 
@@ -74,6 +77,8 @@ pub struct LinkStatus {
     pub tenants: Vec<TenantStatus>,
     pub classes: Vec<ClassStatus>,
     pub flow_totals: FlowTotals,
+    /// Only of a link that tells stations apart.
+    pub radio: Option<RadioStatus>,
     /// One by one, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowStatus>>,
@@ -126,7 +131,7 @@ pub struct ClassStatus {
     pub receive: Option<Received>,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Counters {
     pub enqueued_packets: u64,
     pub enqueued_bytes: u64,
@@ -145,7 +150,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.enqueued_packets += other.enqueued_packets;
         self.enqueued_bytes += other.enqueued_bytes;
         self.sent_packets += other.sent_packets;
@@ -206,7 +211,7 @@ fn links(with_flows: bool) -> Result<Vec<LinkStatus>, Error> {
     Ok(managed.iter().map(status).collect())
 }
 
-/// The policy that this namespace's links and the host's tasks follow, if there are any.
+/// The policy that this namespace's links and radio and the host's tasks follow, if there are any.
 /// Tasks follow it still when the kernel has ended their scheduler.
 pub fn applied_policy() -> Result<Option<Source>, Error> {
     capability::require()?;
@@ -219,6 +224,10 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
         .and_then(|found| found.record?.roster.source);
     if of_tasks.is_some() {
         return Ok(of_tasks);
+    }
+    let of_radio = crate::radio::read(netns_cookie)?;
+    if of_radio.is_some() {
+        return Ok(of_radio);
     }
     let Some(program) = Program::open()? else {
         return Ok(None);
@@ -276,6 +285,7 @@ fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
             .map(|record| classes(managed, program, record))
             .unwrap_or_default(),
         flow_totals: flows::totals(managed),
+        radio: radio::status(managed),
         flows: managed
             .record
             .as_ref()
@@ -369,7 +379,7 @@ fn sums(managed: &Managed, program: &Program, record: &Record) -> BTreeMap<u32, 
     for live in flows::live(managed, program) {
         let sum = sums.entry(live.element.class_id.into()).or_default();
         sum.add(live.element);
-        sum.flows += u32::from(live.open);
+        sum.flows += u32::from(live.open && !is_stations(live.flow));
     }
     sums
 }

@@ -19,7 +19,18 @@ pub fn run<S: AsRef<OsStr>>(program: S, arguments: &[&str]) -> Result<String> {
 
 /// Gives `tc` all lines at once: one process for thousands of classes.
 pub fn tc_batch(lines: &[String]) -> Result<()> {
-    let mut command = Command::new("tc");
+    let mut script = lines.join("\n");
+    script.push('\n');
+    batch("tc", &script)
+}
+
+/// Gives `ip` all lines at once.
+pub fn ip_batch(script: &str) -> Result<()> {
+    batch("ip", script)
+}
+
+fn batch(program: &str, script: &str) -> Result<()> {
+    let mut command = Command::new(program);
     command.args(["-batch", "-"]);
     let mut child = command
         .stdin(Stdio::piped())
@@ -28,9 +39,7 @@ pub fn tc_batch(lines: &[String]) -> Result<()> {
         .spawn()
         .map_err(|source| not_started(&command, source))?;
     if let Some(mut input) = child.stdin.take() {
-        let mut script = lines.join("\n");
-        script.push('\n');
-        // tc stops reading at its first error; what it then says on stderr is
+        // It stops reading at its first error; what it then says on stderr is
         // the error to report, not this broken pipe.
         let _ = input.write_all(script.as_bytes());
     }

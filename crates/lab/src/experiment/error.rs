@@ -66,6 +66,15 @@ pub enum ExperimentError {
         arrived: u64,
     },
 
+    #[error(transparent)]
+    RadioDevice(#[from] takt_vduse::Error),
+
+    #[error("the medium has no profile `{name}`; there are: {known}")]
+    UnknownProfile { name: String, known: String },
+
+    #[error(transparent)]
+    Medium(#[from] takt_medium::Refused),
+
     #[error("{queued_bytes} bytes were still queued {waited_s} s after the last packet was sent")]
     Stuck { queued_bytes: u64, waited_s: u64 },
 }

@@ -4,7 +4,8 @@
 //! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
 //! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
 //! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures. [`pacing`], [`background`], [`beats`] and [`cost`] are the experiments themselves:
+//! into figures; [`wlan`] is the air. [`pacing`], [`background`], [`beats`], [`radio`] and [`cost`]
+//! are the experiments themselves:
 //! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
 //! [`downloads`].
 
@@ -28,6 +29,7 @@ mod metronome;
 mod namespace;
 mod pacing;
 mod pair;
+mod radio;
 mod recorder;
 mod root;
 mod scheduler;
@@ -43,6 +45,7 @@ mod traffic;
 mod tree;
 mod tree_setup;
 mod waiting;
+mod wlan;
 
 use std::time::Duration;
 
@@ -52,9 +55,10 @@ pub use bench::Options;
 pub use error::ExperimentError;
 use error::{Result, WhileDoing};
 use takt_report::{Report, Row};
+pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 4] = ["pacing", "background", "beats", "cost"];
+pub const NAMES: [&str; 5] = ["pacing", "background", "beats", "radio", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.
@@ -69,6 +73,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
         "pacing" => pacing::run,
         "background" => background::run,
         "beats" => beats::run,
+        "radio" => radio::run,
         "cost" => cost::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {

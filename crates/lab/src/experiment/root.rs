@@ -1,4 +1,4 @@
-//! The sending device's root: which scheduler is attached there.
+//! A sending device's root: which scheduler is attached there.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::command;
 use super::error::{ExperimentError, Result, WhileDoing};
+use super::namespace::Namespace;
 use super::pair::{A, DEVICE};
 use super::setup::Qdisc;
 
@@ -16,6 +17,8 @@ const UNKNOWN_TO_KERNEL: [&str; 2] = ["qdisc kind is unknown", "TC classifier no
 /// Whatever is attached is taken off when this is dropped.
 pub struct Root<'lab> {
     takt: &'lab Path,
+    namespace: Namespace,
+    device: &'static str,
     attached: Attached,
 }
 
@@ -27,9 +30,16 @@ enum Attached {
 }
 
 impl<'lab> Root<'lab> {
+    /// Of the lab's pair.
     pub fn new(takt: &'lab Path) -> Self {
+        Self::on(takt, A, DEVICE)
+    }
+
+    pub fn on(takt: &'lab Path, namespace: Namespace, device: &'static str) -> Self {
         Self {
             takt,
+            namespace,
+            device,
             attached: Attached::Nothing,
         }
     }
@@ -42,15 +52,20 @@ impl<'lab> Root<'lab> {
         }
         match qdisc {
             Qdisc::None => Ok(()),
-            Qdisc::Tc(lines) => A.run(|| command::tc_batch(lines)).map_err(|error| {
-                // It stopped half way: what it did is undone, if anything.
-                let _ = detach_tc();
-                unsupported(scheduler, error)
-            }),
+            Qdisc::Tc(lines) => self
+                .namespace
+                .run(|| command::tc_batch(lines))
+                .map_err(|error| {
+                    // It stopped half way: what it did is undone, if anything.
+                    let _ = self.detach_tc();
+                    unsupported(scheduler, error)
+                }),
             Qdisc::Takt(policy) => {
                 let file = policy_file(policy)?;
                 let path = file.path().to_string_lossy();
-                A.run(|| command::run(self.takt, &["apply", &path]).map(drop))
+                let takt = self.takt;
+                self.namespace
+                    .run(|| command::run(takt, &["apply", &path]).map(drop))
             }
         }?;
         self.attached = match qdisc {
@@ -64,9 +79,19 @@ impl<'lab> Root<'lab> {
     pub fn detach(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.attached, Attached::Nothing) {
             Attached::Nothing => Ok(()),
-            Attached::Tc => detach_tc(),
-            Attached::Takt => A.run(|| command::run(self.takt, &["revert"]).map(drop)),
+            Attached::Tc => self.detach_tc(),
+            Attached::Takt => {
+                let takt = self.takt;
+                self.namespace
+                    .run(|| command::run(takt, &["revert"]).map(drop))
+            }
         }
+    }
+
+    fn detach_tc(&self) -> Result<()> {
+        let device = self.device;
+        self.namespace
+            .run(|| command::run("tc", &["qdisc", "del", "dev", device, "root"]).map(drop))
     }
 }
 
@@ -76,10 +101,6 @@ impl Drop for Root<'_> {
             eprintln!("while cleaning up: {error}");
         }
     }
-}
-
-fn detach_tc() -> Result<()> {
-    A.run(|| command::run("tc", &["qdisc", "del", "dev", DEVICE, "root"]).map(drop))
 }
 
 fn unsupported(scheduler: &'static str, error: ExperimentError) -> ExperimentError {

@@ -24,9 +24,10 @@ const fn tool(program: &'static str, package: &'static str) -> Tool {
 }
 
 const BUSYBOX: Tool = tool("busybox", "busybox-static");
-const PROGRAMS: [Tool; 6] = [
+const PROGRAMS: [Tool; 7] = [
     tool("tc", "iproute2"),
     tool("ip", "iproute2"),
+    tool("vdpa", "iproute2"),
     tool("iperf3", "iperf3"),
     tool("ethtool", "ethtool"),
     tool("bash", "bash"),

@@ -15,8 +15,12 @@ use crate::guest::protocol::MODULES_DIR;
 
 /// What a lab machine can use. One that a kernel has built in, or does not have
 /// at all, is left out.
-const WANTED: [&str; 34] = [
+const WANTED: [&str; 38] = [
     "veth",
+    "bridge",
+    "vduse",
+    "virtio_vdpa",
+    "virtio_net",
     "ifb",
     "dummy",
     "tun",

@@ -32,6 +32,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         pacing: Pacing::Timer,
         packets: Packets::Mtu,
         lag_max_ns: 10_000_000,
+        has_stations: false,
         tenants: Vec::new(),
         classes: classes
             .into_iter()

@@ -6,6 +6,7 @@ mod beats;
 mod cover;
 mod names;
 mod questions;
+mod radio;
 mod rates;
 mod shadow;
 mod tenants;
@@ -19,16 +20,18 @@ use crate::read::{
     PRIORITY_REST, ReadClass, ReadLink, ReadPolicy, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of,
 };
 use crate::source::{Source, Span};
-use crate::{Beats, Class, DEFAULT_CLASS, Link, Tenant};
+use crate::{Beats, Class, DEFAULT_CLASS, Link, Radio, Tenant};
 
 const QUEUE_DEFAULT_PACKETS: u16 = 1000;
-const QUEUE_DEFAULT_PER_FLOW_PACKETS: u16 = 100;
+/// Of each flow or station.
+const QUEUE_DEFAULT_OF_MANY_PACKETS: u16 = 100;
 
 /// The model, and where its parts stand. Worth something only if no error was found.
 pub(crate) struct Checked {
     pub links: Vec<Link>,
     /// Where each link's device is named.
     pub device_spans: Vec<Span>,
+    pub radio: Option<Radio>,
     pub beats: Option<Beats>,
     /// Where each task is named.
     pub task_spans: Vec<Span>,
@@ -45,23 +48,41 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         background::check(link, findings);
     }
     questions::check(&links, findings);
-    let (device_spans, links) = links
+    let radio = read.radio;
+    if let Some(radio) = &radio {
+        radio::check(radio, &links, findings);
+    }
+    let has_stations = |link: &ReadLink| radio.iter().any(|radio| radio.covers(&link.device));
+    let (device_spans, links): (_, Vec<Link>) = links
         .into_iter()
-        .map(|link| (link.device_span.clone(), resolve(link)))
+        .map(|link| (link.device_span.clone(), resolve(has_stations(&link), link)))
         .unzip();
+    let radio = radio.map(|radio| radio::resolve(radio, &links));
     let (task_spans, beats) = beats::check(read.beats, findings).unzip();
     Checked {
         links,
         device_spans,
+        radio,
         beats,
         task_spans: task_spans.unwrap_or_default(),
     }
 }
 
-fn resolve(link: ReadLink) -> Link {
+fn resolve(has_stations: bool, link: ReadLink) -> Link {
+    let queue_default = |per_flow: bool| match per_flow || has_stations {
+        true => QUEUE_DEFAULT_OF_MANY_PACKETS,
+        false => QUEUE_DEFAULT_PACKETS,
+    };
+    let resolve_class = |class: ReadClass| {
+        let queue_packets = class.queue_packets;
+        resolve_class(
+            queue_packets.unwrap_or(queue_default(class.per_flow)),
+            class,
+        )
+    };
     let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
     if !classes.iter().any(|class| class.is_default) {
-        classes.push(implicit_default(link.line));
+        classes.push(implicit_default(queue_default(false), link.line));
     }
     Link {
         device: link.device,
@@ -71,12 +92,13 @@ fn resolve(link: ReadLink) -> Link {
         pacing: link.pacing,
         packets: link.packets,
         lag_max_ns: link.lag_max_ns,
+        has_stations,
         tenants: link.tenants.into_iter().map(resolve_tenant).collect(),
         classes,
     }
 }
 
-fn implicit_default(line: usize) -> Class {
+fn implicit_default(queue_packets: u16, line: usize) -> Class {
     Class {
         name: DEFAULT_CLASS.to_owned(),
         tenant: None,
@@ -86,7 +108,7 @@ fn implicit_default(line: usize) -> Class {
         floor_bps: None,
         priority: PRIORITY_REST,
         per_flow: false,
-        queue_packets: QUEUE_DEFAULT_PACKETS,
+        queue_packets,
         gate: None,
         receive: false,
         matches: Vec::new(),
@@ -108,11 +130,7 @@ fn resolve_tenant(tenant: ReadTenant) -> Tenant {
     }
 }
 
-fn resolve_class(class: ReadClass) -> Class {
-    let queue_default = match class.per_flow {
-        true => QUEUE_DEFAULT_PER_FLOW_PACKETS,
-        false => QUEUE_DEFAULT_PACKETS,
-    };
+fn resolve_class(queue_packets: u16, class: ReadClass) -> Class {
     let is_default = class.is_default();
     let gate = background::gate(&class);
     let receive = background::receive(&class);
@@ -126,7 +144,7 @@ fn resolve_class(class: ReadClass) -> Class {
         floor_bps: bps_of(&share.floor),
         priority: share.priority(),
         per_flow: class.per_flow,
-        queue_packets: class.queue_packets.unwrap_or(queue_default),
+        queue_packets,
         gate,
         receive,
         matches: class.matches.into_iter().map(|entry| entry.terms).collect(),

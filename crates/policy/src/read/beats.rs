@@ -1,5 +1,7 @@
 //! `[beats]`, and the tasks it is about.
 
+use std::ops::RangeInclusive;
+
 use toml::de::DeValue;
 
 use super::section::{Schema, Section, wrong_type};
@@ -19,6 +21,11 @@ const BEATS: Schema = Schema {
 
 const GRID_MIN_NS: u64 = 10_000;
 const GRID_MAX_NS: u64 = 100_000_000;
+
+/// What may be kept free: the same numbers in millionths as in the words below.
+const FREE_PPM: RangeInclusive<u64> = 10_000..=900_000;
+const FREE_HELP: &str =
+    "free is a part of every CPU's time, from 0.01 to 0.9; the default is 0.0625";
 
 /// The kernel's own, NAPI_POLL_WEIGHT.
 const BATCH_MAX_PACKETS: u64 = 64;
@@ -57,7 +64,9 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
             None => Some(GRID_DEFAULT_NS),
         },
         free_ppm: section
-            .number("free", "free = 0.0625", findings, fraction::parse_free)
+            .number("free", "free = 0.0625", findings, |text| {
+                fraction::parse("free", text, FREE_PPM, FREE_HELP)
+            })
             .unwrap_or(FREE_DEFAULT_PPM),
         cpus: task::read_cpus(&section, findings),
         threaded_napi: section.boolean("threaded_napi", findings).unwrap_or(true),

@@ -162,7 +162,7 @@ fn read_lag(section: &Section, findings: &mut Findings) -> u64 {
 }
 
 /// What the kernel's dev_valid_name() allows.
-fn check_device(device: &str) -> Result<(), Fault> {
+pub(super) fn check_device(device: &str) -> Result<(), Fault> {
     let (problem, help) = if device.is_empty() {
         ("it is empty", "name the device as `ip link` shows it")
     } else if device.len() > DEVICE_MAX_BYTES {

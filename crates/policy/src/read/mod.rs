@@ -7,6 +7,8 @@ mod beats;
 mod class;
 mod link;
 mod matching;
+mod points;
+mod radio;
 mod section;
 mod share;
 mod syntax;
@@ -25,6 +27,7 @@ pub(crate) use beats::ReadBeats;
 pub(crate) use class::ReadClass;
 pub(crate) use link::ReadLink;
 pub(crate) use matching::ReadMatch;
+pub(crate) use radio::ReadRadio;
 use section::{Field, Schema, Section, in_file_order, wrong_type};
 pub(crate) use share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
 pub(crate) use task::{ReadTask, TASKS_MAX};
@@ -32,11 +35,8 @@ pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {
     what: "policy",
-    keys: &["link", "beats", "task"],
-    later: &[
-        ("radio", "weights by strength of connection"),
-        ("crowd", "bounds on congestion windows"),
-    ],
+    keys: &["link", "radio", "beats", "task"],
+    later: &[("crowd", "bounds on congestion windows")],
 };
 
 /// Where a file stands for itself.
@@ -49,6 +49,7 @@ const SMALLEST: &str = "the smallest policy is a table [link.eth0] with rate = \
 #[derive(Default)]
 pub(crate) struct ReadPolicy {
     pub links: Vec<ReadLink>,
+    pub radio: Option<ReadRadio>,
     /// `None` without a task.
     pub beats: Option<ReadBeats>,
 }
@@ -69,9 +70,11 @@ pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> Read
     let section = Section::open(file.get_ref(), &FILE, findings);
     let policy = ReadPolicy {
         links: read_links(section.get("link"), source, findings),
+        radio: radio::read(section.get("radio"), findings),
         beats: beats::read(&section, source, findings),
     };
-    if policy.links.is_empty() && policy.beats.is_none() && !findings.has_errors() {
+    let is_empty = policy.links.is_empty() && policy.beats.is_none() && policy.radio.is_none();
+    if is_empty && !findings.has_errors() {
         let error = Diagnostic::error(Code::NoLink, "the policy has no link and no task", SMALLEST);
         let error = match section.get("link").or_else(|| section.get("task")) {
             Some(field) => error.at(&field.span, "nothing in here"),

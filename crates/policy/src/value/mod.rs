@@ -2,6 +2,7 @@
 //! the rest of the policy.
 
 pub(crate) mod cpus;
+pub(crate) mod decibel;
 mod decimal;
 pub(crate) mod dscp;
 pub(crate) mod duration;

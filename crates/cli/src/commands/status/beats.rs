@@ -146,7 +146,7 @@ fn write_task(text: &mut String, task: &TaskStatus) {
         us(counters.cut_late_max_ns),
     );
     for (is_so, what) in [
-        (task.lead_ns > 0, lead(task)),
+        (task.lead_ns > 0 || task.lateness.is_some(), lead(task)),
         (task.ad_hoc_uid.is_some(), ad_hoc(task)),
         (
             task.stopped,
@@ -180,7 +180,12 @@ fn overrun(overrun: Overrun) -> &'static str {
 }
 
 fn lead(task: &TaskStatus) -> String {
-    format!("released {} before the beat", format_duration(task.lead_ns))
+    let released = match task.lead_ns {
+        0 => String::new(),
+        lead_ns => format!("released {} before the beat; ", format_duration(lead_ns)),
+    };
+    let late_us = task.lateness.as_ref().map_or(0.0, |l| us(l.p999_ns));
+    format!("{released}99.9 % of starts at most {late_us:.1} us late")
 }
 
 fn ad_hoc(task: &TaskStatus) -> String {

@@ -1,4 +1,5 @@
 mod beats;
+mod radio;
 
 use std::{
     fmt::Write,
@@ -127,7 +128,10 @@ fn link_text(link: &LinkStatus) -> String {
         write_classes(&mut text, link, Some(&tenant.name));
     }
     write_classes(&mut text, link, None);
-    write_flows(&mut text, link);
+    match &link.radio {
+        Some(radio) => radio::write(&mut text, radio),
+        None => write_flows(&mut text, link),
+    }
     text
 }
 

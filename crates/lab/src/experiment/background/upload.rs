@@ -61,7 +61,7 @@ impl Server {
     /// `buffer_bytes` is what connections may receive before anybody reads it;
     /// without it the kernel decides as it goes.
     pub fn start(buffer_bytes: Option<usize>) -> Result<Self> {
-        let listen = |port: Port| {
+        let listen = |port: Port| -> Result<TcpListener> {
             let listener = TcpListener::bind(SocketAddrV4::new(SERVER, port.number()))
                 .doing("listen for uploads")?;
             if let Some(bytes) = buffer_bytes {

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Stations' weights reach their elements: those that wait do so anew as and where
+ * the new weight says, at once or within a few packets.
+ */
+#ifndef TAKT_WEIGH_H
+#define TAKT_WEIGH_H
+
+#include "waiting.h"
+
+/* Elements, or stations without any, that are weighed with each packet. */
+#define TAKT_WEIGHS_MAX 16
+/* Elements looked through at once for those of a station. */
+#define TAKT_STATION_LOOKS 64
+
+/* The element's weight is this part of its class's; 0 holds it. */
+TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id,
+				   u32 weight_ppm, u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u64 virtual_ns = takt_group(&link->order, element->group)
+				 ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)];
+	u32 was_held = element->held;
+	u32 from_ppm = element->scale_ppm ? element->scale_ppm : TAKT_SCALE_WHOLE;
+
+	element->held = !weight_ppm;
+	if (weight_ppm) {
+		weight_ppm = takt_max(weight_ppm, TAKT_SCALE_MIN);
+		takt_share_rescale(&element->share, virtual_ns, from_ppm, weight_ppm);
+		element->scale_ppm = weight_ppm;
+	}
+	if (!element->waits || (element->held == was_held &&
+				(was_held || !(element->waits & TAKT_IN_SHARE))))
+		return 0;
+	/* What was held is level with the others, and makes up for nothing. */
+	if (was_held)
+		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
+				   virtual_ns);
+	link->wake_ns = 0;
+	takt_element_again(link, plan, id, element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
+	return 0;
+}
+
+/* The element is this station's (0: nobody's that is known), and weighs what it does. */
+TAKT_FN_OUT int takt_station_claim(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 number, u32 id,
+				   u64 now_ns)
+{
+	struct takt_flows *flows = &link->flows;
+	struct takt_flow *flow = takt_flow(flows, id);
+
+	if (flow->station == number)
+		return 0;
+	if (flow->station)
+		takt_station_part(flows, id);
+	if (number)
+		takt_station_join(flows, number, id);
+	takt_element_weigh(link, plan, id,
+			   number ? takt_station(&flows->stations, number)->applied_ppm :
+				    TAKT_SCALE_WHOLE, now_ns);
+	return 0;
+}
+
+/* A station is known of late: the next element that was its own before, or 0. */
+TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
+{
+	struct takt_station *station = takt_station(&flows->stations, number);
+	u32 i;
+
+	for (i = 0; i < TAKT_STATION_LOOKS && station->hand < flows->fresh; i++) {
+		u32 id = TAKT_FLOW_FIRST + station->hand++;
+		const struct takt_flow *flow = takt_flow(flows, id);
+
+		if (flow->to.word[1] == station->address.word[1] &&
+		    flow->to.word[0] == station->address.word[0] && flow->identity)
+			return id;
+	}
+	if (station->hand >= flows->fresh)
+		station->hand = TAKT_FLOWS_MAX;
+	return 0;
+}
+
+/*
+ * A station's weight may have changed, or its place have another address: go on
+ * with the next of its elements. Returns whether that was the last.
+ */
+TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 number, u64 now_ns)
+{
+	struct takt_stations *stations = &link->flows.stations;
+	struct takt_station *station = takt_station(stations, number);
+	u32 weight_ppm = takt_station_weight(stations, station, plan->stations);
+	u32 id = station->first;
+
+	if (station->known != station->incarnation) {
+		if (id)
+			takt_station_claim(link, plan, 0, id, now_ns);
+		else
+			takt_station_adopt(stations, station, plan->stations);
+		return 0;
+	}
+	if (station->hand < TAKT_FLOWS_MAX && station->state == TAKT_STATION_THERE) {
+		id = takt_station_look(&link->flows, number);
+		if (id)
+			takt_station_claim(link, plan, number, id, now_ns);
+		return 0;
+	}
+	if (station->applied_ppm != weight_ppm) {
+		station->applied_ppm = weight_ppm;
+		station->left = station->elements;
+	}
+	if (!station->left || !id)
+		return 1;
+	station->left--;
+	station->first = takt_flow(&link->flows, id)->next_of;
+	takt_element_weigh(link, plan, id, weight_ppm, now_ns);
+	return !station->left;
+}
+
+/* The link is asked for a packet: apply what has changed, a few elements at a time. */
+TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	struct takt_stations *stations = &link->flows.stations;
+	u32 i, number;
+
+	takt_stations_look(stations, now_ns);
+	for (i = 0; i < TAKT_WEIGHS_MAX && stations->unsettled; i++) {
+		number = takt_stations_pending(stations);
+		if (number && takt_station_weigh(link, plan, number, now_ns))
+			takt_station_settled(stations, number);
+	}
+	return 0;
+}
+
+/* Let the element belong to the station of its address, if there is one by now. */
+TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
+				    const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+{
+	struct takt_flows *flows = &link->flows;
+	struct takt_flow *flow = takt_flow(flows, id);
+	u32 generation = flows->stations.generation;
+	u32 number = takt_station_find(&flows->stations, &flow->to);
+	struct takt_station *station = takt_station(&flows->stations, number);
+
+	if (number && station->known != station->incarnation) {
+		/* Its place still has elements of another: ask again. */
+		if (station->first)
+			return 0;
+		takt_station_adopt(&flows->stations, station, plan->stations);
+	}
+	flow->era = generation;
+	return takt_station_claim(link, plan, number, id, now_ns);
+}
+
+/* The station's element in this class, or 0: it has none. */
+TAKT_FN u32 takt_station_element(struct takt_link *link, const struct takt_address *to,
+				 u32 class_id)
+{
+	return takt_flow_find(&link->flows, takt_station_identity(to, class_id, link->secret));
+}
+
+/* Was it looked for since addresses came or went? */
+TAKT_FN int takt_station_is_settled(const struct takt_link *link, const struct takt_flow *flow)
+{
+	return flow->era == link->flows.stations.generation;
+}
+
+/*
+ * A packet for a station that has no element in this class (newcomer->class_id;
+ * id 0), or whose station has to be looked for again: its element, or that of the
+ * class if there is no room. newcomer->identity is not kept.
+ */
+TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,
+				      const struct takt_plan *plan TAKT_ARG,
+				      struct takt_newcomer *newcomer TAKT_ARG, u32 id,
+				      u64 now_ns)
+{
+	struct takt_flows *flows = &link->flows;
+	u32 i, looks = takt_flow_looks(flows), class_id = newcomer->class_id;
+
+	if (!id) {
+		for (i = 0; i < TAKT_FLOW_LOOKS_FULL && i < looks; i++)
+			takt_flow_look(flows, &link->order, 0, now_ns);
+		newcomer->identity = takt_station_identity(&newcomer->to, class_id, link->secret);
+		newcomer->cookie = 0;
+		id = takt_flow_add(flows, &link->order, newcomer, class_id, now_ns);
+		if (!id) {
+			flows->no_room++;
+			return class_id;
+		}
+	}
+	takt_station_attach(link, plan, id, now_ns);
+	return id;
+}
+
+#endif

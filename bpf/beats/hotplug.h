@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * CPUs that go, and come back.
+ *
+ * A CPU on its way out no longer asks us whom to run. It runs who is in its own queue,
+ * has the kernel pass on each of them that is not bound to it, and waits until no
+ * runnable thread counts as its own; and it looks only when it switches. So
+ *   - whoever becomes runnable there goes into its own queue;
+ *   - whoever counts as its own and waits elsewhere is brought there (free_waiting);
+ *   - if another CPU has taken the last of them before, it has to be made to look.
+ */
+#ifndef TAKT_HOTPLUG_H
+#define TAKT_HOTPLUG_H
+
+#include "state.h"
+
+/* CPUs that went, or are about to. */
+static u32 offline_cpus;
+
+static __always_inline int is_leaving(u32 cpu)
+{
+	const struct takt_cpu *c = cpu_of(cpu);
+
+	return c && c->offline;
+}
+
+/* Asked of every thread that becomes runnable; mostly no CPU has gone. */
+static __always_inline int is_on_leaving(const struct task_struct *p)
+{
+	return offline_cpus && is_leaving(scx_bpf_task_cpu(p));
+}
+
+/* Its timer goes elsewhere and does nothing there. */
+static __always_inline void cpu_leaves(u32 cpu)
+{
+	const struct takt_beats *host = beats();
+	struct takt_cpu *c = cpu_of(cpu);
+	u32 other;
+
+	if (c && !c->offline) {
+		c->offline = 1;
+		__sync_fetch_and_add(&offline_cpus, 1);
+	}
+	free_everywhere();
+	bpf_for(other, 0, host ? host->cpu_count : 0)
+		scx_bpf_kick_cpu(other, SCX_KICK_IDLE);
+}
+
+/* Its first dispatch sets its alarm. */
+static __always_inline void cpu_comes(u32 cpu)
+{
+	struct takt_cpu *c = cpu_of(cpu);
+
+	if (c && c->offline) {
+		c->armed_ns = 0;
+		c->offline = 0;
+		__sync_fetch_and_sub(&offline_cpus, 1);
+	}
+}
+
+static __noinline int bring_home(u64 queue)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		if (!is_on_leaving(p))
+			continue;
+		scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
+		scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p), 0);
+	}
+	return 0;
+}
+
+/*
+ * Every CPU does so once after one has left: what it took of it before, it took before
+ * that one looks for the last time.
+ */
+static __always_inline void bring_all_home(const struct takt_beats *host)
+{
+	u32 at;
+
+	if (!offline_cpus)
+		return;
+	bring_home(QUEUE_ORDINARY);
+	bring_home(QUEUE_NETWORK);
+	bpf_for(at, 0, host->member_count)
+		bring_home(QUEUE_MEMBER + at);
+	bpf_for(at, 0, host->cpu_count)
+		bring_home(QUEUE_STRAY + at);
+	bpf_for(at, 0, host->cpu_count) {
+		if (is_leaving(at))
+			scx_bpf_kick_cpu(at, SCX_KICK_IDLE);
+	}
+}
+
+#endif

@@ -1,0 +1,191 @@
+//! The access point's side: which stations there are, how well they hear, and what weight
+//! follows. Paper 003, sections 4.2 and 4.3.
+
+use std::collections::BTreeMap;
+
+use takt_algo::{Soc, SocStats, SocTerms, sys::TAKT_STATIONS};
+use thiserror::Error;
+
+use crate::Address;
+
+/// As many as a link has places for.
+pub const STATIONS_MAX: usize = TAKT_STATIONS as usize;
+
+/// A station that was silent for this long is one that nothing is known of: it may have
+/// stopped reporting, and would be held for ever.
+const FORGOTTEN_NS: u64 = 60_000_000_000;
+
+/// What a station is called, and how well it hears, in hundredths of a dB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// The first is who it is; it has the others, too.
+    pub names: [Option<Address>; 3],
+    pub snr_centidb: i32,
+}
+
+impl Sample {
+    /// Of a station that is known by one address.
+    pub fn of(address: Address, snr_centidb: i32) -> Self {
+        Self {
+            names: [Some(address), None, None],
+            snr_centidb,
+        }
+    }
+
+    pub fn addresses(&self) -> impl Iterator<Item = Address> {
+        self.names.into_iter().flatten()
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Weigh { address: Address, weight_ppm: u32 },
+    Forget { address: Address },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "{STATIONS_MAX} stations are known, and no more are taken until one is silent for a minute"
+)]
+pub struct TooMany;
+
+struct Station {
+    soc: Soc,
+    /// The addresses that are its, as long as it is known.
+    names: [Option<Address>; 3],
+    weight_ppm: u32,
+}
+
+/// All stations of an access point.
+pub struct Stations {
+    terms: SocTerms,
+    stats: SocStats,
+    /// By their first address.
+    known: BTreeMap<Address, Station>,
+    /// Whose the other addresses are.
+    owners: BTreeMap<Address, Address>,
+}
+
+impl Stations {
+    pub fn new(terms: SocTerms) -> Self {
+        Self {
+            terms,
+            stats: SocStats::default(),
+            known: BTreeMap::new(),
+            owners: BTreeMap::new(),
+        }
+    }
+
+    /// How many reports were heard and missed.
+    pub fn stats(&self) -> &SocStats {
+        &self.stats
+    }
+
+    /// Whether an address is one of a station that is known.
+    pub fn knows(&self, address: &Address) -> bool {
+        self.known.contains_key(address) || self.owners.contains_key(address)
+    }
+
+    /// Every address and its weight.
+    pub fn weights(&self) -> impl Iterator<Item = (Address, u32)> {
+        self.known.values().flat_map(|station| {
+            let names = station.names.into_iter().flatten();
+            names.map(|address| (address, station.weight_ppm))
+        })
+    }
+
+    /// A station was heard, or measured.
+    ///
+    /// An address is the first one's who has it, until that one is forgotten or has it no
+    /// more. So nobody takes away another's, and one that moves on is free after a minute.
+    pub fn hear(
+        &mut self,
+        now_ns: u64,
+        sample: &Sample,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), TooMany> {
+        let Some(first) = sample.names[..].iter().flatten().next().copied() else {
+            return Ok(());
+        };
+        if self.owners.contains_key(&first) {
+            return Ok(());
+        }
+        if !self.known.contains_key(&first) && self.known.len() >= STATIONS_MAX {
+            return Err(TooMany);
+        }
+        let names = sample.names.map(|name| {
+            name.filter(|name| {
+                *name == first
+                    || !self.known.contains_key(name)
+                        && self.owners.get(name).is_none_or(|owner| *owner == first)
+            })
+        });
+        let station = self.known.entry(first).or_insert(Station {
+            soc: Soc::default(),
+            names: [None; 3],
+            weight_ppm: 0,
+        });
+        station
+            .soc
+            .report(&mut self.stats, &self.terms, sample.snr_centidb, now_ns);
+        let weight_ppm = self.terms.weight_ppm(station.soc.centidb());
+        let before = std::mem::replace(&mut station.names, names);
+        let is_new = weight_ppm != std::mem::replace(&mut station.weight_ppm, weight_ppm);
+        for gone in before
+            .iter()
+            .flatten()
+            .filter(|name| !names.contains(&Some(**name)))
+        {
+            self.owners.remove(gone);
+            actions.push(Action::Forget { address: *gone });
+        }
+        for address in names.into_iter().flatten() {
+            let is_added = !before.contains(&Some(address));
+            if is_added && address != first {
+                self.owners.insert(address, first);
+            }
+            if is_added || is_new {
+                actions.push(Action::Weigh {
+                    address,
+                    weight_ppm,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Time has passed. To be asked at least every interval.
+    pub fn tick(&mut self, now_ns: u64, actions: &mut Vec<Action>) {
+        let Self {
+            terms,
+            stats,
+            known,
+            owners,
+        } = self;
+        known.retain(|_, station| {
+            let silent_ns = now_ns.saturating_sub(station.soc.heard_ns());
+            let names = station.names.into_iter().flatten();
+            if silent_ns >= FORGOTTEN_NS {
+                for address in names {
+                    owners.remove(&address);
+                    actions.push(Action::Forget { address });
+                }
+                return false;
+            }
+            station.soc.tick(stats, terms, now_ns);
+            let weight_ppm = terms.weight_ppm(station.soc.centidb());
+            if weight_ppm != station.weight_ppm {
+                station.weight_ppm = weight_ppm;
+                actions.extend(names.map(|address| Action::Weigh {
+                    address,
+                    weight_ppm,
+                }));
+            }
+            true
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Small datagrams that only members of a group can have made: XChaCha20-Poly1305 with a
+//! key that they share.
+//!
+//! ```text
+//!  0   "Tk", version 1, purpose
+//!  4   sender                          big-endian, as the next two
+//!  12  epoch: when the sender started
+//!  20  counter, from 1 in each epoch
+//!  28  body, encrypted; its length is fixed by the purpose
+//!  ..  tag, 16 bytes, over all of the above
+//! ```
+//!
+//! Sender, epoch and counter are the cipher's nonce. So they must never come twice with
+//! one key: a sender's number is one that nobody else has, such as its hardware address,
+//! and a sender that starts anew has a newer epoch, by the clock.
+//!
+//! What the group uses a key for (its purpose) is part of what is sealed: a datagram made
+//! for one is none for another.
+
+mod receiver;
+mod sender;
+mod strangers;
+mod window;
+
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
+
+pub use receiver::{Counters, Opened, Receiver, Rejected};
+pub use sender::Sender;
+
+/// What a datagram is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purpose(u8);
+
+impl Purpose {
+    /// Stations' reports to their access point.
+    pub const RADIO: Self = Self(1);
+}
+
+const MAGIC: [u8; 3] = [b'T', b'k', 1];
+const NONCE_AT: usize = 4;
+const NONCE_BYTES: usize = 24;
+const HEADER_BYTES: usize = NONCE_AT + NONCE_BYTES;
+const TAG_BYTES: usize = 16;
+
+/// The longest body.
+pub const BODY_MAX_BYTES: usize = 256;
+/// The longest datagram.
+pub const DATAGRAM_MAX_BYTES: usize = HEADER_BYTES + BODY_MAX_BYTES + TAG_BYTES;
+
+/// What members of a group share.
+#[derive(Clone)]
+pub struct Key(XChaCha20Poly1305);
+
+impl Key {
+    pub const BYTES: usize = 32;
+
+    pub fn new(bytes: &[u8; Self::BYTES]) -> Self {
+        Self(XChaCha20Poly1305::new(bytes.into()))
+    }
+}
+
+/// Which datagram of whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Serial {
+    sender: u64,
+    epoch: u64,
+    counter: u64,
+}
+
+impl Serial {
+    fn to_bytes(self) -> [u8; NONCE_BYTES] {
+        let mut bytes = [0; NONCE_BYTES];
+        bytes[..8].copy_from_slice(&self.sender.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.epoch.to_be_bytes());
+        bytes[16..].copy_from_slice(&self.counter.to_be_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; NONCE_BYTES]) -> Self {
+        let number = |at: usize| {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_be_bytes(eight)
+        };
+        Self {
+            sender: number(0),
+            epoch: number(8),
+            counter: number(16),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

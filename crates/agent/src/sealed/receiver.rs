@@ -1,0 +1,246 @@
+//! Who of the group says what, and what is not worth a look. What is cheap comes first:
+//! length and kind; whether this one has come before; whether too many are coming; and
+//! only then the cipher. Nothing is allocated for a datagram.
+
+use std::{collections::HashMap, net::IpAddr};
+
+use chacha20poly1305::{Tag, XNonce, aead::AeadInOut};
+use thiserror::Error;
+
+use super::{
+    BODY_MAX_BYTES, HEADER_BYTES, Key, MAGIC, NONCE_AT, NONCE_BYTES, Purpose, Serial, TAG_BYTES,
+    strangers::Strangers, window::Window,
+};
+use crate::rate::{Bucket, Rate};
+
+/// Senders that are remembered.
+const SENDERS_MAX: usize = 1024;
+/// One that was silent for this long makes room for another.
+const SILENT_NS: u64 = 60_000_000_000;
+/// Counters so far beyond the newest are no surprise: datagrams get lost.
+const AHEAD_MAX: u64 = 1 << 16;
+
+/// Why a datagram was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Rejected {
+    #[error("it is no datagram of this kind")]
+    Malformed,
+    #[error("it came before, or is older than what came")]
+    Replayed,
+    #[error("its sender has started anew since, or only just before")]
+    OldEpoch,
+    #[error("too many come that nobody expects")]
+    Flood,
+    #[error("it was not made with this key, or was changed on its way")]
+    Forged,
+    #[error("its sender says more than it may")]
+    TooFast,
+    #[error("there are as many senders as are remembered")]
+    Full,
+}
+
+/// How many datagrams came to which end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    pub taken: u64,
+    pub malformed: u64,
+    pub replayed: u64,
+    pub old_epoch: u64,
+    pub flood: u64,
+    pub forged: u64,
+    pub too_fast: u64,
+    pub full: u64,
+}
+
+impl Counters {
+    fn count(&mut self, rejected: Rejected) {
+        *match rejected {
+            Rejected::Malformed => &mut self.malformed,
+            Rejected::Replayed => &mut self.replayed,
+            Rejected::OldEpoch => &mut self.old_epoch,
+            Rejected::Flood => &mut self.flood,
+            Rejected::Forged => &mut self.forged,
+            Rejected::TooFast => &mut self.too_fast,
+            Rejected::Full => &mut self.full,
+        } += 1;
+    }
+}
+
+/// What a member said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened<'a> {
+    pub sender: u64,
+    pub body: &'a [u8],
+}
+
+/// What is known of a sender.
+struct Known {
+    epoch: u64,
+    window: Window,
+    heard_ns: u64,
+    /// Of datagrams that are worth a look.
+    looks: Bucket,
+    /// Of those that are taken.
+    taken: Bucket,
+}
+
+pub struct Receiver {
+    key: Key,
+    purpose: Purpose,
+    body_bytes: usize,
+    /// How often a sender is heard.
+    rate: Rate,
+    /// How often it is worth a look: copies of its next datagrams, with what nobody else
+    /// knows of them, cost so much at most.
+    look_rate: Rate,
+    known: HashMap<u64, Known>,
+    strangers: Strangers,
+    counters: Counters,
+}
+
+impl Receiver {
+    /// Bodies have `body_bytes` bytes; a sender is heard once per interval.
+    pub fn new(key: Key, purpose: Purpose, body_bytes: usize, interval_ns: u64) -> Self {
+        Self {
+            key,
+            purpose,
+            body_bytes: body_bytes.min(BODY_MAX_BYTES),
+            rate: Rate::once_per(interval_ns),
+            look_rate: Rate::new(interval_ns / 4, 8),
+            known: HashMap::with_capacity(SENDERS_MAX),
+            strangers: Strangers::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    #[cfg(test)]
+    pub(super) fn known_count(&self) -> usize {
+        self.known.len()
+    }
+
+    /// What the datagram says, in `body`.
+    pub fn open<'a>(
+        &mut self,
+        now_ns: u64,
+        source: IpAddr,
+        datagram: &[u8],
+        body: &'a mut [u8; BODY_MAX_BYTES],
+    ) -> Result<Opened<'a>, Rejected> {
+        let body = &mut body[..self.body_bytes];
+        match self.admit_and_open(now_ns, source, datagram, body) {
+            Ok(sender) => {
+                self.counters.taken += 1;
+                Ok(Opened { sender, body })
+            }
+            Err(rejected) => {
+                self.counters.count(rejected);
+                Err(rejected)
+            }
+        }
+    }
+
+    fn admit_and_open(
+        &mut self,
+        now_ns: u64,
+        source: IpAddr,
+        datagram: &[u8],
+        body: &mut [u8],
+    ) -> Result<u64, Rejected> {
+        if datagram.len() != HEADER_BYTES + body.len() + TAG_BYTES {
+            return Err(Rejected::Malformed);
+        }
+        let (header, rest) = datagram.split_at(HEADER_BYTES);
+        if header[..3] != MAGIC || header[3] != self.purpose.0 {
+            return Err(Rejected::Malformed);
+        }
+        let mut nonce = [0; NONCE_BYTES];
+        nonce.copy_from_slice(&header[NONCE_AT..]);
+        let serial = Serial::from_bytes(&nonce);
+        self.admit(now_ns, source, serial)?;
+
+        let (text, tag) = rest.split_at(body.len());
+        body.copy_from_slice(text);
+        let tag = Tag::try_from(tag).map_err(|_| Rejected::Malformed)?;
+        self.key
+            .0
+            .decrypt_inout_detached(&XNonce::from(nonce), header, body.into(), &tag)
+            .map_err(|_| Rejected::Forged)?;
+        self.take(now_ns, serial)?;
+        Ok(serial.sender)
+    }
+
+    /// Is it worth a look?
+    ///
+    /// Who only sends, and does not overhear, cannot know a sender's epoch and counter. So
+    /// what fits is looked at whatever else comes, and a flood of the rest silences nobody
+    /// who is known already.
+    fn admit(&mut self, now_ns: u64, source: IpAddr, serial: Serial) -> Result<(), Rejected> {
+        if let Some(known) = self.known.get_mut(&serial.sender) {
+            if serial.epoch < known.epoch {
+                return Err(Rejected::OldEpoch);
+            }
+            if serial.epoch == known.epoch {
+                if !known.window.is_new(serial.counter) {
+                    return Err(Rejected::Replayed);
+                }
+                if serial.counter.saturating_sub(known.window.newest()) <= AHEAD_MAX {
+                    return match known.looks.take(&self.look_rate, now_ns) {
+                        true => Ok(()),
+                        false => Err(Rejected::TooFast),
+                    };
+                }
+            }
+        }
+        match self.strangers.admit(now_ns, source) {
+            true => Ok(()),
+            false => Err(Rejected::Flood),
+        }
+    }
+
+    /// A member has made it; may it be heard now?
+    fn take(&mut self, now_ns: u64, serial: Serial) -> Result<(), Rejected> {
+        if !self.known.contains_key(&serial.sender) {
+            self.make_room(now_ns)?;
+        }
+        let known = self.known.entry(serial.sender).or_insert(Known {
+            epoch: serial.epoch,
+            window: Window::default(),
+            heard_ns: now_ns,
+            looks: Bucket::default(),
+            taken: Bucket::default(),
+        });
+        if serial.epoch != known.epoch {
+            // A sender that is heard has not started anew: somebody else uses its number.
+            let silent_ns = now_ns.saturating_sub(known.heard_ns);
+            if silent_ns < 2 * self.rate.interval_ns() {
+                return Err(Rejected::OldEpoch);
+            }
+            (known.epoch, known.window) = (serial.epoch, Window::default());
+        }
+        known.window.mark(serial.counter);
+        if !known.taken.take(&self.rate, now_ns) {
+            return Err(Rejected::TooFast);
+        }
+        known.heard_ns = now_ns;
+        Ok(())
+    }
+
+    /// For one more; only who has the key gets here.
+    fn make_room(&mut self, now_ns: u64) -> Result<(), Rejected> {
+        if self.known.len() < SENDERS_MAX {
+            return Ok(());
+        }
+        let longest = self
+            .known
+            .iter()
+            .min_by_key(|(sender, known)| (known.heard_ns, **sender));
+        let gone = longest.filter(|(_, known)| now_ns.saturating_sub(known.heard_ns) >= SILENT_NS);
+        let sender = *gone.ok_or(Rejected::Full)?.0;
+        self.known.remove(&sender);
+        Ok(())
+    }
+}

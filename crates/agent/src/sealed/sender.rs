@@ -1,0 +1,61 @@
+use chacha20poly1305::{XNonce, aead::AeadInOut};
+
+use super::{
+    BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, HEADER_BYTES, Key, MAGIC, NONCE_AT, Purpose, Serial,
+};
+
+/// Seals what a member has to say.
+pub struct Sender {
+    key: Key,
+    purpose: Purpose,
+    last: Serial,
+}
+
+impl Sender {
+    /// `sender`: a number that no other member has. `epoch`: one that this sender never had
+    /// before and that is above all it had, such as the nanoseconds of the clock on the wall.
+    pub fn new(key: Key, purpose: Purpose, sender: u64, epoch: u64) -> Self {
+        Self {
+            key,
+            purpose,
+            last: Serial {
+                sender,
+                epoch,
+                counter: 0,
+            },
+        }
+    }
+
+    /// The next datagram; `None` if the body is longer than [`BODY_MAX_BYTES`], or all
+    /// counters have been used.
+    pub fn seal<'a>(
+        &mut self,
+        body: &[u8],
+        datagram: &'a mut [u8; DATAGRAM_MAX_BYTES],
+    ) -> Option<&'a [u8]> {
+        if body.len() > BODY_MAX_BYTES {
+            return None;
+        }
+        self.last.counter = self.last.counter.checked_add(1)?;
+        let nonce = self.last.to_bytes();
+        let (header, rest) = datagram.split_at_mut(HEADER_BYTES);
+        header[..3].copy_from_slice(&MAGIC);
+        header[3] = self.purpose.0;
+        header[NONCE_AT..].copy_from_slice(&nonce);
+        let (text, rest) = rest.split_at_mut(body.len());
+        text.copy_from_slice(body);
+        let tag = self
+            .key
+            .0
+            .encrypt_inout_detached(&XNonce::from(nonce), header, text.into())
+            .ok()?;
+        rest[..tag.len()].copy_from_slice(&tag);
+        let length = HEADER_BYTES + body.len() + tag.len();
+        Some(&datagram[..length])
+    }
+
+    #[cfg(test)]
+    pub(super) fn seal_last_but_one(&mut self) {
+        self.last.counter = u64::MAX - 1;
+    }
+}

@@ -1,0 +1,45 @@
+//! The driver's own table of stations, at an access point.
+
+use takt_kernel::{SignalMeter, Signals};
+
+use super::{Source, SourceError};
+use crate::{Address, radio::Sample};
+
+/// A station counts as heard as long as the access point has it, with the signal of the
+/// last frame that came from it: one that has nothing to say is not gone, and its weight
+/// must not fall so far that nothing is sent to it any more.
+pub struct StationDump {
+    device: String,
+    meter: Option<SignalMeter>,
+}
+
+impl StationDump {
+    pub fn new(device: impl Into<String>) -> Self {
+        Self {
+            device: device.into(),
+            meter: None,
+        }
+    }
+
+    /// Who is heard. After an error the device is looked for anew: it may have gone, and
+    /// come back with another number.
+    pub fn measure(&mut self) -> Result<Signals, SourceError> {
+        let meter = match self.meter.take() {
+            Some(meter) => Ok(meter),
+            None => SignalMeter::open(&self.device),
+        };
+        let measured = meter.and_then(|mut meter| meter.measure().map(|found| (meter, found)));
+        let (meter, found) = measured.map_err(SourceError::Wireless)?;
+        self.meter = Some(meter);
+        Ok(found)
+    }
+}
+
+impl Source for StationDump {
+    fn poll(&mut self, _now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
+        let found = self.measure()?;
+        let stations = found.snr_db.into_iter();
+        samples.extend(stations.map(|(mac, snr_db)| Sample::of(Address::Mac(mac), snr_db * 100)));
+        Ok(())
+    }
+}

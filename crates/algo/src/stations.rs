@@ -1,0 +1,385 @@
+//! User space's side of `algo/station.h`: the table of a link's stations, which
+//! the kernel reads meanwhile and which several processes may write.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    net::{IpAddr, Ipv6Addr},
+    str::FromStr,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use crate::sys::{
+    self, TAKT_ADDRESS_IPV4, TAKT_SCALE_WHOLE, TAKT_STATION_FREE, TAKT_STATION_THERE,
+    TAKT_STATION_WRITTEN, TAKT_STATIONS, takt_address, takt_station, takt_stations,
+};
+
+/// Who receives over the air: by MAC where the device has Ethernet headers, else by IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    Mac([u8; 6]),
+    Ip(IpAddr),
+}
+
+/// A station that user space knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Of its place in the table, from 1.
+    pub number: u32,
+    pub address: Address,
+    /// 0 to 1,000,000.
+    pub weight_ppm: u32,
+    /// The weight stays, whoever is alive.
+    pub by_hand: bool,
+}
+
+/// All places are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableFull;
+
+/// A link's table of stations, wherever it lies.
+pub struct Stations<'a> {
+    table: *mut takt_stations,
+    lives: PhantomData<&'a mut takt_stations>,
+}
+
+impl<'a> Stations<'a> {
+    pub fn of(table: &'a mut takt_stations) -> Self {
+        // SAFETY: valid for 'a, and nobody else's.
+        unsafe { Self::at(table) }
+    }
+
+    /// # Safety
+    /// Points to a table that is valid for 'a. Others may write it meanwhile, by
+    /// the rules in `algo/station.h`.
+    pub unsafe fn at(table: *mut takt_stations) -> Self {
+        Self {
+            table,
+            lives: PhantomData,
+        }
+    }
+
+    /// Give a station its weight, in parts per million. One that was set by hand
+    /// keeps its weight unless this one is, too.
+    pub fn set(
+        &mut self,
+        address: Address,
+        weight_ppm: u32,
+        by_hand: bool,
+    ) -> Result<(), TableFull> {
+        let weight_ppm = weight_ppm.min(TAKT_SCALE_WHOLE);
+        let words = takt_address::from(address);
+        let Some(place) = self.find(words) else {
+            return self.add(words, weight_ppm, by_hand);
+        };
+        let station = self.station(place);
+        let had_by_hand = station.by_hand.load(Ordering::Relaxed) != 0;
+        if had_by_hand && !by_hand {
+            return Ok(());
+        }
+        station.by_hand.store(by_hand.into(), Ordering::Relaxed);
+        let before = station.weight_ppm.swap(weight_ppm, Ordering::Relaxed);
+        if before != weight_ppm || had_by_hand != by_hand {
+            self.tell(place);
+        }
+        Ok(())
+    }
+
+    /// The station is nobody that is known any more. One that was set by hand stays
+    /// unless this is by hand, too.
+    pub fn forget(&mut self, address: Address, by_hand: bool) {
+        let Some(place) = self.find(address.into()) else {
+            return;
+        };
+        let station = self.station(place);
+        if station.by_hand.load(Ordering::Relaxed) != 0 && !by_hand {
+            return;
+        }
+        station.state.store(TAKT_STATION_FREE, Ordering::Release);
+        self.generation().fetch_add(1, Ordering::Release);
+        self.tell(place);
+    }
+
+    /// Somebody who knows the weights is alive at this moment of the monotonic clock.
+    pub fn beat(&mut self, now_ns: u64) {
+        // SAFETY: an aligned field of a valid table.
+        let beat = unsafe { AtomicU64::from_ptr(&raw mut (*self.table).beat_ns) };
+        let before_ns = beat.swap(now_ns, Ordering::Relaxed);
+        if before_ns + sys::TAKT_STATION_STALE_NS < now_ns {
+            // Nobody goes by the old weights any more: let the link look at once.
+            self.changes().fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// In the order of their places.
+    pub fn known(&self) -> Vec<Known> {
+        (0..TAKT_STATIONS as usize)
+            .filter_map(|place| {
+                let station = self.station(place);
+                let there = station.state.load(Ordering::Acquire) == TAKT_STATION_THERE;
+                there.then(|| Known {
+                    number: place as u32 + 1,
+                    address: station.address().into(),
+                    weight_ppm: station.weight_ppm.load(Ordering::Relaxed),
+                    by_hand: station.by_hand.load(Ordering::Relaxed) != 0,
+                })
+            })
+            .collect()
+    }
+
+    fn add(
+        &mut self,
+        address: takt_address,
+        weight_ppm: u32,
+        by_hand: bool,
+    ) -> Result<(), TableFull> {
+        // Where it was before, its elements may still be; else where nobody ever was.
+        let mut places: Vec<usize> = (0..TAKT_STATIONS as usize).collect();
+        places.sort_by_key(|place| {
+            let station = self.station(*place);
+            let was_here = station.address() == address;
+            (!was_here, station.incarnation.load(Ordering::Relaxed))
+        });
+        let place = places.into_iter().find(|place| {
+            let state = self.station(*place).state;
+            let (free, mine) = (TAKT_STATION_FREE, TAKT_STATION_WRITTEN);
+            state
+                .compare_exchange(free, mine, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+        });
+        let place = place.ok_or(TableFull)?;
+        let station = self.station(place);
+        if station.address() != address {
+            station.incarnation.fetch_add(1, Ordering::Relaxed);
+            let words = station.words.iter().zip(address.word);
+            words.for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        }
+        station.weight_ppm.store(weight_ppm, Ordering::Relaxed);
+        station.by_hand.store(by_hand.into(), Ordering::Relaxed);
+        station.state.store(TAKT_STATION_THERE, Ordering::Release);
+        self.generation().fetch_add(1, Ordering::Release);
+        self.tell(place);
+        Ok(())
+    }
+
+    fn find(&self, address: takt_address) -> Option<usize> {
+        (0..TAKT_STATIONS as usize).find(|place| {
+            let station = self.station(*place);
+            station.state.load(Ordering::Acquire) == TAKT_STATION_THERE
+                && station.address() == address
+        })
+    }
+
+    /// Have the link look at this place.
+    fn tell(&mut self, place: usize) {
+        // SAFETY: an aligned field of a valid table; place is below 256.
+        let changed = unsafe {
+            let words = (&raw mut (*self.table).changed).cast::<u64>();
+            AtomicU64::from_ptr(words.add(place / 64))
+        };
+        changed.fetch_or(1 << (place % 64), Ordering::Release);
+        self.changes().fetch_add(1, Ordering::Release);
+    }
+
+    fn changes(&self) -> &AtomicU32 {
+        // SAFETY: an aligned field of a valid table.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.table).changes) }
+    }
+
+    fn generation(&self) -> &AtomicU32 {
+        // SAFETY: as above.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.table).generation) }
+    }
+
+    fn station(&self, place: usize) -> Fields<'_> {
+        // SAFETY: aligned fields of a valid table; place is below 256.
+        unsafe {
+            let stations = (&raw mut (*self.table).at).cast::<takt_station>();
+            let station = stations.add(place);
+            let words = (&raw mut (*station).address.word).cast::<u64>();
+            Fields {
+                words: [
+                    AtomicU64::from_ptr(words),
+                    AtomicU64::from_ptr(words.add(1)),
+                ],
+                state: AtomicU32::from_ptr(&raw mut (*station).state),
+                weight_ppm: AtomicU32::from_ptr(&raw mut (*station).weight_ppm),
+                by_hand: AtomicU32::from_ptr(&raw mut (*station).by_hand),
+                incarnation: AtomicU32::from_ptr(&raw mut (*station).incarnation),
+            }
+        }
+    }
+}
+
+/// What user space writes of a place.
+struct Fields<'a> {
+    words: [&'a AtomicU64; 2],
+    state: &'a AtomicU32,
+    weight_ppm: &'a AtomicU32,
+    by_hand: &'a AtomicU32,
+    incarnation: &'a AtomicU32,
+}
+
+impl Fields<'_> {
+    fn address(&self) -> takt_address {
+        takt_address {
+            word: self.words.map(|word| word.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl From<Address> for takt_address {
+    fn from(address: Address) -> Self {
+        let word = match address {
+            Address::Mac([a, b, c, d, e, f]) => {
+                [u64::MAX, u64::from_be_bytes([0, 0, a, b, c, d, e, f])]
+            }
+            Address::Ip(IpAddr::V4(ip)) => [0, TAKT_ADDRESS_IPV4 | u64::from(ip.to_bits())],
+            Address::Ip(IpAddr::V6(ip)) => {
+                let bits = ip.to_bits();
+                [(bits >> 64) as u64, bits as u64]
+            }
+        };
+        takt_address { word }
+    }
+}
+
+impl From<takt_address> for Address {
+    fn from(address: takt_address) -> Self {
+        let [high, low] = address.word;
+        if high == u64::MAX {
+            let [_, _, mac @ ..] = low.to_be_bytes();
+            return Self::Mac(mac);
+        }
+        let ip = Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
+        Self::Ip(IpAddr::V6(ip).to_canonical())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(ip) => ip.fmt(f),
+            Self::Mac(mac) => {
+                let bytes = mac.map(|byte| format!("{byte:02x}"));
+                f.write_str(&bytes.join(":"))
+            }
+        }
+    }
+}
+
+impl Address {
+    /// Whether it is a single station's: nobody's address and a group's are not.
+    pub fn is_of_one(&self) -> bool {
+        match self {
+            Self::Mac(mac) => mac[0] & 1 == 0 && *mac != [0; 6],
+            Self::Ip(IpAddr::V4(ip)) => ip.octets()[0] < 224 && !ip.is_unspecified(),
+            Self::Ip(IpAddr::V6(ip)) => !ip.is_multicast() && !ip.is_unspecified(),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    /// A MAC address with colons, or an IP address, of a single station.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ip = text.parse::<IpAddr>().map(|ip| Self::Ip(ip.to_canonical()));
+        let address = ip.ok().or_else(|| read_mac(text)).ok_or_else(|| {
+            format!("`{text}` is neither a MAC address, as 02:00:00:00:01:00, nor an IP address")
+        })?;
+        match address.is_of_one() {
+            true => Ok(address),
+            false => Err(format!("{text} is not the address of one station")),
+        }
+    }
+}
+
+fn read_mac(text: &str) -> Option<Address> {
+    let byte = |part: &str| match part.len() {
+        2 => u8::from_str_radix(part, 16)
+            .ok()
+            .filter(|_| !part.starts_with('+')),
+        _ => None,
+    };
+    let bytes: Option<Vec<u8>> = text.split(':').map(byte).collect();
+    bytes
+        .and_then(|bytes| <[u8; 6]>::try_from(bytes).ok())
+        .map(Address::Mac)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_as_they_are_read() {
+        for text in ["02:00:00:00:01:ff", "192.0.2.7", "2001:db8::7"] {
+            let address: Address = text.parse().unwrap();
+            assert_eq!(address.to_string(), text);
+            assert_eq!(Address::from(takt_address::from(address)), address);
+        }
+        assert_eq!("::ffff:192.0.2.7".parse(), "192.0.2.7".parse::<Address>());
+    }
+
+    #[test]
+    fn what_is_no_station_is_refused() {
+        for text in [
+            "",
+            "wlan0",
+            "02:00:00:00:01",
+            "02:00:00:00:01:zz",
+            "02:00:00:00:01:0",
+            "02:00:00:00:01:+1",
+            "ff:ff:ff:ff:ff:ff",
+            "01:00:5e:00:00:01",
+            "00:00:00:00:00:00",
+            "255.255.255.255",
+            "240.0.0.1",
+            "224.0.0.1",
+            "ff02::1",
+            "0.0.0.0",
+        ] {
+            assert!(text.parse::<Address>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_full_table_says_so_and_a_place_is_given_again() {
+        let mut table = crate::zeroed_box::<takt_stations>();
+        let mut stations = Stations::of(&mut table);
+        let mac = |n: u32| {
+            let [_, _, c, d] = n.to_be_bytes();
+            Address::Mac([2, 0, 0, 0, c, d])
+        };
+        for n in 0..TAKT_STATIONS {
+            assert_eq!(stations.set(mac(n), n, false), Ok(()));
+        }
+        assert_eq!(stations.set(mac(999), 0, false), Err(TableFull));
+        assert_eq!(stations.set(mac(7), 9, false), Ok(()));
+        stations.forget(mac(7), false);
+        assert_eq!(stations.known().len(), 255);
+        assert_eq!(stations.set(mac(999), 5, false), Ok(()));
+        let known = stations.known();
+        let new = known
+            .iter()
+            .find(|known| known.address == mac(999))
+            .unwrap();
+        assert_eq!((new.number, new.weight_ppm, new.by_hand), (8, 5, false));
+    }
+
+    #[test]
+    fn what_was_set_by_hand_stays() {
+        let mut table = crate::zeroed_box::<takt_stations>();
+        let mut stations = Stations::of(&mut table);
+        let address = Address::Mac([2; 6]);
+        stations.set(address, 7, true).unwrap();
+        stations.set(address, 8, false).unwrap();
+        stations.forget(address, false);
+        assert_eq!(stations.known()[0].weight_ppm, 7);
+        stations.set(address, 9, true).unwrap();
+        assert_eq!(stations.known()[0].weight_ppm, 9);
+        stations.forget(address, true);
+        assert_eq!(stations.known(), []);
+    }
+}

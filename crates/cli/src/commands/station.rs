@@ -1,0 +1,210 @@
+use serde::Serialize;
+use takt_agent::radio::weight_ppm;
+use takt_kernel::{
+    Error, applied_policy,
+    stations::{self, Address, Stations},
+};
+use takt_policy::{Policy, parse_in};
+
+use crate::{
+    args::{Output, Station},
+    exit::Exit,
+    print,
+};
+
+pub fn run(command: Station, output: Output) -> Exit {
+    let done = match command {
+        Station::Set {
+            address,
+            snr,
+            device,
+        } => set(address, snr, device.as_deref(), output),
+        Station::List { device } => list(device.as_deref(), output),
+        Station::Forget { address, device } => forget(address, device.as_deref(), output),
+    };
+    match done {
+        Ok(()) => Exit::Done,
+        Err((exit, message)) => print::failure(output, exit, &message),
+    }
+}
+
+type Failure = (Exit, String);
+
+/// What was done, and where.
+#[derive(Serialize)]
+struct Changed {
+    address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_ppm: Option<u32>,
+    devices: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    links: Vec<Link>,
+}
+
+#[derive(Serialize)]
+struct Link {
+    device: String,
+    stations: Vec<stations::Station>,
+}
+
+fn set(
+    address: Address,
+    snr_centidb: i32,
+    device: Option<&str>,
+    output: Output,
+) -> Result<(), Failure> {
+    let policy = policy()?;
+    let Some(radio) = &policy.radio else {
+        return Err(no_radio());
+    };
+    let weight_ppm = weight_ppm(radio, snr_centidb);
+    let mut devices = Vec::new();
+    for mut table in tables(&policy, address, device)? {
+        table
+            .set_by_hand(address, weight_ppm)
+            .map_err(|error| failed(&error))?;
+        devices.push(table.device().to_owned());
+    }
+    changed(address, Some(weight_ppm), devices, output);
+    Ok(())
+}
+
+fn forget(address: Address, device: Option<&str>, output: Output) -> Result<(), Failure> {
+    let mut devices = Vec::new();
+    for mut table in tables(&policy()?, address, device)? {
+        let known = table.list().into_iter();
+        let is_there = known
+            .filter(|station| station.known)
+            .any(|station| station.address == address);
+        if is_there {
+            table.let_go(address);
+            devices.push(table.device().to_owned());
+        }
+    }
+    if devices.is_empty() {
+        let message =
+            format!("nobody gave {address} a weight; `takt station list` shows who has one");
+        return Err((Exit::Invalid, message));
+    }
+    changed(address, None, devices, output);
+    Ok(())
+}
+
+fn changed(address: Address, weight_ppm: Option<u32>, devices: Vec<String>, output: Output) {
+    let changed = Changed {
+        address: address.to_string(),
+        weight_ppm,
+        devices,
+    };
+    print::result(output, &changed, |changed| {
+        let devices = changed.devices.join(", ");
+        match changed.weight_ppm {
+            Some(weight_ppm) => format!("{address} on {devices}: weight {}", weight(weight_ppm)),
+            None => format!("{address} on {devices}: forgotten"),
+        }
+    });
+}
+
+fn list(device: Option<&str>, output: Output) -> Result<(), Failure> {
+    let mut links = Vec::new();
+    for device in devices(&policy()?, device)? {
+        let table = Stations::open(&device).map_err(|error| failed(&error))?;
+        let stations = table.list();
+        links.push(Link { device, stations });
+    }
+    print::result(output, &Listed { links }, |listed| {
+        let mut text = format!(
+            "{:<12} {:<20} {:>8} {:>8} {:>8} {:>12} {:>14}\n",
+            "link", "station", "weight", "applied", "queued", "sent", "bytes"
+        );
+        for link in &listed.links {
+            text.extend(
+                link.stations
+                    .iter()
+                    .map(|station| line(&link.device, station)),
+            );
+        }
+        text
+    });
+    Ok(())
+}
+
+fn line(device: &str, station: &stations::Station) -> String {
+    let by_hand = if station.by_hand { "  by hand" } else { "" };
+    let own = match station.known {
+        true => weight(station.weight_ppm),
+        false => "-".to_owned(),
+    };
+    format!(
+        "{device:<12} {:<20} {own:>8} {:>8} {:>8} {:>12} {:>14}{by_hand}\n",
+        station.address.to_string(),
+        weight(station.applied_ppm),
+        station.queued_packets,
+        station.counters.sent_packets,
+        station.counters.sent_bytes,
+    )
+}
+
+/// The policy in force here.
+fn policy() -> Result<Policy, Failure> {
+    let source = applied_policy().map_err(|error| failed(&error))?;
+    let source = source.ok_or_else(no_radio)?;
+    // It was read when it was applied.
+    parse_in(&source.folder, &source.name, &source.text).map_err(|_| {
+        let message = format!(
+            "{} was applied by another version of takt; apply it again",
+            source.name
+        );
+        (Exit::Failed, message)
+    })
+}
+
+/// The devices with stations, or the one of them that is asked for.
+fn devices(policy: &Policy, device: Option<&str>) -> Result<Vec<String>, Failure> {
+    if let Some(device) = device {
+        return Ok(vec![device.to_owned()]);
+    }
+    let links = policy.links.iter().filter(|link| link.has_stations);
+    let devices: Vec<String> = links.map(|link| link.device.clone()).collect();
+    match devices.is_empty() {
+        true => Err(no_radio()),
+        false => Ok(devices),
+    }
+}
+
+/// Their tables. Without a device, those whose stations are known by such addresses.
+fn tables(
+    policy: &Policy,
+    address: Address,
+    device: Option<&str>,
+) -> Result<Vec<Stations>, Failure> {
+    let mut tables = Vec::new();
+    for name in devices(policy, device)? {
+        tables.push(Stations::open(&name).map_err(|error| failed(&error))?);
+    }
+    let is_mac = matches!(address, Address::Mac(_));
+    let fits = |table: &Stations| device.is_some() || table.are_macs() == is_mac;
+    if !tables.iter().any(fits) {
+        let kind = if is_mac { "IP" } else { "MAC" };
+        let message = format!("{address}: all stations here are known by {kind} address");
+        return Err((Exit::Invalid, message));
+    }
+    tables.retain(fits);
+    Ok(tables)
+}
+
+fn weight(ppm: u32) -> String {
+    format!("{:.3}", f64::from(ppm) / 1e6)
+}
+
+fn no_radio() -> Failure {
+    let message = "no link of the policy in force has stations; apply one with [radio]";
+    (Exit::Invalid, message.to_owned())
+}
+
+fn failed(error: &Error) -> Failure {
+    (error.into(), error.to_string())
+}

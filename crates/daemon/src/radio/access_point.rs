@@ -1,0 +1,227 @@
+//! The side that sends to stations: what is heard of them becomes their weights.
+
+use takt_agent::{
+    Address,
+    radio::{Action, Sample, Stations, terms_of},
+    read_key,
+    source::{Reports, SnrFile, Source, StationDump},
+};
+use takt_policy::{Radio, RadioSource};
+
+use super::{
+    Part,
+    table::{self, Table},
+};
+
+/// How often links are looked for, which come and go, and told that somebody is alive.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// Makes a source anew, after it failed as well.
+type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, String>>;
+type OpenTable = Box<dyn FnMut(&str) -> Result<Box<dyn Table>, String>>;
+
+/// Stations that one source knows of, and the links that they are reached by.
+pub(super) struct Cell {
+    interval_ns: u64,
+    stations: Stations,
+    open_source: OpenSource,
+    source: Option<Box<dyn Source>>,
+    open_table: OpenTable,
+    links: Vec<Link>,
+    samples: Vec<Sample>,
+    actions: Vec<Action>,
+    look_ns: u64,
+}
+
+struct Link {
+    device: String,
+    table: Option<Box<dyn Table>>,
+}
+
+/// The links that have a source in common: reports and files are about all, and a driver's
+/// table is about its own.
+pub(super) fn groups(radio: &Radio, devices: Vec<String>) -> Vec<Vec<String>> {
+    match &radio.source {
+        RadioSource::None => Vec::new(),
+        _ if devices.is_empty() => Vec::new(),
+        RadioSource::StationDump => devices.into_iter().map(|device| vec![device]).collect(),
+        RadioSource::Reports | RadioSource::File(_) => vec![devices],
+    }
+}
+
+fn open(radio: &Radio, device: &str) -> OpenSource {
+    let (radio, device) = (radio.clone(), device.to_owned());
+    Box::new(move || match &radio.source {
+        RadioSource::Reports => {
+            let key = radio.key_file.as_deref().ok_or("there is no key_file")?;
+            let key = read_key(key).map_err(|error| error.to_string())?;
+            let reports = Reports::listen(radio.listen, key, radio.interval_ns);
+            Ok(Box::new(reports.map_err(|error| error.to_string())?))
+        }
+        RadioSource::StationDump => Ok(Box::new(StationDump::new(device.clone()))),
+        RadioSource::File(path) => Ok(Box::new(SnrFile::new(path))),
+        RadioSource::None => Err("there is no source".to_owned()),
+    })
+}
+
+impl Cell {
+    /// What the policy says, for links that have a source in common.
+    pub fn of(radio: &Radio, devices: &[String]) -> Self {
+        let own = devices.first().map_or("", String::as_str);
+        Self::new(radio, devices, open(radio, own), Box::new(table::open))
+    }
+
+    fn new(
+        radio: &Radio,
+        devices: &[String],
+        open_source: OpenSource,
+        open_table: OpenTable,
+    ) -> Self {
+        Self {
+            interval_ns: radio.interval_ns,
+            stations: Stations::new(terms_of(radio)),
+            open_source,
+            source: None,
+            open_table,
+            links: devices
+                .iter()
+                .map(|device| Link {
+                    device: device.clone(),
+                    table: None,
+                })
+                .collect(),
+            samples: Vec::new(),
+            actions: Vec::new(),
+            look_ns: 0,
+        }
+    }
+
+    fn hear(&mut self, now_ns: u64) -> Result<(), String> {
+        let source = match &mut self.source {
+            Some(source) => source,
+            none => none.insert((self.open_source)()?),
+        };
+        self.samples.clear();
+        let polled = source.poll(now_ns, &mut self.samples);
+        let mut result = polled.map_err(|error| error.to_string());
+        for sample in &self.samples {
+            let heard = self.stations.hear(now_ns, sample, &mut self.actions);
+            result = result.and(heard.map_err(|error| error.to_string()));
+            result = result.and(self.links.iter().try_for_each(|link| link.takes(sample)));
+        }
+        result
+    }
+
+    fn tell(&mut self) -> Result<(), String> {
+        let mut result = Ok(());
+        for action in self.actions.drain(..) {
+            for table in self.links.iter_mut().filter_map(|link| link.table.as_mut()) {
+                result = result.and(tell(&mut **table, action));
+            }
+        }
+        result
+    }
+
+    /// Whatever table there is now is the one. It is told everything: of a new one nothing is
+    /// known, and of others what was set by hand and taken back. A new one forgets whom a
+    /// taktd before this one knew.
+    fn look(&mut self) -> Result<(), String> {
+        let mut result = Ok(());
+        for link in &mut self.links {
+            if link.table.as_ref().is_none_or(|table| !table.stands()) {
+                link.table = match (self.open_table)(&link.device) {
+                    Ok(mut table) => {
+                        let mut known = table.known();
+                        known.retain(|address| !self.stations.knows(address));
+                        known.into_iter().for_each(|gone| table.forget(gone));
+                        Some(table)
+                    }
+                    Err(problem) => {
+                        result = result.and(Err(problem));
+                        None
+                    }
+                };
+            }
+            let Some(table) = &mut link.table else {
+                continue;
+            };
+            for (address, weight_ppm) in self.stations.weights() {
+                let action = Action::Weigh {
+                    address,
+                    weight_ppm,
+                };
+                result = result.and(tell(&mut **table, action));
+            }
+            table.refresh();
+        }
+        result
+    }
+}
+
+impl Link {
+    /// Whether the link can do anything with a sample.
+    fn takes(&self, sample: &Sample) -> Result<(), String> {
+        let Some(table) = &self.table else {
+            return Ok(());
+        };
+        match sample.addresses().next() {
+            Some(first) if !sample.addresses().any(|address| table.takes(&address)) => {
+                let other = match first {
+                    Address::Mac(_) => "IP",
+                    Address::Ip(_) => "MAC",
+                };
+                let device = &self.device;
+                Err(format!(
+                    "{first}: stations of {device} are known by {other} address"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn tell(table: &mut dyn Table, action: Action) -> Result<(), String> {
+    match action {
+        Action::Weigh { address, .. } if !table.takes(&address) => Ok(()),
+        Action::Weigh {
+            address,
+            weight_ppm,
+        } => table.weigh(address, weight_ppm),
+        Action::Forget { address } => {
+            table.forget(address);
+            Ok(())
+        }
+    }
+}
+
+impl Part for Cell {
+    fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
+        let heard = self.hear(now_ns);
+        self.stations.tick(now_ns, &mut self.actions);
+        let mut told = Ok(());
+        if now_ns >= self.look_ns {
+            self.look_ns = now_ns + LOOK_NS;
+            told = self.look();
+        }
+        let told = told.and(self.tell());
+        let period_ns = match &self.source {
+            Some(source) => source.period_ns(self.interval_ns),
+            None => self.interval_ns,
+        };
+        let next_ns = (now_ns + period_ns).min(self.look_ns);
+        (next_ns, heard.and(told))
+    }
+
+    /// Without taktd nobody is weighed.
+    fn end(&mut self) {
+        let known: Vec<_> = self.stations.weights().map(|known| known.0).collect();
+        for table in self.links.iter_mut().filter_map(|link| link.table.as_mut()) {
+            for address in &known {
+                table.forget(*address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

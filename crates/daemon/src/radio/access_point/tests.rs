@@ -1,0 +1,229 @@
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use takt_agent::source::SourceError;
+use takt_policy::parse;
+
+use super::*;
+
+const INTERVAL_NS: u64 = 200_000_000;
+
+/// A link's table as it would be in the kernel.
+#[derive(Default)]
+struct Kernel {
+    is_there: bool,
+    weights: BTreeMap<String, u32>,
+    beats: u32,
+    openings: u32,
+}
+
+type Shared<T> = Arc<Mutex<T>>;
+
+struct FakeTable(Shared<Kernel>);
+
+impl Table for FakeTable {
+    fn stands(&self) -> bool {
+        self.0.lock().unwrap().is_there
+    }
+
+    fn takes(&self, address: &Address) -> bool {
+        matches!(address, Address::Ip(_))
+    }
+
+    fn known(&self) -> Vec<Address> {
+        let kernel = self.0.lock().unwrap();
+        kernel
+            .weights
+            .keys()
+            .map(|text| text.parse().unwrap())
+            .collect()
+    }
+
+    fn weigh(&mut self, address: Address, weight_ppm: u32) -> Result<(), String> {
+        self.0
+            .lock()
+            .unwrap()
+            .weights
+            .insert(address.to_string(), weight_ppm);
+        Ok(())
+    }
+
+    fn forget(&mut self, address: Address) {
+        self.0.lock().unwrap().weights.remove(&address.to_string());
+    }
+
+    fn refresh(&mut self) {
+        self.0.lock().unwrap().beats += 1;
+    }
+}
+
+/// What is heard next; an error if nothing.
+struct FakeSource(Shared<Option<Vec<(&'static str, i32)>>>);
+
+impl Source for FakeSource {
+    fn poll(&mut self, _now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
+        let heard = self.0.lock().unwrap();
+        let Some(heard) = &*heard else {
+            let source = std::io::Error::other("gone");
+            return Err(SourceError::Socket { port: 1, source });
+        };
+        samples.extend(
+            heard
+                .iter()
+                .map(|(text, snr)| Sample::of(text.parse().unwrap(), *snr)),
+        );
+        Ok(())
+    }
+}
+
+struct Bench {
+    kernel: Shared<Kernel>,
+    heard: Shared<Option<Vec<(&'static str, i32)>>>,
+    cell: Cell,
+    now_ns: u64,
+}
+
+impl Bench {
+    fn new(kernel: Kernel) -> Self {
+        let text = "[link.a]\nrate = \"1mbit\"\n[radio]\nsource = \"file\"\nfile = \"f\"\n\
+                    smoothing = 1\npoints = [[0, 0.0], [10, 1.0]]\n";
+        let radio = parse("p.toml", text).unwrap().radio.unwrap();
+        let (kernel, heard) = (Arc::new(Mutex::new(kernel)), Arc::new(Mutex::new(None)));
+        let (table, source) = (Arc::clone(&kernel), Arc::clone(&heard));
+        let open_source = move || Ok(Box::new(FakeSource(Arc::clone(&source))) as Box<_>);
+        let open_table = move |device: &str| -> Result<Box<dyn Table>, String> {
+            let mut kernel = table.lock().unwrap();
+            kernel.openings += 1;
+            match kernel.is_there {
+                true => Ok(Box::new(FakeTable(Arc::clone(&table)))),
+                false => Err(format!("no {device}")),
+            }
+        };
+        let devices = ["a".to_owned()];
+        let cell = Cell::new(
+            &radio,
+            &devices,
+            Box::new(open_source),
+            Box::new(open_table),
+        );
+        Self {
+            kernel,
+            heard,
+            cell,
+            now_ns: 1 << 40,
+        }
+    }
+
+    /// Until the next step is due, and that.
+    fn step(&mut self) -> Result<(), String> {
+        let (next_ns, result) = self.cell.step(self.now_ns);
+        assert!(next_ns > self.now_ns && next_ns <= self.now_ns + INTERVAL_NS);
+        self.now_ns = next_ns;
+        result
+    }
+
+    fn hear(&self, heard: &[(&'static str, i32)]) {
+        *self.heard.lock().unwrap() = Some(heard.to_vec());
+    }
+
+    fn weights(&self) -> Vec<(String, u32)> {
+        let kernel = self.kernel.lock().unwrap();
+        kernel.weights.clone().into_iter().collect()
+    }
+}
+
+fn there() -> Kernel {
+    Kernel {
+        is_there: true,
+        ..Kernel::default()
+    }
+}
+
+#[test]
+fn what_is_heard_is_weighed_within_an_interval() {
+    let mut bench = Bench::new(there());
+    bench.hear(&[("192.0.2.1", 500), ("192.0.2.2", 1000)]);
+    bench.step().unwrap();
+    let both = |first| {
+        [
+            ("192.0.2.1".to_owned(), first),
+            ("192.0.2.2".to_owned(), 1_000_000),
+        ]
+    };
+    assert_eq!(bench.weights(), both(500_000));
+    bench.hear(&[("192.0.2.1", 200), ("192.0.2.2", 1000)]);
+    bench.step().unwrap();
+    assert_eq!(bench.weights(), both(200_000));
+    for _ in 0..25 {
+        bench.step().unwrap();
+    }
+    // Somebody is alive, once a second; and the table is opened once.
+    let kernel = bench.kernel.lock().unwrap();
+    assert!((5..=7).contains(&kernel.beats), "{}", kernel.beats);
+    assert_eq!(kernel.openings, 1);
+}
+
+#[test]
+fn a_new_daemon_takes_over_and_one_that_ends_takes_back() {
+    let mut kernel = there();
+    kernel.weights.insert("192.0.2.1".to_owned(), 1);
+    kernel.weights.insert("192.0.2.9".to_owned(), 1);
+    let mut bench = Bench::new(kernel);
+    bench.hear(&[("192.0.2.1", 500)]);
+    bench.step().unwrap();
+    assert_eq!(bench.weights(), [("192.0.2.1".to_owned(), 500_000)]);
+    bench.cell.end();
+    assert_eq!(bench.weights(), []);
+}
+
+#[test]
+fn a_link_that_comes_back_is_told_everything() {
+    let mut bench = Bench::new(Kernel::default());
+    bench.hear(&[("192.0.2.1", 500)]);
+    assert_eq!(bench.step(), Err("no a".to_owned()));
+    for round in 0..3 {
+        bench.kernel.lock().unwrap().is_there = true;
+        for _ in 0..6 {
+            bench.step().unwrap();
+        }
+        assert_eq!(
+            bench.weights(),
+            [("192.0.2.1".to_owned(), 500_000)],
+            "{round}"
+        );
+        let mut kernel = bench.kernel.lock().unwrap();
+        (kernel.is_there, kernel.weights) = (false, BTreeMap::new());
+        drop(kernel);
+        let missed = (0..6).filter(|_| bench.step().is_err()).count();
+        assert!(missed >= 1, "{round}");
+    }
+}
+
+#[test]
+fn a_source_that_fails_lets_stations_decay() {
+    let mut bench = Bench::new(there());
+    bench.hear(&[("192.0.2.1", 1000)]);
+    bench.step().unwrap();
+    *bench.heard.lock().unwrap() = None;
+    for _ in 0..10 {
+        assert_eq!(bench.step(), Err("reports on UDP port 1: gone".to_owned()));
+    }
+    let weight_ppm = bench.weights()[0].1;
+    // 0.7 to the power of 8 or 9.
+    assert!((40_000..60_000).contains(&weight_ppm), "{weight_ppm}");
+}
+
+#[test]
+fn an_address_of_the_other_kind_is_named() {
+    let mut bench = Bench::new(there());
+    bench.hear(&[("02:00:00:00:00:01", 1000), ("192.0.2.1", 1000)]);
+    let _ = bench.step();
+    let said = bench.step().unwrap_err();
+    assert_eq!(
+        said,
+        "02:00:00:00:00:01: stations of a are known by IP address"
+    );
+    assert_eq!(bench.weights(), [("192.0.2.1".to_owned(), 1_000_000)]);
+}

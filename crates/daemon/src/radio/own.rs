@@ -1,0 +1,36 @@
+//! What a device of this host is called.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use nix::ifaddrs::getifaddrs;
+use takt_agent::{Address, radio::Report};
+
+/// A report of this device, without a measurement; `None` if it has no address.
+pub(super) fn report_of(device: &str) -> Option<Report> {
+    let (mut mac, mut v4, mut v6) = (None, None, None);
+    for found in getifaddrs()
+        .ok()?
+        .filter(|found| found.interface_name == device)
+    {
+        let Some(address) = found.address else {
+            continue;
+        };
+        if let Some(link) = address.as_link_addr() {
+            mac = mac.or(link.addr());
+        } else if let Some(inet) = address.as_sockaddr_in() {
+            v4 = v4.or(Some(inet.ip()));
+        } else if let Some(inet) = address.as_sockaddr_in6() {
+            // One that others know it by.
+            let is_known: fn(&Ipv6Addr) -> bool = |ip| !ip.is_unicast_link_local();
+            v6 = v6.or(Some(inet.ip()).filter(is_known));
+        }
+    }
+    let of_one = |address: Address| address.is_of_one();
+    let report = Report {
+        mac: mac.filter(|mac| of_one(Address::Mac(*mac))),
+        v4: v4.filter(|v4: &Ipv4Addr| of_one(Address::Ip(IpAddr::V4(*v4)))),
+        v6: v6.filter(|v6| of_one(Address::Ip(IpAddr::V6(*v6)))),
+        snr_centidb: 0,
+    };
+    report.sender().map(|_| report)
+}

@@ -1,0 +1,54 @@
+//! A link's table of stations, in the kernel.
+
+use takt_agent::Address;
+use takt_kernel::stations::Stations;
+
+/// Where weights go.
+pub(super) trait Table {
+    /// Whether its link is still there.
+    fn stands(&self) -> bool;
+    /// Whether stations are known by such addresses here.
+    fn takes(&self, address: &Address) -> bool;
+    /// Everyone who has a weight that was not set by hand.
+    fn known(&self) -> Vec<Address>;
+    fn weigh(&mut self, address: Address, weight_ppm: u32) -> Result<(), String>;
+    fn forget(&mut self, address: Address);
+    /// Weights count for some seconds from then on.
+    fn refresh(&mut self);
+}
+
+impl Table for Stations {
+    fn stands(&self) -> bool {
+        self.stand()
+    }
+
+    fn takes(&self, address: &Address) -> bool {
+        matches!(address, Address::Mac(_)) == self.are_macs()
+    }
+
+    fn known(&self) -> Vec<Address> {
+        let known = self.list().into_iter();
+        known
+            .filter(|station| station.known && !station.by_hand)
+            .map(|station| station.address)
+            .collect()
+    }
+
+    fn weigh(&mut self, address: Address, weight_ppm: u32) -> Result<(), String> {
+        self.set(address, weight_ppm)
+            .map_err(|error| error.to_string())
+    }
+
+    fn forget(&mut self, address: Address) {
+        Stations::forget(self, address);
+    }
+
+    fn refresh(&mut self) {
+        Stations::refresh(self);
+    }
+}
+
+pub(super) fn open(device: &str) -> Result<Box<dyn Table>, String> {
+    let table = Stations::open(device).map_err(|error| error.to_string())?;
+    Ok(Box::new(table))
+}

@@ -1,0 +1,104 @@
+//! How well a wireless device hears others: the ratio of signal to noise.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{
+    error::Error,
+    netlink::{Device, Netlink, wireless::Wireless},
+};
+
+/// What the noise is taken for where a driver does not tell: a quiet 20 MHz channel.
+pub const NOISE_ASSUMED_DBM: i8 = -95;
+
+/// Who a device hears, and how well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signals {
+    /// Signal over noise in dB, by hardware address: stations of an access point, or, on a
+    /// client, the access point.
+    pub snr_db: BTreeMap<[u8; 6], i32>,
+    pub noise_dbm: i8,
+    /// Whether the driver told the noise.
+    pub noise_is_measured: bool,
+}
+
+/// Asks a wireless device's driver.
+pub struct SignalMeter {
+    device: String,
+    index: u32,
+    wireless: Wireless,
+}
+
+impl SignalMeter {
+    /// Fails where there is no such device, or the kernel has no wireless.
+    pub fn open(device: &str) -> Result<Self, Error> {
+        let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+        let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+        let found = devices.into_iter().find(|found| found.name == device);
+        let found = found.ok_or_else(|| Error::NoSignal {
+            device: device.to_owned(),
+            reason: "there is no such device in this network namespace",
+        })?;
+        let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+        Ok(Self {
+            device: device.to_owned(),
+            index: found.index,
+            wireless: wireless.ok_or_else(|| Error::NoSignal {
+                device: device.to_owned(),
+                reason: "this kernel has no wireless devices (no nl80211)",
+            })?,
+        })
+    }
+
+    pub fn measure(&mut self) -> Result<Signals, Error> {
+        let doing = |what| Error::netlink(format!("asking for {what} of {}", self.device));
+        let heard = self
+            .wireless
+            .stations(self.index)
+            .map_err(doing("the stations"))?;
+        let noise_dbm = self
+            .wireless
+            .noise_dbm(self.index)
+            .map_err(doing("the noise"))?;
+        let noise_is_measured = noise_dbm.is_some();
+        let noise_dbm = noise_dbm.unwrap_or(NOISE_ASSUMED_DBM);
+        let snr_db = heard.iter().map(|station| {
+            let snr_db = i32::from(station.signal_dbm) - i32::from(noise_dbm);
+            (station.mac, snr_db)
+        });
+        Ok(Signals {
+            snr_db: snr_db.collect(),
+            noise_dbm,
+            noise_is_measured,
+        })
+    }
+}
+
+/// A wireless device, and where its packets wait.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WirelessVerdict {
+    pub device: String,
+    /// Below the qdisc, in queues of the wireless stack's own: the qdisc sees no backlog.
+    pub queues_itself: bool,
+}
+
+/// All wireless devices of this network namespace.
+pub fn wireless_verdicts() -> Result<Vec<WirelessVerdict>, Error> {
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+    let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+    let Some(mut wireless) = wireless else {
+        return Ok(Vec::new());
+    };
+    let mut verdicts = Vec::new();
+    for device in devices {
+        let asked = wireless.queues_itself(device.index);
+        let asked = asked.map_err(Error::netlink("looking for wireless devices"))?;
+        verdicts.extend(asked.map(|queues_itself| WirelessVerdict {
+            device: device.name,
+            queues_itself,
+        }));
+    }
+    Ok(verdicts)
+}

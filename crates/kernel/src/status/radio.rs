@@ -1,0 +1,34 @@
+//! Stations, on a link that tells them apart.
+
+use serde::Serialize;
+use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE};
+
+use crate::{
+    managed::Managed,
+    stations::{self, Station},
+};
+
+/// The stations of a link.
+#[derive(Debug, Serialize)]
+pub struct RadioStatus {
+    /// `mac` or `ip`.
+    pub known_by: &'static str,
+    /// Whether somebody refreshes the weights. If nobody does, all count as 1 but those set by hand.
+    /// As the link saw it when it last had packets waiting.
+    pub fresh: bool,
+    /// By address.
+    pub stations: Vec<Station>,
+}
+
+pub(super) fn status(managed: &Managed) -> Option<RadioStatus> {
+    let known_by = match managed.plan.stations {
+        TAKT_STATIONS_NONE => return None,
+        TAKT_STATIONS_MAC => "mac",
+        _ => "ip",
+    };
+    Some(RadioStatus {
+        known_by,
+        fresh: managed.state.flows.stations.stale == 0,
+        stations: stations::list(&managed.state),
+    })
+}

@@ -1,0 +1,91 @@
+//! What a station received, and when it counts.
+
+use std::time::Duration;
+
+use crate::experiment::beats::now_ns;
+
+/// Throughput is told for every so long, as in the paper's figures.
+pub const INTERVAL: Duration = Duration::from_secs(3);
+/// How long receivers look for more before they look at the clock.
+pub const PATIENCE: Duration = Duration::from_millis(100);
+
+/// When what happens counts, in CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub begin_ns: u64,
+    pub end_ns: u64,
+}
+
+impl Window {
+    /// In which queues fill and flows find their rates.
+    const WARM_UP: Duration = Duration::from_secs(3);
+
+    pub fn from_now(length: Duration) -> Self {
+        let begin_ns = now_ns() + Self::WARM_UP.as_nanos() as u64;
+        Self {
+            begin_ns,
+            end_ns: begin_ns + length.as_nanos() as u64,
+        }
+    }
+
+    pub fn contains(self, at_ns: u64) -> bool {
+        (self.begin_ns..self.end_ns).contains(&at_ns)
+    }
+
+    pub fn is_over(self) -> bool {
+        now_ns() >= self.end_ns
+    }
+
+    fn intervals(self) -> usize {
+        (self.end_ns - self.begin_ns).div_ceil(INTERVAL.as_nanos() as u64) as usize
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Record {
+    pub bytes_per_interval: Vec<u64>,
+    /// Datagrams sent within the window; none for TCP.
+    pub sent: u64,
+    /// How long those of them that arrived were under way.
+    pub delays_ns: Vec<u64>,
+}
+
+impl Record {
+    pub fn new(window: Window) -> Self {
+        Self {
+            bytes_per_interval: vec![0; window.intervals()],
+            ..Self::default()
+        }
+    }
+
+    pub fn received(&mut self, window: Window, at_ns: u64, bytes: usize) {
+        if window.contains(at_ns) {
+            let interval = (at_ns - window.begin_ns) / INTERVAL.as_nanos() as u64;
+            self.bytes_per_interval[interval as usize] += bytes as u64;
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes_per_interval.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_comes_within_the_window_counts() {
+        let second = |at: u64| at * 1_000_000_000;
+        let window = Window {
+            begin_ns: second(10),
+            end_ns: second(18),
+        };
+        let mut record = Record::new(window);
+        for (at_s, bytes) in [(9, 1), (10, 2), (12, 4), (13, 8), (17, 16), (18, 32)] {
+            record.received(window, second(at_s), bytes);
+        }
+        assert_eq!(record.bytes_per_interval, [6, 8, 16]);
+        assert_eq!(record.bytes(), 30);
+    }
+}

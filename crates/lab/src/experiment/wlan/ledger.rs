@@ -1,0 +1,113 @@
+//! What the radio process counts.
+
+use std::time::Duration;
+
+use super::script::{Statistics, Way};
+
+/// Which way a frame goes, seen from the access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Down,
+    Up,
+}
+
+/// By station's index. Times are the medium's.
+#[derive(Debug)]
+pub struct Ledger {
+    interval_ns: u64,
+    pub statistics: Statistics,
+}
+
+impl Ledger {
+    pub fn new(stations: usize, interval: Duration) -> Self {
+        let mut statistics = Statistics::default();
+        statistics.stations.resize_with(stations, Default::default);
+        Self {
+            // An interval of nothing would be one for every nanosecond.
+            interval_ns: (interval.as_nanos() as u64).max(1_000_000),
+            statistics,
+        }
+    }
+
+    pub fn way(&mut self, station: usize, direction: Direction) -> Option<&mut Way> {
+        let station = self.statistics.stations.get_mut(station)?;
+        Some(match direction {
+            Direction::Down => &mut station.down,
+            Direction::Up => &mut station.up,
+        })
+    }
+
+    /// A frame has arrived; `taken` says whether the receiving device took it.
+    pub fn delivered(
+        &mut self,
+        station: usize,
+        direction: Direction,
+        at_ns: u64,
+        bytes: usize,
+        taken: bool,
+    ) {
+        let interval = (at_ns / self.interval_ns) as usize;
+        let Some(way) = self.way(station, direction) else {
+            return;
+        };
+        if !taken {
+            way.no_room += 1;
+            return;
+        }
+        way.delivered_frames += 1;
+        way.delivered_bytes += bytes as u64;
+        if way.bytes_per_interval.len() <= interval {
+            way.bytes_per_interval.resize(interval + 1, 0);
+        }
+        way.bytes_per_interval[interval] += bytes as u64;
+    }
+
+    /// The access point's transmitter got its next frame so long after it was
+    /// free.
+    pub fn gap(&mut self, gap_ns: u64) {
+        /// Longer ones are pauses: there was no frame.
+        const GAP_MAX_NS: u64 = 1_000_000;
+        if gap_ns > GAP_MAX_NS {
+            return;
+        }
+        let statistics = &mut self.statistics;
+        statistics.gaps += 1;
+        statistics.gap_sum_ns += gap_ns;
+        statistics.gap_max_ns = statistics.gap_max_ns.max(gap_ns);
+    }
+
+    /// Every interval there was has a figure, be it 0.
+    pub fn close(mut self, now_ns: u64) -> Statistics {
+        let intervals = now_ns.div_ceil(self.interval_ns) as usize;
+        self.statistics.length_ns = now_ns;
+        for station in &mut self.statistics.stations {
+            for way in [&mut station.down, &mut station.up] {
+                way.bytes_per_interval.resize(intervals, 0);
+            }
+        }
+        self.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_told_for_every_interval() {
+        let mut ledger = Ledger::new(2, Duration::from_secs(3));
+        for (at_s, bytes) in [(0, 100), (2, 50), (7, 1)] {
+            ledger.delivered(1, Direction::Down, at_s * 1_000_000_000, bytes, true);
+        }
+        ledger.delivered(1, Direction::Down, 1, 999, false);
+        ledger.delivered(9, Direction::Up, 1, 999, true);
+        let statistics = ledger.close(11_000_000_000);
+        let way = &statistics.stations[1].down;
+        assert_eq!(way.bytes_per_interval, [150, 0, 1, 0]);
+        assert_eq!(
+            (way.delivered_bytes, way.delivered_frames, way.no_room),
+            (151, 3, 1)
+        );
+        assert_eq!(statistics.stations[0].up.bytes_per_interval, [0; 4]);
+    }
+}

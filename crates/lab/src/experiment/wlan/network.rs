@@ -1,0 +1,241 @@
+//! Everything that is not on the air: namespaces, the wire, the bridge,
+//! addresses. Devices on the air are the radio process's, and get their place
+//! here when they are there.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::plan::{
+    ACCESS_POINT, ACCESS_POINT_MAC, BRIDGE, DEVICE, FIRST, PREFIX_LENGTH, SERVER, SERVER_ADDRESS,
+    SERVER_MAC, Station, UPLINK, WIRE, shown,
+};
+use super::script::Script;
+use crate::experiment::command;
+use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+use crate::experiment::namespace::Namespace;
+
+/// A kernel thread, which is for ever in the namespace the machine started with.
+const KERNEL_THREAD: &str = "2";
+/// What a station keeps for itself while its transmitter is busy.
+const STATION_QUEUE_FRAMES: u32 = 50;
+/// One frame on the wire, and on the air, is one packet in the queue.
+const OFFLOADS_OFF: [&str; 8] = ["tx", "off", "sg", "off", "tso", "off", "gso", "off"];
+const GRO_OFF: [&str; 2] = ["gro", "off"];
+
+/// Goes when it is dropped, with all its devices.
+#[must_use]
+pub struct Network {
+    namespaces: Vec<Namespace>,
+}
+
+impl Network {
+    pub fn build(script: &Script) -> Result<Self> {
+        let mut network = Self {
+            namespaces: vec![FIRST],
+        };
+        command::run("ip", &["netns", "attach", FIRST.0, KERNEL_THREAD])?;
+        let stations = script.stations().map(Station::namespace);
+        for namespace in [SERVER, ACCESS_POINT].into_iter().chain(stations) {
+            command::run("ip", &["netns", "add", namespace.0])?;
+            network.namespaces.push(namespace);
+            namespace.run(prepare)?;
+        }
+        SERVER.run(|| {
+            command::ip_batch(&wire(script))?;
+            offloads_off(WIRE)?;
+            delay(WIRE, script.wire_delay)
+        })?;
+        ACCESS_POINT.run(|| {
+            command::ip_batch(&bridge())?;
+            offloads_off(UPLINK)?;
+            delay(UPLINK, script.wire_delay)
+        })?;
+        Ok(network)
+    }
+
+    /// Gives the radio process's devices their places.
+    pub fn join_radio(&self, script: &Script) -> Result<()> {
+        let found = FIRST.run(|| command::run("ip", &["-json", "link", "show"]))?;
+        let name = named(&found, &shown(ACCESS_POINT_MAC))?;
+        let place = format!("link set {name} netns {} name {DEVICE}\n", ACCESS_POINT.0);
+        FIRST.run(|| command::ip_batch(&place))?;
+        ACCESS_POINT.run(|| {
+            one_frame_at_a_time()?;
+            offloads_off(DEVICE)?;
+            command::ip_batch(&format!("link set {DEVICE} master {BRIDGE} up\n"))?;
+            wait_for_bridge()
+        })?;
+        for station in script.stations() {
+            station.namespace().run(|| {
+                offloads_off(DEVICE)?;
+                command::ip_batch(&on_the_air(station))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for namespace in self.namespaces.iter().rev() {
+            if let Err(error) = command::run("ip", &["netns", "del", namespace.0]) {
+                eprintln!("while cleaning up: {error}");
+            }
+        }
+    }
+}
+
+/// For every namespace before it has devices. IPv6 would speak unasked.
+fn prepare() -> Result<()> {
+    for devices in ["all", "default"] {
+        let path = format!("/proc/sys/net/ipv6/conf/{devices}/disable_ipv6");
+        std::fs::write(path, "1").doing("switch IPv6 off")?;
+    }
+    command::ip_batch("link set lo up\n")
+}
+
+/// For the server.
+fn wire(script: &Script) -> String {
+    let mut batch = format!(
+        "link add {WIRE} address {} type veth peer name {UPLINK} netns {}\n\
+         link set {WIRE} up\n\
+         addr add {SERVER_ADDRESS}/{PREFIX_LENGTH} dev {WIRE}\n",
+        shown(SERVER_MAC),
+        ACCESS_POINT.0,
+    );
+    for station in script.stations() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            batch,
+            "neigh add {} lladdr {} nud permanent dev {WIRE}",
+            station.address(),
+            shown(station.mac()),
+        );
+    }
+    batch
+}
+
+/// For the access point. It learns nothing: with two ports, whatever comes in at
+/// one goes out at the other.
+fn bridge() -> String {
+    format!(
+        "link add {BRIDGE} type bridge stp_state 0 mcast_snooping 0\n\
+         link set {BRIDGE} up\n\
+         link set {UPLINK} master {BRIDGE} up\n"
+    )
+}
+
+/// For a station.
+fn on_the_air(station: Station) -> String {
+    format!(
+        "link set {DEVICE} address {} txqueuelen {STATION_QUEUE_FRAMES}\n\
+         link set {DEVICE} up\n\
+         addr add {}/{PREFIX_LENGTH} dev {DEVICE}\n\
+         neigh add {SERVER_ADDRESS} lladdr {} nud permanent dev {DEVICE}\n",
+        shown(station.mac()),
+        station.address(),
+        shown(SERVER_MAC),
+    )
+}
+
+fn offloads_off(device: &str) -> Result<()> {
+    let words: Vec<&str> = ["-K", device]
+        .into_iter()
+        .chain(OFFLOADS_OFF)
+        .chain(GRO_OFF)
+        .collect();
+    command::run("ethtool", &words).map(drop)
+}
+
+/// The driver takes the next frame when it has the last one back: its limit of
+/// bytes under way is nothing, and it always takes one.
+fn one_frame_at_a_time() -> Result<()> {
+    // `ip netns exec` shows the namespace's devices in /sys.
+    let set = format!("echo 0 > /sys/class/net/{DEVICE}/queues/tx-0/byte_queue_limits/limit_max");
+    let words = ["netns", "exec", ACCESS_POINT.0, "sh", "-c", &set];
+    command::run("ip", &words).map(drop)
+}
+
+/// A port forwards once the kernel has noticed that its device has a carrier,
+/// which may take a second.
+fn wait_for_bridge() -> Result<()> {
+    const TIME_MAX: Duration = Duration::from_secs(10);
+    const LOOK: Duration = Duration::from_millis(20);
+    const WORDS: [&str; 6] = ["-json", "-details", "link", "show", "master", BRIDGE];
+    let started = Instant::now();
+    while !all_forward(&command::run("ip", &WORDS)?) {
+        if started.elapsed() > TIME_MAX {
+            return Err(ExperimentError::Output {
+                command: format!("ip {}", WORDS.join(" ")),
+                reason: format!("a port does not forward after {TIME_MAX:?}"),
+            });
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Both ports of the bridge do.
+fn all_forward(ports: &str) -> bool {
+    let ports: Value = serde_json::from_str(ports).unwrap_or_default();
+    let forwards = |port: &&Value| port["linkinfo"]["info_slave_data"]["state"] == "forwarding";
+    ports
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(forwards)
+        .count()
+        == 2
+}
+
+fn delay(device: &str, delay: Duration) -> Result<()> {
+    if delay.is_zero() {
+        return Ok(());
+    }
+    // More than any experiment has under way.
+    const FRAMES: u32 = 100_000;
+    let us = delay.as_micros();
+    command::tc_batch(&[format!(
+        "qdisc replace dev {device} root netem delay {us}us limit {FRAMES}"
+    )])
+}
+
+/// The interface that has this address.
+fn named(links: &str, mac: &str) -> Result<String> {
+    let links: Value = serde_json::from_str(links).unwrap_or_default();
+    let mut links = links.as_array().into_iter().flatten();
+    links
+        .find(|link| link["address"] == mac)
+        .and_then(|link| Some(link["ifname"].as_str()?.to_owned()))
+        .ok_or_else(|| ExperimentError::Output {
+            command: "ip -json link show".to_owned(),
+            reason: format!("no device has the access point's address {mac}"),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_found_by_its_address() {
+        let links = r#"[{"ifname":"lo","address":"00:00:00:00:00:00"},
+                        {"ifname":"eth0","address":"02:00:00:00:01:00"}]"#;
+        assert_eq!(named(links, "02:00:00:00:01:00").expect("is there"), "eth0");
+        assert!(named(links, "02:00:00:00:01:01").is_err());
+        assert!(named("no JSON", "02:00:00:00:01:00").is_err());
+    }
+
+    #[test]
+    fn a_bridge_works_when_both_its_ports_do() {
+        let port =
+            |state: &str| format!(r#"{{"linkinfo":{{"info_slave_data":{{"state":"{state}"}}}}}}"#);
+        let ports = |states: [&str; 2]| format!("[{}]", states.map(port).join(","));
+        assert!(all_forward(&ports(["forwarding", "forwarding"])));
+        assert!(!all_forward(&ports(["forwarding", "disabled"])));
+        assert!(!all_forward(&format!("[{}]", port("forwarding"))));
+        assert!(!all_forward(""));
+    }
+}

@@ -1,0 +1,95 @@
+//! The running radio process, seen from the experiment.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use super::access_point::ApDevice;
+use super::script::{Script, Statistics};
+use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+
+const WORDS: [&str; 2] = ["lab", "radio"];
+/// What it says when its devices are there.
+pub const READY: &str = "ready";
+
+/// Ends, and its devices with it, when this is dropped.
+pub struct Process {
+    child: Child,
+    /// The radio is on for as long as this is open.
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Returns when its devices are there.
+    pub fn start(takt: &Path, script: &Script) -> Result<Self> {
+        ApDevice::remove_leftover()?;
+        let mut child = Command::new(takt)
+            .args(WORDS)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|source| ExperimentError::Start {
+                program: takt.to_string_lossy().into_owned(),
+                source,
+            })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both were asked for");
+        };
+        let mut process = Self {
+            child,
+            input: Some(input),
+            output: BufReader::new(output),
+        };
+        let mut script = serde_json::to_vec(script)
+            .map_err(std::io::Error::from)
+            .doing("describe the radio")?;
+        script.push(b'\n');
+        if let Some(input) = &mut process.input {
+            input.write_all(&script).doing("tell the radio process")?;
+        }
+        let mut line = String::new();
+        process
+            .output
+            .read_line(&mut line)
+            .doing("wait for the radio process")?;
+        if line.trim_end() == READY {
+            return Ok(process);
+        }
+        // What is wrong it has said on standard error.
+        Err(process.ended())
+    }
+
+    /// Switches the radio off; returns what the air carried.
+    pub fn finish(mut self) -> Result<Statistics> {
+        self.input = None;
+        let statistics = serde_json::from_reader(&mut self.output);
+        let status = self.child.wait().doing("wait for the radio process")?;
+        match statistics {
+            Ok(statistics) if status.success() => Ok(statistics),
+            _ => Err(self.ended()),
+        }
+    }
+
+    fn ended(&mut self) -> ExperimentError {
+        self.input = None;
+        ExperimentError::Command {
+            command: format!("takt {}", WORDS.join(" ")),
+            stderr: match self.child.wait() {
+                Ok(status) => status.to_string(),
+                Err(error) => error.to_string(),
+            },
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.input = None;
+        // It removes its devices itself, unless somebody has killed it.
+        let _ = self.child.wait();
+        if let Err(error) = ApDevice::remove_leftover() {
+            eprintln!("while cleaning up: {error}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! An emulated wireless LAN: one access point, stations, and the air between
+//! them, slot by slot.
+//!
+//! [`Medium`] does no input or output and reads no clock. Frames go in with
+//! [`Medium::handle`], what became of them comes out of [`Medium::poll`], and
+//! [`Medium::wake_ns`] says when to ask again. All times are nanoseconds of a
+//! clock of the caller's. The same profile, seed and inputs give the same
+//! outputs, bit by bit, on every machine.
+//!
+//! ```
+//! use takt_medium::{Action, Frame, Input, Medium, Outcome, Profile, Receiver, SnrPath};
+//!
+//! let mut medium = Medium::new(Profile::dot11g(), 1);
+//! let station = medium.add_station(SnrPath::constant(3000));
+//! let frame = Frame { token: 7, bytes: 1514, to: Receiver::Node(station) };
+//! medium.handle(0, Input::Transmit { from: Medium::ACCESS_POINT, frame }).unwrap();
+//!
+//! let mut done = None;
+//! while let Some(now_ns) = medium.wake_ns() {
+//!     while let Some(action) = medium.poll(now_ns) {
+//!         if let Action::Done { token, outcome, .. } = action {
+//!             done = Some((token, outcome));
+//!         }
+//!     }
+//! }
+//! assert_eq!(done, Some((7, Outcome::Acknowledged)));
+//! ```
+//!
+//! What is modelled, after which sources, and how it was validated:
+//! `docs/medium.md`.
+
+mod channel;
+mod ending;
+mod error_rate;
+mod exchange;
+mod medium;
+mod node;
+mod path;
+mod phy;
+pub mod profile;
+pub mod sim;
+pub mod theory;
+mod wire;
+
+pub use channel::Fading;
+pub use error_rate::{CodeRate, Constellation, ErrorModel};
+pub use medium::{Action, Air, Frame, Input, Medium, NodeId, Outcome, Receiver, Refused};
+pub use path::{PathError, SnrPath};
+pub use phy::{Phy, Rate};
+pub use profile::{Profile, RateChoice, Rules};
+pub use wire::Wire;

@@ -1,0 +1,142 @@
+//! One transmitter: the frame it has in hand, its backoff, and when it may go.
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use crate::{Air, Frame, Profile, RateChoice, Rules, channel::Channel};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    /// To the access point; that one's own is not used.
+    pub channel: Channel,
+    pub rate_choice: RateChoice,
+    pub air: Air,
+    pub hand: Option<InHand>,
+    /// Slots still to wait; `None` if the next frame needs none.
+    backoff: Option<u32>,
+    /// Largest draw of the next backoff.
+    cw: u32,
+    /// From when on slots count, as long as the air stays idle.
+    pub clear_ns: u64,
+    /// It has sent and waits for an answer that will not come by then.
+    pub timeout_ns: Option<u64>,
+    random: Pcg64Mcg,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InHand {
+    pub frame: Frame,
+    pub since_ns: u64,
+    pub failures: u32,
+    /// Its receiver has it already and only the acknowledgement was lost.
+    pub delivered: bool,
+    /// Index of the rate of the attempt on the air.
+    pub rate: usize,
+    /// When that attempt ends.
+    pub end_ns: u64,
+}
+
+impl Node {
+    pub fn new(profile: &Profile, channel: Channel, random: Pcg64Mcg) -> Self {
+        Node {
+            channel,
+            rate_choice: profile.rate_choice,
+            air: Air::default(),
+            hand: None,
+            backoff: None,
+            cw: profile.cw_min,
+            clear_ns: profile.difs_ns,
+            timeout_ns: None,
+            random,
+        }
+    }
+
+    /// When it sends if the air stays idle; only of nodes that are not sending.
+    pub fn access_ns(&self, slot_ns: u64) -> Option<u64> {
+        match (&self.hand, self.timeout_ns) {
+            (Some(hand), None) => Some(self.countdown_end_ns(slot_ns).max(hand.since_ns)),
+            _ => None,
+        }
+    }
+
+    fn countdown_end_ns(&self, slot_ns: u64) -> u64 {
+        self.clear_ns + u64::from(self.backoff.unwrap_or_default()) * slot_ns
+    }
+
+    /// Takes a frame in hand. `hears_idle` is what the node knows of the air.
+    pub fn take(&mut self, frame: Frame, now_ns: u64, hears_idle: bool, slot_ns: u64) {
+        self.hand = Some(InHand {
+            frame,
+            since_ns: now_ns,
+            failures: 0,
+            delivered: false,
+            rate: 0,
+            end_ns: 0,
+        });
+        if !hears_idle {
+            // A backoff that still stands from the last frame goes on.
+            if self.backoff.is_none() {
+                self.draw();
+            }
+        } else if self.countdown_end_ns(slot_ns) <= now_ns {
+            self.backoff = None;
+        }
+    }
+
+    /// Its turn has come.
+    pub fn start(&mut self) {
+        self.backoff = None;
+    }
+
+    /// It hears that the air has been busy since `busy_ns`: slots that passed
+    /// until then are over.
+    pub fn freeze(&mut self, busy_ns: u64, profile: &Profile) {
+        match self.backoff {
+            Some(slots) => {
+                let idle_ns = busy_ns.checked_sub(self.clear_ns);
+                let passed = idle_ns.map_or(0, |idle_ns| idle_ns / profile.slot_ns.max(1));
+                let counted = match (profile.rules, idle_ns) {
+                    (Rules::Bianchi, Some(_)) => passed + 1,
+                    _ => passed,
+                };
+                // A backoff without a frame ends where its last slot does.
+                let is_over = self.hand.is_none() && passed >= u64::from(slots);
+                let left = u64::from(slots).saturating_sub(counted) as u32;
+                self.backoff = (!is_over).then_some(left);
+            }
+            None if self.hand.is_some() && self.timeout_ns.is_none() => self.draw(),
+            None => {}
+        }
+    }
+
+    /// The frame in hand was sent to its end: back to the first window, and a
+    /// backoff before the next, whether it is there already or not.
+    pub fn finish(&mut self, profile: &Profile) -> Option<InHand> {
+        self.timeout_ns = None;
+        self.cw = profile.cw_min;
+        self.draw();
+        self.hand.take()
+    }
+
+    /// No answer came; whether the frame may be sent again.
+    pub fn fail(&mut self, profile: &Profile) -> bool {
+        self.timeout_ns = None;
+        let Some(hand) = &mut self.hand else {
+            return false;
+        };
+        hand.failures = hand.failures.saturating_add(1);
+        if profile
+            .attempts_max
+            .is_some_and(|limit| hand.failures >= limit)
+        {
+            return false;
+        }
+        self.cw = (self.cw * 2 + 1).min(profile.cw_max);
+        self.draw();
+        true
+    }
+
+    fn draw(&mut self) {
+        self.backoff = Some(self.random.random_range(0..=self.cw));
+    }
+}

@@ -1,0 +1,73 @@
+//! What became of a station's frames.
+
+use super::Packet;
+use crate::Air;
+
+#[derive(Debug, Clone, Default)]
+pub struct Station {
+    /// Frames that its sources sent.
+    pub offered: u64,
+    pub delivered: u64,
+    /// Of the Ethernet frames that were delivered.
+    pub delivered_bytes: u64,
+    /// Frames for which there was no room in a queue.
+    pub queue_lost: u64,
+    /// Frames that were sent and did not arrive.
+    pub air_lost: u64,
+    /// From the source to the receiver, in the order of arrival.
+    pub delays_ns: Vec<u64>,
+    pub(super) air: Air,
+    pub(super) air_before: Air,
+    pub(super) since_ns: u64,
+    pub(super) until_ns: u64,
+}
+
+impl Station {
+    pub(super) fn deliver(&mut self, at_ns: u64, packet: &Packet) {
+        self.delivered += 1;
+        self.delivered_bytes += u64::from(packet.bytes);
+        self.delays_ns.push(at_ns.saturating_sub(packet.born_ns));
+    }
+
+    fn duration_s(&self) -> f64 {
+        (self.until_ns - self.since_ns).max(1) as f64 / 1e9
+    }
+
+    /// Frames per second.
+    pub fn frame_rate(&self) -> f64 {
+        self.delivered as f64 / self.duration_s()
+    }
+
+    /// Of Ethernet frames.
+    pub fn throughput_bps(&self) -> f64 {
+        self.delivered_bytes as f64 * 8.0 / self.duration_s()
+    }
+
+    /// Part of the frames that were lost, 0 to 1, of those that are not on
+    /// their way any more.
+    pub fn loss(&self) -> f64 {
+        let lost = self.queue_lost + self.air_lost;
+        lost as f64 / (lost + self.delivered).max(1) as f64
+    }
+
+    /// Part of the time in which the air was busy with its frames.
+    pub fn airtime_share(&self) -> f64 {
+        (self.air.busy_ns - self.air_before.busy_ns) as f64 / 1e9 / self.duration_s()
+    }
+
+    pub fn attempts(&self) -> u64 {
+        self.air.attempts - self.air_before.attempts
+    }
+
+    pub fn collisions(&self) -> u64 {
+        self.air.collisions - self.air_before.collisions
+    }
+
+    /// The delay that `per_mille` of a thousand frames do not exceed.
+    pub fn delay_ns(&self, per_mille: usize) -> Option<u64> {
+        let mut sorted = self.delays_ns.clone();
+        sorted.sort_unstable();
+        let rank = (sorted.len() * per_mille).div_ceil(1000);
+        sorted.get(rank.saturating_sub(1)).copied()
+    }
+}

@@ -1,0 +1,162 @@
+//! Making and removing devices.
+
+use std::ffi::c_char;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+use nix::libc::O_NONBLOCK;
+use virtio_bindings::virtio_config::{VIRTIO_F_ACCESS_PLATFORM, VIRTIO_F_VERSION_1};
+use virtio_bindings::virtio_ids::VIRTIO_ID_NET;
+use virtio_bindings::virtio_net::VIRTIO_NET_F_MAC;
+
+use crate::abi::{self, DevConfig, NAME_BYTES, VqConfig};
+use crate::error::{Error, Result};
+use crate::net::{NetDevice, QUEUE_LENGTHS};
+
+/// What a network device is to be.
+#[derive(Debug, Clone)]
+pub struct NetConfig {
+    /// The device's name on the vDPA bus; the interface gets another.
+    pub name: String,
+    pub mac: [u8; 6],
+}
+
+/// `/dev/vduse/control`.
+#[derive(Debug)]
+pub struct Control(File);
+
+/// What the create call reads: the configuration space comes right after.
+#[repr(C)]
+struct NetDevConfig {
+    head: DevConfig,
+    mac: [u8; 6],
+    /// `status`, `max_virtqueue_pairs` and `mtu` of `struct virtio_net_config`,
+    /// which go with features that the device does not have.
+    unused: [u8; 6],
+}
+
+impl Control {
+    pub fn open() -> Result<Control> {
+        let open = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/vduse/control");
+        open.map(Control).map_err(Error::Control)
+    }
+
+    /// Makes a network device with one queue each way and without offloads, so
+    /// that every frame is one that goes over the air as it is.
+    pub fn create_net(&self, config: &NetConfig) -> Result<NetDevice> {
+        let lifetime = |source: io::Error| Error::Lifetime {
+            action: "created",
+            device: config.name.clone(),
+            source,
+        };
+        let request = NetDevConfig {
+            head: DevConfig {
+                name: c_name(&config.name)?,
+                vendor_id: 0,
+                device_id: VIRTIO_ID_NET,
+                features: 1 << VIRTIO_F_VERSION_1
+                    | 1 << VIRTIO_F_ACCESS_PLATFORM
+                    | 1 << VIRTIO_NET_F_MAC,
+                // Two, one each way.
+                vq_num: QUEUE_LENGTHS.len() as u32,
+                vq_align: abi::VQ_ALIGN,
+                reserved: [0; 13],
+                config_size: (size_of::<NetDevConfig>() - size_of::<DevConfig>()) as u32,
+            },
+            mac: config.mac,
+            unused: [0; 6],
+        };
+        // SAFETY: the call reads the head and `config_size` bytes after it, all of
+        // which are in `request`.
+        unsafe { abi::create_dev(self.0.as_raw_fd(), (&raw const request).cast()) }
+            .map_err(|errno| lifetime(errno.into()))?;
+        let file = open_device(&config.name).map_err(lifetime)?;
+        for (index, max_size) in (0..).zip(QUEUE_LENGTHS) {
+            let queue = VqConfig {
+                index,
+                max_size,
+                reserved: [0; 13],
+            };
+            // SAFETY: the call reads the structure, which is its own.
+            unsafe { abi::vq_setup(file.as_raw_fd(), &queue) }
+                .map_err(|errno| lifetime(errno.into()))?;
+        }
+        NetDevice::new(config.name.clone(), file)
+    }
+
+    /// Goes on with a device whose process has ended; `None` if there is none of
+    /// this name. Its driver gets no frames through any more: this is for taking it
+    /// off the bus.
+    pub fn adopt_net(&self, name: &str) -> Result<Option<NetDevice>> {
+        c_name(name)?;
+        match open_device(name) {
+            Ok(file) => NetDevice::new(name.to_owned(), file).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Error::Lifetime {
+                action: "opened",
+                device: name.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// Removes a device that is not on the bus and that nobody has open.
+    pub fn destroy(&self, name: &str) -> Result<()> {
+        let c_name = c_name(name)?;
+        // SAFETY: the call reads the name, all of its 256 bytes.
+        unsafe { abi::destroy_dev(self.0.as_raw_fd(), &c_name) }
+            .map(drop)
+            .map_err(|errno| Error::Lifetime {
+                action: "removed",
+                device: name.to_owned(),
+                source: errno.into(),
+            })
+    }
+}
+
+fn open_device(name: &str) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(O_NONBLOCK)
+        .open(format!("/dev/vduse/{name}"))
+}
+
+fn c_name(name: &str) -> Result<[c_char; NAME_BYTES]> {
+    let bytes = name.as_bytes();
+    if !(1..=abi::NAME_BYTES_MAX).contains(&bytes.len()) || bytes.iter().any(|b| b"/\0".contains(b))
+    {
+        return Err(Error::Name {
+            name: name.to_owned(),
+        });
+    }
+    let mut c_name = [0; NAME_BYTES];
+    for (to, from) in c_name.iter_mut().zip(bytes) {
+        *to = from.cast_signed();
+    }
+    Ok(c_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_files_name() {
+        for bad in ["", "a/b", "a\0b", &"x".repeat(256)] {
+            assert!(matches!(c_name(bad), Err(Error::Name { .. })), "{bad}");
+        }
+        let name = c_name("ap0").expect("is a name");
+        assert_eq!(name[..4], [97, 112, 48, 0]);
+    }
+
+    #[test]
+    fn the_configuration_space_follows_the_head_directly() {
+        assert_eq!(std::mem::offset_of!(NetDevConfig, mac), 336);
+    }
+}
