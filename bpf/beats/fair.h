@@ -12,6 +12,12 @@
 #include "state.h"
 
 #define WEIGHT_ONE 100U
+/*
+ * A thread may run long past its slice: the kernel does not preempt everywhere, and a
+ * hypervisor may take the CPU away meanwhile. No thread is put back for it by more than
+ * one slice costs the lightest (nice 19: 15 of 1,024), or it would starve.
+ */
+#define AHEAD_MAX_NS (SLICE_NS * 1024 / 15)
 #define NETWORK_SHARE 8U
 #define NETWORK_DEBT_MAX_NS 1000000000U
 
@@ -25,6 +31,12 @@ static __always_inline int is_before(u64 a, u64 b)
 	return (__s64)(a - b) < 0;
 }
 
+/* Preempted inside of an RCU read-side section? Then everybody who waits for RCU waits for it. */
+static __always_inline int reads_rcu(const struct task_struct *p)
+{
+	return bpf_core_field_exists(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
+}
+
 static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 enq_flags)
 {
 	u64 vtime = p->scx.dsq_vtime;
@@ -32,6 +44,9 @@ static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 e
 	/* Rest earns one slice, no more. */
 	if (is_before(vtime, virtual_now - SLICE_NS))
 		vtime = virtual_now - SLICE_NS;
+	/* khugepaged stays there for several slices, at nice 19: it has them as nice 0 would. */
+	if (is_before(virtual_now + SLICE_NS, vtime) && reads_rcu(p))
+		vtime = virtual_now + SLICE_NS;
 	scx_bpf_dsq_insert_vtime(p, queue, SLICE_NS, vtime, enq_flags);
 }
 
@@ -48,6 +63,8 @@ static __always_inline void fair_charge(struct task_struct *p, u64 ran_ns)
 	if (is_before(p->scx.dsq_vtime, virtual_now - SLICE_NS))
 		p->scx.dsq_vtime = virtual_now - SLICE_NS;
 	p->scx.dsq_vtime += ran_ns * WEIGHT_ONE / (weight ? weight : 1);
+	if (is_before(virtual_now + AHEAD_MAX_NS, p->scx.dsq_vtime))
+		p->scx.dsq_vtime = virtual_now + AHEAD_MAX_NS;
 }
 
 /* The least virtual time in a queue. */

@@ -48,6 +48,7 @@ struct task_struct {
 	unsigned int flags, policy;
 	int pid, tgid, prio, normal_prio, nr_cpus_allowed;
 	unsigned short migration_disabled;
+	int rcu_read_lock_nesting;	/* where the kernel preempts those who read */
 	const struct cpumask *cpus_ptr;
 	struct sched_ext_entity scx;
 	struct task_struct *group_leader;
