@@ -239,4 +239,6 @@ impl Part for Cell {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
