@@ -67,7 +67,7 @@ pub fn malformed() -> Datagrams {
     let mut make = |n: usize| {
         let length = random() as usize % 400;
         let mut bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
-        if n % 2 == 0 && length >= 4 && length != 76 {
+        if n.is_multiple_of(2) && length >= 4 && length != 76 {
             bytes[..4].copy_from_slice(&[b'T', b'k', 1, 1]);
         }
         bytes
