@@ -199,8 +199,10 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	by = plan->stations;
 	if (!by && port->link.old_plan_packets)
 		by = port->plans[(port->active & 1) ^ 1].stations;
+	/* The plan before may ask for more than this one. */
 	read_key(skb, &newcomer->key,
-		 plan->rules.need_addresses | plan->flows | plan->registered | by);
+		 plan->rules.need_addresses | plan->flows | plan->registered |
+			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets);
 	if (plan->rules.need_who || port->link.old_plan_packets)
 		sender = owner_of(skb->sk);
 	uid = user_of(sender);

@@ -20,7 +20,8 @@ pub use client::{AskError, ask};
 pub use error::Error;
 pub use protocol::{
     Add, Added, BeatPlace, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
-    LeftBeat, Listed, ListedBeats, NoTerms, Refusal, Registered, Remove, Removed, Request,
+    LeftBeat, Listed, ListedBeats, ListedRadio, NoTerms, Refusal, Registered, Remove, Removed,
+    Request,
 };
 pub use server::serve;
 

@@ -4,7 +4,7 @@ use std::{
     fs, io,
     os::{
         fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
-        unix::net::UnixStream,
+        unix::net::{UnixListener, UnixStream},
     },
 };
 
@@ -27,6 +27,11 @@ pub(crate) fn caller(stream: &UnixStream) -> io::Result<Caller> {
         uid: credentials.uid(),
         netns_cookie: option(stream, SO_NETNS_COOKIE)?,
     })
+}
+
+/// The network namespace that this was made in.
+pub(crate) fn netns_cookie(listener: &UnixListener) -> io::Result<u64> {
+    option(listener, SO_NETNS_COOKIE)
 }
 
 /// The process that connected.
@@ -84,13 +89,13 @@ impl Process {
     }
 }
 
-fn option<T: Default>(stream: &UnixStream, name: libc::c_int) -> io::Result<T> {
+fn option<T: Default>(socket: &impl AsRawFd, name: libc::c_int) -> io::Result<T> {
     let mut value = T::default();
     let mut len = size_of::<T>() as libc::socklen_t;
     // SAFETY: an open socket, and a number of as many bytes as are said.
     let result = unsafe {
         libc::getsockopt(
-            stream.as_raw_fd(),
+            socket.as_raw_fd(),
             libc::SOL_SOCKET,
             name,
             (&raw mut value).cast(),

@@ -1,10 +1,12 @@
 //! What is said over the socket: one JSON object a line, `docs/background.md`.
 
 mod beats;
+mod radio;
 
 use serde::{Deserialize, Serialize};
 
 pub use beats::{BeatPlace, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats};
+pub use radio::ListedRadio;
 
 /// A line longer than this is no request.
 pub(crate) const LINE_MAX_BYTES: usize = 1024;
@@ -23,6 +25,9 @@ pub enum Request {
     LeaveBeat(LeaveBeat),
     #[serde(rename = "list_beats")]
     ListBeats(NoTerms),
+    /// What is heard of stations.
+    #[serde(rename = "list_radio")]
+    ListRadio(NoTerms),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +78,7 @@ pub enum Done {
     JoinedBeat(JoinedBeat),
     LeftBeat(LeftBeat),
     ListedBeats(ListedBeats),
+    ListedRadio(ListedRadio),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +213,7 @@ fn is_false(value: &bool) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use takt_kernel::{Datagrams, Heard};
 
     use super::*;
 
@@ -226,6 +233,10 @@ mod tests {
         assert_eq!(
             parse(br#"{"list_beats":{}}"#),
             Ok(Request::ListBeats(NoTerms {}))
+        );
+        assert_eq!(
+            parse(br#"{"list_radio":{}}"#),
+            Ok(Request::ListRadio(NoTerms {}))
         );
         let declared = JoinBeat {
             task: Some("av".to_owned()),
@@ -304,6 +315,13 @@ mod tests {
             Answer::Ok(Done::LeftBeat(LeftBeat { left: false })),
             Answer::Ok(Done::ListedBeats(ListedBeats {
                 places: vec![place()],
+            })),
+            Answer::Ok(Done::ListedRadio(ListedRadio {
+                sources: vec![Heard {
+                    links: vec!["wlan0".to_owned()],
+                    datagrams: Some(Datagrams::default()),
+                    ..Heard::default()
+                }],
             })),
             Answer::Error(too_long()),
         ] {

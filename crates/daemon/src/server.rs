@@ -31,8 +31,8 @@ use crate::{
     error::Error,
     peer,
     protocol::{
-        Added, Answer, Code, Done, Joined, LINE_MAX_BYTES, Refusal, Removed, Request, parse,
-        too_long,
+        Added, Answer, Code, Done, Joined, LINE_MAX_BYTES, ListedRadio, Refusal, Removed, Request,
+        parse, too_long,
     },
     radio::Radio,
     registry::{Caller, Registry},
@@ -55,7 +55,11 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     takt_kernel::require()?;
     let signals = signals()?;
     let place = Place::claim(Path::new(SOCKET))?;
-    let mut daemon = Daemon::default();
+    let mut daemon = Daemon {
+        netns_cookie: peer::netns_cookie(&place.listener)
+            .map_err(Error::file(Path::new(SOCKET)))?,
+        ..Daemon::default()
+    };
     // What a taktd left that was killed.
     daemon.follow();
     daemon.ad_hoc = true;
@@ -154,6 +158,8 @@ struct Daemon {
     /// Whether there may be threads on the beat on their own terms.
     ad_hoc: bool,
     radio: Radio,
+    /// Of the network namespace that this is done in.
+    netns_cookie: u64,
 }
 
 impl Daemon {
@@ -336,6 +342,15 @@ impl Daemon {
                 beats::leave(&mut beats::Host, &asker, &request).map(Done::LeftBeat)
             }
             Request::ListBeats(_) => beats::list(&beats::Host).map(Done::ListedBeats),
+            Request::ListRadio(_) => {
+                let is_ours = caller.netns_cookie == self.netns_cookie;
+                let sources = if is_ours {
+                    self.radio.heard()
+                } else {
+                    Vec::new()
+                };
+                Ok(Done::ListedRadio(ListedRadio { sources }))
+            }
         }
     }
 

@@ -51,10 +51,10 @@ pub use revert::{Ending, Reverted, Undone, revert};
 pub use signal::{NOISE_ASSUMED_DBM, SignalMeter, Signals};
 pub use sockets::NoUser;
 pub use status::{
-    BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, DeviceBuffer,
-    FlowStatus, FlowTotals, GapStatus, Lateness, LinkStatus, MemberStatus, PieceStatus,
-    RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters, TaskStatus, TenantStatus,
-    applied_policy, status,
+    BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, Datagrams,
+    DeviceBuffer, FlowStatus, FlowTotals, GapStatus, Heard, Lateness, LinkStatus, MemberStatus,
+    PieceStatus, RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters, TaskStatus,
+    TenantStatus, applied_policy, status,
 };
 
 /// Refuse early what this process may not do.

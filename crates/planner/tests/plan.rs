@@ -1,7 +1,8 @@
 //! What a policy's text becomes in the kernel's tables, apart from its rules.
 
 use takt_algo::sys::{
-    TAKT_PACING_GAP, TAKT_PACING_TIMER, takt_class_params as Params, takt_plan as Tables,
+    TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
+    takt_class_params as Params, takt_plan as Tables,
 };
 use takt_planner::{ClassIds, Plan, Question, Questions, plan};
 use takt_policy::{Link, User, parse};
@@ -308,4 +309,47 @@ fn what_comes_in_is_gated_and_ordered_and_not_limited() {
 
     let without = BACKGROUND.replace("per_flow = true", "receive = false");
     assert!(planned(&without, &ClassIds::default()).receive.is_none());
+}
+
+/// And no connection sticks to its class there: it may reach its station by another address.
+#[test]
+fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
+    let text = "[link.eth0]\nrate = \"1gbit\"\n\
+                [link.wlan0]\nrate = \"20mbit\"\n\
+                [[link.wlan0.class]]\nname = \"bulk\"\npriority = \"background\"\n\
+                match = { dst_port = 873 }\n\
+                [radio]\n";
+    let stations_of = |text: &str| -> Vec<(u32, u32, u16)> {
+        let links = links(text);
+        let questions = Questions::of(&links);
+        let planned = |link| plan(link, &ClassIds::default(), &questions).expect("fits");
+        links
+            .iter()
+            .map(|link| {
+                let plan = planned(link);
+                // What comes in is nobody's who is reached over the air.
+                let receive = plan.receive.iter().map(|tables| tables.stations);
+                assert!(receive.eq(plan.receive.iter().map(|_| TAKT_STATIONS_NONE)));
+                let default = plan.tables.class_params[plan.tables.rules.default_class as usize];
+                (
+                    plan.tables.stations,
+                    plan.tables.sticky,
+                    default.queue_packets,
+                )
+            })
+            .collect()
+    };
+    let (air, wire) = ((TAKT_STATIONS_MAC, 0, 100), (TAKT_STATIONS_NONE, 1, 1000));
+    assert_eq!(stations_of(text), [air, air]);
+    assert_eq!(
+        stations_of(&format!("{text}links = [\"wlan0\"]\n")),
+        [wire, air]
+    );
+    let client =
+        "links = []\nreport_to = \"192.0.2.1:7641\"\ndevice = \"wlan0\"\nkey_file = \"k\"\n";
+    assert_eq!(stations_of(&format!("{text}{client}")), [wire, wire]);
+    assert_eq!(
+        stations_of(text.strip_suffix("[radio]\n").unwrap()),
+        [wire, wire]
+    );
 }

@@ -336,6 +336,18 @@ pub enum RadioSource {
     None,
 }
 
+impl RadioSource {
+    /// As a policy has it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Reports => "reports",
+            Self::StationDump => "station-dump",
+            Self::File(_) => "file",
+            Self::None => "none",
+        }
+    }
+}
+
 /// Where a client sends the strength of its connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {

@@ -53,6 +53,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// All of them.
+    pub fn read(&self) -> u64 {
+        let Self {
+            taken,
+            malformed,
+            replayed,
+            old_epoch,
+            flood,
+            forged,
+            too_fast,
+            full,
+        } = self;
+        taken + malformed + replayed + old_epoch + flood + forged + too_fast + full
+    }
+
     fn count(&mut self, rejected: Rejected) {
         *match rejected {
             Rejected::Malformed => &mut self.malformed,

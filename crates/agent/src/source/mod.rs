@@ -7,6 +7,7 @@ mod reports;
 
 use std::{io, path::PathBuf};
 
+use takt_kernel::Datagrams;
 use thiserror::Error;
 
 pub use dump::StationDump;
@@ -44,4 +45,9 @@ pub trait Source {
 
     /// What has become known since it was last asked. An error has added nothing.
     fn poll(&mut self, now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError>;
+
+    /// What came to it from others, and what became of that.
+    fn datagrams(&self) -> Option<Datagrams> {
+        None
+    }
 }

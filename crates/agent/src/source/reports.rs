@@ -1,71 +1,68 @@
 //! Clients' reports over UDP.
 //!
-//! Nobody is woken by what comes: the socket is looked at a few times in each interval, and
+//! Nobody is woken by what comes: the sockets are looked at a few times in each interval, and
 //! so many datagrams are read then, and no more. So a flood costs a bounded share of a
-//! processor, and the rest of it ends in the kernel when the socket is full. Who has
-//! reported before has a socket of its own, connected to where it is: what strangers send
-//! does not fill it.
+//! processor, however fast it comes and whatever the interval, and the rest of it ends in the
+//! kernel when the socket is full. Who has reported before has a socket of its own, connected
+//! to where it is: what strangers send does not fill it.
+
+mod socket;
 
 use std::{
     collections::BTreeMap,
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
-    os::fd::AsRawFd,
+    net::{IpAddr, SocketAddr, UdpSocket},
 };
 
-use nix::{
-    errno::Errno,
-    sys::socket::{
-        AddressFamily, SockFlag, SockType, SockaddrStorage, bind, setsockopt, socket, sockopt,
-    },
-};
+use takt_kernel::Datagrams;
 
 use super::{Source, SourceError};
 use crate::{
     radio::{REPORT_BYTES, Report, Sample},
-    sealed::{BODY_MAX_BYTES, Counters, DATAGRAM_MAX_BYTES, Key, Purpose, Receiver},
+    rate::{Bucket, Rate},
+    sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Receiver},
 };
 
-/// Datagrams that are read at a time: of all strangers, and of one that is known.
-const OF_STRANGERS: usize = 512;
-const OF_ONE: usize = 8;
+/// Datagrams of strangers that are read: at a time, and in a second, which is enough for all
+/// that a link has places for to come at once, and a hundredth of a processor.
+const OF_STRANGERS: u64 = 512;
+const STRANGERS: Rate = Rate::per_second(4_000, OF_STRANGERS);
+/// Those of one that is known, at a time. It sends one in an interval.
+const OF_ONE: usize = 2;
 /// Clients that have a socket of their own; more share that of the strangers.
 const OWN_MAX: usize = 256;
 /// A socket that nothing came on for so long is closed.
 const SILENT_NS: u64 = 60_000_000_000;
-/// A few intervals' worth of reports.
-const BUFFER_BYTES: usize = 256 * 1024;
-const BUFFER_OF_ONE_BYTES: usize = 8 * 1024;
 
 /// Reports that come in on a port.
 pub struct Reports {
     port: u16,
     receiver: Receiver,
     strangers: UdpSocket,
+    /// Of reading from it.
+    budget: Bucket,
     /// Those of clients that are known, and when each was heard.
     own: BTreeMap<SocketAddr, (UdpSocket, u64)>,
     /// Reports that named others than their sender.
     not_its_own: u64,
+    /// By sockets that are closed.
+    dropped: u64,
 }
 
 impl Reports {
     /// Listen on all addresses of this network namespace.
     pub fn listen(port: u16, key: Key, interval_ns: u64) -> Result<Self, SourceError> {
         let strangers =
-            open(port, BUFFER_BYTES).map_err(|source| SourceError::Socket { port, source })?;
+            socket::open(port).map_err(|source| SourceError::Socket { port, source })?;
         Ok(Self {
             port,
             receiver: Receiver::new(key, Purpose::RADIO, REPORT_BYTES, interval_ns),
             strangers,
+            budget: Bucket::default(),
             own: BTreeMap::new(),
             not_its_own: 0,
+            dropped: 0,
         })
-    }
-
-    /// How many datagrams came to which end, and how many were sealed by one and about
-    /// another.
-    pub fn counters(&self) -> (&Counters, u64) {
-        (self.receiver.counters(), self.not_its_own)
     }
 
     fn hear(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) -> Option<Sample> {
@@ -84,12 +81,56 @@ impl Reports {
         report.map(|report| report.sample())
     }
 
+    fn hear_the_known(&mut self, now_ns: u64, samples: &mut Vec<Sample>) {
+        let mut datagram = [0; DATAGRAM_MAX_BYTES + 1];
+        let mut own = std::mem::take(&mut self.own);
+        own.retain(|from, (socket, heard_ns)| {
+            for _ in 0..OF_ONE {
+                // What ends it, such as a client that is gone, ends it for this time.
+                let Ok((length, sender)) = socket.recv_from(&mut datagram) else {
+                    break;
+                };
+                // Between opening and connecting, it was everybody's.
+                if let Some(sample) = self.hear(now_ns, sender, &datagram[..length]) {
+                    samples.push(sample);
+                    if sender == *from {
+                        *heard_ns = now_ns;
+                    }
+                }
+            }
+            let stays = now_ns.saturating_sub(*heard_ns) < SILENT_NS;
+            if !stays {
+                self.dropped += u64::from(socket::dropped(socket));
+            }
+            stays
+        });
+        self.own = own;
+    }
+
+    fn hear_strangers(&mut self, now_ns: u64, samples: &mut Vec<Sample>) {
+        let mut datagram = [0; DATAGRAM_MAX_BYTES + 1];
+        for _ in 0..OF_STRANGERS {
+            if !self.budget.take(&STRANGERS, now_ns) {
+                break;
+            }
+            let (length, from) = match self.strangers.recv_from(&mut datagram) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => continue,
+            };
+            if let Some(sample) = self.hear(now_ns, from, &datagram[..length]) {
+                samples.push(sample);
+                self.settle(now_ns, from);
+            }
+        }
+    }
+
     /// Give a client that is known its socket; without, it is heard among the strangers.
     fn settle(&mut self, now_ns: u64, from: SocketAddr) {
         if let Some((_, heard_ns)) = self.own.get_mut(&from) {
             *heard_ns = now_ns;
         } else if self.own.len() < OWN_MAX
-            && let Ok(socket) = open_connected(self.port, from)
+            && let Ok(socket) = socket::open_connected(self.port, from)
         {
             self.own.insert(from, (socket, now_ns));
         }
@@ -112,67 +153,30 @@ impl Source for Reports {
     }
 
     fn poll(&mut self, now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
-        let mut datagram = [0; DATAGRAM_MAX_BYTES + 1];
-        let mut own = std::mem::take(&mut self.own);
-        for (from, (socket, heard_ns)) in &mut own {
-            for _ in 0..OF_ONE {
-                // What ends it, such as a client that is gone, ends it for this time.
-                let Ok((length, sender)) = socket.recv_from(&mut datagram) else {
-                    break;
-                };
-                // Between opening and connecting, it was everybody's.
-                if let Some(sample) = self.hear(now_ns, sender, &datagram[..length]) {
-                    samples.push(sample);
-                    if sender == *from {
-                        *heard_ns = now_ns;
-                    }
-                }
-            }
-        }
-        own.retain(|_, (_, heard_ns)| now_ns.saturating_sub(*heard_ns) < SILENT_NS);
-        self.own = own;
-        for _ in 0..OF_STRANGERS {
-            let (length, from) = match self.strangers.recv_from(&mut datagram) {
-                Ok(received) => received,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => continue,
-            };
-            if let Some(sample) = self.hear(now_ns, from, &datagram[..length]) {
-                samples.push(sample);
-                self.settle(now_ns, from);
-            }
-        }
+        self.hear_the_known(now_ns, samples);
+        self.hear_strangers(now_ns, samples);
         Ok(())
     }
-}
 
-/// A socket for IPv6 and IPv4, on a port that others of this user may have, too: of this
-/// process, that is.
-fn open(port: u16, buffer_bytes: usize) -> io::Result<UdpSocket> {
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let both = socket(AddressFamily::Inet6, SockType::Datagram, flags, None);
-    let (fd, everywhere) = match both {
-        Ok(fd) => {
-            setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
-            (fd, SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)))
-        }
-        // A kernel without IPv6.
-        Err(Errno::EAFNOSUPPORT) => {
-            let fd = socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
-            (fd, SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))
-        }
-        Err(errno) => return Err(errno.into()),
-    };
-    setsockopt(&fd, sockopt::ReusePort, &true)?;
-    setsockopt(&fd, sockopt::RcvBuf, &buffer_bytes)?;
-    bind(fd.as_raw_fd(), &SockaddrStorage::from(everywhere))?;
-    Ok(UdpSocket::from(fd))
-}
-
-fn open_connected(port: u16, to: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = open(port, BUFFER_OF_ONE_BYTES)?;
-    socket.connect(to)?;
-    Ok(socket)
+    fn datagrams(&self) -> Option<Datagrams> {
+        let counters = self.receiver.counters();
+        let own = self.own.values().map(|(socket, _)| socket);
+        let sockets = own.chain([&self.strangers]);
+        let dropped: u64 = sockets
+            .map(|socket| u64::from(socket::dropped(socket)))
+            .sum();
+        Some(Datagrams {
+            read: counters.read(),
+            heard: counters.taken - self.not_its_own,
+            malformed: counters.malformed,
+            forged: counters.forged,
+            replayed: counters.replayed + counters.old_epoch,
+            unknown: counters.flood + counters.full,
+            too_often: counters.too_fast,
+            not_its_own: self.not_its_own,
+            dropped: self.dropped + dropped,
+        })
+    }
 }
 
 #[cfg(test)]

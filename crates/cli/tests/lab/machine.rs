@@ -8,6 +8,7 @@ use std::{
     any::type_name,
     collections::BTreeMap,
     env,
+    ffi::OsStr,
     fmt::{self, Display},
     process::Command,
     sync::{Arc, Mutex, PoisonError},
@@ -97,8 +98,9 @@ impl Machine {
             let boot = || Arc::new(self.boot());
             boots.entry(self).or_insert_with(boot).clone()
         };
-        if let Err(account) = transcript.verdict(test) {
-            panic!("{test} failed in the lab, {self}:\n{account}");
+        match transcript.verdict(test) {
+            Ok(said) => println!("{said}"),
+            Err(account) => panic!("{test} failed in the lab, {self}:\n{account}"),
         }
     }
 
@@ -139,8 +141,12 @@ impl Machine {
             .arg(format!("{PASSED}={}", passed.join(",")))
             .args(["timeout", "-s", "KILL", TIMEOUT_S])
             .arg(name)
-            .args(env::args_os().skip(1))
-            .args(["--test-threads", "1", "--skip", OUTSIDE])
+            .args(
+                env::args_os()
+                    .skip(1)
+                    .filter(|given| !is_about_output(given)),
+            )
+            .args(["--show-output", "--test-threads", "1", "--skip", OUTSIDE])
             .output()
             .expect("takt starts");
         Transcript {
@@ -159,6 +165,11 @@ impl Display for Machine {
 
 fn passed_before(test: &str) -> bool {
     env::var(PASSED).is_ok_and(|passed| passed.split(',').any(|name| name == test))
+}
+
+/// There it is always shown, and where tells whose it is.
+fn is_about_output(argument: &OsStr) -> bool {
+    argument == "--show-output" || argument == "--nocapture"
 }
 
 /// `module::test` of a closure in that test.
@@ -191,15 +202,15 @@ impl Transcript {
             .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
     }
 
-    /// What became of a test; an account of what went wrong if anything did.
-    fn verdict(&self, test: &str) -> Result<(), String> {
+    /// What a test that passed has printed; an account of what went wrong if it did not.
+    fn verdict(&self, test: &str) -> Result<&str, String> {
         // With any other status the machine failed, and nobody knows by whom.
         let all_ran = matches!(self.status, Some(0 | TESTS_FAILED));
         let passed = format!("test {test} ... ok");
         if all_ran && self.stdout.lines().any(|line| line == passed) {
-            return Ok(());
+            return Ok(self.said_by(test).unwrap_or_default());
         }
-        Err(match self.failure_of(test) {
+        Err(match self.said_by(test) {
             Some(account) if all_ran => account.to_owned(),
             _ => format!(
                 "status {:?}\n--- stdout\n{}\n--- stderr\n{}",
@@ -209,10 +220,10 @@ impl Transcript {
     }
 
     /// What the test printed, from under its heading to the next.
-    fn failure_of(&self, test: &str) -> Option<&str> {
+    fn said_by(&self, test: &str) -> Option<&str> {
         let heading = format!("---- {test} stdout ----\n");
         let (_, account) = self.stdout.split_once(&heading)?;
-        let end = ["\n---- ", "\nfailures:\n"]
+        let end = ["\n---- ", "\nfailures:\n", "\nsuccesses:\n"]
             .into_iter()
             .filter_map(|heading| account.find(heading))
             .min();

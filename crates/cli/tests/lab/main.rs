@@ -3,16 +3,19 @@
 //! Nearly every test here runs inside the lab's machine, as root, and looks at
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
-//! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`] and [`metronome`] are the tests'
-//! hands.
+//! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
+//! [`air`], [`reporting`] and [`flooder`] are the tests' hands.
 
+mod air;
 mod daemon;
+mod flooder;
 mod flow;
 mod helper;
 mod kernel_bpf;
 mod machine;
 mod metronome;
 mod recorder;
+mod reporting;
 mod shell;
 mod takt;
 mod wire;
@@ -24,6 +27,7 @@ mod buffer;
 mod classify;
 mod contract;
 mod devices;
+mod flood;
 mod flows;
 mod foreign;
 mod gap;
@@ -33,6 +37,7 @@ mod levels;
 mod owners;
 mod places;
 mod radio;
+mod radio_beside;
 mod receive;
 mod refusals;
 mod replace;

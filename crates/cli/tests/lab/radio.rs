@@ -2,130 +2,15 @@
 
 use std::{fmt::Write, net::UdpSocket, thread, time::Duration};
 
-use nix::sys::socket::{setsockopt, sockopt::SndBufForce};
-use takt_kernel::stations::{Address, Station, Stations};
+use takt_kernel::stations::{Address, Stations};
 
 use crate::{
-    machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
+    air::{AIR, Air, WHOLE, assert_shares, mac, of, sent_in, table, weigh},
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::run,
     takt::{apply, assert_no_trace, link, takt},
     wire::Wire,
 };
-
-/// A frame of 1000 bytes takes 8 ms.
-const AIR: &str = r#"
-[link.near1]
-rate = "1mbit"
-
-[[link.near1.class]]
-name = "default"
-queue_packets = 200
-
-[radio]
-"#;
-
-const FRAME_BYTES: usize = 1000;
-const HEADERS_BYTES: usize = 42;
-const WHOLE: u32 = 1_000_000;
-/// Room for all packets of a test.
-const BUFFER_BYTES: usize = 16 << 20;
-
-/// What the kernel says to its neighbours by itself, at most.
-const SMALL_TALK: u64 = 10;
-
-/// Hosts behind the far end, which all have addresses of their own.
-struct Air {
-    wire: Wire,
-    sender: UdpSocket,
-}
-
-impl Air {
-    fn new(policy: &str) -> Self {
-        let wire = Wire::new(1);
-        for n in 1..=3 {
-            let (ip, mac) = (ip(n), mac(n));
-            run(&format!(
-                "ip neigh add {ip} lladdr {mac} nud permanent dev near1"
-            ))
-            .ok();
-        }
-        apply(policy).ok();
-        let sender = UdpSocket::bind("0.0.0.0:0").unwrap();
-        // Whoever is held fills it up, and nobody else could be sent to.
-        setsockopt(&sender, SndBufForce, &BUFFER_BYTES).unwrap();
-        Self { wire, sender }
-    }
-
-    /// That so many packets came out at the far end.
-    #[track_caller]
-    fn assert_arrived(&self, packets: u64) {
-        let received = self.wire.received().packets;
-        let expected = packets..=packets + SMALL_TALK;
-        assert!(expected.contains(&received), "{received} of {packets}");
-    }
-
-    fn send(&self, n: u8, port: u16, frames: usize) {
-        let payload = [0; FRAME_BYTES - HEADERS_BYTES];
-        for _ in 0..frames {
-            self.sender.send_to(&payload, (ip(n), port)).unwrap();
-        }
-    }
-}
-
-fn ip(n: u8) -> String {
-    format!("10.1.0.1{n}")
-}
-
-fn mac(n: u8) -> Address {
-    format!("02:00:00:00:07:0{n}").parse().unwrap()
-}
-
-fn table() -> Stations {
-    Stations::open("near1").expect("near1 has stations")
-}
-
-fn weigh(stations: &mut Stations, weights_ppm: &[u32]) {
-    for (n, weight_ppm) in (1..).zip(weights_ppm) {
-        stations.set(mac(n), *weight_ppm).expect("there is room");
-    }
-    stations.refresh();
-}
-
-fn of(stations: &Stations, n: u8) -> Station {
-    let list = stations.list();
-    let found = list.iter().find(|station| station.address == mac(n));
-    found
-        .cloned()
-        .unwrap_or_else(|| panic!("no {n} in {list:#?}"))
-}
-
-/// Frames sent to each while this time passes.
-fn sent_in(stations: &mut Stations, frames: u64, refresh: bool) -> [u64; 3] {
-    let sent = |stations: &Stations| [1, 2, 3].map(|n| of(stations, n).counters.sent_packets);
-    let before = sent(stations);
-    for _ in 0..frames / 10 {
-        thread::sleep(Duration::from_millis(80));
-        if refresh {
-            stations.refresh();
-        }
-    }
-    let after = sent(stations);
-    [0, 1, 2].map(|n| after[n] - before[n])
-}
-
-/// Each to within a frame, and one for the moment at which it was asked.
-#[track_caller]
-fn assert_shares(sent: [u64; 3], weights: [u64; 3]) {
-    let all: u64 = sent.iter().sum();
-    let sum: u64 = weights.iter().sum();
-    for (sent_one, weight) in sent.iter().zip(weights) {
-        let want = (all * weight) as f64 / sum as f64;
-        assert!(
-            (*sent_one as f64 - want).abs() <= 2.0,
-            "{sent:?}, {weights:?}"
-        );
-    }
-}
 
 fn shares_follow_weights(air: &Air) {
     let mut stations = table();
@@ -398,22 +283,4 @@ fn what_cannot_be_is_refused() {
         let nobody = Stations::open("nobody").err().expect("no device");
         assert!(nobody.to_string().contains("no such device"), "{nobody}");
     });
-}
-
-#[test]
-fn an_old_kernel_is_told_what_it_lacks() {
-    TOO_OLD.run(|| lacks_bpf_qdiscs(&Wire::new(1)));
-}
-
-#[test]
-fn a_kernel_without_bpf_qdiscs_is_told_what_it_lacks() {
-    WITHOUT_BPF_QDISCS.run(|| lacks_bpf_qdiscs(&Wire::new(1)));
-}
-
-fn lacks_bpf_qdiscs(wire: &Wire) {
-    apply(AIR)
-        .says(&["BPF qdiscs", "CONFIG_NET_SCH_BPF=y"])
-        .ends_with(3);
-    assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
-    assert_no_trace();
 }

@@ -1,123 +1,17 @@
 //! Where stations' weights come from: clients' reports over UDP, a file, and by hand; and
-//! what becomes of them when somebody falls silent, dies or lies.
+//! what becomes of them when somebody falls silent or dies.
 
-use std::{
-    fs::{self, Permissions},
-    net::UdpSocket,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
-};
-
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
-use serde_json::Value;
+use std::{fs, path::Path, thread, time::Duration};
 
 use crate::{
-    flow::in_far_namespace,
     machine::DEFAULT,
+    reporting::{
+        CLIENT, Daemon, KEY, REPORTS, SNR, STATION, access_point, assert_soon, clean, weight_ppm,
+    },
     shell::run_far,
     takt::{apply, takt},
     wire::Wire,
 };
-
-const STATION: &str = "02:00:00:00:01:02";
-const KEY: &str = "/lab/radio.key";
-const CLIENT: &str = "/lab/client";
-/// What the client's driver would say.
-const SNR: &str = "/lab/client/snr.txt";
-
-/// 100,000 ppm for each dB, and no smoothing.
-fn access_point(source: &str) -> String {
-    format!(
-        "[link.near1]\nrate = \"100mbit\"\n[radio]\n{source}\ninterval = \"100ms\"\n\
-         smoothing = 1\npoints = [[0, 0.0], [10, 1.0]]\n"
-    )
-}
-
-const REPORTS: &str = "key_file = \"radio.key\"";
-
-/// A taktd that is killed with the test, with what it started.
-struct Daemon(Child);
-
-impl Daemon {
-    fn start() -> Self {
-        Self(Command::new("taktd").stdout(Stdio::null()).spawn().unwrap())
-    }
-
-    /// One at the wire's far end, which thinks that it is alone on the host.
-    fn start_client() -> Self {
-        fs::create_dir_all(CLIENT).unwrap();
-        fs::copy(KEY, format!("{CLIENT}/radio.key")).unwrap();
-        fs::set_permissions(format!("{CLIENT}/radio.key"), Permissions::from_mode(0o600)).unwrap();
-        let policy = "[radio]\nreport_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
-                      key_file = \"radio.key\"\nsource = \"file\"\nfile = \"snr.txt\"\n\
-                      interval = \"100ms\"\n";
-        fs::write(format!("{CLIENT}/policy.toml"), policy).unwrap();
-        run_far(&format!("takt apply {CLIENT}/policy.toml")).ok();
-        let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
-        let child = Command::new("ip")
-            .args(["netns", "exec", "b", "unshare", "-m", "sh", "-c", alone])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self(child)
-    }
-
-    /// It takes back what it did.
-    fn end(mut self) {
-        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM).unwrap();
-        assert!(self.0.wait().unwrap().success());
-    }
-
-    fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn listed() -> Vec<Value> {
-    let listed = takt("station list --output json").ends_with(0).json();
-    listed["links"][0]["stations"].as_array().unwrap().clone()
-}
-
-/// The station's weight, if it has one.
-fn weight_ppm() -> Option<u64> {
-    let station = listed()
-        .into_iter()
-        .find(|station| station["address"] == STATION)?;
-    station["known"]
-        .as_bool()?
-        .then(|| station["weight_ppm"].as_u64())?
-}
-
-/// Within so many tenths of a second.
-#[track_caller]
-fn assert_soon(tenths: u32, what: &str, is_so: impl Fn(Option<u64>) -> bool) {
-    for _ in 0..tenths {
-        if is_so(weight_ppm()) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{what}: {:?}", weight_ppm());
-}
-
-fn clean() {
-    let _ = fs::remove_file(KEY);
-    takt(&format!("radio key {KEY}")).ok();
-}
 
 #[test]
 fn a_client_reports_and_its_weight_follows() {
@@ -152,40 +46,6 @@ fn a_client_reports_and_its_weight_follows() {
         takt("revert").says(&["radio: left alone"]).ok();
         drop(wire);
         assert!(!Path::new("/run/takt").exists());
-    });
-}
-
-#[test]
-fn what_nobody_sealed_changes_no_weight() {
-    DEFAULT.run(|| {
-        let _wire = Wire::new(1);
-        clean();
-        apply(&access_point(REPORTS)).ok();
-        let _daemon = Daemon::start();
-        fs::create_dir_all(CLIENT).unwrap();
-        fs::write(SNR, "10.1.0.2 5\n").unwrap();
-        let _client = Daemon::start_client();
-        assert_soon(30, "first heard", |weight| weight == Some(500_000));
-        // Faster than anybody reads them, of every length and some that look well.
-        let mut bytes = [0x5a; 400];
-        bytes[..4].copy_from_slice(&[b'T', b'k', 1, 1]);
-        for round in 0..20usize {
-            in_far_namespace(|| {
-                let socket = UdpSocket::bind("10.1.0.2:0").unwrap();
-                for n in 0..1000usize {
-                    let number = (round * 1000 + n) as u64;
-                    bytes[4..12].copy_from_slice(&number.to_be_bytes());
-                    let length = if n % 2 == 0 { 76 } else { n % 400 };
-                    let _ = socket.send_to(&bytes[..length], "10.1.0.1:7641");
-                }
-            });
-            assert_eq!(weight_ppm(), Some(500_000), "round {round}");
-        }
-        assert_eq!(listed().len(), 1, "{:?}", listed());
-        fs::write(SNR, "10.1.0.2 9\n").unwrap();
-        assert_soon(5, "heard as ever", |weight| weight == Some(900_000));
-        run_far("takt revert").ok();
-        takt("revert").ok();
     });
 }
 

@@ -6,6 +6,7 @@ use takt_agent::{
     read_key,
     source::{Reports, SnrFile, Source, StationDump},
 };
+use takt_kernel::Heard;
 use takt_policy::{Radio, RadioSource};
 
 use super::{
@@ -23,6 +24,8 @@ type OpenTable = Box<dyn FnMut(&str) -> Result<Box<dyn Table>, String>>;
 /// Stations that one source knows of, and the links that they are reached by.
 pub(super) struct Cell {
     interval_ns: u64,
+    /// What the policy calls its source.
+    called: &'static str,
     stations: Stations,
     open_source: OpenSource,
     source: Option<Box<dyn Source>>,
@@ -79,6 +82,7 @@ impl Cell {
     ) -> Self {
         Self {
             interval_ns: radio.interval_ns,
+            called: radio.source.name(),
             stations: Stations::new(terms_of(radio)),
             open_source,
             source: None,
@@ -212,6 +216,17 @@ impl Part for Cell {
         (next_ns, heard.and(told))
     }
 
+    fn heard(&self) -> Option<Heard> {
+        let stats = self.stations.stats();
+        Some(Heard {
+            links: self.links.iter().map(|link| link.device.clone()).collect(),
+            source: self.called.to_owned(),
+            heard_samples: stats.reports,
+            missed_samples: stats.missed,
+            datagrams: self.source.as_ref().and_then(|source| source.datagrams()),
+        })
+    }
+
     /// Without taktd nobody is weighed.
     fn end(&mut self) {
         let known: Vec<_> = self.stations.weights().map(|known| known.0).collect();
@@ -223,5 +238,7 @@ impl Part for Cell {
     }
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,12 @@ mod table;
 
 use std::{
     io::{self, Write},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use takt_kernel::{Error, Source, applied_radio};
+use takt_kernel::{Error, Heard, Source, applied_radio};
 use takt_policy::{Policy, parse_in};
 
 use crate::server::now_ns;
@@ -29,6 +29,8 @@ struct Running {
     source: Source,
     stop: Arc<Stop>,
     threads: Vec<JoinHandle<()>>,
+    /// By each thread that hears anybody, as it was at the end of its last step.
+    heard: Vec<Arc<Mutex<Option<Heard>>>>,
 }
 
 impl Radio {
@@ -41,6 +43,13 @@ impl Radio {
         self.end();
         self.running = source.map(Running::start);
         Ok(())
+    }
+
+    /// What is heard of stations, by source.
+    pub fn heard(&self) -> Vec<Heard> {
+        let heard = self.running.iter().flat_map(|running| &running.heard);
+        let last = |heard: &Mutex<Option<Heard>>| lock(heard).clone();
+        heard.filter_map(|heard| last(heard)).collect()
     }
 
     /// Stations' weights go, and with them what was known of stations.
@@ -57,16 +66,19 @@ impl Radio {
 impl Running {
     fn start(source: Source) -> Self {
         let stop = Arc::new(Stop::default());
-        let mut threads = Vec::new();
+        let (mut threads, mut heard) = (Vec::new(), Vec::new());
         // It was read when it was applied, by the same program.
         let policy = parse_in(&source.folder, &source.name, &source.text);
         for make in policy.iter().flat_map(parts) {
             let stop = Arc::clone(&stop);
+            let said = Arc::new(Mutex::new(None));
+            heard.push(Arc::clone(&said));
             let run = move || {
                 let mut part = make();
                 let mut problem = Problem::default();
                 loop {
                     let (next_ns, result) = part.step(now_ns());
+                    *lock(&said) = part.heard();
                     problem.tell(result.err());
                     if stop.wait(next_ns.saturating_sub(now_ns())) {
                         part.end();
@@ -81,6 +93,7 @@ impl Running {
             source,
             stop,
             threads,
+            heard,
         }
     }
 }
@@ -90,7 +103,17 @@ trait Part {
     /// Do it, and say when next. What fails is tried again then.
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>);
 
+    /// What it has heard so far, if it listens to anybody.
+    fn heard(&self) -> Option<Heard> {
+        None
+    }
+
     fn end(&mut self) {}
+}
+
+/// Nothing is half done where a thread may panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a part, in the thread that it is for.
@@ -138,13 +161,13 @@ struct Stop {
 
 impl Stop {
     fn tell(&self) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&self.told) = true;
         self.bell.notify_all();
     }
 
     /// Whether it came within this time.
     fn wait(&self, patience_ns: u64) -> bool {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = lock(&self.told);
         let patience = Duration::from_nanos(patience_ns);
         let waited = self.bell.wait_timeout_while(told, patience, |told| !*told);
         *waited.unwrap_or_else(PoisonError::into_inner).0

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE};
 
+use super::Heard;
 use crate::{
     managed::Managed,
     stations::{self, Station},
@@ -16,6 +17,9 @@ pub struct RadioStatus {
     /// Whether somebody refreshes the weights. If nobody does, all count as 1 but those set by hand.
     /// As the link saw it when it last had packets waiting.
     pub fresh: bool,
+    /// What taktd has heard; `None` if it does not run here, or has no source for this link. It is
+    /// for whoever shows this to ask.
+    pub heard: Option<Heard>,
     /// By address.
     pub stations: Vec<Station>,
 }
@@ -29,6 +33,7 @@ pub(super) fn status(managed: &Managed) -> Option<RadioStatus> {
     Some(RadioStatus {
         known_by,
         fresh: managed.state.flows.stations.stale == 0,
+        heard: None,
         stations: stations::list(&managed.state),
     })
 }

@@ -16,13 +16,13 @@ use super::source::{self, Sent, Source};
 
 /// A packet of the fastest class takes 1.2 µs, and sending one takes longer:
 /// none ever waits.
-const LINK_RATE_BPS: u64 = 100_000_000_000;
+pub(super) const LINK_RATE_BPS: u64 = 100_000_000_000;
 const CLASS_RATE_MAX_BPS: u64 = 10_000_000_000;
 /// What a send buffer holds: one packet would do, none ever waits in it.
-const BUFFER_PACKETS: u32 = 8;
+pub(super) const BUFFER_PACKETS: u32 = 8;
 /// Packets of one pass, and passes of one measurement.
 const PACKETS: i64 = 4_000;
-const PASSES: usize = 3;
+pub(super) const PASSES: usize = 3;
 /// Until the kernel has freed what the scheduler before has left.
 const SETTLE: Duration = Duration::from_millis(200);
 
@@ -32,8 +32,8 @@ pub struct AtOnce {
 }
 
 /// Sources that take turns.
-struct Sender {
-    scheduler: Scheduler,
+pub(super) struct Sender {
+    scheduler: &'static str,
     sources: Vec<Source>,
     next: usize,
     payload: Vec<u8>,
@@ -95,15 +95,19 @@ impl Sender {
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
         }
-        Ok(Self {
+        Ok(Self::of(scheduler.name(), sources, shape))
+    }
+
+    pub(super) fn of(scheduler: &'static str, sources: Vec<Source>, shape: &Shape) -> Self {
+        Self {
             scheduler,
             sources,
             next: 0,
             payload: source::payload(shape.packet_bytes),
-        })
+        }
     }
 
-    fn passes(&mut self) -> Result<[i64; PASSES]> {
+    pub(super) fn passes(&mut self) -> Result<[i64; PASSES]> {
         std::thread::sleep(SETTLE);
         // After this every flow has had a packet, and every cache has met it.
         self.pass(self.sources.len() as i64)?;
@@ -116,7 +120,7 @@ impl Sender {
         let sent = PASSES as u64 * PACKETS as u64;
         if arrived < sent {
             return Err(ExperimentError::Lost {
-                scheduler: self.scheduler.name(),
+                scheduler: self.scheduler,
                 sent,
                 arrived,
             });
@@ -130,7 +134,7 @@ impl Sender {
         for _ in 0..packets {
             if self.sources[self.next].send(&mut self.payload)? == Sent::Full {
                 return Err(ExperimentError::HeldBack {
-                    scheduler: self.scheduler.name(),
+                    scheduler: self.scheduler,
                 });
             }
             self.next += 1;
@@ -169,7 +173,7 @@ pub fn rows(cases: &[AtOnce], measured: &[Measured]) -> Vec<Row> {
 
 /// What a packet takes, less what it takes with no scheduler: medians, and how
 /// far the passes lie apart.
-fn cost(packet_ns: &mut [i64], baseline_ns: &mut [i64]) -> Option<Metrics> {
+pub(super) fn cost(packet_ns: &mut [i64], baseline_ns: &mut [i64]) -> Option<Metrics> {
     packet_ns.sort_unstable();
     baseline_ns.sort_unstable();
     let baseline_median_ns = nearest_rank(baseline_ns, 500)?;

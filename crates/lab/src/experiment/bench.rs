@@ -63,6 +63,11 @@ impl Bench {
         &self.takt
     }
 
+    /// Whether all are wanted.
+    pub fn wants_all(&self) -> bool {
+        self.only.is_empty()
+    }
+
     fn wants(&self, scheduler: Scheduler) -> bool {
         scheduler == Scheduler::None || self.only.is_empty() || self.only.contains(&scheduler)
     }

@@ -4,7 +4,8 @@
 //! go straight through, queued and dequeued in the call that sent them.
 //! [*Waiting*](super::waiting): every class has packets queued, and each leaves
 //! when its moment comes. Both with classes of one flow each, and with one class
-//! in which every flow has a rate to itself.
+//! in which every flow has a rate to itself. And both with [stations](super::stations) that share
+//! by weight.
 
 use takt_report::Row;
 
@@ -12,6 +13,7 @@ use super::at_once::{self, AtOnce};
 use super::bench::Bench;
 use super::error::Result;
 use super::pair;
+use super::stations;
 use super::waiting;
 
 /// Rounds take the schedulers in turn, so that what changes slowly concerns
@@ -42,5 +44,8 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     }
     let mut rows = at_once::rows(&cases, &measured);
     rows.extend(waiting::with_cost(waited));
+    if bench.wants_all() {
+        rows.extend(stations::run(bench)?);
+    }
     Ok(rows)
 }

@@ -39,6 +39,7 @@ mod shares;
 mod sharing;
 mod sink;
 mod source;
+mod stations;
 mod streams;
 mod tcp;
 mod traffic;

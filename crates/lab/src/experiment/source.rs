@@ -67,13 +67,22 @@ impl Source {
     /// writable while fewer than `backlog` packets wait: the flow stays
     /// backlogged, and the scheduler never has to drop one.
     pub fn open(shape: &Shape, backlog: u32) -> Result<Vec<Self>> {
+        Self::open_to(shape, backlog, |_| RECEIVER.to_owned())
+    }
+
+    /// As [`open`](Self::open), each flow of a class to the receiver that has its number.
+    pub fn open_to(
+        shape: &Shape,
+        backlog: u32,
+        receiver: impl Fn(u32) -> String + Sync,
+    ) -> Result<Vec<Self>> {
         A.run(|| {
             shape
                 .sockets()
                 .map(|(class, flow)| {
                     let socket = UdpSocket::bind((SENDER, 0)).doing("bind a sending socket")?;
                     socket
-                        .connect((RECEIVER, class.dst_port))
+                        .connect((receiver(flow).as_str(), class.dst_port))
                         .doing("connect a sending socket")?;
                     socket
                         .set_nonblocking(true)

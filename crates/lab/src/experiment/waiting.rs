@@ -25,11 +25,11 @@ const CLASSES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waitin
 /// All flows together, a fifth of what the processor can carry; whole seconds
 /// hold whole rounds.
 const PACKETS_PER_S: u64 = 10_000;
-const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
+pub(super) const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
 /// Packets each flow keeps waiting, at most, and for how long they must last:
 /// the sender does nothing else while the load figures are taken, and flows that
 /// run dry meanwhile would all begin anew together.
-const BACKLOG_MIN: u32 = 3;
+pub(super) const BACKLOG_MIN: u32 = 3;
 const BACKLOG_LASTS: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
 /// The metric that rows are compared by.
@@ -102,17 +102,10 @@ pub fn with_cost(mut rows: Vec<Row>) -> Vec<Row> {
 
 impl Case {
     fn measure(&self, scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Metrics> {
-        let duration = Duration::from_secs(if short { 1 } else { 4 });
-        let flows = self.shape.sockets().count() as u32;
-        let tick = Duration::from_secs(1) / PACKETS_PER_S as u32;
-        let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
         let sources = Source::open(&self.shape, BACKLOG_MIN)?;
         let Some(setup) = setup(scheduler, &self.shape) else {
             root.detach()?;
-            let mut metronome = Metronome::new(&self.shape, sources, tick)?;
-            // Every socket has sent once before it counts.
-            metronome.pump(WARM_UP.max(tick * flows))?;
-            return figures(duration, |duration| metronome.pump(duration));
+            return unqueued(&self.shape, sources, short);
         };
         // Nothing is to be left of the case before: what it has queued would go first.
         root.detach()?;
@@ -120,14 +113,38 @@ impl Case {
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
         }
-        let mut traffic = Traffic::at_rest(&self.shape, sources, Vec::new())?;
-        // Each begins when its turn would be, or all would be due together.
-        traffic.start_one_by_one(tick)?;
-        // Only now, for whoever fills long queues is late to start the next flow.
-        traffic.keep_waiting(BACKLOG_MIN.max(lasting), &self.shape)?;
-        traffic.pump(WARM_UP.max(tick * flows))?;
-        figures(duration, |duration| traffic.pump(duration))
+        queued(&self.shape, sources, short)
     }
+}
+
+fn duration(short: bool) -> Duration {
+    Duration::from_secs(if short { 1 } else { 4 })
+}
+
+fn tick() -> Duration {
+    Duration::from_secs(1) / PACKETS_PER_S as u32
+}
+
+/// What sending takes where nobody queues.
+pub(super) fn unqueued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result<Metrics> {
+    let flows = sources.len() as u32;
+    let mut metronome = Metronome::new(shape, sources, tick())?;
+    // Every socket has sent once before it counts.
+    metronome.pump(WARM_UP.max(tick() * flows))?;
+    figures(duration(short), |duration| metronome.pump(duration))
+}
+
+/// What it takes through the scheduler that is there.
+pub(super) fn queued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result<Metrics> {
+    let (flows, tick) = (sources.len() as u32, tick());
+    let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
+    let mut traffic = Traffic::at_rest(shape, sources, Vec::new())?;
+    // Each begins when its turn would be, or all would be due together.
+    traffic.start_one_by_one(tick)?;
+    // Only now, for whoever fills long queues is late to start the next flow.
+    traffic.keep_waiting(BACKLOG_MIN.max(lasting), shape)?;
+    traffic.pump(WARM_UP.max(tick * flows))?;
+    figures(duration(short), |duration| traffic.pump(duration))
 }
 
 fn figures(duration: Duration, mut pump: impl FnMut(Duration) -> Result<()>) -> Result<Metrics> {

@@ -1,6 +1,6 @@
 //! Over this host's loopback.
 
-use std::{thread::sleep, time::Duration};
+use std::{net::Ipv4Addr, thread::sleep, time::Duration};
 
 use proptest::prelude::*;
 use takt_algo::{SocLaw, SocTerms};
@@ -83,8 +83,15 @@ fn clients_are_heard_and_only_for_themselves() {
     assert_eq!(heard(&mut reports, 2 * INTERVAL_NS), []);
     Client::new(port, key(2), &report(3, 0)).say(&report(3, 500));
     assert_eq!(heard(&mut reports, 3 * INTERVAL_NS), []);
-    let (counters, not_its_own) = reports.counters();
-    assert_eq!((counters.taken, counters.forged, not_its_own), (3, 1, 2));
+    let said = reports.datagrams().unwrap();
+    let expected = Datagrams {
+        read: 4,
+        heard: 1,
+        forged: 1,
+        not_its_own: 2,
+        ..Datagrams::default()
+    };
+    assert_eq!(said, expected);
     one.say(&report(1, 700));
     assert_eq!(
         heard(&mut reports, 4 * INTERVAL_NS),
@@ -113,14 +120,32 @@ fn who_is_known_is_heard_through_a_flood() {
         }
         assert_eq!(heard(&mut reports, interval * INTERVAL_NS).len(), 8);
     }
-    let (counters, _) = reports.counters();
-    assert!(
-        counters.malformed >= 5 * OF_STRANGERS as u64 / 2,
-        "{counters:?}"
-    );
-    // Whoever falls silent leaves no socket behind.
+    let said = reports.datagrams().unwrap();
+    assert!(said.malformed >= 5 * OF_STRANGERS / 2, "{said:?}");
+    // Whoever falls silent leaves no socket behind, and everything was counted.
     heard(&mut reports, 5 * INTERVAL_NS + SILENT_NS);
     assert!(reports.own.is_empty());
+    heard(&mut reports, 6 * INTERVAL_NS + SILENT_NS);
+    let said = reports.datagrams().unwrap();
+    assert_eq!(said.heard, 6 * 8, "{said:?}");
+    assert_eq!(said.read + said.dropped, 6 * 8 + 5 * 5000, "{said:?}");
+}
+
+/// However often it is looked: so many of strangers in a second.
+#[test]
+fn a_flood_is_read_at_a_bounded_rate() {
+    let (mut reports, port) = listening();
+    let intruder = UdpSocket::bind((HERE, 0)).unwrap();
+    let mut samples = Vec::new();
+    for ms in 0..200 {
+        for _ in 0..100 {
+            let _ = intruder.send_to(&[0x54; 76], (HERE, port));
+        }
+        reports.poll(ms * 1_000_000, &mut samples).unwrap();
+    }
+    let said = reports.datagrams().unwrap();
+    let most = OF_STRANGERS + STRANGERS.per_second_count() / 5;
+    assert!((most * 9 / 10..=most).contains(&said.read), "{said:?}");
 }
 
 proptest! {

@@ -20,7 +20,10 @@ pub struct Details {
 
 pub fn run(output: Output, details: Details) -> Exit {
     let status = match takt_kernel::status(details.flows) {
-        Ok(status) => status,
+        Ok(mut status) => {
+            radio::ask_taktd(&mut status);
+            status
+        }
         Err(error) => return print::failure(output, (&error).into(), &error),
     };
     print::result(output, &status, |status| text(status, details));

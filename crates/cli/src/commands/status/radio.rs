@@ -1,6 +1,28 @@
 use std::fmt::Write;
 
-use takt_kernel::{RadioStatus, stations::Station};
+use takt_daemon::{Done, NoTerms, Request, ask};
+use takt_kernel::{Datagrams, RadioStatus, Status, stations::Station};
+
+/// Have taktd say what it has heard. Where none runs, nobody has.
+pub fn ask_taktd(status: &mut Status) {
+    let links = status.links.iter_mut();
+    let mut links: Vec<_> = links
+        .filter_map(|link| Some((&link.device, link.radio.as_mut()?)))
+        .collect();
+    if links.is_empty() {
+        return;
+    }
+    let Ok(Done::ListedRadio(listed)) = ask(&Request::ListRadio(NoTerms {})) else {
+        return;
+    };
+    for (device, radio) in &mut links {
+        let its = listed
+            .sources
+            .iter()
+            .find(|heard| heard.links.contains(device));
+        radio.heard = its.cloned();
+    }
+}
 
 /// The stations of a link, below its classes.
 pub fn write(text: &mut String, radio: &RadioStatus) {
@@ -9,6 +31,16 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
             text,
             "  nobody has told how well stations hear for 5 s: all weigh 1 but those set by hand"
         );
+    }
+    if let Some(heard) = &radio.heard {
+        let _ = writeln!(
+            text,
+            "  heard by {}: {} samples, {} missed",
+            heard.source, heard.heard_samples, heard.missed_samples
+        );
+        if let Some(datagrams) = &heard.datagrams {
+            write_datagrams(text, datagrams);
+        }
     }
     if radio.stations.is_empty() {
         return;
@@ -31,6 +63,26 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
             station.counters.dropped_packets,
         );
     }
+}
+
+fn write_datagrams(text: &mut String, datagrams: &Datagrams) {
+    let Datagrams {
+        read,
+        heard,
+        malformed,
+        forged,
+        replayed,
+        unknown,
+        too_often,
+        not_its_own,
+        dropped,
+    } = datagrams;
+    let _ = writeln!(
+        text,
+        "  datagrams: {read} read: {heard} heard, {malformed} malformed, {forged} forged, \
+         {replayed} replayed, {unknown} of unknown senders, {too_often} too often, {not_its_own} \
+         about others; {dropped} dropped unread"
+    );
 }
 
 /// What there is to say about a weight.

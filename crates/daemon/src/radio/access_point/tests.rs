@@ -8,20 +8,20 @@ use takt_policy::parse;
 
 use super::*;
 
-const INTERVAL_NS: u64 = 200_000_000;
+pub(super) const INTERVAL_NS: u64 = 200_000_000;
 
 /// A link's table as it would be in the kernel.
 #[derive(Default)]
-struct Kernel {
+pub(super) struct Kernel {
     is_there: bool,
-    weights: BTreeMap<String, u32>,
+    pub(super) weights: BTreeMap<String, u32>,
     beats: u32,
     openings: u32,
 }
 
-type Shared<T> = Arc<Mutex<T>>;
+pub(super) type Shared<T> = Arc<Mutex<T>>;
 
-struct FakeTable(Shared<Kernel>);
+pub(super) struct FakeTable(pub(super) Shared<Kernel>);
 
 impl Table for FakeTable {
     fn stands(&self) -> bool {
@@ -134,7 +134,7 @@ impl Bench {
     }
 }
 
-fn there() -> Kernel {
+pub(super) fn there() -> Kernel {
     Kernel {
         is_there: true,
         ..Kernel::default()

@@ -1,0 +1,123 @@
+//! An access point that clients report to, on a wire: its taktd and a client's, and what
+//! stations weigh.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+use crate::{shell::run_far, takt::takt};
+
+pub const STATION: &str = "02:00:00:00:01:02";
+pub const KEY: &str = "/lab/radio.key";
+pub const CLIENT: &str = "/lab/client";
+/// What the client's driver would say.
+pub const SNR: &str = "/lab/client/snr.txt";
+
+/// 100,000 ppm for each dB, and no smoothing.
+pub fn access_point(source: &str) -> String {
+    format!(
+        "[link.near1]\nrate = \"100mbit\"\n[radio]\n{source}\ninterval = \"100ms\"\n\
+         smoothing = 1\npoints = [[0, 0.0], [10, 1.0]]\n"
+    )
+}
+
+pub const REPORTS: &str = "key_file = \"radio.key\"";
+
+/// A taktd that is killed with the test, with what it started.
+pub struct Daemon(Child);
+
+impl Daemon {
+    pub fn start() -> Self {
+        Self(Command::new("taktd").stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// One at the wire's far end, which thinks that it is alone on the host.
+    pub fn start_client() -> Self {
+        fs::create_dir_all(CLIENT).unwrap();
+        fs::copy(KEY, format!("{CLIENT}/radio.key")).unwrap();
+        fs::set_permissions(format!("{CLIENT}/radio.key"), Permissions::from_mode(0o600)).unwrap();
+        let policy = "[radio]\nreport_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
+                      key_file = \"radio.key\"\nsource = \"file\"\nfile = \"snr.txt\"\n\
+                      interval = \"100ms\"\n";
+        fs::write(format!("{CLIENT}/policy.toml"), policy).unwrap();
+        run_far(&format!("takt apply {CLIENT}/policy.toml")).ok();
+        let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
+        let child = Command::new("ip")
+            .args(["netns", "exec", "b", "unshare", "-m", "sh", "-c", alone])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    /// What its threads had of a processor so far.
+    pub fn cpu_ns(&self) -> u64 {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
+        let of_one = |task: fs::DirEntry| {
+            let line = fs::read_to_string(task.path().join("schedstat")).unwrap();
+            let first = line.split_whitespace().next().unwrap();
+            first.parse::<u64>().unwrap()
+        };
+        tasks.map(|task| of_one(task.unwrap())).sum()
+    }
+
+    /// It takes back what it did.
+    pub fn end(mut self) {
+        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM).unwrap();
+        assert!(self.0.wait().unwrap().success());
+    }
+
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub fn listed() -> Vec<Value> {
+    let listed = takt("station list --output json").ends_with(0).json();
+    listed["links"][0]["stations"].as_array().unwrap().clone()
+}
+
+/// The station's weight, if it has one.
+pub fn weight_ppm() -> Option<u64> {
+    let station = listed()
+        .into_iter()
+        .find(|station| station["address"] == STATION)?;
+    station["known"]
+        .as_bool()?
+        .then(|| station["weight_ppm"].as_u64())?
+}
+
+/// Within so many tenths of a second.
+#[track_caller]
+pub fn assert_soon(tenths: u32, what: &str, is_so: impl Fn(Option<u64>) -> bool) {
+    for _ in 0..tenths {
+        if is_so(weight_ppm()) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{what}: {:?}", weight_ppm());
+}
+
+pub fn clean() {
+    let _ = fs::remove_file(KEY);
+    takt(&format!("radio key {KEY}")).ok();
+}

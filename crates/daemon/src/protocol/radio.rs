@@ -1,0 +1,10 @@
+//! What taktd has heard of stations.
+
+use serde::{Deserialize, Serialize};
+use takt_kernel::Heard;
+
+/// Only what it heard in the network namespace of who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedRadio {
+    pub sources: Vec<Heard>,
+}
