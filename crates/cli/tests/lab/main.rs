@@ -3,9 +3,10 @@
 //! Nearly every test here runs inside the lab's machine, as root, and looks at
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
-//! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`] and [`metronome`] are the tests'
-//! hands.
+//! verdict back; [`shell`], [`takt`], [`wire`], [`air`], [`flow`], [`helper`] and [`metronome`] are the
+//! tests' hands.
 
+mod air;
 mod daemon;
 mod flow;
 mod helper;
@@ -38,6 +39,7 @@ mod refusals;
 mod replace;
 mod reports;
 mod traffic;
+mod wireless;
 mod wlan;
 
 /// A file that no `mod` names is a test that nobody runs.

@@ -42,21 +42,27 @@ fn access_point(source: &str) -> String {
 const REPORTS: &str = "key_file = \"radio.key\"";
 
 /// A taktd that is killed with the test, with what it started.
-struct Daemon(Child);
+pub struct Daemon(Child);
 
 impl Daemon {
-    fn start() -> Self {
+    pub fn start() -> Self {
         Self(Command::new("taktd").stdout(Stdio::null()).spawn().unwrap())
     }
 
     /// One at the wire's far end, which thinks that it is alone on the host.
     fn start_client() -> Self {
+        Self::start_client_of(
+            "report_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
+             source = \"file\"\nfile = \"snr.txt\"\ninterval = \"100ms\"\n",
+        )
+    }
+
+    /// Likewise, with these keys beside the group's.
+    pub fn start_client_of(radio: &str) -> Self {
         fs::create_dir_all(CLIENT).unwrap();
         fs::copy(KEY, format!("{CLIENT}/radio.key")).unwrap();
         fs::set_permissions(format!("{CLIENT}/radio.key"), Permissions::from_mode(0o600)).unwrap();
-        let policy = "[radio]\nreport_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
-                      key_file = \"radio.key\"\nsource = \"file\"\nfile = \"snr.txt\"\n\
-                      interval = \"100ms\"\n";
+        let policy = format!("[radio]\nkey_file = \"radio.key\"\n{radio}");
         fs::write(format!("{CLIENT}/policy.toml"), policy).unwrap();
         run_far(&format!("takt apply {CLIENT}/policy.toml")).ok();
         let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
@@ -114,7 +120,8 @@ fn assert_soon(tenths: u32, what: &str, is_so: impl Fn(Option<u64>) -> bool) {
     panic!("{what}: {:?}", weight_ppm());
 }
 
-fn clean() {
+/// A key that no test before has used.
+pub fn clean() {
     let _ = fs::remove_file(KEY);
     takt(&format!("radio key {KEY}")).ok();
 }
