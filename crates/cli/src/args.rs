@@ -319,7 +319,7 @@ impl From<Beat> for Terms {
 pub enum Lab {
     /// List the kernels the lab can boot.
     Kernels {
-        /// Fetch these, too: `default`, `newest`, or a version such as 6.18.
+        /// Fetch these, too: `default`, `newest`, `wireless`, or a version such as 6.18.
         fetch: Vec<String>,
     },
 
@@ -418,7 +418,7 @@ pub enum Lab {
 
 #[derive(Debug, Args)]
 pub struct Machine {
-    /// `default`, `newest`, or a version such as 6.18.
+    /// `default`, `newest`, `wireless`, or a version such as 6.18.
     #[arg(long)]
     pub kernel: Option<String>,
 }

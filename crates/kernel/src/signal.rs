@@ -31,23 +31,28 @@ pub struct SignalMeter {
 }
 
 impl SignalMeter {
-    /// Fails where there is no such device, or the kernel has no wireless.
+    /// Fails where there is no such device, or it is not a wireless one.
     pub fn open(device: &str) -> Result<Self, Error> {
         let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
         let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
         let found = devices.into_iter().find(|found| found.name == device);
-        let found = found.ok_or_else(|| Error::NoSignal {
+        let none = |reason| Error::NoSignal {
             device: device.to_owned(),
-            reason: "there is no such device in this network namespace",
-        })?;
+            reason,
+        };
+        let found =
+            found.ok_or_else(|| none("there is no such device in this network namespace"))?;
         let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+        let mut wireless =
+            wireless.ok_or_else(|| none("this kernel has no wireless devices (no nl80211)"))?;
+        let is_wireless = wireless.is_wireless(found.index);
+        if !is_wireless.map_err(Error::netlink("looking for wireless devices"))? {
+            return Err(none("it is not a wireless device"));
+        }
         Ok(Self {
             device: device.to_owned(),
             index: found.index,
-            wireless: wireless.ok_or_else(|| Error::NoSignal {
-                device: device.to_owned(),
-                reason: "this kernel has no wireless devices (no nl80211)",
-            })?,
+            wireless,
         })
     }
 

@@ -104,9 +104,13 @@ fn kernels(fetch: &[String], output: Output) -> Exit {
     print::result(output, &value, |_| {
         let lines = kernels.iter().map(|kernel| {
             let cached = if kernel.cached { "here" } else { "" };
-            let default = if kernel.default { "default" } else { "" };
-            let newest = if kernel.newest { "newest" } else { "" };
-            format!("{:<32} {cached:<5} {default} {newest}", kernel.release)
+            let names = [
+                kernel.default.then_some("default"),
+                kernel.newest.then_some("newest"),
+                kernel.wireless.then_some("wireless"),
+            ];
+            let names: Vec<_> = names.into_iter().flatten().collect();
+            format!("{:<32} {cached:<5} {}", kernel.release, names.join(" "))
                 .trim_end()
                 .to_owned()
                 + "\n"

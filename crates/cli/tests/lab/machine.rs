@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::metronome::STRESS;
+use crate::{hwsim, metronome::STRESS};
 
 /// Says which machine we are in, there.
 const VARIABLE: &str = "TAKT_TEST_MACHINE";
@@ -73,6 +73,12 @@ pub const WITHOUT_BPF_QDISCS: Machine = Machine {
     processors: 1,
 };
 
+/// With wireless devices: an access point's and two stations'.
+pub const WIRELESS: Machine = Machine {
+    kernel: "wireless",
+    processors: 1,
+};
+
 impl Machine {
     /// Runs `test`, which must be a closure written in the test itself, for it
     /// is known by its name.
@@ -111,6 +117,9 @@ impl Machine {
         takt.args(["--smp", &self.processors.to_string()]);
         if self.processors > 1 {
             takt.args(["--add", STRESS]);
+        }
+        if self == WIRELESS {
+            takt.args(["--add", hwsim::HOSTAPD, "--add", hwsim::IW]);
         }
         takt
     }

@@ -4,13 +4,14 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`reporting`] and [`flooder`] are the tests' hands.
+//! [`air`], [`hwsim`], [`reporting`] and [`flooder`] are the tests' hands.
 
 mod air;
 mod daemon;
 mod flooder;
 mod flow;
 mod helper;
+mod hwsim;
 mod kernel_bpf;
 mod machine;
 mod metronome;
@@ -43,6 +44,7 @@ mod refusals;
 mod replace;
 mod reports;
 mod traffic;
+mod wireless;
 mod wlan;
 
 /// A file that no `mod` names is a test that nobody runs.

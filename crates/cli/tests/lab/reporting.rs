@@ -43,12 +43,18 @@ impl Daemon {
 
     /// One at the wire's far end, which thinks that it is alone on the host.
     pub fn start_client() -> Self {
+        Self::start_client_of(
+            "report_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
+             source = \"file\"\nfile = \"snr.txt\"\ninterval = \"100ms\"\n",
+        )
+    }
+
+    /// Likewise, with these keys beside the group's.
+    pub fn start_client_of(radio: &str) -> Self {
         fs::create_dir_all(CLIENT).unwrap();
         fs::copy(KEY, format!("{CLIENT}/radio.key")).unwrap();
         fs::set_permissions(format!("{CLIENT}/radio.key"), Permissions::from_mode(0o600)).unwrap();
-        let policy = "[radio]\nreport_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
-                      key_file = \"radio.key\"\nsource = \"file\"\nfile = \"snr.txt\"\n\
-                      interval = \"100ms\"\n";
+        let policy = format!("[radio]\nkey_file = \"radio.key\"\n{radio}");
         fs::write(format!("{CLIENT}/policy.toml"), policy).unwrap();
         run_far(&format!("takt apply {CLIENT}/policy.toml")).ok();
         let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";

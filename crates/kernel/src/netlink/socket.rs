@@ -46,6 +46,8 @@ pub struct Netlink {
 
 /// Offset of the attributes in an error message when the request is not echoed.
 const ERROR_ATTRIBUTES: usize = 4 + size_of::<libc::nlmsghdr>();
+/// Likewise in the message that ends a dump.
+const DONE_ATTRIBUTES: usize = 4;
 const NLMSGERR_ATTR_MSG: u16 = 1;
 
 /// Linux 5.14; not in libc yet.
@@ -116,8 +118,12 @@ impl Netlink {
             for part in messages(&datagram) {
                 let part = part?;
                 match part.message_type() {
-                    NLMSG_DONE => return Ok(found),
-                    NLMSG_ERROR => match refusal(&part)? {
+                    // Where a dump fails, its end says so.
+                    NLMSG_DONE => match refusal(part.payload(), DONE_ATTRIBUTES)? {
+                        Some(refusal) => return Err(NetlinkError::Refused(refusal)),
+                        None => return Ok(found),
+                    },
+                    NLMSG_ERROR => match refusal(part.payload(), ERROR_ATTRIBUTES)? {
                         Some(refusal) => return Err(NetlinkError::Refused(refusal)),
                         None if flags & NLM_F_DUMP == 0 => return Ok(found),
                         None => {}
@@ -143,7 +149,8 @@ impl Netlink {
                 let part = part?;
                 let index = part.sequence_number().wrapping_sub(first) as usize;
                 if part.message_type() == NLMSG_ERROR && index < answers.len() {
-                    answers[index] = Some(refusal(&part)?.map_or(Ok(()), Err));
+                    answers[index] =
+                        Some(refusal(part.payload(), ERROR_ATTRIBUTES)?.map_or(Ok(()), Err));
                 }
             }
         }
@@ -192,9 +199,9 @@ fn messages(
     })
 }
 
-/// What an error message says; `None` is an acknowledgement.
-fn refusal(message: &NetlinkBuffer<&[u8]>) -> Result<Option<Refusal>, NetlinkError> {
-    let payload = message.payload();
+/// What an error message says, or the end of a dump, whose attributes begin there; `None`: all is
+/// well.
+fn refusal(payload: &[u8], attributes: usize) -> Result<Option<Refusal>, NetlinkError> {
     let (code, _) = payload
         .split_first_chunk::<4>()
         .ok_or(NetlinkError::Malformed)?;
@@ -202,7 +209,7 @@ fn refusal(message: &NetlinkBuffer<&[u8]>) -> Result<Option<Refusal>, NetlinkErr
     if errno == 0 {
         return Ok(None);
     }
-    let attributes = payload.get(ERROR_ATTRIBUTES..).unwrap_or_default();
+    let attributes = payload.get(attributes..).unwrap_or_default();
     Ok(Some(Refusal {
         errno,
         message: find(attributes, NLMSGERR_ATTR_MSG).map(text),
@@ -224,4 +231,23 @@ pub(super) fn text(value: Vec<u8>) -> String {
         .position(|byte| *byte == 0)
         .unwrap_or(value.len());
     String::from_utf8_lossy(&value[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_dump_says_whether_it_failed() {
+        let refused = |payload: &[u8]| refusal(payload, DONE_ATTRIBUTES).expect("it can be read");
+        assert!(refused(&[0; 4]).is_none());
+        let mut payload = (-libc::ENODEV).to_ne_bytes().to_vec();
+        assert_eq!(refused(&payload).expect("an error").errno, libc::ENODEV);
+        payload.extend(8u16.to_ne_bytes());
+        payload.extend(NLMSGERR_ATTR_MSG.to_ne_bytes());
+        payload.extend(b"why\0");
+        let refusal = refused(&payload).expect("an error");
+        assert_eq!(refusal.message.as_deref(), Some("why"));
+        assert!(super::refusal(&[0; 3], DONE_ATTRIBUTES).is_err());
+    }
 }

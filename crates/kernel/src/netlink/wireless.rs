@@ -11,9 +11,11 @@ const NL80211_CMD_GET_SURVEY: u8 = 50;
 const NL80211_ATTR_IFINDEX: u16 = 3;
 const NL80211_ATTR_MAC: u16 = 6;
 const NL80211_ATTR_STA_INFO: u16 = 21;
+const NL80211_ATTR_WIPHY_FREQ: u16 = 38;
 const NL80211_ATTR_SURVEY_INFO: u16 = 84;
 const NL80211_ATTR_TXQ_STATS: u16 = 265;
 const NL80211_STA_INFO_SIGNAL: u16 = 7;
+const NL80211_SURVEY_INFO_FREQUENCY: u16 = 1;
 const NL80211_SURVEY_INFO_NOISE: u16 = 2;
 const NL80211_SURVEY_INFO_IN_USE: u16 = 3;
 
@@ -38,15 +40,12 @@ impl Wireless {
     /// `None` if it is not wireless. The stack has figures of these queues for a device if and
     /// only if its driver takes packets from them (since Linux 4.18).
     pub fn queues_itself(&mut self, device: u32) -> Result<Option<bool>, NetlinkError> {
-        let answers = self
-            .0
-            .dump(NL80211_CMD_GET_INTERFACE, NL80211_ATTR_IFINDEX, device)?;
-        // All devices come, whichever was asked for.
-        let own = answers.iter().find(|answer| {
-            let index = find(answer, NL80211_ATTR_IFINDEX);
-            index.is_some_and(|index| index == device.to_ne_bytes())
-        });
-        Ok(own.map(|answer| find(answer, NL80211_ATTR_TXQ_STATS).is_some()))
+        let own = self.interface(device)?;
+        Ok(own.map(|answer| find(&answer, NL80211_ATTR_TXQ_STATS).is_some()))
+    }
+
+    pub fn is_wireless(&mut self, device: u32) -> Result<bool, NetlinkError> {
+        Ok(self.interface(device)?.is_some())
     }
 
     /// Everyone that a device is associated with and whose signal its driver tells.
@@ -71,8 +70,37 @@ impl Wireless {
             }
             answers => answers?,
         };
-        Ok(answers.iter().find_map(|answer| noise(answer)))
+        let surveys: Vec<Survey> = answers.iter().filter_map(|answer| survey(answer)).collect();
+        // Not all drivers say which channel is the one in use.
+        let frequency = match surveys.iter().any(|survey| survey.in_use) {
+            true => None,
+            false => self.interface(device)?.and_then(|own| {
+                let frequency = find(&own, NL80211_ATTR_WIPHY_FREQ)?;
+                frequency.try_into().ok().map(u32::from_ne_bytes)
+            }),
+        };
+        Ok(noise_of(&surveys, frequency))
     }
+
+    /// What is known of a device; `None` if it is not wireless.
+    fn interface(&mut self, device: u32) -> Result<Option<Vec<u8>>, NetlinkError> {
+        let answers = self
+            .0
+            .dump(NL80211_CMD_GET_INTERFACE, NL80211_ATTR_IFINDEX, device)?;
+        // All devices come, whichever was asked for.
+        Ok(answers.into_iter().find(|answer| {
+            let index = find(answer, NL80211_ATTR_IFINDEX);
+            index.is_some_and(|index| index == device.to_ne_bytes())
+        }))
+    }
+}
+
+/// What a driver tells of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Survey {
+    in_use: bool,
+    frequency_mhz: Option<u32>,
+    noise_dbm: Option<i8>,
 }
 
 fn heard(attributes: &[u8]) -> Option<Heard> {
@@ -83,10 +111,22 @@ fn heard(attributes: &[u8]) -> Option<Heard> {
     })
 }
 
-fn noise(attributes: &[u8]) -> Option<i8> {
+fn survey(attributes: &[u8]) -> Option<Survey> {
     let info = find(attributes, NL80211_ATTR_SURVEY_INFO)?;
-    find(&info, NL80211_SURVEY_INFO_IN_USE)?;
-    dbm(find(&info, NL80211_SURVEY_INFO_NOISE)?)
+    Some(Survey {
+        in_use: find(&info, NL80211_SURVEY_INFO_IN_USE).is_some(),
+        frequency_mhz: find(&info, NL80211_SURVEY_INFO_FREQUENCY)
+            .and_then(|value| value.try_into().ok().map(u32::from_ne_bytes)),
+        noise_dbm: find(&info, NL80211_SURVEY_INFO_NOISE).and_then(dbm),
+    })
+}
+
+/// On the channel in use, or else on the one at this frequency.
+fn noise_of(surveys: &[Survey], frequency_mhz: Option<u32>) -> Option<i8> {
+    let is_own = |survey: &&Survey| {
+        survey.in_use || frequency_mhz.is_some() && survey.frequency_mhz == frequency_mhz
+    };
+    surveys.iter().find(is_own)?.noise_dbm
 }
 
 /// One byte, with a sign.
@@ -128,12 +168,22 @@ mod tests {
 
     #[test]
     fn the_noise_of_the_channel_in_use() {
-        let noise_attribute = attribute(NL80211_SURVEY_INFO_NOISE, &[(-92i8).cast_unsigned()]);
-        let in_use = attribute(NL80211_SURVEY_INFO_IN_USE, &[]);
-        let survey = |inside: &[u8]| attribute(NL80211_ATTR_SURVEY_INFO, inside);
-        let both = survey(&[noise_attribute.clone(), in_use.clone()].concat());
-        assert_eq!(noise(&both), Some(-92));
-        assert_eq!(noise(&survey(&noise_attribute)), None);
-        assert_eq!(noise(&survey(&in_use)), None);
+        let of = |mhz: u32, noise_dbm: i8, in_use: bool| {
+            let mut inside = attribute(NL80211_SURVEY_INFO_FREQUENCY, &mhz.to_ne_bytes());
+            let noise = [noise_dbm.cast_unsigned()];
+            inside.extend(attribute(NL80211_SURVEY_INFO_NOISE, &noise));
+            if in_use {
+                inside.extend(attribute(NL80211_SURVEY_INFO_IN_USE, &[]));
+            }
+            survey(&attribute(NL80211_ATTR_SURVEY_INFO, &inside)).expect("a survey")
+        };
+        let told = [of(2412, -92, false), of(2437, -88, true)];
+        assert_eq!(noise_of(&told, None), Some(-88));
+        let untold = [of(2412, -92, false), of(2437, -88, false)];
+        assert_eq!(noise_of(&untold, Some(2437)), Some(-88));
+        assert_eq!(noise_of(&untold, Some(2462)), None);
+        assert_eq!(noise_of(&untold, None), None);
+        let nothing = survey(&attribute(NL80211_ATTR_SURVEY_INFO, &[])).expect("a survey");
+        assert_eq!(noise_of(&[nothing], None), None);
     }
 }

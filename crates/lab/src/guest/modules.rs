@@ -10,8 +10,13 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use super::protocol::MODULES_DIR;
 use super::{Doing, Result};
 
-/// Both modules would otherwise create devices nobody asked for.
-const PARAMETERS: [(&str, &CStr); 2] = [("dummy", c"numdummies=0"), ("ifb", c"numifbs=0")];
+/// The first two would otherwise create devices nobody asked for. Wireless ones cannot be
+/// made later, as others can: an access point and two stations.
+const PARAMETERS: [(&str, &CStr); 3] = [
+    ("dummy", c"numdummies=0"),
+    ("ifb", c"numifbs=0"),
+    ("mac80211_hwsim", c"radios=3"),
+];
 
 /// The files' names sort in the order in which they depend on each other.
 pub fn load_all() -> Result<()> {

@@ -16,14 +16,23 @@ use super::{Error, Result, cache};
 /// in the second.
 const SUITES: &str = "trixie-backports trixie";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Packages of the flavour without hardware drivers.
-const PACKAGES: &str = r"^linux-(image|binary|modules)-[0-9][0-9.]*\+deb[0-9]+-cloud-amd64$";
+/// Packages of the flavour without hardware drivers, and of the one with all.
+const PACKAGES: &str = r"^linux-(image|binary|modules)-[0-9][0-9.]*\+deb[0-9]+-(cloud-)?amd64$";
 
 /// A kernel the archive holds, and the packages it is made of.
 #[derive(Debug, PartialEq)]
 pub struct Offer {
     pub release: String,
     pub packages: Vec<String>,
+    /// Of all packages, as they are downloaded.
+    pub bytes: u64,
+}
+
+/// What counts of a package's record.
+#[derive(Clone, Copy)]
+struct Package<'a> {
+    depends: &'a str,
+    bytes: u64,
 }
 
 pub struct Apt {
@@ -171,7 +180,7 @@ fn main_archive<'a>(targets: &'a str, codename: &str) -> Option<(&'a str, Option
 /// the kernel with its modules, or only a name for `linux-binary-R` and
 /// `linux-modules-R`, not all of which an archive keeps.
 fn offers_in(records: &str) -> Vec<Offer> {
-    let mut dependencies: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut known: BTreeMap<&str, Package> = BTreeMap::new();
     for record in records.split("\n\n") {
         let field = |name| {
             record
@@ -179,29 +188,30 @@ fn offers_in(records: &str) -> Vec<Offer> {
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
         };
         if let Some(package) = field("Package") {
-            dependencies.insert(package, field("Depends").unwrap_or_default());
+            let depends = field("Depends").unwrap_or_default();
+            let bytes = field("Size").and_then(|size| size.parse().ok());
+            let bytes = bytes.unwrap_or_default();
+            known.insert(package, Package { depends, bytes });
         }
     }
-    dependencies
+    known
         .iter()
-        .filter_map(|(image, depends)| {
+        .filter_map(|(image, package)| {
             let release = image.strip_prefix("linux-image-")?;
             let parts = [
                 format!("linux-binary-{release}"),
                 format!("linux-modules-{release}"),
             ];
-            let packages = if !depends.contains(&parts[0]) {
-                vec![(*image).to_owned()]
-            } else if parts
-                .iter()
-                .all(|part| dependencies.contains_key(part.as_str()))
-            {
-                parts.into()
-            } else {
-                return None;
+            let packages = match package.depends.contains(&parts[0]) {
+                true => parts.into(),
+                false => vec![(*image).to_owned()],
             };
+            let sizes = packages
+                .iter()
+                .map(|part| known.get(part.as_str()).map(|package| package.bytes));
             Some(Offer {
                 release: release.to_owned(),
+                bytes: sizes.sum::<Option<u64>>()?,
                 packages,
             })
         })
@@ -237,6 +247,7 @@ Debian|main|bookworm|http://mirror.example/debian/|/etc/debian.gpg
         let records = "\
 Package: linux-image-6.18.15+deb13-cloud-amd64
 Depends: kmod, initramfs-tools
+Size: 49000000
 
 Package: linux-image-7.1.13+deb13-cloud-amd64
 Depends: linux-binary-7.1.13+deb13-cloud-amd64 (= 7.1.13-1), linux-modules-7.1.13+deb13-cloud-amd64 (= 7.1.13-1)
@@ -247,27 +258,32 @@ Package: linux-image-7.3.4+deb13-cloud-amd64
 Depends: linux-binary-7.3.4+deb13-cloud-amd64 (= 7.3.4-1), linux-modules-7.3.4+deb13-cloud-amd64 (= 7.3.4-1)
 
 Package: linux-binary-7.3.4+deb13-cloud-amd64
+Size: 14000000
 
 Package: linux-modules-7.3.4+deb13-cloud-amd64
 Depends: kmod
+Size: 23000000
 ";
-        let offer = |release: &str, packages: &[&str]| Offer {
+        let offer = |release: &str, packages: &[&str], bytes| Offer {
             release: release.to_owned(),
             packages: packages.iter().map(|p| (*p).to_owned()).collect(),
+            bytes,
         };
         assert_eq!(
             offers_in(records),
             [
                 offer(
                     "6.18.15+deb13-cloud-amd64",
-                    &["linux-image-6.18.15+deb13-cloud-amd64"]
+                    &["linux-image-6.18.15+deb13-cloud-amd64"],
+                    49_000_000
                 ),
                 offer(
                     "7.3.4+deb13-cloud-amd64",
                     &[
                         "linux-binary-7.3.4+deb13-cloud-amd64",
                         "linux-modules-7.3.4+deb13-cloud-amd64"
-                    ]
+                    ],
+                    37_000_000
                 ),
             ]
         );

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::apt::{Apt, Offer};
 use super::error::Doing;
-use super::release::{DEFAULT_SERIES, NEWEST, by_age, choose};
+use super::release::{DEFAULT_SERIES, NEWEST, WIRELESS, by_age, choose, has_wireless};
 use super::{Error, Result, cache};
 
 /// A kernel that can be booted.
@@ -27,6 +27,8 @@ pub struct KernelInfo {
     pub default: bool,
     /// The one meant by `--kernel newest`.
     pub newest: bool,
+    /// The one meant by `--kernel wireless`, with wireless devices.
+    pub wireless: bool,
 }
 
 /// Every kernel there is, oldest first. Asks the archive; without it, what is
@@ -45,6 +47,9 @@ pub fn list() -> Result<Vec<KernelInfo>> {
     let releases = releases(&cached, &offers);
     let default = choose(DEFAULT_SERIES, releases.iter().copied());
     let newest = choose(NEWEST, releases.iter().copied());
+    // One that is here is good enough, so it is the one that is meant.
+    let here = choose(WIRELESS, cached.iter().map(String::as_str));
+    let wireless = here.or_else(|| choose(WIRELESS, releases.iter().copied()));
     Ok(releases
         .iter()
         .map(|&release| KernelInfo {
@@ -52,6 +57,7 @@ pub fn list() -> Result<Vec<KernelInfo>> {
             cached: cached.iter().any(|c| c == release),
             default: Some(release) == default,
             newest: Some(release) == newest,
+            wireless: Some(release) == wireless,
         })
         .collect())
 }
@@ -141,8 +147,9 @@ impl Store {
 
     fn unpack(&self, offer: &Offer) -> Result<()> {
         eprintln!(
-            "takt lab: fetching kernel {} (about 50 MB, once)",
-            offer.release
+            "takt lab: fetching kernel {} ({} MB, once)",
+            offer.release,
+            offer.bytes / 1_000_000
         );
         let unfinished = tempfile::Builder::new()
             .prefix(".unpack-")
@@ -162,6 +169,11 @@ impl Store {
 }
 
 impl Kernel {
+    /// Whether it knows wireless devices.
+    pub fn has_wireless(&self) -> bool {
+        has_wireless(&self.release)
+    }
+
     /// The kernel whose packages are unpacked in `root`. They moved its files
     /// about over the years.
     fn at(root: &Path, release: &str) -> Result<Kernel> {

@@ -40,7 +40,7 @@ pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 /// One command in one fresh machine.
 #[derive(Debug, Clone)]
 pub struct ExecOptions {
-    /// `None` for the default kernel, `newest`, or the beginning of a release.
+    /// `None` for the default kernel, `newest`, `wireless`, or the beginning of a release.
     pub kernel: Option<String>,
     /// One processor has virtual time; more have the host's.
     pub smp: u32,

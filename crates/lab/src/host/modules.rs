@@ -56,19 +56,27 @@ const WANTED: [&str; 38] = [
     "tcp_vegas",
 ];
 
+/// Beside these, on a kernel that knows wireless devices.
+const WANTED_WIRELESS: [&str; 1] = ["mac80211_hwsim"];
+
 /// Counts the ways in which cached archives were made.
 const FORMAT: u32 = 1;
 
 /// An archive of the modules for this kernel, named in load order.
 pub fn archive(kernel: &Kernel) -> Result<Vec<u8>> {
+    let wireless: &[&str] = match kernel.has_wireless() {
+        true => &WANTED_WIRELESS,
+        false => &[],
+    };
+    let wanted = [&WANTED, wireless].concat();
     let mut hasher = DefaultHasher::new();
-    (FORMAT, WANTED).hash(&mut hasher);
+    (FORMAT, &wanted).hash(&mut hasher);
     let name = format!("{}-{:016x}.cpio", kernel.release, hasher.finish());
     let path = cache::subdir("modules")?.join(name);
     if path.exists() {
         return fs::read(&path).doing(|| format!("read {}", path.display()));
     }
-    let archive = pack(&kernel.modules_dir)?;
+    let archive = pack(&kernel.modules_dir, &wanted)?;
     store(&path, &archive)?;
     Ok(archive)
 }
@@ -83,7 +91,7 @@ fn store(path: &Path, archive: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn pack(modules_dir: &Path) -> Result<Vec<u8>> {
+fn pack(modules_dir: &Path, wanted: &[&str]) -> Result<Vec<u8>> {
     let mut files = BTreeMap::new();
     find_modules(modules_dir, &mut files)
         .doing(|| format!("list modules in {}", modules_dir.display()))?;
@@ -91,7 +99,7 @@ fn pack(modules_dir: &Path) -> Result<Vec<u8>> {
         files,
         order: Vec::new(),
     };
-    for name in WANTED {
+    for name in wanted {
         loaded.add(name)?;
     }
     let mut tree = Tree::default();

@@ -2,17 +2,29 @@
 
 use std::cmp::Ordering;
 
-/// What `--kernel` can say beyond the beginning of a release.
+/// What `--kernel` can say beyond the beginning of a release: of the flavour for virtual
+/// machines, which is small.
 pub const NEWEST: &str = "newest";
+/// The newest of the flavour for all machines, which alone has wireless devices.
+pub const WIRELESS: &str = "wireless";
 /// The series used when nothing is said.
 pub const DEFAULT_SERIES: &str = "6.18";
 
-/// The newest of `releases` that `spec` means.
+/// The newest of `releases` that `spec` means. A kernel for all machines is three times the
+/// download, so only `wireless` and its whole name mean it.
 pub fn choose<'a>(spec: &str, releases: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     releases
         .into_iter()
-        .filter(|release| spec == NEWEST || is_prefix(spec, release))
+        .filter(|release| match has_wireless(release) {
+            true => spec == WIRELESS || spec == *release,
+            false => spec == NEWEST || is_prefix(spec, release),
+        })
         .max_by(|a, b| by_age(a, b))
+}
+
+/// Whether a release is of the flavour for all machines.
+pub fn has_wireless(release: &str) -> bool {
+    !release.contains("-cloud-")
 }
 
 /// `6.18` begins `6.18.15+deb13-cloud-amd64`; `6.1` does not.
@@ -45,13 +57,15 @@ fn version(release: &str) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    const RELEASES: [&str; 6] = [
+    const RELEASES: [&str; 8] = [
         "6.12.57+deb13-cloud-amd64",
         "6.18.9+deb13-cloud-amd64",
         "6.18.15+deb13-cloud-amd64",
         "6.1.170+deb12-cloud-amd64",
         "7.3.4+deb13-cloud-amd64",
         "7.2.12+deb13-cloud-amd64",
+        "7.3.4+deb13-amd64",
+        "7.2.12+deb13-amd64",
     ];
 
     #[test]
@@ -80,6 +94,20 @@ mod tests {
         assert_eq!(
             choose(NEWEST, RELEASES[..3].iter().copied()),
             Some("6.18.15+deb13-cloud-amd64")
+        );
+    }
+
+    #[test]
+    fn wireless_is_the_newest_for_all_machines_and_nothing_else_means_one() {
+        assert_eq!(choose(WIRELESS, RELEASES), Some("7.3.4+deb13-amd64"));
+        assert_eq!(choose(WIRELESS, RELEASES[..6].iter().copied()), None);
+        assert_eq!(
+            choose("7.3.4+deb13", RELEASES),
+            Some("7.3.4+deb13-cloud-amd64")
+        );
+        assert_eq!(
+            choose("7.2.12+deb13-amd64", RELEASES),
+            Some("7.2.12+deb13-amd64")
         );
     }
 
