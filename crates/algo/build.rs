@@ -12,6 +12,7 @@ fn main() {
         .header(algo.join("headers.h").display().to_string())
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
+        .header(algo.join("window.h").display().to_string())
         .header("../../bpf/link/link_maps.h")
         .header("../../bpf/flows/flows_maps.h")
         .header("../../bpf/beats/beats_maps.h")
