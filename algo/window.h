@@ -92,7 +92,8 @@ TAKT_FN void takt_window_hear(struct takt_window_group *group, u64 rate, u64 lim
 }
 
 /*
- * A period is over: remember what the group can achieve. It rises fast and falls slowly,
+ * A period is over: remember what the group can achieve. It rises by a sixteenth of what is
+ * missing, lest it remember noise (hold would keep a queue up then), and falls more slowly,
  * and only while somebody could have used more.
  */
 TAKT_FN void takt_window_remember(struct takt_window_group *group,
@@ -101,7 +102,7 @@ TAKT_FN void takt_window_remember(struct takt_window_group *group,
 	u64 rate = takt_min(group->rate, TAKT_WINDOW_RATE_MAX);
 
 	if (rate >= group->capacity)
-		group->capacity += (rate - group->capacity + 3) / 4;
+		group->capacity += (rate - group->capacity + 15) / 16;
 	else if (group->lenders < group->terminals)
 		group->capacity -= (group->capacity - rate) >> (params->memory_shift & 63);
 }

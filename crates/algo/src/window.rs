@@ -8,7 +8,7 @@ pub struct WindowTerms(takt_window_params);
 
 impl WindowTerms {
     /// What all terminals keep in queues together, and how slowly a fallen capacity is
-    /// believed (by 2^-5 per period). Why these: `docs/crowd-law.md`.
+    /// believed (by 2^-7 per period). Why these: `docs/crowd-law.md`.
     pub const STANDING_SEGMENTS: u32 = 6;
     pub const MEMORY_SHIFT: u32 = 7;
 
@@ -20,6 +20,11 @@ impl WindowTerms {
             memory_shift,
             window_max,
         })
+    }
+
+    /// As the kernel reads them.
+    pub fn params(&self) -> takt_window_params {
+        self.0
     }
 }
 
@@ -76,6 +81,11 @@ impl Group {
     pub fn share_bytes_ps(&self) -> u64 {
         // SAFETY: as above.
         unsafe { sys::takt_window_share(&self.0, self.0.rate) }
+    }
+
+    /// As the kernel reads it.
+    pub fn sum(&self) -> takt_window_group {
+        self.0
     }
 
     /// What the group achieved lately, in bytes per second.

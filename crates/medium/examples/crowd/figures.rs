@@ -1,5 +1,7 @@
 //! One run, and what is read from it.
 
+use takt_algo::WindowTerms;
+
 use crate::{
     cell::{Cell, Control, SEGMENT_BITS, Setup, Terminal},
     takt::Takt,
@@ -28,9 +30,28 @@ pub fn cubic(setup: Setup) -> Figures {
     run(setup, &mut Nobody)
 }
 
+struct Fixed(f64);
+
+impl Control for Fixed {
+    fn decide(&mut self, _: u64, terminals: &mut [Terminal], index: usize) -> Option<u64> {
+        let sender = &mut terminals[index].sender;
+        (sender.lower, sender.upper) = (self.0, self.0);
+        None
+    }
+}
+
+/// Every window is so many segments.
+pub fn fixed(setup: Setup, window: f64) -> Figures {
+    run(setup, &mut Fixed(window))
+}
+
 /// The first `members` have Takt.
 pub fn with_takt(setup: Setup, members: usize) -> Figures {
-    let mut control = Takt::new(members);
+    with_standing(setup, members, WindowTerms::STANDING_SEGMENTS)
+}
+
+pub fn with_standing(setup: Setup, members: usize, standing_segments: u32) -> Figures {
+    let mut control = Takt::new(members, standing_segments);
     let mut figures = run(setup, &mut control);
     figures.unrest = control.unrest(PERIODS);
     figures

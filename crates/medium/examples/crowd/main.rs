@@ -10,7 +10,7 @@ mod tcp;
 use takt_medium::{Profile, theory::Saturation};
 
 use cell::Setup;
-use figures::{Figures, cubic, with_takt};
+use figures::{Figures, cubic, fixed, with_standing, with_takt};
 
 const SETUP: Setup = Setup {
     terminals: 10,
@@ -31,6 +31,8 @@ fn main() {
         "802.11g, every terminal uploads one flow, 30 s after 10 s, goodput in Mbit/s, times in"
     );
     println!("ms, 100 frames of queue at the access point.");
+    by_window();
+    by_standing();
     by_delay();
     by_loss();
     by_rate();
@@ -76,6 +78,46 @@ fn bar_ms(setup: Setup) -> f64 {
     let senders = setup.terminals as u32 + 1;
     let turn_ms = 1514.0 * 8.0 / saturation.standard_bps(senders) * f64::from(senders) * 1e3;
     1.5 * (setup.delay_ns as f64 / 1e6 + 2.0 * turn_ms)
+}
+
+fn by_window() {
+    println!("\n## Fixed windows, ten terminals, 16 ms\n");
+    println!("| W | total | RTT p50 | p99 |");
+    println!("|--:|--:|--:|--:|");
+    for window in [2, 3, 4, 5, 6, 8, 16, 32, 64] {
+        let figures = fixed(SETUP, f64::from(window));
+        let (p50, p99) = (figures.rtt_ms(0.5), figures.rtt_ms(0.99));
+        println!(
+            "| {window} | {:.2} | {p50:.1} | {p99:.1} |",
+            figures.total()
+        );
+    }
+}
+
+fn by_standing() {
+    println!("\n## What all keep in queues together (s), ten terminals\n");
+    println!("| s | 16 ms | RTT p99 | 64 ms | RTT p99 | 16 ms, 1 % loss | 64 ms, 1 % loss |");
+    println!("|--:|--:|--:|--:|--:|--:|--:|");
+    for standing in [4, 6, 8] {
+        let run = |delay_ns, loss_ppm| {
+            let setup = Setup {
+                delay_ns,
+                loss_ppm,
+                ..SETUP
+            };
+            with_standing(setup, setup.terminals, standing)
+        };
+        let (near, far) = (run(16_000_000, 0), run(64_000_000, 0));
+        println!(
+            "| {standing} | {:.2} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} |",
+            near.total(),
+            near.rtt_ms(0.99),
+            far.total(),
+            far.rtt_ms(0.99),
+            run(16_000_000, 10_000).total(),
+            run(64_000_000, 10_000).total(),
+        );
+    }
 }
 
 fn by_delay() {

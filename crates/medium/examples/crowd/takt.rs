@@ -5,6 +5,7 @@ use takt_algo::{Flow, FlowSample, Group, WindowTerms};
 use crate::cell::{Control, SEGMENT_BITS, Terminal};
 
 const PERIOD_NS: u64 = 200_000_000;
+const WINDOW_MAX: u32 = 1_000_000;
 const MSS_BYTES: u32 = (SEGMENT_BITS / 8.0) as u32;
 /// A neighbour's rate counts up to so many times the own one.
 const RATE_RATIO_MAX: u64 = 2;
@@ -34,9 +35,9 @@ pub struct Takt {
 }
 
 impl Takt {
-    pub fn new(members: usize) -> Self {
+    pub fn new(members: usize, standing_segments: u32) -> Self {
         Takt {
-            terms: WindowTerms::default(),
+            terms: WindowTerms::new(standing_segments, WindowTerms::MEMORY_SHIFT, WINDOW_MAX),
             members: (0..members).map(|_| Member::default()).collect(),
             asked_at_ns: vec![0; members],
         }
