@@ -46,4 +46,9 @@ TAKT_FN u64 takt_min(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
+TAKT_FN u64 takt_clamp(u64 value, u64 low, u64 high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 #endif

@@ -12,6 +12,7 @@
 #include "slots.h"
 #include "soc.h"
 #include "turns.h"
+#include "window.h"
 
 #define TAKT_VECTOR_PACKET_BYTES 256
 
@@ -33,6 +34,11 @@ struct takt_vector_state {
 	struct takt_soc soc;
 	struct takt_soc_params soc_params;
 	struct takt_soc_stats soc_stats;
+	struct takt_window window;
+	struct takt_window_params window_params;
+	struct takt_window_group window_group;
+	struct takt_window_sample window_sample;
+	struct takt_window_bounds window_bounds;
 	u32 packet[TAKT_VECTOR_PACKET_BYTES / 4];
 };
 
@@ -57,6 +63,10 @@ struct takt_vector_state {
 #define TAKT_VECTOR_SOC_REPORT 18	/* soc, now; answers a weight, and soc */
 #define TAKT_VECTOR_SOC_TICK 19		/* now; answers a weight, and soc */
 #define TAKT_VECTOR_SOC_WEIGHT 20	/* soc; answers a weight */
+#define TAKT_VECTOR_WINDOW_HEAR 21	/* job: rate, from: its limit, idle: lends */
+#define TAKT_VECTOR_WINDOW_REMEMBER 22	/* answers the capacity */
+#define TAKT_VECTOR_WINDOW_UPDATE 23	/* window_sample; answers the upper bound */
+#define TAKT_VECTOR_WINDOW_BOUND 24	/* id: window, idle: after a timeout; answers one */
 
 struct takt_vector_step {
 	u32 op;
@@ -163,6 +173,21 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		break;
 	case TAKT_VECTOR_SOC_WEIGHT:
 		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
+		break;
+	case TAKT_VECTOR_WINDOW_HEAR:
+		takt_window_hear(&state->window_group, step->job, step->from_ns, step->idle);
+		break;
+	case TAKT_VECTOR_WINDOW_REMEMBER:
+		takt_window_remember(&state->window_group, &state->window_params);
+		step->answer = state->window_group.capacity;
+		break;
+	case TAKT_VECTOR_WINDOW_UPDATE:
+		takt_window_update(&state->window, &state->window_params, &state->window_group,
+				   &state->window_sample, &state->window_bounds);
+		step->answer = state->window_bounds.upper;
+		break;
+	case TAKT_VECTOR_WINDOW_BOUND:
+		step->answer = takt_window_bound(&state->window_bounds, id, step->idle);
 		break;
 	}
 }

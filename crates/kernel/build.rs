@@ -1,9 +1,10 @@
 //! Compiles the qdisc, what watches sockets, what stands on the ingress of
-//! devices, and the scheduler of beats, and writes their skeletons.
+//! devices, the scheduler of beats and the congestion control, and writes their skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
     takt_bpf_build::skeleton("flows");
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
+    takt_bpf_build::skeleton("crowd");
 }

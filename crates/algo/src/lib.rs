@@ -21,6 +21,7 @@ mod slots;
 mod soc;
 mod stations;
 mod turns;
+mod window;
 
 pub use calendar::Calendar;
 pub use clock::ByteClock;
@@ -32,4 +33,6 @@ pub use plain::{Plain, from_bytes, to_bytes, zeroed_box};
 pub use slots::{Slots, Span};
 pub use soc::{Soc, SocLaw, SocStats, SocTerms};
 pub use stations::{Address, Known, Stations, TableFull};
+pub use sys::takt_window_sample as FlowSample;
 pub use turns::Turns;
+pub use window::{Bounds, Flow, Group, WindowTerms};

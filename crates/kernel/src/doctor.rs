@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     beats::{self, Scheduler},
     bpffs, capability,
+    crowd::Crowd,
     error::Error,
     gap, helper, levels,
     netlink::Netlink,
@@ -68,6 +69,11 @@ pub fn examine() -> Vec<Finding> {
             "beats",
             "the scheduler was loaded, verified and dropped again",
             beats::nobody_elses().and_then(|()| Scheduler::verify()),
+        ),
+        finding(
+            "crowd",
+            "the congestion control was loaded, verified and dropped again",
+            Crowd::verify(),
         ),
     ]
 }

@@ -9,6 +9,7 @@ mod buffer;
 mod capability;
 mod cgroup;
 mod change;
+mod crowd;
 mod decide;
 pub mod doctor;
 mod error;
@@ -37,6 +38,7 @@ mod sysfs;
 
 pub use apply::{Action, Applied, Options, Outcome, apply};
 pub use beats::{BeatsAction, Ended};
+pub use crowd::Crowd;
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
 pub use gap::NoGap;

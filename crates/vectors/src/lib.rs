@@ -19,6 +19,7 @@ mod replay;
 mod slots;
 mod soc;
 mod turns;
+mod window;
 
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
 mod sys {
@@ -33,7 +34,7 @@ pub use machine::{Machine, Native};
 use concept::file;
 
 /// Every file of vectors.
-pub fn files() -> [File; 7] {
+pub fn files() -> [File; 8] {
     [
         file::<byteclock::ByteClock>(include_str!("../../../algo/vectors/byteclock.json")),
         file::<calendar::Calendar>(include_str!("../../../algo/vectors/calendar.json")),
@@ -42,5 +43,6 @@ pub fn files() -> [File; 7] {
         file::<slots::Slots>(include_str!("../../../algo/vectors/slots.json")),
         file::<soc::Soc>(include_str!("../../../algo/vectors/soc.json")),
         file::<turns::Turns>(include_str!("../../../algo/vectors/turns.json")),
+        file::<window::Window>(include_str!("../../../algo/vectors/window.json")),
     ]
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The kernel's TCP as far as the congestion control looks into it. */
+#ifndef TAKT_TCP_H
+#define TAKT_TCP_H
+
+#include "kernel.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct minmax_sample {
+	u32 t, v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_sock {
+	u32 snd_cwnd, snd_ssthresh;
+	u32 packets_out, mss_cache;
+	u32 delivered, lost;
+	struct minmax rtt_min;
+};
+
+struct ack_sample {
+	u32 pkts_acked;
+	s32 rtt_us;
+	u32 in_flight;
+};
+
+enum tcp_ca_event {
+	CA_EVENT_TX_START,
+};
+
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	char name[16];
+	u32 flags;
+};
+
+#pragma clang attribute pop
+
+#define TCP_CA_LOSS 4
+/* Any network namespace may choose it, and any program. */
+#define TCP_CONG_NON_RESTRICTED 1
+
+/* CUBIC, as the kernel has it. */
+void cubictcp_init(struct sock *sk) __ksym;
+u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
+void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
+void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
+void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
+u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+
+#endif

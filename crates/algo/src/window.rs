@@ -1,0 +1,144 @@
+//! `algo/window.h`.
+
+use crate::sys::{self, takt_window, takt_window_bounds, takt_window_group, takt_window_params};
+
+/// How bounds are reckoned; the same for all flows of a group.
+#[derive(Debug, Clone, Copy)]
+pub struct WindowTerms(takt_window_params);
+
+impl WindowTerms {
+    /// What all terminals keep in queues together, and how slowly a fallen capacity is
+    /// believed (by 2^-7 per period). Why these: `docs/crowd-law.md`.
+    pub const STANDING_SEGMENTS: u32 = 6;
+    pub const MEMORY_SHIFT: u32 = 7;
+
+    /// `standing_segments` for all terminals together; windows are `window_max` segments at
+    /// most (2 to 1,000,000; others are cut).
+    pub fn new(standing_segments: u32, memory_shift: u32, window_max: u32) -> Self {
+        Self(takt_window_params {
+            standing_q10: u64::from(standing_segments) * u64::from(sys::TAKT_WINDOW_ONE_Q10),
+            memory_shift,
+            window_max,
+        })
+    }
+
+    /// As the kernel reads them.
+    pub fn params(&self) -> takt_window_params {
+        self.0
+    }
+}
+
+impl Default for WindowTerms {
+    fn default() -> Self {
+        Self::new(
+            Self::STANDING_SEGMENTS,
+            Self::MEMORY_SHIFT,
+            sys::TAKT_WINDOW_MAX,
+        )
+    }
+}
+
+/// What a terminal knows of its group, itself included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Group(takt_window_group);
+
+impl Group {
+    /// Begin a period: what was heard is forgotten, what can be achieved is not.
+    pub fn forget_members(&mut self) {
+        self.0 = takt_window_group {
+            capacity: self.0.capacity,
+            ..takt_window_group::default()
+        };
+    }
+
+    /// A member, oneself included, gets `rate_bytes_ps`, which counts up to `limit_bytes_ps`;
+    /// `is_lender`: its applications want no more.
+    pub fn hear(&mut self, rate_bytes_ps: u64, limit_bytes_ps: u64, is_lender: bool) {
+        // SAFETY: a valid struct; see the crate's documentation.
+        unsafe {
+            sys::takt_window_hear(
+                &mut self.0,
+                rate_bytes_ps,
+                limit_bytes_ps,
+                u32::from(is_lender),
+            )
+        }
+    }
+
+    /// All members were heard.
+    pub fn remember(&mut self, terms: &WindowTerms) {
+        // SAFETY: as above.
+        unsafe { sys::takt_window_remember(&mut self.0, &terms.0) }
+    }
+
+    /// Terminals that use what they can get.
+    pub fn users(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { sys::takt_window_users(&self.0) }
+    }
+
+    /// What each of them may have, in bytes per second.
+    pub fn share_bytes_ps(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { sys::takt_window_share(&self.0, self.0.rate) }
+    }
+
+    /// As the kernel reads it.
+    pub fn sum(&self) -> takt_window_group {
+        self.0
+    }
+
+    /// What the group achieved lately, in bytes per second.
+    pub fn capacity_bytes_ps(&self) -> u64 {
+        self.0.capacity
+    }
+}
+
+/// The bounds of a congestion window, in segments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds(takt_window_bounds);
+
+impl Bounds {
+    pub fn new(lower: u32, upper: u32) -> Self {
+        Self(takt_window_bounds { lower, upper })
+    }
+
+    /// 0: none.
+    pub fn lower(&self) -> u32 {
+        self.0.lower
+    }
+
+    pub fn upper(&self) -> u32 {
+        self.0.upper
+    }
+
+    /// A window within them; after a timeout the lower one does not hold.
+    pub fn bound(&self, window: u32, after_timeout: bool) -> u32 {
+        // SAFETY: a valid struct.
+        unsafe { sys::takt_window_bound(&self.0, window, u32::from(after_timeout)) }
+    }
+}
+
+/// The law's memory of one flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flow(takt_window);
+
+impl Flow {
+    /// A period is over: the bounds for the next.
+    pub fn update(
+        &mut self,
+        terms: &WindowTerms,
+        group: &Group,
+        sample: &sys::takt_window_sample,
+    ) -> Bounds {
+        let mut bounds = Bounds::default();
+        // SAFETY: valid structs.
+        unsafe { sys::takt_window_update(&mut self.0, &terms.0, &group.0, sample, &mut bounds.0) };
+        bounds
+    }
+
+    /// What its window is drawn to, in 1/1024 segments.
+    pub fn target_q10(&self) -> u64 {
+        self.0.target_q10
+    }
+}

@@ -1,0 +1,205 @@
+//! The crowd's law, `algo/window.h`: what holds whatever is measured and heard.
+
+use proptest::prelude::*;
+use takt_algo::{Bounds, Flow, FlowSample, Group, WindowTerms};
+
+const MSS_BYTES: u32 = 1448;
+const WINDOW_MAX: u32 = 1000;
+
+fn terms() -> WindowTerms {
+    WindowTerms::new(6, 7, WINDOW_MAX)
+}
+
+fn sample(window: u32, rtt_us: u64, rtt_min_us: u64) -> FlowSample {
+    FlowSample {
+        rate: u64::from(window) * u64::from(MSS_BYTES) * 1_000_000 / rtt_us,
+        rtt_us,
+        rtt_min_us,
+        mss_bytes: MSS_BYTES,
+        window,
+        own_flows: 1,
+        sent: 100,
+        lost: 0,
+        limited: 1,
+    }
+}
+
+fn group(rates: &[u64], lent: &[u64]) -> Group {
+    let mut group = Group::default();
+    for rate in rates {
+        group.hear(*rate, u64::MAX, false);
+    }
+    for rate in lent {
+        group.hear(*rate, u64::MAX, true);
+    }
+    group.remember(&terms());
+    group
+}
+
+prop_compose! {
+    fn any_sample()(
+        (rate, rtt_us, rtt_min_us) in (any::<u64>(), any::<u64>(), any::<u64>()),
+        (mss_bytes, window, own_flows) in (any::<u32>(), any::<u32>(), any::<u32>()),
+        (sent, lost, limited) in (any::<u32>(), any::<u32>(), 0..2u32),
+    ) -> FlowSample {
+        FlowSample { rate, rtt_us, rtt_min_us, mss_bytes, window, own_flows, sent, lost, limited }
+    }
+}
+
+proptest! {
+    /// Whatever comes: ordered, at least a pair, at most the maximum; and a window that is
+    /// bound is between them, but for a timeout.
+    #[test]
+    fn bounds_are_ordered(
+        samples in prop::collection::vec(any_sample(), 1..20),
+        heard in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>()), 0..20),
+        (window, window_max) in (any::<u32>(), any::<u32>()),
+    ) {
+        let terms = WindowTerms::new(6, 7, window_max);
+        let (mut group, mut flow) = (Group::default(), Flow::default());
+        for (rate, limit, is_lender) in heard {
+            group.hear(rate, limit, is_lender);
+        }
+        for sample in samples {
+            group.remember(&terms);
+            let bounds = flow.update(&terms, &group, &sample);
+            prop_assert!(bounds.lower() <= bounds.upper());
+            prop_assert!((2..=window_max.clamp(2, 1_000_000)).contains(&bounds.upper()));
+            let bound = bounds.bound(window, false);
+            prop_assert!(bounds.lower() <= bound && bound <= bounds.upper());
+            prop_assert_eq!(bounds.bound(window, true), window.min(bounds.upper()));
+        }
+    }
+
+    /// Longer round trips at the same rate never widen the window of one that is alone and
+    /// has no other to hold out against.
+    #[test]
+    fn monotone_in_the_ratio(
+        window in 8..500u32, rtt_min_us in 500..100_000u64, more_us in (0..100_000u64, 0..100_000u64),
+    ) {
+        let target = |rtt_us| {
+            // The window is what it is; the rate falls as the round trip grows.
+            let sample = sample(window, rtt_us, rtt_min_us);
+            let mut flow = Flow::default();
+            flow.update(&terms(), &group(&[], &[]), &sample);
+            flow.target_q10()
+        };
+        let (near, far) = (more_us.0.min(more_us.1), more_us.0.max(more_us.1));
+        // Rounding of the rate.
+        prop_assert!(target(rtt_min_us + far) <= target(rtt_min_us + near) + 64);
+    }
+
+    /// A window moves to the double or to the half in a period, and no further.
+    #[test]
+    fn steps_are_limited(
+        first in 2..500u32, rates in prop::collection::vec(0..10_000_000u64, 1..10),
+        rtt_us in 500..1_000_000u64, rtt_min_us in 500..1_000_000u64,
+    ) {
+        let rtt_us = rtt_us.max(rtt_min_us);
+        let group = group(&rates, &[]);
+        let mut flow = Flow::default();
+        let mut before = u64::from(first) * 1024;
+        for _ in 0..5 {
+            flow.update(&terms(), &group, &sample(first, rtt_us, rtt_min_us));
+            prop_assert!(flow.target_q10() <= (before * 2).min(u64::from(WINDOW_MAX) * 1024));
+            prop_assert!(flow.target_q10() >= (before / 2).max(2048));
+            before = flow.target_q10();
+        }
+    }
+
+    /// Rounding to pairs keeps the mean.
+    #[test]
+    fn pairs_keep_the_mean(rate in 100_000..3_000_000u64) {
+        let group = group(&[rate; 3], &[]);
+        let mut flow = Flow::default();
+        let mut sample = sample(20, 20_000, 16_000);
+        sample.rate = rate;
+        for _ in 0..40 {
+            flow.update(&terms(), &group, &sample);
+        }
+        let uppers: Vec<u32> = (0..200)
+            .map(|_| flow.update(&terms(), &group, &sample).upper())
+            .collect();
+        prop_assert!(uppers.iter().all(|upper| upper % 2 == 0));
+        let mean = f64::from(uppers.iter().sum::<u32>()) / 200.0;
+        prop_assert!((mean - flow.target_q10() as f64 / 1024.0).abs() < 0.05);
+    }
+
+    /// One member, whatever it says, moves the share by what its rate may count for, and
+    /// never below its own part of one more terminal.
+    #[test]
+    fn one_liar_is_bounded(
+        rates in prop::collection::vec(100_000..1_000_000u64, 1..20), lie in any::<u64>(),
+    ) {
+        let honest = group(&rates, &[]);
+        let (n, own) = (rates.len() as u64, rates[0]);
+        for is_lender in [false, true] {
+            let mut moved = honest;
+            moved.hear(lie, own * 2, is_lender);
+            let (share, before) = (moved.share_bytes_ps(), honest.share_bytes_ps());
+            prop_assert!(share <= before + own * 2 / n + 1);
+            prop_assert!(share + 1 >= before * n / (n + 1));
+        }
+    }
+}
+
+/// Who lends leaves the rest to the others, and keeps what it had.
+#[test]
+fn lenders_lend() {
+    assert_eq!(group(&[900, 900, 300], &[]).share_bytes_ps(), 700);
+    assert_eq!(group(&[900, 900], &[300]).share_bytes_ps(), 900);
+    let mut flow = Flow::default();
+    let group = group(&[1_000_000], &[]);
+    flow.update(&terms(), &group, &sample(40, 19_000, 16_500));
+    let before = flow.target_q10();
+    let mut held_back = sample(2, 16_500, 16_500);
+    held_back.limited = 0;
+    let bounds = flow.update(&terms(), &group, &held_back);
+    assert_eq!((flow.target_q10(), bounds.lower()), (before, 0));
+}
+
+/// Nothing is bound before anything is known.
+#[test]
+fn first_of_all_no_bounds() {
+    let mut flow = Flow::default();
+    let unknown = FlowSample {
+        rate: 0,
+        ..sample(10, 1, 1)
+    };
+    let bounds = flow.update(&terms(), &Group::default(), &unknown);
+    assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
+}
+
+/// Losses beyond the radio's hand the window back to the congestion control.
+#[test]
+fn many_losses_end_the_lower_bound() {
+    for (lost, is_held) in [(0, true), (6, true), (7, false), (100, false)] {
+        let mut flow = Flow::default();
+        let sample = FlowSample {
+            lost,
+            ..sample(40, 19_000, 16_500)
+        };
+        let bounds = flow.update(&terms(), &group(&[3_000_000], &[]), &sample);
+        assert_eq!(bounds.lower() > 0, is_held, "{lost} of 100");
+    }
+}
+
+/// Alone, on a pipe that holds so much: it fills it, keeps its small queue, and stays.
+#[test]
+fn alone_it_settles_with_its_queue() {
+    for (pipe, rtt_min_us) in [(4u64, 1_000u64), (40, 16_000), (500, 256_000)] {
+        let mut flow = Flow::default();
+        let mut window = 10u64;
+        for _ in 0..200 {
+            let rtt_us = rtt_min_us * window.max(pipe) / pipe;
+            let now = sample(window as u32, rtt_us, rtt_min_us);
+            let mut group = Group::default();
+            group.hear(now.rate, u64::MAX, false);
+            window = u64::from(flow.update(&terms(), &group, &now).upper());
+        }
+        assert!(
+            (pipe + 1..=pipe + 8).contains(&window),
+            "{window} in a pipe of {pipe}"
+        );
+    }
+}

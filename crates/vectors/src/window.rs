@@ -1,0 +1,304 @@
+//! `algo/window.h`: within which bounds may a congestion window move?
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Failure,
+    concept::{Concept, Vector},
+    machine::{Machine, State, Step},
+    recorder::Recorder,
+    sys,
+};
+
+pub enum Window {}
+
+#[derive(Serialize, Deserialize)]
+pub struct Setup {
+    standing_q10: u64,
+    memory_shift: u32,
+    window_max: u32,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Sample {
+    rate: u64,
+    rtt_us: u64,
+    rtt_min_us: u64,
+    mss_bytes: u32,
+    window: u32,
+    own_flows: u32,
+    sent: u32,
+    lost: u32,
+    limited: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// A new period: forget who was heard.
+    Forget,
+    Hear {
+        rate: u64,
+        limit: u64,
+        lends: bool,
+    },
+    Remember,
+    Update(Sample),
+    Bound {
+        window: u32,
+        after_timeout: bool,
+    },
+}
+
+#[derive(Serialize)]
+pub struct Answer {
+    /// A capacity, an upper bound or a window.
+    is: u64,
+    lower: u32,
+    target_q10: u64,
+}
+
+impl Concept for Window {
+    const FILE: &'static str = "window.json";
+    const ABOUT: &'static [&'static str] = &[
+        "Bounds on a congestion window: from round trips, active terminals and their capacity.",
+        "After paper 001, section 6; docs/crowd-law.md derives the law.",
+    ];
+    type Setup = Setup;
+    type Call = Call;
+    type Answer = Answer;
+
+    fn prepare(setup: &Setup, state: &mut State) -> Result<(), Failure> {
+        state.window_params.standing_q10 = setup.standing_q10;
+        state.window_params.memory_shift = setup.memory_shift;
+        state.window_params.window_max = setup.window_max;
+        Ok(())
+    }
+
+    fn call(call: &Call, machine: &mut dyn Machine) -> Result<Answer, Failure> {
+        let mut step = Step::default();
+        match *call {
+            Call::Forget => {
+                let group = &mut machine.state().window_group;
+                (group.rate, group.lent_rate) = (0, 0);
+                (group.terminals, group.lenders) = (0, 0);
+            }
+            Call::Hear { rate, limit, lends } => {
+                step.op = sys::TAKT_VECTOR_WINDOW_HEAR;
+                (step.job, step.from_ns, step.idle) = (rate, limit, u32::from(lends));
+            }
+            Call::Remember => step.op = sys::TAKT_VECTOR_WINDOW_REMEMBER,
+            Call::Update(from) => {
+                step.op = sys::TAKT_VECTOR_WINDOW_UPDATE;
+                let sample = &mut machine.state().window_sample;
+                sample.rate = from.rate;
+                sample.rtt_us = from.rtt_us;
+                sample.rtt_min_us = from.rtt_min_us;
+                sample.mss_bytes = from.mss_bytes;
+                sample.window = from.window;
+                sample.own_flows = from.own_flows;
+                sample.sent = from.sent;
+                sample.lost = from.lost;
+                sample.limited = from.limited;
+            }
+            Call::Bound {
+                window,
+                after_timeout,
+            } => {
+                step.op = sys::TAKT_VECTOR_WINDOW_BOUND;
+                (step.id, step.idle) = (window, u32::from(after_timeout));
+            }
+        }
+        if step.op != 0 {
+            machine.run(&mut step)?;
+        }
+        let state = machine.state();
+        Ok(Answer {
+            is: step.answer,
+            lower: state.window_bounds.lower,
+            target_q10: state.window.target_q10,
+        })
+    }
+
+    fn record() -> Result<Vec<Vector<Self>>, Failure> {
+        Ok(vec![
+            alone()?,
+            neighbours()?,
+            lending()?,
+            beside()?,
+            wild()?,
+        ])
+    }
+}
+
+fn recorder(name: &str) -> Result<Recorder<Window>, Failure> {
+    Recorder::new(
+        name,
+        Setup {
+            standing_q10: 6 * 1024,
+            memory_shift: 7,
+            window_max: 1000,
+        },
+    )
+}
+
+/// 24 Mbit/s, a window of 40 and a wire of 16 ms.
+const SAMPLE: Sample = Sample {
+    rate: 3_000_000,
+    rtt_us: 19_000,
+    rtt_min_us: 16_500,
+    mss_bytes: 1448,
+    window: 40,
+    own_flows: 1,
+    sent: 400,
+    lost: 0,
+    limited: 1,
+};
+
+fn period(
+    recorder: &mut Recorder<Window>,
+    heard: &[(u64, bool)],
+    sample: Sample,
+) -> Result<(), Failure> {
+    recorder.call(Call::Forget)?;
+    for &(rate, lends) in heard {
+        let limit = sample.rate * 2;
+        recorder.call(Call::Hear { rate, limit, lends })?;
+    }
+    recorder.call(Call::Remember)?;
+    recorder.call(Call::Update(sample))?;
+    for after_timeout in [false, true] {
+        for window in [1, 30, 400] {
+            recorder.call(Call::Bound {
+                window,
+                after_timeout,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn alone() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("without neighbours the own ratio decides")?;
+    window.call(Call::Bound {
+        window: 7,
+        after_timeout: false,
+    })?;
+    for rtt_us in [16_500, 16_600, 18_000, 19_000, 25_000, 60_000, 250_000] {
+        let sample = Sample { rtt_us, ..SAMPLE };
+        period(&mut window, &[(sample.rate, false)], sample)?;
+    }
+    // One lost in 16 is the radio, more is not.
+    for lost in [25, 26] {
+        let sample = Sample { lost, ..SAMPLE };
+        period(&mut window, &[(sample.rate, false)], sample)?;
+    }
+    Ok(window.done())
+}
+
+fn neighbours() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("ten share one small queue, and pairs make up the rest")?;
+    let sample = Sample {
+        rate: 290_000,
+        window: 4,
+        sent: 40,
+        ..SAMPLE
+    };
+    for _ in 0..8 {
+        period(&mut window, &[(290_000, false); 10], sample)?;
+    }
+    Ok(window.done())
+}
+
+fn lending() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("who is held back by its application lends its share")?;
+    let heard = [(1_000_000, false), (1_000_000, false), (100_000, true)];
+    let sample = Sample {
+        rate: 1_000_000,
+        ..SAMPLE
+    };
+    period(&mut window, &heard, sample)?;
+    period(
+        &mut window,
+        &heard,
+        Sample {
+            own_flows: 3,
+            ..sample
+        },
+    )?;
+    // Now it is this one.
+    period(
+        &mut window,
+        &heard,
+        Sample {
+            limited: 0,
+            ..sample
+        },
+    )?;
+    period(&mut window, &[(0, true), (100_000, true)], sample)?;
+    Ok(window.done())
+}
+
+fn beside() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("beside somebody who fills queues the share is held")?;
+    for _ in 0..20 {
+        period(&mut window, &[(1_500_000, false); 2], SAMPLE)?;
+    }
+    for rtt_us in [40_000, 100_000, 100_000, 200_000, 400_000, 400_000] {
+        let sample = Sample {
+            rate: 1_000_000,
+            rtt_us,
+            ..SAMPLE
+        };
+        period(&mut window, &[(1_000_000, false); 2], sample)?;
+    }
+    Ok(window.done())
+}
+
+fn wild() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("numbers from nowhere")?;
+    let most = Sample {
+        rate: u64::MAX,
+        rtt_us: u64::MAX,
+        rtt_min_us: u64::MAX,
+        mss_bytes: u32::MAX,
+        window: u32::MAX,
+        own_flows: u32::MAX,
+        sent: u32::MAX,
+        lost: u32::MAX,
+        limited: u32::MAX,
+    };
+    let least = Sample {
+        rate: 1,
+        rtt_us: 1,
+        rtt_min_us: u64::MAX,
+        mss_bytes: 0,
+        window: 0,
+        own_flows: 0,
+        sent: 0,
+        lost: 0,
+        limited: 1,
+    };
+    for sample in [
+        most,
+        least,
+        Sample { rate: 0, ..SAMPLE },
+        Sample {
+            rtt_us: 0,
+            ..SAMPLE
+        },
+    ] {
+        window.call(Call::Hear {
+            rate: u64::MAX,
+            limit: u64::MAX,
+            lends: false,
+        })?;
+        window.call(Call::Remember)?;
+        window.call(Call::Update(sample))?;
+        window.call(Call::Bound {
+            window: u32::MAX,
+            after_timeout: true,
+        })?;
+    }
+    Ok(window.done())
+}
