@@ -76,7 +76,7 @@ impl Wireless {
             true => None,
             false => self.interface(device)?.and_then(|own| {
                 let frequency = find(&own, NL80211_ATTR_WIPHY_FREQ)?;
-                Some(frequency.try_into().ok().map(u32::from_ne_bytes)?)
+                frequency.try_into().ok().map(u32::from_ne_bytes)
             }),
         };
         Ok(noise_of(&surveys, frequency))
