@@ -42,8 +42,7 @@ fn main() {
 fn heading(title: &str) {
     println!("\n## {title}\n");
     println!(
-        "| {} | CUBIC | Takt | of one alone | Jain CUBIC | Takt | RTT p50 CUBIC | Takt | p99 CUBIC | Takt | bar | W's unrest |",
-        "case"
+        "| case | CUBIC | Takt | of one alone | Jain CUBIC | Takt | RTT p50 CUBIC | Takt | p99 CUBIC | Takt | bar | W's unrest |"
     );
     println!("|---{}|", "|--:".repeat(11));
 }
