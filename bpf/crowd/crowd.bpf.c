@@ -166,6 +166,12 @@ void BPF_PROG(takt_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 }
 
 SEC("struct_ops")
+void BPF_PROG(takt_tx_start, struct sock *sk)
+{
+	cubictcp_cwnd_event_tx_start(sk);
+}
+
+SEC("struct_ops")
 u32 BPF_PROG(takt_undo_cwnd, struct sock *sk)
 {
 	struct takt_crowd_flow *flow = flow_of(sk);
@@ -175,6 +181,7 @@ u32 BPF_PROG(takt_undo_cwnd, struct sock *sk)
 	return flow && crowd ? bound(flow, crowd, window, 1) : window;
 }
 
+/* One of the two is registered, as the kernel's structure is. */
 SEC(".struct_ops.link")
 struct tcp_congestion_ops takt = {
 	.init = (void *)takt_init,
@@ -182,6 +189,19 @@ struct tcp_congestion_ops takt = {
 	.cong_avoid = (void *)takt_cong_avoid,
 	.set_state = (void *)takt_set_state,
 	.cwnd_event = (void *)takt_cwnd_event,
+	.pkts_acked = (void *)takt_acked,
+	.undo_cwnd = (void *)takt_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "takt",
+};
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops___tx_start takt_with_tx_start = {
+	.init = (void *)takt_init,
+	.ssthresh = (void *)takt_ssthresh,
+	.cong_avoid = (void *)takt_cong_avoid,
+	.set_state = (void *)takt_set_state,
+	.cwnd_event_tx_start = (void *)takt_tx_start,
 	.pkts_acked = (void *)takt_acked,
 	.undo_cwnd = (void *)takt_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,

@@ -44,6 +44,19 @@ struct tcp_congestion_ops {
 	u32 flags;
 };
 
+/* In newer kernels (7.3 is one) the one event that CUBIC asks for has a call of its own. */
+struct tcp_congestion_ops___tx_start {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event_tx_start)(struct sock *sk);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	char name[16];
+	u32 flags;
+};
+
 #pragma clang attribute pop
 
 #define TCP_CA_LOSS 4
@@ -55,7 +68,8 @@ void cubictcp_init(struct sock *sk) __ksym;
 u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
 void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
-void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym __weak;
+void cubictcp_cwnd_event_tx_start(struct sock *sk) __ksym __weak;
 void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
 u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 

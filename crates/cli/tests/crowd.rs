@@ -94,7 +94,8 @@ fn enter_own_namespaces() {
     for command in [
         "mount --make-rprivate /",
         "mount -t bpf bpf /sys/fs/bpf",
-        "ip link set lo up",
+        // Segments of 64 KiB would be gone before a second one fits the window.
+        "ip link set lo mtu 1500 up",
     ] {
         let mut words = command.split(' ');
         let done = Command::new(words.next().expect("a name"))

@@ -2,12 +2,14 @@
 //! the group achieves.
 
 use std::{
+    ffi::OsStr,
     mem::MaybeUninit,
     path::{Path, PathBuf},
 };
 
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle,
+    btf::{Btf, types::Struct},
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::{Group, WindowTerms, sys::takt_crowd, to_bytes};
@@ -80,10 +82,25 @@ fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::CrowdSkel<'_>, Error> {
     log::begin();
-    let open = skel::CrowdSkelBuilder::default()
+    let mut open = skel::CrowdSkelBuilder::default()
         .open(memory)
         .map_err(Error::bpf("opening the congestion control"))?;
+    let other = match has_tx_start()? {
+        true => &mut open.maps.takt,
+        false => &mut open.maps.takt_with_tx_start,
+    };
+    other
+        .set_autocreate(false)
+        .map_err(Error::bpf("choosing a congestion control"))?;
     open.load().map_err(btf::explain_load_failure)
+}
+
+/// In newer kernels the start of sending is a call of its own.
+fn has_tx_start() -> Result<bool, Error> {
+    let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
+    let ops = types.type_by_name::<Struct>("tcp_congestion_ops");
+    let start = Some(OsStr::new("cwnd_event_tx_start"));
+    Ok(ops.is_some_and(|ops| ops.iter().any(|member| member.name == start)))
 }
 
 fn register_and_pin(dir: &Path) -> Result<(), Error> {
@@ -94,9 +111,11 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .takt_crowd
         .pin(dir.join("takt_crowd"))
         .map_err(pin())?;
-    let mut link: Link = skel
-        .maps
-        .takt
+    let ops = match has_tx_start()? {
+        true => &mut skel.maps.takt_with_tx_start,
+        false => &mut skel.maps.takt,
+    };
+    let mut link: Link = ops
         .attach_struct_ops()
         .map_err(Error::bpf("registering the congestion control"))?;
     link.pin(dir.join("congestion")).map_err(pin())
