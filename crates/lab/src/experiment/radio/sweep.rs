@@ -56,3 +56,60 @@ fn row(cell: &Cell, snr_db: i32, records: &[Record], from: usize, to: usize) -> 
         ]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::experiment::load::Busy;
+    use crate::experiment::radio::contender::Contender;
+    use crate::experiment::radio::environment::Environment;
+    use crate::experiment::radio::pattern::Pattern;
+    use crate::experiment::radio::play::Played;
+    use crate::experiment::radio::record::Window;
+    use crate::experiment::wlan::Statistics;
+
+    #[test]
+    fn a_row_has_the_intervals_of_its_strength() {
+        let step_ns = SWEEP_STEP.as_nanos() as u64;
+        let length = SWEEP_STEP * 2;
+        let cell = Cell {
+            profile: Cell::WAVELAN,
+            environment: Environment::Sweep,
+            pattern: Pattern::Cbr,
+            contender: Contender::PW,
+            length,
+        };
+        let (began_ns, begin_ns) = (7, 7 + 10 * step_ns);
+        let seen = Seen {
+            played: Played {
+                records: vec![Record {
+                    // The first of each four is of the step before.
+                    bytes_per_interval: vec![999, 3, 3, 3, 999, 6, 6, 6],
+                    ..Record::default()
+                }],
+                busy: Busy {
+                    elapsed: length,
+                    busy: Duration::ZERO,
+                },
+            },
+            air: Statistics::default(),
+            window: Window {
+                begin_ns,
+                end_ns: begin_ns + length.as_nanos() as u64,
+            },
+            began_ns,
+        };
+        let rows = rows(&cell, &seen);
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| (row.case.as_str(), row.number("total_bps")))
+            .collect();
+        // The eleventh strength, and then the first again.
+        assert_eq!(
+            told,
+            [("sweep-cbr-0dB", Some(16.0)), ("sweep-cbr-15dB", Some(8.0))]
+        );
+    }
+}
