@@ -83,7 +83,8 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
         }
     }
     for case in &mut cases {
-        case.rows.sort_by_key(|row| scheduler_rank(&row.scheduler));
+        case.rows
+            .sort_by_key(|row| (!is_subject(&row.scheduler), scheduler_rank(&row.scheduler)));
     }
     cases
 }
@@ -168,8 +169,8 @@ pub struct Column {
 const METRICS: [(&str, &str, u8); 114] = [
     ("snr_db", "SNR\ndB", 9),
     ("total_bps", "total", 9),
-    ("good_bps", "good", 8),
-    ("troubled_bps", "troubled", 8),
+    ("good_bps", "good", 4),
+    ("troubled_bps", "troubled", 3),
     ("tcp_bps", "TCP", 9),
     ("udp_bps", "UDP", 5),
     ("good_loss_percent", "good lose", 9),
