@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::plot::{FIGURE_CSS, Figure, figures, glance, standalone};
 use crate::rows::Report;
-use crate::view::{Case, SUBJECT, columns, tables};
+use crate::view::{Case, columns, is_subject, tables};
 
 const PAGE_CSS: &str = include_str!("page.css");
 
@@ -120,7 +120,7 @@ fn table(cases: &[Case]) -> Markup {
                 @for case in cases {
                     tbody {
                         @for (at, row) in case.rows.iter().enumerate() {
-                            tr class=[(row.scheduler == SUBJECT).then_some("subject")] {
+                            tr class=[is_subject(&row.scheduler).then_some("subject")] {
                                 @if at == 0 { th rowspan=(case.rows.len()) { (case.name) } }
                                 td class="left" { (row.scheduler) }
                                 @for column in &columns { td { (column.cell(row)) } }

@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use crate::rows::Report;
-use crate::view::{Case, Column, SUBJECT, columns, tables};
+use crate::view::{Case, Column, columns, is_subject, tables};
 
 /// What a terminal is sure to have.
 const WIDTH_MAX: usize = 100;
@@ -59,7 +59,11 @@ fn draw(cases: &[Case], columns: &[Column]) -> String {
         }
         for (at, row) in case.rows.iter().enumerate() {
             let name = if at == 0 { case.name } else { "" };
-            let mark = if row.scheduler == SUBJECT { "▸" } else { " " };
+            let mark = if is_subject(&row.scheduler) {
+                "▸"
+            } else {
+                " "
+            };
             let values = columns.iter().map(|column| Cell::new(column.cell(row)));
             table.add_row(
                 [

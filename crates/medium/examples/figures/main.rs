@@ -3,6 +3,7 @@
 //!     cargo run --release -p takt-medium --example figures >docs/medium.generated.md
 
 mod decisive;
+mod laws;
 mod one_bad;
 mod station;
 mod validation;
@@ -30,6 +31,7 @@ fn main() {
     decisive::decisive();
     decisive::below();
     station::moving();
+    laws::laws();
 }
 
 fn kbps(bps: f64) -> String {

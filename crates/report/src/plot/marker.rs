@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::px;
-use crate::view::{SUBJECT, scheduler_rank};
+use crate::view::{is_subject, scheduler_rank};
 
 /// There are fewer shapes than colours; schedulers of one shape share no figure.
 const SHAPES: usize = 9;
@@ -51,7 +51,7 @@ pub fn legend(schedulers: &[&str], (x, y): (f64, f64)) -> Markup {
         @for (at, scheduler) in schedulers.iter().enumerate() {
             @let x = x + at as f64 * LEGEND_PX;
             (marker(scheduler, "solid", (x, y)))
-            text class=(if *scheduler == SUBJECT { "name subject" } else { "name" })
+            text class=(if is_subject(scheduler) { "name subject" } else { "name" })
                 x=(px(x + 11.0)) y=(px(y + 4.5)) { (scheduler) }
         }
     }

@@ -5,6 +5,7 @@
 //! Colours and fonts are classes of `figure.css`, so one drawing serves light
 //! and dark.
 
+mod air;
 mod cost;
 mod glance;
 mod histograms;
@@ -22,7 +23,7 @@ use maud::{Markup, html};
 
 use crate::rows::Report;
 use crate::units::round_time;
-use crate::view::SUBJECT;
+use crate::view::is_subject;
 
 pub use glance::glance;
 
@@ -41,7 +42,8 @@ pub struct Figure {
 
 /// Every figure the report has the metrics for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 8] = [
+    let draw: [fn(&Report) -> Option<Figure>; 9] = [
+        air::figure,
         jitter::figure,
         timeline::figure,
         transfer::figure,
@@ -89,7 +91,7 @@ fn text(class: &str, at: (f64, f64), content: &str) -> Markup {
 
 /// A scheduler's name, set off if it is the one the reader came for.
 fn scheduler_label(at: (f64, f64), scheduler: &str) -> Markup {
-    let class = if scheduler == SUBJECT {
+    let class = if is_subject(scheduler) {
         "end name subject"
     } else {
         "end name"

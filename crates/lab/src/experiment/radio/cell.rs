@@ -1,36 +1,41 @@
 //! One environment, one pattern of traffic, one scheduler.
 
 use std::path::Path;
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use takt_report::Row;
 
+use super::clients::{self, Clients};
 use super::contender::Contender;
 use super::daemon::Daemon;
 use super::environment::Environment;
-use super::figures;
-use super::pattern::{Flow, Pattern};
-use super::record::{INTERVAL, Record, Window};
-use super::{tcp, udp};
+use super::pattern::Pattern;
+use super::play::{Played, play};
+use super::record::{INTERVAL, Window};
+use super::{figures, follow, forward, sweep};
+use crate::experiment::beats::sleep_until;
 use crate::experiment::error::{Result, WhileDoing};
+use crate::experiment::metrics::Metrics;
 use crate::experiment::root::Root;
 use crate::experiment::wlan::{
-    ACCESS_POINT, DEVICE, STATIONS_MAX, Script, SnrReports, Station, StationScript, Wlan,
+    ACCESS_POINT, DEVICE, STATIONS_MAX, Script, SnrReports, StationScript, Statistics, Wlan,
 };
 
-/// The paper's cards: 2 Mbit/s.
-const PROFILE: &str = "wavelan";
 /// Everyone hears the same fades, whoever schedules.
 const SEED: u64 = 1;
 /// Of the wire, each way: servers next door.
 const WIRE_DELAY: Duration = Duration::from_millis(1);
-/// T_soc.
-const SNR_INTERVAL: Duration = Duration::from_millis(200);
 /// Weights are there before traffic.
 const WARM_UP: Duration = Duration::from_secs(1);
+/// Eight more taktds take their time, too.
+const CLIENTS_START: Duration = Duration::from_secs(4);
+/// How fine a station's share is looked at where its changes count.
+pub const SHARE_INTERVAL: Duration = Duration::from_millis(100);
 
+#[derive(Debug, Clone, Copy)]
 pub struct Cell {
+    /// Of the medium.
+    pub profile: &'static str,
     pub environment: Environment,
     pub pattern: Pattern,
     pub contender: Contender,
@@ -38,34 +43,105 @@ pub struct Cell {
     pub length: Duration,
 }
 
+/// What a cell has seen.
+pub struct Seen {
+    pub played: Played,
+    pub air: Statistics,
+    pub window: Window,
+    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    pub began_ns: u64,
+}
+
 impl Cell {
-    pub fn measure(&self, takt: &Path) -> Result<Row> {
-        let case = format!("{}-{}", self.environment.name(), self.pattern.name());
-        eprintln!("{case}: {}", self.contender.name());
-        let snr = tempfile::tempdir().doing("find a place for the stations' SNR")?;
-        let snr = snr.path().join("snr");
-        let wlan = Wlan::build(takt, &self.script(&snr))?;
-        let mut root = Root::on(takt, ACCESS_POINT, DEVICE);
-        root.attach(self.contender.name(), &self.contender.qdisc(&snr))?;
-        let daemon = match self.contender.is_told() {
-            true => Some(Daemon::start(takt)?),
-            false => None,
-        };
-        std::thread::sleep(WARM_UP);
-        let records = self.play()?;
-        drop(daemon);
-        root.detach()?;
-        let air = wlan.finish()?;
-        Ok(Row {
-            scheduler: self.contender.name().to_owned(),
-            case,
-            metrics: figures::of(self, &records, &air),
+    /// The paper's cards as the standard has them: 2 Mbit/s.
+    pub const WAVELAN: &str = "wavelan";
+
+    pub fn measure(&self, takt: &Path) -> Result<Vec<Row>> {
+        eprintln!("{}: {}", self.case(), self.contender.name());
+        let seen = self.look(takt)?;
+        Ok(match (self.environment, self.pattern) {
+            (Environment::Sweep, _) => sweep::rows(self, &seen),
+            (Environment::Stepping, _) => vec![self.row(follow::figures(&seen))],
+            (_, Pattern::Lone) => vec![self.row(forward::figures(&seen))],
+            _ => vec![self.row(figures::of(self, &seen))],
         })
     }
 
-    fn script(&self, snr: &Path) -> Script {
+    pub fn case(&self) -> String {
+        let (environment, pattern) = (self.environment.name(), self.pattern.name());
+        match self.profile {
+            Self::WAVELAN => format!("{environment}-{pattern}"),
+            other => format!("{environment}-{pattern}-{other}"),
+        }
+    }
+
+    pub fn row(&self, metrics: Metrics) -> Row {
+        Row {
+            scheduler: self.contender.name().to_owned(),
+            case: self.case(),
+            metrics,
+        }
+    }
+
+    fn look(&self, takt: &Path) -> Result<Seen> {
+        let folder = tempfile::tempdir().doing("find a place for the stations' SNR")?;
+        let folder = folder.path();
+        let wlan = Wlan::build(takt, &self.script(folder))?;
+        if self.contender.is_reported() {
+            clients::make_key(takt, folder)?;
+        }
+        let mut root = Root::on(takt, ACCESS_POINT, DEVICE);
+        root.attach(self.contender.name(), &self.contender.qdisc(folder))?;
+        let window = self.window(wlan.began_ns());
+        sleep_until(
+            window
+                .warm_up_ns()
+                .saturating_sub(nanos(self.preparation())),
+        );
+        let daemon = match self.contender.told_every() {
+            Some(_) => Some(Daemon::start(takt, ACCESS_POINT)?),
+            None => None,
+        };
+        let clients = match self.contender.told_every() {
+            Some(interval) if self.contender.is_reported() => {
+                Some(Clients::start(takt, folder, interval)?)
+            }
+            _ => None,
+        };
+        let played = play(self.pattern, SEED, window)?;
+        drop((clients, daemon));
+        root.detach()?;
+        Ok(Seen {
+            played,
+            window,
+            began_ns: wlan.began_ns(),
+            air: wlan.finish()?,
+        })
+    }
+
+    fn window(&self, began_ns: u64) -> Window {
+        let window = Window::after(self.preparation(), self.length);
+        match self.environment.begins_every() {
+            Some(step) => window.aligned(began_ns, step),
+            None => window,
+        }
+    }
+
+    /// From the first taktd's start until the weights are there.
+    fn preparation(&self) -> Duration {
+        match self.contender.is_reported() {
+            true => CLIENTS_START,
+            false => WARM_UP,
+        }
+    }
+
+    fn script(&self, folder: &Path) -> Script {
+        let measured_every = |interval| match self.contender.is_reported() {
+            true => clients::measured_every(interval),
+            false => interval,
+        };
         Script {
-            profile: PROFILE.to_owned(),
+            profile: self.profile.to_owned(),
             seed: SEED,
             stations: (0..STATIONS_MAX)
                 .map(|station| StationScript {
@@ -73,68 +149,23 @@ impl Cell {
                     rate: None,
                 })
                 .collect(),
-            wire_delay: WIRE_DELAY,
-            interval: INTERVAL,
-            reports: self.contender.is_told().then(|| SnrReports {
-                file: snr.to_owned(),
-                interval: SNR_INTERVAL,
+            wire_delay: match self.pattern {
+                Pattern::Lone => Duration::ZERO,
+                _ => WIRE_DELAY,
+            },
+            interval: match self.environment {
+                Environment::Stepping => SHARE_INTERVAL,
+                _ => INTERVAL,
+            },
+            reports: self.contender.told_every().map(|interval| SnrReports {
+                file: clients::snr(folder),
+                interval: measured_every(interval),
             }),
+            waiting: self.contender.waiting(),
         }
-    }
-
-    /// All flows at once; what each station received.
-    fn play(&self) -> Result<Vec<Record>> {
-        let flows: Vec<Flow> = (0..STATIONS_MAX)
-            .map(|station| self.pattern.flow(station))
-            .collect();
-        // Connections are there before anybody sends.
-        let mut datagrams = Vec::new();
-        let mut connections = Vec::new();
-        for (station, flow) in Station::first(STATIONS_MAX).zip(flows) {
-            match flow {
-                Flow::Udp(stream) => datagrams.push((station, stream, udp::open(station)?)),
-                Flow::Tcp => connections.push((station, tcp::open(station)?)),
-            }
-        }
-        let window = Window::from_now(self.length);
-        let mut records = vec![Record::default(); STATIONS_MAX];
-        std::thread::scope(|scope| {
-            let mut streams = Vec::new();
-            for (station, stream, (sender, receiver)) in &datagrams {
-                let seed = SEED + station.index() as u64;
-                streams.push((
-                    station.index(),
-                    scope.spawn(move || udp::receive(receiver, window)),
-                    scope.spawn(move || udp::send(sender, *stream, window, seed)),
-                ));
-            }
-            let mut bulk = Vec::new();
-            for (station, (sender, receiver)) in &mut connections {
-                bulk.push((
-                    station.index(),
-                    scope.spawn(move || tcp::receive(receiver, window)),
-                    scope.spawn(move || tcp::send(sender, window)),
-                ));
-            }
-            for (index, receiver, sender) in streams {
-                let sent = joined(sender)?;
-                records[index] = Record {
-                    sent,
-                    ..joined(receiver)?
-                };
-            }
-            for (index, receiver, sender) in bulk {
-                joined(sender)?;
-                records[index] = joined(receiver)?;
-            }
-            Ok(records)
-        })
     }
 }
 
-fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
-    match thread.join() {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+fn nanos(duration: Duration) -> u64 {
+    duration.as_nanos() as u64
 }

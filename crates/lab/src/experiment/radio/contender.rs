@@ -2,19 +2,30 @@
 //! there.
 
 use std::path::Path;
+use std::time::Duration;
 
+use super::clients;
 use crate::experiment::setup::Qdisc;
-use crate::experiment::wlan::DEVICE;
+use crate::experiment::wlan::{DEVICE, Waiting};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
     /// First in, first out, as long as the paper's (BSD's interface queue).
     Fifo,
+    /// With the times that mac80211 gives CoDel where stations are this slow: a single
+    /// frame takes longer than its target for fast links.
     FqCodel,
     /// Hosts share equally, and then each host's flows; there is no rate to shape
-    /// to, since nobody knows the air's.
+    /// to, since nobody knows the air's. `rtt` for the same reason as above.
     Cake,
+    /// What access points do without any qdisc: mac80211's queues and airtime.
+    Airtime,
     Takt(Weights),
+    /// By [`Weights::Piecewise`], and stations say themselves how they hear, over the
+    /// air, every so many milliseconds.
+    Reported {
+        interval_ms: u64,
+    },
 }
 
 /// How Takt weighs stations: paper 003, section 5.1.
@@ -27,68 +38,104 @@ pub enum Weights {
     Piecewise,
 }
 
+/// T_soc, in general.
+pub const SNR_INTERVAL: Duration = Duration::from_millis(200);
+
 impl Contender {
-    pub const ALL: [Self; 8] = [
-        Self::Fifo,
-        Self::FqCodel,
-        Self::Cake,
-        Self::Takt(Weights::None),
+    pub const PW: Self = Self::Takt(Weights::Piecewise);
+
+    /// All that may differ.
+    pub const ALL: [Self; 9] = [
+        Self::PW,
         Self::Takt(Weights::GoodBad(12)),
         Self::Takt(Weights::GoodBad(6)),
         Self::Takt(Weights::GoodBad(1)),
-        Self::Takt(Weights::Piecewise),
+        Self::Takt(Weights::None),
+        Self::Fifo,
+        Self::FqCodel,
+        Self::Cake,
+        Self::Airtime,
     ];
-
-    pub const SHORT: [Self; 3] = [Self::Fifo, Self::FqCodel, Self::Takt(Weights::Piecewise)];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Fifo => "pfifo",
             Self::FqCodel => "fq_codel",
             Self::Cake => "cake",
+            Self::Airtime => "airtime",
             Self::Takt(Weights::None) => "takt-fifo",
             Self::Takt(Weights::GoodBad(12)) => "takt-gb12",
             Self::Takt(Weights::GoodBad(6)) => "takt-gb6",
             Self::Takt(Weights::GoodBad(_)) => "takt-gb1",
             Self::Takt(Weights::Piecewise) => "takt-pw",
+            Self::Reported { interval_ms: 20 } => "takt-pw-20ms",
+            Self::Reported { .. } => "takt-pw-200ms",
         }
     }
 
-    /// Does taktd tell it how stations hear?
-    pub fn is_told(self) -> bool {
-        matches!(self, Self::Takt(weights) if weights != Weights::None)
+    /// How often the stations' strength is told, if it is.
+    pub fn told_every(self) -> Option<Duration> {
+        match self {
+            Self::Takt(Weights::None) => None,
+            Self::Takt(_) => Some(SNR_INTERVAL),
+            Self::Reported { interval_ms } => Some(Duration::from_millis(interval_ms)),
+            Self::Fifo | Self::FqCodel | Self::Cake | Self::Airtime => None,
+        }
     }
 
-    /// `snr` is the file that says how stations hear.
-    pub fn qdisc(self, snr: &Path) -> Qdisc {
+    /// Do the stations tell it, over the air?
+    pub fn is_reported(self) -> bool {
+        matches!(self, Self::Reported { .. })
+    }
+
+    pub fn waiting(self) -> Waiting {
+        match self {
+            Self::Airtime => Waiting::Airtime,
+            _ => Waiting::Qdisc,
+        }
+    }
+
+    /// `folder` has the file that says how stations hear, and the key.
+    pub fn qdisc(self, folder: &Path) -> Qdisc {
         let words = match self {
             Self::Fifo => "pfifo limit 50",
-            Self::FqCodel => "fq_codel",
-            Self::Cake => "cake unlimited besteffort dual-dsthost",
-            Self::Takt(weights) => return Qdisc::Takt(policy(weights, snr)),
+            Self::FqCodel => "fq_codel target 50ms interval 300ms",
+            Self::Cake => "cake unlimited besteffort dual-dsthost rtt 300ms",
+            // Nothing ever waits in it.
+            Self::Airtime => "pfifo limit 1000",
+            Self::Takt(weights) => return Qdisc::Takt(self.policy(weights, folder)),
+            Self::Reported { .. } => {
+                return Qdisc::Takt(self.policy(Weights::Piecewise, folder));
+            }
         };
         Qdisc::Tc(vec![format!("qdisc replace dev {DEVICE} root {words}")])
     }
-}
 
-/// The device takes a frame when the air does, so the rate is never what holds one back.
-fn policy(weights: Weights, snr: &Path) -> String {
-    let law = match weights {
-        Weights::None => String::new(),
-        Weights::GoodBad(threshold) => format!("weight = \"gb\"\nthreshold = {threshold}\n"),
-        Weights::Piecewise => {
-            "weight = \"pw\"\npoints = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]\n".to_owned()
-        }
-    };
-    let radio = match weights {
-        Weights::None => String::new(),
-        _ => format!(
-            "[radio]\ninterval = \"200ms\"\nsource = \"file\"\nfile = {:?}\n{law}",
-            snr.display()
-        ),
-    };
-    format!(
-        "[link.{DEVICE}]\nrate = \"1gbit\"\n\n\
-         [[link.{DEVICE}.class]]\nname = \"default\"\nqueue_packets = 50\n\n{radio}"
-    )
+    /// The device takes a frame when the air does, so the rate is never what holds one
+    /// back.
+    fn policy(self, weights: Weights, folder: &Path) -> String {
+        let law = match weights {
+            Weights::None => String::new(),
+            Weights::GoodBad(threshold) => format!("weight = \"gb\"\nthreshold = {threshold}\n"),
+            Weights::Piecewise => {
+                "weight = \"pw\"\npoints = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]\n".to_owned()
+            }
+        };
+        let source = match self.is_reported() {
+            true => format!("key_file = {:?}", clients::key(folder).display()),
+            false => format!(
+                "source = \"file\"\nfile = {:?}",
+                clients::snr(folder).display()
+            ),
+        };
+        let radio = self.told_every().map(|interval| {
+            let ms = interval.as_millis();
+            format!("[radio]\ninterval = \"{ms}ms\"\n{source}\n{law}")
+        });
+        format!(
+            "[link.{DEVICE}]\nrate = \"1gbit\"\n\n\
+             [[link.{DEVICE}.class]]\nname = \"default\"\nqueue_packets = 50\n\n{}",
+            radio.unwrap_or_default()
+        )
+    }
 }

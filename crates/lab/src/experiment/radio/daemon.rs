@@ -1,4 +1,4 @@
-//! A taktd at the access point.
+//! A taktd, at the access point or at a station.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -9,18 +9,31 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
-use crate::experiment::wlan::ACCESS_POINT;
+use crate::experiment::namespace::Namespace;
 
 /// Ended when it is dropped.
 pub struct Daemon(Child);
 
 impl Daemon {
     /// Returns when it listens.
-    pub fn start(takt: &Path) -> Result<Self> {
-        ACCESS_POINT.run(|| {
-            let mut command = Command::new(takt);
-            command.arg0("taktd").stdout(Stdio::piped());
-            let child = command.spawn().map_err(|source| ExperimentError::Start {
+    pub fn start(takt: &Path, namespace: Namespace) -> Result<Self> {
+        let mut command = Command::new(takt);
+        command.arg0("taktd");
+        Self::started(command, namespace)
+    }
+
+    /// One that thinks that it is alone on its host.
+    pub fn start_alone(namespace: Namespace) -> Result<Self> {
+        let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", alone]);
+        Self::started(command, namespace)
+    }
+
+    fn started(mut command: Command, namespace: Namespace) -> Result<Self> {
+        namespace.run(|| {
+            let child = command.stdout(Stdio::piped()).spawn();
+            let child = child.map_err(|source| ExperimentError::Start {
                 program: "taktd".to_owned(),
                 source,
             })?;

@@ -1,4 +1,6 @@
-//! How the stations hear: paper 003, table 3.
+//! How the stations hear: paper 003, table 3, and more.
+
+use std::time::Duration;
 
 use crate::experiment::wlan::{Motion, STATIONS_MAX};
 
@@ -10,6 +12,12 @@ pub enum Environment {
     Bad { stations: usize },
     /// The first one walks around the room.
     Moving,
+    /// A part of that walk, always the same: it comes nearer.
+    Approaching,
+    /// The first one at one strength after the other, to compare them.
+    Sweep,
+    /// The first one comes and goes from one moment to the next.
+    Stepping,
 }
 
 const GOOD_CENTIDB: i32 = 2000;
@@ -17,6 +25,15 @@ const BAD_CENTIDB: i32 = 300;
 /// Of the walk: the medium's documentation says where these come from.
 const FAR_CENTIDB: i32 = 0;
 const NEAR_CENTIDB: i32 = 2000;
+/// 30 s into the walk, at 6.7 dB and a third of a dB more each second.
+const APPROACH_FROM: Duration = Duration::from_secs(30);
+/// Of the sweep.
+pub const SWEEP_DB: [i32; 11] = [0, 1, 2, 3, 4, 6, 8, 9, 10, 12, 15];
+/// In which everything settles for an interval, and three count.
+pub const SWEEP_STEP: Duration = Duration::from_secs(12);
+/// Of one who comes and goes: weight 0.1, where frames still go out to be counted.
+const GONE_CENTIDB: i32 = 200;
+pub const STAY: Duration = Duration::from_secs(4);
 
 impl Environment {
     pub fn name(self) -> String {
@@ -24,6 +41,9 @@ impl Environment {
             Self::Good => "good".to_owned(),
             Self::Bad { stations } => format!("bad{stations}"),
             Self::Moving => "moving".to_owned(),
+            Self::Approaching => "approaching".to_owned(),
+            Self::Sweep => "sweep".to_owned(),
+            Self::Stepping => "stepping".to_owned(),
         }
     }
 
@@ -32,7 +52,17 @@ impl Environment {
         match self {
             Self::Good => 0,
             Self::Bad { stations } => stations.min(STATIONS_MAX),
-            Self::Moving => 1,
+            Self::Moving | Self::Approaching | Self::Sweep | Self::Stepping => 1,
+        }
+    }
+
+    /// What is seen begins at a multiple of this on the medium's clock.
+    pub fn begins_every(self) -> Option<Duration> {
+        match self {
+            Self::Sweep => Some(SWEEP_STEP),
+            Self::Stepping => Some(STAY * 2),
+            Self::Approaching => Some(APPROACH_FROM),
+            Self::Good | Self::Bad { .. } | Self::Moving => None,
         }
     }
 
@@ -41,9 +71,17 @@ impl Environment {
             Self::Bad { stations } if station < stations => Motion::Still {
                 snr_centidb: BAD_CENTIDB,
             },
-            Self::Moving if station == 0 => Motion::RoundTrip {
+            Self::Moving | Self::Approaching if station == 0 => Motion::RoundTrip {
                 far_centidb: FAR_CENTIDB,
                 near_centidb: NEAR_CENTIDB,
+            },
+            Self::Sweep if station == 0 => Motion::Steps {
+                centidb: SWEEP_DB.map(|db| db * 100).into(),
+                each: SWEEP_STEP,
+            },
+            Self::Stepping if station == 0 => Motion::Steps {
+                centidb: vec![GOOD_CENTIDB, GONE_CENTIDB],
+                each: STAY,
             },
             _ => Motion::Still {
                 snr_centidb: GOOD_CENTIDB,

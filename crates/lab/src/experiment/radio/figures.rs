@@ -1,21 +1,27 @@
 //! What is made of a cell's records.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use takt_report::nearest_rank;
 
-use super::cell::Cell;
+use super::cell::{Cell, Seen};
 use super::pattern::Flow;
 use super::record::{INTERVAL, Record};
 use crate::experiment::metrics::{Metrics, metrics};
-use crate::experiment::wlan::Statistics;
 
-pub fn of(cell: &Cell, records: &[Record], air: &Statistics) -> Metrics {
-    let length_s = cell.length.as_secs_f64();
+pub fn of(cell: &Cell, seen: &Seen) -> Metrics {
+    let (records, air) = (&seen.played.records[..], &seen.air);
     let troubled = cell.environment.troubled();
     let rates: Vec<f64> = records
         .iter()
-        .map(|record| 8.0 * record.bytes() as f64 / length_s)
+        .map(|record| rate_bps(record.bytes(), cell.length))
         .collect();
+    let deviations: Vec<f64> = records.iter().map(deviation_bps).collect();
+    // The one that moves, if one does.
+    let first_intervals_bps: Vec<f64> = records.iter().take(1).flat_map(intervals_bps).collect();
+    let least_bps = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let mean_bps = mean(rates.iter().copied());
     let sum_if = |wanted: &dyn Fn(usize) -> bool| -> f64 {
         let rates = rates.iter().enumerate();
         rates
@@ -23,7 +29,7 @@ pub fn of(cell: &Cell, records: &[Record], air: &Statistics) -> Metrics {
             .map(|(_, rate)| rate)
             .sum()
     };
-    let is_tcp = |station: usize| cell.pattern.flow(station) == Flow::Tcp;
+    let is_tcp = |station: usize| cell.pattern.flow(station) == Some(Flow::Tcp);
     let good = &records[troubled.min(records.len())..];
     let busy_ns: u64 = air.stations.iter().map(|station| station.busy_ns).sum();
     let troubled_ns: u64 = air
@@ -40,15 +46,24 @@ pub fn of(cell: &Cell, records: &[Record], air: &Statistics) -> Metrics {
         ("tcp_bps", json!(sum_if(&is_tcp))),
         ("udp_bps", json!(sum_if(&|station| !is_tcp(station)))),
         ("stations_bps", json!(rates)),
+        ("deviation_bps", json!(mean(deviations.iter().copied()))),
+        ("first_intervals_bps", json!(first_intervals_bps)),
+        ("stations_deviation_bps", json!(deviations)),
         (
-            "deviation_bps",
-            json!(mean(records.iter().map(deviation_bps))),
+            "least_percent",
+            json!(100.0 * least_bps / mean_bps.max(1.0)),
         ),
         ("jain_index", json!(jain(&rates))),
         ("air_troubled_percent", json!(percent(troubled_ns, busy_ns))),
         ("air_busy_percent", json!(percent(busy_ns, air.length_ns))),
         ("air_gap_ns", json!(air.gap_sum_ns.checked_div(air.gaps))),
+        (
+            "processor_idle_percent",
+            json!(seen.played.busy.idle_share_percent()),
+        ),
+        ("duration_ns", json!(cell.length.as_nanos() as u64)),
     ]);
+    found.retain(|metric, value| !is_of_nobody(metric, value));
     if records.iter().any(|record| record.sent > 0) {
         let mut delays_ns: Vec<u64> = good
             .iter()
@@ -59,11 +74,25 @@ pub fn of(cell: &Cell, records: &[Record], air: &Statistics) -> Metrics {
         found.extend(metrics([
             ("loss_percent", json!(loss_percent(records))),
             ("good_loss_percent", json!(loss_percent(good))),
+            (
+                "good_delay_mean_ns",
+                json!(mean(delays_ns.iter().map(|ns| *ns as f64))),
+            ),
             ("good_delay_p50_ns", json!(nearest_rank(&delays_ns, 500))),
             ("good_delay_p99_ns", json!(nearest_rank(&delays_ns, 990))),
         ]));
     }
     found
+}
+
+/// A sum over flows or stations that this cell has none of.
+fn is_of_nobody(metric: &str, value: &Value) -> bool {
+    let sums = ["troubled_bps", "tcp_bps", "udp_bps", "air_troubled_percent"];
+    sums.contains(&metric) && value.as_f64() == Some(0.0)
+}
+
+pub fn rate_bps(bytes: u64, length: Duration) -> f64 {
+    8.0 * bytes as f64 / length.as_secs_f64()
 }
 
 /// Of the datagrams that were sent within the window.
@@ -87,16 +116,17 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 /// Standard deviation of the throughput from interval to interval.
 fn deviation_bps(record: &Record) -> f64 {
-    let rates = || {
-        let bytes = record.bytes_per_interval.iter();
-        bytes.map(|bytes| 8.0 * *bytes as f64 / INTERVAL.as_secs_f64())
-    };
-    let middle = mean(rates());
-    mean(rates().map(|rate| (rate - middle).powi(2))).sqrt()
+    let middle = mean(intervals_bps(record));
+    mean(intervals_bps(record).map(|rate| (rate - middle).powi(2))).sqrt()
+}
+
+fn intervals_bps(record: &Record) -> impl ExactSizeIterator<Item = f64> {
+    let bytes = record.bytes_per_interval.iter();
+    bytes.map(|bytes| rate_bps(*bytes, INTERVAL))
 }
 
 /// 1 if all have the same, 1/n if one has everything (R. Jain, DEC-TR-301, 1984).
-fn jain(rates: &[f64]) -> f64 {
+pub fn jain(rates: &[f64]) -> f64 {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     match squares > 0.0 {

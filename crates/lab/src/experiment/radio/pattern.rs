@@ -13,6 +13,8 @@ pub enum Pattern {
     Cbr,
     /// VoIP for the first four, TCP for the others.
     Mixed,
+    /// VoIP for the first, nothing for the others.
+    Lone,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +41,13 @@ const VOIP: Stream = Stream {
     interval: Duration::from_millis(30),
     jitter: Duration::ZERO,
 };
-/// 1.5 Mbit/s in the longest frames. Eight senders that march in step would
-/// always overflow a queue at the same one.
+/// 1.5 Mbit/s in the longest frames, each at any time within its interval: a full
+/// queue is kind to whoever comes after the longest gap, and eight senders that march
+/// in step would leave it always the same one.
 const CBR: Stream = Stream {
     payload_bytes: 1472,
     interval: Duration::from_nanos(7_893_333),
-    jitter: Duration::from_micros(790),
+    jitter: Duration::from_nanos(7_893_333 / 2),
 };
 
 impl Pattern {
@@ -54,16 +57,18 @@ impl Pattern {
             Self::Voip => "voip",
             Self::Cbr => "cbr",
             Self::Mixed => "mixed",
+            Self::Lone => "lone",
         }
     }
 
-    pub fn flow(self, station: usize) -> Flow {
+    pub fn flow(self, station: usize) -> Option<Flow> {
         match self {
-            Self::Tcp => Flow::Tcp,
-            Self::Voip => Flow::Udp(VOIP),
-            Self::Cbr => Flow::Udp(CBR),
-            Self::Mixed if station < STATIONS_MAX / 2 => Flow::Udp(VOIP),
-            Self::Mixed => Flow::Tcp,
+            Self::Tcp => Some(Flow::Tcp),
+            Self::Voip => Some(Flow::Udp(VOIP)),
+            Self::Cbr => Some(Flow::Udp(CBR)),
+            Self::Mixed if station < STATIONS_MAX / 2 => Some(Flow::Udp(VOIP)),
+            Self::Mixed => Some(Flow::Tcp),
+            Self::Lone => (station == 0).then_some(Flow::Udp(VOIP)),
         }
     }
 }

@@ -20,12 +20,29 @@ impl Window {
     /// In which queues fill and flows find their rates.
     const WARM_UP: Duration = Duration::from_secs(3);
 
-    pub fn from_now(length: Duration) -> Self {
-        let begin_ns = now_ns() + Self::WARM_UP.as_nanos() as u64;
+    /// The earliest, if so much is to be done before its warm-up.
+    pub fn after(preparation: Duration, length: Duration) -> Self {
+        let begin_ns = now_ns() + (preparation + Self::WARM_UP).as_nanos() as u64;
         Self {
             begin_ns,
             end_ns: begin_ns + length.as_nanos() as u64,
         }
+    }
+
+    /// Later, so that it begins with a step of so long, of steps since `began_ns`.
+    pub fn aligned(self, began_ns: u64, step: Duration) -> Self {
+        let step_ns = step.as_nanos() as u64;
+        let passed_ns = self.begin_ns.saturating_sub(began_ns);
+        let later_ns = passed_ns.next_multiple_of(step_ns) - passed_ns;
+        Self {
+            begin_ns: self.begin_ns + later_ns,
+            end_ns: self.end_ns + later_ns,
+        }
+    }
+
+    pub fn warm_up_ns(self) -> u64 {
+        self.begin_ns
+            .saturating_sub(Self::WARM_UP.as_nanos() as u64)
     }
 
     pub fn contains(self, at_ns: u64) -> bool {
@@ -87,5 +104,15 @@ mod tests {
         }
         assert_eq!(record.bytes_per_interval, [6, 8, 16]);
         assert_eq!(record.bytes(), 30);
+    }
+
+    #[test]
+    fn a_window_can_wait_for_a_step() {
+        let window = |begin_ns, end_ns| Window { begin_ns, end_ns };
+        let aligned =
+            |begin_ns| window(begin_ns, begin_ns + 10).aligned(5, Duration::from_nanos(100));
+        let places = |window: Window| (window.begin_ns, window.end_ns);
+        assert_eq!(places(aligned(106)), (205, 215));
+        assert_eq!(places(aligned(105)), (105, 115));
     }
 }

@@ -37,6 +37,15 @@ impl Ledger {
         })
     }
 
+    /// A transmitter has taken a frame in hand.
+    pub fn taken(&mut self, station: usize, direction: Direction, at_ns: u64) {
+        let interval = (at_ns / self.interval_ns) as usize;
+        if let Some(way) = self.way(station, direction) {
+            way.frames += 1;
+            *place(&mut way.frames_per_interval, interval) += 1;
+        }
+    }
+
     /// A frame has arrived; `taken` says whether the receiving device took it.
     pub fn delivered(
         &mut self,
@@ -56,10 +65,7 @@ impl Ledger {
         }
         way.delivered_frames += 1;
         way.delivered_bytes += bytes as u64;
-        if way.bytes_per_interval.len() <= interval {
-            way.bytes_per_interval.resize(interval + 1, 0);
-        }
-        way.bytes_per_interval[interval] += bytes as u64;
+        *place(&mut way.bytes_per_interval, interval) += bytes as u64;
     }
 
     /// The access point's transmitter got its next frame so long after it was
@@ -83,10 +89,19 @@ impl Ledger {
         for station in &mut self.statistics.stations {
             for way in [&mut station.down, &mut station.up] {
                 way.bytes_per_interval.resize(intervals, 0);
+                way.frames_per_interval.resize(intervals, 0);
             }
         }
         self.statistics
     }
+}
+
+/// An interval's figure, which is there from now on.
+fn place(figures: &mut Vec<u64>, interval: usize) -> &mut u64 {
+    if figures.len() <= interval {
+        figures.resize(interval + 1, 0);
+    }
+    &mut figures[interval]
 }
 
 #[cfg(test)]
@@ -109,5 +124,17 @@ mod tests {
             (151, 3, 1)
         );
         assert_eq!(statistics.stations[0].up.bytes_per_interval, [0; 4]);
+    }
+
+    #[test]
+    fn frames_in_hand_are_told_for_every_interval() {
+        let mut ledger = Ledger::new(1, Duration::from_secs(1));
+        for at_ns in [0, 1, 1_000_000_000] {
+            ledger.taken(0, Direction::Down, at_ns);
+        }
+        let statistics = ledger.close(3_000_000_000);
+        let way = &statistics.stations[0].down;
+        assert_eq!(way.frames_per_interval, [2, 1, 0]);
+        assert_eq!(way.frames, 3);
     }
 }

@@ -7,7 +7,8 @@
 //! stations' radios ([`station`], a TAP device each) and the air between them
 //! (takt-medium). The access point's driver may have one frame under way (its byte
 //! queue limit is 0) and gets it back when the air is done with it, so that all
-//! others wait in the qdisc, where a scheduler can choose.
+//! others wait in the qdisc, where a scheduler can choose. Or it takes them all and
+//! has them wait as mac80211 would ([`airtime`]).
 //!
 //! The access point is a bridge, as access points are: frames keep the server's
 //! headers, and their destination is the station, which is what the qdisc sees.
@@ -20,8 +21,11 @@
 //! [`Wlan`] all of it.
 
 mod access_point;
+mod airtime;
+mod codel;
 mod ledger;
 mod network;
+mod nodes;
 mod plan;
 mod process;
 mod radio;
@@ -39,8 +43,10 @@ use crate::experiment::error::{ExperimentError, Result};
 
 pub use self::radio::play_from_stdin;
 
-pub(super) use self::plan::{ACCESS_POINT, DEVICE, SERVER, SERVER_ADDRESS, STATIONS_MAX, Station};
-pub(super) use self::script::{Motion, SnrReports, StationScript};
+pub(super) use self::plan::{
+    ACCESS_POINT, ACCESS_POINT_ADDRESS, DEVICE, SERVER, SERVER_ADDRESS, STATIONS_MAX, Station,
+};
+pub(super) use self::script::{Motion, SnrReports, StationScript, Waiting};
 pub use self::script::{Script, Statistics};
 
 /// A network that stands, and goes when this is dropped.
@@ -80,6 +86,11 @@ impl Wlan {
             })?;
         }
         wlan.finish()
+    }
+
+    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    pub fn began_ns(&self) -> u64 {
+        self.radio.began_ns
     }
 
     /// Ends it; returns what the air carried.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::plan::{
-    ACCESS_POINT, ACCESS_POINT_MAC, BRIDGE, DEVICE, FIRST, PREFIX_LENGTH, SERVER, SERVER_ADDRESS,
-    SERVER_MAC, Station, UPLINK, WIRE, shown,
+    ACCESS_POINT, ACCESS_POINT_ADDRESS, ACCESS_POINT_MAC, BRIDGE, BRIDGE_MAC, DEVICE, FIRST,
+    PREFIX_LENGTH, SERVER, SERVER_ADDRESS, SERVER_MAC, Station, UPLINK, WIRE, shown,
 };
 use super::script::Script;
 use crate::experiment::command;
@@ -121,9 +121,11 @@ fn wire(script: &Script) -> String {
 /// one goes out at the other.
 fn bridge() -> String {
     format!(
-        "link add {BRIDGE} type bridge stp_state 0 mcast_snooping 0\n\
+        "link add {BRIDGE} address {} type bridge stp_state 0 mcast_snooping 0\n\
          link set {BRIDGE} up\n\
-         link set {UPLINK} master {BRIDGE} up\n"
+         addr add {ACCESS_POINT_ADDRESS}/{PREFIX_LENGTH} dev {BRIDGE}\n\
+         link set {UPLINK} master {BRIDGE} up\n",
+        shown(BRIDGE_MAC),
     )
 }
 
@@ -133,10 +135,12 @@ fn on_the_air(station: Station) -> String {
         "link set {DEVICE} address {} txqueuelen {STATION_QUEUE_FRAMES}\n\
          link set {DEVICE} up\n\
          addr add {}/{PREFIX_LENGTH} dev {DEVICE}\n\
-         neigh add {SERVER_ADDRESS} lladdr {} nud permanent dev {DEVICE}\n",
+         neigh add {SERVER_ADDRESS} lladdr {} nud permanent dev {DEVICE}\n\
+         neigh add {ACCESS_POINT_ADDRESS} lladdr {} nud permanent dev {DEVICE}\n",
         shown(station.mac()),
         station.address(),
         shown(SERVER_MAC),
+        shown(BRIDGE_MAC),
     )
 }
 

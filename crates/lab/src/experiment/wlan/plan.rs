@@ -31,9 +31,12 @@ pub const UPLINK: &str = "wire1";
 pub const BRIDGE: &str = "br0";
 
 pub const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 1);
+/// The bridge's, for stations that report.
+pub const ACCESS_POINT_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 8, 0, 2);
 pub const PREFIX_LENGTH: u8 = 24;
 pub const SERVER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const ACCESS_POINT_MAC: [u8; 6] = [2, 0, 0, 0, 1, 0];
+pub const BRIDGE_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// A station, by its number from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +84,7 @@ mod tests {
                 assert_ne!(one.address(), other.address());
                 assert_ne!(one.namespace().0, other.namespace().0);
             }
-            assert!(![SERVER_MAC, ACCESS_POINT_MAC].contains(&one.mac()));
+            assert!(![SERVER_MAC, ACCESS_POINT_MAC, BRIDGE_MAC].contains(&one.mac()));
         }
         assert_eq!(shown(stations[7].mac()), "02:00:00:00:01:08");
     }

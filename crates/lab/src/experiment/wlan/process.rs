@@ -9,7 +9,7 @@ use super::script::{Script, Statistics};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
 const WORDS: [&str; 2] = ["lab", "radio"];
-/// What it says when its devices are there.
+/// What it says when its devices are there, and when the medium's clock began.
 pub const READY: &str = "ready";
 
 /// Ends, and its devices with it, when this is dropped.
@@ -18,6 +18,8 @@ pub struct Process {
     /// The radio is on for as long as this is open.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    pub began_ns: u64,
 }
 
 impl Process {
@@ -40,6 +42,7 @@ impl Process {
             child,
             input: Some(input),
             output: BufReader::new(output),
+            began_ns: 0,
         };
         let mut script = serde_json::to_vec(script)
             .map_err(std::io::Error::from)
@@ -53,11 +56,15 @@ impl Process {
             .output
             .read_line(&mut line)
             .doing("wait for the radio process")?;
-        if line.trim_end() == READY {
-            return Ok(process);
+        let began_ns = line.trim_end().strip_prefix(READY);
+        match began_ns.and_then(|began_ns| began_ns.trim_start().parse().ok()) {
+            Some(began_ns) => {
+                process.began_ns = began_ns;
+                Ok(process)
+            }
+            // What is wrong it has said on standard error.
+            None => Err(process.ended()),
         }
-        // What is wrong it has said on standard error.
-        Err(process.ended())
     }
 
     /// Switches the radio off; returns what the air carried.

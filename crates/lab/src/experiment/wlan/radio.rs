@@ -10,15 +10,16 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use takt_medium::{Action, Frame, Input, Medium, NodeId, Outcome, Profile, Receiver, SnrPath};
+use takt_medium::{Action, Frame, Input, Medium, NodeId, Outcome, Profile, Receiver};
 use takt_vduse::Taken;
 
 use super::access_point::ApDevice;
+use super::airtime::TxQueues;
 use super::ledger::{Direction, Ledger};
-use super::plan::Station;
+use super::nodes::{node, path, receiver, station};
 use super::process::READY;
 use super::reports::Reports;
-use super::script::{Motion, Script, Statistics};
+use super::script::{Script, Statistics, Waiting};
 use super::station::StationDevice;
 use crate::experiment::beats::{Class, enter, now_ns};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
@@ -38,7 +39,7 @@ pub fn play_from_stdin() -> Result<()> {
     })?;
     let mut radio = Radio::new(&script)?;
     enter(Class::Fifo { priority: PRIORITY })?;
-    println!("{READY}");
+    println!("{READY} {}", radio.began_ns);
     radio.play(stdin.as_fd())?;
     let statistics = radio.finish();
     let text = serde_json::to_vec(&statistics)
@@ -57,6 +58,8 @@ struct Radio {
     hands: Vec<Vec<u8>>,
     /// The access point's, as its driver knows it.
     taken: Option<Taken>,
+    /// Where the access point's frames wait, if not in its qdisc.
+    queues: Option<TxQueues>,
     ledger: Ledger,
     reports: Option<Reports>,
     /// When the medium's clock began.
@@ -76,7 +79,7 @@ impl Radio {
         })?;
         let mut medium = Medium::new(profile, script.seed);
         for station in &script.stations {
-            let node = medium.add_station(path(station.motion));
+            let node = medium.add_station(path(&station.motion));
             if let Some(rate) = station.rate {
                 let choice = takt_medium::RateChoice::Fixed(rate);
                 medium.handle(
@@ -97,6 +100,10 @@ impl Radio {
             access_point: ApDevice::create()?,
             hands: vec![Vec::new(); stations.len() + 1],
             taken: None,
+            queues: match script.waiting {
+                Waiting::Qdisc => None,
+                Waiting::Airtime => Some(TxQueues::new(stations.len())),
+            },
             ledger: Ledger::new(stations.len(), script.interval),
             reports: script.reports.clone().map(Reports::new),
             stations,
@@ -161,11 +168,15 @@ impl Radio {
                 {
                     way.given_up += 1;
                 }
-                if from == Medium::ACCESS_POINT
-                    && let Some(taken) = self.taken.take()
-                {
-                    self.access_point.device.finish(taken)?;
+                if from == Medium::ACCESS_POINT {
+                    if let Some(taken) = self.taken.take() {
+                        self.access_point.device.finish(taken)?;
+                    }
                     self.free_since_ns = Some(at_ns);
+                }
+                if let (Some(queues), Some(index)) = (&mut self.queues, index) {
+                    let air = self.medium.air(node(index)).unwrap_or_default();
+                    queues.charge(index, air.busy_ns);
                 }
             }
         }
@@ -174,26 +185,24 @@ impl Radio {
 
     /// Gives every free transmitter the next frame of its device.
     fn fill_hands(&mut self, now_ns: u64) -> Result<()> {
-        while self.medium.is_free(Medium::ACCESS_POINT) {
-            let frame = &mut self.hands[usize::from(Medium::ACCESS_POINT.0)];
-            let Some(taken) = self.access_point.device.take(frame)? else {
-                break;
-            };
+        self.fill_queues(now_ns)?;
+        while self.medium.is_free(Medium::ACCESS_POINT) && self.take(now_ns)? {
+            let frame = &self.hands[usize::from(Medium::ACCESS_POINT.0)];
             let to = match (frame.first(), receiver(frame)) {
                 (Some(first), _) if first & MULTICAST != 0 => Receiver::Everyone,
                 (_, Some(index)) if index < self.stations.len() => Receiver::Node(node(index)),
                 _ => {
                     self.ledger.statistics.to_nobody += 1;
-                    self.access_point.device.finish(taken)?;
+                    if let Some(taken) = self.taken.take() {
+                        self.access_point.device.finish(taken)?;
+                    }
                     continue;
                 }
             };
-            if let Receiver::Node(to) = to
-                && let Some(way) = self.ledger.way(usize::from(to.0) - 1, Direction::Down)
-            {
-                way.frames += 1;
+            if let Receiver::Node(to) = to {
+                self.ledger
+                    .taken(usize::from(to.0) - 1, Direction::Down, now_ns);
             }
-            self.taken = Some(taken);
             if let Some(since_ns) = self.free_since_ns.take() {
                 self.ledger.gap(now_ns.saturating_sub(since_ns));
             }
@@ -204,13 +213,43 @@ impl Radio {
             if self.medium.is_free(from)
                 && self.stations[index].take(&mut self.hands[usize::from(from.0)])?
             {
-                if let Some(way) = self.ledger.way(index, Direction::Up) {
-                    way.frames += 1;
-                }
+                self.ledger.taken(index, Direction::Up, now_ns);
                 self.transmit(now_ns, from, Receiver::Node(Medium::ACCESS_POINT))?;
             }
         }
         Ok(())
+    }
+
+    /// A driver with queues of its own takes all there is at once. Broadcasts are none of
+    /// a station's, and nobody here sends any.
+    fn fill_queues(&mut self, now_ns: u64) -> Result<()> {
+        let Some(queues) = &mut self.queues else {
+            return Ok(());
+        };
+        let mut frame = Vec::new();
+        while let Some(taken) = self.access_point.device.take(&mut frame)? {
+            self.access_point.device.finish(taken)?;
+            match receiver(&frame) {
+                Some(index) => queues.put(now_ns, index, std::mem::take(&mut frame)),
+                None => self.ledger.statistics.to_nobody += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// The access point's next frame comes into its hand; false if there is none.
+    fn take(&mut self, now_ns: u64) -> Result<bool> {
+        let hand = &mut self.hands[usize::from(Medium::ACCESS_POINT.0)];
+        match &mut self.queues {
+            Some(queues) => Ok(queues
+                .take(now_ns)
+                .map(|(_, frame)| *hand = frame)
+                .is_some()),
+            None => {
+                self.taken = self.access_point.device.take(hand)?;
+                Ok(self.taken.is_some())
+            }
+        }
     }
 
     fn transmit(&mut self, now_ns: u64, from: NodeId, to: Receiver) -> Result<()> {
@@ -237,7 +276,7 @@ impl Radio {
         let device = &self.access_point.device;
         let readable = |descriptor| PollFd::new(descriptor, PollFlags::POLLIN);
         let mut wanted = vec![readable(input), readable(device.questions())];
-        if self.medium.is_free(Medium::ACCESS_POINT) {
+        if self.queues.is_some() || self.medium.is_free(Medium::ACCESS_POINT) {
             wanted.push(readable(device.kicks()));
         }
         for (index, station) in self.stations.iter().enumerate() {
@@ -267,28 +306,3 @@ impl Radio {
 
 /// In a destination's first byte.
 const MULTICAST: u8 = 1;
-
-/// The medium's number for a station; the access point is 0.
-fn node(station: usize) -> NodeId {
-    NodeId(station as u16 + 1)
-}
-
-fn station(node: NodeId) -> Option<usize> {
-    usize::from(node.0).checked_sub(1)
-}
-
-/// The station that a frame is for.
-fn receiver(frame: &[u8]) -> Option<usize> {
-    let to = frame.first_chunk::<6>()?;
-    Station::first(usize::MAX).position(|station| station.mac() == *to)
-}
-
-fn path(motion: Motion) -> SnrPath {
-    match motion {
-        Motion::Still { snr_centidb } => SnrPath::constant(snr_centidb),
-        Motion::RoundTrip {
-            far_centidb,
-            near_centidb,
-        } => SnrPath::round_trip(far_centidb, near_centidb),
-    }
-}

@@ -20,6 +20,18 @@ pub struct Script {
     /// Throughput is told for every so long.
     pub interval: Duration,
     pub reports: Option<SnrReports>,
+    #[serde(default)]
+    pub waiting: Waiting,
+}
+
+/// Where frames wait for the access point's transmitter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Waiting {
+    /// The driver takes one at a time.
+    #[default]
+    Qdisc,
+    /// The driver takes them all, and sends them as mac80211 does.
+    Airtime,
 }
 
 impl Script {
@@ -28,7 +40,7 @@ impl Script {
     }
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StationScript {
     pub motion: Motion,
     /// Index of the profile's rate; `None` leaves it to the profile.
@@ -36,7 +48,7 @@ pub struct StationScript {
 }
 
 /// How a station's SNR goes, in hundredths of a dB.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Motion {
     Still {
         snr_centidb: i32,
@@ -45,6 +57,11 @@ pub enum Motion {
     RoundTrip {
         far_centidb: i32,
         near_centidb: i32,
+    },
+    /// One after the other, each for so long, again and again.
+    Steps {
+        centidb: Vec<i32>,
+        each: Duration,
     },
 }
 
@@ -96,4 +113,6 @@ pub struct Way {
     pub no_room: u64,
     /// Delivered bytes in each interval, the last of which may be short.
     pub bytes_per_interval: Vec<u64>,
+    /// Frames taken in hand in each interval.
+    pub frames_per_interval: Vec<u64>,
 }

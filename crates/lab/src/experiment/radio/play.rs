@@ -1,0 +1,80 @@
+//! All flows of a cell at once.
+
+use std::thread::ScopedJoinHandle;
+
+use super::pattern::{Flow, Pattern};
+use super::record::{Record, Window};
+use super::{tcp, udp};
+use crate::experiment::beats::sleep_until;
+use crate::experiment::error::{ExperimentError, Result};
+use crate::experiment::load::{Busy, Idle};
+use crate::experiment::wlan::{STATIONS_MAX, Station};
+
+pub struct Played {
+    /// What each station received.
+    pub records: Vec<Record>,
+    /// What the processor did meanwhile.
+    pub busy: Busy,
+}
+
+/// Traffic begins with the window's warm-up.
+pub fn play(pattern: Pattern, seed: u64, window: Window) -> Result<Played> {
+    let mut datagrams = Vec::new();
+    let mut connections = Vec::new();
+    for station in Station::first(STATIONS_MAX) {
+        match pattern.flow(station.index()) {
+            Some(Flow::Udp(stream)) => datagrams.push((station, stream, udp::open(station)?)),
+            Some(Flow::Tcp) => connections.push((station, tcp::open(station)?)),
+            None => {}
+        }
+    }
+    sleep_until(window.warm_up_ns());
+    let mut records = vec![Record::default(); STATIONS_MAX];
+    let busy = std::thread::scope(|scope| {
+        let mut streams = Vec::new();
+        for (station, stream, (sender, receiver)) in &datagrams {
+            let seed = seed + station.index() as u64;
+            streams.push((
+                station.index(),
+                scope.spawn(move || udp::receive(receiver, window)),
+                scope.spawn(move || udp::send(sender, *stream, window, seed)),
+            ));
+        }
+        let mut bulk = Vec::new();
+        for (station, (sender, receiver)) in &mut connections {
+            bulk.push((
+                station.index(),
+                scope.spawn(move || tcp::receive(receiver, window)),
+                scope.spawn(move || tcp::send(sender, window)),
+            ));
+        }
+        let busy = busy_within(window)?;
+        for (index, receiver, sender) in streams {
+            let sent = joined(sender)?;
+            records[index] = Record {
+                sent,
+                ..joined(receiver)?
+            };
+        }
+        for (index, receiver, sender) in bulk {
+            joined(sender)?;
+            records[index] = joined(receiver)?;
+        }
+        Ok::<_, ExperimentError>(busy)
+    })?;
+    Ok(Played { records, busy })
+}
+
+fn busy_within(window: Window) -> Result<Busy> {
+    sleep_until(window.begin_ns);
+    let before = Idle::now()?;
+    sleep_until(window.end_ns);
+    Ok(Idle::now()?.since(&before))
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
