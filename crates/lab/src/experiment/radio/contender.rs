@@ -134,7 +134,7 @@ impl Contender {
         });
         format!(
             "[link.{DEVICE}]\nrate = \"1gbit\"\n\n\
-             [[link.{DEVICE}.class]]\nname = \"default\"\nqueue_packets = 50\n\n{}",
+             [[link.{DEVICE}.class]]\nname = \"default\"\nqueue_packets = 12\n\n{}",
             radio.unwrap_or_default()
         )
     }
