@@ -1,6 +1,8 @@
 //! The congestion control `takt` in a kernel: in the lab, or, with TAKT_TEST_CROWD=1 and root,
 //! in the running one, in namespaces of its own.
 
+mod guest;
+
 use std::{
     env,
     io::{Read, Write},
@@ -36,7 +38,7 @@ fn run(test: &str, machine: &[&str]) {
     if env::var_os(VARIABLE).is_some() {
         bounds_move_running_flows();
     } else {
-        boot(test, machine);
+        guest::boot(test, VARIABLE, machine);
     }
 }
 
@@ -179,26 +181,4 @@ impl Drop for Flow {
         self.is_over.store(true, Ordering::Relaxed);
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
-}
-
-/// Outside: this very test, in a machine.
-fn boot(test: &str, machine: &[&str]) {
-    let program = env::current_exe().expect("this program has a file");
-    let name = program.file_name().expect("and the file a name");
-    let done = Command::new(env!("CARGO_BIN_EXE_takt"))
-        .args(["lab", "exec"])
-        .args(machine)
-        .arg("--add")
-        .arg(&program)
-        .args(["--", "env", &format!("{VARIABLE}=1")])
-        .arg(name)
-        .args(["--exact", test])
-        .output()
-        .expect("takt starts");
-    assert!(
-        done.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&done.stdout),
-        String::from_utf8_lossy(&done.stderr)
-    );
 }

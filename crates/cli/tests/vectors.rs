@@ -1,6 +1,8 @@
 //! algo/'s test vectors inside the kernel's BPF machine, in the lab.
 
-use std::{env, mem::MaybeUninit, process::Command};
+mod guest;
+
+use std::{env, mem::MaybeUninit};
 
 use takt_vectors::{Kernel, files};
 
@@ -21,7 +23,7 @@ fn run(test: &str, machine: &[&str]) {
     if env::var_os(VARIABLE).is_some() {
         replay();
     } else {
-        boot(test, machine);
+        guest::boot(test, VARIABLE, machine);
     }
 }
 
@@ -35,26 +37,4 @@ fn replay() {
             Err(failure) => panic!("{failure}"),
         }
     }
-}
-
-/// Outside: this very test, in a machine.
-fn boot(test: &str, machine: &[&str]) {
-    let program = env::current_exe().expect("this program has a file");
-    let name = program.file_name().expect("and the file a name");
-    let done = Command::new(env!("CARGO_BIN_EXE_takt"))
-        .args(["lab", "exec"])
-        .args(machine)
-        .arg("--add")
-        .arg(&program)
-        .args(["--", "env", &format!("{VARIABLE}=1")])
-        .arg(name)
-        .args(["--exact", test])
-        .output()
-        .expect("takt starts");
-    assert!(
-        done.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&done.stdout),
-        String::from_utf8_lossy(&done.stderr)
-    );
 }

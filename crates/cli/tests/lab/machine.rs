@@ -28,7 +28,7 @@ const TIMEOUT_S: &str = "2400";
 /// A kernel switches its static keys by writing a breakpoint over the code first. With more
 /// than one processor QEMU may run its translation of that breakpoint after the kernel has
 /// taken it back and asked every processor to notice, and the kernel then does not know it
-/// (QEMU until 8.1). sched_ext switches many, so it meets one boot in two.
+/// (QEMU until 8.1). sched_ext switches many, so it meets about one boot in three.
 const STALE_CODE: &str = "Oops: int3:";
 /// Of a complaint from before the lab's modules were loaded: while it boots a machine with two
 /// processors on a busy host may see its clock jump, and call that a stall.
