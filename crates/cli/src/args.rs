@@ -112,6 +112,10 @@ pub enum Command {
     #[command(subcommand)]
     Radio(Radio),
 
+    /// What terminals that share the air share.
+    #[command(subcommand)]
+    Crowd(Crowd),
+
     /// Run a program in the background, or on the beat.
     ///
     /// In the background it and whatever it starts get a control group of their own,
@@ -242,6 +246,19 @@ pub enum Radio {
     #[command(after_help = "Examples:\n  takt radio key\n  takt radio key /etc/takt/radio.key")]
     Key {
         #[arg(default_value = "radio.key")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Crowd {
+    /// Make a key for the group's reports, in a file that does not exist yet.
+    ///
+    /// All terminals of the group, and its aggregator if it has one, need the same: copy it
+    /// to each, and see that nobody else can read it.
+    #[command(after_help = "Examples:\n  takt crowd key\n  takt crowd key /etc/takt/crowd.key")]
+    Key {
+        #[arg(default_value = "crowd.key")]
         file: PathBuf,
     },
 }

@@ -11,9 +11,9 @@ use std::{env, path::Path, process::ExitCode};
 use clap::Parser;
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, Crowd, Radio},
     commands::{
-        apply, background, check, confirm, daemon, doctor, explain, feed, lab, radio, revert, run,
+        apply, background, check, confirm, daemon, doctor, explain, feed, key, lab, revert, run,
         station, status,
     },
 };
@@ -48,7 +48,10 @@ fn main() -> ExitCode {
         ),
         Command::Background(command) => background::run(command, output),
         Command::Station(command) => station::run(command, output),
-        Command::Radio(command) => radio::run(&command, output),
+        Command::Radio(Radio::Key { file }) => {
+            key::run(&file, "the access point and to every client", output)
+        }
+        Command::Crowd(Crowd::Key { file }) => key::run(&file, "every host of the group", output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
