@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`reporting`] and [`flooder`] are the tests' hands.
+//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`upload`] are the tests' hands.
 
 mod air;
 mod daemon;
@@ -19,6 +19,8 @@ mod recorder;
 mod reporting;
 mod shell;
 mod takt;
+#[path = "../upload/mod.rs"]
+mod upload;
 mod wire;
 
 mod background;
@@ -27,6 +29,7 @@ mod beats_status;
 mod buffer;
 mod classify;
 mod contract;
+mod crowd;
 mod devices;
 mod flood;
 mod flows;

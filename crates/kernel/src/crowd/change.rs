@@ -37,7 +37,7 @@ pub(crate) struct Change {
     found: Option<Note>,
     in_force: Option<Terms>,
     next: Option<Terms>,
-    /// The default congestion control as it stands.
+    /// The default congestion control as it stands; empty if it is none of our business.
     standing: String,
 }
 
@@ -72,13 +72,17 @@ impl Change {
             (Some(before), Some(next)) if before == next => Some(CrowdAction::Unchanged),
             (Some(_), Some(_)) => Some(CrowdAction::Updated),
         };
+        let standing = match (&found, &next) {
+            (None, None) => String::new(),
+            _ => default::read()?,
+        };
         Ok(Self {
             netns_cookie,
             action,
             in_force: in_force.cloned(),
             found,
             next,
-            standing: default::read()?,
+            standing,
         })
     }
 
