@@ -150,6 +150,8 @@ void BPF_PROG(takt_init, struct sock *sk)
 	flow = bpf_sk_storage_get(&takt_crowd_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!flow)
 		return;
+	/* It may have been here before, and gone on under another congestion control. */
+	__builtin_memset(flow, 0, sizeof(*flow));
 	flow->bounds.upper = TAKT_WINDOW_MAX;
 	begin(flow, sk, bpf_ktime_get_ns());
 }

@@ -72,7 +72,7 @@ pub fn examine() -> Vec<Finding> {
         ),
         finding(
             "crowd",
-            "the congestion control was loaded, verified and dropped again",
+            "the congestion control and what moves flows to it were loaded, verified and dropped again",
             Crowd::verify(),
         ),
     ]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     flow::in_far_namespace,
     kernel_bpf::{links, programs, wait_for},
-    machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS},
+    machine::{DEFAULT, NEWEST, TOO_OLD},
     shell::{run, run_far},
     takt::{POLICY, apply, assert_no_trace, takt},
     upload::Upload,
@@ -75,7 +75,7 @@ fn moves_and_gives_back(wire: &Wire) {
     assert_eq!(crowd["device"], "near1");
     assert_eq!(crowd["bounds"]["flows"], 2);
     assert_eq!(crowd["bounds"]["source"], "own round trips");
-    wait_for(|| status(0)["bounds"]["usage"]["limited_periods"].as_u64() > Some(4));
+    wait_for(|| status(0)["bounds"]["usage"]["flow_periods"].as_u64() > Some(4));
 
     apply(&CROWD.replace("100ms", "200ms"))
         .says(&["crowd: updated"])
@@ -183,7 +183,7 @@ fn terms_go_with_their_namespace() {
         let _wire = Wire::new(1);
         let before = (programs(), links());
         run("ip netns add c").ok();
-        run("ip -n c link add near1 type dummy").ok();
+        run("ip -n c link add near1 type veth peer name far1").ok();
         fs::write(POLICY, CROWD).unwrap();
         run(&format!("ip netns exec c takt apply {POLICY}")).ok();
         run("ip netns del c").ok();
@@ -250,7 +250,7 @@ fn a_key_is_made_once() {
 /// Random losses of the air: CUBIC would take 3 of 10 segments off for each.
 #[test]
 fn random_loss_takes_nothing_and_a_timeout_all() {
-    TWO_PROCESSORS.run(|| {
+    DEFAULT.run(|| {
         let wire = Wire::new(1);
         let netem = |loss: &str| format!("netem delay 20ms rate 20mbit limit 1000 loss {loss}");
         run(&format!("tc qdisc add dev near1 root {}", netem("0%"))).ok();
@@ -260,11 +260,11 @@ fn random_loss_takes_nothing_and_a_timeout_all() {
         thread::sleep(Duration::from_secs(5));
         let full = flow.window();
         run(&format!("tc qdisc change dev near1 root {}", netem("2%"))).ok();
-        let smallest = smallest_window(&flow, Duration::from_secs(5));
-        assert!(flow.retransmitted() > 0, "nothing was lost");
+        let lossy = usual_window(&flow, Duration::from_secs(5));
+        assert!(flow.retransmitted() > 50, "hardly anything was lost");
         assert!(
-            smallest * 10 > full * 6,
-            "{full} segments went down to {smallest}"
+            lossy * 10 > full * 7,
+            "{full} segments went down to {lossy}"
         );
 
         run(&format!("tc qdisc change dev near1 root {}", netem("100%"))).ok();
@@ -280,13 +280,15 @@ fn random_loss_takes_nothing_and_a_timeout_all() {
     });
 }
 
-fn smallest_window(flow: &Upload, time: Duration) -> u32 {
-    let samples = time.as_millis() / 10;
+/// The median: while the kernel recovers from a loss it goes by what is in flight.
+fn usual_window(flow: &Upload, time: Duration) -> u32 {
     let sample = |_| {
         thread::sleep(Duration::from_millis(10));
         flow.window()
     };
-    (0..samples).map(sample).min().expect("samples")
+    let mut samples: Vec<u32> = (0..time.as_millis() / 10).map(sample).collect();
+    samples.sort_unstable();
+    samples[samples.len() / 2]
 }
 
 /// Of the far end.

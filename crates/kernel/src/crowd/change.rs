@@ -171,7 +171,7 @@ impl Change {
 
     /// Nothing of this namespace holds the congestion control any more.
     fn end(&self, before: &str) -> Result<Option<Foreign>, Error> {
-        let is_ours = self.standing == TAKT;
+        let is_ours = self.standing == TAKT || self.standing == before;
         if is_ours {
             self.set_default(before)?;
         }
