@@ -4,7 +4,7 @@
 //! wire sends to eight stations on the air. From the bottom: [`environment`] says
 //! how the stations hear, [`pattern`] what they are sent, [`contender`] who
 //! schedules, with a [`daemon`] that tells it how stations hear, or their own
-//! ([`clients`]); [`udp`] and [`tcp`] are the traffic, [`play`] all of it at once;
+//! ([`clients`]); [`udp`] and [`bulk`](super::bulk) are the traffic, [`play`] all of it at once;
 //! [`cell`] is one of each for as long as it takes. What is made of it: [`figures`],
 //! or [`sweep`], [`follow`] and [`forward`] where the question is another. [`plan`]
 //! says which cells there are.
@@ -20,10 +20,10 @@ mod forward;
 mod pattern;
 mod plan;
 mod play;
-mod record;
 mod sweep;
-mod tcp;
 mod udp;
+
+pub use figures::{jain, rate_bps};
 
 use takt_report::Row;
 

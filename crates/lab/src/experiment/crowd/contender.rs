@@ -1,0 +1,57 @@
+//! Who decides how much is in flight, set as somebody who knows it would set it.
+
+use crate::experiment::wlan::DEVICE;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contender {
+    Cubic,
+    /// It paces by itself, whatever the qdisc.
+    Bbr,
+    Vegas,
+    /// The access point sorts what waits there by flow, and drops what waits too long.
+    CubicFqCodel,
+}
+
+impl Contender {
+    pub const ALL: [Self; 4] = [Self::Cubic, Self::Bbr, Self::Vegas, Self::CubicFqCodel];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
+            Self::Vegas => "vegas",
+            Self::CubicFqCodel => "cubic+fq_codel",
+        }
+    }
+
+    /// As the kernel calls it.
+    pub fn congestion_control(self) -> &'static str {
+        match self {
+            Self::Cubic | Self::CubicFqCodel => "cubic",
+            Self::Bbr => "bbr",
+            Self::Vegas => "vegas",
+        }
+    }
+
+    /// Where acknowledgements wait for the access point's turn: as many as its device keeps by
+    /// default (`txqueuelen`), first in, first out.
+    pub fn access_point(self) -> String {
+        qdisc(match self {
+            Self::CubicFqCodel => FQ_CODEL,
+            _ => "pfifo limit 1000",
+        })
+    }
+
+    /// A terminal's own queue is what distributions and mac80211 have there, whoever decides: it
+    /// holds little, since TCP holds back what its own device has not sent.
+    pub fn terminal(self) -> String {
+        qdisc(FQ_CODEL)
+    }
+}
+
+/// With mac80211's times for CoDel.
+const FQ_CODEL: &str = "fq_codel target 20ms interval 100ms";
+
+fn qdisc(words: &str) -> String {
+    format!("qdisc replace dev {DEVICE} root {words}")
+}
