@@ -4,7 +4,9 @@
 //! `radio` decides on stations' weights; `source` is where the strengths of their
 //! connections come from. The first two know neither clock nor socket.
 
+pub mod crowd;
 mod key;
+pub mod listener;
 pub mod radio;
 mod rate;
 pub mod sealed;
