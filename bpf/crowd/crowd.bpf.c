@@ -3,21 +3,45 @@
  * The congestion control takt: the kernel's CUBIC, and bounds around its window. What the
  * bounds are, algo/window.h says, once per period and flow; what the group achieves, user
  * space says in a map. Changing the map moves flows that are running. Paper 001, section 6.
+ * Each network namespace has its own terms; without them, and on other devices, it is CUBIC.
  */
 #include "tcp.h"
 #include "crowd_maps.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Bounds older than so many periods hold nothing up: nobody has tested them. */
+/*
+ * Bounds older than so many periods hold nothing up: nobody has tested them. And a group
+ * that was heard of so long ago is gone, or who listens is.
+ */
 #define STALE_PERIODS 3
 
+/* How often a flow that has no bounds looks whether its route has come to the device. */
+#define ELSEWHERE_NS 1000000000ULL
+
+/* Network namespaces that may have a crowd at the same time. */
+#define NAMESPACES 1024
+
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NAMESPACES);
+	__type(key, u64);
 	__type(value, struct takt_crowd);
 } takt_crowd SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NAMESPACES);
+	__type(key, u64);
+	__type(value, struct takt_crowd_group);
+} takt_crowd_groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NAMESPACES);
+	__type(key, u64);
+	__type(value, struct takt_crowd_terminal);
+} takt_crowd_terminals SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -28,13 +52,19 @@ struct {
 
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
-/* The crowd's terms, if there are bounds at all. */
-static const struct takt_crowd *terms(void)
+static u64 namespace_of(const struct sock *sk)
 {
-	u32 only = 0;
-	const struct takt_crowd *crowd = bpf_map_lookup_elem(&takt_crowd, &only);
+	return sk->__sk_common.skc_net.net->net_cookie;
+}
 
-	return crowd && crowd->period_ns ? crowd : 0;
+/* The terms of the socket's namespace, if they are about this flow. */
+static const struct takt_crowd *terms_of(const struct sock *sk,
+					 const struct takt_crowd_flow *flow)
+{
+	u64 cookie = namespace_of(sk);
+	const struct takt_crowd *crowd = bpf_map_lookup_elem(&takt_crowd, &cookie);
+
+	return crowd && crowd->period_ns && crowd->ifindex == flow->ifindex ? crowd : 0;
 }
 
 static struct takt_crowd_flow *flow_of(struct sock *sk)
@@ -51,9 +81,14 @@ static u32 bound(const struct takt_crowd_flow *flow, const struct takt_crowd *cr
 				 after_timeout || age_ns > STALE_PERIODS * crowd->period_ns);
 }
 
-/* A period begins: what has been counted so far is not of it. */
-static void begin(struct takt_crowd_flow *flow, const struct tcp_sock *tp, u64 now_ns)
+/* A period begins: what has been counted so far is not of it. The route may be another. */
+static void begin(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 {
+	const struct tcp_sock *tp = (struct tcp_sock *)sk;
+	const struct dst_entry *route = sk->sk_dst_cache;
+
+	if (route)
+		flow->ifindex = route->dev->ifindex;
 	flow->updated_ns = now_ns;
 	flow->delivered = tp->delivered;
 	flow->lost = tp->lost;
@@ -62,12 +97,38 @@ static void begin(struct takt_crowd_flow *flow, const struct tcp_sock *tp, u64 n
 	flow->limited = 0;
 }
 
-static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
-		   const struct tcp_sock *tp, u64 now_ns)
+/* For user space, which says in the group's reports what this terminal gets. */
+static void count(u64 cookie, const struct takt_window_sample *sample, u32 delivered,
+		  u64 passed_us)
 {
+	struct takt_crowd_terminal *sum = bpf_map_lookup_elem(&takt_crowd_terminals, &cookie);
+
+	if (!sum)
+		return;
+	__sync_fetch_and_add(&sum->delivered_bytes, (u64)delivered * sample->mss_bytes);
+	__sync_fetch_and_add(&sum->flow_periods, 1);
+	__sync_fetch_and_add(&sum->limited_periods, sample->limited);
+	__sync_fetch_and_add(&sum->passed_us, passed_us);
+	__sync_fetch_and_add(&sum->limited_us, sample->limited ? passed_us : 0);
+	if (sample->rtt_us) {
+		__sync_fetch_and_add(&sum->rtt_sum_us, sample->rtt_us);
+		__sync_fetch_and_add(&sum->rtt_min_sum_us, sample->rtt_min_us);
+		__sync_fetch_and_add(&sum->rtt_count, 1);
+	}
+	__sync_fetch_and_add(&sum->sent, sample->sent);
+	__sync_fetch_and_add(&sum->lost, sample->lost);
+}
+
+static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
+		   const struct sock *sk, u64 now_ns)
+{
+	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
+	u64 cookie = namespace_of(sk);
+	const struct takt_crowd_group *heard = bpf_map_lookup_elem(&takt_crowd_groups, &cookie);
 	u64 passed_us = takt_max((now_ns - flow->updated_ns) / 1000, 1);
 	u32 delivered = tp->delivered - flow->delivered;
 	struct takt_window_sample sample = {};
+	struct takt_window_group group = {};
 
 	sample.mss_bytes = tp->mss_cache;
 	sample.rate = (u64)delivered * sample.mss_bytes * 1000000 / passed_us;
@@ -78,8 +139,14 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	sample.lost = tp->lost - flow->lost;
 	sample.sent = delivered + sample.lost;
 	sample.limited = flow->limited;
-	takt_window_update(&flow->window, &crowd->params, &crowd->group, &sample, &flow->bounds);
-	begin(flow, tp, now_ns);
+	if (heard && now_ns - heard->heard_ns <= STALE_PERIODS * crowd->period_ns) {
+		group = heard->sum;
+		sample.own_flows = heard->own_flows;
+	}
+	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
+	/* Whoever was silent for longer had nothing to send. */
+	count(cookie, &sample, delivered,
+	      takt_min(passed_us, STALE_PERIODS * crowd->period_ns / 1000));
 }
 
 SEC("struct_ops")
@@ -92,7 +159,7 @@ void BPF_PROG(takt_init, struct sock *sk)
 	if (!flow)
 		return;
 	flow->bounds.upper = TAKT_WINDOW_MAX;
-	begin(flow, (struct tcp_sock *)sk, bpf_ktime_get_ns());
+	begin(flow, sk, bpf_ktime_get_ns());
 }
 
 SEC("struct_ops")
@@ -100,13 +167,14 @@ void BPF_PROG(takt_acked, struct sock *sk, const struct ack_sample *ack)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
-	const struct takt_crowd *crowd = terms();
+	const struct takt_crowd *crowd;
 	u64 now_ns = bpf_ktime_get_ns();
 	s32 rtt_us = ack->rtt_us;
 
 	cubictcp_acked(sk, ack);
-	if (!flow || !crowd)
+	if (!flow)
 		return;
+	crowd = terms_of(sk, flow);
 	if (rtt_us > 0) {
 		flow->rtt_sum_us += (u32)rtt_us;
 		flow->rtt_count++;
@@ -114,8 +182,11 @@ void BPF_PROG(takt_acked, struct sock *sk, const struct ack_sample *ack)
 	/* What was in flight when this came; nothing was sent since. */
 	if (tp->packets_out + ack->pkts_acked >= tp->snd_cwnd)
 		flow->limited = 1;
-	if (now_ns - flow->updated_ns >= crowd->period_ns)
-		update(flow, crowd, tp, now_ns);
+	if (now_ns - flow->updated_ns < (crowd ? crowd->period_ns : ELSEWHERE_NS))
+		return;
+	if (crowd)
+		update(flow, crowd, sk, now_ns);
+	begin(flow, sk, now_ns);
 }
 
 SEC("struct_ops")
@@ -123,10 +194,10 @@ void BPF_PROG(takt_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
-	const struct takt_crowd *crowd = terms();
+	const struct takt_crowd *crowd = flow ? terms_of(sk, flow) : 0;
 
 	cubictcp_cong_avoid(sk, ack, acked);
-	if (flow && crowd)
+	if (crowd)
 		tp->snd_cwnd = bound(flow, crowd, tp->snd_cwnd, flow->in_timeout);
 }
 
@@ -135,7 +206,7 @@ SEC("struct_ops")
 u32 BPF_PROG(takt_ssthresh, struct sock *sk)
 {
 	struct takt_crowd_flow *flow = flow_of(sk);
-	const struct takt_crowd *crowd = terms();
+	const struct takt_crowd *crowd = flow ? terms_of(sk, flow) : 0;
 	u32 threshold = cubictcp_recalc_ssthresh(sk);
 
 	if (!flow || !crowd)
@@ -175,10 +246,10 @@ SEC("struct_ops")
 u32 BPF_PROG(takt_undo_cwnd, struct sock *sk)
 {
 	struct takt_crowd_flow *flow = flow_of(sk);
-	const struct takt_crowd *crowd = terms();
+	const struct takt_crowd *crowd = flow ? terms_of(sk, flow) : 0;
 	u32 window = tcp_reno_undo_cwnd(sk);
 
-	return flow && crowd ? bound(flow, crowd, window, 1) : window;
+	return crowd ? bound(flow, crowd, window, 1) : window;
 }
 
 /* One of the two is registered, as the kernel's structure is. */

@@ -68,9 +68,14 @@ struct sock_common {
 	struct sock *skc_listener;	/* of a request */
 };
 
+struct dst_entry {
+	struct net_device *dev;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
+	struct dst_entry *sk_dst_cache;	/* its route, if it is known */
 };
 
 struct sk_buff {

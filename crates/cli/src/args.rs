@@ -112,6 +112,10 @@ pub enum Command {
     #[command(subcommand)]
     Radio(Radio),
 
+    /// Who shares the air, and what terminals share about it.
+    #[command(subcommand)]
+    Crowd(Crowd),
+
     /// Run a program in the background, or on the beat.
     ///
     /// In the background it and whatever it starts get a control group of their own,
@@ -244,6 +248,18 @@ pub enum Radio {
         #[arg(default_value = "radio.key")]
         file: PathBuf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Crowd {
+    /// List the terminals of the group, what they get and what became of datagrams.
+    ///
+    /// As taktd hears of them; it has to run in this network namespace.
+    #[command(
+        after_help = "Examples:\n  takt crowd neighbours\n  takt crowd neighbours --output json | \
+                      jq '.neighbourhoods[].neighbours[] | [.name, .rate_bytes_ps]'"
+    )]
+    Neighbours,
 }
 
 /// Whose sockets; the caller's own without any of these.

@@ -13,8 +13,8 @@ use clap::Parser;
 use crate::{
     args::{Cli, Command},
     commands::{
-        apply, background, check, confirm, daemon, doctor, explain, feed, lab, radio, revert, run,
-        station, status,
+        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, lab, radio,
+        revert, run, station, status,
     },
 };
 
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Background(command) => background::run(command, output),
         Command::Station(command) => station::run(command, output),
         Command::Radio(command) => radio::run(&command, output),
+        Command::Crowd(command) => crowd::run(&command, output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),

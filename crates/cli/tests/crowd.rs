@@ -49,35 +49,43 @@ fn bounds_move_running_flows() {
     let flow = Flow::start("takt").expect("takt can be chosen");
     assert!(flow.reaches(|window| window > 20), "CUBIC until told");
 
-    crowd
-        .set(&terms(4), &Group::default(), PERIOD_NS)
-        .expect("the map takes it");
+    bound(&crowd, 4);
     assert!(flow.reaches(|window| window <= 4), "an upper bound");
     thread::sleep(Duration::from_millis(200));
     assert!(flow.window() <= 4, "and it stays");
+    assert!(crowd.set(&Group::default(), 1).expect("the map takes it"));
+    let usage = crowd.usage().expect("it is read").expect("it is counted");
+    assert!(usage.delivered_bytes > 0 && usage.limited_periods > 0);
 
-    crowd
-        .set(&terms(1000), &Group::default(), PERIOD_NS)
-        .expect("the map takes it");
+    bound(&crowd, 1000);
     assert!(flow.reaches(|window| window > 4), "and goes");
 
-    crowd
-        .set(&terms(4), &Group::default(), PERIOD_NS)
-        .expect("the map takes it");
+    bound(&crowd, 4);
     assert!(flow.reaches(|window| window <= 4));
     // Another takt takes it away.
     drop(crowd);
     let crowd = Crowd::open().expect("pins are read").expect("it is there");
-    crowd.unload().expect("it goes");
+    crowd.leave().expect("it is");
     assert!(
         flow.reaches(|window| window > 4),
         "goes on under CUBIC alone"
     );
+    assert!(!crowd.set(&Group::default(), 1).expect("nobody is there"));
+    assert_eq!(crowd.usage().expect("it is read"), None);
+    crowd.unload().expect("it goes");
     assert!(Crowd::open().expect("pins are read").is_none());
     let gone = Flow::start("takt")
         .err()
         .expect("nobody can choose it any more");
     assert_eq!(gone.raw_os_error(), Some(libc::ENOENT));
+}
+
+/// Nobody's window is larger, on the loopback.
+fn bound(crowd: &Crowd, window_max: u32) {
+    const LOOPBACK: u32 = 1;
+    crowd
+        .enter(LOOPBACK, PERIOD_NS, &terms(window_max))
+        .expect("the map takes it");
 }
 
 fn terms(window_max: u32) -> WindowTerms {

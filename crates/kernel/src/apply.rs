@@ -21,6 +21,7 @@ use crate::{
     helper,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
+    note::netns_cookie,
     program::Program,
     radio,
     receive::{self, Side},
@@ -77,7 +78,7 @@ pub fn apply(
     let lock = Lock::take()?;
     let done = apply_locked(links, beats, source, options).and_then(|applied| {
         if !options.dry_run {
-            radio::note(radio::netns_cookie()?, radio.map(|_| source))?;
+            radio::note(netns_cookie()?, radio.map(|_| source))?;
         }
         Ok(Applied {
             radio: radio.is_some(),

@@ -66,6 +66,16 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
     )
 }
 
+/// The congestion control was.
+pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &["bpf_struct_ops_tcp_congestion_ops", "cubictcp_cong_avoid"],
+        "congestion controls written in BPF, or CUBIC for them to build on",
+        "Linux 6.12 or newer with CONFIG_TCP_CONG_CUBIC=y",
+    )
+}
+
 /// The scheduler was.
 pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     if is_realtime() {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
 use crate::{
-    beats::Scheduler, bpffs, buffer::QueueLimits, error::Error, levels, netlink::Qdisc,
+    beats::Scheduler, bpffs, buffer::QueueLimits, crowd, error::Error, levels, netlink::Qdisc,
     port::Owner, program::Program, radio, sockets::Sockets,
 };
 
@@ -150,7 +150,7 @@ impl Lock {
         }
         // Somebody may have taken the scheduler away with its pins, and this stayed.
         levels::restore()?;
-        if radio::is_anywhere() {
+        if radio::is_anywhere() || crowd::is_anywhere() {
             return Ok(());
         }
         match fs::remove_dir_all(DIR) {

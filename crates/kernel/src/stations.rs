@@ -4,9 +4,6 @@
 //! so setting a weight is no system call. It stays while policies are replaced and goes with the
 //! link.
 
-use std::time::Duration;
-
-use nix::time::{ClockId, clock_gettime};
 use serde::{Serialize, Serializer};
 use takt_algo::sys::{
     TAKT_FLOW_FIRST, TAKT_SCALE_WHOLE, TAKT_STATIONS, TAKT_STATIONS_IP, TAKT_STATIONS_MAC,
@@ -17,6 +14,7 @@ pub use takt_algo::Address;
 
 use crate::{
     capability,
+    clock::monotonic_ns,
     error::Error,
     netlink::{Device, Netlink},
     port::Port,
@@ -147,9 +145,7 @@ impl Stations {
     /// Whoever sets weights is alive. Without this for 5 s every weight counts as 1 but those set by
     /// hand.
     pub fn refresh(&mut self) {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
-        let now_ns = now.as_nanos().try_into().unwrap_or(u64::MAX);
-        self.port.stations().beat(now_ns);
+        self.port.stations().beat(monotonic_ns());
     }
 
     fn write(&mut self, address: Address, weight_ppm: u32, by_hand: bool) -> Result<(), Error> {

@@ -54,10 +54,10 @@ or
     budget = \"8ms\"
 ";
 NoLink = "takt::policy::no_link": "
-A policy describes at least one link or one task, or a client of a radio link. A link is a table
-[link.DEV], where DEV is the name of a network device as `ip link` shows it; a task is a table
-[[task]] with name, period and budget; a client has report_to in [radio]. Without any there is
-nothing to apply.
+A policy describes at least one link, one task or a crowd, or a client of a radio link. A link is a
+table [link.DEV], where DEV is the name of a network device as `ip link` shows it; a task is a table
+[[task]] with name, period and budget; a crowd is a table [crowd] with group, key_file and device; a
+client has report_to in [radio]. Without any there is nothing to apply.
 ";
 NoTask = "takt::policy::no_task": "
 [beats] says how the tasks of a policy share the CPUs: the grid of their time slots, what stays
@@ -88,7 +88,8 @@ weights do not fall: whoever hears better never gets less.
 IdleKey = "takt::policy::idle_key": "
 The key belongs to something that is not there, so it would do nothing: points to weight = \"pw\",
 threshold to weight = \"gb\", file to source = \"file\", listen and key_file to reports, device to
-report_to. A value that is passed over is most often one that was meant to count.
+report_to; and in [crowd] an aggregator to a host that is not one itself. A value that is passed over
+is most often one that was meant to count.
 ";
 BadCpus = "takt::policy::bad_cpus": "
 cpus takes CPUs by number, as `lscpu` and `taskset -c` have them: one, a range or a list of both,
@@ -171,6 +172,7 @@ Known keys:
                           app user cgroup unit registered
     [radio]               interval smoothing decay weight points threshold links
                           source file key_file listen report_to device
+    [crowd]               group key_file device interval aggregator aggregate
     [beats]               grid free cpus threaded_napi batch
     [[task]]              name period budget offset lead cpus overrun match members
     a task's match        thread command cgroup unit
@@ -184,11 +186,6 @@ priority = \"background\" has a gate. There it is \"sender\" unless the policy s
 Incoming packets of such a class wait likewise, unless the policy says receive = false. Those of all
 other classes go straight on.
 ";
-NotYet = "takt::policy::not_yet": "
-The key belongs to Takt's policy language, but this version cannot do what it asks for. A policy is
-applied as a whole or not at all, so such a key is refused rather than passed over. Take it out, or
-use a version that supports it.
-";
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text
 in quotes; overhead and queue_packets are plain integers, weight is a number, per_flow and
@@ -201,7 +198,8 @@ it. Classes and tenants need a name, because statistics and messages refer to it
 match that says which traffic it takes; only the class named \"default\" has none, since it takes
 what is left. A task needs a name, a period and a budget; a match or a list of members that is there
 has something in it. In [radio], a threshold belongs to weight = \"gb\", a file to source = \"file\",
-a key_file to reports, a device to report_to.
+a key_file to reports, a device to report_to. [crowd] needs a group, its key_file and the device on
+the shared air.
 ";
 BadUnit = "takt::policy::bad_unit": "
 Rates and durations carry their unit. Units of rate are those of tc, in any case:
@@ -282,7 +280,8 @@ class is each flow's, and counts once here.
 ";
 BadName = "takt::policy::bad_name": "
 Names of classes, tenants and tasks appear in status output and in metrics, so they are short and
-plain: 1 to 31 bytes out of A-Z a-z 0-9 _ . and -.
+plain: 1 to 31 bytes out of A-Z a-z 0-9 _ . and -. The group of a [crowd] is called as people call
+it, in 1 to 64 characters, but all of its hosts have to spell it alike.
 ";
 DuplicateClass = "takt::policy::duplicate_class": "
 Within a link every class has a name of its own; statistics, and packets that wait while a policy is

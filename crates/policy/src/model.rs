@@ -356,6 +356,43 @@ pub struct Report {
     pub device: String,
 }
 
+/// Terminals that share the air, keep one small queue together, and tell each other what they get
+/// (paper 001).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Crowd {
+    /// What the group is called, on all of its hosts.
+    pub group: String,
+    /// The key that reports are sent and taken with; a relative path as that of [`Radio`].
+    pub key_file: PathBuf,
+    /// The device on the shared air. Flows that leave by it are bounded.
+    pub device: String,
+    /// Between two reports, and between two bounds of a flow.
+    pub interval_ns: u64,
+    pub role: CrowdRole,
+}
+
+/// The UDP port of a group's reports.
+pub const CROWD_PORT: u16 = 7642;
+
+/// How reports of a group get around, and what this host is to them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "name")]
+pub enum CrowdRole {
+    /// A terminal; everyone hears everyone.
+    Multicast,
+    /// A terminal that tells one, who answers with what all get.
+    Aggregated { by: SocketAddr },
+    /// That one. Its own flows are not bounded.
+    Aggregator,
+}
+
+impl Crowd {
+    /// Whether flows of this host are bounded.
+    pub fn has_bounds(&self) -> bool {
+        self.role != CrowdRole::Aggregator
+    }
+}
+
 impl Prefix {
     pub fn family(&self) -> Family {
         match self.addr {

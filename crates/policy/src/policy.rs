@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::check::Checked;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
-use crate::{Beats, Code, Link, Radio, RadioSource};
+use crate::{Beats, Code, Crowd, Link, Radio, RadioSource};
 
 /// What one file asks for. Made by [`parse`](crate::parse) only, so a `Policy` is always sound in
 /// itself; whether the host can do it is for others to say, through [`Policy::device_error`] and
@@ -17,6 +17,7 @@ pub struct Policy {
     /// In file order.
     pub links: Vec<Link>,
     pub radio: Option<Radio>,
+    pub crowd: Option<Crowd>,
     /// `None` without a task.
     pub beats: Option<Beats>,
     /// What is allowed but perhaps not meant.
@@ -26,6 +27,9 @@ pub struct Policy {
     /// Where each link's device is named, in the order of `links`.
     #[serde(skip)]
     device_spans: Vec<Span>,
+    /// Where the crowd's device is named.
+    #[serde(skip)]
+    crowd_span: Option<Span>,
     /// Where each task is named, in their order.
     #[serde(skip)]
     task_spans: Vec<Span>,
@@ -36,20 +40,25 @@ impl Policy {
         Policy {
             links: checked.links,
             radio: checked.radio,
+            crowd: checked.crowd,
             beats: checked.beats,
             warnings,
             source,
             device_spans: checked.device_spans,
+            crowd_span: checked.crowd_span,
             task_spans: checked.task_spans,
         }
     }
 
     /// Has the relative paths in the policy start at `folder`, where its file is.
     pub(crate) fn stands_in(&mut self, folder: &Path) {
+        let place = |path: &mut PathBuf| *path = folder.join(&path);
+        if let Some(crowd) = &mut self.crowd {
+            place(&mut crowd.key_file);
+        }
         let Some(radio) = &mut self.radio else {
             return;
         };
-        let place = |path: &mut PathBuf| *path = folder.join(&path);
         radio.key_file.iter_mut().for_each(place);
         if let RadioSource::File(path) = &mut radio.source {
             place(path);
@@ -65,7 +74,12 @@ impl Policy {
         help: impl Into<String>,
     ) -> Diagnostics {
         let named = self.links.iter().position(|link| link.device == device);
-        let span = named.and_then(|index| self.device_spans.get(index));
+        let of_link = named.and_then(|index| self.device_spans.get(index));
+        let is_crowds = self
+            .crowd
+            .as_ref()
+            .is_some_and(|crowd| crowd.device == device);
+        let span = of_link.or(self.crowd_span.as_ref().filter(|_| is_crowds));
         self.host_error(span, Diagnostic::error(code, message, help))
     }
 

@@ -95,8 +95,11 @@ fn paths_in_a_policy_start_at_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let text = "[link.wlan0]\nrate = \"20mbit\"\n[radio]\nkey_file = \"radio.key\"\n\
                 report_to = \"192.0.2.1:7641\"\ndevice = \"wlan0\"\n\
-                source = \"file\"\nfile = \"/run/snr.txt\"\n";
+                source = \"file\"\nfile = \"/run/snr.txt\"\n\
+                [crowd]\ngroup = \"lab\"\nkey_file = \"crowd.key\"\ndevice = \"wlan0\"\n";
     let (_, policy) = load(&file(&folder, text.as_bytes())).unwrap();
+    let crowd = policy.crowd.unwrap();
+    assert_eq!(crowd.key_file, folder.path().join("crowd.key"));
     let radio = policy.radio.unwrap();
     assert_eq!(radio.key_file, Some(folder.path().join("radio.key")));
     let absolute = takt_policy::RadioSource::File("/run/snr.txt".into());

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use takt_policy::{
-    Code, Family, Link, Mark, Member, Overrun, Pacing, Packets, Point, Question, Radio,
-    RadioSource, Report, Task, Tenant, ThreadMatch, User, WeightLaw, format_rate, parse,
+    Code, Crowd, CrowdRole, Family, Link, Mark, Member, Overrun, Pacing, Packets, Point, Question,
+    Radio, RadioSource, Report, Task, Tenant, ThreadMatch, User, WeightLaw, format_rate, parse,
 };
 
 fn link(text: &str) -> Link {
@@ -670,4 +670,49 @@ fn points_are_pairs_of_a_strength_and_a_weight() {
     });
     let points = points.to_vec();
     assert_eq!(radio.law, WeightLaw::Piecewise { points });
+}
+
+const CROWD: &str = "[crowd]\ngroup = \"lab\"\nkey_file = \"crowd.key\"\ndevice = \"wlan0\"\n";
+
+#[test]
+fn a_crowd_is_a_policy_and_has_its_defaults() {
+    let policy = parse("model.toml", CROWD).unwrap_or_else(|error| panic!("{error}"));
+    let crowd = Crowd {
+        group: "lab".to_owned(),
+        key_file: "crowd.key".into(),
+        device: "wlan0".to_owned(),
+        interval_ns: 200_000_000,
+        role: CrowdRole::Multicast,
+    };
+    assert_eq!(policy.crowd, Some(crowd));
+    assert!(policy.links.is_empty() && policy.radio.is_none());
+}
+
+#[test]
+fn a_crowd_has_an_aggregator_or_is_one() {
+    let role = |more: &str| {
+        let policy = parse("model.toml", &format!("{CROWD}{more}\n"));
+        let crowd = policy.unwrap_or_else(|error| panic!("{error}")).crowd;
+        crowd.map(|crowd| (crowd.has_bounds(), crowd.role))
+    };
+    let by = "[2001:db8::1]:7642".parse().unwrap();
+    assert_eq!(
+        role("aggregator = \"[2001:db8::1]:7642\""),
+        Some((true, CrowdRole::Aggregated { by }))
+    );
+    assert_eq!(
+        role("aggregate = true"),
+        Some((false, CrowdRole::Aggregator))
+    );
+    assert_eq!(
+        role("aggregate = false"),
+        Some((true, CrowdRole::Multicast))
+    );
+}
+
+#[test]
+fn what_only_the_host_knows_of_a_crowd_is_told_at_its_device() {
+    let policy = parse("model.toml", CROWD).unwrap();
+    let error = policy.device_error("wlan0", Code::DeviceMissing, "it is gone", "plug it in");
+    assert_eq!(error.to_json()[0]["line"], 4);
 }

@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`reporting`] and [`flooder`] are the tests' hands.
+//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`terminals`] are the tests' hands.
 
 mod air;
 mod daemon;
@@ -19,6 +19,7 @@ mod recorder;
 mod reporting;
 mod shell;
 mod takt;
+mod terminals;
 mod wire;
 
 mod background;
@@ -35,6 +36,8 @@ mod gap;
 mod gate;
 mod killed;
 mod levels;
+mod neighbours;
+mod neighbours_flood;
 mod owners;
 mod places;
 mod radio;

@@ -1,10 +1,9 @@
 //! For how long a link's traffic in the background has been kept waiting, and why.
 
-use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_link, takt_plan};
 
-use crate::managed::Managed;
+use crate::{clock::monotonic_ns, managed::Managed};
 
 /// Since takt was attached.
 #[derive(Debug, Serialize)]
@@ -67,13 +66,5 @@ pub(super) fn problem(managed: &Managed, helper_running: bool) -> Option<String>
         "the helper is not running, so what the background's gate holds waits for the processor \
          that it was held on; `takt apply` starts it again"
             .to_owned()
-    })
-}
-
-/// The clock that the qdisc counts by.
-fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
-    now.map_or(0, |now| {
-        now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
     })
 }

@@ -19,6 +19,7 @@ use takt_algo::sys::{
 };
 
 use crate::{
+    applied_crowd, applied_radio,
     beats::Found,
     buffer::Buffers,
     capability,
@@ -227,9 +228,12 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
     if of_tasks.is_some() {
         return Ok(of_tasks);
     }
-    let of_radio = crate::radio::read(netns_cookie)?;
-    if of_radio.is_some() {
-        return Ok(of_radio);
+    let noted = match applied_radio()? {
+        Some(source) => Some(source),
+        None => applied_crowd()?,
+    };
+    if noted.is_some() {
+        return Ok(noted);
     }
     let Some(program) = Program::open()? else {
         return Ok(None);

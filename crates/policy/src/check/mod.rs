@@ -20,7 +20,7 @@ use crate::read::{
     PRIORITY_REST, ReadClass, ReadLink, ReadPolicy, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of,
 };
 use crate::source::{Source, Span};
-use crate::{Beats, Class, DEFAULT_CLASS, Link, Radio, Tenant};
+use crate::{Beats, Class, Crowd, DEFAULT_CLASS, Link, Radio, Tenant};
 
 const QUEUE_DEFAULT_PACKETS: u16 = 1000;
 /// Of each flow or station.
@@ -32,6 +32,9 @@ pub(crate) struct Checked {
     /// Where each link's device is named.
     pub device_spans: Vec<Span>,
     pub radio: Option<Radio>,
+    pub crowd: Option<Crowd>,
+    /// Where the device of the crowd is named.
+    pub crowd_span: Option<Span>,
     pub beats: Option<Beats>,
     /// Where each task is named.
     pub task_spans: Vec<Span>,
@@ -58,11 +61,17 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         .map(|link| (link.device_span.clone(), resolve(has_stations(&link), link)))
         .unzip();
     let radio = radio.map(|radio| radio::resolve(radio, &links));
+    let (crowd, crowd_span) = read
+        .crowd
+        .map(|read| (read.crowd, read.device_span))
+        .unzip();
     let (task_spans, beats) = beats::check(read.beats, findings).unzip();
     Checked {
         links,
         device_spans,
         radio,
+        crowd,
+        crowd_span,
         beats,
         task_spans: task_spans.unwrap_or_default(),
     }

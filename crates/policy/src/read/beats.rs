@@ -16,7 +16,6 @@ use crate::value::fraction;
 const BEATS: Schema = Schema {
     what: "table of beats",
     keys: &["grid", "free", "cpus", "threaded_napi", "batch"],
-    later: &[],
 };
 
 const GRID_MIN_NS: u64 = 10_000;

@@ -27,7 +27,6 @@ const CLASS: Schema = Schema {
         "gate",
         "receive",
     ],
-    later: &[],
 };
 
 const EXAMPLE: &str = "[[link.eth0.class]], with two brackets";

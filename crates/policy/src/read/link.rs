@@ -18,7 +18,6 @@ const LINK: Schema = Schema {
     keys: &[
         "rate", "overhead", "pacing", "packets", "lag_max", "tenant", "class",
     ],
-    later: &[],
 };
 
 /// The kernel has places for 4095; one is kept for the implicit default class.

@@ -27,7 +27,6 @@ const MATCH: Schema = Schema {
         "unit",
         "registered",
     ],
-    later: &[],
 };
 
 const EXAMPLE: &str = "match = [{ proto = \"tcp\", dst_port = 443 }]";

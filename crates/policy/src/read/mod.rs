@@ -5,6 +5,7 @@
 
 mod beats;
 mod class;
+mod crowd;
 mod link;
 mod matching;
 mod points;
@@ -25,6 +26,7 @@ use crate::source::{Source, Span};
 
 pub(crate) use beats::ReadBeats;
 pub(crate) use class::ReadClass;
+pub(crate) use crowd::ReadCrowd;
 pub(crate) use link::ReadLink;
 pub(crate) use matching::ReadMatch;
 pub(crate) use radio::ReadRadio;
@@ -35,8 +37,7 @@ pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {
     what: "policy",
-    keys: &["link", "radio", "beats", "task"],
-    later: &[("crowd", "bounds on congestion windows")],
+    keys: &["link", "radio", "crowd", "beats", "task"],
 };
 
 /// Where a file stands for itself.
@@ -50,6 +51,7 @@ const SMALLEST: &str = "the smallest policy is a table [link.eth0] with rate = \
 pub(crate) struct ReadPolicy {
     pub links: Vec<ReadLink>,
     pub radio: Option<ReadRadio>,
+    pub crowd: Option<ReadCrowd>,
     /// `None` without a task.
     pub beats: Option<ReadBeats>,
 }
@@ -71,9 +73,13 @@ pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> Read
     let policy = ReadPolicy {
         links: read_links(section.get("link"), source, findings),
         radio: radio::read(section.get("radio"), findings),
+        crowd: crowd::read(section.get("crowd"), findings),
         beats: beats::read(&section, source, findings),
     };
-    let is_empty = policy.links.is_empty() && policy.beats.is_none() && policy.radio.is_none();
+    let is_empty = policy.links.is_empty()
+        && policy.beats.is_none()
+        && policy.radio.is_none()
+        && policy.crowd.is_none();
     if is_empty && !findings.has_errors() {
         let error = Diagnostic::error(Code::NoLink, "the policy has no link and no task", SMALLEST);
         let error = match section.get("link").or_else(|| section.get("task")) {

@@ -1,18 +1,16 @@
 //! `[radio]`
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use toml::de::DeValue;
 
 use super::points;
-use super::section::{Field, Schema, Section, wrong_type};
+use super::section::{Field, Schema, Section, missing, wrong_type};
 use super::task::Placed;
-use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, decibel, fraction};
-use crate::{Code, Point, RadioSource, Report, WeightLaw};
+use crate::value::{Fault, decibel, endpoint, fraction};
+use crate::{Point, RadioSource, Report, WeightLaw};
 
 const RADIO: Schema = Schema {
     what: "table of radio",
@@ -31,7 +29,6 @@ const RADIO: Schema = Schema {
         "report_to",
         "device",
     ],
-    later: &[],
 };
 
 /// Paper 003, section 4.4.1.
@@ -86,15 +83,8 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
         return None;
     };
     let section = Section::open(table, &RADIO, findings);
-    let path = |key: &str, findings: &mut Findings| {
-        let example = format!(
-            "{key} = \"radio.{}\"",
-            if key == "file" { "txt" } else { "key" }
-        );
-        section.text(key, &example, findings, |text| parse_path(key, text))
-    };
-    let key_file = path("key_file", findings);
-    let file = path("file", findings);
+    let key_file = section.path("key_file", "radio.key", findings);
+    let file = section.path("file", "radio.txt", findings);
     Some(ReadRadio {
         span: field.span,
         interval_ns: section
@@ -127,18 +117,6 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
     })
 }
 
-fn parse_path(key: &str, text: &str) -> Result<PathBuf, Fault> {
-    if text.is_empty() || text.contains('\0') {
-        let help = "name a file; a relative path starts at the policy file";
-        return Err(Fault::new(
-            Code::BadValue,
-            format!("`{key}` names no file"),
-            help,
-        ));
-    }
-    Ok(PathBuf::from(text))
-}
-
 fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
     let choose = |text: &str| match text {
         "pw" => Ok(false),
@@ -151,7 +129,7 @@ fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
         .get("points")
         .and_then(|field| points::read(&field, findings));
     if good_bad == Some(true) {
-        refuse_idle(section, "points", "weight = \"pw\"", findings);
+        section.refuse_idle("points", "weight = \"pw\"", findings);
         if let (None, Some(field)) = (section.get("threshold"), section.get("weight")) {
             let error = missing("weight = \"gb\"", "threshold", "threshold = 6");
             findings.add(error.at(&field.span, "good from where on?"));
@@ -161,7 +139,7 @@ fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
     }
     // If the weight could not be read, either may be meant.
     if good_bad.is_some() || section.get("weight").is_none() {
-        refuse_idle(section, "threshold", "weight = \"gb\"", findings);
+        section.refuse_idle("threshold", "weight = \"gb\"", findings);
     }
     let points = points.unwrap_or_else(default_points);
     WeightLaw::Piecewise { points }
@@ -225,24 +203,14 @@ fn read_source(
         _ => (),
     }
     if !matches!(source, Some(RadioSource::File(_))) {
-        refuse_idle(section, "file", "source = \"file\"", findings);
+        section.refuse_idle("file", "source = \"file\"", findings);
     }
     let may_take_reports = matches!(source, None | Some(RadioSource::Reports));
     if !may_take_reports || section.get("key_file").is_none() {
-        refuse_idle(
-            section,
-            "listen",
-            "source = \"reports\" and a key_file",
-            findings,
-        );
+        section.refuse_idle("listen", "source = \"reports\" and a key_file", findings);
     }
     if !may_take_reports && section.get("report_to").is_none() {
-        refuse_idle(
-            section,
-            "key_file",
-            "source = \"reports\" or report_to",
-            findings,
-        );
+        section.refuse_idle("key_file", "source = \"reports\" or report_to", findings);
     }
     source
 }
@@ -252,21 +220,11 @@ fn read_report(section: &Section, findings: &mut Findings) -> Option<Report> {
         "report_to",
         "report_to = \"192.0.2.1:7641\"",
         findings,
-        |text| {
-            text.parse::<SocketAddr>().ok().filter(|to| to.port() > 0).ok_or_else(|| {
-            Fault::new(
-                Code::BadAddress,
-                format!("`{text}` is not an address with a port"),
-                "write \"192.0.2.1:7641\" or \"[2001:db8::1]:7641\"; names are not resolved",
-            )
-        })
-        },
+        |text| endpoint::parse(text, "192.0.2.1:7641"),
     );
-    let device = section.text("device", "device = \"wlan0\"", findings, |text| {
-        super::link::check_device(text).map(|()| text.to_owned())
-    });
+    let device = section.device(findings);
     let Some(field) = section.get("report_to") else {
-        refuse_idle(section, "device", "report_to", findings);
+        section.refuse_idle("device", "report_to", findings);
         return None;
     };
     for (key, example) in [
@@ -287,25 +245,5 @@ fn shown(field: &Field) -> String {
     match field.value {
         DeValue::String(text) => format!("\"{text}\""),
         _ => String::new(),
-    }
-}
-
-fn missing(what: &str, key: &str, example: &str) -> Diagnostic {
-    Diagnostic::error(
-        Code::MissingKey,
-        format!("{what} without `{key}`"),
-        format!("add {example}"),
-    )
-}
-
-/// The key is only of use beside something that is not there.
-fn refuse_idle(section: &Section, key: &str, beside: &str, findings: &mut Findings) {
-    if let Some(field) = section.get(key) {
-        let error = Diagnostic::error(
-            Code::IdleKey,
-            format!("`{key}` does nothing without {beside}"),
-            format!("take it out, or add {beside}"),
-        );
-        findings.add(error.at(&field.span, "for nothing"));
     }
 }

@@ -1,6 +1,7 @@
 //! One table of the file: which keys it may have, and typed access to them.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,15 +10,13 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, closest, duration, name};
+use crate::value::{Fault, closest, duration, name, path};
 
 /// What a kind of table may hold.
 pub(super) struct Schema {
     /// How messages call the table.
     pub what: &'static str,
     pub keys: &'static [&'static str],
-    /// Keys of the policy language that this version refuses, and what they are for.
-    pub later: &'static [(&'static str, &'static str)],
 }
 
 /// A table whose keys have been checked against its schema.
@@ -224,6 +223,40 @@ impl<'a> Section<'a> {
         };
         field.settle(parsed, findings)
     }
+
+    /// A file's path, as text.
+    pub fn path(&self, key: &str, example: &str, findings: &mut Findings) -> Option<PathBuf> {
+        let example = format!("{key} = \"{example}\"");
+        self.text(key, &example, findings, |text| path::parse(key, text))
+    }
+
+    /// A device's name.
+    pub fn device(&self, findings: &mut Findings) -> Option<String> {
+        self.text("device", "device = \"wlan0\"", findings, |text| {
+            super::link::check_device(text).map(|()| text.to_owned())
+        })
+    }
+
+    /// A key is only of use beside something that is not there.
+    pub fn refuse_idle(&self, key: &str, beside: &str, findings: &mut Findings) {
+        if let Some(field) = self.get(key) {
+            let error = Diagnostic::error(
+                Code::IdleKey,
+                format!("`{key}` does nothing without {beside}"),
+                format!("take it out, or add {beside}"),
+            );
+            findings.add(error.at(&field.span, "for nothing"));
+        }
+    }
+}
+
+/// Something needs a key that is not there.
+pub(super) fn missing(what: &str, key: &str, example: &str) -> Diagnostic {
+    Diagnostic::error(
+        Code::MissingKey,
+        format!("{what} without `{key}`"),
+        format!("add {example}"),
+    )
 }
 
 impl<'a> Field<'a> {
@@ -267,16 +300,7 @@ pub(super) fn wrong_type(key: &str, expected: &str, found: &DeValue, example: &s
 }
 
 fn refuse_key(key: &str, span: &Span, schema: &Schema) -> Diagnostic {
-    if let Some((_, purpose)) = schema.later.iter().find(|(name, _)| *name == key) {
-        return Diagnostic::error(
-            Code::NotYet,
-            format!("`{key}` ({purpose}) is not supported by this version of Takt"),
-            "take it out; nothing of a policy is applied as long as a part of it cannot be",
-        )
-        .at(span, "not yet supported");
-    }
-    let later = schema.later.iter().map(|(name, _)| *name);
-    let help = match closest(key, schema.keys.iter().copied().chain(later)) {
+    let help = match closest(key, schema.keys.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("a {} has: {}", schema.what, schema.keys.join(", ")),
     };

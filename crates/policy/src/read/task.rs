@@ -16,7 +16,6 @@ const TASK: Schema = Schema {
     keys: &[
         "name", "period", "budget", "offset", "lead", "cpus", "overrun", "match", "members",
     ],
-    later: &[],
 };
 
 const EXAMPLE: &str = "[[task]], with two brackets";

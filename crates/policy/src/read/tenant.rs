@@ -12,7 +12,6 @@ use crate::source::{Source, Span};
 const TENANT: Schema = Schema {
     what: "tenant",
     keys: &["name", "rate", "ceil", "weight", "floor", "priority"],
-    later: &[],
 };
 
 /// The kernel has places for 63 besides the link itself.

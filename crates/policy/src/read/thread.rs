@@ -12,7 +12,6 @@ use crate::{Code, ThreadMatch};
 const MATCH: Schema = Schema {
     what: "task's match",
     keys: &["thread", "command", "cgroup", "unit"],
-    later: &[],
 };
 
 const EXAMPLE: &str = "match = { command = \"mixer\", thread = \"audio\" }";

@@ -1,0 +1,77 @@
+//! Loading the congestion control, and pinning it.
+
+use std::{
+    ffi::OsStr,
+    mem::MaybeUninit,
+    path::{Path, PathBuf},
+};
+
+use libbpf_rs::{
+    Link,
+    btf::{Btf, types::Struct},
+    skel::{OpenSkel, SkelBuilder},
+};
+
+use crate::{bpffs, btf, error::Error, log};
+
+#[allow(clippy::all, dead_code, unused)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/crowd.skel.rs"));
+}
+
+pub(super) fn dir() -> Result<PathBuf, Error> {
+    Ok(bpffs::root()?.join("takt-crowd"))
+}
+
+/// Verify every program against the running kernel, and leave nothing.
+pub(super) fn verify() -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    load_skeleton(&mut memory).map(drop)
+}
+
+fn load_skeleton(
+    memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
+) -> Result<skel::CrowdSkel<'_>, Error> {
+    log::begin();
+    let mut open = skel::CrowdSkelBuilder::default()
+        .open(memory)
+        .map_err(Error::bpf("opening the congestion control"))?;
+    let other = match has_tx_start()? {
+        true => &mut open.maps.takt,
+        false => &mut open.maps.takt_with_tx_start,
+    };
+    other
+        .set_autocreate(false)
+        .map_err(Error::bpf("choosing a congestion control"))?;
+    open.load().map_err(btf::explain_crowd_failure)
+}
+
+/// In newer kernels the start of sending is a call of its own.
+fn has_tx_start() -> Result<bool, Error> {
+    let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
+    let ops = types.type_by_name::<Struct>("tcp_congestion_ops");
+    let start = Some(OsStr::new("cwnd_event_tx_start"));
+    Ok(ops.is_some_and(|ops| ops.iter().any(|member| member.name == start)))
+}
+
+pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    let mut skel = load_skeleton(&mut memory)?;
+    let pin = || Error::bpf("pinning the congestion control");
+    for (map, name) in [
+        (&mut skel.maps.takt_crowd, "takt_crowd"),
+        (&mut skel.maps.takt_crowd_groups, "takt_crowd_groups"),
+        (&mut skel.maps.takt_crowd_terminals, "takt_crowd_terminals"),
+        (&mut skel.maps.takt_crowd_flows, "takt_crowd_flows"),
+    ] {
+        map.pin(dir.join(name)).map_err(pin())?;
+    }
+    let ops = match has_tx_start()? {
+        true => &mut skel.maps.takt_with_tx_start,
+        false => &mut skel.maps.takt,
+    };
+    let mut link: Link = ops
+        .attach_struct_ops()
+        .map_err(Error::bpf("registering the congestion control"))?;
+    link.pin(dir.join("congestion")).map_err(pin())
+}

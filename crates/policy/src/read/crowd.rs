@@ -1,0 +1,107 @@
+//! `[crowd]`
+
+use std::path::PathBuf;
+
+use toml::de::DeValue;
+
+use super::section::{Field, Schema, Section, missing};
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::source::Span;
+use crate::value::{Fault, endpoint};
+use crate::{Code, Crowd, CrowdRole};
+
+const CROWD: Schema = Schema {
+    what: "table of crowd",
+    keys: &[
+        "group",
+        "key_file",
+        "device",
+        "interval",
+        "aggregator",
+        "aggregate",
+    ],
+};
+
+const INTERVAL_DEFAULT_NS: u64 = 200_000_000;
+const INTERVAL_MIN_NS: u64 = 100_000_000;
+const INTERVAL_MAX_NS: u64 = 1_000_000_000;
+const GROUP_MAX_CHARS: usize = 64;
+const AGGREGATOR: &str = "192.0.2.1:7642";
+
+/// `[crowd]` as the file has it, and where its device is named. What was wrong has been reported,
+/// and stands there empty.
+pub(crate) struct ReadCrowd {
+    pub crowd: Crowd,
+    pub device_span: Span,
+}
+
+pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<ReadCrowd> {
+    let field = field?;
+    let DeValue::Table(table) = field.value else {
+        findings.add(field.wrong_type("a table", "[crowd]").at(&field.span));
+        return None;
+    };
+    let section = Section::open(table, &CROWD, findings);
+    for (key, example) in [
+        ("group", "group = \"lab-wlan\""),
+        ("key_file", "key_file = \"crowd.key\""),
+        ("device", "device = \"wlan0\""),
+    ] {
+        if section.get(key).is_none() {
+            findings.add(missing("[crowd]", key, example).at(&field.span, "needs it"));
+        }
+    }
+    let group = section.text("group", "group = \"lab-wlan\"", findings, parse_group);
+    let key_file: Option<PathBuf> = section.path("key_file", "crowd.key", findings);
+    let interval = section.duration(
+        "interval",
+        "200ms",
+        INTERVAL_MIN_NS..=INTERVAL_MAX_NS,
+        findings,
+    );
+    Some(ReadCrowd {
+        crowd: Crowd {
+            group: group.unwrap_or_default(),
+            key_file: key_file.unwrap_or_default(),
+            device: section.device(findings).unwrap_or_default(),
+            interval_ns: interval.map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
+            role: read_role(&section, findings),
+        },
+        device_span: section.get("device").map_or(field.span, |field| field.span),
+    })
+}
+
+fn parse_group(text: &str) -> Result<String, Fault> {
+    let length = text.chars().count();
+    let problem = if length == 0 {
+        "the name of the group is empty".to_owned()
+    } else if length > GROUP_MAX_CHARS {
+        format!("the name of the group is {length} characters long")
+    } else if text.contains(char::is_control) {
+        "the name of the group has a control character in it".to_owned()
+    } else {
+        return Ok(text.to_owned());
+    };
+    let help = "a group's name is 1 to 64 characters, the same on every host of the group";
+    Err(Fault::new(Code::BadName, problem, help))
+}
+
+fn read_role(section: &Section, findings: &mut Findings) -> CrowdRole {
+    let example = format!("aggregator = \"{AGGREGATOR}\"");
+    let by = section.text("aggregator", &example, findings, |text| {
+        endpoint::parse(text, AGGREGATOR)
+    });
+    if section.boolean("aggregate", findings) == Some(true) {
+        if let Some(field) = section.get("aggregator") {
+            let error = Diagnostic::error(
+                Code::IdleKey,
+                "`aggregator` does nothing beside aggregate = true",
+                "this host is the aggregator: take out one of the two",
+            );
+            findings.add(error.at(&field.span, "for nothing"));
+        }
+        return CrowdRole::Aggregator;
+    }
+    by.map_or(CrowdRole::Multicast, |by| CrowdRole::Aggregated { by })
+}
