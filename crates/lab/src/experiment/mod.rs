@@ -19,6 +19,7 @@ mod bulk;
 mod command;
 mod cost;
 mod crowd;
+mod daemon;
 mod downloads;
 mod error;
 mod flows;

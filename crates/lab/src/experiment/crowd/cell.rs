@@ -8,6 +8,7 @@ use takt_report::Row;
 use super::case::Case;
 use super::contender::Contender;
 use super::figures;
+use super::group::{Group, PORT};
 use super::play::{Played, play};
 use crate::experiment::command;
 use crate::experiment::error::{Result, WhileDoing};
@@ -27,8 +28,6 @@ pub const RATE: usize = 7;
 pub const INTERVAL: Duration = Duration::from_secs(1);
 /// Connections are there before traffic.
 const PREPARATION: Duration = Duration::from_secs(1);
-/// taktd's own default.
-const REPORTS_PORT: u16 = 7642;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
@@ -63,12 +62,18 @@ impl Cell {
     fn look(&self, takt: &Path) -> Result<Seen> {
         let wlan = Wlan::build(takt, &self.script())?;
         self.set_up()?;
+        let group = match self.contender {
+            Contender::Takt => Some(Group::start(takt, self.members(), true)?),
+            Contender::TaktAlone => Some(Group::start(takt, self.members(), false)?),
+            _ => None,
+        };
         let window = Window::after(PREPARATION, self.warm_up, self.length)
             .aligned(wlan.began_ns(), INTERVAL);
         let flows = self.case.flows(self.warm_up, self.warm_up + self.length);
         let senders: Vec<Namespace> = self.stations().map(Station::namespace).collect();
         let senders = [&senders[..], &[SERVER]].concat();
         let played = play(&flows, &senders, window)?;
+        drop(group);
         Ok(Seen {
             played,
             window,
@@ -81,13 +86,19 @@ impl Cell {
         Station::first(self.case.terminals)
     }
 
+    /// Who has what the contender is.
+    fn members(&self) -> Vec<Station> {
+        let strangers = usize::from(self.case.stranger.is_some());
+        Station::first(self.case.terminals - strangers).collect()
+    }
+
     fn set_up(&self) -> Result<()> {
         let contender = self.contender;
         ACCESS_POINT.run(|| command::tc_batch(&[contender.access_point()]))?;
         SERVER.run(|| choose(contender.congestion_control()))?;
         for station in self.stations() {
-            let is_last = station.index() + 1 == self.case.terminals;
-            let stranger = self.case.stranger.filter(|_| is_last);
+            let is_stranger = station.index() >= self.members().len();
+            let stranger = self.case.stranger.filter(|_| is_stranger);
             station.namespace().run(|| {
                 command::tc_batch(&[contender.terminal()])?;
                 choose(stranger.map_or(contender.congestion_control(), |stranger| {
@@ -115,7 +126,7 @@ impl Cell {
             reports: None,
             waiting: Waiting::Qdisc,
             cards: Cards::Virtio,
-            reports_port: Some(REPORTS_PORT),
+            reports_port: Some(PORT),
         }
     }
 }

@@ -4,6 +4,9 @@ use crate::experiment::wlan::DEVICE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
+    Takt,
+    /// With a taktd that has ended: each flow goes by its own round trips.
+    TaktAlone,
     Cubic,
     /// It paces by itself, whatever the qdisc.
     Bbr,
@@ -13,10 +16,18 @@ pub enum Contender {
 }
 
 impl Contender {
-    pub const ALL: [Self; 4] = [Self::Cubic, Self::Bbr, Self::Vegas, Self::CubicFqCodel];
+    pub const ALL: [Self; 5] = [
+        Self::Takt,
+        Self::Cubic,
+        Self::Bbr,
+        Self::Vegas,
+        Self::CubicFqCodel,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
+            Self::Takt => "takt",
+            Self::TaktAlone => "takt-alone",
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
             Self::Vegas => "vegas",
@@ -24,10 +35,10 @@ impl Contender {
         }
     }
 
-    /// As the kernel calls it.
+    /// As the kernel calls it; Takt's policy chooses its own beside it.
     pub fn congestion_control(self) -> &'static str {
         match self {
-            Self::Cubic | Self::CubicFqCodel => "cubic",
+            Self::Takt | Self::TaktAlone | Self::Cubic | Self::CubicFqCodel => "cubic",
             Self::Bbr => "bbr",
             Self::Vegas => "vegas",
         }

@@ -7,12 +7,12 @@ use takt_report::Row;
 
 use super::clients::{self, Clients};
 use super::contender::Contender;
-use super::daemon::Daemon;
 use super::environment::{Environment, STATIONS};
 use super::pattern::Pattern;
 use super::play::{Played, play};
 use super::{figures, follow, forward, sweep};
 use crate::experiment::beats::sleep_until;
+use crate::experiment::daemon::Daemon;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::metrics::Metrics;
 use crate::experiment::record::{INTERVAL, Window};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::daemon::Daemon;
 use super::environment::STATIONS;
 use crate::experiment::command;
+use crate::experiment::daemon::Daemon;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::wlan::{ACCESS_POINT_ADDRESS, DEVICE, Station};
 

@@ -3,7 +3,7 @@
 //! The experiment of paper 003, section 5, on an emulated medium: a server on a
 //! wire sends to eight stations on the air. From the bottom: [`environment`] says
 //! how the stations hear, [`pattern`] what they are sent, [`contender`] who
-//! schedules, with a [`daemon`] that tells it how stations hear, or their own
+//! schedules, with a [`daemon`](super::daemon) that tells it how stations hear, or their own
 //! ([`clients`]); [`udp`] and [`bulk`](super::bulk) are the traffic, [`play`] all of it at once;
 //! [`cell`] is one of each for as long as it takes. What is made of it: [`figures`],
 //! or [`sweep`], [`follow`] and [`forward`] where the question is another. [`plan`]
@@ -12,7 +12,6 @@
 mod cell;
 mod clients;
 mod contender;
-mod daemon;
 mod environment;
 mod figures;
 mod follow;
