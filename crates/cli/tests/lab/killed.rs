@@ -19,6 +19,7 @@ use nix::{
 };
 
 use crate::{
+    crowd::congestion,
     kernel_bpf::{links, wait_for},
     machine::{DEFAULT, TWO_PROCESSORS},
     shell::run,
@@ -271,6 +272,33 @@ fn after_every_change_of_giving_back() {
             other.assert_passes();
         }
         assert_eq!(last, State::Nothing);
+    });
+}
+
+#[test]
+fn after_every_change_of_joining_a_crowd() {
+    TWO_PROCESSORS.run(|| {
+        let wire = Wire::new(1);
+        let crowd = "[crowd]\ngroup = \"lab\"\nkey_file = \"k\"\ndevice = \"near1\"\n";
+        let mut joined = false;
+        for change in 1.. {
+            write(crowd);
+            if !kill_after_change(change) {
+                break;
+            }
+            joined = !takt("status --output json").json()["crowd"].is_null();
+            wire.assert_passes();
+            // Apply ends what was begun, too.
+            if change % 3 == 0 {
+                apply(crowd).ok();
+                assert_eq!(congestion(), "takt");
+            }
+            takt("revert").ok();
+            assert_eq!(congestion(), "cubic");
+            assert_no_trace();
+        }
+        assert!(joined);
+        takt("revert").ok();
     });
 }
 

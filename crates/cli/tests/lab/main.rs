@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`terminals`] are the tests' hands.
+//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`terminals`] and [`upload`] are the tests' hands.
 
 mod air;
 mod daemon;
@@ -20,6 +20,8 @@ mod reporting;
 mod shell;
 mod takt;
 mod terminals;
+#[path = "../upload/mod.rs"]
+mod upload;
 mod wire;
 
 mod background;
@@ -28,6 +30,7 @@ mod beats_status;
 mod buffer;
 mod classify;
 mod contract;
+mod crowd;
 mod devices;
 mod flood;
 mod flows;
