@@ -11,17 +11,23 @@ pub enum Contender {
     /// It paces by itself, whatever the qdisc.
     Bbr,
     Vegas,
+    /// The access point keeps a tenth of what others' does, and what is too much is lost: also
+    /// acknowledgements, and the air has room for data instead.
+    CubicShortQueue,
     /// The access point sorts what waits there by flow, and drops what waits too long.
     CubicFqCodel,
 }
 
 impl Contender {
-    pub const ALL: [Self; 5] = [
+    /// All that a terminal can have.
+    pub const ALL: [Self; 7] = [
         Self::Takt,
+        Self::TaktAlone,
         Self::Cubic,
+        Self::CubicShortQueue,
+        Self::CubicFqCodel,
         Self::Bbr,
         Self::Vegas,
-        Self::CubicFqCodel,
     ];
 
     pub fn name(self) -> &'static str {
@@ -31,6 +37,7 @@ impl Contender {
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
             Self::Vegas => "vegas",
+            Self::CubicShortQueue => "cubic-100",
             Self::CubicFqCodel => "cubic+fq_codel",
         }
     }
@@ -38,9 +45,9 @@ impl Contender {
     /// As the kernel calls it; Takt's policy chooses its own beside it.
     pub fn congestion_control(self) -> &'static str {
         match self {
-            Self::Takt | Self::TaktAlone | Self::Cubic | Self::CubicFqCodel => "cubic",
             Self::Bbr => "bbr",
             Self::Vegas => "vegas",
+            _ => "cubic",
         }
     }
 
@@ -49,6 +56,7 @@ impl Contender {
     pub fn access_point(self) -> String {
         qdisc(match self {
             Self::CubicFqCodel => FQ_CODEL,
+            Self::CubicShortQueue => "pfifo limit 100",
             _ => "pfifo limit 1000",
         })
     }
