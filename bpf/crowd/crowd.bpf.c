@@ -95,7 +95,8 @@ static void begin(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 }
 
 /* For user space, which says in the group's reports what this terminal gets. */
-static void count(u64 cookie, const struct takt_window_sample *sample, u32 delivered)
+static void count(u64 cookie, const struct takt_window_sample *sample, u32 delivered,
+		  u64 passed_us)
 {
 	struct takt_crowd_terminal *sum = bpf_map_lookup_elem(&takt_crowd_terminals, &cookie);
 
@@ -104,6 +105,8 @@ static void count(u64 cookie, const struct takt_window_sample *sample, u32 deliv
 	__sync_fetch_and_add(&sum->delivered_bytes, (u64)delivered * sample->mss_bytes);
 	__sync_fetch_and_add(&sum->flow_periods, 1);
 	__sync_fetch_and_add(&sum->limited_periods, sample->limited);
+	__sync_fetch_and_add(&sum->passed_us, passed_us);
+	__sync_fetch_and_add(&sum->limited_us, sample->limited ? passed_us : 0);
 	if (sample->rtt_us) {
 		__sync_fetch_and_add(&sum->rtt_sum_us, sample->rtt_us);
 		__sync_fetch_and_add(&sum->rtt_min_sum_us, sample->rtt_min_us);
@@ -138,7 +141,9 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 		sample.own_flows = heard->own_flows;
 	}
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
-	count(cookie, &sample, delivered);
+	/* Whoever was silent for longer had nothing to send. */
+	count(cookie, &sample, delivered,
+	      takt_min(passed_us, STALE_PERIODS * crowd->period_ns / 1000));
 }
 
 SEC("struct_ops")

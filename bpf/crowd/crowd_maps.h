@@ -36,6 +36,8 @@ struct takt_crowd_terminal {
 	u64 delivered_bytes;
 	u64 flow_periods;
 	u64 limited_periods;	/* of these, with a window that held the flow back */
+	u64 passed_us;		/* how long both of these took; what was idle does not count */
+	u64 limited_us;
 	u64 rtt_sum_us;		/* of these with a round trip, the means */
 	u64 rtt_min_sum_us;
 	u64 rtt_count;

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use takt_agent::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Receiver, Sender};
+use takt_agent::{
+    Rate,
+    sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Receiver, Sender},
+};
 
 const BODY_BYTES: usize = 32;
 const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
@@ -28,7 +31,9 @@ fn main() {
 
 /// The clock goes so much faster than the real one, for limits to end sooner.
 fn measure(what: &str, datagram: &[u8], speed: u64) {
-    let mut receiver = Receiver::new(Key::new(&[1; 32]), Purpose::RADIO, BODY_BYTES, 200_000_000);
+    let rate = Rate::once_per(200_000_000);
+    let bodies = BODY_BYTES..=BODY_BYTES;
+    let mut receiver = Receiver::new(Key::new(&[1; 32]), Purpose::RADIO, bodies, rate);
     let mut body = [0; BODY_MAX_BYTES];
     let _ = receiver.open(0, HOME, datagram, &mut body);
     let (start, mut count) = (Instant::now(), 0u64);

@@ -112,7 +112,7 @@ pub enum Command {
     #[command(subcommand)]
     Radio(Radio),
 
-    /// What terminals that share the air share.
+    /// Who shares the air, and what terminals share about it.
     #[command(subcommand)]
     Crowd(Crowd),
 
@@ -252,6 +252,15 @@ pub enum Radio {
 
 #[derive(Debug, Subcommand)]
 pub enum Crowd {
+    /// List the terminals of the group, what they get and what became of datagrams.
+    ///
+    /// As taktd hears of them; it has to run in this network namespace.
+    #[command(
+        after_help = "Examples:\n  takt crowd neighbours\n  takt crowd neighbours --output json | \
+                      jq '.neighbourhoods[].neighbours[] | [.name, .rate_bytes_ps]'"
+    )]
+    Neighbours,
+
     /// Make a key for the group's reports, in a file that does not exist yet.
     ///
     /// All terminals of the group, and its aggregator if it has one, need the same: copy it

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use serde_json::json;
+use takt_kernel::Datagrams;
 use takt_policy::Diagnostics;
 
 use crate::{args::Output, exit::Exit};
@@ -71,6 +72,26 @@ pub fn warnings(diagnostics: &Diagnostics) {
             diagnostics.render(io::stderr().is_terminal())
         );
     }
+}
+
+/// What became of datagrams that others sent, as one line without its end.
+pub fn datagrams(datagrams: &Datagrams) -> String {
+    let Datagrams {
+        read,
+        heard,
+        malformed,
+        forged,
+        replayed,
+        unknown,
+        too_often,
+        not_its_own,
+        dropped,
+    } = datagrams;
+    format!(
+        "datagrams: {read} read: {heard} heard, {malformed} malformed, {forged} forged, \
+         {replayed} replayed, {unknown} of unknown senders, {too_often} too often, {not_its_own} \
+         about others; {dropped} dropped unread"
+    )
 }
 
 /// A number of things, in words.

@@ -5,8 +5,11 @@
 mod address;
 mod beats;
 mod client;
+mod crowd;
 mod error;
 mod limit;
+mod own;
+mod part;
 mod peer;
 mod protocol;
 mod radio;
@@ -20,8 +23,8 @@ pub use client::{AskError, ask};
 pub use error::Error;
 pub use protocol::{
     Add, Added, BeatPlace, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
-    LeftBeat, Listed, ListedBeats, ListedRadio, NoTerms, Refusal, Registered, Remove, Removed,
-    Request,
+    LeftBeat, Listed, ListedBeats, ListedCrowd, ListedRadio, Neighbour, Neighbourhood, NoTerms,
+    Refusal, Registered, Remove, Removed, Request, Share,
 };
 pub use server::serve;
 

@@ -1,11 +1,13 @@
 //! What is said over the socket: one JSON object a line, `docs/background.md`.
 
 mod beats;
+mod crowd;
 mod radio;
 
 use serde::{Deserialize, Serialize};
 
 pub use beats::{BeatPlace, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats};
+pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share};
 pub use radio::ListedRadio;
 
 /// A line longer than this is no request.
@@ -28,6 +30,9 @@ pub enum Request {
     /// What is heard of stations.
     #[serde(rename = "list_radio")]
     ListRadio(NoTerms),
+    /// Who shares the air.
+    #[serde(rename = "list_crowd")]
+    ListCrowd(NoTerms),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +84,7 @@ pub enum Done {
     LeftBeat(LeftBeat),
     ListedBeats(ListedBeats),
     ListedRadio(ListedRadio),
+    ListedCrowd(ListedCrowd),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,6 +244,10 @@ mod tests {
             parse(br#"{"list_radio":{}}"#),
             Ok(Request::ListRadio(NoTerms {}))
         );
+        assert_eq!(
+            parse(br#"{"list_crowd":{}}"#),
+            Ok(Request::ListCrowd(NoTerms {}))
+        );
         let declared = JoinBeat {
             task: Some("av".to_owned()),
             member: Some("mix".to_owned()),
@@ -321,6 +331,12 @@ mod tests {
                     links: vec!["wlan0".to_owned()],
                     datagrams: Some(Datagrams::default()),
                     ..Heard::default()
+                }],
+            })),
+            Answer::Ok(Done::ListedCrowd(ListedCrowd {
+                neighbourhoods: vec![Neighbourhood {
+                    group: "air".to_owned(),
+                    ..Neighbourhood::default()
                 }],
             })),
             Answer::Error(too_long()),

@@ -28,11 +28,12 @@ use takt_kernel::{background, places};
 
 use crate::{
     SOCKET, beats,
+    crowd::Crowd,
     error::Error,
     peer,
     protocol::{
-        Added, Answer, Code, Done, Joined, LINE_MAX_BYTES, ListedRadio, Refusal, Removed, Request,
-        parse, too_long,
+        Added, Answer, Code, Done, Joined, LINE_MAX_BYTES, ListedCrowd, ListedRadio, Refusal,
+        Removed, Request, parse, too_long,
     },
     radio::Radio,
     registry::{Caller, Registry},
@@ -158,6 +159,7 @@ struct Daemon {
     /// Whether there may be threads on the beat on their own terms.
     ad_hoc: bool,
     radio: Radio,
+    crowd: Crowd,
     /// Of the network namespace that this is done in.
     netns_cookie: u64,
 }
@@ -209,6 +211,7 @@ impl Daemon {
     fn follow(&mut self) {
         let result = self.table.follow(&mut self.registry, now_ns());
         let result = result.and(self.radio.follow());
+        let result = result.and(self.crowd.follow());
         let problem = result.err().map(|error| error.to_string());
         if problem != self.problem {
             if let Some(problem) = &problem {
@@ -221,6 +224,7 @@ impl Daemon {
     /// Take everything back.
     fn end(&mut self) {
         self.radio.end();
+        self.crowd.end();
         self.registry.clear(now_ns());
         self.follow();
         self.registry.forget_all();
@@ -350,6 +354,15 @@ impl Daemon {
                     Vec::new()
                 };
                 Ok(Done::ListedRadio(ListedRadio { sources }))
+            }
+            Request::ListCrowd(_) => {
+                let is_ours = caller.netns_cookie == self.netns_cookie;
+                let neighbourhoods = if is_ours {
+                    self.crowd.neighbourhoods()
+                } else {
+                    Vec::new()
+                };
+                Ok(Done::ListedCrowd(ListedCrowd { neighbourhoods }))
             }
         }
     }

@@ -4,7 +4,9 @@ use crate::{Action, Medium, NodeId, Outcome, exchange::Phase};
 
 impl Medium {
     pub(crate) fn end_data(&mut self) {
-        self.phase = Phase::Idle;
+        if let Phase::Data { first_ns, .. } = std::mem::replace(&mut self.phase, Phase::Idle) {
+            self.busy_ns += self.now_ns - first_ns;
+        }
         match self.senders[..] {
             [sender] => self.end_alone(sender),
             _ => self.end_collision(),
@@ -67,7 +69,11 @@ impl Medium {
             .map_or(0, |hand| self.profile.ack_ns(hand.rate));
         let answer_ns = self.profile.sifs_ns + ack_ns;
         if is_read {
+            self.busy_ns += answer_ns;
             self.nodes[station].air.busy_ns += answer_ns;
+            if let Some(hand) = &mut self.nodes[sender].hand {
+                hand.air_ns += answer_ns;
+            }
             self.phase = Phase::Ack {
                 end_ns: self.now_ns + answer_ns,
                 sender,
@@ -160,6 +166,7 @@ impl Medium {
                 from: NodeId(index as u16),
                 token: hand.frame.token,
                 outcome,
+                air_ns: hand.air_ns,
             });
         }
     }

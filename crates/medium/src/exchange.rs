@@ -178,6 +178,7 @@ impl Medium {
         if let Some(hand) = &mut node.hand {
             hand.rate = rate;
             hand.end_ns = now_ns + airtime_ns;
+            hand.air_ns += airtime_ns;
         }
         if let Some(station) = peer {
             let air = &mut self.nodes[station].air;

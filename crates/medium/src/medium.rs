@@ -57,6 +57,8 @@ pub enum Action {
         from: NodeId,
         token: u64,
         outcome: Outcome,
+        /// What all its attempts took of the air, with SIFS and acknowledgement.
+        air_ns: u64,
     },
 }
 
@@ -99,6 +101,7 @@ pub struct Medium {
     pub(crate) seed: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) now_ns: u64,
+    pub(crate) busy_ns: u64,
     pub(crate) phase: Phase,
     /// Who sends, while frames are on the air.
     pub(crate) senders: Vec<usize>,
@@ -116,6 +119,7 @@ impl Medium {
             seed,
             nodes: Vec::new(),
             now_ns: 0,
+            busy_ns: 0,
             phase: Phase::Idle,
             senders: Vec::new(),
             actions: VecDeque::new(),
@@ -202,6 +206,12 @@ impl Medium {
         let now_ns = self.now_ns;
         let snr_db = self.station_mut(station)?.channel.sample_db(now_ns);
         Ok(libm::round(snr_db * 100.0) as i32)
+    }
+
+    /// How long somebody sent or was about to answer so far. Where frames collide that is less
+    /// than what each of them took.
+    pub fn busy_ns(&self) -> u64 {
+        self.busy_ns
     }
 
     /// What a station's frames took of the air so far.

@@ -34,6 +34,8 @@ pub(crate) struct InHand {
     pub rate: usize,
     /// When that attempt ends.
     pub end_ns: u64,
+    /// What it took of the air so far.
+    pub air_ns: u64,
 }
 
 impl Node {
@@ -72,6 +74,7 @@ impl Node {
             delivered: false,
             rate: 0,
             end_ns: 0,
+            air_ns: 0,
         });
         if !hears_idle {
             // A backoff that still stands from the last frame goes on.

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Sample;
-use crate::Address;
+use crate::{Address, number::number_of};
 
 /// Kind, one byte that is zero, MAC, IPv4, IPv6, and hundredths of a dB, big-endian. An
 /// address that a client has none of is zero.
@@ -66,19 +66,7 @@ impl Report {
     /// The number under which this is sealed: made of the first of its addresses. So a
     /// sender's number and whom it speaks for are one thing.
     pub fn sender(&self) -> Option<u64> {
-        Some(match self.sample().addresses().next()? {
-            Address::Mac(mac) => {
-                let number = mac
-                    .iter()
-                    .fold(0, |number, byte| number << 8 | u64::from(*byte));
-                1 << 48 | number
-            }
-            Address::Ip(IpAddr::V4(v4)) => 2 << 48 | u64::from(v4.to_bits()),
-            Address::Ip(IpAddr::V6(v6)) => {
-                let bits = v6.to_bits();
-                1 << 63 | ((bits >> 64) as u64).rotate_left(32) ^ bits as u64
-            }
-        })
+        self.sample().addresses().next().map(number_of)
     }
 }
 

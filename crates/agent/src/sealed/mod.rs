@@ -6,23 +6,23 @@
 //!  4   sender                          big-endian, as the next two
 //!  12  epoch: when the sender started
 //!  20  counter, from 1 in each epoch
-//!  28  body, encrypted; its length is fixed by the purpose
-//!  ..  tag, 16 bytes, over all of the above
+//!  28  body, encrypted; its lengths are fixed by the purpose
+//!  ..  tag, 16 bytes, over all of the above, and the group's name
 //! ```
 //!
 //! Sender, epoch and counter are the cipher's nonce. So they must never come twice with
 //! one key: a sender's number is one that nobody else has, such as its hardware address,
 //! and a sender that starts anew has a newer epoch, by the clock.
 //!
-//! What the group uses a key for (its purpose) is part of what is sealed: a datagram made
-//! for one is none for another.
+//! What the group uses a key for (its purpose) is part of what is sealed, and so is its name if
+//! it has one: a datagram made for one is none for another.
 
 mod receiver;
 mod sender;
 mod strangers;
 mod window;
 
-use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
+use chacha20poly1305::{KeyInit, Tag, XChaCha20Poly1305, XNonce, aead::AeadInOut};
 
 pub use receiver::{Counters, Opened, Receiver, Rejected};
 pub use sender::Sender;
@@ -34,6 +34,10 @@ pub struct Purpose(u8);
 impl Purpose {
     /// Stations' reports to their access point.
     pub const RADIO: Self = Self(1);
+    /// What terminals that share the air say of themselves.
+    pub const CROWD: Self = Self(2);
+    /// What one of them, or a host on the wire, heard of all.
+    pub const CROWD_SUM: Self = Self(3);
 }
 
 const MAGIC: [u8; 3] = [b'T', b'k', 1];
@@ -47,16 +51,64 @@ pub const BODY_MAX_BYTES: usize = 256;
 /// The longest datagram.
 pub const DATAGRAM_MAX_BYTES: usize = HEADER_BYTES + BODY_MAX_BYTES + TAG_BYTES;
 
+/// The longest name of a group, in bytes; what is beyond does not count.
+const GROUP_MAX_BYTES: usize = 256;
+
 /// What members of a group share.
 #[derive(Clone)]
-pub struct Key(XChaCha20Poly1305);
+pub struct Key {
+    cipher: XChaCha20Poly1305,
+    group: Box<[u8]>,
+}
 
 impl Key {
     pub const BYTES: usize = 32;
 
     pub fn new(bytes: &[u8; Self::BYTES]) -> Self {
-        Self(XChaCha20Poly1305::new(bytes.into()))
+        Self {
+            cipher: XChaCha20Poly1305::new(bytes.into()),
+            group: Box::default(),
+        }
     }
+
+    /// For one of several groups that have the same key.
+    pub fn of_group(self, name: &str) -> Self {
+        let name = name.as_bytes();
+        Self {
+            group: name[..name.len().min(GROUP_MAX_BYTES)].into(),
+            ..self
+        }
+    }
+
+    fn encrypt(&self, header: &[u8; HEADER_BYTES], text: &mut [u8]) -> Option<Tag> {
+        let (beside, length) = self.beside(header);
+        self.cipher
+            .encrypt_inout_detached(&nonce(header), &beside[..length], text.into())
+            .ok()
+    }
+
+    /// Whether who has the key made it.
+    fn decrypt(&self, header: &[u8; HEADER_BYTES], text: &mut [u8], tag: &Tag) -> bool {
+        let (beside, length) = self.beside(header);
+        self.cipher
+            .decrypt_inout_detached(&nonce(header), &beside[..length], text.into(), tag)
+            .is_ok()
+    }
+
+    /// What is sealed with the body and stands outside of it.
+    fn beside(&self, header: &[u8; HEADER_BYTES]) -> ([u8; HEADER_BYTES + GROUP_MAX_BYTES], usize) {
+        let mut beside = [0; HEADER_BYTES + GROUP_MAX_BYTES];
+        let length = HEADER_BYTES + self.group.len();
+        beside[..HEADER_BYTES].copy_from_slice(header);
+        beside[HEADER_BYTES..length].copy_from_slice(&self.group);
+        (beside, length)
+    }
+}
+
+fn nonce(header: &[u8; HEADER_BYTES]) -> XNonce {
+    let mut nonce = [0; NONCE_BYTES];
+    nonce.copy_from_slice(&header[NONCE_AT..]);
+    nonce.into()
 }
 
 /// Which datagram of whom.

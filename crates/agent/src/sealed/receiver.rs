@@ -2,9 +2,10 @@
 //! length and kind; whether this one has come before; whether too many are coming; and
 //! only then the cipher. Nothing is allocated for a datagram.
 
-use std::{collections::HashMap, net::IpAddr};
+use std::{collections::HashMap, net::IpAddr, ops::RangeInclusive};
 
-use chacha20poly1305::{Tag, XNonce, aead::AeadInOut};
+use chacha20poly1305::Tag;
+use takt_kernel::Datagrams;
 use thiserror::Error;
 
 use super::{
@@ -68,6 +69,22 @@ impl Counters {
         taken + malformed + replayed + old_epoch + flood + forged + too_fast + full
     }
 
+    /// As people are told of them: `not_its_own` of those taken were about another than who
+    /// sent them, and the kernel dropped `dropped` unread.
+    pub fn told(&self, not_its_own: u64, dropped: u64) -> Datagrams {
+        Datagrams {
+            read: self.read(),
+            heard: self.taken - not_its_own,
+            malformed: self.malformed,
+            forged: self.forged,
+            replayed: self.replayed + self.old_epoch,
+            unknown: self.flood + self.full,
+            too_often: self.too_fast,
+            not_its_own,
+            dropped,
+        }
+    }
+
     fn count(&mut self, rejected: Rejected) {
         *match rejected {
             Rejected::Malformed => &mut self.malformed,
@@ -102,7 +119,7 @@ struct Known {
 pub struct Receiver {
     key: Key,
     purpose: Purpose,
-    body_bytes: usize,
+    body_bytes: RangeInclusive<usize>,
     /// How often a sender is heard.
     rate: Rate,
     /// How often it is worth a look: copies of its next datagrams, with what nobody else
@@ -114,14 +131,14 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Bodies have `body_bytes` bytes; a sender is heard once per interval.
-    pub fn new(key: Key, purpose: Purpose, body_bytes: usize, interval_ns: u64) -> Self {
+    /// Bodies have so many bytes, [`BODY_MAX_BYTES`] at most; a sender is heard so often.
+    pub fn new(key: Key, purpose: Purpose, body_bytes: RangeInclusive<usize>, rate: Rate) -> Self {
         Self {
             key,
             purpose,
-            body_bytes: body_bytes.min(BODY_MAX_BYTES),
-            rate: Rate::once_per(interval_ns),
-            look_rate: Rate::new(interval_ns / 4, 8),
+            body_bytes,
+            rate,
+            look_rate: Rate::new(rate.interval_ns() / 4, 8 * rate.burst()),
             known: HashMap::with_capacity(SENDERS_MAX),
             strangers: Strangers::new(),
             counters: Counters::default(),
@@ -145,7 +162,13 @@ impl Receiver {
         datagram: &[u8],
         body: &'a mut [u8; BODY_MAX_BYTES],
     ) -> Result<Opened<'a>, Rejected> {
-        let body = &mut body[..self.body_bytes];
+        let length = datagram.len().checked_sub(HEADER_BYTES + TAG_BYTES);
+        let length = length.filter(|length| self.body_bytes.contains(length));
+        let body = length.and_then(|length| body.get_mut(..length));
+        let Some(body) = body else {
+            self.counters.malformed += 1;
+            return Err(Rejected::Malformed);
+        };
         match self.admit_and_open(now_ns, source, datagram, body) {
             Ok(sender) => {
                 self.counters.taken += 1;
@@ -165,25 +188,23 @@ impl Receiver {
         datagram: &[u8],
         body: &mut [u8],
     ) -> Result<u64, Rejected> {
-        if datagram.len() != HEADER_BYTES + body.len() + TAG_BYTES {
+        let Some((header, rest)) = datagram.split_first_chunk::<HEADER_BYTES>() else {
             return Err(Rejected::Malformed);
-        }
-        let (header, rest) = datagram.split_at(HEADER_BYTES);
+        };
         if header[..3] != MAGIC || header[3] != self.purpose.0 {
             return Err(Rejected::Malformed);
         }
-        let mut nonce = [0; NONCE_BYTES];
-        nonce.copy_from_slice(&header[NONCE_AT..]);
-        let serial = Serial::from_bytes(&nonce);
+        let mut serial = [0; NONCE_BYTES];
+        serial.copy_from_slice(&header[NONCE_AT..]);
+        let serial = Serial::from_bytes(&serial);
         self.admit(now_ns, source, serial)?;
 
         let (text, tag) = rest.split_at(body.len());
         body.copy_from_slice(text);
         let tag = Tag::try_from(tag).map_err(|_| Rejected::Malformed)?;
-        self.key
-            .0
-            .decrypt_inout_detached(&XNonce::from(nonce), header, body.into(), &tag)
-            .map_err(|_| Rejected::Forged)?;
+        if !self.key.decrypt(header, body, &tag) {
+            return Err(Rejected::Forged);
+        }
         self.take(now_ns, serial)?;
         Ok(serial.sender)
     }

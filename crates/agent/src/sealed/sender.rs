@@ -1,5 +1,3 @@
-use chacha20poly1305::{XNonce, aead::AeadInOut};
-
 use super::{
     BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, HEADER_BYTES, Key, MAGIC, NONCE_AT, Purpose, Serial,
 };
@@ -37,18 +35,13 @@ impl Sender {
             return None;
         }
         self.last.counter = self.last.counter.checked_add(1)?;
-        let nonce = self.last.to_bytes();
-        let (header, rest) = datagram.split_at_mut(HEADER_BYTES);
+        let (header, rest) = datagram.split_first_chunk_mut::<HEADER_BYTES>()?;
         header[..3].copy_from_slice(&MAGIC);
         header[3] = self.purpose.0;
-        header[NONCE_AT..].copy_from_slice(&nonce);
+        header[NONCE_AT..].copy_from_slice(&self.last.to_bytes());
         let (text, rest) = rest.split_at_mut(body.len());
         text.copy_from_slice(body);
-        let tag = self
-            .key
-            .0
-            .encrypt_inout_detached(&XNonce::from(nonce), header, text.into())
-            .ok()?;
+        let tag = self.key.encrypt(header, text)?;
         rest[..tag.len()].copy_from_slice(&tag);
         let length = HEADER_BYTES + body.len() + tag.len();
         Some(&datagram[..length])

@@ -3,6 +3,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Rate;
 
 const INTERVAL_NS: u64 = 200_000_000;
 const BODY_BYTES: usize = 20;
@@ -13,7 +14,12 @@ fn key() -> Key {
 }
 
 fn receiver() -> Receiver {
-    Receiver::new(key(), Purpose::RADIO, BODY_BYTES, INTERVAL_NS)
+    receiver_of(key())
+}
+
+fn receiver_of(key: Key) -> Receiver {
+    let rate = Rate::once_per(INTERVAL_NS);
+    Receiver::new(key, Purpose::RADIO, BODY_BYTES..=BODY_BYTES, rate)
 }
 
 fn sender(sender: u64, epoch: u64) -> Sender {
@@ -115,11 +121,39 @@ fn another_key_and_another_purpose_are_not_this_one() {
         open(&mut receiver, 0, &next(&mut other_key, body)),
         Err(Rejected::Forged)
     );
-    let mut other_purpose = Sender::new(key(), Purpose(2), 5, 1);
+    let mut other_purpose = Sender::new(key(), Purpose::CROWD, 5, 1);
     let mut datagram = next(&mut other_purpose, body);
     assert_eq!(open(&mut receiver, 0, &datagram), Err(Rejected::Malformed));
     datagram[3] = Purpose::RADIO.0;
     assert_eq!(open(&mut receiver, 0, &datagram), Err(Rejected::Forged));
+}
+
+/// Groups with one key, or with names that begin alike.
+#[test]
+fn another_group_is_not_this_one() {
+    let names = ["", "lab", "lab-wlan", "wlan"];
+    for (own, other) in names.iter().flat_map(|own| names.map(|other| (own, other))) {
+        let mut receiver = receiver_of(key().of_group(own));
+        let mut sender = Sender::new(key().of_group(other), Purpose::RADIO, 5, 1);
+        let opened = open(&mut receiver, 0, &next(&mut sender, [1; BODY_BYTES]));
+        assert_eq!(opened.is_ok(), *own == other, "{own} hears {other}");
+    }
+}
+
+#[test]
+fn bodies_of_several_lengths_are_told_apart() {
+    let rate = Rate::new(INTERVAL_NS, 8);
+    let mut receiver = Receiver::new(key(), Purpose::CROWD_SUM, 2..=4, rate);
+    let mut sender = Sender::new(key(), Purpose::CROWD_SUM, 5, 1);
+    for length in 0..6 {
+        let mut datagram = [0; DATAGRAM_MAX_BYTES];
+        let sealed = sender.seal(&[7; 6][..length], &mut datagram).unwrap();
+        let expected = match length {
+            2..=4 => Ok((5, vec![7; length])),
+            _ => Err(Rejected::Malformed),
+        };
+        assert_eq!(open(&mut receiver, 0, sealed), expected);
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
                 Ok(reports) => show(&name, reports, output).into(),
                 Err(error) => {
                     let exit = match error {
-                        RunError::Unknown { .. } | RunError::NotYet { .. } => Exit::Invalid,
+                        RunError::Unknown { .. } => Exit::Invalid,
                         _ => Exit::Failed,
                     };
                     print::failure(output, exit, &error).into()

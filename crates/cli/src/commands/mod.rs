@@ -4,6 +4,7 @@ pub mod apply;
 pub mod background;
 pub mod check;
 pub mod confirm;
+pub mod crowd;
 pub mod daemon;
 pub mod doctor;
 pub mod explain;

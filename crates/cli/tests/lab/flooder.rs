@@ -18,7 +18,7 @@ use takt_agent::{
 use crate::{flow::in_far_namespace, reporting::KEY};
 
 /// Of each kind; they are sent again and again.
-const OF_A_KIND: usize = 1024;
+pub const OF_A_KIND: usize = 1024;
 const BATCH: usize = 64;
 
 pub type Datagrams = Vec<Vec<u8>>;

@@ -94,11 +94,16 @@ pub fn send_by_tcp(to: &str, bytes: usize) {
 
 /// Runs `f` in namespace b. A socket made there stays there.
 pub fn in_far_namespace<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    in_namespace("b", f)
+}
+
+/// Likewise, in another.
+pub fn in_namespace<T: Send>(netns: &str, f: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = scope.spawn(|| {
-            takt_lab::guest::enter_netns("b").unwrap();
+            takt_lab::guest::enter_netns(netns).unwrap();
             f()
         });
-        inside.join().expect("no panic in namespace b")
+        inside.join().expect("no panic in a namespace")
     })
 }

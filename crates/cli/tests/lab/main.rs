@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`upload`] are the tests' hands.
+//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`terminals`] and [`upload`] are the tests' hands.
 
 mod air;
 mod daemon;
@@ -19,6 +19,7 @@ mod recorder;
 mod reporting;
 mod shell;
 mod takt;
+mod terminals;
 #[path = "../upload/mod.rs"]
 mod upload;
 mod wire;
@@ -38,6 +39,8 @@ mod gap;
 mod gate;
 mod killed;
 mod levels;
+mod neighbours;
+mod neighbours_flood;
 mod owners;
 mod places;
 mod radio;

@@ -57,13 +57,23 @@ impl Daemon {
         let policy = format!("[radio]\nkey_file = \"radio.key\"\n{radio}");
         fs::write(format!("{CLIENT}/policy.toml"), policy).unwrap();
         run_far(&format!("takt apply {CLIENT}/policy.toml")).ok();
+        Self::start_alone("b")
+    }
+
+    /// One in a network namespace, which thinks that it is alone on the host.
+    pub fn start_alone(netns: &str) -> Self {
         let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
         let child = Command::new("ip")
-            .args(["netns", "exec", "b", "unshare", "-m", "sh", "-c", alone])
+            .args(["netns", "exec", netns, "unshare", "-m", "sh", "-c", alone])
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
         Self(child)
+    }
+
+    /// Where it listens, whatever file systems it sees.
+    pub fn socket(&self) -> String {
+        format!("/proc/{}/root/run/taktd/socket", self.0.id())
     }
 
     /// What its threads had of a processor so far.

@@ -9,10 +9,8 @@ use takt_agent::{
 use takt_kernel::Heard;
 use takt_policy::{Radio, RadioSource};
 
-use super::{
-    Part,
-    table::{self, Table},
-};
+use super::table::{self, Table};
+use crate::part::Part;
 
 /// How often links are looked for, which come and go, and told that somebody is alive.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -198,7 +196,7 @@ fn tell(table: &mut dyn Table, action: Action) -> Result<(), String> {
     }
 }
 
-impl Part for Cell {
+impl Part<Heard> for Cell {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         let heard = self.hear(now_ns);
         self.stations.tick(now_ns, &mut self.actions);
@@ -216,7 +214,7 @@ impl Part for Cell {
         (next_ns, heard.and(told))
     }
 
-    fn heard(&self) -> Option<Heard> {
+    fn said(&self) -> Option<Heard> {
         let stats = self.stations.stats();
         Some(Heard {
             links: self.links.iter().map(|link| link.device.clone()).collect(),

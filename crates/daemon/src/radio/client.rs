@@ -1,9 +1,6 @@
 //! A client's side: it measures its own signal, and reports it.
 
-use std::{
-    net::{IpAddr, SocketAddr, UdpSocket},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use takt_agent::{
     radio::{Client, Report},
@@ -11,9 +8,10 @@ use takt_agent::{
     sealed::{DATAGRAM_MAX_BYTES, Purpose, Sender},
     source::{SnrFile, Source, StationDump},
 };
+use takt_kernel::Heard;
 use takt_policy::{Radio, RadioSource};
 
-use super::{Part, own};
+use crate::{own, part::Part};
 
 /// Measurements that are averaged, at most.
 const SAMPLES_PER_REPORT: u64 = 4;
@@ -124,9 +122,7 @@ impl Line {
         let key = radio.key_file.as_deref().ok_or("there is no key_file")?;
         let key = read_key(key).map_err(|error| error.to_string())?;
         let number = own.sender().ok_or("there is no address to report by")?;
-        let epoch = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_err(|_| "the clock is before 1970; set it")?;
+        let epoch = own::epoch()?;
         // Whatever way it goes: who receives it looks whether it comes from whom it names.
         let from: Option<IpAddr> = match to {
             SocketAddr::V4(_) => own.v4.map(IpAddr::from),
@@ -139,13 +135,13 @@ impl Line {
             .map_err(|error| format!("reporting to {to}: {error}"))?;
         Ok(Self {
             own: *own,
-            sender: Sender::new(key, Purpose::RADIO, number, epoch.as_nanos() as u64),
+            sender: Sender::new(key, Purpose::RADIO, number, epoch),
             socket,
         })
     }
 }
 
-impl Part for Reporter {
+impl Part<Heard> for Reporter {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         let result = self.work(now_ns);
         let interval_ns = self.radio.interval_ns;

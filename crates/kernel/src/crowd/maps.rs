@@ -29,6 +29,9 @@ pub struct Usage {
     pub flow_periods: u64,
     /// Of these, those in which the window held the flow back, not its application.
     pub limited_periods: u64,
+    /// How long both of these took.
+    pub passed_us: u64,
+    pub limited_us: u64,
     /// Mean round trips of these, added up over those that had one to measure.
     pub rtt_sum_us: u64,
     pub rtt_min_sum_us: u64,
@@ -131,6 +134,8 @@ impl Crowd {
             delivered_bytes: sum.delivered_bytes,
             flow_periods: sum.flow_periods,
             limited_periods: sum.limited_periods,
+            passed_us: sum.passed_us,
+            limited_us: sum.limited_us,
             rtt_sum_us: sum.rtt_sum_us,
             rtt_min_sum_us: sum.rtt_min_sum_us,
             rtt_count: sum.rtt_count,

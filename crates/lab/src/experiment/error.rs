@@ -56,6 +56,9 @@ pub enum ExperimentError {
         received: u64,
     },
 
+    #[error("no cell of the experiment came to its end; what stopped each is said above")]
+    NoCell,
+
     #[error("{scheduler} held packets back that should have gone at once")]
     HeldBack { scheduler: &'static str },
 

@@ -4,8 +4,8 @@
 //! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
 //! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
 //! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures; [`wlan`] is the air. [`pacing`], [`background`], [`beats`], [`radio`] and [`cost`]
-//! are the experiments themselves:
+//! into figures; [`wlan`] is the air. [`pacing`], [`background`], [`beats`], [`radio`],
+//! [`crowd`] and [`cost`] are the experiments themselves:
 //! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
 //! [`downloads`].
 
@@ -15,8 +15,11 @@ mod background;
 mod beats;
 mod bench;
 mod borrowing;
+mod bulk;
 mod command;
 mod cost;
+mod crowd;
+mod daemon;
 mod downloads;
 mod error;
 mod flows;
@@ -30,6 +33,7 @@ mod namespace;
 mod pacing;
 mod pair;
 mod radio;
+mod record;
 mod recorder;
 mod root;
 mod scheduler;
@@ -59,7 +63,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 5] = ["pacing", "background", "beats", "radio", "cost"];
+pub const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.
@@ -75,6 +79,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
         "background" => background::run,
         "beats" => beats::run,
         "radio" => radio::run,
+        "crowd" => crowd::run,
         "cost" => cost::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {

@@ -39,8 +39,10 @@ fn a_frame_goes_at_once_if_the_air_was_idle_for_difs() {
         from: ACCESS_POINT,
         token: 7,
         outcome,
+        air_ns: done_ns - 500 * US,
     };
     assert_eq!(actions, [deliver, done]);
+    assert_eq!(medium.busy_ns(), done_ns - 500 * US);
 }
 
 #[test]
@@ -133,6 +135,7 @@ fn a_broadcast_goes_once_to_everyone_at_the_slowest_basic_rate() {
         from: ACCESS_POINT,
         token: 7,
         outcome,
+        air_ns: at_ns - 500 * US,
     };
     assert_eq!(actions, [deliver(1), deliver(3), done]);
 }

@@ -1,7 +1,9 @@
 use std::fmt::Write;
 
 use takt_daemon::{Done, NoTerms, Request, ask};
-use takt_kernel::{Datagrams, RadioStatus, Status, stations::Station};
+use takt_kernel::{RadioStatus, Status, stations::Station};
+
+use crate::print;
 
 /// Have taktd say what it has heard. Where none runs, nobody has.
 pub fn ask_taktd(status: &mut Status) {
@@ -39,7 +41,7 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
             heard.source, heard.heard_samples, heard.missed_samples
         );
         if let Some(datagrams) = &heard.datagrams {
-            write_datagrams(text, datagrams);
+            let _ = writeln!(text, "  {}", print::datagrams(datagrams));
         }
     }
     if radio.stations.is_empty() {
@@ -63,26 +65,6 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
             station.counters.dropped_packets,
         );
     }
-}
-
-fn write_datagrams(text: &mut String, datagrams: &Datagrams) {
-    let Datagrams {
-        read,
-        heard,
-        malformed,
-        forged,
-        replayed,
-        unknown,
-        too_often,
-        not_its_own,
-        dropped,
-    } = datagrams;
-    let _ = writeln!(
-        text,
-        "  datagrams: {read} read: {heard} heard, {malformed} malformed, {forged} forged, \
-         {replayed} replayed, {unknown} of unknown senders, {too_often} too often, {not_its_own} \
-         about others; {dropped} dropped unread"
-    );
 }
 
 /// What there is to say about a weight.

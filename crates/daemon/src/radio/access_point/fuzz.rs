@@ -181,7 +181,7 @@ proptest! {
             };
             prop_assert_eq!(&air.after(&datagram), &expected);
         }
-        let heard = air.cell.heard().and_then(|heard| heard.datagrams).unwrap();
+        let heard = air.cell.said().and_then(|heard| heard.datagrams).unwrap();
         prop_assert_eq!(heard.heard, sent.len() as u64);
         prop_assert_eq!(heard.dropped, 0);
     }

@@ -7,18 +7,18 @@ use takt_report::Row;
 
 use super::clients::{self, Clients};
 use super::contender::Contender;
-use super::daemon::Daemon;
-use super::environment::Environment;
+use super::environment::{Environment, STATIONS};
 use super::pattern::Pattern;
 use super::play::{Played, play};
-use super::record::{INTERVAL, Window};
 use super::{figures, follow, forward, sweep};
 use crate::experiment::beats::sleep_until;
+use crate::experiment::daemon::Daemon;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::metrics::Metrics;
+use crate::experiment::record::{INTERVAL, Window};
 use crate::experiment::root::Root;
 use crate::experiment::wlan::{
-    ACCESS_POINT, DEVICE, STATIONS_MAX, Script, SnrReports, StationScript, Statistics, Wlan,
+    ACCESS_POINT, Cards, DEVICE, Script, SnrReports, StationScript, Statistics, Wlan,
 };
 
 /// Everyone hears the same fades, whoever schedules.
@@ -26,7 +26,9 @@ const SEED: u64 = 1;
 /// Of the wire, each way: servers next door.
 const WIRE_DELAY: Duration = Duration::from_millis(1);
 /// Weights are there before traffic.
-const WARM_UP: Duration = Duration::from_secs(1);
+const PREPARATION: Duration = Duration::from_secs(1);
+/// Queues fill and flows find their rates.
+const WARM_UP: Duration = Duration::from_secs(3);
 /// Eight more taktds take their time, too.
 const CLIENTS_START: Duration = Duration::from_secs(4);
 /// How fine a station's share is looked at where its changes count.
@@ -93,11 +95,7 @@ impl Cell {
         let mut root = Root::on(takt, ACCESS_POINT, DEVICE);
         root.attach(self.contender.name(), &self.contender.qdisc(folder))?;
         let window = self.window(wlan.began_ns());
-        sleep_until(
-            window
-                .warm_up_ns()
-                .saturating_sub(nanos(self.preparation())),
-        );
+        sleep_until(window.warm_up_ns.saturating_sub(nanos(self.preparation())));
         let daemon = match self.contender.told_every() {
             Some(_) => Some(Daemon::start(takt, ACCESS_POINT)?),
             None => None,
@@ -120,7 +118,7 @@ impl Cell {
     }
 
     fn window(&self, began_ns: u64) -> Window {
-        let window = Window::after(self.preparation(), self.length);
+        let window = Window::after(self.preparation(), WARM_UP, self.length);
         match self.environment.begins_every() {
             Some(step) => window.aligned(began_ns, step),
             None => window,
@@ -131,7 +129,7 @@ impl Cell {
     fn preparation(&self) -> Duration {
         match self.contender.is_reported() {
             true => CLIENTS_START,
-            false => WARM_UP,
+            false => PREPARATION,
         }
     }
 
@@ -143,12 +141,13 @@ impl Cell {
         Script {
             profile: self.profile.to_owned(),
             seed: SEED,
-            stations: (0..STATIONS_MAX)
+            stations: (0..STATIONS)
                 .map(|station| StationScript {
                     motion: self.environment.motion(station),
                     rate: None,
                 })
                 .collect(),
+            wire_loss_ppm: 0,
             wire_delay: match self.pattern {
                 Pattern::Lone => Duration::ZERO,
                 _ => WIRE_DELAY,
@@ -162,6 +161,8 @@ impl Cell {
                 interval: measured_every(interval),
             }),
             waiting: self.contender.waiting(),
+            cards: Cards::Tap,
+            reports_port: None,
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::daemon::Daemon;
+use super::environment::STATIONS;
 use crate::experiment::command;
+use crate::experiment::daemon::Daemon;
 use crate::experiment::error::{Result, WhileDoing};
-use crate::experiment::wlan::{ACCESS_POINT_ADDRESS, DEVICE, STATIONS_MAX, Station};
+use crate::experiment::wlan::{ACCESS_POINT_ADDRESS, DEVICE, Station};
 
 /// taktd's own default.
 const PORT: u16 = 7641;
@@ -47,7 +48,7 @@ impl Clients {
             daemons: Vec::new(),
             takt: takt.to_owned(),
         };
-        for station in Station::first(STATIONS_MAX) {
+        for station in Station::first(STATIONS) {
             let apply = || command::run(takt, &["apply", &policy]).map(drop);
             station.namespace().run(apply)?;
             let daemon = Daemon::start_alone(station.namespace())?;
@@ -60,7 +61,7 @@ impl Clients {
 impl Drop for Clients {
     fn drop(&mut self) {
         self.daemons.clear();
-        for station in Station::first(STATIONS_MAX) {
+        for station in Station::first(STATIONS) {
             let revert = || command::run(&self.takt, &["revert"]).map(drop);
             if let Err(error) = station.namespace().run(revert) {
                 eprintln!("while cleaning up: {error}");

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::experiment::wlan::{Motion, STATIONS_MAX};
+use crate::experiment::wlan::Motion;
+
+/// The paper's number of stations.
+pub const STATIONS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Environment {
@@ -51,7 +54,7 @@ impl Environment {
     pub fn troubled(self) -> usize {
         match self {
             Self::Good => 0,
-            Self::Bad { stations } => stations.min(STATIONS_MAX),
+            Self::Bad { stations } => stations.min(STATIONS),
             Self::Moving | Self::Approaching | Self::Sweep | Self::Stepping => 1,
         }
     }

@@ -7,8 +7,8 @@ use takt_report::nearest_rank;
 
 use super::cell::{Cell, Seen};
 use super::pattern::Flow;
-use super::record::{INTERVAL, Record};
 use crate::experiment::metrics::{Metrics, metrics};
+use crate::experiment::record::{INTERVAL, Record};
 
 pub fn of(cell: &Cell, seen: &Seen) -> Metrics {
     let (records, air) = (&seen.played.records[..], &seen.air);

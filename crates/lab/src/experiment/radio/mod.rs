@@ -3,8 +3,8 @@
 //! The experiment of paper 003, section 5, on an emulated medium: a server on a
 //! wire sends to eight stations on the air. From the bottom: [`environment`] says
 //! how the stations hear, [`pattern`] what they are sent, [`contender`] who
-//! schedules, with a [`daemon`] that tells it how stations hear, or their own
-//! ([`clients`]); [`udp`] and [`tcp`] are the traffic, [`play`] all of it at once;
+//! schedules, with a [`daemon`](super::daemon) that tells it how stations hear, or their own
+//! ([`clients`]); [`udp`] and [`bulk`](super::bulk) are the traffic, [`play`] all of it at once;
 //! [`cell`] is one of each for as long as it takes. What is made of it: [`figures`],
 //! or [`sweep`], [`follow`] and [`forward`] where the question is another. [`plan`]
 //! says which cells there are.
@@ -12,7 +12,6 @@
 mod cell;
 mod clients;
 mod contender;
-mod daemon;
 mod environment;
 mod figures;
 mod follow;
@@ -20,10 +19,10 @@ mod forward;
 mod pattern;
 mod plan;
 mod play;
-mod record;
 mod sweep;
-mod tcp;
 mod udp;
+
+pub use figures::{jain, rate_bps};
 
 use takt_report::Row;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::experiment::wlan::STATIONS_MAX;
+use super::environment::STATIONS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
@@ -66,7 +66,7 @@ impl Pattern {
             Self::Tcp => Some(Flow::Tcp),
             Self::Voip => Some(Flow::Udp(VOIP)),
             Self::Cbr => Some(Flow::Udp(CBR)),
-            Self::Mixed if station < STATIONS_MAX / 2 => Some(Flow::Udp(VOIP)),
+            Self::Mixed if station < STATIONS / 2 => Some(Flow::Udp(VOIP)),
             Self::Mixed => Some(Flow::Tcp),
             Self::Lone => (station == 0).then_some(Flow::Udp(VOIP)),
         }

@@ -2,13 +2,15 @@
 
 use std::thread::ScopedJoinHandle;
 
+use super::environment::STATIONS;
 use super::pattern::{Flow, Pattern};
-use super::record::{Record, Window};
-use super::{tcp, udp};
+use super::udp;
 use crate::experiment::beats::sleep_until;
+use crate::experiment::bulk;
 use crate::experiment::error::{ExperimentError, Result};
 use crate::experiment::load::{Busy, Idle};
-use crate::experiment::wlan::{STATIONS_MAX, Station};
+use crate::experiment::record::{Record, Window};
+use crate::experiment::wlan::{SERVER, Station};
 
 pub struct Played {
     /// What each station received.
@@ -21,15 +23,18 @@ pub struct Played {
 pub fn play(pattern: Pattern, seed: u64, window: Window) -> Result<Played> {
     let mut datagrams = Vec::new();
     let mut connections = Vec::new();
-    for station in Station::first(STATIONS_MAX) {
+    for station in Station::first(STATIONS) {
         match pattern.flow(station.index()) {
             Some(Flow::Udp(stream)) => datagrams.push((station, stream, udp::open(station)?)),
-            Some(Flow::Tcp) => connections.push((station, tcp::open(station)?)),
+            Some(Flow::Tcp) => {
+                let ends = bulk::open(SERVER, station.namespace(), station.address())?;
+                connections.push((station, ends));
+            }
             None => {}
         }
     }
-    sleep_until(window.warm_up_ns());
-    let mut records = vec![Record::default(); STATIONS_MAX];
+    sleep_until(window.warm_up_ns);
+    let mut records = vec![Record::default(); STATIONS];
     let busy = std::thread::scope(|scope| {
         let mut streams = Vec::new();
         for (station, stream, (sender, receiver)) in &datagrams {
@@ -44,8 +49,8 @@ pub fn play(pattern: Pattern, seed: u64, window: Window) -> Result<Played> {
         for (station, (sender, receiver)) in &mut connections {
             bulk.push((
                 station.index(),
-                scope.spawn(move || tcp::receive(receiver, window)),
-                scope.spawn(move || tcp::send(sender, window)),
+                scope.spawn(move || bulk::receive(receiver, window)),
+                scope.spawn(move || bulk::send(sender, window)),
             ));
         }
         let busy = busy_within(window)?;

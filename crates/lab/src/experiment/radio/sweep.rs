@@ -6,8 +6,8 @@ use takt_report::Row;
 use super::cell::{Cell, Seen};
 use super::environment::{SWEEP_DB, SWEEP_STEP};
 use super::figures::{jain, rate_bps};
-use super::record::{INTERVAL, Record};
 use crate::experiment::metrics::metrics;
+use crate::experiment::record::{INTERVAL, Record};
 
 /// Of each step, how many intervals pass before figures count: the queue of the step
 /// before is to be gone.
@@ -67,7 +67,7 @@ mod tests {
     use crate::experiment::radio::environment::Environment;
     use crate::experiment::radio::pattern::Pattern;
     use crate::experiment::radio::play::Played;
-    use crate::experiment::radio::record::Window;
+    use crate::experiment::record::Window;
     use crate::experiment::wlan::Statistics;
 
     #[test]
@@ -96,6 +96,7 @@ mod tests {
             },
             air: Statistics::default(),
             window: Window {
+                warm_up_ns: begin_ns,
                 begin_ns,
                 end_ns: begin_ns + length.as_nanos() as u64,
             },

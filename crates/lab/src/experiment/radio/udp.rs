@@ -8,9 +8,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::pattern::{Stream, UDP_HEADER_BYTES};
-use super::record::{PATIENCE, Record, Window};
 use crate::experiment::beats::{exact_timers, now_ns, sleep_until};
 use crate::experiment::error::{Result, WhileDoing};
+use crate::experiment::record::{PATIENCE, Record, Window};
 use crate::experiment::wlan::{SERVER, SERVER_ADDRESS, Station};
 
 const PORT: u16 = 5004;

@@ -1,8 +1,7 @@
 //! What the radio process counts.
 
-use std::time::Duration;
-
-use super::script::{Statistics, Way};
+use super::nodes::is_of_port;
+use super::script::{AirStatistics, Script, Statistics, Way};
 
 /// Which way a frame goes, seen from the access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,16 +14,23 @@ pub enum Direction {
 #[derive(Debug)]
 pub struct Ledger {
     interval_ns: u64,
+    reports_port: Option<u16>,
+    /// What of the air's busy time is told already.
+    busy_ns: u64,
     pub statistics: Statistics,
 }
 
 impl Ledger {
-    pub fn new(stations: usize, interval: Duration) -> Self {
+    pub fn new(script: &Script) -> Self {
         let mut statistics = Statistics::default();
-        statistics.stations.resize_with(stations, Default::default);
+        statistics
+            .stations
+            .resize_with(script.stations().count(), Default::default);
         Self {
             // An interval of nothing would be one for every nanosecond.
-            interval_ns: (interval.as_nanos() as u64).max(1_000_000),
+            interval_ns: (script.interval.as_nanos() as u64).max(1_000_000),
+            reports_port: script.reports_port,
+            busy_ns: 0,
             statistics,
         }
     }
@@ -68,6 +74,23 @@ impl Ledger {
         *place(&mut way.bytes_per_interval, interval) += bytes as u64;
     }
 
+    /// The air is done with a frame, which took `air_ns` of it; it was busy for `busy_ns` since
+    /// ever.
+    pub fn done(&mut self, at_ns: u64, frame: &[u8], air_ns: u64, busy_ns: u64) {
+        let interval = (at_ns / self.interval_ns) as usize;
+        let air = place(&mut self.statistics.air, interval);
+        air.busy_ns += busy_ns - self.busy_ns;
+        air.frames += 1;
+        self.busy_ns = busy_ns;
+        if self
+            .reports_port
+            .is_some_and(|port| is_of_port(frame, port))
+        {
+            air.reports += 1;
+            air.reports_ns += air_ns;
+        }
+    }
+
     /// The access point's transmitter got its next frame so long after it was
     /// free.
     pub fn gap(&mut self, gap_ns: u64) {
@@ -86,6 +109,9 @@ impl Ledger {
     pub fn close(mut self, now_ns: u64) -> Statistics {
         let intervals = now_ns.div_ceil(self.interval_ns) as usize;
         self.statistics.length_ns = now_ns;
+        self.statistics
+            .air
+            .resize(intervals, AirStatistics::default());
         for station in &mut self.statistics.stations {
             for way in [&mut station.down, &mut station.up] {
                 way.bytes_per_interval.resize(intervals, 0);
@@ -97,20 +123,42 @@ impl Ledger {
 }
 
 /// An interval's figure, which is there from now on.
-fn place(figures: &mut Vec<u64>, interval: usize) -> &mut u64 {
+fn place<T: Copy + Default>(figures: &mut Vec<T>, interval: usize) -> &mut T {
     if figures.len() <= interval {
-        figures.resize(interval + 1, 0);
+        figures.resize(interval + 1, T::default());
     }
     &mut figures[interval]
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::experiment::wlan::script::{Cards, Motion, StationScript, Waiting};
+
+    fn ledger(stations: usize, interval_s: u64) -> Ledger {
+        let station = StationScript {
+            motion: Motion::Still { snr_centidb: 3000 },
+            rate: None,
+        };
+        Ledger::new(&Script {
+            profile: String::new(),
+            seed: 1,
+            stations: vec![station; stations],
+            wire_delay: Duration::ZERO,
+            wire_loss_ppm: 0,
+            interval: Duration::from_secs(interval_s),
+            reports: None,
+            waiting: Waiting::Qdisc,
+            cards: Cards::Tap,
+            reports_port: Some(7642),
+        })
+    }
 
     #[test]
     fn bytes_are_told_for_every_interval() {
-        let mut ledger = Ledger::new(2, Duration::from_secs(3));
+        let mut ledger = ledger(2, 3);
         for (at_s, bytes) in [(0, 100), (2, 50), (7, 1)] {
             ledger.delivered(1, Direction::Down, at_s * 1_000_000_000, bytes, true);
         }
@@ -128,7 +176,7 @@ mod tests {
 
     #[test]
     fn frames_in_hand_are_told_for_every_interval() {
-        let mut ledger = Ledger::new(1, Duration::from_secs(1));
+        let mut ledger = ledger(1, 1);
         for at_ns in [0, 1, 1_000_000_000] {
             ledger.taken(0, Direction::Down, at_ns);
         }

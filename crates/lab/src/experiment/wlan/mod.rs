@@ -3,8 +3,8 @@
 //!
 //! What is real: every protocol stack, the bridge, the access point's qdisc and
 //! its network driver. What is emulated, in one process: the access point's
-//! radio ([`access_point`], a virtio device whose hardware is that process), the
-//! stations' radios ([`station`], a TAP device each) and the air between them
+//! radio ([`card`], a virtio device whose hardware is that process), the
+//! stations' radios ([`station`], a TAP device or such a card each) and the air between them
 //! (takt-medium). The access point's driver may have one frame under way (its byte
 //! queue limit is 0) and gets it back when the air is done with it, so that all
 //! others wait in the qdisc, where a scheduler can choose. Or it takes them all and
@@ -20,8 +20,8 @@
 //! says in the end, [`radio`] is that process, [`ledger`] what it counts, and
 //! [`Wlan`] all of it.
 
-mod access_point;
 mod airtime;
+mod card;
 mod codel;
 mod ledger;
 mod network;
@@ -32,6 +32,7 @@ mod radio;
 mod reports;
 mod script;
 mod station;
+mod tap;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -44,9 +45,9 @@ use crate::experiment::error::{ExperimentError, Result};
 pub use self::radio::play_from_stdin;
 
 pub(super) use self::plan::{
-    ACCESS_POINT, ACCESS_POINT_ADDRESS, DEVICE, SERVER, SERVER_ADDRESS, STATIONS_MAX, Station,
+    ACCESS_POINT, ACCESS_POINT_ADDRESS, BRIDGE, DEVICE, SERVER, SERVER_ADDRESS, Station,
 };
-pub(super) use self::script::{Motion, SnrReports, StationScript, Waiting};
+pub(super) use self::script::{AirStatistics, Cards, Motion, SnrReports, StationScript, Waiting};
 pub use self::script::{Script, Statistics};
 
 /// A network that stands, and goes when this is dropped.

@@ -11,7 +11,7 @@ use super::plan::{
     ACCESS_POINT, ACCESS_POINT_ADDRESS, ACCESS_POINT_MAC, BRIDGE, BRIDGE_MAC, DEVICE, FIRST,
     PREFIX_LENGTH, SERVER, SERVER_ADDRESS, SERVER_MAC, Station, UPLINK, WIRE, shown,
 };
-use super::script::Script;
+use super::script::{Cards, Script};
 use crate::experiment::command;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
@@ -45,12 +45,12 @@ impl Network {
         SERVER.run(|| {
             command::ip_batch(&wire(script))?;
             offloads_off(WIRE)?;
-            delay(WIRE, script.wire_delay)
+            delay_and_lose(WIRE, script.wire_delay, 0)
         })?;
         ACCESS_POINT.run(|| {
             command::ip_batch(&bridge())?;
             offloads_off(UPLINK)?;
-            delay(UPLINK, script.wire_delay)
+            delay_and_lose(UPLINK, script.wire_delay, script.wire_loss_ppm)
         })?;
         Ok(network)
     }
@@ -58,11 +58,21 @@ impl Network {
     /// Gives the radio process's devices their places.
     pub fn join_radio(&self, script: &Script) -> Result<()> {
         let found = FIRST.run(|| command::run("ip", &["-json", "link", "show"]))?;
-        let name = named(&found, &shown(ACCESS_POINT_MAC))?;
-        let place = format!("link set {name} netns {} name {DEVICE}\n", ACCESS_POINT.0);
-        FIRST.run(|| command::ip_batch(&place))?;
+        let mut cards = vec![(ACCESS_POINT, ACCESS_POINT_MAC)];
+        if script.cards == Cards::Virtio {
+            cards.extend(script.stations().map(|one| (one.namespace(), one.mac())));
+        }
+        let mut places = String::new();
+        for (owner, mac) in &cards {
+            let name = named(&found, &shown(*mac))?;
+            // Writing to a String cannot fail.
+            let _ = writeln!(places, "link set {name} netns {} name {DEVICE}", owner.0);
+        }
+        FIRST.run(|| command::ip_batch(&places))?;
+        for (owner, _) in cards {
+            one_frame_at_a_time(owner)?;
+        }
         ACCESS_POINT.run(|| {
-            one_frame_at_a_time()?;
             offloads_off(DEVICE)?;
             command::ip_batch(&format!("link set {DEVICE} master {BRIDGE} up\n"))?;
             wait_for_bridge()
@@ -70,7 +80,7 @@ impl Network {
         for station in script.stations() {
             station.namespace().run(|| {
                 offloads_off(DEVICE)?;
-                command::ip_batch(&on_the_air(station))
+                command::ip_batch(&on_the_air(station, script.cards))
             })?;
         }
         Ok(())
@@ -130,14 +140,19 @@ fn bridge() -> String {
 }
 
 /// For a station.
-fn on_the_air(station: Station) -> String {
+fn on_the_air(station: Station, cards: Cards) -> String {
+    let device = match cards {
+        Cards::Tap => format!(
+            "link set {DEVICE} address {} txqueuelen {STATION_QUEUE_FRAMES}\n",
+            shown(station.mac())
+        ),
+        Cards::Virtio => String::new(),
+    };
     format!(
-        "link set {DEVICE} address {} txqueuelen {STATION_QUEUE_FRAMES}\n\
-         link set {DEVICE} up\n\
+        "{device}link set {DEVICE} up\n\
          addr add {}/{PREFIX_LENGTH} dev {DEVICE}\n\
          neigh add {SERVER_ADDRESS} lladdr {} nud permanent dev {DEVICE}\n\
          neigh add {ACCESS_POINT_ADDRESS} lladdr {} nud permanent dev {DEVICE}\n",
-        shown(station.mac()),
         station.address(),
         shown(SERVER_MAC),
         shown(BRIDGE_MAC),
@@ -155,10 +170,10 @@ fn offloads_off(device: &str) -> Result<()> {
 
 /// The driver takes the next frame when it has the last one back: its limit of
 /// bytes under way is nothing, and it always takes one.
-fn one_frame_at_a_time() -> Result<()> {
+fn one_frame_at_a_time(owner: Namespace) -> Result<()> {
     // `ip netns exec` shows the namespace's devices in /sys.
     let set = format!("echo 0 > /sys/class/net/{DEVICE}/queues/tx-0/byte_queue_limits/limit_max");
-    let words = ["netns", "exec", ACCESS_POINT.0, "sh", "-c", &set];
+    let words = ["netns", "exec", owner.0, "sh", "-c", &set];
     command::run("ip", &words).map(drop)
 }
 
@@ -194,15 +209,19 @@ fn all_forward(ports: &str) -> bool {
         == 2
 }
 
-fn delay(device: &str, delay: Duration) -> Result<()> {
-    if delay.is_zero() {
+fn delay_and_lose(device: &str, delay: Duration, loss_ppm: u32) -> Result<()> {
+    if delay.is_zero() && loss_ppm == 0 {
         return Ok(());
     }
     // More than any experiment has under way.
     const FRAMES: u32 = 100_000;
     let us = delay.as_micros();
+    let loss = match loss_ppm {
+        0 => String::new(),
+        _ => format!(" loss random {}%", f64::from(loss_ppm) / 1e4),
+    };
     command::tc_batch(&[format!(
-        "qdisc replace dev {device} root netem delay {us}us limit {FRAMES}"
+        "qdisc replace dev {device} root netem delay {us}us limit {FRAMES}{loss}"
     )])
 }
 

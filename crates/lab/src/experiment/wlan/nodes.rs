@@ -16,8 +16,41 @@ pub fn station(node: NodeId) -> Option<usize> {
 
 /// The station that a frame is for.
 pub fn receiver(frame: &[u8]) -> Option<usize> {
-    let to = frame.first_chunk::<6>()?;
-    Station::first(usize::MAX).position(|station| station.mac() == *to)
+    of_address(frame.first_chunk()?)
+}
+
+/// The station that a frame is from.
+pub fn sender(frame: &[u8]) -> Option<usize> {
+    of_address(frame.get(6..)?.first_chunk()?)
+}
+
+fn of_address(address: &[u8; 6]) -> Option<usize> {
+    Station::first(usize::MAX).position(|station| station.mac() == *address)
+}
+
+pub fn is_for_group(frame: &[u8]) -> bool {
+    /// In a destination's first byte.
+    const MULTICAST: u8 = 1;
+    frame.first().is_some_and(|first| first & MULTICAST != 0)
+}
+
+/// Whether a frame is a whole datagram of UDP over IPv4, to or from this port.
+pub fn is_of_port(frame: &[u8], port: u16) -> bool {
+    const ETHERNET_BYTES: usize = 14;
+    const IPV4: [u8; 2] = [8, 0];
+    const UDP: u8 = 17;
+    let header = frame.get(ETHERNET_BYTES..).unwrap_or_default();
+    let (Some(&[version, ..]), Some(&UDP)) = (header.first_chunk::<1>(), header.get(9)) else {
+        return false;
+    };
+    let ports = header.get(usize::from(version & 15) * 4..);
+    let Some(&[from_high, from_low, to_high, to_low]) = ports.and_then(|ports| ports.first_chunk())
+    else {
+        return false;
+    };
+    let port = port.to_be_bytes();
+    frame.get(12..ETHERNET_BYTES) == Some(&IPV4)
+        && ([from_high, from_low] == port || [to_high, to_low] == port)
 }
 
 pub fn path(motion: &Motion) -> SnrPath {
@@ -49,6 +82,27 @@ fn steps(centidb: &[i32], each_ns: u64) -> SnrPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_of_a_port_are_told_apart() {
+        let frame = |kind: u8, ports: [u8; 4]| {
+            let mut frame = vec![0; 12];
+            frame.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, kind, 0, 0]);
+            frame.extend([10, 8, 0, 11, 10, 8, 0, 2]);
+            frame.extend(ports);
+            frame
+        };
+        let port = 7642;
+        let [high, low] = u16::to_be_bytes(port);
+        assert!(is_of_port(&frame(17, [1, 2, high, low]), port));
+        assert!(is_of_port(&frame(17, [high, low, 1, 2]), port));
+        assert!(!is_of_port(&frame(6, [1, 2, high, low]), port));
+        assert!(!is_of_port(&frame(17, [1, high, low, 2]), port));
+        let mut cut = frame(17, [1, 2, high, low]);
+        while cut.pop().is_some() {
+            assert!(!is_of_port(&cut, port));
+        }
+    }
 
     #[test]
     fn steps_follow_each_other_again_and_again() {

@@ -21,8 +21,10 @@ const STATIONS: [Namespace; STATIONS_MAX] = [
     Namespace("sta6"),
     Namespace("sta7"),
     Namespace("sta8"),
+    Namespace("sta9"),
+    Namespace("sta10"),
 ];
-pub const STATIONS_MAX: usize = 8;
+pub const STATIONS_MAX: usize = 10;
 
 /// The wire's end at the server.
 pub const WIRE: &str = "wire0";

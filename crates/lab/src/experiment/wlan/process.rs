@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::access_point::ApDevice;
+use super::card::Card;
 use super::script::{Script, Statistics};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
@@ -25,7 +25,7 @@ pub struct Process {
 impl Process {
     /// Returns when its devices are there.
     pub fn start(takt: &Path, script: &Script) -> Result<Self> {
-        ApDevice::remove_leftover()?;
+        Card::remove_leftovers()?;
         let mut child = Command::new(takt)
             .args(WORDS)
             .stdin(Stdio::piped())
@@ -95,7 +95,7 @@ impl Drop for Process {
         self.input = None;
         // It removes its devices itself, unless somebody has killed it.
         let _ = self.child.wait();
-        if let Err(error) = ApDevice::remove_leftover() {
+        if let Err(error) = Card::remove_leftovers() {
             eprintln!("while cleaning up: {error}");
         }
     }

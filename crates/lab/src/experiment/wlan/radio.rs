@@ -4,19 +4,20 @@
 //! its transmitter is free, and reaches the receiver's device when the medium
 //! says so. The medium's clock starts with the process.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;
 use takt_medium::{Action, Frame, Input, Medium, NodeId, Outcome, Profile, Receiver};
-use takt_vduse::Taken;
 
-use super::access_point::ApDevice;
 use super::airtime::TxQueues;
+use super::card::Card;
 use super::ledger::{Direction, Ledger};
-use super::nodes::{node, path, receiver, station};
+use super::nodes::{is_for_group, node, path, receiver, sender, station};
 use super::process::READY;
 use super::reports::Reports;
 use super::script::{Script, Statistics, Waiting};
@@ -52,12 +53,17 @@ pub fn play_from_stdin() -> Result<()> {
 
 struct Radio {
     medium: Medium,
-    access_point: ApDevice,
+    access_point: Card,
     stations: Vec<StationDevice>,
     /// By node: the frame that its transmitter has in hand, if it has one.
     hands: Vec<Vec<u8>>,
-    /// The access point's, as its driver knows it.
-    taken: Option<Taken>,
+    /// By node: its device had no frame when it was last asked, and has not said since that it
+    /// has one.
+    is_idle: Vec<bool>,
+    /// Of a station and for a group: the access point sends them on, before all else.
+    repeats: VecDeque<Vec<u8>>,
+    /// Readable when a driver wants an answer.
+    questions: Epoll,
     /// Where the access point's frames wait, if not in its qdisc.
     queues: Option<TxQueues>,
     ledger: Ledger,
@@ -93,18 +99,22 @@ impl Radio {
         }
         let stations = script
             .stations()
-            .map(StationDevice::create)
+            .map(|station| StationDevice::create(script.cards, station))
             .collect::<Result<Vec<_>>>()?;
+        let access_point = Card::of_access_point()?;
+        let cards = stations.iter().filter_map(StationDevice::card);
         Ok(Self {
             medium,
-            access_point: ApDevice::create()?,
+            questions: questions(cards.chain([&access_point]))?,
+            access_point,
             hands: vec![Vec::new(); stations.len() + 1],
-            taken: None,
+            is_idle: vec![false; stations.len() + 1],
+            repeats: VecDeque::new(),
             queues: match script.waiting {
                 Waiting::Qdisc => None,
                 Waiting::Airtime => Some(TxQueues::new(stations.len())),
             },
-            ledger: Ledger::new(stations.len(), script.interval),
+            ledger: Ledger::new(script),
             reports: script.reports.clone().map(Reports::new),
             stations,
             began_ns: now_ns(),
@@ -115,7 +125,6 @@ impl Radio {
     fn play(&mut self, input: BorrowedFd<'_>) -> Result<()> {
         loop {
             let now_ns = self.now_ns();
-            self.access_point.device.answer()?;
             while let Some(action) = self.medium.poll(now_ns) {
                 self.act(action)?;
             }
@@ -140,12 +149,17 @@ impl Radio {
             } => {
                 let frame = &self.hands[usize::from(from.0)];
                 let (station, direction, took) = match station(to) {
+                    // Who sent it to a group hears the access point say it again.
+                    Some(index) if sender(frame) == Some(index) => return Ok(()),
                     Some(index) => {
-                        let took = self.stations[index].deliver(frame);
+                        let took = self.stations[index].deliver(frame)?;
                         (index, Direction::Down, took)
                     }
                     None => {
-                        let took = self.access_point.device.deliver(frame)?;
+                        if is_for_group(frame) {
+                            self.repeats.push_back(frame.clone());
+                        }
+                        let took = self.access_point.deliver(frame)?;
                         (usize::from(from.0) - 1, Direction::Up, took)
                     }
                 };
@@ -156,9 +170,12 @@ impl Radio {
                 at_ns,
                 from,
                 outcome,
+                air_ns,
                 ..
             } => {
                 let frame = &self.hands[usize::from(from.0)];
+                self.ledger
+                    .done(at_ns, frame, air_ns, self.medium.busy_ns());
                 let (index, direction) = match station(from) {
                     Some(index) => (Some(index), Direction::Up),
                     None => (receiver(frame), Direction::Down),
@@ -168,11 +185,12 @@ impl Radio {
                 {
                     way.given_up += 1;
                 }
-                if from == Medium::ACCESS_POINT {
-                    if let Some(taken) = self.taken.take() {
-                        self.access_point.device.finish(taken)?;
+                match station(from) {
+                    Some(index) => self.stations[index].finish()?,
+                    None => {
+                        self.access_point.finish()?;
+                        self.free_since_ns = Some(at_ns);
                     }
-                    self.free_since_ns = Some(at_ns);
                 }
                 if let (Some(queues), Some(index)) = (&mut self.queues, index) {
                     let air = self.medium.air(node(index)).unwrap_or_default();
@@ -188,14 +206,12 @@ impl Radio {
         self.fill_queues(now_ns)?;
         while self.medium.is_free(Medium::ACCESS_POINT) && self.take(now_ns)? {
             let frame = &self.hands[usize::from(Medium::ACCESS_POINT.0)];
-            let to = match (frame.first(), receiver(frame)) {
-                (Some(first), _) if first & MULTICAST != 0 => Receiver::Everyone,
-                (_, Some(index)) if index < self.stations.len() => Receiver::Node(node(index)),
+            let to = match receiver(frame) {
+                _ if is_for_group(frame) => Receiver::Everyone,
+                Some(index) if index < self.stations.len() => Receiver::Node(node(index)),
                 _ => {
                     self.ledger.statistics.to_nobody += 1;
-                    if let Some(taken) = self.taken.take() {
-                        self.access_point.device.finish(taken)?;
-                    }
+                    self.access_point.finish()?;
                     continue;
                 }
             };
@@ -210,9 +226,12 @@ impl Radio {
         }
         for index in 0..self.stations.len() {
             let from = node(index);
-            if self.medium.is_free(from)
-                && self.stations[index].take(&mut self.hands[usize::from(from.0)])?
-            {
+            let place = usize::from(from.0);
+            if self.is_idle[place] || !self.medium.is_free(from) {
+                continue;
+            }
+            self.is_idle[place] = !self.stations[index].take(&mut self.hands[place])?;
+            if !self.is_idle[place] {
                 self.ledger.taken(index, Direction::Up, now_ns);
                 self.transmit(now_ns, from, Receiver::Node(Medium::ACCESS_POINT))?;
             }
@@ -221,14 +240,14 @@ impl Radio {
     }
 
     /// A driver with queues of its own takes all there is at once. Broadcasts are none of
-    /// a station's, and nobody here sends any.
+    /// a station's, and nobody sends any from behind such a driver.
     fn fill_queues(&mut self, now_ns: u64) -> Result<()> {
         let Some(queues) = &mut self.queues else {
             return Ok(());
         };
         let mut frame = Vec::new();
-        while let Some(taken) = self.access_point.device.take(&mut frame)? {
-            self.access_point.device.finish(taken)?;
+        while self.access_point.take(&mut frame)? {
+            self.access_point.finish()?;
             match receiver(&frame) {
                 Some(index) => queues.put(now_ns, index, std::mem::take(&mut frame)),
                 None => self.ledger.statistics.to_nobody += 1,
@@ -240,15 +259,16 @@ impl Radio {
     /// The access point's next frame comes into its hand; false if there is none.
     fn take(&mut self, now_ns: u64) -> Result<bool> {
         let hand = &mut self.hands[usize::from(Medium::ACCESS_POINT.0)];
+        if let Some(frame) = self.repeats.pop_front() {
+            *hand = frame;
+            return Ok(true);
+        }
         match &mut self.queues {
             Some(queues) => Ok(queues
                 .take(now_ns)
                 .map(|(_, frame)| *hand = frame)
                 .is_some()),
-            None => {
-                self.taken = self.access_point.device.take(hand)?;
-                Ok(self.taken.is_some())
-            }
+            None => self.access_point.take(hand),
         }
     }
 
@@ -273,19 +293,38 @@ impl Radio {
         let timeout = due.into_iter().flatten().min().map(|at_ns| {
             TimeSpec::from_duration(Duration::from_nanos(at_ns.saturating_sub(self.now_ns())))
         });
-        let device = &self.access_point.device;
         let readable = |descriptor| PollFd::new(descriptor, PollFlags::POLLIN);
-        let mut wanted = vec![readable(input), readable(device.questions())];
-        if self.queues.is_some() || self.medium.is_free(Medium::ACCESS_POINT) {
-            wanted.push(readable(device.kicks()));
-        }
+        let mut wanted = vec![readable(input), readable(self.questions.0.as_fd())];
+        let mut places = Vec::new();
         for (index, station) in self.stations.iter().enumerate() {
             if self.medium.is_free(node(index)) {
                 wanted.push(readable(station.frames()));
+                places.push(usize::from(node(index).0));
             }
         }
+        // Last: it is asked in any case.
+        if self.queues.is_some() || self.medium.is_free(Medium::ACCESS_POINT) {
+            wanted.push(readable(self.access_point.frames()));
+        }
         ppoll(&mut wanted, timeout, None).doing("wait for frames")?;
-        Ok(wanted[0].any().unwrap_or(true))
+        let mut said = wanted.iter().map(|one| one.any().unwrap_or(true));
+        let (is_over, is_asked) = (said.next() == Some(true), said.next() == Some(true));
+        let said: Vec<bool> = said.collect();
+        for (place, has_frames) in places.into_iter().zip(said) {
+            self.is_idle[place] &= !has_frames;
+        }
+        if is_asked {
+            self.answer()?;
+        }
+        Ok(is_over)
+    }
+
+    fn answer(&mut self) -> Result<()> {
+        let cards = self.stations.iter_mut().filter_map(StationDevice::card_mut);
+        for card in cards.chain([&mut self.access_point]) {
+            card.answer()?;
+        }
+        Ok(())
     }
 
     /// The devices go, too.
@@ -304,5 +343,12 @@ impl Radio {
     }
 }
 
-/// In a destination's first byte.
-const MULTICAST: u8 = 1;
+/// Of some drivers, all at once: only one of many asks anything, and seldom.
+fn questions<'a>(cards: impl Iterator<Item = &'a Card>) -> Result<Epoll> {
+    let all = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("watch for drivers' questions")?;
+    for card in cards {
+        all.add(card.questions(), EpollEvent::new(EpollFlags::EPOLLIN, 0))
+            .doing("watch for drivers' questions")?;
+    }
+    Ok(all)
+}

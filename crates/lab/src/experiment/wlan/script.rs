@@ -17,11 +17,30 @@ pub struct Script {
     pub stations: Vec<StationScript>,
     /// Each way.
     pub wire_delay: Duration,
+    /// Of what the access point sends over the wire, at random.
+    #[serde(default)]
+    pub wire_loss_ppm: u32,
     /// Throughput is told for every so long.
     pub interval: Duration,
     pub reports: Option<SnrReports>,
     #[serde(default)]
     pub waiting: Waiting,
+    #[serde(default)]
+    pub cards: Cards,
+    /// UDP port whose frames are told apart in [`Statistics::air`].
+    #[serde(default)]
+    pub reports_port: Option<u16>,
+}
+
+/// What the stations' devices are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cards {
+    /// TAP, for stations that receive: a frame is sent, as far as the socket knows, when it is in
+    /// the device, however long it waits there.
+    #[default]
+    Tap,
+    /// virtio-net: sockets know what waits, and TCP holds back (TCP small queues), as with a card.
+    Virtio,
 }
 
 /// Where frames wait for the access point's transmitter.
@@ -78,6 +97,8 @@ pub struct Statistics {
     /// How long the radio was on.
     pub length_ns: u64,
     pub stations: Vec<StationStatistics>,
+    /// What happened on the air in each interval.
+    pub air: Vec<AirStatistics>,
     /// Frames from the access point that were for none of the stations; they
     /// were not sent.
     pub to_nobody: u64,
@@ -86,6 +107,17 @@ pub struct Statistics {
     pub gap_max_ns: u64,
     pub gap_sum_ns: u64,
     pub gaps: u64,
+}
+
+/// By the time at which a frame was done with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AirStatistics {
+    /// Somebody sent, or was about to answer.
+    pub busy_ns: u64,
+    pub frames: u64,
+    /// Of these, frames of [`Script::reports_port`]; and what they took of the air.
+    pub reports: u64,
+    pub reports_ns: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

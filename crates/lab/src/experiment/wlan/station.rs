@@ -1,86 +1,72 @@
-//! A station's network device: TAP. What the transmitter has not taken waits in
-//! the device, and is dropped there when there is too much of it.
+//! A station's network device, of either kind.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::BorrowedFd;
 
-use super::plan::{DEVICE, Station};
-use crate::experiment::error::{Result, WhileDoing};
+use super::card::Card;
+use super::plan::Station;
+use super::script::Cards;
+use super::tap::Tap;
+use crate::experiment::error::Result;
 
 /// Gone when it is dropped.
-pub struct StationDevice {
-    file: File,
-    buffer: [u8; FRAME_BYTES_MAX],
-}
-
-/// More than a frame of the usual MTU, which devices here have.
-const FRAME_BYTES_MAX: usize = 2048;
-
-nix::ioctl_write_int!(tun_set_interface, b'T', 202);
-
-/// `struct ifreq` as far as the call reads it.
-#[repr(C)]
-struct InterfaceRequest {
-    name: [u8; libc::IFNAMSIZ],
-    flags: u16,
-    rest: [u8; 22],
+pub enum StationDevice {
+    Tap(Box<Tap>),
+    Card(Card),
 }
 
 impl StationDevice {
-    /// Makes the device in the station's namespace.
-    pub fn create(station: Station) -> Result<Self> {
-        station
-            .namespace()
-            .run(|| tap().doing("make a station's TAP device"))
-            .map(|file| Self {
-                file,
-                buffer: [0; FRAME_BYTES_MAX],
-            })
+    pub fn create(cards: Cards, station: Station) -> Result<Self> {
+        Ok(match cards {
+            Cards::Tap => Self::Tap(Box::new(Tap::create(station)?)),
+            Cards::Virtio => Self::Card(Card::of_station(station)?),
+        })
     }
 
-    /// Readable when there is a frame to [`take`](Self::take).
-    pub fn frames(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-
-    /// Takes the device's next frame, which replaces what is in `frame`; false if
-    /// there is none.
-    pub fn take(&mut self, frame: &mut Vec<u8>) -> Result<bool> {
-        match self.file.read(&mut self.buffer) {
-            Ok(bytes) => {
-                frame.clear();
-                frame.extend_from_slice(&self.buffer[..bytes]);
-                Ok(true)
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error).doing("take a station's frame"),
+    pub fn card(&self) -> Option<&Card> {
+        match self {
+            Self::Tap(_) => None,
+            Self::Card(card) => Some(card),
         }
     }
 
-    /// Hands a frame to the station; false if it does not want it, being down.
-    pub fn deliver(&mut self, frame: &[u8]) -> bool {
-        self.file
-            .write(frame)
-            .is_ok_and(|bytes| bytes == frame.len())
+    pub fn card_mut(&mut self) -> Option<&mut Card> {
+        match self {
+            Self::Tap(_) => None,
+            Self::Card(card) => Some(card),
+        }
     }
-}
 
-fn tap() -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open("/dev/net/tun")?;
-    let mut request = InterfaceRequest {
-        name: [0; libc::IFNAMSIZ],
-        flags: (libc::IFF_TAP | libc::IFF_NO_PI) as u16,
-        rest: [0; 22],
-    };
-    request.name[..DEVICE.len()].copy_from_slice(DEVICE.as_bytes());
-    // SAFETY: the call reads and writes a `struct ifreq` where it is told to, and
-    // there is one.
-    unsafe { tun_set_interface(file.as_raw_fd(), (&raw mut request).addr() as u64) }?;
-    Ok(file)
+    /// Readable when there may be a frame to [`take`](Self::take).
+    pub fn frames(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tap(tap) => tap.frames(),
+            Self::Card(card) => card.frames(),
+        }
+    }
+
+    /// Takes the device's next frame, which replaces what is in `frame`; false if there
+    /// is none.
+    pub fn take(&mut self, frame: &mut Vec<u8>) -> Result<bool> {
+        match self {
+            Self::Tap(tap) => tap.take(frame),
+            Self::Card(card) => card.take(frame),
+        }
+    }
+
+    /// The air is done with the frame that was taken.
+    pub fn finish(&mut self) -> Result<()> {
+        match self {
+            // It was gone when it was read.
+            Self::Tap(_) => Ok(()),
+            Self::Card(card) => card.finish(),
+        }
+    }
+
+    /// Hands a frame to the station; false if it has no room for it, or is down.
+    pub fn deliver(&mut self, frame: &[u8]) -> Result<bool> {
+        match self {
+            Self::Tap(tap) => Ok(tap.deliver(frame)),
+            Self::Card(card) => card.deliver(frame),
+        }
+    }
 }

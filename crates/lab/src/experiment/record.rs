@@ -1,4 +1,4 @@
-//! What a station received, and when it counts.
+//! What one end of a flow received, and when it counts.
 
 use std::time::Duration;
 
@@ -12,18 +12,19 @@ pub const PATIENCE: Duration = Duration::from_millis(100);
 /// When what happens counts, in CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
+    /// Traffic begins: queues fill and flows find their rates.
+    pub warm_up_ns: u64,
     pub begin_ns: u64,
     pub end_ns: u64,
 }
 
 impl Window {
-    /// In which queues fill and flows find their rates.
-    const WARM_UP: Duration = Duration::from_secs(3);
-
     /// The earliest, if so much is to be done before its warm-up.
-    pub fn after(preparation: Duration, length: Duration) -> Self {
-        let begin_ns = now_ns() + (preparation + Self::WARM_UP).as_nanos() as u64;
+    pub fn after(preparation: Duration, warm_up: Duration, length: Duration) -> Self {
+        let warm_up_ns = now_ns() + preparation.as_nanos() as u64;
+        let begin_ns = warm_up_ns + warm_up.as_nanos() as u64;
         Self {
+            warm_up_ns,
             begin_ns,
             end_ns: begin_ns + length.as_nanos() as u64,
         }
@@ -35,14 +36,10 @@ impl Window {
         let passed_ns = self.begin_ns.saturating_sub(began_ns);
         let later_ns = passed_ns.next_multiple_of(step_ns) - passed_ns;
         Self {
+            warm_up_ns: self.warm_up_ns + later_ns,
             begin_ns: self.begin_ns + later_ns,
             end_ns: self.end_ns + later_ns,
         }
-    }
-
-    pub fn warm_up_ns(self) -> u64 {
-        self.begin_ns
-            .saturating_sub(Self::WARM_UP.as_nanos() as u64)
     }
 
     pub fn contains(self, at_ns: u64) -> bool {
@@ -95,6 +92,7 @@ mod tests {
     fn only_what_comes_within_the_window_counts() {
         let second = |at: u64| at * 1_000_000_000;
         let window = Window {
+            warm_up_ns: second(7),
             begin_ns: second(10),
             end_ns: second(18),
         };
@@ -108,7 +106,11 @@ mod tests {
 
     #[test]
     fn a_window_can_wait_for_a_step() {
-        let window = |begin_ns, end_ns| Window { begin_ns, end_ns };
+        let window = |begin_ns, end_ns| Window {
+            warm_up_ns: begin_ns,
+            begin_ns,
+            end_ns,
+        };
         let aligned =
             |begin_ns| window(begin_ns, begin_ns + 10).aligned(5, Duration::from_nanos(100));
         let places = |window: Window| (window.begin_ns, window.end_ns);

@@ -1,12 +1,15 @@
-//! What a device of this host is called.
+//! What this host is called by others.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use nix::ifaddrs::getifaddrs;
 use takt_agent::{Address, radio::Report};
 
 /// A report of this device, without a measurement; `None` if it has no address.
-pub(super) fn report_of(device: &str) -> Option<Report> {
+pub(crate) fn report_of(device: &str) -> Option<Report> {
     let (mut mac, mut v4, mut v6) = (None, None, None);
     for found in getifaddrs()
         .ok()?
@@ -33,4 +36,11 @@ pub(super) fn report_of(device: &str) -> Option<Report> {
         snr_centidb: 0,
     };
     report.sender().map(|_| report)
+}
+
+/// What a sender that begins now has never had before, as long as nobody sets the clock back.
+pub(crate) fn epoch() -> Result<u64, String> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.map_err(|_| "the clock is before 1970; set it")?;
+    Ok(since.as_nanos() as u64)
 }

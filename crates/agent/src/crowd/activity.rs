@@ -1,0 +1,55 @@
+//! What a terminal gets of the air.
+
+/// In 1/256.
+const RATIO_ONE: u64 = 256;
+/// The first bit of the flows' number says whether it lends.
+const LENDS: u16 = 1 << 15;
+
+/// What a terminal did in a period.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Delivered to the other ends.
+    pub rate_bytes_ps: u32,
+    /// That delivered anything; 0: it is idle, and leaves.
+    pub flows: u16,
+    /// Its applications want no more than it gets.
+    pub lends: bool,
+    /// The mean round trip over the shortest, in 1/256; 0: none was measured.
+    pub rtt_ratio_q8: u16,
+}
+
+impl Activity {
+    pub const BYTES: usize = 8;
+    pub const FLOWS_MAX: u16 = LENDS - 1;
+
+    pub const fn is_idle(&self) -> bool {
+        self.flows == 0
+    }
+
+    /// A ratio of two times, or two sums of as many.
+    pub fn ratio_q8(rtt: u64, rtt_min: u64) -> u16 {
+        let ratio = rtt.saturating_mul(RATIO_ONE).checked_div(rtt_min);
+        ratio.unwrap_or(0).min(u16::MAX.into()) as u16
+    }
+
+    /// Big-endian: rate, flows with the bit for lending, ratio.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let lends = if self.lends { LENDS } else { 0 };
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.rate_bytes_ps.to_be_bytes());
+        bytes[4..6].copy_from_slice(&(self.flows.min(Self::FLOWS_MAX) | lends).to_be_bytes());
+        bytes[6..].copy_from_slice(&self.rtt_ratio_q8.to_be_bytes());
+        bytes
+    }
+
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let [r0, r1, r2, r3, f0, f1, q0, q1] = bytes;
+        let flows = u16::from_be_bytes([f0, f1]);
+        Self {
+            rate_bytes_ps: u32::from_be_bytes([r0, r1, r2, r3]),
+            flows: flows & Self::FLOWS_MAX,
+            lends: flows & LENDS != 0,
+            rtt_ratio_q8: u16::from_be_bytes([q0, q1]),
+        }
+    }
+}

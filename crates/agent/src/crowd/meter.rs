@@ -1,0 +1,186 @@
+//! What a terminal did, from what the kernel counts.
+//!
+//! A flow is counted when its own period ends, which is the law's and up to a round trip more.
+//! So in one of this side's periods it may be counted twice, or not at all. What it delivered
+//! is therefore taken over the time that it was counted for, and how many flows there are from
+//! the last few periods.
+
+use std::collections::VecDeque;
+
+use super::Activity;
+
+/// Periods from which the number of flows is taken.
+const PERIODS: usize = 5;
+const NS_PER_US: u64 = 1000;
+
+/// Sums over flows and their periods, since whenever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub delivered_bytes: u64,
+    /// How long flows were counted for, and how much of that their windows held them back.
+    pub passed_us: u64,
+    pub limited_us: u64,
+    /// Mean round trips and shortest ones, of periods in which there were any.
+    pub rtt_sum_us: u64,
+    pub rtt_min_sum_us: u64,
+}
+
+impl Counts {
+    /// What was counted since `before`. Who counts may have begun anew.
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            delivered_bytes: self.delivered_bytes.saturating_sub(before.delivered_bytes),
+            passed_us: self.passed_us.saturating_sub(before.passed_us),
+            limited_us: self.limited_us.saturating_sub(before.limited_us),
+            rtt_sum_us: self.rtt_sum_us.saturating_sub(before.rtt_sum_us),
+            rtt_min_sum_us: self.rtt_min_sum_us.saturating_sub(before.rtt_min_sum_us),
+        }
+    }
+}
+
+/// What a reading says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Measured {
+    pub activity: Activity,
+    /// Flows that their windows hold back.
+    pub limited_flows: u16,
+}
+
+#[derive(Default)]
+pub struct Meter {
+    /// When it was read, and what it said; the oldest first.
+    readings: VecDeque<(u64, Counts)>,
+    last: Measured,
+    /// Of one flow.
+    rate_bytes_ps: u64,
+    ratio_q8: u16,
+}
+
+impl Meter {
+    /// A period is over, and this has been counted.
+    pub fn read(&mut self, now_ns: u64, counts: Counts) -> Measured {
+        let Some((_, before)) = self.readings.back() else {
+            self.readings.push_back((now_ns, counts));
+            return self.last;
+        };
+        let last = counts.since(before);
+        if last.passed_us > 0 {
+            let rate = u128::from(last.delivered_bytes) * 1_000_000 / u128::from(last.passed_us);
+            self.rate_bytes_ps = rate.min(u32::MAX.into()) as u64;
+        }
+        if last.rtt_min_sum_us > 0 {
+            self.ratio_q8 = Activity::ratio_q8(last.rtt_sum_us, last.rtt_min_sum_us);
+        }
+        self.readings.push_back((now_ns, counts));
+        if self.readings.len() > PERIODS + 1 {
+            self.readings.pop_front();
+        }
+        let (since_ns, before) = self.readings.front().copied().unwrap_or_default();
+        let recent = counts.since(&before);
+        let waited_us = (now_ns.saturating_sub(since_ns) / NS_PER_US).max(1);
+        let flows = rounded(recent.passed_us, waited_us);
+        let limited_flows = rounded(recent.limited_us, waited_us).min(flows);
+        let rate = self.rate_bytes_ps.saturating_mul(flows.into());
+        self.last = Measured {
+            activity: Activity {
+                rate_bytes_ps: rate.min(u32::MAX.into()) as u32,
+                flows,
+                lends: flows > 0 && limited_flows == 0,
+                rtt_ratio_q8: if flows > 0 { self.ratio_q8 } else { 0 },
+            },
+            limited_flows,
+        };
+        self.last
+    }
+}
+
+fn rounded(sum: u64, part: u64) -> u16 {
+    let number = sum.saturating_add(part / 2) / part;
+    number.min(Activity::FLOWS_MAX.into()) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PERIOD_US: u64 = 200_000;
+    const RTT_MIN_US: u64 = 16_000;
+
+    /// A flow whose periods end up to a round trip late.
+    struct Flow {
+        ends_us: u64,
+        since_us: u64,
+        rate_bytes_ps: u64,
+        is_limited: bool,
+    }
+
+    impl Flow {
+        fn count(&mut self, until_us: u64, late_us: &mut impl FnMut() -> u64, counts: &mut Counts) {
+            while self.ends_us <= until_us {
+                let passed_us = self.ends_us - self.since_us;
+                counts.delivered_bytes += self.rate_bytes_ps * passed_us / 1_000_000;
+                counts.passed_us += passed_us;
+                counts.limited_us += if self.is_limited { passed_us } else { 0 };
+                counts.rtt_sum_us += 3 * RTT_MIN_US / 2;
+                counts.rtt_min_sum_us += RTT_MIN_US;
+                self.since_us = self.ends_us;
+                self.ends_us += PERIOD_US + late_us();
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever the periods of flows have to do with those of who reads.
+        #[test]
+        fn flows_are_counted_and_so_is_what_they_get(
+            begins_us in prop::collection::vec(1..PERIOD_US, 1..6),
+            limited in 0..6usize,
+            rate_bytes_ps in 10_000..10_000_000u64,
+            late_us in prop::collection::vec(0..60_000u64, 1..50),
+        ) {
+            let mut late = late_us.iter().copied().cycle();
+            let mut late = || late.next().unwrap();
+            let mut flows: Vec<Flow> = begins_us.iter().enumerate().map(|(n, since_us)| Flow {
+                ends_us: since_us + PERIOD_US,
+                since_us: *since_us,
+                rate_bytes_ps,
+                is_limited: n < limited,
+            }).collect();
+            let (mut meter, mut counts) = (Meter::default(), Counts::default());
+            for period in 1..=40u64 {
+                let now_us = period * PERIOD_US;
+                flows.iter_mut().for_each(|flow| flow.count(now_us, &mut late, &mut counts));
+                let Measured { activity, limited_flows } = meter.read(now_us * 1000, counts);
+                if period < 10 {
+                    continue;
+                }
+                let count = flows.len() as u16;
+                prop_assert!(activity.flows.abs_diff(count) <= 1 + count / 4, "{activity:?}");
+                prop_assert!(count > 2 || activity.flows == count, "{activity:?}");
+                prop_assert_eq!(activity.lends, limited == 0);
+                prop_assert!(limited_flows <= activity.flows);
+                prop_assert_eq!(activity.rtt_ratio_q8, 384);
+                let each = u64::from(activity.rate_bytes_ps) / u64::from(activity.flows);
+                prop_assert!(each.abs_diff(rate_bytes_ps) <= rate_bytes_ps / 100 + 1);
+            }
+            // They end, and a second later nothing is left of them.
+            for period in 41..=41 + PERIODS as u64 {
+                meter.read(period * PERIOD_US * 1000, counts);
+            }
+            let now_ns = (42 + PERIODS as u64) * PERIOD_US * 1000;
+            prop_assert_eq!(meter.read(now_ns, counts), Measured::default());
+        }
+
+        #[test]
+        fn no_numbers_make_it_panic(readings in prop::collection::vec(any::<[u64; 6]>(), 1..20)) {
+            let mut meter = Meter::default();
+            for [now_ns, delivered_bytes, passed_us, limited_us, rtt_sum_us, rtt_min_sum_us] in readings {
+                let counts = Counts { delivered_bytes, passed_us, limited_us, rtt_sum_us, rtt_min_sum_us };
+                let measured = meter.read(now_ns, counts);
+                prop_assert!(measured.limited_flows <= measured.activity.flows);
+            }
+        }
+    }
+}

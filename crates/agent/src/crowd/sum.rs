@@ -1,0 +1,55 @@
+//! What an aggregator says of all: the body of a sealed datagram, and of more if they are many.
+//! Each terminal stands there by its number, so that everyone can leave itself out, and count
+//! each of the others up to a limit of its own.
+
+use super::Activity;
+use crate::sealed::BODY_MAX_BYTES;
+
+const HEAD_BYTES: usize = 2;
+const ENTRY_BYTES: usize = 8 + Activity::BYTES;
+/// That fit one datagram.
+pub const ENTRIES_MAX: usize = (BODY_MAX_BYTES - HEAD_BYTES) / ENTRY_BYTES;
+pub const SUM_MIN_BYTES: usize = HEAD_BYTES + ENTRY_BYTES;
+pub const SUM_MAX_BYTES: usize = HEAD_BYTES + ENTRIES_MAX * ENTRY_BYTES;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub number: u64,
+    pub activity: Activity,
+}
+
+/// How long the aggregator may be silent, in milliseconds, and up to [`ENTRIES_MAX`] entries:
+/// number and what it does. The answer is how many bytes that are.
+pub fn write<'a>(
+    within_ms: u16,
+    entries: impl Iterator<Item = Entry>,
+    body: &'a mut [u8; BODY_MAX_BYTES],
+) -> &'a [u8] {
+    let (head, rest) = body.split_at_mut(HEAD_BYTES);
+    head.copy_from_slice(&within_ms.to_be_bytes());
+    let mut length = HEAD_BYTES;
+    for (place, entry) in rest.chunks_exact_mut(ENTRY_BYTES).zip(entries) {
+        let (number, activity) = place.split_at_mut(8);
+        number.copy_from_slice(&entry.number.to_be_bytes());
+        activity.copy_from_slice(&entry.activity.to_bytes());
+        length += ENTRY_BYTES;
+    }
+    &body[..length]
+}
+
+/// `None`: of a length that no number of entries has.
+pub fn read(body: &[u8]) -> Option<(u16, impl Iterator<Item = Entry>)> {
+    let (head, rest) = body.split_first_chunk()?;
+    let (entries, rest) = rest.as_chunks::<ENTRY_BYTES>();
+    let entry = |bytes: &[u8; ENTRY_BYTES]| {
+        let (mut number, mut activity) = ([0; 8], [0; Activity::BYTES]);
+        number.copy_from_slice(&bytes[..8]);
+        activity.copy_from_slice(&bytes[8..]);
+        Entry {
+            number: u64::from_be_bytes(number),
+            activity: Activity::from_bytes(activity),
+        }
+    };
+    rest.is_empty()
+        .then(|| (u16::from_be_bytes(*head), entries.iter().map(entry)))
+}

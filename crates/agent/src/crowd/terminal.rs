@@ -1,0 +1,210 @@
+//! A terminal: it hears of others, tells of itself, and knows what the law is to reckon with.
+
+use std::net::SocketAddr;
+
+use takt_algo::{Group, WindowTerms};
+use takt_kernel::Datagrams;
+
+use super::{
+    Activity, Form, Member, Own,
+    beat::{Beat, within_ms},
+    heard_rate,
+    members::Members,
+    report::{REPORT_BYTES, Report},
+    sum::{self, SUM_MAX_BYTES, SUM_MIN_BYTES},
+};
+use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Purpose, Receiver, Sender};
+
+/// Another's rate counts up to so many times the own one (docs/crowd-law.md, "Influence").
+const LIMIT_FACTOR: u64 = 2;
+/// A sum of all members that there can be is so many datagrams.
+const SUMS_AT_ONCE: u64 = super::MEMBERS_MAX.div_ceil(sum::ENTRIES_MAX) as u64;
+
+/// How a terminal hears of others, and what the law goes by.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Terms {
+    /// Who tells of the others; `None`: they do so themselves.
+    pub aggregator: Option<SocketAddr>,
+    pub window: WindowTerms,
+}
+
+impl Terms {
+    fn form(&self) -> Form {
+        match self.aggregator {
+            Some(_) => Form::Aggregated,
+            None => Form::Multicast,
+        }
+    }
+}
+
+pub struct Terminal {
+    terms: Terms,
+    number: u64,
+    interval_ns: u64,
+    receiver: Receiver,
+    sender: Sender,
+    beat: Beat,
+    members: Members,
+    group: Group,
+    activity: Activity,
+    /// Whether others think that it is active.
+    is_known: bool,
+    /// Datagrams by members about whom they may not speak.
+    not_its_own: u64,
+}
+
+impl Terminal {
+    pub fn new(now_ns: u64, own: Own, terms: Terms, random: u32) -> Self {
+        let (purpose, bodies, burst) = match terms.form() {
+            Form::Multicast => (Purpose::CROWD, REPORT_BYTES..=REPORT_BYTES, 2),
+            Form::Aggregated => (
+                Purpose::CROWD_SUM,
+                SUM_MIN_BYTES..=SUM_MAX_BYTES,
+                SUMS_AT_ONCE,
+            ),
+        };
+        let rate = heard_rate(burst);
+        Self {
+            terms,
+            number: own.number,
+            interval_ns: own.interval_ns,
+            receiver: Receiver::new(own.key.clone(), purpose, bodies, rate),
+            sender: Sender::new(own.key, Purpose::CROWD, own.number, own.epoch),
+            beat: Beat::new(now_ns, own.interval_ns, random),
+            members: Members::default(),
+            group: Group::default(),
+            activity: Activity::default(),
+            is_known: false,
+            not_its_own: 0,
+        }
+    }
+
+    /// A datagram has come; whether a member has sent it.
+    pub fn hear(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) -> bool {
+        let mut body = [0; BODY_MAX_BYTES];
+        let opened = self.receiver.open(now_ns, from.ip(), datagram, &mut body);
+        let Ok(opened) = opened else {
+            return false;
+        };
+        let is_taken = match self.terms.aggregator {
+            None => self.hear_report(now_ns, from, opened.sender, opened.body),
+            Some(by) => by.ip() == from.ip() && self.hear_sum(now_ns, opened.body),
+        };
+        if !is_taken {
+            self.not_its_own += 1;
+        }
+        is_taken
+    }
+
+    fn hear_report(&mut self, now_ns: u64, from: SocketAddr, number: u64, body: &[u8]) -> bool {
+        let report = Report::from_bytes(body).filter(|_| number != self.number);
+        report.is_some_and(
+            |Report {
+                 activity,
+                 within_ms,
+             }| {
+                self.members
+                    .hear(now_ns, number, Some(from.ip()), activity, within_ms)
+            },
+        )
+    }
+
+    fn hear_sum(&mut self, now_ns: u64, body: &[u8]) -> bool {
+        let Some((within_ms, entries)) = sum::read(body) else {
+            return false;
+        };
+        for entry in entries.filter(|entry| entry.number != self.number) {
+            self.members
+                .hear(now_ns, entry.number, None, entry.activity, within_ms);
+        }
+        true
+    }
+
+    /// A period is over, and this is what the terminal did in it: what the law is to reckon
+    /// with in the next.
+    pub fn period(&mut self, now_ns: u64, activity: Activity) -> Group {
+        self.members.expire(now_ns);
+        self.activity = activity;
+        let own = u64::from(activity.rate_bytes_ps);
+        let limit = LIMIT_FACTOR * own;
+        self.group.forget_members();
+        self.group.hear(own, limit, activity.lends);
+        for (_, Member { activity, .. }) in self.members.iter() {
+            self.group
+                .hear(activity.rate_bytes_ps.into(), limit, activity.lends);
+        }
+        // Who wants little counts others up to little, and sees nothing of what they can get.
+        if !activity.is_idle() && !activity.lends {
+            self.group.remember(&self.terms.window);
+        }
+        self.group
+    }
+
+    /// What to tell the others now, if anything. Who is idle says so once, and is silent then:
+    /// it has no part in what the others share, and the air is theirs.
+    pub fn report<'a>(
+        &mut self,
+        now_ns: u64,
+        random: u32,
+        datagram: &'a mut [u8; DATAGRAM_MAX_BYTES],
+    ) -> Option<&'a [u8]> {
+        let interval_ns = self.report_interval_ns();
+        if !self.beat.strikes(now_ns, interval_ns, random) {
+            return None;
+        }
+        let was_known = std::mem::replace(&mut self.is_known, !self.activity.is_idle());
+        (was_known || self.is_known).then(|| self.seal(interval_ns, datagram))?
+    }
+
+    /// The last word, if the others think that it is active.
+    pub fn leave<'a>(&mut self, datagram: &'a mut [u8; DATAGRAM_MAX_BYTES]) -> Option<&'a [u8]> {
+        self.activity = Activity::default();
+        let was_known = std::mem::take(&mut self.is_known);
+        was_known.then(|| self.seal(self.interval_ns, datagram))?
+    }
+
+    fn seal<'a>(
+        &mut self,
+        interval_ns: u64,
+        datagram: &'a mut [u8; DATAGRAM_MAX_BYTES],
+    ) -> Option<&'a [u8]> {
+        let report = Report {
+            activity: self.activity,
+            within_ms: within_ms(interval_ns),
+        };
+        self.sender.seal(&report.to_bytes(), datagram)
+    }
+
+    /// When [`Self::report`] is to be asked next.
+    pub fn due_ns(&self) -> u64 {
+        self.beat.due_ns()
+    }
+
+    /// How often it reports, with as many as are there.
+    pub fn report_interval_ns(&self) -> u64 {
+        let terminals = self.members.count() + 1;
+        self.terms.form().interval_ns(self.interval_ns, terminals)
+    }
+
+    pub fn members(&self) -> impl Iterator<Item = (u64, &Member)> {
+        self.members.iter()
+    }
+
+    #[cfg(test)]
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// `dropped`: by the kernel.
+    pub fn datagrams(&self, dropped: u64) -> Datagrams {
+        self.receiver.counters().told(self.not_its_own, dropped)
+    }
+}

@@ -1,0 +1,114 @@
+//! A member that lies. What it can move is what docs/crowd.md says, by report or through an
+//! aggregator, whatever it says from period to period.
+
+use super::*;
+
+/// What one member does in a period; `None`: it says nothing.
+type Act = Option<(u32, bool)>;
+
+fn act() -> impl Strategy<Value = Act> {
+    let rate = prop_oneof![0..5_000_000u32, Just(0), Just(u32::MAX), any::<u32>()];
+    prop::option::weighted(0.9, (rate, any::<bool>()))
+}
+
+/// A terminal and all the others, with the same key.
+struct World {
+    terminal: Terminal,
+    aggregator: Option<Aggregator>,
+    others: Vec<Sender>,
+}
+
+impl World {
+    fn new(aggregated: bool, others: usize) -> Self {
+        let number = 100;
+        Self {
+            terminal: match aggregated {
+                true => told_terminal(number),
+                false => terminal(number),
+            },
+            aggregator: aggregated.then(|| Aggregator::new(0, own(AGGREGATOR), 0)),
+            others: (0..others)
+                .map(|n| Sender::new(key(), Purpose::CROWD, n as u64, 1))
+                .collect(),
+        }
+    }
+
+    /// What the law has to reckon with after a period in which these did that.
+    fn after(&mut self, now_ns: u64, rate_bytes_ps: u32, acts: &[Act]) -> takt_algo::Group {
+        for (number, act) in acts.iter().enumerate() {
+            let Some((rate_bytes_ps, lends)) = *act else {
+                continue;
+            };
+            let activity = Activity {
+                lends,
+                ..gets(rate_bytes_ps)
+            };
+            let report = Report {
+                activity,
+                within_ms: 240,
+            };
+            let mut datagram = [0; DATAGRAM_MAX_BYTES];
+            let sealed = self.others[number].seal(&report.to_bytes(), &mut datagram);
+            let from = place(number as u64);
+            match &mut self.aggregator {
+                Some(aggregator) => aggregator.hear(now_ns, from, sealed.unwrap()),
+                None => self.terminal.hear(now_ns, from, sealed.unwrap()),
+            };
+        }
+        if let Some(aggregator) = &mut self.aggregator {
+            for sum in told(aggregator, now_ns) {
+                self.terminal.hear(now_ns, place(AGGREGATOR), &sum);
+            }
+        }
+        self.terminal.period(now_ns, gets(rate_bytes_ps))
+    }
+}
+
+proptest! {
+    /// With one liar a share is at most twice the own rate, over those who share, larger than
+    /// without, and not below what is left if there is one more to share with. What the group
+    /// is believed to achieve is at most twice the largest own rate more, and never less.
+    #[test]
+    fn one_liar_moves_a_share_by_so_much(
+        aggregated: bool,
+        periods in prop::collection::vec(
+            (1..10_000_000u32, prop::collection::vec(act(), 4), act()),
+            1..60,
+        ),
+    ) {
+        let (mut honest, mut lied_to) = (World::new(aggregated, 4), World::new(aggregated, 5));
+        let mut largest = 0;
+        for ((own, acts, lie), n) in periods.into_iter().zip(1..) {
+            let now_ns = n * 2 * INTERVAL_NS;
+            largest = largest.max(u64::from(own));
+            let without = honest.after(now_ns, own, &acts);
+            let with = lied_to.after(now_ns, own, &[acts, vec![lie]].concat());
+            prop_assert!((without.users()..=without.users() + 1).contains(&with.users()));
+            let (share, moved) = (without.share_bytes_ps(), with.share_bytes_ps());
+            prop_assert!(moved <= share + 2 * u64::from(own) / with.users() + 1);
+            prop_assert!(moved + 1 >= share * without.users() / (without.users() + 1));
+            let (capacity, moved) = (without.capacity_bytes_ps(), with.capacity_bytes_ps());
+            prop_assert!((capacity..=capacity + 2 * largest).contains(&moved));
+        }
+    }
+
+    /// However many lie, and whatever: a share is less than twice the own rate, and not less
+    /// than an equal part of the own rate among all that can be known.
+    #[test]
+    fn no_number_of_liars_moves_a_share_further(
+        aggregated: bool,
+        periods in prop::collection::vec(
+            (1..10_000_000u32, prop::collection::vec(act(), 40)),
+            1..12,
+        ),
+    ) {
+        let mut world = World::new(aggregated, 40);
+        for ((own, acts), n) in periods.into_iter().zip(1..) {
+            let group = world.after(n * 2 * INTERVAL_NS, own, &acts);
+            let (own, share) = (u64::from(own), group.share_bytes_ps());
+            prop_assert!(share <= 2 * own);
+            prop_assert!(share >= own / (MEMBERS_MAX as u64 + 1));
+            prop_assert!(group.users() <= 41);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The side that terminals report to.
+
+use takt_agent::crowd::Aggregator as Core;
+use takt_policy::Crowd;
+
+use super::{LOOK_NS, POLLS_PER_INTERVAL, line::Line, random};
+use crate::{
+    part::Part,
+    protocol::{Neighbour, Neighbourhood},
+};
+
+pub(super) struct Aggregator {
+    crowd: Crowd,
+    talk: Option<(Line, Core)>,
+    now_ns: u64,
+    look_ns: u64,
+}
+
+impl Aggregator {
+    pub fn new(crowd: Crowd) -> Self {
+        Self {
+            crowd,
+            talk: None,
+            now_ns: 0,
+            look_ns: 0,
+        }
+    }
+
+    /// Whatever device there is now is the one.
+    fn look(&mut self, now_ns: u64) -> Result<(), String> {
+        let device = &self.crowd.device;
+        self.talk.take_if(|(line, _)| !line.stands(device));
+        if self.talk.is_none() {
+            let (line, own) = Line::open(&self.crowd)?;
+            self.talk = Some((line, Core::new(now_ns, own, random())));
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, now_ns: u64) -> Result<(), String> {
+        let Some((line, core)) = &mut self.talk else {
+            return Ok(());
+        };
+        line.listener
+            .poll(now_ns, |from, datagram| core.hear(now_ns, from, datagram));
+        let mut result = Ok(());
+        core.tell(now_ns, random(), |datagram| {
+            let sent = line.send(datagram);
+            result = std::mem::replace(&mut result, Ok(())).and(sent);
+        });
+        result
+    }
+}
+
+impl Part<Neighbourhood> for Aggregator {
+    fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
+        self.now_ns = now_ns;
+        let mut looked = Ok(());
+        if now_ns >= self.look_ns {
+            self.look_ns = now_ns + LOOK_NS;
+            looked = self.look(now_ns);
+        }
+        let worked = self.work(now_ns);
+        let polled_ns = now_ns + self.crowd.interval_ns / POLLS_PER_INTERVAL;
+        let due_ns = self
+            .talk
+            .as_ref()
+            .map_or(polled_ns, |(_, core)| core.due_ns());
+        (
+            polled_ns.min(due_ns).max(now_ns + 1_000_000),
+            looked.and(worked),
+        )
+    }
+
+    fn said(&self) -> Option<Neighbourhood> {
+        let (line, core) = self.talk.as_ref()?;
+        let neighbours = core.members();
+        Some(Neighbourhood {
+            reports_sent: line.sent,
+            report_interval_ms: core.interval_ns() / 1_000_000,
+            neighbours: neighbours
+                .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
+                .collect(),
+            datagrams: core.datagrams(line.listener.dropped()),
+            ..Neighbourhood::of(&self.crowd)
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! The congestion control's tables, in the kernel.
+
+use takt_agent::crowd::Counts;
+use takt_algo::Group;
+use takt_kernel::Crowd;
+
+/// Where it is read what flows do, and said what the group has.
+pub(super) trait Control {
+    /// `None`: there are no bounds any more.
+    fn counts(&self) -> Result<Option<Counts>, String>;
+    /// So it is until the next is said, or for a few periods.
+    fn set(&self, group: &Group, own_flows: u32) -> Result<(), String>;
+}
+
+impl Control for Crowd {
+    fn counts(&self) -> Result<Option<Counts>, String> {
+        let usage = self.usage().map_err(|error| error.to_string())?;
+        Ok(usage.map(|usage| Counts {
+            delivered_bytes: usage.delivered_bytes,
+            passed_us: usage.passed_us,
+            limited_us: usage.limited_us,
+            rtt_sum_us: usage.rtt_sum_us,
+            rtt_min_sum_us: usage.rtt_min_sum_us,
+        }))
+    }
+
+    fn set(&self, group: &Group, own_flows: u32) -> Result<(), String> {
+        let set = Crowd::set(self, group, own_flows);
+        // That there are none is seen when they are counted.
+        set.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+pub(super) fn open() -> Result<Box<dyn Control>, String> {
+    match Crowd::open() {
+        Ok(Some(crowd)) => Ok(Box::new(crowd)),
+        Ok(None) => Err(NO_BOUNDS.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+pub(super) const NO_BOUNDS: &str = "the congestion control is not there; apply the policy again";

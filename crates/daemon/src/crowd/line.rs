@@ -1,0 +1,103 @@
+//! The way to the others: what this host is called there, and its sockets.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+
+use nix::net::if_::if_nametoindex;
+use takt_agent::{
+    Rate,
+    crowd::Own,
+    listener::{Listener, Place, speak},
+    read_key,
+};
+use takt_policy::{CROWD_PORT, Crowd, CrowdRole};
+
+use crate::own;
+
+/// Of the scope that a site may use as it likes (RFC 2365), and never routed: its datagrams
+/// live for one hop.
+const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 76, 42), CROWD_PORT);
+/// Of those that were not heard before, so many are looked at: all members that there can be
+/// at once, and a quarter of a hundredth of a processor.
+const STRANGERS: Rate = Rate::per_second(1_000, 256);
+
+/// As long as its device is what it was.
+pub(super) struct Line {
+    at: At,
+    pub listener: Listener,
+    voice: UdpSocket,
+    pub sent: u64,
+}
+
+/// What others know a device by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct At {
+    index: u32,
+    number: u64,
+    v4: Ipv4Addr,
+}
+
+impl At {
+    fn of(device: &str) -> Result<Self, String> {
+        let index = if_nametoindex(device).map_err(|_| format!("there is no device {device}"))?;
+        let own = own::report_of(device);
+        let number = own.as_ref().and_then(|own| own.sender());
+        let v4 = own.and_then(|own| own.v4);
+        match (number, v4) {
+            (Some(number), Some(v4)) => Ok(Self { index, number, v4 }),
+            _ => Err(format!("{device} has no IPv4 address to speak from")),
+        }
+    }
+}
+
+impl Line {
+    /// With whom this host is to the others.
+    pub fn open(crowd: &Crowd) -> Result<(Self, Own), String> {
+        let at = At::of(&crowd.device)?;
+        let key = read_key(&crowd.key_file).map_err(|error| error.to_string())?;
+        let own = Own {
+            key: key.of_group(&crowd.group),
+            number: at.number,
+            epoch: own::epoch()?,
+            interval_ns: crowd.interval_ns,
+        };
+        let name = crowd.device.clone();
+        let place = match crowd.role {
+            CrowdRole::Aggregator => Place::Device {
+                name,
+                port: CROWD_PORT,
+            },
+            CrowdRole::Multicast | CrowdRole::Aggregated { .. } => Place::Group {
+                name,
+                own: at.v4,
+                group: GROUP,
+            },
+        };
+        let to = match crowd.role {
+            CrowdRole::Aggregated { by } => by,
+            CrowdRole::Multicast | CrowdRole::Aggregator => SocketAddr::V4(GROUP),
+        };
+        let listener = Listener::open(place, STRANGERS)
+            .map_err(|error| format!("listening on {}: {error}", crowd.device))?;
+        let voice = speak(&crowd.device, SocketAddrV4::new(at.v4, CROWD_PORT), to)
+            .map_err(|error| format!("speaking on {} to {to}: {error}", crowd.device))?;
+        let line = Self {
+            at,
+            listener,
+            voice,
+            sent: 0,
+        };
+        Ok((line, own))
+    }
+
+    /// Whether the device is still the one that this was opened on.
+    pub fn stands(&self, device: &str) -> bool {
+        At::of(device) == Ok(self.at)
+    }
+
+    pub fn send(&mut self, datagram: &[u8]) -> Result<(), String> {
+        let sent = self.voice.send(datagram);
+        sent.map_err(|error| format!("telling the others: {error}"))?;
+        self.sent += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! A terminal's side: what its flows do, what the others say, and what the kernel is told.
+
+use takt_agent::{
+    crowd::{Meter, Own, Terminal as Core, Terms},
+    sealed::DATAGRAM_MAX_BYTES,
+};
+use takt_algo::Group;
+use takt_policy::{Crowd, CrowdRole};
+
+use super::{
+    LOOK_NS, POLLS_PER_INTERVAL,
+    control::{Control, NO_BOUNDS},
+    line::Line,
+    random,
+};
+use crate::{
+    part::Part,
+    protocol::{Neighbour, Neighbourhood, Share},
+};
+
+/// Opens it anew, after it failed as well.
+pub(super) type OpenControl = Box<dyn FnMut() -> Result<Box<dyn Control>, String>>;
+
+pub(super) struct Terminal {
+    crowd: Crowd,
+    open_control: OpenControl,
+    control: Option<Box<dyn Control>>,
+    meter: Meter,
+    talk: Option<(Line, Core)>,
+    now_ns: u64,
+    period_due_ns: u64,
+    look_ns: u64,
+}
+
+impl Terminal {
+    pub fn new(crowd: Crowd, open_control: OpenControl) -> Self {
+        Self {
+            crowd,
+            open_control,
+            control: None,
+            meter: Meter::default(),
+            talk: None,
+            now_ns: 0,
+            period_due_ns: 0,
+            look_ns: 0,
+        }
+    }
+
+    /// Whatever device there is now is the one, and whatever table.
+    fn look(&mut self, now_ns: u64) -> Result<(), String> {
+        let device = &self.crowd.device;
+        self.talk.take_if(|(line, _)| !line.stands(device));
+        self.control = Some((self.open_control)()?);
+        if self.talk.is_none() {
+            let (line, own) = Line::open(&self.crowd)?;
+            self.talk = Some((line, core(now_ns, &self.crowd, own)));
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, now_ns: u64) -> Result<(), String> {
+        if let Some((line, core)) = &mut self.talk {
+            line.listener
+                .poll(now_ns, |from, datagram| core.hear(now_ns, from, datagram));
+        }
+        if now_ns >= self.period_due_ns {
+            // Late by less than a period: the next one ends when it would have.
+            let next_ns = self.period_due_ns + self.crowd.interval_ns;
+            self.period_due_ns = match next_ns > now_ns {
+                true => next_ns,
+                false => now_ns + self.crowd.interval_ns,
+            };
+            self.control(now_ns)?;
+        }
+        let Some((line, core)) = &mut self.talk else {
+            return Ok(());
+        };
+        let mut datagram = [0; DATAGRAM_MAX_BYTES];
+        match core.report(now_ns, random(), &mut datagram) {
+            Some(sealed) => line.send(sealed),
+            None => Ok(()),
+        }
+    }
+
+    /// A period of the law is over.
+    fn control(&mut self, now_ns: u64) -> Result<(), String> {
+        let Some(control) = &self.control else {
+            return Ok(());
+        };
+        let counts = control.counts()?.ok_or(NO_BOUNDS)?;
+        let measured = self.meter.read(now_ns, counts);
+        let group = match &mut self.talk {
+            Some((_, core)) => core.period(now_ns, measured.activity),
+            None => return Ok(()),
+        };
+        control.set(&group, measured.limited_flows.max(1).into())
+    }
+}
+
+fn core(now_ns: u64, crowd: &Crowd, own: Own) -> Core {
+    let aggregator = match crowd.role {
+        CrowdRole::Aggregated { by } => Some(by),
+        CrowdRole::Multicast | CrowdRole::Aggregator => None,
+    };
+    let terms = Terms {
+        aggregator,
+        ..Terms::default()
+    };
+    Core::new(now_ns, own, terms, random())
+}
+
+impl Part<Neighbourhood> for Terminal {
+    fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
+        self.now_ns = now_ns;
+        let mut looked = Ok(());
+        if now_ns >= self.look_ns {
+            self.look_ns = now_ns + LOOK_NS;
+            looked = self.look(now_ns);
+        }
+        let worked = self.work(now_ns);
+        let polled_ns = now_ns + self.crowd.interval_ns / POLLS_PER_INTERVAL;
+        let due_ns = self
+            .talk
+            .as_ref()
+            .map_or(polled_ns, |(_, core)| core.due_ns());
+        let next_ns = polled_ns.min(self.period_due_ns).min(due_ns);
+        (next_ns.max(now_ns + 1_000_000), looked.and(worked))
+    }
+
+    fn said(&self) -> Option<Neighbourhood> {
+        let (line, core) = self.talk.as_ref()?;
+        let neighbours = core.members();
+        Some(Neighbourhood {
+            reports_sent: line.sent,
+            report_interval_ms: core.report_interval_ns() / 1_000_000,
+            share: Some(Share::of(core.activity(), core.group())),
+            neighbours: neighbours
+                .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
+                .collect(),
+            datagrams: core.datagrams(line.listener.dropped()),
+            ..Neighbourhood::of(&self.crowd)
+        })
+    }
+
+    /// The others need not wait until it is gone, and flows need nobody's word any more.
+    fn end(&mut self) {
+        if let Some((line, core)) = &mut self.talk {
+            let mut datagram = [0; DATAGRAM_MAX_BYTES];
+            if let Some(sealed) = core.leave(&mut datagram) {
+                let _ = line.send(sealed);
+            }
+        }
+        if let Some(control) = &self.control {
+            let _ = control.set(&Group::default(), 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! What a policy has taktd do again and again: each part in a thread of its own, so that none
+//! waits for what else taktd is asked, nor the other way round.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use takt_kernel::Source;
+use takt_policy::{Policy, parse_in};
+
+use crate::server::now_ns;
+
+/// Something that is to be done again and again.
+pub(crate) trait Part<S> {
+    /// Do it, and say when next. What fails is tried again then.
+    fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>);
+
+    /// What there is to tell of it, if anything.
+    fn said(&self) -> Option<S> {
+        None
+    }
+
+    fn end(&mut self) {}
+}
+
+/// Makes a part, in the thread that it is for.
+pub(crate) type Make<S> = Box<dyn FnOnce() -> Box<dyn Part<S>> + Send>;
+
+/// The parts of the policy in force.
+pub(crate) struct Parts<S> {
+    /// What they are about.
+    called: &'static str,
+    running: Option<Running<S>>,
+}
+
+struct Running<S> {
+    source: Source,
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+    /// By each thread, as it was at the end of its last step.
+    said: Vec<Arc<Mutex<Option<S>>>>,
+}
+
+impl<S: Clone + Send + 'static> Parts<S> {
+    pub fn of(called: &'static str) -> Self {
+        Self {
+            called,
+            running: None,
+        }
+    }
+
+    /// Do what this policy says.
+    pub fn follow(&mut self, source: Option<Source>, parts: impl FnOnce(&Policy) -> Vec<Make<S>>) {
+        if source.as_ref() == self.running.as_ref().map(|running| &running.source) {
+            return;
+        }
+        self.end();
+        self.running = source.map(|source| {
+            // It was read when it was applied, by the same program.
+            let policy = parse_in(&source.folder, &source.name, &source.text);
+            let parts = policy.as_ref().map(parts).unwrap_or_default();
+            Running::start(self.called, source, parts)
+        });
+    }
+
+    pub fn said(&self) -> Vec<S> {
+        let said = self.running.iter().flat_map(|running| &running.said);
+        said.filter_map(|said| lock(said).clone()).collect()
+    }
+
+    pub fn end(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop.tell();
+            for thread in running.threads {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl<S: Send + 'static> Running<S> {
+    fn start(called: &'static str, source: Source, parts: Vec<Make<S>>) -> Self {
+        let stop = Arc::new(Stop::default());
+        let (mut threads, mut all_said) = (Vec::new(), Vec::new());
+        for make in parts {
+            let stop = Arc::clone(&stop);
+            let said = Arc::new(Mutex::new(None));
+            all_said.push(Arc::clone(&said));
+            let run = move || {
+                let mut part = make();
+                let mut problem = Problem::of(called);
+                loop {
+                    let (next_ns, result) = part.step(now_ns());
+                    *lock(&said) = part.said();
+                    problem.tell(result.err());
+                    if stop.wait(next_ns.saturating_sub(now_ns())) {
+                        part.end();
+                        return;
+                    }
+                }
+            };
+            let thread = thread::Builder::new().name(format!("taktd {called}"));
+            threads.extend(thread.spawn(run).ok());
+        }
+        Self {
+            source,
+            stop,
+            threads,
+            said: all_said,
+        }
+    }
+}
+
+/// Nothing is half done where a thread may panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Complains once about each thing.
+struct Problem {
+    about: &'static str,
+    last: Option<String>,
+}
+
+impl Problem {
+    fn of(about: &'static str) -> Self {
+        Self { about, last: None }
+    }
+
+    fn tell(&mut self, problem: Option<String>) {
+        if problem == self.last {
+            return;
+        }
+        let said = problem.as_deref().unwrap_or("all is well again");
+        let _ = writeln!(io::stderr(), "taktd: {}: {said}", self.about);
+        self.last = problem;
+    }
+}
+
+/// The word to stop, for threads that wait for it.
+#[derive(Default)]
+struct Stop {
+    told: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Stop {
+    fn tell(&self) {
+        *lock(&self.told) = true;
+        self.bell.notify_all();
+    }
+
+    /// Whether it came within this time.
+    fn wait(&self, patience_ns: u64) -> bool {
+        let told = lock(&self.told);
+        let patience = Duration::from_nanos(patience_ns);
+        let waited = self.bell.wait_timeout_while(told, patience, |told| !*told);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

@@ -1,0 +1,106 @@
+//! Which cells there are, and how long each is.
+//!
+//! A second on a full air takes the host about 5: some three thousand frames, each through
+//! several stacks, a virtio device and the medium; and a cell's network and taktds take a dozen
+//! more. All cases of all contenders for the 60 s that they were meant to be would be a day. So
+//! figures are of 4 to 10 s, most where the bars are (ten terminals, 16 ms); other delays are
+//! there with ten terminals and other numbers at 16 ms, and the rest with those that a question
+//! is about. 128 ms is left out: nothing happens there that does not at 64 and 256.
+
+use std::time::Duration;
+
+use super::case::{Case, Stranger, Traffic};
+use super::cell::Cell;
+use super::contender::Contender;
+
+use Contender::{Bbr, Cubic, Takt};
+
+/// Slow start is over then, also at 256 ms, and queues are as long as it made them.
+const WARM_UP_S: u64 = 3;
+
+pub fn full() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut add = |case: Case, seconds: u64, contenders: &[Contender]| {
+        cells.extend(contenders.iter().map(|contender| Cell {
+            case,
+            contender: *contender,
+            warm_up: Duration::from_secs(WARM_UP_S),
+            length: Duration::from_secs(seconds),
+        }));
+    };
+    let ten = Case::upload(10, 16);
+    let with = |traffic| Case { traffic, ..ten };
+    let beside = |congestion_control, is_first| Case {
+        stranger: Some(Stranger {
+            congestion_control,
+            is_first,
+        }),
+        ..ten
+    };
+    let lossy = Case {
+        loss_ppm: 10_000,
+        ..ten
+    };
+    add(Case::upload(1, 16), 5, &[Takt, Cubic, Bbr]);
+    add(Case::upload(2, 16), 4, &[Takt, Cubic]);
+    add(Case::upload(5, 16), 4, &[Takt, Cubic, Bbr]);
+    add(ten, 10, &Contender::ALL);
+    add(lossy, 6, &[Takt, Cubic, Bbr]);
+    add(beside("cubic", true), 8, &[Takt]);
+    add(beside("cubic", false), 8, &[Takt]);
+    add(beside("bbr", true), 8, &[Takt]);
+    for wired_ms in [0, 64] {
+        add(Case::upload(10, wired_ms), 5, &[Takt, Cubic, Bbr]);
+    }
+    add(Case::upload(10, 256), 5, &[Takt, Cubic]);
+    add(with(Traffic::ComeAndGo), 9, &[Takt]);
+    add(with(Traffic::Down), 4, &[Takt, Cubic]);
+    add(with(Traffic::Both), 4, &[Takt, Cubic]);
+    cells
+}
+
+/// Ten terminals that upload: about a minute on a host that does nothing else.
+pub fn short() -> Vec<Cell> {
+    [Takt, Cubic]
+        .map(|contender| Cell {
+            case: Case::upload(10, 16),
+            contender,
+            warm_up: Duration::from_secs(1),
+            length: Duration::from_secs(2),
+        })
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every bar's cells are in the same run.
+    #[test]
+    fn the_bars_can_be_read_off() {
+        let cells = full();
+        let has = |name: &str, contender| {
+            let mut found = cells.iter().filter(|cell| cell.contender == contender);
+            found.any(|cell| cell.case.name() == name)
+        };
+        assert!(has("upload-1-16ms", Cubic));
+        for contender in [Takt, Cubic, Bbr] {
+            assert!(has("upload-10-16ms", contender));
+            assert!(has("upload-10-16ms-loss-1%", contender));
+        }
+        assert!(has("upload-10-16ms-cubic-first", Takt));
+        assert!(has("upload-10-16ms-cubic-later", Takt));
+    }
+
+    #[test]
+    fn no_cell_is_there_twice() {
+        let names: Vec<_> = full()
+            .iter()
+            .map(|cell| (cell.case.name(), cell.contender.name()))
+            .collect();
+        let mut different = names.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), names.len());
+    }
+}
