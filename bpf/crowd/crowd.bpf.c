@@ -10,10 +10,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/*
- * Bounds older than so many periods hold nothing up: nobody has tested them. And a group
- * that was heard of so long ago is gone, or who listens is.
- */
+/* Bounds older than so many periods hold nothing up: nobody has tested them. */
 #define STALE_PERIODS 3
 
 /* How often a flow that has no bounds looks whether its route has come to the device. */
@@ -139,14 +136,14 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	sample.lost = tp->lost - flow->lost;
 	sample.sent = delivered + sample.lost;
 	sample.limited = flow->limited;
-	if (heard && now_ns - heard->heard_ns <= STALE_PERIODS * crowd->period_ns) {
+	if (heard && now_ns - heard->heard_ns <= TAKT_CROWD_STALE_PERIODS * crowd->period_ns) {
 		group = heard->sum;
 		sample.own_flows = heard->own_flows;
 	}
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
 	/* Whoever was silent for longer had nothing to send. */
 	count(cookie, &sample, delivered,
-	      takt_min(passed_us, STALE_PERIODS * crowd->period_ns / 1000));
+	      takt_min(passed_us, TAKT_CROWD_STALE_PERIODS * crowd->period_ns / 1000));
 }
 
 SEC("struct_ops")

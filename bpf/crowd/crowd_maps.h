@@ -15,7 +15,11 @@ struct takt_crowd {
 	struct takt_window_params params;
 	u64 period_ns;		/* 0: no bounds at all, plain CUBIC */
 	u32 ifindex;		/* flows that leave by this device have bounds */
+	u32 generation;		/* of the policy: what is noted of it is in force */
 };
+
+/* What was heard of a group so many periods ago is nothing any more: who listens is gone. */
+#define TAKT_CROWD_STALE_PERIODS 3U
 
 /* Of the map takt_crowd_groups: what was heard of its group. By taktd. */
 struct takt_crowd_group {

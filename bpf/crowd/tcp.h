@@ -22,6 +22,12 @@ struct tcp_sock {
 	struct minmax rtt_min;
 };
 
+/* What an iterator over TCP's sockets hands over. */
+struct bpf_iter__tcp {
+	void *meta;
+	struct sock_common *sk_common;
+};
+
 struct ack_sample {
 	u32 pkts_acked;
 	s32 rtt_us;

@@ -20,7 +20,9 @@ pub enum KeyError {
     File { path: PathBuf, source: io::Error },
     #[error("{path} exists, and whoever shares its key would be lost; name another file")]
     Exists { path: PathBuf },
-    #[error("{path} is no key of 64 hexadecimal digits; `takt radio key FILE` makes one")]
+    #[error(
+        "{path} is no key of 64 hexadecimal digits; `takt radio key FILE` and `takt crowd key FILE` make one"
+    )]
     NoKey { path: PathBuf },
     #[error("{path} can be read by others than its owner; chmod 600 {path}")]
     Public { path: PathBuf },

@@ -94,6 +94,12 @@ impl Group {
     }
 }
 
+impl From<takt_window_group> for Group {
+    fn from(sum: takt_window_group) -> Self {
+        Self(sum)
+    }
+}
+
 /// The bounds of a congestion window, in segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds(takt_window_bounds);

@@ -24,8 +24,16 @@ fn clang() -> String {
 /// # Panics
 /// If it does not compile, which ends the build with the compiler's words.
 pub fn skeleton(name: &str) {
+    skeleton_in(name, name);
+}
+
+/// Likewise of `bpf/ROOM/NAME.bpf.c`, a second program of a room.
+///
+/// # Panics
+/// As [`skeleton`].
+pub fn skeleton_in(room: &str, name: &str) {
     let bpf = Path::new("../../bpf");
-    let source = bpf.join(name).join(format!("{name}.bpf.c"));
+    let source = bpf.join(room).join(format!("{name}.bpf.c"));
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     SkeletonBuilder::new()
         .source(&source)
@@ -43,6 +51,6 @@ pub fn skeleton(name: &str) {
         .unwrap_or_else(|error| panic!("{} does not compile: {error:#}", source.display()));
     println!("cargo::rerun-if-changed=../../algo");
     println!("cargo::rerun-if-changed=../../bpf/include");
-    println!("cargo::rerun-if-changed=../../bpf/{name}");
+    println!("cargo::rerun-if-changed=../../bpf/{room}");
     println!("cargo::rerun-if-env-changed=CLANG");
 }

@@ -112,7 +112,7 @@ pub enum Command {
     #[command(subcommand)]
     Radio(Radio),
 
-    /// Who shares the air, and what terminals share about it.
+    /// Who shares the air, and what they share.
     #[command(subcommand)]
     Crowd(Crowd),
 
@@ -260,6 +260,16 @@ pub enum Crowd {
                       jq '.neighbourhoods[].neighbours[] | [.name, .rate_bytes_ps]'"
     )]
     Neighbours,
+
+    /// Make a key for the group's reports, in a file that does not exist yet.
+    ///
+    /// All terminals of the group, and its aggregator if it has one, need the same: copy it
+    /// to each, and see that nobody else can read it.
+    #[command(after_help = "Examples:\n  takt crowd key\n  takt crowd key /etc/takt/crowd.key")]
+    Key {
+        #[arg(default_value = "crowd.key")]
+        file: PathBuf,
+    },
 }
 
 /// Whose sockets; the caller's own without any of these.

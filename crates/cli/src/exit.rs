@@ -37,7 +37,8 @@ impl From<&Error> for Exit {
             Error::Foreign(_)
             | Error::OtherScheduler { .. }
             | Error::BeatsElsewhere { .. }
-            | Error::BeatsEnded { .. } => Self::Changed,
+            | Error::BeatsEnded { .. }
+            | Error::NoCrowd => Self::Changed,
             Error::NoStations { .. } => Self::Invalid,
             _ => Self::Failed,
         }

@@ -11,10 +11,10 @@ use std::{env, path::Path, process::ExitCode};
 use clap::Parser;
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, Crowd, Radio},
     commands::{
-        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, lab, radio,
-        revert, run, station, status,
+        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, key, lab, revert,
+        run, station, status,
     },
 };
 
@@ -48,8 +48,11 @@ fn main() -> ExitCode {
         ),
         Command::Background(command) => background::run(command, output),
         Command::Station(command) => station::run(command, output),
-        Command::Radio(command) => radio::run(&command, output),
-        Command::Crowd(command) => crowd::run(&command, output),
+        Command::Radio(Radio::Key { file }) => {
+            key::run(&file, "the access point and to every client", output)
+        }
+        Command::Crowd(Crowd::Key { file }) => key::run(&file, "every host of the group", output),
+        Command::Crowd(Crowd::Neighbours) => crowd::neighbours(output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),

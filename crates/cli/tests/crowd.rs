@@ -84,7 +84,7 @@ fn bounds_move_running_flows() {
 fn bound(crowd: &Crowd, window_max: u32) {
     const LOOPBACK: u32 = 1;
     crowd
-        .enter(LOOPBACK, PERIOD_NS, &terms(window_max))
+        .enter(1, LOOPBACK, PERIOD_NS, &terms(window_max))
         .expect("the map takes it");
 }
 

@@ -9,13 +9,14 @@
 
 use serde::Serialize;
 use takt_planner::Questions;
-use takt_policy::{Beats, Class, Gate, Link, Pacing, Radio};
+use takt_policy::{Class, Gate, Link, Pacing, Policy};
 
 use crate::{
     beats::{self, BeatsAction},
     buffer::{Buffers, QueueLimits},
     capability,
     change::{give_back, take},
+    crowd::{self, CrowdAction},
     decide::{Found, Step, Undecided, decide, slot},
     error::Error,
     helper,
@@ -63,61 +64,56 @@ pub struct Applied {
     pub beats: Option<BeatsAction>,
     /// Whether taktd has radio stations to look after, or a client's own signal.
     pub radio: bool,
+    /// `None`: the policy has no crowd, and there was none.
+    pub crowd: Option<CrowdAction>,
 }
 
-/// Make this host's links follow `links`, its threads `beats` and taktd `radio`, which
-/// `source` says.
-pub fn apply(
-    links: &[Link],
-    beats: Option<&Beats>,
-    radio: Option<&Radio>,
-    source: &Source,
-    options: Options,
-) -> Result<Applied, Undecided> {
+/// Make this host's links, threads and congestion windows follow the policy, and taktd its
+/// stations; `source` is what it was read from.
+pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = apply_locked(links, beats, source, options).and_then(|applied| {
+    let done = apply_locked(policy, source, options).and_then(|applied| {
         if !options.dry_run {
-            radio::note(netns_cookie()?, radio.map(|_| source))?;
+            radio::note(netns_cookie()?, policy.radio.as_ref().map(|_| source))?;
         }
-        Ok(Applied {
-            radio: radio.is_some(),
-            ..applied
-        })
+        Ok(applied)
     });
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
     ended?;
     if !options.dry_run {
-        helper::tend(links.iter().any(wants_help))?;
+        helper::tend(policy.links.iter().any(wants_help))?;
     }
     Ok(done)
 }
 
-fn apply_locked(
-    links: &[Link],
-    beats: Option<&Beats>,
-    source: &Source,
-    options: Options,
-) -> Result<Applied, Undecided> {
+fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
+    let links = policy.links.as_slice();
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let program = Program::open()?;
+    crowd::sweep()?;
     let found = look(&mut netlink, program.as_ref(), options.replace)?;
     let questions = Questions::of(links);
     let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
-    let beats = beats::Change::of_policy(beats.map(|beats| (beats, source)), netns_cookie)?;
+    let beats = policy.beats.as_ref().map(|beats| (beats, source));
+    let beats = beats::Change::of_policy(beats, netns_cookie)?;
+    let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
+    let crowd = crowd::Change::of_policy(crowd, &found.ports, netns_cookie)?;
     let mut steps = decide(links, &questions, slot, source, found)?;
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),
         beats: beats.action(),
-        radio: false,
+        radio: policy.radio.is_some(),
+        crowd: crowd.action(),
     };
     let watches = watches_sockets(links);
     if options.dry_run {
         beats.verify()?;
+        crowd.verify()?;
         if program.is_none() && !steps.is_empty() {
             Program::verify()?;
         }
@@ -130,7 +126,15 @@ fn apply_locked(
         return Ok(applied);
     }
     if steps.is_empty() {
-        beats.make()?;
+        let done = crowd
+            .prepare()
+            .and_then(|()| crowd.commit())
+            .and_then(|()| beats.make());
+        if let Err(error) = done {
+            crowd.undo()?;
+            return Err(error.into());
+        }
+        crowd.tidy()?;
         return Ok(applied);
     }
     let program = match program {
@@ -146,20 +150,26 @@ fn apply_locked(
     };
     let done = watch()
         .and_then(|()| beats.prepare())
+        .and_then(|()| crowd.prepare())
         .and_then(|()| prepare(&program, &mut netlink, &buffers, &mut steps))
         .and_then(|()| beats.commit())
         .and_then(|()| {
-            commit(&program, &mut netlink, &buffers, &steps).or_else(|error| {
-                beats.undo()?;
-                Err(error)
-            })
+            crowd
+                .commit()
+                .and_then(|()| commit(&program, &mut netlink, &buffers, &steps))
+                .or_else(|error| {
+                    beats.undo()?;
+                    Err(error)
+                })
         });
     match done {
         Ok(()) => {
             beats.tidy()?;
+            crowd.tidy()?;
             tidy(&program, &mut netlink, &steps)?;
         }
         Err(error) => {
+            crowd.undo()?;
             abandon(&program, &mut netlink, &buffers, &steps)?;
             return Err(error.into());
         }

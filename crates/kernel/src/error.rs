@@ -36,6 +36,10 @@ pub enum Error {
     /// Somebody else's qdisc is in the way, or ours is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),
+    #[error(
+        "the congestion control takt is gone while a policy with [crowd] is in force; apply it again"
+    )]
+    NoCrowd,
     #[error("stations of {device}: {problem}")]
     NoStations {
         device: String,
@@ -125,14 +129,21 @@ pub enum Foreign {
          as it is"
     )]
     Changed { device: String, found: String },
+    #[error(
+        "net.ipv4.tcp_congestion_control is {found} and no longer takt: somebody changed it, so it \
+         was left as it is"
+    )]
+    Congestion { found: String },
 }
 
 impl Foreign {
-    pub fn device(&self) -> &str {
+    /// The device that it is about, if it is about one.
+    pub fn device(&self) -> Option<&str> {
         match self {
             Self::NeedsReplace { device, .. }
             | Self::Irreplaceable { device, .. }
-            | Self::Changed { device, .. } => device,
+            | Self::Changed { device, .. } => Some(device),
+            Self::Congestion { .. } => None,
         }
     }
 
@@ -146,6 +157,7 @@ impl Foreign {
                 format!("if you mean it, take it away first: tc qdisc del dev {device} root")
             }
             Self::Changed { device, .. } => format!("look: tc qdisc show dev {device}"),
+            Self::Congestion { .. } => "look: sysctl net.ipv4.tcp_congestion_control".to_owned(),
         }
     }
 }

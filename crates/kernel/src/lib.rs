@@ -40,7 +40,7 @@ mod sysfs;
 
 pub use apply::{Action, Applied, Options, Outcome, apply};
 pub use beats::{BeatsAction, Ended};
-pub use crowd::{Crowd, Usage, applied_crowd};
+pub use crowd::{BoundsStatus, Crowd, CrowdAction, CrowdStatus, HeardGroup, Usage, applied_crowd};
 pub use decide::Undecided;
 pub use error::{Error, Foreign};
 pub use gap::NoGap;

@@ -44,9 +44,19 @@ impl Notes {
         }
     }
 
+    /// The cookies of namespaces that have one.
+    pub fn namespaces(&self) -> Vec<u64> {
+        let cookie = |note: fs::DirEntry| note.path().file_stem()?.to_str()?.parse().ok();
+        let notes = fs::read_dir(self.dir());
+        notes.map_or_else(
+            |_| Vec::new(),
+            |notes| notes.flatten().filter_map(cookie).collect(),
+        )
+    }
+
     /// Whether any namespace has one.
     pub fn are_anywhere(&self) -> bool {
-        fs::read_dir(self.dir()).is_ok_and(|mut notes| notes.next().is_some())
+        !self.namespaces().is_empty()
     }
 
     fn dir(&self) -> PathBuf {

@@ -140,6 +140,7 @@ impl Lock {
     /// The work is done, well or not: leave nothing that the links that are
     /// managed do not need, and if there are none, no trace.
     pub fn end(self) -> Result<(), Error> {
+        crowd::settle()?;
         match Program::open()? {
             Some(program) if !program.links()?.is_empty() => return Sockets::settle(&program),
             Some(program) => program.unload()?,

@@ -8,6 +8,7 @@ use crate::{
     buffer::Buffers,
     capability,
     change::release,
+    crowd::{self, CrowdAction},
     error::{Error, Foreign},
     helper,
     managed::{Managed, Port},
@@ -33,6 +34,8 @@ pub struct Undone {
     pub beats: Option<BeatsAction>,
     /// Whether taktd had radio stations to look after, or a client's own signal.
     pub radio: bool,
+    /// `None`: the policy had no crowd.
+    pub crowd: Option<CrowdAction>,
     /// What somebody else changed, and was left alone.
     #[serde(skip)]
     pub foreign: Vec<Foreign>,
@@ -70,7 +73,11 @@ fn revert_all(beats: Ending) -> Result<Undone, Error> {
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
+    crowd::sweep()?;
+    let (crowd, foreign) = crowd::revert(netns_cookie)?;
     let mut undone = Undone {
+        crowd,
+        foreign: foreign.into_iter().collect(),
         beats: match beats {
             Ending::All => beats::revert(netns_cookie)?,
             Ending::Policy => beats::withdraw(netns_cookie)?,

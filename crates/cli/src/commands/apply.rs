@@ -5,7 +5,7 @@ use std::{
 };
 
 use serde_json::json;
-use takt_kernel::{Action, BeatsAction, Error, Options, Source, Undecided};
+use takt_kernel::{Action, BeatsAction, CrowdAction, Error, Options, Source, Undecided};
 use takt_policy::{Code, Policy};
 
 use crate::{
@@ -57,13 +57,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
 }
 
 fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> Exit {
-    match takt_kernel::apply(
-        &policy.links,
-        policy.beats.as_ref(),
-        policy.radio.as_ref(),
-        source,
-        options,
-    ) {
+    match takt_kernel::apply(policy, source, options) {
         Err(error) => refuse(policy, &error, output),
         Ok(applied) => {
             let value = json!({
@@ -71,6 +65,7 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
                 "links": applied.links,
                 "beats": applied.beats,
                 "radio": applied.radio,
+                "crowd": applied.crowd,
             });
             print::result(output, &value, |_| {
                 let lines = applied.links.iter().map(|outcome| {
@@ -93,7 +88,11 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
                     false => "radio: taktd sees to it while it runs\n".to_owned(),
                     true => "radio: taktd would see to it while it runs\n".to_owned(),
                 });
-                lines.chain(beats).chain(radio).collect()
+                let crowd = applied.crowd.map(|action| {
+                    let action = describe_crowd(action, options.dry_run);
+                    format!("crowd: {action}\n")
+                });
+                lines.chain(beats).chain(radio).chain(crowd).collect()
             });
             Exit::Done
         }
@@ -129,7 +128,7 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
         ),
         Undecided::Host(Error::Foreign(foreign)) if output == Output::Text => {
             let found = policy.device_error(
-                foreign.device(),
+                foreign.device().unwrap_or_default(),
                 Code::DeviceTaken,
                 foreign.to_string(),
                 foreign.remedy(),
@@ -163,6 +162,19 @@ pub fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
         (BeatsAction::Unloaded, false) => "the scheduler is unloaded",
         (BeatsAction::Unloaded, true) => "the scheduler would be unloaded",
         (BeatsAction::Unchanged, _) => "unchanged",
+    }
+}
+
+/// What was done to congestion windows, or would be.
+pub fn describe_crowd(action: CrowdAction, dry_run: bool) -> &'static str {
+    match (action, dry_run) {
+        (CrowdAction::Joined, false) => "joined; taktd sees to its reports while it runs",
+        (CrowdAction::Joined, true) => "would be joined",
+        (CrowdAction::Updated, false) => "updated",
+        (CrowdAction::Updated, true) => "would be updated",
+        (CrowdAction::Left, false) => "left; flows go on without bounds",
+        (CrowdAction::Left, true) => "would be left",
+        (CrowdAction::Unchanged, _) => "unchanged",
     }
 }
 

@@ -86,7 +86,11 @@ fn show(done: &Done, output: Output) {
         Done::Listed(listed) => print::result(output, listed, list_text),
         Done::Joined(joined) => print::result(output, &json!(joined), |_| joined.group.clone()),
         // No answers to what is asked here.
-        Done::JoinedBeat(_) | Done::LeftBeat(_) | Done::ListedBeats(_) | Done::ListedRadio(_) => {}
+        Done::JoinedBeat(_)
+        | Done::LeftBeat(_)
+        | Done::ListedBeats(_)
+        | Done::ListedRadio(_)
+        | Done::ListedCrowd(_) => {}
     }
 }
 

@@ -21,6 +21,7 @@ pub fn run(file: &Path, output: Output) -> Exit {
                 "warnings": policy.warnings,
                 "links": policy.links,
                 "radio": policy.radio,
+                "crowd": policy.crowd,
                 "beats": policy.beats,
             });
             print::result(output, &value, |_| {
@@ -31,7 +32,8 @@ pub fn run(file: &Path, output: Output) -> Exit {
     }
 }
 
-/// Such as `2 links with 3 classes and 1 task`; of a client, `a station's reports`.
+/// Such as `2 links with 3 classes and 1 task`; of a client, `a station's reports`; of a terminal,
+/// `a crowd`.
 fn contents(policy: &Policy) -> String {
     let links = policy.links.len();
     let classes = policy.links.iter().map(|link| link.classes.len()).sum();
@@ -40,13 +42,16 @@ fn contents(policy: &Policy) -> String {
         .radio
         .as_ref()
         .is_some_and(|radio| radio.report.is_some());
-    let links = (links > 0 || (tasks == 0 && !reports)).then(|| {
+    let crowd = policy.crowd.is_some();
+    let links = (links > 0 || (tasks == 0 && !reports && !crowd)).then(|| {
         let links = count(links, "link", "links");
         format!("{links} with {}", count(classes, "class", "classes"))
     });
     let tasks = (tasks > 0).then(|| count(tasks, "task", "tasks"));
     let reports = reports.then(|| "a station's reports".to_owned());
-    let parts: Vec<String> = links.into_iter().chain(tasks).chain(reports).collect();
+    let crowd = crowd.then(|| "a crowd".to_owned());
+    let parts = [links, tasks, reports, crowd];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" and ")
 }
 
@@ -67,6 +72,10 @@ mod tests {
                 "[radio]\nreport_to = \"192.0.2.1:7641\"\ndevice = \"a\"\nkey_file = \"k\"\n"
                     .to_owned(),
                 "a station's reports",
+            ),
+            (
+                "[crowd]\ngroup = \"lab\"\nkey_file = \"k\"\ndevice = \"a\"\n".to_owned(),
+                "a crowd",
             ),
             (
                 format!("{link}{}{}", task("a"), task("b")),

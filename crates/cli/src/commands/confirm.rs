@@ -115,14 +115,8 @@ pub fn guard() -> Exit {
         }
         Some(source) => match takt_policy::parse_in(&source.folder, &source.name, &source.text) {
             Err(_) => Exit::Failed,
-            Ok(policy) => takt_kernel::apply(
-                &policy.links,
-                policy.beats.as_ref(),
-                policy.radio.as_ref(),
-                &source,
-                Options::default(),
-            )
-            .map_or_else(|error| (&error).into(), |_| Exit::Done),
+            Ok(policy) => takt_kernel::apply(&policy, &source, Options::default())
+                .map_or_else(|error| (&error).into(), |_| Exit::Done),
         },
     }
 }

@@ -1,13 +1,8 @@
-use takt_daemon::{Done, ListedCrowd, Neighbour, Neighbourhood, Refusal, Request, ask};
+use takt_daemon::{Done, ListedCrowd, Neighbour, Neighbourhood, Request, ask};
 
-use crate::{
-    args::{Crowd, Output},
-    exit::Exit,
-    print,
-};
+use crate::{args::Output, exit::Exit, print};
 
-pub fn run(command: &Crowd, output: Output) -> Exit {
-    let Crowd::Neighbours = command;
+pub fn neighbours(output: Output) -> Exit {
     match ask(&Request::ListCrowd(Default::default())) {
         Ok(Done::ListedCrowd(listed)) => {
             print::result(output, &listed, shown);

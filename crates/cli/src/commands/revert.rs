@@ -1,6 +1,11 @@
 use takt_kernel::Ending;
 
-use crate::{args::Output, commands::apply::describe_beats, exit::Exit, print};
+use crate::{
+    args::Output,
+    commands::apply::{describe_beats, describe_crowd},
+    exit::Exit,
+    print,
+};
 
 pub fn run(output: Output) -> Exit {
     let undone = match takt_kernel::revert(Ending::All) {
@@ -16,7 +21,21 @@ pub fn run(output: Output) -> Exit {
             .beats
             .map(|action| format!("beats: {}\n", describe_beats(action, false)));
         let radio = undone.radio.then(|| "radio: left alone\n".to_owned());
-        let lines: String = links.chain(beats).chain(radio).collect();
+        let crowd = undone
+            .crowd
+            .map(|action| format!("crowd: {}\n", describe_crowd(action, false)));
+        // Those of devices are shown with them.
+        let others = undone
+            .foreign
+            .iter()
+            .filter(|foreign| foreign.device().is_none())
+            .map(|foreign| format!("{foreign}\n"));
+        let lines: String = links
+            .chain(beats)
+            .chain(radio)
+            .chain(crowd)
+            .chain(others)
+            .collect();
         match lines.as_str() {
             "" => "nothing to revert".to_owned(),
             _ => lines,

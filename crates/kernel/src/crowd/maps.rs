@@ -5,11 +5,11 @@ use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use takt_algo::{
     Group, Plain, WindowTerms, from_bytes,
-    sys::{takt_crowd, takt_crowd_group, takt_crowd_terminal},
+    sys::{TAKT_CROWD_STALE_PERIODS, takt_crowd, takt_crowd_group, takt_crowd_terminal},
     to_bytes,
 };
 
-use super::program;
+use super::{moving, program};
 use crate::{bpffs, clock::monotonic_ns, error::Error, note::netns_cookie};
 
 /// The loaded congestion control, by its pins, as the calling thread's network namespace
@@ -43,6 +43,11 @@ pub struct Usage {
 impl Crowd {
     /// What an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
+        Self::of(netns_cookie()?)
+    }
+
+    /// As another namespace sees it.
+    pub(super) fn of(netns_cookie: u64) -> Result<Option<Self>, Error> {
         let dir = program::dir()?;
         if !dir.exists() {
             return Ok(None);
@@ -51,7 +56,7 @@ impl Crowd {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
         Ok(Some(Self {
-            namespace: netns_cookie()?.to_ne_bytes(),
+            namespace: netns_cookie.to_ne_bytes(),
             terms: map("takt_crowd")?,
             groups: map("takt_crowd_groups")?,
             terminals: map("takt_crowd_terminals")?,
@@ -66,13 +71,20 @@ impl Crowd {
 
     /// Verify every program against the running kernel, and leave nothing.
     pub fn verify() -> Result<(), Error> {
-        program::verify()
+        program::verify()?;
+        moving::verify()
     }
 
     /// Bounds for every flow of this namespace that leaves by the device, running ones
     /// included, recomputed every `period_ns`: by its own round trips until a group is
     /// [set](Self::set).
-    pub fn enter(&self, ifindex: u32, period_ns: u64, terms: &WindowTerms) -> Result<(), Error> {
+    pub fn enter(
+        &self,
+        generation: u32,
+        ifindex: u32,
+        period_ns: u64,
+        terms: &WindowTerms,
+    ) -> Result<(), Error> {
         // What was heard and counted before stays.
         let (unheard, uncounted) = Default::default();
         self.write::<takt_crowd_group>(&self.groups, &unheard, MapFlags::NO_EXIST)?;
@@ -81,8 +93,15 @@ impl Crowd {
             params: terms.params(),
             period_ns,
             ifindex,
+            generation,
         };
         self.write(&self.terms, &terms, MapFlags::ANY).map(drop)
+    }
+
+    /// Of the terms in the kernel, if there are any.
+    pub(super) fn generation(&self) -> Result<Option<u32>, Error> {
+        let terms = self.read::<takt_crowd>(&self.terms)?;
+        Ok(terms.map(|terms| terms.generation))
     }
 
     /// What was heard of the group just now, and how many flows of this terminal their windows
@@ -97,13 +116,20 @@ impl Crowd {
         self.write(&self.groups, &heard, MapFlags::EXIST)
     }
 
+    /// What was set, if it still counts and there is anybody.
+    pub(super) fn heard(&self, period_ns: u64) -> Result<Option<Group>, Error> {
+        let heard = self.read::<takt_crowd_group>(&self.groups)?;
+        let counts = |heard: &takt_crowd_group| {
+            let age_ns = monotonic_ns().saturating_sub(heard.heard_ns);
+            heard.sum.terminals > 0 && age_ns <= u64::from(TAKT_CROWD_STALE_PERIODS) * period_ns
+        };
+        let heard = heard.filter(|heard| counts(heard));
+        Ok(heard.map(|heard| heard.sum.into()))
+    }
+
     /// What has been counted; `None` if there are no bounds (any more).
     pub fn usage(&self) -> Result<Option<Usage>, Error> {
-        let bytes = self
-            .terminals
-            .lookup(&self.namespace, MapFlags::ANY)
-            .map_err(Error::bpf("reading what flows have come to"))?;
-        let sum = bytes.and_then(|bytes| from_bytes::<takt_crowd_terminal>(&bytes));
+        let sum = self.read::<takt_crowd_terminal>(&self.terminals)?;
         Ok(sum.map(|sum| Usage {
             delivered_bytes: sum.delivered_bytes,
             flow_periods: sum.flow_periods,
@@ -134,6 +160,15 @@ impl Crowd {
     /// No new socket can choose it, in any namespace.
     pub fn unload(self) -> Result<(), Error> {
         bpffs::vanish(&program::dir()?)
+    }
+
+    fn read<T: Plain>(&self, map: &MapHandle) -> Result<Option<Box<T>>, Error> {
+        let bytes = map
+            .lookup(&self.namespace, MapFlags::ANY)
+            .map_err(Error::bpf(
+                "asking the congestion control of this namespace",
+            ))?;
+        Ok(bytes.and_then(|bytes| from_bytes(&bytes)))
     }
 
     /// Whether the flags allowed it.

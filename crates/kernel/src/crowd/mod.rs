@@ -1,10 +1,18 @@
 //! The congestion control `takt`: in the kernel once for all network namespaces, with terms
 //! of each namespace's own.
 
+mod change;
+mod default;
 mod maps;
+mod moving;
 mod note;
 mod program;
+mod status;
 
+pub use change::CrowdAction;
+pub(crate) use change::{Change, revert};
 pub use maps::{Crowd, Usage};
 pub use note::applied_crowd;
-pub(crate) use note::is_anywhere;
+pub(crate) use note::{is_anywhere, settle, sweep};
+pub(crate) use status::status;
+pub use status::{BoundsStatus, CrowdStatus, HeardGroup};

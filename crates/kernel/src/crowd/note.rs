@@ -1,30 +1,104 @@
 //! What is noted of a policy with `[crowd]`, for each network namespace.
+//!
+//! The note is written before the policy takes effect. The terms in the kernel name the
+//! generation that is in force, so note and terms change in the same instant, however takt
+//! ends.
 
 use serde::{Deserialize, Serialize};
 
+use super::Crowd;
 use crate::{
     capability,
     error::Error,
+    namespace,
     note::{Notes, netns_cookie},
     record::Source,
 };
 
 pub(super) const NOTES: Notes = Notes("crowd");
 
-/// A policy with `[crowd]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
+    /// The namespace's number, which says whether it lives.
+    pub inode: u64,
+    pub next: Terms,
+    /// What is in force until the next ones are.
+    pub last: Option<Terms>,
+    /// The default congestion control before takt, if that has changed it.
+    pub before: Option<String>,
+}
+
+/// A policy's, for this namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Terms {
+    pub generation: u32,
     pub source: Source,
+    /// An aggregator has none, and nothing in the kernel.
+    pub bounds: Option<Bounds>,
+}
+
+/// Whose windows have bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Bounds {
+    pub device: String,
+    pub ifindex: u32,
+    pub period_ns: u64,
+}
+
+impl Note {
+    /// The terms in force, if the kernel's are of this generation.
+    pub fn in_force(&self, generation: Option<u32>) -> Option<&Terms> {
+        [Some(&self.next), self.last.as_ref()]
+            .into_iter()
+            .flatten()
+            .find(|terms| terms.bounds.is_none() || Some(terms.generation) == generation)
+    }
+}
+
+/// The note of a namespace, and the generation of its terms in the kernel.
+pub(super) fn look(netns_cookie: u64) -> Result<(Option<Note>, Option<u32>), Error> {
+    let note = NOTES.read(netns_cookie)?;
+    let generation = match Crowd::of(netns_cookie)? {
+        Some(crowd) if note.is_some() => crowd.generation()?,
+        _ => None,
+    };
+    Ok((note, generation))
 }
 
 /// The policy with `[crowd]` that this network namespace follows, if it follows one.
 pub fn applied_crowd() -> Result<Option<Source>, Error> {
     capability::require()?;
-    let note: Option<Note> = NOTES.read(netns_cookie()?)?;
-    Ok(note.map(|note| note.source))
+    let (note, generation) = look(netns_cookie()?)?;
+    let terms = note.as_ref().and_then(|note| note.in_force(generation));
+    Ok(terms.map(|terms| terms.source.clone()))
 }
 
 /// Whether any namespace has such a policy.
 pub(crate) fn is_anywhere() -> bool {
     NOTES.are_anywhere()
+}
+
+/// Clear away what belongs to namespaces that are gone: their flows are, too. Under the lock,
+/// no other takt is at it.
+pub(crate) fn sweep() -> Result<(), Error> {
+    for netns_cookie in NOTES.namespaces() {
+        let Some(note) = NOTES.read::<Note>(netns_cookie)? else {
+            continue;
+        };
+        if namespace::path_of(note.inode).is_none() {
+            if let Some(crowd) = Crowd::of(netns_cookie)? {
+                crowd.leave()?;
+            }
+            NOTES.forget(netns_cookie)?;
+        }
+    }
+    Ok(())
+}
+
+/// Unload what no namespace needs any more.
+pub(crate) fn settle() -> Result<(), Error> {
+    match Crowd::open()? {
+        Some(crowd) if !is_anywhere() => crowd.unload(),
+        _ => Ok(()),
+    }
 }

@@ -22,7 +22,8 @@ use crate::{
     applied_crowd, applied_radio,
     beats::Found,
     buffer::Buffers,
-    capability,
+    capability, crowd,
+    crowd::CrowdStatus,
     error::Error,
     managed::{Managed, Port},
     netlink::Netlink,
@@ -50,6 +51,8 @@ pub struct Status {
     pub beats: Option<BeatsStatus>,
     /// All of the host, in the policy's order; those that joined at run time come last.
     pub tasks: Vec<TaskStatus>,
+    /// `None` if the policy of this network namespace has no crowd.
+    pub crowd: Option<CrowdStatus>,
 }
 
 #[derive(Debug, Serialize)]
@@ -192,6 +195,7 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
         links: links(with_flows)?,
         beats: found.as_ref().map(beats::status).transpose()?,
         tasks: found.as_ref().map_or_else(|| Ok(Vec::new()), task::list)?,
+        crowd: crowd::status()?,
     })
 }
 

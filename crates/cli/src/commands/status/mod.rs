@@ -1,4 +1,5 @@
 mod beats;
+mod crowd;
 mod radio;
 
 use std::{
@@ -29,7 +30,8 @@ pub fn run(output: Output, details: Details) -> Exit {
     print::result(output, &status, |status| text(status, details));
     let links = status.links.iter().map(|link| &link.problem);
     let beats = status.beats.iter().map(|beats| &beats.problem);
-    match links.chain(beats).all(Option::is_none) {
+    let crowd = status.crowd.iter().map(|crowd| &crowd.problem);
+    match links.chain(beats).chain(crowd).all(Option::is_none) {
         true => Exit::Done,
         false => Exit::Changed,
     }
@@ -37,10 +39,13 @@ pub fn run(output: Output, details: Details) -> Exit {
 
 fn text(status: &Status, details: Details) -> String {
     let mut text: String = status.links.iter().map(link_text).collect();
-    if text.is_empty() && status.beats.is_none() {
+    if text.is_empty() && status.beats.is_none() && status.crowd.is_none() {
         text.push_str("no links are managed\n");
     }
     beats::write_summary(&mut text, status);
+    if let Some(crowd) = &status.crowd {
+        crowd::write(&mut text, crowd);
+    }
     if details.tasks {
         beats::write_tasks(&mut text, status);
     }

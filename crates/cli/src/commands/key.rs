@@ -1,19 +1,16 @@
+use std::path::Path;
+
 use serde_json::json;
 use takt_agent::{KeyError, make_key};
 
-use crate::{
-    args::{Output, Radio},
-    exit::Exit,
-    print,
-};
+use crate::{args::Output, exit::Exit, print};
 
-pub fn run(command: &Radio, output: Output) -> Exit {
-    let Radio::Key { file } = command;
+/// Make a key. `whom` it has to be copied to is for people.
+pub fn run(file: &Path, whom: &str, output: Output) -> Exit {
     match make_key(file) {
         Ok(()) => {
             print::result(output, &json!({ "key_file": file }), |_| {
-                let file = file.display();
-                format!("{file}: copy it to the access point and to every client")
+                format!("{}: copy it to {whom}", file.display())
             });
             Exit::Done
         }

@@ -1,0 +1,22 @@
+//! The congestion control that new flows of this network namespace get.
+
+use std::fs;
+
+use crate::error::Error;
+
+const PATH: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+/// Ours, as the kernel knows it.
+pub(super) const TAKT: &str = "takt";
+
+/// What it is without terms, and what it is built on.
+pub(super) const CUBIC: &str = "cubic";
+
+pub(super) fn read() -> Result<String, Error> {
+    let text = fs::read_to_string(PATH).map_err(Error::file(PATH))?;
+    Ok(text.trim().to_owned())
+}
+
+pub(super) fn write(congestion: &str) -> Result<(), Error> {
+    fs::write(PATH, congestion).map_err(Error::file(PATH))
+}

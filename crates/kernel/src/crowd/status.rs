@@ -1,0 +1,130 @@
+//! How the crowd of this network namespace is doing.
+
+use serde::Serialize;
+use takt_algo::Group;
+use takt_policy::CrowdRole;
+
+use super::{
+    Crowd, Usage,
+    default::{self, TAKT},
+    moving::Flows,
+    note::{Bounds, look},
+};
+use crate::{
+    error::Error,
+    netlink::{Device, Netlink},
+    note::netns_cookie,
+    record::Source,
+};
+
+/// A policy's `[crowd]`, in force.
+#[derive(Debug, Serialize)]
+pub struct CrowdStatus {
+    pub policy: String,
+    pub group: String,
+    pub device: String,
+    pub interval_ns: u64,
+    pub role: CrowdRole,
+    /// `None`: an aggregator bounds nothing.
+    pub bounds: Option<BoundsStatus>,
+    pub problem: Option<String>,
+}
+
+/// What flows of this host are bounded by, and what they come to.
+#[derive(Debug, Serialize)]
+pub struct BoundsStatus {
+    /// The `group`, or each flow's `own round trips` if nothing was heard of it for three
+    /// intervals.
+    pub source: &'static str,
+    /// What the group is said to be, this host included; `None`: nothing was heard.
+    pub heard: Option<HeardGroup>,
+    /// That run and leave by the device.
+    pub flows: u32,
+    /// Since the policy is in force.
+    pub usage: Usage,
+}
+
+/// What bounds go by.
+#[derive(Debug, Serialize)]
+pub struct HeardGroup {
+    /// Those that use what they can get.
+    pub terminals: u64,
+    /// What each of them may have.
+    pub share_bytes_ps: u64,
+    /// What all together achieved lately.
+    pub capacity_bytes_ps: u64,
+}
+
+/// `None`: no policy with `[crowd]` is in force.
+pub(crate) fn status() -> Result<Option<CrowdStatus>, Error> {
+    let (note, generation) = look(netns_cookie()?)?;
+    let Some(terms) = note.as_ref().and_then(|note| note.in_force(generation)) else {
+        return Ok(None);
+    };
+    let Some(policy) = policy_of(&terms.source) else {
+        return Ok(None);
+    };
+    let bounds = terms.bounds.as_ref();
+    Ok(Some(CrowdStatus {
+        policy: terms.source.name.clone(),
+        group: policy.group,
+        device: policy.device,
+        interval_ns: policy.interval_ns,
+        role: policy.role,
+        problem: bounds.map(problem).transpose()?.flatten(),
+        bounds: bounds.map(bounds_status).transpose()?,
+    }))
+}
+
+/// It was read when it was applied; another version of takt may have done that.
+fn policy_of(source: &Source) -> Option<takt_policy::Crowd> {
+    let policy = takt_policy::parse_in(&source.folder, &source.name, &source.text);
+    policy.ok()?.crowd
+}
+
+fn bounds_status(bounds: &Bounds) -> Result<BoundsStatus, Error> {
+    let crowd = Crowd::open()?;
+    let heard = match &crowd {
+        Some(crowd) => crowd.heard(bounds.period_ns)?,
+        None => None,
+    };
+    let usage = match &crowd {
+        Some(crowd) => crowd.usage()?,
+        None => None,
+    };
+    let flows = Flows {
+        of: TAKT,
+        ifindex: Some(bounds.ifindex),
+    };
+    Ok(BoundsStatus {
+        source: match heard {
+            Some(_) => "group",
+            None => "own round trips",
+        },
+        heard: heard.map(|group: Group| HeardGroup {
+            terminals: group.users(),
+            share_bytes_ps: group.share_bytes_ps(),
+            capacity_bytes_ps: group.capacity_bytes_ps(),
+        }),
+        flows: flows.count()?,
+        usage: usage.unwrap_or_default(),
+    })
+}
+
+fn problem(bounds: &Bounds) -> Result<Option<String>, Error> {
+    let devices = Netlink::open().and_then(|mut netlink| Device::list(&mut netlink));
+    let devices = devices.map_err(Error::netlink("listing devices"))?;
+    if devices.iter().all(|device| device.index != bounds.ifindex) {
+        return Ok(Some(format!(
+            "the device {} that flows are bounded on is gone; when it is back, apply the policy again",
+            bounds.device
+        )));
+    }
+    let standing = default::read()?;
+    Ok((standing != TAKT).then(|| {
+        format!(
+            "net.ipv4.tcp_congestion_control is {standing}, so new flows have no bounds; `takt apply` \
+             sets it to takt again"
+        )
+    }))
+}
