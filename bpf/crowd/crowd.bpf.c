@@ -143,7 +143,7 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
 	/* Whoever was silent for longer had nothing to send. */
 	count(cookie, &sample, delivered,
-	      takt_min(passed_us, STALE_PERIODS * crowd->period_ns / 1000));
+	      takt_min(passed_us, TAKT_CROWD_STALE_PERIODS * crowd->period_ns / 1000));
 }
 
 SEC("struct_ops")

@@ -112,7 +112,7 @@ pub enum Command {
     #[command(subcommand)]
     Radio(Radio),
 
-    /// Who shares the air, and what terminals share about it.
+    /// Who shares the air, and what they share.
     #[command(subcommand)]
     Crowd(Crowd),
 

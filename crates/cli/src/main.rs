@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             key::run(&file, "the access point and to every client", output)
         }
         Command::Crowd(Crowd::Key { file }) => key::run(&file, "every host of the group", output),
-        Command::Crowd(Crowd::Neighbours) => crowd::run(output),
+        Command::Crowd(Crowd::Neighbours) => crowd::neighbours(output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),

@@ -2,7 +2,7 @@ use takt_daemon::{Done, ListedCrowd, Neighbour, Neighbourhood, Request, ask};
 
 use crate::{args::Output, exit::Exit, print};
 
-pub fn run(output: Output) -> Exit {
+pub fn neighbours(output: Output) -> Exit {
     match ask(&Request::ListCrowd(Default::default())) {
         Ok(Done::ListedCrowd(listed)) => {
             print::result(output, &listed, shown);

@@ -135,7 +135,7 @@ fn moves_nobody_and_costs_nothing() {
         }
         run_far("ip route add 239.0.0.0/8 dev far1").ok();
         let _ = fs::remove_file(KEY);
-        takt(&format!("radio key {KEY}")).ok();
+        takt(&format!("crowd key {KEY}")).ok();
         apply(POLICY).ok();
         let daemon = Daemon::start();
         let is_over = AtomicBool::new(false);

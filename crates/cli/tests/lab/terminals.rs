@@ -67,7 +67,7 @@ impl Terminals {
         });
         let server = listening.collect();
         let _ = fs::remove_file(KEY);
-        takt(&format!("radio key {KEY}")).ok();
+        takt(&format!("crowd key {KEY}")).ok();
         Self { server }
     }
 
