@@ -1,5 +1,5 @@
 //! Compiles the qdisc, what watches sockets, what stands on the ingress of
-//! devices, the scheduler of beats and the congestion control, and writes their skeletons.
+//! devices, the scheduler of beats, the congestion control and the monitor, and writes their skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
@@ -7,4 +7,5 @@ fn main() {
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");
+    takt_bpf_build::skeleton("monitor");
 }

@@ -39,6 +39,10 @@ unsafe impl Plain for sys::takt_join_args {}
 unsafe impl Plain for sys::takt_beats_commit_args {}
 // SAFETY: as above.
 unsafe impl Plain for sys::takt_crowd {}
+// SAFETY: as above.
+unsafe impl Plain for sys::takt_monitor_sample {}
+// SAFETY: as above.
+unsafe impl Plain for sys::takt_monitor_event {}
 
 /// An all-zero value on the heap; these structs are too large for a stack.
 pub fn zeroed_box<T: Plain>() -> Box<T> {

@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod doctor;
 pub mod explain;
 pub mod feed;
+pub mod flows;
 pub mod lab;
 pub mod radio;
 pub mod revert;

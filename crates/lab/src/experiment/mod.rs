@@ -26,6 +26,7 @@ mod listening;
 mod load;
 mod metrics;
 mod metronome;
+mod monitored;
 mod namespace;
 mod pacing;
 mod pair;
