@@ -75,7 +75,7 @@ static __always_inline void read_flow(struct takt_monitor_sample *sample,
 	sample->in_flight = in_flight(tp);
 	sample->mss_bytes = tp->mss_cache;
 	sample->rtt_us = tp->srtt_us >> 3;
-	sample->rtt_var_us = tp->rttvar_us >> 2;
+	sample->rtt_var_us = tp->mdev_us >> 2;
 	sample->rtt_min_us = tp->rtt_min.s[0].v;
 	sample->send_queue_bytes = tp->write_seq - tp->snd_una;
 	sample->unsent_bytes = tp->write_seq - tp->snd_nxt;

@@ -30,7 +30,7 @@ struct tcp_sock {
 	u32 packets_out, sacked_out, lost_out, retrans_out;
 	u32 snd_una, snd_nxt, write_seq, rcv_nxt, copied_seq, rcv_wup;
 	u32 snd_wnd, rcv_wnd;
-	u32 srtt_us, rttvar_us;	/* eighths and quarters */
+	u32 srtt_us, mdev_us;	/* eighths and quarters */
 	struct minmax rtt_min;
 	u32 delivered, delivered_ce, lost, total_retrans;
 	u16 total_rto;

@@ -38,10 +38,10 @@ pub fn run(terms: Terms) -> Result<(), Stop> {
         filter: terms.filter,
         survey: Survey::default(),
         recorder: Recorder::default(),
+        unwritten: vec![begin(terms.interval)],
         pending: Vec::new(),
         admitted: BTreeSet::new(),
     };
-    watch.outlets.write(&[begin(terms.interval)])?;
     let mut due = Instant::now();
     loop {
         watch.look()?;
@@ -64,6 +64,7 @@ struct Watch {
     survey: Survey,
     recorder: Recorder,
     outlets: Outlets,
+    unwritten: Vec<Line>,
     pending: Vec<(Flow, Event)>,
     /// Flows that were wanted when last looked at.
     admitted: BTreeSet<u64>,
@@ -88,7 +89,8 @@ impl Watch {
             screen.see(&seen);
         }
         let lost = self.events.lost()?;
-        let lines = self.recorder.take(monotonic_ns(), seen, events, lost);
+        let mut lines = std::mem::take(&mut self.unwritten);
+        lines.extend(self.recorder.take(monotonic_ns(), seen, events, lost));
         self.outlets.write(&lines)
     }
 
