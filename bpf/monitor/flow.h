@@ -6,6 +6,12 @@
 #include "tcp_sock.h"
 #include "monitor_maps.h"
 
+/* Costs nothing, unlike bpf_skc_to_tcp_sock(): the socket is known to be TCP's. */
+static __always_inline const struct tcp_sock *tcp_of(const struct sock *sk)
+{
+	return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+}
+
 static __always_inline void read_address(u32 to[4], const struct in6_addr *from)
 {
 	to[0] = from->in6_u.u6_addr32[0];
@@ -15,11 +21,11 @@ static __always_inline void read_address(u32 to[4], const struct in6_addr *from)
 }
 
 /* Of a structure that is all zero. */
-static __always_inline void read_ends(struct takt_monitor_ends *ends, struct sock *sk)
+static __always_inline void read_ends(struct takt_monitor_ends *ends, const struct sock *sk)
 {
 	const struct sock_common *common = &sk->__sk_common;
 
-	ends->cookie = bpf_get_socket_cookie(sk);
+	ends->cookie = common->skc_cookie.counter;
 	ends->local_port = common->skc_num;
 	ends->remote_port = __builtin_bswap16(common->skc_dport);
 	if (common->skc_family == AF_INET6 && bpf_core_field_exists(common->skc_v6_daddr)) {

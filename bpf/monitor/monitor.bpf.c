@@ -5,7 +5,6 @@
  * lives as long as the process that loaded it. Paper 001, section 3.2, had to compile its
  * monitor into the kernel.
  */
-#include "flow.h"
 #include "watched.h"
 #include "../crowd/crowd_maps.h"
 
@@ -35,12 +34,6 @@ static __always_inline int is_ours(const struct sock *sk)
 	return sk->__sk_common.skc_net.net->net_cookie == takt_netns_cookie;
 }
 
-/* Costs nothing, unlike bpf_skc_to_tcp_sock(); the tracepoints here are TCP's. */
-static __always_inline const struct tcp_sock *tcp_of(const struct sock *sk)
-{
-	return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
-}
-
 static __always_inline const struct tcp_skb_cb *tcp_cb(const struct sk_buff *skb)
 {
 	return bpf_rdonly_cast(skb->cb, bpf_core_type_id_kernel(struct tcp_skb_cb));
@@ -51,6 +44,8 @@ static void tell(struct sock *sk, u32 kind, u32 count, u16 from, u16 to)
 	const struct tcp_sock *tp = tcp_of(sk);
 	struct takt_monitor_event *event;
 
+	/* So that it has a cookie, and is looked at. */
+	watch(sk);
 	event = bpf_ringbuf_reserve(&takt_monitor_events, sizeof(*event), 0);
 	if (!event) {
 		__sync_fetch_and_add(&takt_events_lost, 1);
@@ -118,16 +113,11 @@ int BPF_PROG(takt_heard, struct sock *sk, const struct sk_buff *skb)
 
 	if (!is_ours(sk))
 		return 0;
-	watched = bpf_sk_storage_get(&takt_watched, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	watched = watch(sk);
 	if (!watched)
 		return 0;
 	limit = limit_of(tp);
 	echoes = tp->delivered_ce;
-	if (!watched->is_begun) {
-		watched->is_begun = 1;
-		watched->limit = limit;
-		watched->echoes_told = echoes;
-	}
 	if (limit != watched->limit && may_tell(&watched->limit_told_ns)) {
 		tell(sk, TAKT_MONITOR_LIMIT, 1, watched->limit, limit);
 		watched->limit = limit;
@@ -146,43 +136,59 @@ int BPF_PROG(takt_heard, struct sock *sk, const struct sk_buff *skb)
 	return 0;
 }
 
-/* Run over every TCP socket of the reader's namespace, locked while it is its turn. */
-SEC("iter/tcp")
-int takt_sample(struct bpf_iter__tcp *ctx)
+static __always_inline void write_sample(struct bpf_iter_meta *meta, struct sock *sk,
+					 const struct watched *watched)
 {
 	struct takt_monitor_sample sample = {};
-	struct sock_common *common = ctx->sk_common;
+	u8 state = sk->__sk_common.skc_state;
 	const struct takt_crowd_flow *bounded;
-	const struct watched *watched;
-	struct tcp_sock *tp;
-	struct sock *sk;
-	u8 state;
 
-	if (!common)
-		return 0;
-	state = common->skc_state;
-	/* Neither in TIME_WAIT nor a request: those have no window. */
-	tp = bpf_skc_to_tcp_sock(common);
-	if (!tp || state == TCP_LISTEN || state == TCP_CLOSE)
-		return 0;
-	sk = (struct sock *)tp;
+	if (state == TCP_LISTEN || state == TCP_CLOSE)
+		return;
 	sample.at_ns = bpf_ktime_get_ns();
 	read_ends(&sample.ends, sk);
-	read_flow(&sample, tp);
+	read_flow(&sample, tcp_of(sk));
 	sample.state = state;
 	sample.send_memory_bytes = sk->sk_wmem_queued;
-	watched = bpf_sk_storage_get(&takt_watched, sk, 0, 0);
-	if (watched) {
-		sample.ecn_marks = watched->marks;
-		sample.tgid = watched->tgid;
-		__builtin_memcpy(sample.application, watched->application, TAKT_COMM_BYTES);
-	}
+	sample.ecn_marks = watched->marks;
+	sample.tgid = watched->tgid;
+	__builtin_memcpy(sample.application, watched->application, TAKT_COMM_BYTES);
 	bounded = bpf_sk_storage_get(&takt_crowd_flows, sk, 0, 0);
 	if (bounded && bounded->updated_ns) {
 		sample.lower = bounded->bounds.lower;
 		sample.upper = bounded->bounds.upper;
 	}
-	bpf_seq_write(ctx->meta->seq, &sample, sizeof(sample));
+	bpf_seq_write(meta->seq, &sample, sizeof(sample));
+}
+
+/*
+ * Run over every TCP socket of the reader's namespace, locked while it is its turn. That walks
+ * the host's whole table of connections, however few there are.
+ */
+SEC("iter/tcp")
+int takt_sample_all(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *common = ctx->sk_common;
+	const struct watched *watched;
+	struct tcp_sock *tp;
+
+	/* Neither in TIME_WAIT nor a request: those have no window. */
+	tp = common ? bpf_skc_to_tcp_sock(common) : 0;
+	watched = tp ? watch((struct sock *)tp) : 0;
+	if (watched)
+		write_sample(ctx->meta, (struct sock *)tp, watched);
+	return 0;
+}
+
+/* Run over the sockets that are watched already, which costs as much as there are. */
+SEC("iter/bpf_sk_storage_map")
+int takt_sample_watched(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	const struct watched *watched = ctx->value;
+	struct sock *sk = ctx->sk;
+
+	if (sk && watched)
+		write_sample(ctx->meta, sk, watched);
 	return 0;
 }
 
@@ -202,7 +208,7 @@ int takt_holders(struct bpf_iter__task_file *ctx)
 	sk = socket ? socket->sk : 0;
 	if (!sk || sk->sk_protocol != IPPROTO_TCP || !is_ours(sk))
 		return 0;
-	watched = bpf_sk_storage_get(&takt_watched, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	watched = watch(sk);
 	if (!watched)
 		return 0;
 	watched->tgid = task->tgid;

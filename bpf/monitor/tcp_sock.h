@@ -62,6 +62,12 @@ struct bpf_iter__tcp {
 	struct sock_common *sk_common;
 };
 
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+	void *value;
+};
+
 struct bpf_iter__task_file {
 	struct task_struct *task;
 	struct file *file;

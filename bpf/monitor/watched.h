@@ -6,12 +6,11 @@
 #ifndef TAKT_MONITOR_WATCHED_H
 #define TAKT_MONITOR_WATCHED_H
 
-#include "tcp_sock.h"
-#include "monitor_maps.h"
+#include "flow.h"
 
 struct watched {
+	u64 cookie;
 	u64 limit_told_ns, echoes_told_ns, marks_told_ns;
-	u32 is_begun;
 	u32 limit;		/* as told */
 	u32 echoes_told;	/* of the socket's count */
 	u32 marks, marks_told;
@@ -25,5 +24,19 @@ struct {
 	__type(key, int);
 	__type(value, struct watched);
 } takt_watched SEC(".maps");
+
+/* From now on, if it was not yet; what was before is not told. */
+static __always_inline struct watched *watch(struct sock *sk)
+{
+	struct watched *watched;
+
+	watched = bpf_sk_storage_get(&takt_watched, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (watched && !watched->cookie) {
+		watched->limit = limit_of(tcp_of(sk));
+		watched->echoes_told = tcp_of(sk)->delivered_ce;
+		watched->cookie = bpf_get_socket_cookie(sk);
+	}
+	return watched;
+}
 
 #endif

@@ -9,7 +9,7 @@ mod read;
 use std::{io::Read, mem::MaybeUninit, os::fd::AsFd};
 
 use libbpf_rs::{
-    Iter, IterOpts, Link, MapCore, MapHandle, OpenObject, ProgramMut,
+    Iter, IterOpts, Link, MapCore, MapHandle, MapIterOpts, OpenObject, ProgramMut,
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::{
@@ -29,7 +29,8 @@ mod skel {
 
 /// Looks at the TCP flows of this thread's network namespace.
 pub struct Monitor {
-    sample: Link,
+    all: Link,
+    watched: Link,
     holders: Link,
 }
 
@@ -57,23 +58,28 @@ impl Monitor {
     }
 
     fn attach(skel: &skel::MonitorSkel) -> Result<Self, Error> {
-        let attach = |program: &ProgramMut| {
+        let attach = |program: &ProgramMut, over: IterOpts| {
             program
-                .attach_iter_with_opts(IterOpts::None)
+                .attach_iter_with_opts(over)
                 .map_err(Error::bpf("attaching the monitor of flows"))
         };
+        let watched = MapIterOpts::from_fd(skel.maps.takt_watched.as_fd());
         Ok(Self {
-            sample: attach(&skel.progs.takt_sample)?,
-            holders: attach(&skel.progs.takt_holders)?,
+            all: attach(&skel.progs.takt_sample_all, IterOpts::None)?,
+            watched: attach(&skel.progs.takt_sample_watched, IterOpts::Map(watched))?,
+            holders: attach(&skel.progs.takt_holders, IterOpts::None)?,
         })
     }
 
-    /// All flows now, in the kernel's order.
+    /// All flows now, in the kernel's order. Walks the host's whole table of connections.
     pub fn flows(&self) -> Result<Vec<Seen>, Error> {
-        let bytes = read_all(&self.sample)?;
-        let samples = bytes.chunks_exact(size_of::<takt_monitor_sample>());
-        let samples = samples.filter_map(from_bytes::<takt_monitor_sample>);
-        Ok(samples.map(|sample| read::seen(&sample)).collect())
+        samples(&self.all)
+    }
+
+    /// Those that [`Self::flows`] has shown before, and, with events, that have received a
+    /// packet since. Costs as much as there are.
+    pub fn known_flows(&self) -> Result<Vec<Seen>, Error> {
+        samples(&self.watched)
     }
 
     /// Find out who holds sockets, which [`Self::flows`] tells from then on. Looks at every open
@@ -81,6 +87,13 @@ impl Monitor {
     pub fn survey(&self) -> Result<(), Error> {
         read_all(&self.holders).map(drop)
     }
+}
+
+fn samples(link: &Link) -> Result<Vec<Seen>, Error> {
+    let bytes = read_all(link)?;
+    let samples = bytes.chunks_exact(size_of::<takt_monitor_sample>());
+    let samples = samples.filter_map(from_bytes::<takt_monitor_sample>);
+    Ok(samples.map(|sample| read::seen(&sample)).collect())
 }
 
 fn read_all(link: &Link) -> Result<Vec<u8>, Error> {

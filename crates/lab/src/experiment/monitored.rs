@@ -103,7 +103,18 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         }
     }
     root.detach()?;
-    Ok(waiting::with_cost(rows))
+    let mut rows = waiting::with_cost(rows);
+    for row in &mut rows {
+        let of = (
+            row.number("cost_ns_per_packet"),
+            row.number("baseline_ns_per_packet"),
+        );
+        if let (Some(cost_ns), Some(baseline_ns)) = of {
+            let percent = json!(100.0 * cost_ns / baseline_ns);
+            row.metrics.extend(metrics([("cost_percent", percent)]));
+        }
+    }
+    Ok(rows)
 }
 
 /// A queue that fills and drops, so that there is something to tell of.

@@ -9,8 +9,8 @@ use std::{
 };
 
 use nix::time::{ClockId, clock_gettime};
-use takt_flows::{Event, Filter, Flow, Header, Line, Recorder, Survey, VERSION};
-use takt_kernel::{Events, Monitor};
+use takt_flows::{Event, Filter, Flow, Header, Line, Recorder, Seen, Survey, VERSION};
+use takt_kernel::{Error, Events, Monitor};
 
 use super::{Stop, ending::Ending, screen::Screen};
 use crate::args::Output;
@@ -24,7 +24,10 @@ pub struct Terms {
     pub output: Output,
 }
 
-/// What happens is fetched at least so often: the kernel keeps 9,000 events.
+/// Flows that nothing comes for are found so often, at most.
+const SEARCH_EVERY: Duration = Duration::from_secs(1);
+
+/// What happens is fetched at least so often: the kernel has room for 11,000.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
 pub fn run(terms: Terms) -> Result<(), Stop> {
@@ -38,6 +41,7 @@ pub fn run(terms: Terms) -> Result<(), Stop> {
         filter: terms.filter,
         survey: Survey::default(),
         recorder: Recorder::default(),
+        searched: None,
         unwritten: vec![begin(terms.interval)],
         pending: Vec::new(),
         admitted: BTreeSet::new(),
@@ -63,6 +67,8 @@ struct Watch {
     filter: Filter,
     survey: Survey,
     recorder: Recorder,
+    /// When all flows were last looked for.
+    searched: Option<Instant>,
     outlets: Outlets,
     unwritten: Vec<Line>,
     pending: Vec<(Flow, Event)>,
@@ -72,7 +78,7 @@ struct Watch {
 
 impl Watch {
     fn look(&mut self) -> Result<(), Stop> {
-        let mut seen = self.monitor.flows()?;
+        let mut seen = self.flows()?;
         if self.survey.is_due(&seen) {
             self.monitor.survey()?;
         }
@@ -92,6 +98,15 @@ impl Watch {
         let mut lines = std::mem::take(&mut self.unwritten);
         lines.extend(self.recorder.take(monotonic_ns(), seen, events, lost));
         self.outlets.write(&lines)
+    }
+
+    fn flows(&mut self) -> Result<Vec<Seen>, Error> {
+        let is_due = |searched: Instant| searched.elapsed() >= SEARCH_EVERY;
+        if self.searched.is_none_or(is_due) {
+            self.searched = Some(Instant::now());
+            return self.monitor.flows();
+        }
+        self.monitor.known_flows()
     }
 
     /// Whether the end has come first.
