@@ -52,7 +52,7 @@ impl Time {
     pub fn ticks(&self, bottom: f64) -> Markup {
         html! {
             @for (ns, x) in self.steps() {
-                (text("mid tick", (x, bottom + 16.0), &round_time(ns)))
+                (text("mid tick", (x, bottom + 16.0), &or_zero(ns, &round_time)))
             }
         }
     }
@@ -91,8 +91,16 @@ impl Area {
             @for value in ticks {
                 @let y = self.place(value);
                 (line("grid", (LEFT, y), (RIGHT, y)))
-                (text("end tick", (LEFT - 8.0, y + 4.0), &show(value)))
+                (text("end tick", (LEFT - 8.0, y + 4.0), &or_zero(value, show)))
             }
         }
+    }
+}
+
+/// Nothing of anything needs no unit.
+fn or_zero(value: f64, show: &dyn Fn(f64) -> String) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        value => show(value),
     }
 }
