@@ -25,6 +25,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 #include <bpf/bpf_helpers.h>
@@ -56,11 +57,19 @@ typedef struct {
 	__s64 counter;
 } atomic64_t;
 
+struct in6_addr {
+	union {
+		__be32 u6_addr32[4];
+	} in6_u;
+};
+
 /* Also how a request and a socket in TIME_WAIT begin. */
 struct sock_common {
-	__be32 skc_daddr;
+	__be32 skc_daddr, skc_rcv_saddr;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 	unsigned int skc_hash;
 	__be16 skc_dport;
+	u16 skc_num;
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	possible_net_t skc_net;
@@ -76,6 +85,7 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
 	struct dst_entry *sk_dst_cache;	/* its route, if it is known */
+	int sk_wmem_queued;
 };
 
 struct sk_buff {

@@ -16,6 +16,7 @@ fn main() {
         .header("../../bpf/flows/flows_maps.h")
         .header("../../bpf/beats/beats_maps.h")
         .header("../../bpf/crowd/crowd_maps.h")
+        .header("../../bpf/monitor/monitor_maps.h")
         .clang_arg(format!("-I{}", algo.display()))
         .clang_arg("-I../../bpf/include")
         .allowlist_item("(takt|TAKT)_.*")
@@ -48,4 +49,5 @@ fn main() {
     println!("cargo::rerun-if-changed=../../bpf/flows/flows_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/beats/beats_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/crowd/crowd_maps.h");
+    println!("cargo::rerun-if-changed=../../bpf/monitor/monitor_maps.h");
 }

@@ -1,6 +1,6 @@
 //! Compiles the qdisc, what watches sockets, what stands on the ingress of
-//! devices, the scheduler of beats, the congestion control and what moves flows to it, and writes
-//! their skeletons.
+//! devices, the scheduler of beats, the congestion control, what moves flows to it and the monitor,
+//! and writes their skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
@@ -9,4 +9,5 @@ fn main() {
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");
     takt_bpf_build::skeleton_in("crowd", "move");
+    takt_bpf_build::skeleton("monitor");
 }

@@ -41,6 +41,8 @@ unsafe impl Plain for sys::takt_beats_commit_args {}
 unsafe impl Plain for sys::takt_crowd {}
 unsafe impl Plain for sys::takt_crowd_group {}
 unsafe impl Plain for sys::takt_crowd_terminal {}
+unsafe impl Plain for sys::takt_monitor_sample {}
+unsafe impl Plain for sys::takt_monitor_event {}
 
 /// An all-zero value on the heap; these structs are too large for a stack.
 pub fn zeroed_box<T: Plain>() -> Box<T> {

@@ -1,8 +1,8 @@
 //! The command line.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, net::IpAddr, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use takt_kernel::{places::Terms, stations::Address};
 use takt_policy::{parse_decibel, parse_duration};
 
@@ -79,6 +79,21 @@ pub enum Command {
         #[arg(long)]
         tasks: bool,
     },
+
+    /// Look at TCP flows: windows and their bounds, round trips, rates, queues, and what
+    /// happens to them.
+    ///
+    /// At all of this network namespace, whoever's they are; nothing about them is changed.
+    /// Without options those that are there now. Columns, units and the format of
+    /// recordings: docs/flows.md.
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  takt flows\n  takt flows --watch --port 5201\n  takt flows \
+                      --record upload.flows --interval 100ms --duration 60s\n  takt flows plot \
+                      upload.flows --out upload.html\n  takt flows --output json | jq \
+                      '.flows[] | [.remote, .rtt_us]'"
+    )]
+    Flows(Flows),
 
     /// Give every device of this network namespace back as it was found, and every thread
     /// to the kernel's own scheduler.
@@ -269,6 +284,48 @@ pub enum Crowd {
     Key {
         #[arg(default_value = "crowd.key")]
         file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("going-on").args(["watch", "record"]).multiple(true)))]
+pub struct Flows {
+    #[command(subcommand)]
+    pub command: Option<FlowsCommand>,
+    /// Go on until Ctrl-C, and show what happens; with `--output json` the lines of a
+    /// recording.
+    #[arg(long)]
+    pub watch: bool,
+    /// Write what is seen and what happens to this file, a JSON object a line, until Ctrl-C.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// How often to look, from 10ms to 3600s. What happens is told with its own time anyway.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    /// End after this time.
+    #[arg(long, value_name = "TIME", value_parser = span, requires = "going-on")]
+    pub duration: Option<Duration>,
+    /// Only flows with this port at either end; may be repeated.
+    #[arg(long, value_name = "PORT")]
+    pub port: Vec<u16>,
+    /// Only flows with this IP address at either end; may be repeated.
+    #[arg(long, value_name = "ADDR")]
+    pub address: Vec<IpAddr>,
+    /// Only flows of processes of this name (15 bytes of it at most); may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub application: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FlowsCommand {
+    /// Draw a recording: a page with windows, round trips and events over time.
+    #[command(after_help = "Example:\n  takt flows plot upload.flows --out upload.html")]
+    Plot {
+        /// The recording.
+        file: PathBuf,
+        /// The page, one file that loads nothing; the recording's name with .html, without.
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
     },
 }
 
@@ -465,6 +522,19 @@ fn lifetime(text: &str) -> Result<Duration, String> {
     match seconds {
         Some(seconds @ 1..=31_536_000) => Ok(Duration::from_secs(seconds)),
         _ => Err("write a time from 1s to 365d, such as 90s, 30m or 2h".to_owned()),
+    }
+}
+
+/// As policies write durations.
+fn span(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map(Duration::from_nanos)
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = span(text)?;
+    match (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&interval) {
+        true => Ok(interval),
+        false => Err("write a time from 10ms to 3600s, such as 100ms".to_owned()),
     }
 }
 

@@ -13,8 +13,8 @@ use clap::Parser;
 use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
-        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, key, lab, revert,
-        run, station, status,
+        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
+        revert, run, station, status,
     },
 };
 
@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
         Command::Guard => confirm::guard(),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
+        Command::Flows(look) => flows::run(look, output),
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),
         Command::Explain { code } => explain::run(&code, output),

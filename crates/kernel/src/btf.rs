@@ -94,6 +94,20 @@ pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     )
 }
 
+/// The monitor of flows was.
+pub(crate) fn explain_monitor_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &[
+            "bpf_iter__tcp",
+            "bpf_iter__task_file",
+            "btf_trace_tcp_probe",
+        ],
+        "BPF programs that look at TCP",
+        "Linux 6.12 or newer with CONFIG_BPF_EVENTS=y and CONFIG_PROC_FS=y",
+    )
+}
+
 /// Its version says so on every architecture.
 fn is_realtime() -> bool {
     nix::sys::utsname::uname()

@@ -8,6 +8,7 @@ use crate::{
     crowd::Crowd,
     error::Error,
     gap, helper, levels,
+    monitor::Monitor,
     netlink::Netlink,
     program::Program,
     receive,
@@ -74,6 +75,11 @@ pub fn examine() -> Vec<Finding> {
             "crowd",
             "the congestion control and what moves flows to it were loaded, verified and dropped again",
             Crowd::verify(),
+        ),
+        finding(
+            "flows",
+            "the monitor of TCP flows was loaded, verified and dropped again",
+            Monitor::verify(),
         ),
     ]
 }

@@ -1,5 +1,6 @@
 //! Takt's hands: what reads and changes the running kernel.
 
+mod address;
 mod apply;
 pub mod background;
 mod beats;
@@ -19,6 +20,7 @@ mod helper;
 mod levels;
 mod log;
 mod managed;
+mod monitor;
 mod names;
 mod namespace;
 pub mod netlink;
@@ -46,6 +48,7 @@ pub use error::{Error, Foreign};
 pub use gap::NoGap;
 pub use helper::{Stay, feed};
 pub use levels::{NetworkLevel, network_level};
+pub use monitor::{Events, Monitor};
 pub use program::Program;
 pub use radio::applied_radio;
 pub use receive::NoReceive;

@@ -1,4 +1,6 @@
-//! Names of threads and control groups as BPF programs tell them apart.
+//! Names as BPF programs tell and tell apart.
+
+use std::ffi::c_char;
 
 use takt_algo::sys::{TAKT_COMM_BYTES, TAKT_FNV_BASIS, TAKT_FNV_PRIME};
 
@@ -17,6 +19,13 @@ pub(crate) fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(TAKT_FNV_BASIS as u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME)
     })
+}
+
+/// What a program wrote, up to its first zero.
+pub(crate) fn text(chars: &[c_char]) -> String {
+    let bytes = chars.iter().map(|c| *c as u8).take_while(|byte| *byte != 0);
+    let text: Vec<u8> = bytes.collect();
+    String::from_utf8_lossy(&text).trim().to_owned()
 }
 
 #[cfg(test)]

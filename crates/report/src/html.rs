@@ -10,8 +10,22 @@ const PAGE_CSS: &str = include_str!("page.css");
 
 /// All reports on one page; the same reports give the same bytes.
 pub fn html(reports: &[Report]) -> String {
-    let title = "Takt in the laboratory";
-    html! {
+    let content = html! {
+        h1 { b { "Takt" } " in the laboratory" }
+        p class="lead" {
+            "Each scheduler did the same work, one after the other, in the same boot \
+             of the same kernel."
+        }
+        (provenance(reports))
+        @if let Some(glance) = reports.iter().find_map(glance) { (figure(&glance)) }
+        @for report in reports { (section(report)) }
+    };
+    page("Takt in the laboratory", &content)
+}
+
+/// What every page is made of.
+pub fn page(title: &str, content: &Markup) -> String {
+    let page = html! {
         (DOCTYPE)
         html xmlns="http://www.w3.org/1999/xhtml" lang="en" {
             head {
@@ -21,20 +35,10 @@ pub fn html(reports: &[Report]) -> String {
                 title { (title) }
                 style { (PreEscaped(PAGE_CSS)) (PreEscaped(FIGURE_CSS)) }
             }
-            body { main {
-                h1 { b { "Takt" } " in the laboratory" }
-                p class="lead" {
-                    "Each scheduler did the same work, one after the other, in the same boot \
-                     of the same kernel."
-                }
-                (provenance(reports))
-                @if let Some(glance) = reports.iter().find_map(glance) { (figure(&glance)) }
-                @for report in reports { (section(report)) }
-            } }
+            body { main { (content) } }
         }
-    }
-    .into_string()
-        + "\n"
+    };
+    page.into_string() + "\n"
 }
 
 /// The report's main result as an SVG of its own, for a document to show.

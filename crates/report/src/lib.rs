@@ -1,6 +1,7 @@
 //! What an experiment found, and how it is shown: rows of metrics, the
 //! statistics behind them, a table for the terminal and a page with plots.
 
+mod flows;
 mod html;
 mod plot;
 mod rows;
@@ -9,6 +10,7 @@ mod table;
 mod units;
 mod view;
 
+pub use flows::flows_page;
 pub use html::{html, picture};
 pub use rows::{Report, Row};
 pub use stats::{

@@ -9,6 +9,7 @@ pub mod daemon;
 pub mod doctor;
 pub mod explain;
 pub mod feed;
+pub mod flows;
 pub mod key;
 pub mod lab;
 pub mod revert;

@@ -121,7 +121,7 @@ fn a_missing_capability_is_named() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         fs::write(POLICY, GOOD).unwrap();
-        for arguments in [&["apply", POLICY][..], &["status"], &["revert"]] {
+        for arguments in [&["apply", POLICY][..], &["status"], &["flows"], &["revert"]] {
             let capabilities = [(CAP_NET_ADMIN, "CAP_NET_ADMIN"), (CAP_BPF, "CAP_BPF")];
             for (bit, name) in capabilities {
                 run_command(without_capability(bit).args(arguments))

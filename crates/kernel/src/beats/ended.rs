@@ -2,7 +2,6 @@
 //! told to (SysRq-S), and runs every thread itself.
 
 use std::{
-    ffi::c_char,
     fmt::{self, Display},
     fs, thread,
     time::{Duration, Instant},
@@ -10,6 +9,8 @@ use std::{
 
 use serde::Serialize;
 use takt_algo::sys::takt_beats;
+
+use crate::names::text;
 
 /// Its name in the kernel, as in bpf/beats.
 pub(super) const NAME: &str = "takt";
@@ -96,12 +97,6 @@ pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
         reason,
         message: String::new(),
     })
-}
-
-fn text(chars: &[c_char]) -> String {
-    let bytes = chars.iter().map(|c| *c as u8).take_while(|byte| *byte != 0);
-    let text: Vec<u8> = bytes.collect();
-    String::from_utf8_lossy(&text).trim().to_owned()
 }
 
 #[cfg(test)]

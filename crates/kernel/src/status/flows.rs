@@ -1,9 +1,6 @@
 //! The flows that have clocks of their own.
 
-use std::{
-    collections::BTreeMap,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
+use std::{collections::BTreeMap, net::IpAddr};
 
 use serde::Serialize;
 use takt_algo::sys::{
@@ -11,7 +8,13 @@ use takt_algo::sys::{
 };
 
 use super::Counters;
-use crate::{managed::Managed, program::Program, record::Record, stations::is_stations};
+use crate::{
+    address::{ipv4, ipv6},
+    managed::Managed,
+    program::Program,
+    record::Record,
+    stations::is_stations,
+};
 
 /// All of a link's flows together, since takt was attached.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -112,17 +115,10 @@ fn status(class: &str, live: &Live) -> FlowStatus {
     }
 }
 
-/// The words stand as on the wire.
 fn address(key: &takt_key, words: &[u32; 4]) -> Option<IpAddr> {
     match key.family.into() {
-        TAKT_FAMILY_IPV4 => Some(Ipv4Addr::from(words[0].to_ne_bytes()).into()),
-        TAKT_FAMILY_IPV6 => {
-            let mut bytes = [0; 16];
-            for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
-                bytes.copy_from_slice(&word.to_ne_bytes());
-            }
-            Some(Ipv6Addr::from(bytes).into())
-        }
+        TAKT_FAMILY_IPV4 => Some(ipv4(words).into()),
+        TAKT_FAMILY_IPV6 => Some(ipv6(words).into()),
         _ => None,
     }
 }

@@ -5,13 +5,14 @@
 //! [*Waiting*](super::waiting): every class has packets queued, and each leaves
 //! when its moment comes. Both with classes of one flow each, and with one class
 //! in which every flow has a rate to itself. And both with [stations](super::stations) that share
-//! by weight.
+//! by weight. Last, what it costs when TCP is [watched](super::monitored).
 
 use takt_report::Row;
 
 use super::at_once::{self, AtOnce};
 use super::bench::Bench;
 use super::error::Result;
+use super::monitored;
 use super::pair;
 use super::stations;
 use super::waiting;
@@ -21,7 +22,7 @@ use super::waiting;
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     // Traffic has no receiver here: what happens after the cable is no part of
     // the cost, and the less of it there is the better the rest shows.
-    let _misled = pair::drop_on_arrival()?;
+    let misled = pair::drop_on_arrival()?;
     let rounds = if bench.short { 1 } else { 3 };
     let cases = AtOnce::cases();
     let mut measured = Vec::new();
@@ -46,6 +47,8 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     rows.extend(waiting::with_cost(waited));
     if bench.wants_all() {
         rows.extend(stations::run(bench)?);
+        drop(misled);
+        rows.extend(monitored::run(bench)?);
     }
     Ok(rows)
 }

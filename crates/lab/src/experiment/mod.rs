@@ -29,6 +29,7 @@ mod listening;
 mod load;
 mod metrics;
 mod metronome;
+mod monitored;
 mod namespace;
 mod pacing;
 mod pair;

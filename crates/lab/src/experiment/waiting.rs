@@ -33,7 +33,7 @@ pub(super) const BACKLOG_MIN: u32 = 3;
 const BACKLOG_LASTS: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
 /// The metric that rows are compared by.
-const BUSY: &str = "busy_ns_per_packet";
+pub(super) const BUSY: &str = "busy_ns_per_packet";
 
 struct Case {
     name: &'static str,

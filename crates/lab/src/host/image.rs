@@ -24,8 +24,9 @@ const fn tool(program: &'static str, package: &'static str) -> Tool {
 }
 
 const BUSYBOX: Tool = tool("busybox", "busybox-static");
-const PROGRAMS: [Tool; 7] = [
+const PROGRAMS: [Tool; 8] = [
     tool("tc", "iproute2"),
+    tool("ss", "iproute2"),
     tool("ip", "iproute2"),
     tool("vdpa", "iproute2"),
     tool("iperf3", "iperf3"),

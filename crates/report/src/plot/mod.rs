@@ -18,6 +18,7 @@ mod spacing_range;
 mod stack;
 mod timeline;
 mod transfer;
+pub mod windows;
 
 use maud::{Markup, html};
 
@@ -42,8 +43,9 @@ pub struct Figure {
 
 /// Every figure the report has the metrics for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 9] = [
+    let draw: [fn(&Report) -> Option<Figure>; 10] = [
         air::figure,
+        windows::figure,
         jitter::figure,
         timeline::figure,
         transfer::figure,

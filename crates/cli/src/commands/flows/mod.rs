@@ -1,0 +1,89 @@
+//! `takt flows`: TCP flows as the kernel sees them.
+
+mod ending;
+mod plot;
+mod screen;
+mod table;
+mod watch;
+
+use std::{io, path::Path};
+
+use serde_json::json;
+use takt_flows::{Filter, Seen};
+use takt_kernel::{Error, Monitor};
+
+use crate::{
+    args::{Flows, FlowsCommand, Output},
+    exit::Exit,
+    print,
+};
+
+/// Why it stopped.
+enum Stop {
+    Host(Error),
+    /// Writing to a file, or waiting.
+    Failed(String),
+}
+
+impl Stop {
+    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Failed(format!("{}: {error}", path.display()))
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Host(error)
+    }
+}
+
+pub fn run(flows: Flows, output: Output) -> Exit {
+    let filter = Filter {
+        ports: flows.port,
+        addresses: flows.address,
+        applications: flows.application,
+    };
+    let done = match flows.command {
+        Some(FlowsCommand::Plot { file, out }) => return plot::run(&file, out, output),
+        None if flows.watch || flows.record.is_some() => watch::run(watch::Terms {
+            interval: flows.interval,
+            duration: flows.duration,
+            record: flows.record,
+            shows: flows.watch,
+            filter,
+            output,
+        }),
+        None => once(&filter, output),
+    };
+    match done {
+        Ok(()) => Exit::Done,
+        Err(Stop::Host(error)) => print::failure(output, (&error).into(), &error),
+        Err(Stop::Failed(reason)) => print::failure(output, Exit::Failed, &reason),
+    }
+}
+
+/// Those that are there now.
+fn once(filter: &Filter, output: Output) -> Result<(), Stop> {
+    let monitor = Monitor::open()?;
+    monitor.survey()?;
+    let mut seen = monitor.flows()?;
+    seen.retain(|seen| filter.admits(&seen.flow));
+    seen.sort_by_key(|seen| (seen.flow.ends.local, seen.flow.ends.remote));
+    print::result(output, &json!({ "flows": as_json(&seen) }), |_| {
+        let rows: Vec<_> = seen.iter().map(table::row).collect();
+        table::text(&rows)
+    });
+    Ok(())
+}
+
+/// A flow and its sample as one object.
+fn as_json(seen: &[Seen]) -> Vec<serde_json::Value> {
+    let one = |seen: &Seen| {
+        let mut object = json!(seen.sample);
+        if let (Some(to), Some(from)) = (object.as_object_mut(), json!(seen.flow).as_object_mut()) {
+            to.append(from);
+        }
+        object
+    };
+    seen.iter().map(one).collect()
+}

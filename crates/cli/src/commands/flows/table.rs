@@ -1,0 +1,131 @@
+//! Flows as rows of a table.
+
+use std::net::SocketAddr;
+
+use takt_flows::{Sample, Seen};
+
+/// Heading, width, and whether it is set to the right.
+const COLUMNS: [(&str, usize, bool); 19] = [
+    ("application", 15, false),
+    ("local", 21, false),
+    ("remote", 21, false),
+    ("state", 12, false),
+    ("control", 8, false),
+    ("cwnd", 6, true),
+    ("bounds", 9, true),
+    ("ssthresh", 8, true),
+    ("flight", 6, true),
+    ("rtt ms", 8, true),
+    ("min ms", 8, true),
+    ("bit/s", 6, true),
+    ("unacked", 7, true),
+    ("unsent", 7, true),
+    ("unread", 7, true),
+    ("retrans", 7, true),
+    ("timeout", 7, true),
+    ("ecn", 5, true),
+    ("held by", 8, false),
+];
+
+pub type Row = [String; COLUMNS.len()];
+
+pub fn row(seen: &Seen) -> Row {
+    let Seen { flow, sample } = seen;
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let segments = |value: Option<u32>| or_dash(value.map(|segments| segments.to_string()));
+    let milliseconds =
+        |value: Option<u32>| or_dash(value.map(|us| format!("{:.3}", f64::from(us) / 1e3)));
+    [
+        or_dash(flow.application.clone()),
+        end(flow.ends.local),
+        end(flow.ends.remote),
+        sample.state.to_string(),
+        or_dash(flow.congestion.clone()),
+        sample.cwnd_segments.to_string(),
+        bounds(sample),
+        segments(sample.ssthresh_segments),
+        sample.in_flight_segments.to_string(),
+        milliseconds(sample.rtt_us),
+        milliseconds(sample.rtt_min_us),
+        short(8 * sample.delivery_bytes_ps),
+        short(sample.send_queue_bytes.into()),
+        short(sample.unsent_bytes.into()),
+        short(sample.receive_queue_bytes.into()),
+        sample.retransmitted_segments.to_string(),
+        sample.timeouts.to_string(),
+        (u64::from(sample.ecn_echo_segments) + u64::from(sample.ecn_mark_packets)).to_string(),
+        sample.limit.to_string(),
+    ]
+}
+
+fn bounds(sample: &Sample) -> String {
+    match (sample.lower_segments, sample.upper_segments) {
+        (Some(lower), Some(upper)) => format!("{lower}-{upper}"),
+        _ => "-".to_owned(),
+    }
+}
+
+fn end(end: SocketAddr) -> String {
+    end.to_string()
+}
+
+/// Three digits and a letter: `84.2M`.
+pub fn short(value: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let Some((scale, unit)) = UNITS.into_iter().find(|(scale, _)| value >= *scale) else {
+        return value.to_string();
+    };
+    let scaled = value as f64 / scale as f64;
+    let decimals = match scaled {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$}{unit}")
+}
+
+/// With a line of headings; columns are as wide as they have to be.
+pub fn text(rows: &[Row]) -> String {
+    let mut widths = COLUMNS.map(|(heading, width, _)| width.max(heading.len()));
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let line = |cells: [&str; COLUMNS.len()]| {
+        let mut line = String::new();
+        for (at, cell) in cells.into_iter().enumerate() {
+            let (width, is_right) = (widths[at], COLUMNS[at].2);
+            line += &match is_right {
+                true => format!("{cell:>width$}  "),
+                false => format!("{cell:<width$}  "),
+            };
+        }
+        line.trim_end().to_owned() + "\n"
+    };
+    let headings = line(COLUMNS.map(|(heading, ..)| heading));
+    let rows = rows
+        .iter()
+        .map(|row| line(row.each_ref().map(String::as_str)));
+    std::iter::once(headings).chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_letter() {
+        for (value, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.00k"),
+            (9_996, "10.0k"),
+            (84_213_456, "84.2M"),
+            (999_600, "1000k"),
+            (12_000_000_000, "12.0G"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! TCP flows as the monitor sees them, and how a recording of them is written and read.
+//! Nothing here touches the host: `takt-kernel` looks, `takt flows` shows and records,
+//! `takt-report` draws.
+
+mod event;
+mod filter;
+mod flow;
+mod line;
+mod recorder;
+mod recording;
+mod sample;
+mod survey;
+
+pub use event::{Event, What};
+pub use filter::Filter;
+pub use flow::{Ends, Flow};
+pub use line::{Header, Line, VERSION};
+pub use recorder::{Recorder, Seen};
+pub use recording::{BadRecording, Recording, Track};
+pub use sample::{CongestionState, Limit, Sample, State};
+pub use survey::Survey;

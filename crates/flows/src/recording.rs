@@ -1,0 +1,179 @@
+//! A recording as it is read again.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::{
+    event::Event,
+    flow::Flow,
+    line::{Header, Line, VERSION},
+    sample::Sample,
+};
+
+/// What became of each flow, in the order in which they appeared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    pub header: Header,
+    pub tracks: Vec<Track>,
+    /// Events that found no room in the kernel.
+    pub lost_events: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Track {
+    pub flow: Flow,
+    pub samples: Vec<Sample>,
+    pub events: Vec<Event>,
+    pub ended_ns: Option<u64>,
+}
+
+#[derive(Debug, Error)]
+pub enum BadRecording {
+    #[error("it is empty, or its first line is not a recording's: {{\"kind\":\"recording\",…}}")]
+    NoHeader,
+    #[error("it is of version {found}, and this takt reads version {VERSION}")]
+    OtherVersion { found: u32 },
+    #[error("line {line}: {reason}")]
+    BadLine {
+        line: usize,
+        reason: serde_json::Error,
+    },
+    #[error("line {line} is about flow {flow}, which no line before names")]
+    Nameless { line: usize, flow: u64 },
+}
+
+impl Recording {
+    /// A last line without an end is what a killed writer leaves, and not looked at.
+    pub fn parse(text: &str) -> Result<Self, BadRecording> {
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let lines = whole.lines().enumerate().map(|(at, line)| {
+            let read = serde_json::from_str::<Line>(line);
+            read.map_err(|reason| BadRecording::BadLine {
+                line: at + 1,
+                reason,
+            })
+        });
+        Self::from_lines(lines)
+    }
+
+    pub fn of(lines: impl IntoIterator<Item = Line>) -> Result<Self, BadRecording> {
+        Self::from_lines(lines.into_iter().map(Ok))
+    }
+
+    /// Its lines, flow by flow.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![Line::Recording(self.header.clone())];
+        for track in &self.tracks {
+            lines.push(Line::Flow(track.flow.clone()));
+            lines.extend(track.samples.iter().cloned().map(Line::Sample));
+            lines.extend(track.events.iter().cloned().map(Line::Event));
+            lines.extend(track.ended_ns.map(|at_ns| Line::End {
+                at_ns,
+                flow: track.flow.id,
+            }));
+        }
+        if self.lost_events > 0 {
+            lines.push(Line::Lost {
+                at_ns: self.span_ns().map_or(self.header.at_ns, |(_, to_ns)| to_ns),
+                events: self.lost_events,
+            });
+        }
+        lines
+    }
+
+    /// From the beginning to what was seen last; `None` if nothing was.
+    pub fn span_ns(&self) -> Option<(u64, u64)> {
+        let moments = self.tracks.iter().flat_map(|track| {
+            let samples = track.samples.iter().map(|sample| sample.at_ns);
+            samples.chain(track.events.iter().map(|event| event.at_ns))
+        });
+        moments.max().map(|last_ns| (self.header.at_ns, last_ns))
+    }
+
+    /// Those flows alone that moved most, so many at most, most first.
+    pub fn heaviest(mut self, flows_max: usize) -> Self {
+        self.tracks
+            .sort_by_key(|track| (std::cmp::Reverse(track.moved_bytes()), track.flow.id));
+        self.tracks.truncate(flows_max);
+        self
+    }
+
+    /// With so many samples of each flow, at most, evenly chosen.
+    pub fn thinned(mut self, samples_max: usize) -> Self {
+        for track in &mut self.tracks {
+            let every = track.samples.len().div_ceil(samples_max.max(1)).max(1);
+            let mut at = 0;
+            track.samples.retain(|_| {
+                at += 1;
+                (at - 1) % every == 0
+            });
+        }
+        self
+    }
+
+    fn from_lines(
+        mut lines: impl Iterator<Item = Result<Line, BadRecording>>,
+    ) -> Result<Self, BadRecording> {
+        let Some(Ok(Line::Recording(header))) = lines.next() else {
+            return Err(BadRecording::NoHeader);
+        };
+        if header.version != VERSION {
+            return Err(BadRecording::OtherVersion {
+                found: header.version,
+            });
+        }
+        let mut recording = Self {
+            header,
+            tracks: Vec::new(),
+            lost_events: 0,
+        };
+        let mut places = BTreeMap::new();
+        for (at, line) in lines.enumerate() {
+            recording
+                .add(line?, &mut places)
+                .map_err(|flow| BadRecording::Nameless { line: at + 2, flow })?;
+        }
+        Ok(recording)
+    }
+
+    /// The flow that it should be about is the error.
+    fn add(&mut self, line: Line, places: &mut BTreeMap<u64, usize>) -> Result<(), u64> {
+        let place = |flow: u64| places.get(&flow).copied().ok_or(flow);
+        match line {
+            Line::Recording(_) => {}
+            Line::Flow(flow) => match place(flow.id) {
+                Ok(place) => self.tracks[place].flow = flow,
+                Err(id) => {
+                    places.insert(id, self.tracks.len());
+                    self.tracks.push(Track::of(flow));
+                }
+            },
+            Line::Sample(sample) => self.tracks[place(sample.flow)?].samples.push(sample),
+            Line::Event(event) => self.tracks[place(event.flow)?].events.push(event),
+            Line::End { at_ns, flow } => self.tracks[place(flow)?].ended_ns = Some(at_ns),
+            Line::Lost { events, .. } => self.lost_events += events,
+        }
+        Ok(())
+    }
+}
+
+impl Track {
+    /// While it was looked at.
+    fn moved_bytes(&self) -> u64 {
+        let bytes = |sample: &Sample| sample.acked_bytes + sample.received_bytes;
+        match (self.samples.first(), self.samples.last()) {
+            (Some(first), Some(last)) => bytes(last).saturating_sub(bytes(first)),
+            _ => 0,
+        }
+    }
+
+    fn of(flow: Flow) -> Self {
+        Self {
+            flow,
+            samples: Vec::new(),
+            events: Vec::new(),
+            ended_ns: None,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The monitor of TCP flows in the kernel ([`bpf/monitor`]): what it sees when asked, and what
+//! it tells by itself. Nothing is pinned, so it ends with its process, however that ends.
+//!
+//! [`bpf/monitor`]: ../../../../bpf/monitor/monitor.bpf.c
+
+mod events;
+mod read;
+
+use std::{io::Read, mem::MaybeUninit, os::fd::AsFd};
+
+use libbpf_rs::{
+    Iter, IterOpts, Link, MapCore, MapHandle, MapIterOpts, OpenObject, ProgramMut,
+    skel::{OpenSkel, SkelBuilder},
+};
+use takt_algo::{
+    from_bytes,
+    sys::{takt_crowd_flow, takt_monitor_sample},
+};
+use takt_flows::Seen;
+
+use crate::{bpffs, btf, capability, error::Error, log, radio::netns_cookie};
+
+pub use events::Events;
+
+#[allow(clippy::all, dead_code, unused)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/monitor.skel.rs"));
+}
+
+/// Looks at the TCP flows of this thread's network namespace.
+pub struct Monitor {
+    all: Link,
+    watched: Link,
+    holders: Link,
+}
+
+impl Monitor {
+    /// To look at flows, and no more.
+    pub fn open() -> Result<Self, Error> {
+        capability::require()?;
+        let mut memory = MaybeUninit::uninit();
+        let skel = load(&mut memory, false)?;
+        Self::attach(&skel)
+    }
+
+    /// Also to hear what happens to them, from now on.
+    pub fn open_with_events() -> Result<(Self, Events), Error> {
+        capability::require()?;
+        let mut memory = MaybeUninit::uninit();
+        let skel = load(&mut memory, true)?;
+        Ok((Self::attach(&skel)?, Events::attach(&skel)?))
+    }
+
+    /// Verify every program against the running kernel, and leave nothing.
+    pub(crate) fn verify() -> Result<(), Error> {
+        let mut memory = MaybeUninit::uninit();
+        load(&mut memory, true).map(drop)
+    }
+
+    fn attach(skel: &skel::MonitorSkel) -> Result<Self, Error> {
+        let attach = |program: &ProgramMut, over: IterOpts| {
+            program
+                .attach_iter_with_opts(over)
+                .map_err(Error::bpf("attaching the monitor of flows"))
+        };
+        let watched = MapIterOpts::from_fd(skel.maps.takt_watched.as_fd());
+        Ok(Self {
+            all: attach(&skel.progs.takt_sample_all, IterOpts::None)?,
+            watched: attach(&skel.progs.takt_sample_watched, IterOpts::Map(watched))?,
+            holders: attach(&skel.progs.takt_holders, IterOpts::None)?,
+        })
+    }
+
+    /// All flows now, in the kernel's order. Walks the host's whole table of connections.
+    pub fn flows(&self) -> Result<Vec<Seen>, Error> {
+        samples(&self.all)
+    }
+
+    /// Those that [`Self::flows`] has shown before, and, with events, that have received a
+    /// packet since. Costs as much as there are.
+    pub fn known_flows(&self) -> Result<Vec<Seen>, Error> {
+        samples(&self.watched)
+    }
+
+    /// Find out who holds sockets, which [`Self::flows`] tells from then on. Looks at every open
+    /// file of the host.
+    pub fn survey(&self) -> Result<(), Error> {
+        read_all(&self.holders).map(drop)
+    }
+}
+
+fn samples(link: &Link) -> Result<Vec<Seen>, Error> {
+    let bytes = read_all(link)?;
+    let samples = bytes.chunks_exact(size_of::<takt_monitor_sample>());
+    let samples = samples.filter_map(from_bytes::<takt_monitor_sample>);
+    Ok(samples.map(|sample| read::seen(&sample)).collect())
+}
+
+fn read_all(link: &Link) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    Iter::new(link)
+        .map_err(Error::bpf("looking at flows"))?
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::bpf("looking at flows")(error.into()))?;
+    Ok(bytes)
+}
+
+fn load(
+    memory: &mut MaybeUninit<OpenObject>,
+    with_events: bool,
+) -> Result<skel::MonitorSkel<'_>, Error> {
+    log::begin();
+    let mut open = skel::MonitorSkelBuilder::default()
+        .open(memory)
+        .map_err(Error::bpf("opening the monitor of flows"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.takt_netns_cookie = netns_cookie()?;
+    }
+    for program in [
+        &mut open.progs.takt_retransmit,
+        &mut open.progs.takt_congestion_state,
+        &mut open.progs.takt_heard,
+    ] {
+        program.set_autoload(with_events);
+    }
+    if let Some(bounds) = bounds() {
+        open.maps
+            .takt_crowd_flows
+            .reuse_fd(bounds.as_fd())
+            .map_err(Error::bpf("sharing the map of bounds"))?;
+    }
+    open.load().map_err(btf::explain_monitor_failure)
+}
+
+/// The bounds of flows under the congestion control `takt`, if it is loaded, and by a takt that
+/// keeps them in the same form.
+fn bounds() -> Option<MapHandle> {
+    let pin = bpffs::root().ok()?.join("takt-crowd/takt_crowd_flows");
+    let map = MapHandle::from_pinned_path(pin).ok()?;
+    (map.value_size() as usize == size_of::<takt_crowd_flow>()).then_some(map)
+}

@@ -1,0 +1,92 @@
+//! Values over time: each holds until the next.
+
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use super::area::Area;
+
+/// Points closer than that are one place on the drawing.
+const COLUMN_PX: f64 = 0.5;
+
+/// Nothing for nothing.
+pub fn curve(class: &str, area: &Area, points: &[(f64, f64)]) -> Markup {
+    let path = steps(area, points, 'M');
+    html! { @if !path.is_empty() { path class=(class) d=(path) {} } }
+}
+
+/// What lies between two curves, of the same moments.
+pub fn band(area: &Area, lower: &[(f64, f64)], upper: &[(f64, f64)]) -> Markup {
+    let (Some(first), Some(last)) = (lower.first(), lower.last()) else {
+        return Markup::default();
+    };
+    let mut back: Vec<_> = upper.to_vec();
+    // Back along the upper bound: there a value holds from the moment before.
+    back.reverse();
+    for at in 0..back.len().saturating_sub(1) {
+        back[at].1 = back[at + 1].1;
+    }
+    let mut path = steps(area, lower, 'M');
+    let _ = write!(
+        path,
+        "L{:.1} {:.1}",
+        last.0,
+        area.place(upper.last().map_or(0.0, |u| u.1))
+    );
+    path += &steps(area, &back, 'L');
+    let _ = write!(path, "L{:.1} {:.1}Z", first.0, area.place(first.1));
+    html! {
+        path class="between s0" d=(path) {}
+        (curve("curve s0", area, lower))
+        (curve("curve s0", area, upper))
+    }
+}
+
+/// A path, from where `start` says: of what falls on the same place the least and the most
+/// are drawn, so that no peak is lost.
+fn steps(area: &Area, points: &[(f64, f64)], start: char) -> String {
+    let mut path = String::new();
+    let mut rest = points;
+    while let Some((x, first)) = rest.first().copied() {
+        let column = rest
+            .iter()
+            .take_while(|(other, _)| (other - x).abs() < COLUMN_PX)
+            .count();
+        let (here, later) = rest.split_at(column);
+        rest = later;
+        let values = here.iter().map(|(_, value)| *value);
+        let low = values.clone().fold(first, f64::min);
+        let high = values.clone().fold(first, f64::max);
+        let last = values.last().unwrap_or(first);
+        match path.is_empty() {
+            true => drop(write!(path, "{start}{x:.1} {:.1}", area.place(first))),
+            false => drop(write!(path, "H{x:.1}V{:.1}", area.place(first))),
+        }
+        for value in [low, high, last] {
+            if column > 1 {
+                let _ = write!(path, "V{:.1}", area.place(value));
+            }
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_within_one_place_are_drawn() {
+        let area = Area::new(0.0, 100.0, 10.0);
+        let points = [
+            (0.0, 5.0),
+            (10.0, 5.0),
+            (10.1, 10.0),
+            (10.2, 0.0),
+            (10.3, 5.0),
+        ];
+        let path = steps(&area, &points, 'M');
+        assert_eq!(path, "M0.0 50.0H10.0V50.0V100.0V0.0V50.0");
+        assert_eq!(steps(&area, &[], 'M'), "");
+    }
+}
