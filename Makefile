@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build test demo check-deps deps-build deps-lab
+.PHONY: help build test demo results check-deps deps-build deps-lab
 
 # A fresh rustup toolchain is not on the path before the next login.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -29,6 +29,9 @@ test: deps-lab build ## install what is missing, build, and run every test
 demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory
 	$(say) 'running the short tour of all experiments: takt lab run tour'
 	target/release/takt lab run tour
+
+results: deps-lab build ## measure every figure of the README anew, three times (RUNS=1: once); takes hours
+	@scripts/results
 
 check-deps: ## say what is missing, install nothing
 	@scripts/deps --check lab

@@ -3,4 +3,6 @@
 pub mod experiment;
 pub mod guest;
 pub mod host;
+mod progress;
 pub mod run;
+pub mod tour;

@@ -1,7 +1,10 @@
 //! Running an experiment from outside: boot, let the guest measure, read its
 //! report.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+};
 
 use takt_report::Report;
 use thiserror::Error;
@@ -9,10 +12,9 @@ use thiserror::Error;
 use crate::{
     experiment::NAMES,
     host::{self, ExecOptions},
+    progress::Progress,
+    tour,
 };
-
-/// The short tour of every experiment there is.
-pub const TOUR: &str = "tour";
 
 /// The experiment with downloads in it.
 const NEEDS_WEB_SERVER: &str = "pacing";
@@ -41,7 +43,7 @@ const NEEDS_RT_TESTS: &str = "beats";
 
 #[derive(Debug, Error)]
 pub enum RunError {
-    #[error("there is no experiment {name}; there are {}, {TOUR}", NAMES.join(", "))]
+    #[error("there is no experiment {name}; there are {}, {}", NAMES.join(", "), tour::NAME)]
     Unknown { name: String },
     #[error(transparent)]
     Host(#[from] host::Error),
@@ -54,6 +56,7 @@ pub enum RunError {
     },
 }
 
+#[derive(Debug, Clone)]
 pub struct RunOptions {
     pub kernel: Option<String>,
     pub short: bool,
@@ -64,11 +67,8 @@ pub struct RunOptions {
 
 /// The reports of one experiment, or of all of them for the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
-    if name == TOUR {
-        return NAMES
-            .iter()
-            .map(|name| run_one(name, true, options))
-            .collect();
+    if name == tour::NAME {
+        return tour::run(options);
     }
     if !NAMES.contains(&name) {
         return Err(RunError::Unknown {
@@ -78,7 +78,7 @@ pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
     Ok(vec![run_one(name, options.short, options)?])
 }
 
-fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunError> {
+pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunError> {
     let mut command = vec![
         OsString::from("takt"),
         "lab".into(),
@@ -96,7 +96,11 @@ fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunE
         exec.add.extend(host::rt_tests()?);
     }
     exec.timeout = host::TIMEOUT_DEFAULT * turns(name);
-    let captured = host::capture(&exec)?;
+    let mut progress = Progress::new(name, io::stderr());
+    let captured = host::capture(&exec, &mut progress);
+    // Of a last line without its end; nobody reads it if this fails.
+    let _ = progress.flush();
+    let captured = captured?;
     if captured.status != 0 {
         return Err(RunError::Failed {
             name: name.to_owned(),

@@ -31,7 +31,7 @@ pub fn page(title: &str, content: &Markup) -> String {
             head {
                 // Written out, because XML wants the slashes that HTML allows.
                 (PreEscaped("<meta charset=\"utf-8\"/>"))
-                (PreEscaped("<meta name=\"viewport\" content=\"width=device-width\"/>"))
+                (PreEscaped("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"))
                 title { (title) }
                 style { (PreEscaped(PAGE_CSS)) (PreEscaped(FIGURE_CSS)) }
             }

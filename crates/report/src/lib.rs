@@ -17,3 +17,4 @@ pub use stats::{
     Histogram, Quantiles, Spacing, achieved_bps, gap_errors_ns, nearest_rank, rate_error_ppm,
 };
 pub use table::table;
+pub use units::number;

@@ -11,7 +11,8 @@ use serde_json::json;
 use takt_lab::{
     experiment,
     host::{self, ExecOptions},
-    run::{self, RunError, RunOptions, TOUR},
+    run::{self, RunError, RunOptions},
+    tour,
 };
 use takt_report::{Report, Row};
 
@@ -188,7 +189,7 @@ fn write_report(name: &str, reports: &[Report]) -> Result<PathBuf, Box<dyn std::
 
 /// The tour is one report too: its cases bear their experiment's name.
 fn joined(name: &str, mut reports: Vec<Report>) -> Report {
-    if name != TOUR && reports.len() == 1 {
+    if name != tour::NAME && reports.len() == 1 {
         return reports.swap_remove(0);
     }
     let mut whole = Report {

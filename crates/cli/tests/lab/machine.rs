@@ -2,7 +2,9 @@
 //!
 //! This very program goes into the machine and runs the tests there; outside,
 //! each test only asks what became of it. All tests that want the same machine
-//! share one boot, which the first of them starts.
+//! share one boot, or a few where they are many; the first of them starts it. When
+//! all tests run, the first starts every boot: the lab runs as many at a time as the
+//! host has processors.
 
 use std::{
     any::type_name,
@@ -10,8 +12,10 @@ use std::{
     env,
     ffi::OsStr,
     fmt::{self, Display},
+    hash::{DefaultHasher, Hash, Hasher},
     process::Command,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{LazyLock, Once, OnceLock},
+    thread,
 };
 
 use crate::{hwsim, metronome::STRESS};
@@ -79,12 +83,22 @@ pub const WIRELESS: Machine = Machine {
     processors: 1,
 };
 
+/// Those whose tests take longest come first.
+const ALL: [Machine; 6] = [
+    DEFAULT,
+    TWO_PROCESSORS,
+    NEWEST,
+    WIRELESS,
+    TOO_OLD,
+    WITHOUT_BPF_QDISCS,
+];
+
 impl Machine {
     /// Runs `test`, which must be a closure written in the test itself, for it
     /// is known by its name.
     pub fn run<F: FnOnce()>(self, test: F) {
         match env::var(VARIABLE) {
-            Ok(here) if here == self.to_string() => {
+            Ok(here) if here == self.boot_of(name_of::<F>()).to_string() => {
                 if passed_before(name_of::<F>()) {
                     println!("it passed, and the machine failed later");
                 } else {
@@ -92,21 +106,22 @@ impl Machine {
                 }
             }
             Ok(_) => println!("a test for another machine"),
-            Err(_) => self.ask_about(name_of::<F>()),
+            Err(_) => self.boot_of(name_of::<F>()).ask_about(name_of::<F>()),
         }
     }
 
-    fn ask_about(self, test: &str) {
-        static BOOTS: Mutex<BTreeMap<Machine, Arc<Transcript>>> = Mutex::new(BTreeMap::new());
-        let transcript = {
-            // One that panicked while it held the lock booted nothing.
-            let mut boots = BOOTS.lock().unwrap_or_else(PoisonError::into_inner);
-            let boot = || Arc::new(self.boot());
-            boots.entry(self).or_insert_with(boot).clone()
-        };
-        match transcript.verdict(test) {
-            Ok(said) => println!("{said}"),
-            Err(account) => panic!("{test} failed in the lab, {self}:\n{account}"),
+    /// Of how many boots each has a part of the tests, so that no machine keeps one
+    /// processor busy for longer than all the others take on the next.
+    fn boots(self) -> u64 {
+        if self == DEFAULT { 2 } else { 1 }
+    }
+
+    fn boot_of(self, test: &str) -> Boot {
+        let mut hasher = DefaultHasher::new();
+        test.hash(&mut hasher);
+        Boot {
+            machine: self,
+            part: hasher.finish() % self.boots(),
         }
     }
 
@@ -123,9 +138,51 @@ impl Machine {
         }
         takt
     }
+}
+
+impl Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "kernel {}, processors {}", self.kernel, self.processors)
+    }
+}
+
+/// One boot of a machine, and the tests that run in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Boot {
+    machine: Machine,
+    part: u64,
+}
+
+impl Boot {
+    fn all() -> impl Iterator<Item = Boot> {
+        ALL.into_iter()
+            .flat_map(|machine| (0..machine.boots()).map(move |part| Boot { machine, part }))
+    }
+
+    fn ask_about(self, test: &str) {
+        static START_ALL: Once = Once::new();
+        if !filtered() {
+            START_ALL.call_once(|| {
+                for boot in Boot::all() {
+                    thread::spawn(move || boot.transcript());
+                }
+            });
+        }
+        match self.transcript().verdict(test) {
+            Ok(said) => println!("{said}"),
+            Err(account) => panic!("{test} failed in the lab, {self}:\n{account}"),
+        }
+    }
+
+    /// Whoever asks first has it made.
+    fn transcript(self) -> &'static Transcript {
+        static MADE: LazyLock<BTreeMap<Boot, OnceLock<Transcript>>> =
+            LazyLock::new(|| Boot::all().map(|boot| (boot, OnceLock::new())).collect());
+        MADE[&self].get_or_init(|| self.make())
+    }
 
     /// Runs there what was asked for here.
-    fn boot(self) -> Transcript {
+    fn make(self) -> Transcript {
         let mut passed = Vec::new();
         let mut transcript = self.boot_once(&passed);
         for _ in 1..BOOTS_MAX {
@@ -142,6 +199,7 @@ impl Machine {
         let program = env::current_exe().expect("this program has a file");
         let name = program.file_name().expect("and the file a name");
         let done = self
+            .machine
             .exec()
             .arg("--add")
             .arg(&program)
@@ -166,14 +224,19 @@ impl Machine {
     }
 }
 
-impl Display for Machine {
+impl Display for Boot {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "kernel {}, processors {}", self.kernel, self.processors)
+        write!(f, "{}, part {}", self.machine, self.part)
     }
 }
 
 fn passed_before(test: &str) -> bool {
     env::var(PASSED).is_ok_and(|passed| passed.split(',').any(|name| name == test))
+}
+
+/// Whether only some tests were asked for, and thus perhaps not every machine.
+fn filtered() -> bool {
+    env::args().skip(1).any(|given| !given.starts_with('-'))
 }
 
 /// There it is always shown, and where tells whose it is.

@@ -41,7 +41,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Opt
         return Ok(None);
     };
     eprintln!("pacing: {}, {CASE}", scheduler.name());
-    let duration_s = if short { 2 } else { 15 };
+    let duration_s = if short { 1 } else { 15 };
     let bytes = (RATE_BPS / 8 * duration_s) as usize;
     let _single_frames = pair::with_single_frames()?;
     root.attach(scheduler.name(), &qdisc)?;

@@ -31,7 +31,8 @@ struct Case {
     flows: usize,
     rate_bps: u64,
     full_ms: u64,
-    short_ms: u64,
+    /// In a short run, if it has a place there: most of it is opening sockets.
+    short_ms: Option<u64>,
 }
 
 const CASES: [Case; 2] = [
@@ -40,21 +41,24 @@ const CASES: [Case; 2] = [
         flows: 2_000,
         rate_bps: 100_000,
         full_ms: 20_000,
-        short_ms: 1_000,
+        short_ms: Some(1_000),
     },
     Case {
         name: "flows-10000x20kbit",
         flows: 10_000,
         rate_bps: 20_000,
         full_ms: 60_000,
-        short_ms: 1_900,
+        short_ms: None,
     },
 ];
 
 /// Rows of every case that the scheduler can express.
 pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for case in &CASES {
+    let wanted = CASES
+        .iter()
+        .filter_map(|case| Some((case, case.length(short)?)));
+    for (case, length) in wanted {
         let shape = Shape::flows(case.flows, case.rate_bps);
         if let Some(setup) = setup(scheduler, &shape) {
             eprintln!("pacing: {}, {}", scheduler.name(), case.name);
@@ -62,7 +66,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
             rows.push(Row {
                 scheduler: scheduler.name().to_owned(),
                 case: case.name.to_owned(),
-                metrics: case.measure(scheduler, &shape, &setup, short)?,
+                metrics: case.measure(scheduler, &shape, &setup, length)?,
             });
         }
     }
@@ -70,14 +74,21 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
 }
 
 impl Case {
+    fn length(&self, short: bool) -> Option<Duration> {
+        let ms = match short {
+            true => self.short_ms,
+            false => Some(self.full_ms),
+        };
+        ms.map(Duration::from_millis)
+    }
+
     fn measure(
         &self,
         scheduler: Scheduler,
         shape: &Shape,
         setup: &Setup,
-        short: bool,
+        duration: Duration,
     ) -> Result<Metrics> {
-        let duration = Duration::from_millis(if short { self.short_ms } else { self.full_ms });
         let sources = Source::open(shape, BACKLOG)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;

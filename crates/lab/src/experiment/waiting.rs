@@ -22,8 +22,8 @@ use super::traffic::Traffic;
 
 const FLOWS: (&str, usize) = ("2000-flows-waiting", 2000);
 const CLASSES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waiting", 2000)];
-/// All flows together, a fifth of what the processor can carry; whole seconds
-/// hold whole rounds.
+/// All flows together, a fifth of what the processor can carry; every two
+/// tenths of a second hold whole rounds.
 const PACKETS_PER_S: u64 = 10_000;
 pub(super) const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
 /// Packets each flow keeps waiting, at most, and for how long they must last:
@@ -118,7 +118,7 @@ impl Case {
 }
 
 fn duration(short: bool) -> Duration {
-    Duration::from_secs(if short { 1 } else { 4 })
+    Duration::from_millis(if short { 400 } else { 4_000 })
 }
 
 fn tick() -> Duration {

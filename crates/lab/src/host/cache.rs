@@ -34,20 +34,30 @@ fn subdir_of(base: PathBuf, name: &str) -> Result<PathBuf> {
 /// Waits until no other process holds the lock file `name`; says so once if it
 /// has to wait. The lock goes with the returned value, and with the process.
 pub fn wait_turn(name: &str, waiting: &str) -> Result<Flock<File>> {
+    if let Some(lock) = try_turn(name)? {
+        return Ok(lock);
+    }
+    eprintln!("takt lab: {waiting}");
+    Flock::lock(open(name)?, FlockArg::LockExclusive)
+        .map_err(|(_, e)| e)
+        .doing(|| format!("lock {name} in the lab's cache"))
+}
+
+/// The same at once or not at all.
+pub fn try_turn(name: &str) -> Result<Option<Flock<File>>> {
+    match Flock::lock(open(name)?, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Ok(Some(lock)),
+        Err((_, Errno::EWOULDBLOCK)) => Ok(None),
+        Err((_, e)) => Err(e).doing(|| format!("lock {name} in the lab's cache")),
+    }
+}
+
+fn open(name: &str) -> Result<File> {
     let path = dir()?.join(name);
-    let file = OpenOptions::new()
+    OpenOptions::new()
         .create(true)
         .truncate(false)
         .write(true)
         .open(&path)
-        .doing(|| format!("open {}", path.display()))?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock)
-        .or_else(|(file, e)| match e {
-            Errno::EWOULDBLOCK => {
-                eprintln!("takt lab: {waiting}");
-                Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, e)| e)
-            }
-            e => Err(e),
-        })
-        .doing(|| format!("lock {}", path.display()))
+        .doing(|| format!("open {}", path.display()))
 }

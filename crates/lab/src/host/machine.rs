@@ -18,8 +18,9 @@ use nix::sys::signal::Signal;
 use super::console::Console;
 use super::error::Doing;
 use super::kernels::Kernel;
+use super::place::Place;
 use super::tool::QEMU;
-use super::{Error, Result, cache};
+use super::{Error, Result};
 use crate::guest::protocol::{CHANNEL_PORT, Frame};
 
 const MEMORY: &str = "2G";
@@ -51,12 +52,13 @@ pub struct Machine<'a> {
     pub timeout: Duration,
 }
 
-/// Boots the machine and hands every frame to `sink` until the machine ends.
+/// Boots the machine in its place and hands every frame to `sink` until the machine ends.
 /// Returns the command's exit status.
 pub fn run(
     kernel: &Kernel,
     initramfs: &File,
     machine: &Machine,
+    place: &Place,
     sink: &mut dyn FnMut(Frame) -> io::Result<()>,
 ) -> Result<i32> {
     let (host_end, machine_end) = UnixStream::pair().doing(|| "create a socket pair".into())?;
@@ -64,7 +66,7 @@ pub fn run(
     let (sender, events) = sync_channel(64);
     if let Some(stdout) = emulator.0.stdout.take() {
         let sender = sender.clone();
-        let log = console_log()?;
+        let log = place.console_log()?;
         thread::spawn(move || read_console(stdout, log, &sender));
     }
     thread::spawn(move || read_frames(host_end, &sender));
@@ -143,12 +145,6 @@ fn read_frames(channel: UnixStream, events: &SyncSender<Event>) {
             return;
         }
     }
-}
-
-/// What the latest machine's console said, for the curious.
-fn console_log() -> Result<File> {
-    let path = cache::dir()?.join("console.log");
-    File::create(&path).doing(|| format!("create {}", path.display()))
 }
 
 /// The emulator's process, which ends with this value or with this program,

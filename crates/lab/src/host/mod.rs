@@ -4,7 +4,8 @@
 //! A run walks through the files in this order: [`kernels`] finds the kernel
 //! ([`release`] decides which, [`apt`] fetches it), [`image`] packs the programs
 //! ([`python`] a web server) and [`modules`] the kernel's modules into an initramfs, [`machine`] boots it
-//! and [`console`] watches what the kernel says meanwhile.
+//! and [`console`] watches what the kernel says meanwhile. As many run at once as there is
+//! [`place`] for.
 
 mod apt;
 mod cache;
@@ -15,6 +16,7 @@ mod kernels;
 mod libraries;
 mod machine;
 mod modules;
+mod place;
 mod python;
 mod release;
 mod tool;
@@ -27,9 +29,11 @@ use std::time::Duration;
 pub use crate::guest::Net;
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
+pub use place::count as machines_at_once;
 
 use crate::guest::protocol::{Frame, Job};
 use machine::Machine;
+use place::Place;
 use tool::Tool;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -92,14 +96,19 @@ pub fn rt_tests() -> Result<Vec<PathBuf>> {
 /// Runs the command with its output as ours; returns its exit status.
 pub fn exec(options: &ExecOptions) -> Result<i32> {
     let kernel = ensure(options.kernel.as_deref())?;
-    run(options, &kernel, &mut io::stdout().lock())
+    run(
+        options,
+        &kernel,
+        &mut io::stdout().lock(),
+        &mut io::stderr(),
+    )
 }
 
-/// Runs the command and keeps its standard output; its standard error is ours.
-pub fn capture(options: &ExecOptions) -> Result<Captured> {
+/// Runs the command and keeps its standard output; its standard error goes to `stderr`.
+pub fn capture(options: &ExecOptions, stderr: &mut dyn Write) -> Result<Captured> {
     let kernel = ensure(options.kernel.as_deref())?;
     let mut stdout = Vec::new();
-    let status = run(options, &kernel, &mut stdout)?;
+    let status = run(options, &kernel, &mut stdout, stderr)?;
     Ok(Captured {
         status,
         stdout,
@@ -107,7 +116,12 @@ pub fn capture(options: &ExecOptions) -> Result<Captured> {
     })
 }
 
-fn run(options: &ExecOptions, kernel: &Kernel, stdout: &mut dyn Write) -> Result<i32> {
+fn run(
+    options: &ExecOptions,
+    kernel: &Kernel,
+    stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
+) -> Result<i32> {
     if options.command.is_empty() {
         return Err(Error::NoCommand);
     }
@@ -121,10 +135,7 @@ fn run(options: &ExecOptions, kernel: &Kernel, stdout: &mut dyn Write) -> Result
         .then(python::WebServer::find)
         .transpose()?;
     let initramfs = image::build(kernel, &job, &options.add, web_server.as_ref())?;
-    let _turn = cache::wait_turn(
-        "machine.lock",
-        "another lab machine is running, waiting for it to end",
-    )?;
+    let place = Place::take()?;
     machine::run(
         kernel,
         &initramfs,
@@ -133,9 +144,10 @@ fn run(options: &ExecOptions, kernel: &Kernel, stdout: &mut dyn Write) -> Result
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
         },
+        &place,
         &mut |frame| match frame {
             Frame::Stdout(bytes) => stdout.write_all(&bytes).and_then(|()| stdout.flush()),
-            Frame::Stderr(bytes) => io::stderr().write_all(&bytes),
+            Frame::Stderr(bytes) => stderr.write_all(&bytes),
             Frame::Exit(_) | Frame::Failed(_) => Ok(()),
         },
     )

@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::beat::{Beats, US};
-use super::clock::now_ns;
+use super::beat::{Beats, MS, US};
+use super::clock::{now_ns, sleep_until};
 use super::contender::Contender;
 use super::load::{Load, busy};
 use super::process::Process;
@@ -30,7 +30,10 @@ const PROGRAM: &str = "/add/cyclictest";
 pub const NAME: &str = "cyclictest";
 /// Between the slot's begin and the moment the thread wakes.
 const INTO_SLOT_US: u64 = 60;
-/// It begins with a whole second, the one after next at the latest.
+/// It begins with the next whole second, or the one after if that is near. To be started half a
+/// second before saves busy time, which idle time is not.
+const SECOND_NS: u64 = 1_000 * MS;
+const STARTS_BEFORE_NS: u64 = 500 * MS;
 const STARTS_WITHIN: Duration = Duration::from_secs(3);
 /// Latencies above have one place in the histogram.
 const HISTOGRAM_NS: u64 = 1_000_000;
@@ -58,7 +61,8 @@ pub fn measure(
     length: Duration,
 ) -> Result<Metrics> {
     let beat = &beats.threads[0];
-    let begin_ns = now_ns();
+    let begin_ns = now_ns().next_multiple_of(SECOND_NS) + STARTS_BEFORE_NS;
+    sleep_until(begin_ns);
     let window = Window {
         begin_ns,
         end_ns: begin_ns + (STARTS_WITHIN + length).as_nanos() as u64,

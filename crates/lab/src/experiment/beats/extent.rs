@@ -80,7 +80,7 @@ impl Extent {
         };
         let is_takt = matches!(contender, Takt | TaktLead);
         let length = |load| match (self.short, is_fast) {
-            (true, false) => ms(1_000),
+            (true, false) => ms(600),
             (true, true) => ms(200),
             (false, true) => ms(3_000),
             // A thousand periods of the four threads together; where Takt has

@@ -1,0 +1,83 @@
+//! Several experiments, as many at a time as there is [place](crate::host) for
+//! machines. Virtual time does not mind: their figures are those of a run alone.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    mpsc::{Sender, channel},
+};
+use std::thread;
+
+use takt_report::Report;
+
+use crate::experiment::NAMES;
+use crate::host;
+use crate::run::{RunError, RunOptions, run_one};
+
+/// The name of all experiments, short.
+pub const NAME: &str = "tour";
+
+/// Who begins first, so that no long one is left for the end.
+const LONGEST_FIRST: [&str; NAMES.len()] = ["pacing", "beats", "background", "cost", "radio"];
+
+type Outcome = (&'static str, Result<Report, RunError>);
+
+/// All reports in the order of [`NAMES`]. The first error is the end: machines that run then
+/// end with this program.
+pub fn run(options: &RunOptions) -> Result<Vec<Report>, RunError> {
+    // Once for all of them.
+    host::ensure(options.kernel.as_deref())?;
+    let waiting = Arc::new(Mutex::new(LONGEST_FIRST.into_iter()));
+    let (sender, outcomes) = channel();
+    for _ in 0..host::machines_at_once().min(NAMES.len()) {
+        let (waiting, sender, options) = (Arc::clone(&waiting), sender.clone(), options.clone());
+        thread::spawn(move || {
+            let next = || {
+                let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.next()
+            };
+            run_each(next, &options, &sender);
+        });
+    }
+    drop(sender);
+    let mut reports = Vec::new();
+    for (name, outcome) in outcomes {
+        reports.push((place(name), outcome?));
+    }
+    reports.sort_by_key(|(place, _)| *place);
+    Ok(reports.into_iter().map(|(_, report)| report).collect())
+}
+
+fn run_each(
+    next: impl Fn() -> Option<&'static str>,
+    options: &RunOptions,
+    outcomes: &Sender<Outcome>,
+) {
+    while let Some(name) = next() {
+        let outcome = run_one(name, true, options);
+        // Nobody listens any more after an error.
+        if outcomes.send((name, outcome)).is_err() {
+            return;
+        }
+    }
+}
+
+fn place(name: &str) -> usize {
+    NAMES
+        .iter()
+        .position(|known| *known == name)
+        .unwrap_or(NAMES.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tour_has_every_experiment_once() {
+        let mut begun = LONGEST_FIRST;
+        let mut known = NAMES;
+        begun.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(begun, known);
+    }
+}

@@ -1,0 +1,85 @@
+//! The page in a real browser, on a phone and on a desk: nothing complains, every plot is
+//! drawn, nothing is cut off. Skipped where there is no Chromium.
+
+use std::{env, fs, path::Path, path::PathBuf, process::Command};
+
+use takt_report::{Report, html};
+
+const BROWSERS: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+/// A phone's and a desk's, in CSS pixels.
+const WIDTHS: [u32; 2] = [390, 1280];
+
+/// Looks at the page in a frame of the given width.
+const LOOK: &str = include_str!("browser.html");
+
+#[test]
+fn a_browser_shows_all_of_the_page_at_every_width() {
+    let Some(browser) = find_browser() else {
+        println!("skipped: there is no Chromium on the path (Debian: apt-get install chromium)");
+        return;
+    };
+    let page = html(&shown_reports());
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("page.html"), &page).unwrap();
+    fs::write(folder.path().join("look.html"), LOOK).unwrap();
+    let plots = page.matches("<svg").count();
+    for width in WIDTHS {
+        let seen = look(&browser, folder.path(), width);
+        assert_eq!(seen, format!("{plots} plots"), "at {width} px");
+    }
+}
+
+/// What the browser says of the page.
+fn look(browser: &Path, folder: &Path, width: u32) -> String {
+    let done = Command::new(browser)
+        // The page is our own, and a browser that is root's has no sandbox. Its profile goes
+        // with the folder.
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
+        .args(["--hide-scrollbars", "--allow-file-access-from-files"])
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
+        // The browser's own time: it ends as soon as nothing more is to come.
+        .args(["--virtual-time-budget=20000", "--dump-dom"])
+        .arg(format!(
+            "file://{}#{width}",
+            folder.join("look.html").display()
+        ))
+        .output()
+        .unwrap();
+    let page = String::from_utf8_lossy(&done.stdout);
+    let seen = page
+        .split_once("<pre id=\"seen\">")
+        .and_then(|(_, rest)| rest.split_once("</pre>"));
+    let Some((seen, _)) = seen else {
+        let said = String::from_utf8_lossy(&done.stderr);
+        panic!("the browser has seen nothing ({}):\n{said}", done.status);
+    };
+    seen.to_owned()
+}
+
+fn find_browser() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    BROWSERS
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|candidate| candidate.is_file())
+}
+
+/// The results in docs/: as much as a full run of everything has to show.
+fn shown_reports() -> Vec<Report> {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    ["pacing", "background", "beats", "radio", "cost"]
+        .map(|name| {
+            let json = fs::read(results.join(name).with_extension("json")).unwrap();
+            serde_json::from_slice(&json).unwrap()
+        })
+        .into()
+}

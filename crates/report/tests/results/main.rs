@@ -1,0 +1,95 @@
+//! What docs/ and the README say of results is what the reports in docs/results say, to
+//! the byte. After new runs (`make results`), `TAKT_UPDATE=1 cargo test -p takt-report --test
+//! results` writes it anew.
+//!
+//! [`runs`] reads the reports; [`table`] is a table of the README and [`tables`] which there
+//! are, [`sentence`] and [`sentences`] the same for figures in its text; [`page`] is
+//! docs/RESULTS.md, which has all of them with what they are from and how they spread.
+
+mod page;
+mod runs;
+mod sentence;
+mod sentences;
+mod table;
+mod tables;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use takt_report::{picture, table as text_table};
+
+use crate::runs::Runs;
+
+const EXPERIMENTS: [&str; 5] = ["pacing", "background", "beats", "radio", "cost"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn all_runs() -> Vec<Runs> {
+    let results = root().join("docs/results");
+    EXPERIMENTS.map(|name| Runs::read(&results, name)).into()
+}
+
+#[test]
+fn tables_and_pictures_are_those_of_the_reports() {
+    for runs in all_runs() {
+        let report = runs.shown();
+        let name = &report.experiment;
+        generated(
+            &format!("docs/results/{name}.generated.txt"),
+            &text_table(report),
+        );
+        let picture = picture(report).unwrap();
+        generated(&format!("docs/results/{name}.generated.svg"), &picture);
+    }
+}
+
+#[test]
+fn the_page_of_results_is_that_of_the_reports() {
+    generated("docs/RESULTS.md", &page::page(&all_runs()));
+}
+
+#[test]
+fn the_readmes_tables_are_those_of_the_reports() {
+    let runs = all_runs();
+    let mut readme = readme();
+    for table in tables::all() {
+        let text = table.markdown(runs::of(&runs, table.experiment), table::Show::Figure);
+        readme = table::replaced(&readme, table.name, &text);
+    }
+    generated("README.md", &readme);
+}
+
+#[test]
+fn the_readmes_sentences_are_those_of_the_reports() {
+    let runs = all_runs();
+    let readme = words(&readme());
+    for sentence in sentences::all() {
+        let wanted = sentence.text(runs::of(&runs, sentence.experiment), table::Show::Figure);
+        assert!(
+            readme.contains(&words(&wanted)),
+            "README.md does not say: {wanted}"
+        );
+    }
+}
+
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).unwrap()
+}
+
+/// Lines may break anywhere.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn generated(name: &str, wanted: &str) {
+    let path = root().join(name);
+    if env::var_os("TAKT_UPDATE").is_some() {
+        fs::write(&path, wanted).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "{name} is stale");
+}

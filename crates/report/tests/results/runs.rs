@@ -1,0 +1,57 @@
+//! All runs of one experiment: `NAME.json` is what is shown, `NAME.2.json` and so on are for
+//! the spread.
+
+use std::{fs, path::Path};
+
+use takt_report::Report;
+
+pub struct Runs(Vec<Report>);
+
+impl Runs {
+    pub fn read(folder: &Path, experiment: &str) -> Self {
+        let first = folder.join(format!("{experiment}.json"));
+        let others = (2..).map(|run| folder.join(format!("{experiment}.{run}.json")));
+        let reports = std::iter::once(first)
+            .chain(others.take_while(|path| path.exists()))
+            .map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap());
+        Self(reports.collect())
+    }
+
+    pub fn shown(&self) -> &Report {
+        &self.0[0]
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Each commit that a run is of, once.
+    pub fn commits(&self) -> Vec<&str> {
+        let mut commits: Vec<&str> = self.0.iter().map(|run| run.commit.as_str()).collect();
+        commits.dedup();
+        commits
+    }
+
+    /// The largest of the metric in these cases, run by run; a run that lacks it is left out,
+    /// and all are if the first one does.
+    pub fn values(&self, scheduler: &str, cases: &[String], metric: &str) -> Vec<f64> {
+        let in_run = |run: &Report| {
+            run.rows
+                .iter()
+                .filter(|row| row.scheduler == scheduler && cases.contains(&row.case))
+                .filter_map(|row| row.number(metric))
+                .reduce(f64::max)
+        };
+        match in_run(self.shown()) {
+            Some(_) => self.0.iter().filter_map(in_run).collect(),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// The experiment's.
+pub fn of<'a>(runs: &'a [Runs], experiment: &str) -> &'a Runs {
+    runs.iter()
+        .find(|runs| runs.shown().experiment == experiment)
+        .unwrap()
+}
