@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build test demo check-deps deps-build deps-lab
+.PHONY: help build test demo install uninstall check-deps deps-build deps-lab
 
 # A fresh rustup toolchain is not on the path before the next login.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -29,6 +29,20 @@ test: deps-lab build ## install what is missing, build, and run every test
 demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory
 	$(say) 'running the short tour of all experiments: takt lab run tour'
 	target/release/takt lab run tour
+
+# The place of what is installed; packagers set DESTDIR.
+PREFIX ?= /usr/local
+export PREFIX DESTDIR
+
+install: target/release/takt ## install takt, taktd, manual pages, completions, a unit and the C header (PREFIX, DESTDIR)
+	@scripts/install $<
+
+uninstall: target/release/takt ## remove what make install put there
+	@scripts/install --remove $<
+
+# Whoever installs as root need not build as root.
+target/release/takt:
+	@$(MAKE) build
 
 check-deps: ## say what is missing, install nothing
 	@scripts/deps --check lab

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod exit;
 mod print;
+mod reasons;
 
 use std::{env, path::Path, process::ExitCode};
 
@@ -13,8 +14,8 @@ use clap::Parser;
 use crate::{
     args::{Cli, Command},
     commands::{
-        apply, background, check, confirm, daemon, doctor, explain, feed, lab, radio, revert, run,
-        station, status,
+        apply, background, check, confirm, daemon, doctor, explain, feed, lab, pages, radio,
+        revert, run, station, status,
     },
 };
 
@@ -54,7 +55,9 @@ fn main() -> ExitCode {
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),
-        Command::Explain { code } => explain::run(&code, output),
+        Command::Explain { code } => explain::run(code.as_deref(), output),
+        Command::Completions { shell } => pages::completions(shell, output),
+        Command::Man { directory } => pages::manual(&directory, output),
         Command::Lab(lab) => return lab::run(lab, output),
     };
     exit.into()

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod explain;
 pub mod feed;
 pub mod lab;
+pub mod pages;
 pub mod radio;
 pub mod revert;
 pub mod run;

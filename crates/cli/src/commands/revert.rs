@@ -5,7 +5,7 @@ use crate::{args::Output, commands::apply::describe_beats, exit::Exit, print};
 pub fn run(output: Output) -> Exit {
     let undone = match takt_kernel::revert(Ending::All) {
         Ok(undone) => undone,
-        Err(error) => return print::failure(output, (&error).into(), &error),
+        Err(error) => return print::refused(output, &error),
     };
     print::result(output, &undone, |undone| {
         let links = undone.links.iter().map(|link| match &link.left {
