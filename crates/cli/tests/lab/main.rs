@@ -44,6 +44,7 @@ mod refusals;
 mod replace;
 mod reports;
 mod traffic;
+mod turns;
 mod wireless;
 mod wlan;
 
