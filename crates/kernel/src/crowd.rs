@@ -16,7 +16,7 @@ use takt_algo::{Group, WindowTerms, sys::takt_crowd, to_bytes};
 
 use crate::{bpffs, btf, error::Error, log};
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/crowd.skel.rs"));
 }

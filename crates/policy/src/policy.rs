@@ -16,6 +16,7 @@ use crate::{Beats, Code, Link, Radio, RadioSource};
 pub struct Policy {
     /// In file order.
     pub links: Vec<Link>,
+    /// How stations are weighed, or what a client reports.
     pub radio: Option<Radio>,
     /// `None` without a task.
     pub beats: Option<Beats>,
