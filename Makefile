@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build test demo results check-deps deps-build deps-lab
+.PHONY: help build test demo results install uninstall check-deps deps-build deps-lab
 
 # A fresh rustup toolchain is not on the path before the next login.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -32,6 +32,20 @@ demo: deps-lab build ## install what is missing, build, and compare schedulers i
 
 results: deps-lab build ## measure every figure of the README anew, three times (RUNS=1: once); takes hours
 	@scripts/results
+
+# The place of what is installed; packagers set DESTDIR.
+PREFIX ?= /usr/local
+export PREFIX DESTDIR
+
+install: target/release/takt ## install takt, taktd, manual pages, completions, a unit and the C header (PREFIX, DESTDIR)
+	@scripts/install $<
+
+uninstall: target/release/takt ## remove what make install put there
+	@scripts/install --remove $<
+
+# Whoever installs as root need not build as root.
+target/release/takt:
+	@$(MAKE) build
 
 check-deps: ## say what is missing, install nothing
 	@scripts/deps --check lab

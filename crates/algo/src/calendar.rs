@@ -13,10 +13,12 @@ pub struct Calendar {
 }
 
 impl Calendar {
+    /// The highest number that an entry may have.
     pub const ENTRIES_MAX: u32 = sys::TAKT_ENTRIES - 1;
     /// Of a bucket's width in nanoseconds, as a power of two.
     pub const SHIFT: u32 = 16;
 
+    /// One without entries.
     pub fn new() -> Self {
         Self {
             calendar: Box::new(takt_calendar {
@@ -60,10 +62,12 @@ impl Calendar {
         unsafe { sys::takt_calendar_remove(&mut *self.calendar, &mut *self.shelf, id) }
     }
 
+    /// How many entries it holds.
     pub fn len(&self) -> u32 {
         self.calendar.count
     }
 
+    /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -9,17 +9,23 @@ use crate::{
 /// What a link that is asked for a frame answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
+    /// A class's packet.
     Packet {
+        /// Whose it is.
         class: u32,
+        /// As it occupies the wire.
         wire_bytes: u32,
     },
     /// Templates are numbered as they are stored.
     Gap {
+        /// Which length of the stock it is.
         template: u32,
+        /// As it occupies the wire.
         wire_bytes: u32,
     },
     /// Nothing may go before then.
     Wait {
+        /// When to ask again.
         until_ns: u64,
     },
     /// Nothing is queued.
@@ -83,6 +89,7 @@ impl GapLink {
         self.link.keep(place).is_some()
     }
 
+    /// The device asks for a frame.
     pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64) -> Left {
         let gap = &mut *self.gap;
         let answer = self.link.dequeue_by(|link, choice| {
@@ -132,10 +139,12 @@ impl GapLink {
         flushed
     }
 
+    /// The link beneath.
     pub fn link(&self) -> &Link {
         &self.link
     }
 
+    /// The stock and its counters.
     pub fn gap(&self) -> &takt_gap {
         &self.gap
     }

@@ -2,6 +2,7 @@
 
 use crate::sys;
 
+/// How many there are.
 pub const BUCKETS: u32 = sys::TAKT_BUCKETS;
 
 /// Which bucket a duration is counted in.

@@ -5,7 +5,11 @@
 //! argument, however wild, makes these calls touch memory beyond the structs
 //! they are given. That is what the `unsafe` blocks here rely on.
 
-#[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
+#![warn(missing_docs)]
+
+/// What bindgen makes of `algo/*.h`; the headers say what it is.
+#[allow(missing_docs, non_camel_case_types, non_upper_case_globals, dead_code)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks)]
 pub mod sys {
     include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 }

@@ -9,13 +9,18 @@ use crate::{
 /// What a link answers when it is asked for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
+    /// A packet.
     Packet {
+        /// Where it was kept.
         place: u32,
+        /// Whose it is.
         class: u32,
+        /// What it is charged for.
         bytes: u32,
     },
     /// Nothing may go before then.
     Wait {
+        /// When to ask again.
         until_ns: u64,
     },
     /// Nothing is queued.
@@ -30,6 +35,7 @@ pub struct Link {
 }
 
 impl Link {
+    /// A link that was just attached.
     pub fn new() -> Self {
         let mut state = zeroed_box();
         // SAFETY: a valid struct; see the crate's documentation.
@@ -145,6 +151,7 @@ impl Link {
         (place != 0).then_some(place)
     }
 
+    /// The device asks for a packet.
     pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64) -> Dequeued {
         self.dequeue_by(|state, choice| {
             // SAFETY: as above.
@@ -219,6 +226,7 @@ impl Link {
         &self.state
     }
 
+    /// A class, tenant, flow or station.
     pub fn element(&self, id: u32) -> &takt_element {
         &self.state.order.element[(id & (sys::TAKT_ELEMENTS - 1)) as usize]
     }

@@ -1,5 +1,8 @@
 //! Structs that are nothing but integers, as they cross into kernel maps.
 
+// One reason holds for all of them, and stands before the first.
+#![allow(clippy::undocumented_unsafe_blocks)]
+
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 
 use crate::sys;

@@ -13,6 +13,7 @@ pub struct Slots {
 }
 
 impl Slots {
+    /// As many as a table holds.
     pub const SLOTS_MAX: usize = sys::TAKT_TABLE_SLOTS as usize;
 
     /// At most [`Self::SLOTS_MAX`] slots, in order, disjoint and within the frame. Those
@@ -49,6 +50,7 @@ impl Slots {
 pub struct Span(takt_span);
 
 impl Span {
+    /// Whose slot it is.
     pub fn task(&self) -> u32 {
         self.0.task
     }
@@ -58,6 +60,7 @@ impl Span {
         (self.0.release_ns, self.0.beat_ns, self.0.end_ns)
     }
 
+    /// Whether it has begun and not ended.
     pub fn is_open(&self, now_ns: u64) -> bool {
         // SAFETY: a valid struct; see the crate's documentation.
         unsafe { sys::takt_span_is_open(&self.0, now_ns) != 0 }

@@ -8,7 +8,10 @@ pub use crate::sys::takt_soc_stats as SocStats;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocLaw {
     /// All above the threshold, nothing otherwise.
-    GoodBad { threshold_centidb: i32 },
+    GoodBad {
+        /// In hundredths of a dB.
+        threshold_centidb: i32,
+    },
     /// Linear between points of SoC and weight, 1 to [`SocTerms::POINTS_MAX`] of them,
     /// both rising.
     Piecewise(Vec<(i32, u32)>),
@@ -19,6 +22,7 @@ pub enum SocLaw {
 pub struct SocTerms(takt_soc_params);
 
 impl SocTerms {
+    /// As many as a law has.
     pub const POINTS_MAX: usize = sys::TAKT_SOC_POINTS as usize;
     /// What a sample can be, in hundredths of a dB; others are cut.
     pub const SAMPLES_CENTIDB: std::ops::RangeInclusive<i32> =
@@ -51,6 +55,7 @@ impl SocTerms {
         Self(params)
     }
 
+    /// How often a station should be heard.
     pub fn interval_ns(&self) -> u64 {
         self.0.interval_ns
     }

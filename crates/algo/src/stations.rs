@@ -17,7 +17,9 @@ use crate::sys::{
 /// Who receives over the air: by MAC where the device has Ethernet headers, else by IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
+    /// Where frames have Ethernet headers.
     Mac([u8; 6]),
+    /// Where they have none.
     Ip(IpAddr),
 }
 
@@ -26,6 +28,7 @@ pub enum Address {
 pub struct Known {
     /// Of its place in the table, from 1.
     pub number: u32,
+    /// What it is known by.
     pub address: Address,
     /// 0 to 1,000,000.
     pub weight_ppm: u32,
@@ -44,6 +47,7 @@ pub struct Stations<'a> {
 }
 
 impl<'a> Stations<'a> {
+    /// The stations in this memory.
     pub fn of(table: &'a mut takt_stations) -> Self {
         // SAFETY: valid for 'a, and nobody else's.
         unsafe { Self::at(table) }

@@ -10,6 +10,7 @@ pub struct Turns {
 }
 
 impl Turns {
+    /// As many as a group has.
     pub const MEMBERS_MAX: u32 = sys::TAKT_MEMBERS_MAX;
 
     /// A task of 1 to [`Self::MEMBERS_MAX`] members.

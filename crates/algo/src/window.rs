@@ -7,9 +7,9 @@ use crate::sys::{self, takt_window, takt_window_bounds, takt_window_group, takt_
 pub struct WindowTerms(takt_window_params);
 
 impl WindowTerms {
-    /// What all terminals keep in queues together, and how slowly a fallen capacity is
-    /// believed (by 2^-7 per period). Why these: `docs/crowd-law.md`.
+    /// What all terminals keep in queues together. Why so many: `docs/crowd-law.md`.
     pub const STANDING_SEGMENTS: u32 = 6;
+    /// How slowly a fallen capacity is believed: by 2^-7 per period.
     pub const MEMORY_SHIFT: u32 = 7;
 
     /// `standing_segments` for all terminals together; windows are `window_max` segments at
@@ -105,6 +105,7 @@ impl From<takt_window_group> for Group {
 pub struct Bounds(takt_window_bounds);
 
 impl Bounds {
+    /// Bounds from `lower` to `upper`, in segments.
     pub fn new(lower: u32, upper: u32) -> Self {
         Self(takt_window_bounds { lower, upper })
     }
@@ -114,6 +115,7 @@ impl Bounds {
         self.0.lower
     }
 
+    /// The window goes no higher, in segments.
     pub fn upper(&self) -> u32 {
         self.0.upper
     }

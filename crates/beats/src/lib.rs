@@ -20,6 +20,8 @@
 //! SCHED_DEADLINE ends the period, too. Programs in C take `include/takt/beats.h`; both
 //! ask taktd in the words of docs/beats.md.
 
+#![warn(missing_docs)]
+
 mod page;
 mod taktd;
 mod words;
@@ -57,7 +59,9 @@ pub struct Job {
     pub beat_ns: u64,
     /// When its last slot ends.
     pub deadline_ns: u64,
+    /// How often it runs.
     pub period_ns: u64,
+    /// How long it may run in each period.
     pub budget_ns: u64,
     /// Jobs of this task that were cut.
     pub overruns: u64,

@@ -24,9 +24,12 @@ pub enum JoinError {
     NotRunning,
     /// In taktd's words.
     Refused {
+        /// What is wrong.
         message: String,
+        /// What would be right.
         fix: String,
     },
+    /// taktd was not reached, or not understood.
     Failed(io::Error),
 }
 

@@ -13,16 +13,20 @@ pub struct Terms {
     pub offset: Option<Duration>,
     /// To be released so much earlier; done waits out the rest.
     pub lead: Duration,
+    /// What becomes of who uses more than the budget.
     pub overrun: Overrun,
+    /// Whom it shares the budget with.
     pub group: Option<Group>,
 }
 
 /// A member of a group: each hands over to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
+    /// By which its members find each other.
     pub name: String,
     /// From 1, in the order of hand-off.
     pub member: u32,
+    /// How many members there are.
     pub of: u32,
 }
 
@@ -39,6 +43,7 @@ pub enum Overrun {
 }
 
 impl Terms {
+    /// A place for a single thread, where there is room.
     pub fn new(period: Duration, budget: Duration) -> Self {
         Self {
             period,

@@ -3,10 +3,18 @@
 use std::{ffi::OsString, net::IpAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use takt_kernel::{places::Terms, stations::Address};
 use takt_policy::{parse_decibel, parse_duration};
 
-const EXIT_CODES: &str = "\
+const NOTES: &str = "\
+Examples:
+  takt doctor
+  takt check policy.toml
+  takt apply policy.toml --confirm 120s
+  takt status
+  takt revert
+
 Exit codes:
   0  done
   1  failed
@@ -14,9 +22,9 @@ Exit codes:
   3  the kernel or the privileges lack something
   4  the host was changed by someone else";
 
-/// Gives every packet its moment: one policy file, an unmodified kernel.
+/// Gives every packet and every thread its moment: one policy file, an unmodified kernel.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES)]
+#[command(name = "takt", version, after_help = NOTES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -97,34 +105,54 @@ pub enum Command {
 
     /// Give every device of this network namespace back as it was found, and every thread
     /// to the kernel's own scheduler.
+    #[command(after_help = "Example:\n  takt revert")]
     Revert,
 
     /// Try each feature on the running kernel and say what is missing.
+    #[command(
+        after_help = "Examples:\n  takt doctor\n  takt doctor --output json | jq '.features[] | \
+                      select(.works | not)'"
+    )]
     Doctor,
 
-    /// Explain an error code, such as `takt::policy::unknown_key`.
-    #[command(after_help = "Example:\n  takt explain policy::unknown_key")]
+    /// Explain an error, or why something is refused, held, dropped or late.
+    ///
+    /// Without a code, list them all.
+    #[command(
+        after_help = "Examples:\n  takt explain policy::unknown_key\n  takt explain dropped\n  takt \
+                      explain"
+    )]
     Explain {
-        /// The code, with or without the leading `takt::`.
-        code: String,
+        /// A code such as `takt::policy::unknown_key`, with or without the leading `takt::`, or a
+        /// word of `takt status` or `takt doctor`.
+        code: Option<String>,
     },
 
     /// Say which traffic is background, while programs run.
     ///
     /// It goes to the class with `match = [{ registered = true }]`. Anybody may
     /// say so of their own sockets. Needs a running taktd.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  takt background add 192.0.2.10:873\n  takt background list"
+    )]
     Background(Background),
 
     /// Give stations their weights by hand, and look at them.
     ///
     /// For links of the policy in force that `[radio]` is about. What is set by hand stays
     /// until it is forgotten, whatever else is known of the station.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  takt station list\n  takt station set 192.0.2.7 --snr 12.5"
+    )]
     Station(Station),
 
     /// What clients and access points share.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  takt radio key /etc/takt/radio.key"
+    )]
     Radio(Radio),
 
     /// Who shares the air, and what they share.
@@ -172,8 +200,27 @@ pub enum Command {
     Guard,
 
     /// Boot a real kernel in an emulator and try Takt there.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  takt lab run tour\n  takt lab exec -- tc qdisc show"
+    )]
     Lab(Lab),
+
+    /// Print completions of this command line for a shell to read.
+    #[command(after_help = "Examples:\n  takt completions bash > \
+                      ~/.local/share/bash-completion/completions/takt\n  source <(takt completions \
+                      zsh)\n  takt completions fish > ~/.config/fish/completions/takt.fish")]
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+
+    /// Write the manual pages of takt, its commands and taktd into a directory.
+    #[command(after_help = "Example:\n  takt man /usr/local/share/man/man1")]
+    Man {
+        /// It must exist.
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -207,6 +254,7 @@ pub enum Background {
 
     /// List what is registered in this network namespace, for you or everyone;
     /// as root, all of it.
+    #[command(after_help = "Example:\n  takt background list")]
     List,
 }
 
@@ -401,6 +449,7 @@ impl From<Beat> for Terms {
 #[derive(Debug, Subcommand)]
 pub enum Lab {
     /// List the kernels the lab can boot.
+    #[command(after_help = "Examples:\n  takt lab kernels\n  takt lab kernels newest 6.16")]
     Kernels {
         /// Fetch these, too: `default`, `newest`, `wireless`, or a version such as 6.18.
         fetch: Vec<String>,
@@ -513,13 +562,17 @@ pub enum Net {
     Pair,
 }
 
-/// A whole number of seconds, minutes, hours or days, up to a year.
+/// A whole number of seconds, minutes, hours or days.
+fn seconds(text: &str) -> Option<u64> {
+    let units = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)];
+    let split = |(unit, factor)| Some((text.strip_suffix(unit)?, factor));
+    let (number, factor) = units.into_iter().find_map(split)?;
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// How long something holds: up to a year.
 fn lifetime(text: &str) -> Result<Duration, String> {
-    let seconds = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
-        .into_iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))
-        .and_then(|(number, factor)| number.parse::<u64>().ok()?.checked_mul(factor));
-    match seconds {
+    match seconds(text) {
         Some(seconds @ 1..=31_536_000) => Ok(Duration::from_secs(seconds)),
         _ => Err("write a time from 1s to 365d, such as 90s, 30m or 2h".to_owned()),
     }
@@ -549,16 +602,11 @@ fn member(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
-/// A time to wait: a whole number of seconds or minutes.
+/// How long to wait for an answer: up to a day.
 fn patience(text: &str) -> Result<Duration, String> {
-    let seconds = match (text.strip_suffix('s'), text.strip_suffix('m')) {
-        (Some(seconds), _) => seconds.parse::<u32>().ok(),
-        (_, Some(minutes)) => minutes.parse::<u32>().ok().and_then(|m| m.checked_mul(60)),
-        _ => None,
-    };
-    match seconds {
-        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds.into())),
-        _ => Err("write a time from 1s to 1440m, such as 120s or 2m".to_owned()),
+    match seconds(text) {
+        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write a time from 1s to 1d, such as 120s or 2m".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use takt_daemon::{AskError, Code};
-use takt_kernel::{Error, Undecided, places::JoinError};
+use takt_kernel::{Error, NoUser, Undecided, places::JoinError};
 
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +52,16 @@ impl From<&Undecided> for Exit {
             | Undecided::Plan { .. }
             | Undecided::NoGap { .. }
             | Undecided::NoReceive { .. }
-            | Undecided::NoTime(_)
-            | Undecided::NoUser(_) => Self::Invalid,
+            | Undecided::NoTime(_) => Self::Invalid,
+            Undecided::NoUser(error) => error.into(),
             Undecided::Host(error) => error.into(),
         }
+    }
+}
+
+impl From<&NoUser> for Exit {
+    fn from(_: &NoUser) -> Self {
+        Self::Invalid
     }
 }
 

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod exit;
 mod print;
+mod reasons;
 
 use std::{env, path::Path, process::ExitCode};
 
@@ -14,7 +15,7 @@ use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
         apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
-        revert, run, station, status,
+        pages, revert, run, station, status,
     },
 };
 
@@ -59,7 +60,9 @@ fn main() -> ExitCode {
         Command::Flows(look) => flows::run(look, output),
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),
-        Command::Explain { code } => explain::run(&code, output),
+        Command::Explain { code } => explain::run(code.as_deref(), output),
+        Command::Completions { shell } => pages::completions(shell, output),
+        Command::Man { directory } => pages::manual(&directory, output),
         Command::Lab(lab) => return lab::run(lab, output),
     };
     exit.into()

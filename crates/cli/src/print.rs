@@ -7,7 +7,7 @@ use serde_json::json;
 use takt_kernel::Datagrams;
 use takt_policy::Diagnostics;
 
-use crate::{args::Output, exit::Exit};
+use crate::{args::Output, exit::Exit, reasons::Reason};
 
 /// Print a result. A reader that went away is no failure of ours.
 pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> String) {
@@ -20,27 +20,72 @@ pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> 
     let _ = writeln!(io::stdout(), "{rendered}");
 }
 
-/// Print an error and what it means for the exit code.
-pub fn failure(output: Output, exit: Exit, message: &dyn std::fmt::Display) -> Exit {
-    failure_of("takt", output, exit, message)
+/// Why a command did not do what it was asked for.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    /// What `takt explain` has more to say about.
+    reason: Option<&'static Reason>,
+    message: String,
+}
+
+impl Failure {
+    /// One that says all there is to say.
+    pub fn plain(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            reason: None,
+            message: message.into(),
+        }
+    }
+}
+
+impl<'a, E> From<&'a E> for Failure
+where
+    E: std::fmt::Display,
+    &'a E: Into<Exit> + Into<&'static Reason>,
+{
+    fn from(error: &'a E) -> Self {
+        Self {
+            exit: error.into(),
+            reason: Some(error.into()),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Print why something failed, and where more is said about it.
+pub fn refused(output: Output, failure: impl Into<Failure>) -> Exit {
+    refused_by("takt", output, failure)
 }
 
 /// Likewise, of the program under one of its names.
-pub fn failure_of(
-    program: &str,
-    output: Output,
-    exit: Exit,
-    message: &dyn std::fmt::Display,
-) -> Exit {
+pub fn refused_by(program: &str, output: Output, failure: impl Into<Failure>) -> Exit {
+    let Failure {
+        exit,
+        reason,
+        message,
+    } = failure.into();
     match output {
-        Output::Json => result(output, &json!({ "error": message.to_string() }), |_| {
-            String::new()
-        }),
+        Output::Json => {
+            let code = reason.map(|reason| reason.code);
+            result(output, &json!({ "error": message, "code": code }), |_| {
+                String::new()
+            });
+        }
         Output::Text => {
             let _ = writeln!(io::stderr(), "{program}: {message}");
+            if let Some(reason) = reason {
+                let _ = writeln!(io::stderr(), "  more: takt explain {}", reason.short());
+            }
         }
     }
     exit
+}
+
+/// Print an error and what it means for the exit code.
+pub fn failure(output: Output, exit: Exit, message: &dyn std::fmt::Display) -> Exit {
+    refused(output, Failure::plain(exit, message.to_string()))
 }
 
 /// Print a remark that does not keep anything from being done.
@@ -92,6 +137,16 @@ pub fn datagrams(datagrams: &Datagrams) -> String {
          {replayed} replayed, {unknown} of unknown senders, {too_often} too often, {not_its_own} \
          about others; {dropped} dropped unread"
     )
+}
+
+/// Measured times are shown in microseconds; what a policy says, as the policy spells it.
+pub fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+/// A station's weight, which is 1 for one that hears well.
+pub fn weight(ppm: u32) -> String {
+    format!("{:.3}", f64::from(ppm) / 1e6)
 }
 
 /// A number of things, in words.

@@ -25,7 +25,7 @@ use crate::{
     syscall,
 };
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/link.skel.rs"));
 }

@@ -14,6 +14,7 @@ use crate::{Rate, SnrPath};
 pub struct Fading {
     /// Standard deviation.
     pub deviation_db: f64,
+    /// How long it stays as it is.
     pub coherence_ns: u64,
 }
 

@@ -9,36 +9,52 @@ pub enum ErrorModel {
     /// Half of erfc(sqrt(SNR)), with `gain_db` added to the SNR first. Paper
     /// 003, section 3.1.
     Psk {
+        /// Added to the SNR first.
         gain_db: f64,
     },
     /// 802.11b's rates, by the formulas of IEEE 802.15.2-2003.
     Dbpsk1M,
+    /// 2 Mbit/s, differential QPSK.
     Dqpsk2M,
+    /// 5.5 Mbit/s, complementary code keying.
     Cck5M5,
+    /// 11 Mbit/s, complementary code keying.
     Cck11M,
     /// A convolutional code of constraint length 7 behind a constellation, by
     /// the union bound for hard decisions ("NIST" model: L. E. Miller,
     /// Validation of 802.11a/UWB coexistence simulation, 2003; Pei and
     /// Henderson, Validation of OFDM error rate model in ns-3, 2010).
     Ofdm {
+        /// Of each subcarrier.
         constellation: Constellation,
+        /// Of the convolutional code.
         code: CodeRate,
     },
 }
 
+/// How many bits a symbol carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constellation {
+    /// One.
     Bpsk,
+    /// Two.
     Qpsk,
+    /// Four.
     Qam16,
+    /// Six.
     Qam64,
 }
 
+/// How much of what is sent is data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRate {
+    /// 1/2.
     Half,
+    /// 2/3.
     TwoThirds,
+    /// 3/4.
     ThreeQuarters,
+    /// 5/6.
     FiveSixths,
 }
 

@@ -29,6 +29,8 @@
 //! What is modelled, after which sources, and how it was validated:
 //! `docs/medium.md`.
 
+#![warn(missing_docs)]
+
 mod channel;
 mod ending;
 mod error_rate;

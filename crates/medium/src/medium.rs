@@ -19,6 +19,7 @@ pub struct Frame {
     pub token: u64,
     /// Of the Ethernet frame, without its FCS.
     pub bytes: u32,
+    /// Who is to have it.
     pub to: Receiver,
 }
 
@@ -26,44 +27,72 @@ pub struct Frame {
 /// stations do; it is the caller who passes such frames on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receiver {
+    /// This one alone.
     Node(NodeId),
     /// At the slowest basic rate, once, without acknowledgement.
     Everyone,
 }
 
+/// What the medium is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// A node takes a frame in hand.
-    Transmit { from: NodeId, frame: Frame },
+    Transmit {
+        /// Who sends.
+        from: NodeId,
+        /// What.
+        frame: Frame,
+    },
     /// A station's SNR goes another way from now on.
-    Path { station: NodeId, path: SnrPath },
+    Path {
+        /// Whose.
+        station: NodeId,
+        /// How well it hears from now on.
+        path: SnrPath,
+    },
     /// Frames to and from a station are sent at another rate from now on.
-    Rate { station: NodeId, choice: RateChoice },
+    Rate {
+        /// Whose.
+        station: NodeId,
+        /// By which rate it is sent to.
+        choice: RateChoice,
+    },
 }
 
+/// What the medium says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// A frame arrived. A broadcast arrives at every station by itself.
     Deliver {
+        /// When it ended.
         at_ns: u64,
+        /// Who sent.
         from: NodeId,
+        /// Who has it.
         to: NodeId,
+        /// The frame's.
         token: u64,
     },
     /// The medium is done with a frame, will not name it again, and its sender
     /// is free to take the next.
     Done {
+        /// When its sender knew.
         at_ns: u64,
+        /// Who sent.
         from: NodeId,
+        /// The frame's.
         token: u64,
+        /// What became of it.
         outcome: Outcome,
         /// What all its attempts took of the air, with SIFS and acknowledgement.
         air_ns: u64,
     },
 }
 
+/// What became of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
+    /// It arrived, and its sender heard so.
     Acknowledged,
     /// Sent once; nobody knows who heard it.
     Unacknowledged,
@@ -74,10 +103,13 @@ pub enum Outcome {
 /// Why an input changed nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refused {
+    /// The node has a frame already.
     #[error("node {} has a frame in hand already; it takes the next after Done", .0.0)]
     Occupied(NodeId),
+    /// There is no such node.
     #[error("there is no station {}", .0.0)]
     Unknown(NodeId),
+    /// The profile has no such rate.
     #[error("the profile has no rate {0}")]
     NoRate(usize),
 }
@@ -87,7 +119,9 @@ pub enum Refused {
 pub struct Air {
     /// Frames, with SIFS and acknowledgement where there was one.
     pub busy_ns: u64,
+    /// Transmissions, repeated ones included.
     pub attempts: u64,
+    /// Of these, those that another was on the air with.
     pub collisions: u64,
     /// Attempts without collision that could not be read.
     pub losses: u64,
@@ -109,6 +143,7 @@ pub struct Medium {
 }
 
 impl Medium {
+    /// The first node.
     pub const ACCESS_POINT: NodeId = NodeId(0);
 
     /// An access point without stations.
@@ -128,6 +163,7 @@ impl Medium {
         medium
     }
 
+    /// A node more, that hears so well.
     pub fn add_station(&mut self, path: SnrPath) -> NodeId {
         const STILL: Fading = Fading {
             deviation_db: 0.0,
@@ -145,6 +181,7 @@ impl Medium {
         NodeId(index as u16)
     }
 
+    /// What the medium goes by.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }

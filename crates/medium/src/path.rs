@@ -12,12 +12,16 @@ pub struct SnrPath {
     period_ns: Option<u64>,
 }
 
+/// Why a path is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PathError {
+    /// It has no points.
     #[error("a path needs at least one point")]
     Empty,
+    /// This point is not later than the one before.
     #[error("point {0} of the path is not later than the one before it")]
     NotRising(usize),
+    /// It repeats before its last point.
     #[error("the path's period ends before its last point")]
     ShortPeriod,
 }
@@ -74,6 +78,7 @@ impl SnrPath {
         }
     }
 
+    /// How well it hears now, in hundredths of a dB.
     pub fn snr_centidb(&self, now_ns: u64) -> i32 {
         let at_ns = self
             .period_ns

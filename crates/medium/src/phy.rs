@@ -7,22 +7,31 @@ use crate::ErrorModel;
 pub struct Rate {
     /// For people, and to choose the rate of an acknowledgement.
     pub bps: u64,
+    /// How long frames take.
     pub phy: Phy,
+    /// How often they are lost.
     pub errors: ErrorModel,
     /// Every station understands it: broadcasts and acknowledgements use it.
     pub basic: bool,
 }
 
+/// How long a frame takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phy {
     /// Direct sequence and CCK: a preamble, then bits one after another,
     /// rounded up to a microsecond (802.11-2007, 18.3.4).
-    Serial { preamble_ns: u64 },
+    Serial {
+        /// Before its first bit.
+        preamble_ns: u64,
+    },
     /// OFDM: a preamble, then symbols of 4 us of 16 bits of service field, the
     /// frame and 6 bits of tail, then silence (802.11-2007, 17.4.3 and 19.8.3).
     Ofdm {
+        /// Before its first symbol.
         preamble_ns: u64,
+        /// Of data.
         bits_per_symbol: u32,
+        /// Of silence behind it.
         extension_ns: u64,
     },
 }

@@ -8,16 +8,22 @@ use crate::{Fading, Rate};
 /// Everything that is the same for all stations of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
+    /// As a script names it.
     pub name: &'static str,
+    /// A slot of the backoff.
     pub slot_ns: u64,
+    /// Before an acknowledgement.
     pub sifs_ns: u64,
+    /// Before a backoff.
     pub difs_ns: u64,
     /// How long after the start of an answer a station knows that there is one
     /// (PHY-RX-START-Delay).
     pub rx_start_ns: u64,
+    /// From any node to any other.
     pub propagation_ns: u64,
     /// Backoff is 0..=cw slots; cw is one less than a power of two.
     pub cw_min: u32,
+    /// The most that the window grows to.
     pub cw_max: u32,
     /// So often a frame is sent before it is dropped; `None`: no limit.
     pub attempts_max: Option<u32>,
@@ -25,15 +31,19 @@ pub struct Profile {
     pub acknowledged: bool,
     /// What the MAC adds to an Ethernet frame without its FCS.
     pub overhead_bytes: u32,
+    /// As it is sent.
     pub ack_bytes: u32,
     /// Slowest first; at least one is basic.
     pub rates: Vec<Rate>,
     /// Of stations that are not told otherwise.
     pub rate_choice: RateChoice,
+    /// What the standard lets a node do.
     pub rules: Rules,
+    /// None: strengths stay as paths say.
     pub fading: Option<Fading>,
 }
 
+/// By which rate a node sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateChoice {
     /// An index into the profile's rates.

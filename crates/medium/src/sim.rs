@@ -49,6 +49,7 @@ enum Event {
 }
 
 impl<Q: Queue> Simulation<Q> {
+    /// A medium with nothing on it.
     pub fn new(profile: Profile, seed: u64, access_queue: Q) -> Self {
         Simulation {
             medium: Medium::new(profile, seed),
@@ -72,17 +73,20 @@ impl<Q: Queue> Simulation<Q> {
         self
     }
 
+    /// A station that hears so well.
     pub fn add_station(&mut self, path: SnrPath) -> NodeId {
         self.station_queues.push(Fifo::new(STATION_QUEUE_FRAMES));
         self.stations.push(Station::default());
         self.medium.add_station(path)
     }
 
+    /// By which rate a node sends from now on.
     pub fn set_rate(&mut self, station: NodeId, choice: RateChoice) -> Result<(), Refused> {
         self.medium
             .handle(self.now_ns, Input::Rate { station, choice })
     }
 
+    /// Traffic from the beginning on.
     pub fn add_flow(&mut self, flow: Flow) {
         let index = self.sources.len();
         let start_ns = self.now_ns + flow.start_ns;
@@ -142,6 +146,7 @@ impl<Q: Queue> Simulation<Q> {
         stations
     }
 
+    /// What waits at the access point.
     pub fn access_queue_mut(&mut self) -> &mut Q {
         &mut self.access_queue
     }

@@ -13,6 +13,7 @@ pub struct Saturation {
 }
 
 impl Saturation {
+    /// Stations that send frames of so many bytes without end.
     pub fn new(profile: Profile, rate: usize, bytes: u32) -> Self {
         let on_air = |rate: &Rate, bytes| rate.airtime_ns(bytes) + profile.propagation_ns;
         Saturation {

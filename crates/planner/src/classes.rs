@@ -26,6 +26,7 @@ impl ClassIds {
         self.ids.get(name)
     }
 
+    /// The id of a tenant.
     pub fn tenant_id(&self, name: &str) -> Option<u32> {
         self.ids.get(&tenant_key(name))
     }

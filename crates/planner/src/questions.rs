@@ -25,14 +25,17 @@ impl Questions {
         Self(questions)
     }
 
+    /// In the order of their bits.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Question> {
         self.0.iter()
     }
 
+    /// Whether nothing is asked.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// The bit that answers it.
     pub fn bit(&self, question: &Question) -> Option<u32> {
         let index = self.0.iter().position(|known| known == question)?;
         Some(index as u32)

@@ -15,6 +15,7 @@ macro_rules! catalogue {
         }
 
         impl Code {
+            /// In the order of the catalogue.
             pub const ALL: &[Code] = &[$(Code::$code,)*];
 
             /// The name as it is shown, such as `takt::policy::unknown_key`.

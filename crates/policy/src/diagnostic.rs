@@ -14,8 +14,11 @@ const MESSAGE_MAX_BYTES: usize = 240;
 /// One finding about one place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
+    /// What kind of finding it is.
     pub code: Code,
+    /// Whether the policy is refused for it.
     pub severity: Severity,
+    /// What is wrong, in a sentence.
     pub message: String,
     /// The sentence that names the fix.
     pub help: String,
@@ -23,10 +26,13 @@ pub struct Diagnostic {
     pub(crate) labels: Vec<Label>,
 }
 
+/// Whether a policy is refused for a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// It is.
     Error,
+    /// It is not.
     Warning,
 }
 
@@ -124,10 +130,12 @@ impl Diagnostics {
         Diagnostics::new(Source::new(name, ""), vec![error], 0)
     }
 
+    /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
+    /// In the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.entries.iter()
     }

@@ -25,12 +25,15 @@ pub(crate) const BATCH_DEFAULT_PACKETS: u32 = 8;
 /// One network device and how its egress is shared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Link {
+    /// The network device's name.
     pub device: String,
     /// Bits per second on the wire.
     pub rate_bps: u64,
     /// Wire bytes per frame beyond the layer 2 frame.
     pub overhead_bytes: u32,
+    /// What keeps packets apart.
     pub pacing: Pacing,
+    /// What becomes of large segments.
     pub packets: Packets,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
@@ -67,6 +70,7 @@ pub enum Packets {
 /// A link within the link: classes that share one guarantee and one ceiling.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tenant {
+    /// By which classes name it.
     pub name: String,
     /// Guaranteed to its classes together.
     pub rate_bps: Option<u64>,
@@ -86,6 +90,7 @@ pub struct Tenant {
 /// tenant, or of the link.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Class {
+    /// By which it is shown, and keeps its queue when the policy changes.
     pub name: String,
     /// The name of one of the link's tenants.
     pub tenant: Option<String>,
@@ -102,6 +107,7 @@ pub struct Class {
     /// Whether every flow has clocks and a queue of its own. Rates, weight and queue are each
     /// flow's then.
     pub per_flow: bool,
+    /// Packets that it may have queued; each flow, of a `per_flow` class.
     pub queue_packets: u16,
     /// Of a class in the background, and of no other.
     pub gate: Option<Gate>,
@@ -110,6 +116,7 @@ pub struct Class {
     pub receive: bool,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
+    /// Whether it takes what no other class matches.
     pub is_default: bool,
     /// Where the class stands in the file, counted from 1; the link's line if it is implicit.
     pub line: usize,
@@ -133,16 +140,21 @@ pub struct Match {
     /// The IP protocol number. `None` with ports means any protocol that has ports: tcp, udp,
     /// udplite, sctp and dccp.
     pub proto: Option<u8>,
+    /// Where it comes from.
     pub src: Option<Prefix>,
+    /// Where it goes.
     pub dst: Option<Prefix>,
     /// Sorted, disjoint and not adjacent; empty means any.
     pub src_ports: Vec<RangeInclusive<u16>>,
     /// Sorted, disjoint and not adjacent; empty means any.
     pub dst_ports: Vec<RangeInclusive<u16>>,
+    /// Its DSCP, from 0 to 63.
     pub dscp: Option<u8>,
+    /// Its mark.
     pub mark: Option<Mark>,
     /// The name of the thread or process, 1 to 15 bytes.
     pub app: Option<String>,
+    /// Whose process the socket is.
     pub user: Option<User>,
     /// A control group's path from the root of cgroup2, without a slash at either end. Holds for
     /// everything below it too.
@@ -157,6 +169,7 @@ pub struct Match {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum User {
+    /// By number.
     Id(u32),
     /// Resolved when the policy is applied.
     Name(String),
@@ -166,32 +179,43 @@ pub enum User {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Question {
+    /// A thread or process of this name.
     App(String),
+    /// A user's process.
     User(User),
+    /// A process in this control group or below.
     Cgroup(String),
+    /// A process in this systemd unit.
     Unit(String),
     /// Whether its destination was registered for the owner's user, or its program as background.
     Registered,
 }
 
+/// Which version of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
+    /// Version 4.
     Ipv4,
+    /// Version 6.
     Ipv6,
 }
 
 /// An address prefix; the bits beyond `len` are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Prefix {
+    /// The bits beyond `len` are 0.
     pub addr: IpAddr,
+    /// How many bits count.
     pub len: u8,
 }
 
 /// Holds when `skb->mark & mask == value`; `value` has no bit outside `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Mark {
+    /// What the bits under the mask are.
     pub value: u32,
+    /// Which bits count.
     pub mask: u32,
 }
 
@@ -229,6 +253,7 @@ impl Default for Beats {
 /// A thread, or a group of threads that hand over to each other, with a time slot in each period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
+    /// By which it is shown, and keeps its slots when the policy changes.
     pub name: String,
     /// A multiple of the grid.
     pub period_ns: u64,
@@ -240,6 +265,7 @@ pub struct Task {
     pub lead_ns: u64,
     /// Sorted; `None` for all that carry beats.
     pub cpus: Option<Vec<u32>>,
+    /// What becomes of who uses more than the budget.
     pub overrun: Overrun,
     /// In the order of hand-off; a single thread is the only one.
     pub members: Vec<Member>,
@@ -263,7 +289,9 @@ pub enum Overrun {
 /// One thread of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
+    /// The thread's name, unless `matches` says otherwise.
     pub name: String,
+    /// Which thread it is.
     pub matches: ThreadMatch,
 }
 
@@ -290,9 +318,11 @@ pub struct Radio {
     pub smoothing_ppm: u32,
     /// What is left of the average after an interval without a report, in millionths.
     pub decay_ppm: u32,
+    /// What makes a weight of a strength.
     pub law: WeightLaw,
     /// The devices whose links have stations; `None`: all of this policy.
     pub links: Option<Vec<String>>,
+    /// Where strengths come from.
     pub source: RadioSource,
     /// The UDP port that reports are taken on, if they are the source.
     pub listen: u16,
@@ -309,9 +339,15 @@ pub struct Radio {
 pub enum WeightLaw {
     /// PW: linear from point to point, level before the first and after the last. 1 to 16 points;
     /// strengths rise, weights do not fall.
-    Piecewise { points: Vec<Point> },
+    Piecewise {
+        /// From the weakest to the strongest.
+        points: Vec<Point>,
+    },
     /// GB: 1 above the threshold, 0 otherwise.
-    GoodBad { threshold_centidb: i32 },
+    GoodBad {
+        /// In hundredths of a dB.
+        threshold_centidb: i32,
+    },
 }
 
 /// A weight for a strength of connection.
@@ -333,6 +369,7 @@ pub enum RadioSource {
     StationDump,
     /// A file with lines `ADDR DB`, read every interval; the path is as that of the key.
     File(PathBuf),
+    /// Only what is set by hand.
     None,
 }
 
@@ -351,6 +388,7 @@ impl RadioSource {
 /// Where a client sends the strength of its connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
+    /// Who hears the reports.
     pub to: SocketAddr,
     /// The device whose signal is measured.
     pub device: String,
@@ -394,6 +432,7 @@ impl Crowd {
 }
 
 impl Prefix {
+    /// Which version of IP it is an address of.
     pub fn family(&self) -> Family {
         match self.addr {
             IpAddr::V4(_) => Family::Ipv4,

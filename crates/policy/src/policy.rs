@@ -16,6 +16,7 @@ use crate::{Beats, Code, Crowd, Link, Radio, RadioSource};
 pub struct Policy {
     /// In file order.
     pub links: Vec<Link>,
+    /// How stations are weighed, or what a client reports.
     pub radio: Option<Radio>,
     pub crowd: Option<Crowd>,
     /// `None` without a task.

@@ -18,6 +18,7 @@ pub struct Report {
     pub command: String,
     /// Commit of the source tree the program was built from.
     pub commit: String,
+    /// What was measured, in the order of measuring.
     pub rows: Vec<Row>,
 }
 
@@ -26,8 +27,11 @@ pub struct Report {
 /// (`packets_lost`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
+    /// Takt or a peer, with its settings.
     pub scheduler: String,
+    /// What it was put to.
     pub case: String,
+    /// By name, which ends in the unit.
     #[serde(flatten)]
     pub metrics: BTreeMap<String, serde_json::Value>,
 }

@@ -16,9 +16,13 @@ pub fn nearest_rank<T: Copy + Ord>(sorted: &[T], per_mille: u16) -> Option<T> {
 /// The figures every distribution is reported by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantiles<T> {
+    /// The median.
     pub p50: T,
+    /// Nine in ten are no more.
     pub p90: T,
+    /// 99 in 100 are no more.
     pub p99: T,
+    /// The most.
     pub max: T,
 }
 
@@ -39,7 +43,9 @@ impl<T: Copy + Ord> Quantiles<T> {
 /// the distance between their gap and the gap they should have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spacing {
+    /// How far departures were from their ideal moments.
     pub error_ns: Quantiles<u64>,
+    /// The same, counted.
     pub error_histogram_ns: Histogram,
 }
 
@@ -99,6 +105,7 @@ const EDGES_BELOW_TEN: [u64; 6] = [0, 1, 2, 3, 4, 6];
 const EDGES_PER_DECADE: [u64; 5] = [10, 16, 25, 40, 63];
 
 impl Histogram {
+    /// Of these samples.
     pub fn of(samples: &[u64]) -> Self {
         let edges = histogram_edges();
         let mut counts = vec![0; edges.len()];

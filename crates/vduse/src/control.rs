@@ -20,6 +20,7 @@ use crate::net::{NetDevice, QUEUE_LENGTHS};
 pub struct NetConfig {
     /// The device's name on the vDPA bus; the interface gets another.
     pub name: String,
+    /// The device's own address.
     pub mac: [u8; 6],
 }
 
@@ -38,6 +39,7 @@ struct NetDevConfig {
 }
 
 impl Control {
+    /// The module's control file.
     pub fn open() -> Result<Control> {
         let open = OpenOptions::new()
             .read(true)

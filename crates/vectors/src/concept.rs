@@ -46,6 +46,7 @@ pub struct Exchange<C: Concept> {
 
 /// A file of vectors, whatever concept it is about.
 pub struct File {
+    /// The file's stem.
     pub name: &'static str,
     /// As it was when this was compiled.
     pub text: &'static str,

@@ -12,7 +12,7 @@ use crate::{
     machine::{Machine, State, Step},
 };
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/vectors.skel.rs"));
 }
@@ -26,6 +26,7 @@ pub type Memory = MaybeUninit<OpenObject>;
 pub struct Kernel<'memory>(skel::VectorsSkel<'memory>);
 
 impl<'memory> Kernel<'memory> {
+    /// Load the programs into the running kernel.
     pub fn load(memory: &'memory mut Memory) -> Result<Self, Failure> {
         let open = skel::VectorsSkelBuilder::default().open(memory)?;
         Ok(Self(open.load()?))

@@ -6,6 +6,8 @@
 //! the running kernel's BPF machine. Both must give the answers in the files,
 //! and leave the same bytes behind.
 
+#![warn(missing_docs)]
+
 mod byteclock;
 mod calendar;
 mod classify;
@@ -21,7 +23,8 @@ mod soc;
 mod turns;
 mod window;
 
-#[allow(non_camel_case_types, non_upper_case_globals, dead_code, clippy::all)]
+#[allow(missing_docs, non_camel_case_types, non_upper_case_globals, dead_code)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks)]
 mod sys {
     include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 }

@@ -17,7 +17,9 @@ unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for Step {}
 
+/// What replays calls: this process, or a kernel.
 pub trait Machine {
+    /// The state that calls work on.
     fn state(&mut self) -> &mut State;
 
     /// Run the step on the state, and fill in its answer.
@@ -28,6 +30,7 @@ pub trait Machine {
 pub struct Native(Box<State>);
 
 impl Native {
+    /// In this process, from zero.
     pub fn new() -> Self {
         Self(zeroed_box())
     }

@@ -146,8 +146,8 @@ fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
                 refusal.to_string(),
             )
         }
-        Undecided::NoUser(error) => return print::failure(output, Exit::Invalid, error),
-        Undecided::Host(error) => return print::failure(output, error.into(), error),
+        Undecided::NoUser(error) => return print::refused(output, error),
+        Undecided::Host(error) => return print::refused(output, error),
     };
     print::diagnostics(output, &found)
 }

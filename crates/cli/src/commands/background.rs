@@ -16,7 +16,7 @@ pub fn run(command: Background, output: Output) -> Exit {
             show(&done, output);
             Exit::Done
         }
-        Err(error) => print::failure(output, (&error).into(), &error),
+        Err(error) => print::refused(output, &error),
     }
 }
 

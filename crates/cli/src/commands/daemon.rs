@@ -5,6 +5,10 @@ use clap::Parser;
 use crate::{args::Output, exit::Exit, print};
 
 const NOTES: &str = "\
+Examples:
+  taktd
+  systemctl enable --now taktd
+
 Runs in the foreground until SIGINT or SIGTERM, as root; one for the whole host.
 Listens on /run/taktd/socket: `takt background add`, `takt run --background`, and
 one JSON object a line (docs/background.md).
@@ -18,7 +22,7 @@ Exit codes:
 /// Lets programs say, without privileges, what of their traffic is background.
 #[derive(Debug, Parser)]
 #[command(name = "taktd", version, after_help = NOTES)]
-struct Daemon {}
+pub struct Daemon {}
 
 /// The program under its other name.
 pub fn run() -> Exit {
@@ -28,6 +32,6 @@ pub fn run() -> Exit {
     };
     match takt_daemon::serve(ready) {
         Ok(()) => Exit::Done,
-        Err(error) => print::failure_of("taktd", Output::Text, (&error).into(), &error),
+        Err(error) => print::refused_by("taktd", Output::Text, &error),
     }
 }

@@ -1,20 +1,31 @@
-use serde_json::json;
-use takt_policy::Code;
+use crate::{
+    args::Output,
+    exit::Exit,
+    print,
+    reasons::{self, Entry},
+};
 
-use crate::{args::Output, exit::Exit, print};
-
-pub fn run(code: &str, output: Output) -> Exit {
-    let Some(found) = Code::find(code) else {
-        let known: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-        let message = format!(
-            "there is no code {code}; the codes are\n  {}",
-            known.join("\n  ")
-        );
+pub fn run(code: Option<&str>, output: Output) -> Exit {
+    let Some(code) = code else {
+        let entries: Vec<Entry> = reasons::all().collect();
+        print::result(output, &entries, |entries| list(entries));
+        return Exit::Done;
+    };
+    let Some(found) = reasons::find(code) else {
+        let message = format!("there is nothing called {code}; `takt explain` lists what there is");
         return print::failure(output, Exit::Invalid, &message);
     };
-    let value = json!({ "code": found.as_str(), "explanation": found.explanation() });
-    print::result(output, &value, |_| {
-        format!("{}\n\n{}", found.as_str(), found.explanation())
+    print::result(output, &found, |found| {
+        format!("{}\n\n{}", found.code, found.explanation)
     });
     Exit::Done
+}
+
+/// A code a line, with the words that `takt status` and `takt doctor` have for it.
+fn list(entries: &[Entry]) -> String {
+    let lines = entries.iter().map(|entry| {
+        let line = format!("{:<36} {}", entry.code, entry.shown_as.join(", "));
+        format!("{}\n", line.trim_end())
+    });
+    lines.collect()
 }

@@ -10,6 +10,6 @@ pub fn run(stay: Stay, output: Output) -> Exit {
             Exit::Failed,
             &"this network namespace has a helper already",
         ),
-        Err(error) => print::failure(output, (&error).into(), &error),
+        Err(error) => print::refused(output, &error),
     }
 }

@@ -12,6 +12,7 @@ pub mod feed;
 pub mod flows;
 pub mod key;
 pub mod lab;
+pub mod pages;
 pub mod revert;
 pub mod run;
 pub mod station;

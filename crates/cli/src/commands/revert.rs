@@ -10,7 +10,7 @@ use crate::{
 pub fn run(output: Output) -> Exit {
     let undone = match takt_kernel::revert(Ending::All) {
         Ok(undone) => undone,
-        Err(error) => return print::failure(output, (&error).into(), &error),
+        Err(error) => return print::refused(output, &error),
     };
     print::result(output, &undone, |undone| {
         let links = undone.links.iter().map(|link| match &link.left {

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use takt_agent::radio::weight_ppm;
 use takt_kernel::{
-    Error, applied_policy,
+    applied_policy,
     stations::{self, Address, Stations},
 };
 use takt_policy::{Policy, parse_in};
@@ -9,7 +9,7 @@ use takt_policy::{Policy, parse_in};
 use crate::{
     args::{Output, Station},
     exit::Exit,
-    print,
+    print::{self, Failure, weight},
 };
 
 pub fn run(command: Station, output: Output) -> Exit {
@@ -24,11 +24,9 @@ pub fn run(command: Station, output: Output) -> Exit {
     };
     match done {
         Ok(()) => Exit::Done,
-        Err((exit, message)) => print::failure(output, exit, &message),
+        Err(failure) => print::refused(output, failure),
     }
 }
-
-type Failure = (Exit, String);
 
 /// What was done, and where.
 #[derive(Serialize)]
@@ -65,7 +63,7 @@ fn set(
     for mut table in tables(&policy, address, device)? {
         table
             .set_by_hand(address, weight_ppm)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| Failure::from(&error))?;
         devices.push(table.device().to_owned());
     }
     changed(address, Some(weight_ppm), devices, output);
@@ -87,7 +85,7 @@ fn forget(address: Address, device: Option<&str>, output: Output) -> Result<(), 
     if devices.is_empty() {
         let message =
             format!("nobody gave {address} a weight; `takt station list` shows who has one");
-        return Err((Exit::Invalid, message));
+        return Err(Failure::plain(Exit::Invalid, message));
     }
     changed(address, None, devices, output);
     Ok(())
@@ -111,7 +109,7 @@ fn changed(address: Address, weight_ppm: Option<u32>, devices: Vec<String>, outp
 fn list(device: Option<&str>, output: Output) -> Result<(), Failure> {
     let mut links = Vec::new();
     for device in devices(&policy()?, device)? {
-        let table = Stations::open(&device).map_err(|error| failed(&error))?;
+        let table = Stations::open(&device).map_err(|error| Failure::from(&error))?;
         let stations = table.list();
         links.push(Link { device, stations });
     }
@@ -150,7 +148,7 @@ fn line(device: &str, station: &stations::Station) -> String {
 
 /// The policy in force here.
 fn policy() -> Result<Policy, Failure> {
-    let source = applied_policy().map_err(|error| failed(&error))?;
+    let source = applied_policy().map_err(|error| Failure::from(&error))?;
     let source = source.ok_or_else(no_radio)?;
     // It was read when it was applied.
     parse_in(&source.folder, &source.name, &source.text).map_err(|_| {
@@ -158,7 +156,7 @@ fn policy() -> Result<Policy, Failure> {
             "{} was applied by another version of takt; apply it again",
             source.name
         );
-        (Exit::Failed, message)
+        Failure::plain(Exit::Failed, message)
     })
 }
 
@@ -183,28 +181,20 @@ fn tables(
 ) -> Result<Vec<Stations>, Failure> {
     let mut tables = Vec::new();
     for name in devices(policy, device)? {
-        tables.push(Stations::open(&name).map_err(|error| failed(&error))?);
+        tables.push(Stations::open(&name).map_err(|error| Failure::from(&error))?);
     }
     let is_mac = matches!(address, Address::Mac(_));
     let fits = |table: &Stations| device.is_some() || table.are_macs() == is_mac;
     if !tables.iter().any(fits) {
         let kind = if is_mac { "IP" } else { "MAC" };
         let message = format!("{address}: all stations here are known by {kind} address");
-        return Err((Exit::Invalid, message));
+        return Err(Failure::plain(Exit::Invalid, message));
     }
     tables.retain(fits);
     Ok(tables)
 }
 
-fn weight(ppm: u32) -> String {
-    format!("{:.3}", f64::from(ppm) / 1e6)
-}
-
 fn no_radio() -> Failure {
     let message = "no link of the policy in force has stations; apply one with [radio]";
-    (Exit::Invalid, message.to_owned())
-}
-
-fn failed(error: &Error) -> Failure {
-    (error.into(), error.to_string())
+    Failure::plain(Exit::Invalid, message)
 }

@@ -19,8 +19,8 @@ use crate::{
 
 pub const SOCKET: &str = "/run/taktd/socket";
 
-/// A taktd of the test's own.
-pub struct Daemon(Child);
+/// A taktd of the test's own, which takes back what it did when this is dropped.
+pub struct Daemon(pub Child);
 
 impl Daemon {
     pub fn start() -> Self {
@@ -47,8 +47,11 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        let _ = kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM);
-        let _ = self.0.wait();
+        // Its number may be somebody else's by now.
+        if let Ok(None) = self.0.try_wait() {
+            let _ = kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM);
+            let _ = self.0.wait();
+        }
     }
 }
 

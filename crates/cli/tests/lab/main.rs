@@ -50,6 +50,7 @@ mod refusals;
 mod replace;
 mod reports;
 mod traffic;
+mod turns;
 mod watched;
 mod wireless;
 mod wlan;

@@ -208,10 +208,8 @@ fn waits_while_a_more_important_task_runs() {
 /// This thread's, from now on.
 fn nice(value: i32) {
     // SAFETY: a system call without memory.
-    assert_eq!(
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) },
-        0
-    );
+    let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) };
+    assert_eq!(done, 0);
 }
 
 #[test]

@@ -4,15 +4,12 @@
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::Duration,
 };
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::{shell::run_far, takt::takt};
@@ -33,14 +30,10 @@ pub fn access_point(source: &str) -> String {
 
 pub const REPORTS: &str = "key_file = \"radio.key\"";
 
-/// A taktd that is killed with the test, with what it started.
-pub struct Daemon(Child);
+pub use crate::daemon::Daemon;
 
+/// What a wire's two ends want of it.
 impl Daemon {
-    pub fn start() -> Self {
-        Self(Command::new("taktd").stdout(Stdio::null()).spawn().unwrap())
-    }
-
     /// One at the wire's far end, which thinks that it is alone on the host.
     pub fn start_client() -> Self {
         Self::start_client_of(
@@ -88,21 +81,14 @@ impl Daemon {
     }
 
     /// It takes back what it did.
-    pub fn end(mut self) {
-        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM).unwrap();
-        assert!(self.0.wait().unwrap().success());
+    #[track_caller]
+    pub fn end(self) {
+        self.ends_with(Signal::SIGTERM);
     }
 
-    pub fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+    #[track_caller]
+    pub fn kill(self) {
+        self.ends_with(Signal::SIGKILL);
     }
 }
 

@@ -26,7 +26,7 @@ use takt_algo::{
 use super::{ended::Kernel, image::Image};
 use crate::{bpffs, btf, error::Error, log, syscall};
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/beats.skel.rs"));
 }

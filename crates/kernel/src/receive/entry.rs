@@ -15,7 +15,7 @@ use libbpf_rs::{
 
 use crate::{btf, error::Error, log, program::Program};
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/receive.skel.rs"));
 }

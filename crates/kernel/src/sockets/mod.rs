@@ -33,7 +33,7 @@ use crate::{bpffs, btf, cgroup, error::Error, log, program::Program, syscall};
 pub use questions::NoUser;
 pub(crate) use questions::{Asked, Term};
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/flows.skel.rs"));
 }

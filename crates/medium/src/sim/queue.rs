@@ -7,13 +7,17 @@ use crate::NodeId;
 /// A frame on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
+    /// By which its end is told.
     pub token: u64,
+    /// Where it goes, or comes from.
     pub station: NodeId,
+    /// With its headers.
     pub bytes: u32,
     /// Which flow it is of, in the order of their adding.
     pub source: usize,
     /// When it was sent.
     pub born_ns: u64,
+    /// Whether it arrived.
     pub is_delivered: bool,
 }
 
@@ -34,6 +38,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
+    /// With room for so many.
     pub fn new(limit_frames: usize) -> Self {
         Fifo {
             packets: VecDeque::new(),

@@ -49,11 +49,17 @@ pub fn total_bps(stations: &[Station]) -> f64 {
 /// the first is bad.
 #[derive(Debug, Clone)]
 pub struct OneBad {
+    /// What the medium goes by.
     pub profile: Profile,
+    /// How many there are.
     pub stations: u16,
+    /// How well the bad one hears.
     pub bad_snr_centidb: i32,
+    /// What each has sent to it.
     pub traffic: Traffic,
+    /// How long it lasts.
     pub seconds: u64,
+    /// Whence all chance comes.
     pub seed: u64,
 }
 

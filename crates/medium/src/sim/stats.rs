@@ -3,10 +3,12 @@
 use super::Packet;
 use crate::Air;
 
+/// What became of a station's packets.
 #[derive(Debug, Clone, Default)]
 pub struct Station {
     /// Frames that its sources sent.
     pub offered: u64,
+    /// Those that arrived.
     pub delivered: u64,
     /// Of the Ethernet frames that were delivered.
     pub delivered_bytes: u64,
@@ -55,10 +57,12 @@ impl Station {
         (self.air.busy_ns - self.air_before.busy_ns) as f64 / 1e9 / self.duration_s()
     }
 
+    /// Transmissions of all nodes.
     pub fn attempts(&self) -> u64 {
         self.air.attempts - self.air_before.attempts
     }
 
+    /// Those that were on the air together.
     pub fn collisions(&self) -> u64 {
         self.air.collisions - self.air_before.collisions
     }

@@ -8,17 +8,22 @@ use crate::NodeId;
 /// Frames between one station and the access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
+    /// Which one.
     pub station: NodeId,
+    /// To it, or from it.
     pub direction: Direction,
+    /// How much, and when.
     pub traffic: Traffic,
     /// From now until its first frame.
     pub start_ns: u64,
 }
 
+/// Which way packets go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the access point.
     Down,
+    /// From the station.
     Up,
 }
 
@@ -27,17 +32,27 @@ pub enum Direction {
 pub enum Traffic {
     /// One frame every `interval_ns`, give or take up to `jitter_ns`.
     Cbr {
+        /// Of each packet.
         bytes: u32,
+        /// From packet to packet.
         interval_ns: u64,
+        /// At most so much earlier or later, by chance.
         jitter_ns: u64,
     },
     /// There are always a few frames waiting.
-    Saturated { bytes: u32 },
+    Saturated {
+        /// Of each packet.
+        bytes: u32,
+    },
     /// Frames every `interval_ns` for `on_ns`, then none for `off_ns`.
     OnOff {
+        /// Of each packet.
         bytes: u32,
+        /// From packet to packet, while it talks.
         interval_ns: u64,
+        /// How long it talks.
         on_ns: u64,
+        /// How long it is silent then.
         off_ns: u64,
     },
 }
@@ -68,6 +83,7 @@ impl Traffic {
         }
     }
 
+    /// Of each packet.
     pub fn bytes(&self) -> u32 {
         match *self {
             Traffic::Cbr { bytes, .. }

@@ -43,6 +43,7 @@ pub struct Host {
 /// What a task, a thread or a group of threads, asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
+    /// What it is called in refusals.
     pub name: String,
     /// A multiple of the grid, up to [`FRAME_MAX_NS`].
     pub period_ns: u64,
@@ -70,10 +71,13 @@ pub struct Placement {
 /// One stretch of slots; phases within the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
+    /// Where it is.
     pub cpu: u32,
+    /// With its lead, as a phase within the period.
     pub begin_ns: u64,
     /// Where the budget begins: after the lead's slots in the first piece, at once in the others.
     pub beat_ns: u64,
+    /// As a phase within the period.
     pub end_ns: u64,
 }
 
@@ -82,14 +86,18 @@ pub struct Piece {
 pub struct Slot {
     /// An index into the demands.
     pub demand: usize,
+    /// From the frame's beginning, with the lead.
     pub begin_ns: u32,
+    /// When the budget begins.
     pub beat_ns: u32,
+    /// From the frame's beginning.
     pub end_ns: u32,
 }
 
 /// What a CPU does over and over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CpuTable {
+    /// Which one it is.
     pub cpu: u32,
     /// The least common multiple of the periods on this CPU.
     pub frame_ns: u32,

@@ -15,13 +15,27 @@ const SHOWN_MAX: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Refusal {
+    /// More than the scheduler has places for.
     #[error("{demands} tasks are more than the {DEMANDS_MAX} that can be on the beat")]
-    TooMany { demands: usize },
+    TooMany {
+        /// How many there are.
+        demands: usize,
+    },
+    /// Not a grid at all.
     #[error("a grid of {} has no slots", time(*grid_ns))]
-    Grid { grid_ns: u64 },
+    Grid {
+        /// What was asked for.
+        grid_ns: u64,
+    },
     /// No host could do it.
     #[error("{name} {fault}")]
-    Senseless { name: String, fault: Fault },
+    Senseless {
+        /// Whose demand it is.
+        name: String,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+    /// There is no such time left.
     #[error(
         "{name} needs {slots} {} of {} in every {}{}; {}; {}{}",
         if *slots == 1 { "slot" } else { "slots" },
@@ -33,11 +47,15 @@ pub enum Refusal {
         if *alone || fits.is_empty() { "" } else { "; others have no room either" }
     )]
     NoRoom {
+        /// Whose demand it is.
         name: String,
         /// With those of its lead.
         slots: u64,
+        /// How long a slot is.
         grid_ns: u64,
+        /// How often they are needed.
         period_ns: u64,
+        /// Where they have to begin, if that was said.
         offset_ns: Option<u64>,
         /// What is in the way, for each CPU that it may run on.
         obstacles: Vec<Obstacle>,
@@ -52,33 +70,56 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum Fault {
+    /// None that a table can have.
     #[error(
         "has a period of {}, and periods are multiples of the grid of {} up to {}",
         time(*period_ns), time(*grid_ns), time(FRAME_MAX_NS)
     )]
-    Period { period_ns: u64, grid_ns: u64 },
+    Period {
+        /// What was asked for.
+        period_ns: u64,
+        /// What it has to be a multiple of.
+        grid_ns: u64,
+    },
+    /// More than the period holds.
     #[error(
         "wants {}{} in every {}, and whole slots of {} for it have to fit in there",
         time(*budget_ns), WithLead(*lead_ns), time(*period_ns), time(*grid_ns)
     )]
     Budget {
+        /// What was asked for.
         budget_ns: u64,
+        /// What comes before it.
         lead_ns: u64,
+        /// What both have to fit into.
         period_ns: u64,
+        /// They take whole slots of this.
         grid_ns: u64,
     },
+    /// The slot would not lie within the period.
     #[error(
         "wants an offset of {}, and for its lead and budget that is a multiple of {} from {} to {}",
         time(*offset_ns), time(*grid_ns), time(*first_ns), time(*last_ns)
     )]
     Offset {
+        /// What was asked for.
         offset_ns: u64,
+        /// The least that fits.
         first_ns: u64,
+        /// The most that fits.
         last_ns: u64,
+        /// What it has to be a multiple of.
         grid_ns: u64,
     },
+    /// None that carries beats.
     #[error("may run on {}, and {} carry beats", Cpus(cpus), Cpus(carrying))]
-    Cpus { cpus: Vec<u32>, carrying: Vec<u32> },
+    Cpus {
+        /// What was asked for.
+        cpus: Vec<u32>,
+        /// Those that do.
+        carrying: Vec<u32>,
+    },
+    /// It has slots already, and they are no such slots.
     #[error("has slots that cannot stay: of another grid, of a CPU that has gone, or held twice")]
     Standing,
 }
@@ -89,36 +130,66 @@ pub enum Fault {
 pub enum Obstacle {
     /// Slots of another task, the one that is most in the way.
     Held {
+        /// Where.
         cpu: u32,
+        /// Who has it.
         by: String,
         /// Phases of its period.
         begin_ns: u64,
+        /// As a phase within the period.
         end_ns: u64,
+        /// How often that recurs.
         period_ns: u64,
         /// Other tasks on this CPU.
         others: usize,
     },
     /// More would take what is to stay free.
     Free {
+        /// Where.
         cpu: u32,
         /// What could still be assigned of every period.
         left_ns: u64,
+        /// Of what may be assigned, in millionths.
         free_ppm: u32,
     },
     /// Its periods together take too long to repeat.
-    Frame { cpu: u32, frame_ns: u64 },
+    Frame {
+        /// Where.
+        cpu: u32,
+        /// After so long.
+        frame_ns: u64,
+    },
     /// Its table would have too many entries.
-    Entries { cpu: u32 },
+    Entries {
+        /// Where.
+        cpu: u32,
+    },
 }
 
 /// A change with which the demand fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "kebab-case")]
 pub enum Remedy {
-    Offset { offset_ns: u64 },
-    Cpus { cpus: Vec<u32> },
-    Budget { budget_ns: u64 },
-    Period { period_ns: u64 },
+    /// At another moment of the period.
+    Offset {
+        /// This one.
+        offset_ns: u64,
+    },
+    /// Elsewhere.
+    Cpus {
+        /// On these.
+        cpus: Vec<u32>,
+    },
+    /// With less time.
+    Budget {
+        /// So much.
+        budget_ns: u64,
+    },
+    /// More seldom, or more often.
+    Period {
+        /// With this period.
+        period_ns: u64,
+    },
 }
 
 impl fmt::Display for Obstacle {

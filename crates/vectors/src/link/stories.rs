@@ -1,5 +1,8 @@
 //! What the link's vectors tell.
 
+mod sharing;
+mod stations;
+
 use takt_algo::sys::{TAKT_BACKGROUND, TAKT_EXPRESS, TAKT_TASK_NOBODY, TAKT_TASK_UNKNOWN};
 
 use super::{Answer, Call, Class, Link, Plan};
@@ -18,16 +21,16 @@ pub fn all() -> Result<Vec<Vector<Link>>, Failure> {
         another_plan()?,
         going_down()?,
         slow_classes()?,
-        sharing()?,
-        borrowing()?,
-        spare_by_weight()?,
-        floors()?,
-        tenants()?,
-        tenants_change()?,
+        sharing::sharing()?,
+        sharing::borrowing()?,
+        sharing::spare_by_weight()?,
+        sharing::floors()?,
+        sharing::tenants()?,
+        sharing::tenants_change()?,
         no_overtaking()?,
         gate()?,
-        stations()?,
-        stations_come_and_go()?,
+        stations::stations()?,
+        stations::stations_come_and_go()?,
     ])
 }
 
@@ -358,154 +361,6 @@ fn slow_classes() -> Result<Vector<Link>, Failure> {
     wire.done(&[1, 2, 3])
 }
 
-/// Each always has something to send, until so much time has passed.
-fn busy(wire: &mut Wire, classes: &[(u32, u32)], until_ns: u64) -> Result<(), Failure> {
-    for (id, bytes) in classes {
-        wire.arrive(*id, *bytes, 1)?;
-        wire.arrive(*id, *bytes, 1)?;
-    }
-    while wire.now_ns < until_ns {
-        match wire.ask()? {
-            Answer::Wait { until_ns } => wire.now_ns = until_ns,
-            Answer::Packet { class, .. } => {
-                if let Some((id, bytes)) = classes.iter().find(|(id, _)| *id == class) {
-                    wire.arrive(*id, *bytes, 1)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn sharing() -> Result<Vector<Link>, Failure> {
-    let classes = [
-        class(1, 40 * MBIT, 3),
-        class(2, 40 * MBIT, 3),
-        class(3, 20 * MBIT, 3),
-        class(4, 20 * MBIT, 3),
-    ];
-    let mut wire = Wire::new(
-        "120 on a link of 100: costs scale, and nobody bursts when others stop",
-        plan(100 * MBIT, &classes),
-    )?;
-    let frames = [(1, 1476), (2, 976), (3, 1476), (4, 176)];
-    busy(&mut wire, &frames, 3_000_000)?;
-    busy(&mut wire, &frames[..1], 3_500_000)?;
-    wire.drain(0)?;
-    wire.done(&[1, 2, 3, 4])
-}
-
-fn borrowing() -> Result<Vector<Link>, Failure> {
-    let classes = [
-        borrower(1, 50 * MBIT, 80 * MBIT, 50 * MBIT),
-        borrower(2, 30 * MBIT, 0, 30 * MBIT),
-        class(3, 20 * MBIT, 3),
-    ];
-    let mut wire = Wire::new(
-        "alone up to the ceiling, together what is guaranteed",
-        plan(100 * MBIT, &classes),
-    )?;
-    busy(&mut wire, &[(1, 1476)], 2_000_000)?;
-    busy(&mut wire, &[(1, 1476), (2, 1476), (3, 1476)], 4_000_000)?;
-    wire.drain(0)?;
-    wire.done(&[1, 2, 3])
-}
-
-fn spare_by_weight() -> Result<Vector<Link>, Failure> {
-    let classes = [
-        borrower(1, 10 * MBIT, 0, MBIT),
-        borrower(2, 10 * MBIT, 0, 3 * MBIT),
-        borrower(3, 0, 20 * MBIT, 400_000 * MBIT),
-        // Far ahead in virtual time with every frame.
-        borrower(4, 0, 0, 1000),
-    ];
-    let mut wire = Wire::new("what is spare, by weight", plan(100 * MBIT, &classes))?;
-    let frames = [(1, 1476), (2, 1476), (3, 1476), (4, 1476)];
-    busy(&mut wire, &frames, 3_000_000)?;
-    wire.drain(0)?;
-    wire.done(&[1, 2, 3, 4])
-}
-
-fn floors() -> Result<Vector<Link>, Failure> {
-    let low = Class {
-        floor_bps: 5 * MBIT,
-        priority: 7,
-        ..borrower(2, 0, 0, MBIT)
-    };
-    let mut wire = Wire::new(
-        "a floor keeps a low priority from starving",
-        plan(100 * MBIT, &[class(1, 100 * MBIT, 0), low]),
-    )?;
-    busy(&mut wire, &[(1, 1476), (2, 976)], 4_000_000)?;
-    wire.drain(0)?;
-    wire.done(&[1, 2])
-}
-
-fn with_tenants() -> Vec<Class> {
-    let tenant = |id, heads, rate, ceil| Class {
-        queue_packets: 0,
-        heads,
-        ..borrower(id, rate * MBIT, ceil * MBIT, rate * MBIT)
-    };
-    let of = |group, class| Class { group, ..class };
-    vec![
-        tenant(10, 1, 60, 80),
-        tenant(20, 2, 40, 0),
-        of(1, borrower(1, 40 * MBIT, 0, 40 * MBIT)),
-        of(1, borrower(2, 20 * MBIT, 30 * MBIT, 20 * MBIT)),
-        of(2, class(3, 10 * MBIT, 3)),
-        of(2, borrower(4, 0, 0, MBIT)),
-    ]
-}
-
-fn tenants() -> Result<Vector<Link>, Failure> {
-    let mut wire = Wire::new(
-        "tenants share what is theirs among their classes",
-        plan(100 * MBIT, &with_tenants()),
-    )?;
-    busy(&mut wire, &[(1, 1476), (2, 976)], 2_000_000)?;
-    busy(
-        &mut wire,
-        &[(1, 1476), (2, 976), (3, 1476), (4, 476)],
-        4_000_000,
-    )?;
-    wire.drain(0)?;
-    wire.done(&[1, 2, 3, 4, 10, 20])
-}
-
-fn tenants_change() -> Result<Vector<Link>, Failure> {
-    let mut wire = Wire::new(
-        "a tenant leaves under load, and another gets its group",
-        plan(100 * MBIT, &with_tenants()),
-    )?;
-    for _ in 0..5 {
-        for id in 1..=4 {
-            wire.arrive(id, 1476, 1)?;
-        }
-    }
-    for _ in 0..4 {
-        wire.ask()?;
-    }
-    let mut after = with_tenants();
-    after[0] = Class {
-        queue_packets: 0,
-        ..borrower(10, 0, 0, MBIT)
-    };
-    after.push(Class {
-        id: 30,
-        ..with_tenants()[0]
-    });
-    // One class stays with the group, one stands alone now, one comes over.
-    after[3].group = 0;
-    after[4].group = 1;
-    wire.recorder
-        .call(Call::Replace(plan(100 * MBIT, &after)))?;
-    wire.arrive(1, 976, 1)?;
-    wire.drain(0)?;
-    wire.done(&[1, 2, 3, 4, 10, 20, 30])
-}
-
 fn no_overtaking() -> Result<Vector<Link>, Failure> {
     let classes = [class(1, MBIT, 3), class(2, 50 * MBIT, 0)];
     let mut wire = Wire::new(
@@ -559,109 +414,4 @@ fn gate() -> Result<Vector<Link>, Failure> {
     wire.now_ns += 1_000_000;
     wire.drain(0)?;
     wire.done(&[1, 2, 3])
-}
-
-/// MAC addresses of stations.
-const FIRST: u64 = 0x0200_0000_0001;
-const SECOND: u64 = 0x0200_0000_0002;
-const THIRD: u64 = 0x0200_0000_0003;
-
-/// Two classes of weight 1 and 3 that tell stations apart, on a link of 10 Mbit/s.
-fn air(name: &str) -> Result<Wire, Failure> {
-    let classes = [borrower(1, 0, 0, MBIT), borrower(2, 0, 0, 3 * MBIT)];
-    let stations = Plan {
-        stations: true,
-        ..plan(10 * MBIT, &classes)
-    };
-    Wire::new(name, stations)
-}
-
-impl Wire {
-    fn weigh(&mut self, station: u64, weight_ppm: u32) -> Result<(), Failure> {
-        self.recorder.call(Call::Weigh {
-            station,
-            weight_ppm,
-            by_hand: false,
-        })?;
-        Ok(())
-    }
-
-    fn beat(&mut self) -> Result<(), Failure> {
-        let now_ns = self.now_ns;
-        self.recorder.call(Call::Beat { now_ns })?;
-        Ok(())
-    }
-
-    /// So many frames for a station, in a class. Their element.
-    fn arrive_for(&mut self, station: u64, class: u32, frames: u32) -> Result<u32, Failure> {
-        let mut element = 0;
-        for _ in 0..frames {
-            let now_ns = self.now_ns;
-            let answer = self.recorder.call(Call::Station {
-                class,
-                station,
-                now_ns,
-            })?;
-            if let Answer::Element { id } = answer {
-                element = id;
-                self.arrive(id, 976, 1)?;
-            }
-        }
-        Ok(element)
-    }
-
-    /// Ask until so many frames have left, or nobody may go.
-    fn let_out(&mut self, frames: u32) -> Result<(), Failure> {
-        let left = self.queued.saturating_sub(frames);
-        let mut asked = 0;
-        while self.queued > left && asked < 4 * frames {
-            asked += 1;
-            if let Answer::Wait { until_ns } = self.ask()? {
-                self.now_ns = until_ns;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn stations() -> Result<Vector<Link>, Failure> {
-    let mut wire = air("stations share by class and weight, and change while they wait")?;
-    wire.weigh(FIRST, 1_000_000)?;
-    wire.weigh(SECOND, 250_000)?;
-    wire.beat()?;
-    let mut elements = Vec::new();
-    for station in [FIRST, SECOND] {
-        for class in [1, 2] {
-            elements.push(wire.arrive_for(station, class, 12)?);
-        }
-    }
-    wire.let_out(12)?;
-    // What was ahead by its weight is not held back by it any more; the other is held.
-    wire.weigh(SECOND, 1_000_000)?;
-    wire.weigh(FIRST, 0)?;
-    wire.let_out(12)?;
-    wire.weigh(FIRST, 1)?;
-    wire.let_out(10)?;
-    // Nobody alive: all are equal.
-    wire.now_ns += 6_000_000_000;
-    wire.drain(0)?;
-    wire.done(&elements)
-}
-
-fn stations_come_and_go() -> Result<Vector<Link>, Failure> {
-    let mut wire = air("a station that nobody knew, one that is forgotten, one in its place")?;
-    let first = wire.arrive_for(FIRST, 1, 6)?;
-    let second = wire.arrive_for(SECOND, 1, 6)?;
-    // Found as it waits, and held; alone it is looked for again and again.
-    wire.weigh(FIRST, 0)?;
-    wire.beat()?;
-    wire.let_out(7)?;
-    wire.recorder.call(Call::Forget { station: FIRST })?;
-    wire.let_out(2)?;
-    wire.weigh(THIRD, 500_000)?;
-    wire.beat()?;
-    let third = wire.arrive_for(THIRD, 1, 6)?;
-    wire.arrive_for(SECOND, 1, 3)?;
-    wire.drain(0)?;
-    wire.done(&[first, second, third])
 }

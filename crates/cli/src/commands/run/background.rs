@@ -5,28 +5,31 @@ use takt_daemon::{AskError, Request, ask};
 use takt_kernel::background;
 
 use super::become_program;
-use crate::{args::Output, exit::Exit, print};
+use crate::{
+    args::Output,
+    exit::Exit,
+    print::{self, Failure},
+};
 
 /// Become the program, in the background. Returns only if that fails.
 pub fn run(command: &[OsString], output: Output) -> Exit {
-    if let Err((exit, message)) = join() {
-        return print::failure(output, exit, &message);
+    if let Err(failure) = join() {
+        return print::refused(output, failure);
     }
     if let Err(error) = background::be_idle() {
         let message = format!("running as the least important task: {error}");
         return print::failure(output, Exit::Failed, &message);
     }
-    let (exit, message) = become_program(command);
-    print::failure(output, exit, &message)
+    print::refused(output, become_program(command))
 }
 
 /// taktd knows when the group may go again; root can do without it.
-fn join() -> Result<(), (Exit, String)> {
+fn join() -> Result<(), Failure> {
     match ask(&Request::Join(Default::default())) {
         Ok(_) => Ok(()),
         Err(AskError::NotRunning) if Uid::effective().is_root() => background::join_self()
             .map(drop)
-            .map_err(|error| ((&error).into(), error.to_string())),
-        Err(error) => Err(((&error).into(), error.to_string())),
+            .map_err(|error| (&error).into()),
+        Err(error) => Err((&error).into()),
     }
 }

@@ -23,7 +23,11 @@ use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
 use takt_kernel::places::{self, Terms, Wish};
 
 use super::become_program;
-use crate::{args::Output, exit::Exit, print};
+use crate::{
+    args::Output,
+    exit::Exit,
+    print::{self, Failure},
+};
 
 /// What is meant for the program, when it is sent to takt.
 const FORWARDED: [Signal; 4] = [
@@ -38,7 +42,7 @@ const SI_KERNEL: i32 = 0x80;
 
 pub fn run(terms: Terms, command: &[OsString], output: Output) -> ExitCode {
     if let Err(error) = terms.check() {
-        return print::failure(output, Exit::from(&error), &error).into();
+        return print::refused(output, &error).into();
     }
     match supervise(&terms, command, output) {
         // A status is eight bits wide by the time anybody sees it.
@@ -61,11 +65,11 @@ fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<
     // SAFETY: takt has one thread at this time.
     let child = match unsafe { fork() }? {
         ForkResult::Child => {
-            let (exit, message) = match enter(terms, &before) {
+            let failure = match enter(terms, &before) {
                 Ok(()) => become_program(command),
                 Err(refused) => refused,
             };
-            process::exit(print::failure(output, exit, &message) as i32)
+            process::exit(print::refused(output, failure) as i32)
         }
         ForkResult::Parent { child } => child,
     };
@@ -86,8 +90,8 @@ fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<
 }
 
 /// In the new process: take the place.
-fn enter(terms: &Terms, mask: &SigSet) -> Result<(), (Exit, String)> {
-    let failed = |errno: Errno| (Exit::Failed, format!("preparing the program: {errno}"));
+fn enter(terms: &Terms, mask: &SigSet) -> Result<(), Failure> {
+    let failed = |errno| Failure::plain(Exit::Failed, format!("preparing the program: {errno}"));
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(mask), None).map_err(failed)?;
     // The program keeps it: its sleeps end when they should.
     prctl::set_timerslack(1).map_err(failed)?;
@@ -97,9 +101,9 @@ fn enter(terms: &Terms, mask: &SigSet) -> Result<(), (Exit, String)> {
             let wish = Wish::AdHoc(terms.clone());
             places::join(process::id(), 0, &wish)
                 .map(drop)
-                .map_err(|error| (Exit::from(&error), error.to_string()))
+                .map_err(|error| (&error).into())
         }
-        Err(error) => Err(((&error).into(), error.to_string())),
+        Err(error) => Err((&error).into()),
     }
 }
 

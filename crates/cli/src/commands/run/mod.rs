@@ -13,6 +13,7 @@ use std::{
 use crate::{
     args::{Beat, Output},
     exit::Exit,
+    print::Failure,
 };
 
 /// In the background, or on the beat.
@@ -23,15 +24,15 @@ pub fn run(beat: Option<Beat>, command: &[OsString], output: Output) -> ExitCode
     }
 }
 
-/// Returns only if that fails: how to end then, and what to say.
-fn become_program(command: &[OsString]) -> (Exit, String) {
+/// Returns only if that fails.
+fn become_program(command: &[OsString]) -> Failure {
     let Some((program, arguments)) = command.split_first() else {
-        return (Exit::Invalid, "there is no program to run".to_owned());
+        return Failure::plain(Exit::Invalid, "there is no program to run");
     };
     let error = Command::new(program).args(arguments).exec();
     let exit = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Exit::Invalid,
         _ => Exit::Failed,
     };
-    (exit, format!("starting {}: {error}", program.display()))
+    Failure::plain(exit, format!("starting {}: {error}", program.display()))
 }

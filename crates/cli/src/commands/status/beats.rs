@@ -5,7 +5,7 @@ use std::fmt::Write;
 use takt_kernel::{BeatsStatus, Status, TaskStatus};
 use takt_policy::{Overrun, format_duration};
 
-use crate::print::count;
+use crate::print::{count, us};
 
 /// One line, and what is wrong if anything is.
 pub fn write_summary(text: &mut String, status: &Status) {
@@ -191,8 +191,4 @@ fn lead(task: &TaskStatus) -> String {
 fn ad_hoc(task: &TaskStatus) -> String {
     let uid = task.ad_hoc_uid.unwrap_or_default();
     format!("joined at run time, for user {uid}")
-}
-
-fn us(ns: u64) -> f64 {
-    ns as f64 / 1e3
 }

@@ -25,7 +25,7 @@ pub fn run(output: Output, details: Details) -> Exit {
             radio::ask_taktd(&mut status);
             status
         }
-        Err(error) => return print::failure(output, (&error).into(), &error),
+        Err(error) => return print::refused(output, &error),
     };
     print::result(output, &status, |status| text(status, details));
     let links = status.links.iter().map(|link| &link.problem);
@@ -164,7 +164,7 @@ fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
             counters.sent_bytes,
             counters.dropped_packets,
             counters.flushed_packets,
-            counters.late_max_ns as f64 / 1e3,
+            print::us(counters.late_max_ns),
         );
         if let Some(received) = &class.receive {
             write_received(text, indent, received);

@@ -5,6 +5,8 @@ use takt_kernel::{RadioStatus, Status, stations::Station};
 
 use crate::print;
 
+use crate::print::weight;
+
 /// Have taktd say what it has heard. Where none runs, nobody has.
 pub fn ask_taktd(status: &mut Status) {
     let links = status.links.iter_mut();
@@ -55,9 +57,9 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
     for station in &radio.stations {
         let _ = writeln!(
             text,
-            "  {:<39} {:>8.3} {:<10} {:>8} {:>12} {:>14} {:>9}",
+            "  {:<39} {:>8} {:<10} {:>8} {:>12} {:>14} {:>9}",
             station.address.to_string(),
-            f64::from(station.applied_ppm) / 1e6,
+            weight(station.applied_ppm),
             note(station),
             station.queued_packets,
             station.counters.sent_packets,

@@ -1,0 +1,38 @@
+//! Why a thread was late, cut or away, as `takt status --tasks` counts it.
+
+super::reasons! {
+MISSED = "takt::beats::missed" ["missed"]: "
+Slots that came while the member whose turn it was could not run: it slept, waited for a lock or for
+input, or had not yet finished the beat before. The time went to ordinary threads.
+";
+OVERRUNS = "takt::beats::overruns" ["overruns"]: "
+Jobs that were cut because the budget or the slot was over. `overrun` of the task says what becomes of
+the thread: demote makes it an ordinary one until its next beat, signal also sends SIGXCPU, stop-group
+ends its whole group. `most used` says how much budget a job took.
+";
+LATE = "takt::beats::late" ["lateness", "worst late edge", "edge_late_max_ns"]: "
+From the moment a job was released to its first member on the processor. Realtime threads, interrupts
+and per-CPU kernel threads run before beats, and a switch takes its time. With a lead the thread is
+released that much before its beat and waits out the rest.
+";
+STOLEN_INTERRUPTS = "takt::beats::stolen_interrupts" ["stolen_interrupts_ns"]: "
+Time that interrupts and the work they put off took while a member ran. It is charged to the budget.
+Interrupts can be kept from a processor by their affinity (/proc/irq/*/smp_affinity).
+";
+STOLEN_HIGHER = "takt::beats::stolen_higher" ["stolen_higher_ns"]: "
+Time that threads above the beats took while a member had to leave the processor for them: realtime
+classes and per-CPU kernel threads.
+";
+CUT_LATE = "takt::beats::cut_late" ["cut_late_max_ns"]: "
+The longest that a thread ran beyond the end of its budget or slot before it was cut. What held the
+interrupt off, held the cut off.
+";
+STOPPED = "takt::beats::stopped" ["stopped"]: "
+The group overran and its task says overrun = \"stop-group\": its threads are ordinary ones until
+`takt apply` puts a policy in force.
+";
+STALLED = "takt::beats::stalled" ["stalled"]: "
+The member whose turn it is stays away for whole periods, so the others would wait for ever. Nobody
+waits for it any more: whoever is ready has the slot, until it comes back.
+";
+}

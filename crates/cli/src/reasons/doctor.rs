@@ -1,0 +1,55 @@
+//! What `takt doctor` finds missing, feature by feature.
+
+super::reasons! {
+PRIVILEGES = "takt::doctor::privileges" ["privileges"]: "
+Takt changes devices and loads programs, for which it needs root or CAP_NET_ADMIN, CAP_PERFMON
+and CAP_BPF. Without them doctor cannot tell what else is missing.
+";
+NETLINK = "takt::doctor::netlink" ["netlink"]: "
+A route socket is how takt asks the kernel about devices and queueing disciplines. A sandbox that
+forbids AF_NETLINK is the usual reason for having none.
+";
+BPFFS = "takt::doctor::bpffs" ["bpffs"]: "
+Programs are pinned in the BPF file system: `mount -t bpf bpf /sys/fs/bpf`. Without it nothing could
+stay in force after `takt apply` has ended.
+";
+PACING = "takt::doctor::pacing" ["pacing"]: "
+The queueing discipline is a BPF program, for which Linux 6.16 or newer with CONFIG_NET_SCH_BPF,
+CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF is needed. Without it there are no links: neither pacing,
+background nor stations.
+";
+SOCKETS = "takt::doctor::sockets" ["sockets"]: "
+Rules by application, user, control group and unit need cgroup2, CONFIG_CGROUP_BPF and function
+tracing. Rules by address and port do without.
+";
+RECEIVE = "takt::doctor::receive" ["receive"]: "
+Incoming traffic in the background goes through a device of kind ifb (CONFIG_IFB, `modprobe ifb`), led
+there by a tcx program (Linux 6.6). receive = false in a class does without.
+";
+GAP_FRAMES = "takt::doctor::gap_frames" ["gap frames"]: "
+Gap frames come from a packet socket (CONFIG_PACKET, CAP_NET_RAW). pacing = \"timer\", the default, does
+without.
+";
+BEATS = "takt::doctor::beats" ["beats"]: "
+Threads on the beat need Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT, not PREEMPT_RT, and no other
+extensible scheduler loaded. Links do without.
+";
+CROWD = "takt::doctor::crowd" ["crowd"]: "
+Bounds on the windows of TCP flows are a congestion control written in BPF: Linux 6.12 or newer with
+CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF.
+";
+SWALLOWED = "takt::doctor::swallowed" ["swallowed"]: "
+The driver drops PAUSE frames that the host sends, or the device has no wire of its own: pacing =
+\"gap\" would send its gap frames to nowhere. pacing = \"timer\" works on every device.
+";
+BACKLOG = "takt::doctor::backlog" ["softirq", "backlog"]: "
+Packets of devices without NAPI of their own are processed in an interrupt's aftermath, before any
+thread, so they take from beats. The kernel argument thread_backlog_napi (Linux 6.10) has threads do
+that, which go after beats.
+";
+BELOW = "takt::doctor::below" ["below"]: "
+The wireless driver keeps its own queues below the queueing discipline, which then never sees a
+backlog and has nothing to decide. Shape a little below what the air carries, on the gateway before
+the access point (docs/radio.md).
+";
+}

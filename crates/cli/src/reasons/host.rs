@@ -1,0 +1,121 @@
+//! Why a host refuses what takt wants of it.
+
+super::reasons! {
+KERNEL_LACKS = "takt::host::kernel_lacks": "
+The kernel is older than the feature, or was built without it; the message names the feature and the
+release that brought it. `takt doctor` tries every feature on the running kernel, and `takt lab exec`
+boots one that has them all. Links need Linux 6.16 or newer with CONFIG_NET_SCH_BPF, threads on the
+beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT.
+";
+CAPABILITY = "takt::host::capability": "
+Loading programs into the kernel and changing devices takes privileges: CAP_NET_ADMIN,
+CAP_PERFMON and CAP_BPF, which root has. What anybody may ask for goes through taktd instead:
+`takt run`, `takt background`, and places on the beat.
+";
+NO_BPFFS = "takt::host::no_bpffs": "
+Programs in the kernel stay after `takt apply` has ended because they are pinned in the BPF file
+system, usually at /sys/fs/bpf. systemd mounts it; elsewhere `mount -t bpf bpf /sys/fs/bpf` does.
+";
+NO_CGROUP2 = "takt::host::no_cgroup2": "
+Rules by application, user, control group or unit recognise sockets by programs at the root of
+cgroup2, so that has to be mounted: `mount -t cgroup2 none /sys/fs/cgroup`.
+";
+NO_IFB = "takt::host::no_ifb": "
+Incoming traffic in the background waits in a device of kind ifb, which takt makes. The kernel has no
+such devices: CONFIG_IFB is missing, or its module. receive = false in the classes with priority =
+\"background\" leaves incoming traffic alone.
+";
+NO_INGRESS = "takt::host::no_ingress": "
+Incoming traffic in the background is told apart by a program on the device's ingress (tcx, Linux
+6.6). receive = false in the classes with priority = \"background\" leaves incoming traffic alone.
+";
+QDISC_IN_THE_WAY = "takt::host::qdisc_in_the_way": "
+The device already carries a queueing discipline that somebody set up on purpose. Takt does not
+remove it unless told to with --replace; `takt revert` then restores it.
+";
+QDISC_IRREPLACEABLE = "takt::host::qdisc_irreplaceable": "
+The device carries a queueing discipline with classes, filters or further disciplines below it. Takt
+could not put that back as it was, so it does not take it away, not even with --replace. If it is to
+go, delete it: `tc qdisc del dev DEV root`.
+";
+QDISC_CHANGED = "takt::host::qdisc_changed": "
+The device carried takt, and carries something else now: somebody changed it with tc, or a network
+manager did. It is left as it is. `takt apply` takes it again (with --replace if need be), `takt
+revert` forgets it.
+";
+STATIONS = "takt::host::stations": "
+A weight was asked for where no stations are told apart: the link is not in force, or [radio] is not
+about it, or its stations are known by another kind of address. `takt station list` shows them.
+";
+TOO_MANY_STATIONS = "takt::host::too_many_stations": "
+A link tells 256 stations by weight; all others count as 1 each. `takt station forget` makes room, and
+a station that has been silent for a minute makes room by itself.
+";
+TOO_MANY_LINKS = "takt::host::too_many_links": "
+The programs have room for 64 devices on the host, all network namespaces together; one whose class
+in the background receives counts as two. `takt revert` gives those of a namespace back.
+";
+OTHER_VERSION = "takt::host::other_version": "
+The programs in the kernel were loaded by another version of takt, and what they keep in their maps
+is laid out differently. `takt revert` removes them; then apply again.
+";
+HELPER = "takt::host::helper": "
+A process of takt's own does what BPF cannot: it keeps links in stock of gap frames, and comes from
+an idle processor for what the background's gate holds elsewhere. It could not be started or spoken
+to. `takt apply` starts one by itself, `takt feed` runs one in the foreground.
+";
+OTHER_SCHEDULER = "takt::host::other_scheduler": "
+The kernel runs one extensible scheduler (sched_ext) at a time, and another is loaded. Stop it first,
+for instance with `systemctl stop scx`.
+";
+BEATS_ELSEWHERE = "takt::host::beats_elsewhere": "
+A host has one table of time slots. The policy whose tasks are in it was applied in another network
+namespace; `takt revert` there ends it.
+";
+BEATS_ENDED = "takt::host::beats_ended" ["ended"]: "
+The kernel took the scheduler of beats away, with the reason that is quoted: a thread that could run
+was not let run for 30 s, somebody pressed SysRq-S, or the scheduler failed. Every thread is the
+kernel's own scheduler's since then. `takt apply` loads it anew, `takt revert` clears what is left.
+";
+NO_PLAN = "takt::host::no_plan": "
+Some tasks went, and the others could not be planned anew. Nothing was changed. What stood before
+was possible, so apply that, or give the policy fewer or longer slots.
+";
+NETWORK_LEVEL = "takt::host::network_level": "
+While there are beats, packets are processed in threads and in small batches, which takes settings of
+devices and of net.core. One of them could not be written. threaded_napi = false in [beats] leaves
+devices as they are.
+";
+NOT_MOVED = "takt::host::not_moved": "
+A program goes to the background by moving to a control group of its own. The kernel did not let it:
+the group above it has its own controllers switched on, or its owner's limits are reached.
+";
+NO_SIGNAL = "takt::host::no_signal": "
+The device was asked how well stations hear (nl80211), and does not tell: it is no wireless device,
+or its driver reports no signal. Weights can come from reports or from a file: docs/radio.md.
+";
+FILE = "takt::host::file": "
+A file of the kernel's or of takt's own could not be read or written; the message has its path and
+the operating system's reason. Takt keeps its records in /run/takt.
+";
+BAD_RECORD = "takt::host::bad_record": "
+What was on the host before a policy is recorded below /run/takt, and this record was not written by
+takt, or not to its end. Nothing was changed. `takt revert` takes away what it can account for.
+";
+NETLINK = "takt::host::netlink": "
+The kernel refused a request about a device or its queueing discipline; the message quotes its own
+words. Nothing stays half done: what had been changed was changed back.
+";
+LOAD = "takt::host::load": "
+The kernel's verifier refused a program. That is takt's fault, or a kernel nobody has tried; the
+verifier's log below the message says where. `takt doctor` tries all programs one by one.
+";
+BPF = "takt::host::bpf": "
+A map or a program in the kernel could not be reached; the message says what was being done. Most
+often memory was short, or somebody removed takt's pins below /sys/fs/bpf.
+";
+NO_USER = "takt::host::no_user": "
+A match names a user that this host does not have, or that could not be looked up. Names are resolved
+when the policy is applied; a number needs no name.
+";
+}

@@ -1,0 +1,77 @@
+//! Why a packet waits or is lost, as `takt status` counts it.
+
+super::reasons! {
+DROPPED = "takt::status::dropped" ["dropped", "dropped_packets", "dropped_bytes"]: "
+Packets that found the queue of their class, flow or station full (queue_packets), or the link's
+store of 65,534. A sender that keeps no pace and hears of no losses, such as UDP, fills any queue; a
+longer one only adds delay. Of datagrams to taktd: the kernel dropped them unread, because more came
+than are read.
+";
+FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"]: "
+Packets that were discarded because the device went down, or was taken away. The kernel empties every
+queueing discipline then.
+";
+HELD = "takt::status::held" ["held", "held_packets", "holds", "held_by_tasks_ns", "held_by_link_ns", "waits_for"]: "
+Held is not dropped. Packets of a class in the background wait for one of two things: `task more
+important`, the processor runs a task with a better priority than the one that sent them; `link busy`,
+others have packets for the link. They leave within a millisecond after the task has stopped. Packets
+for a station with weight 0 are held until its weight rises. Either way the queue grows up to
+queue_packets, and what comes then is dropped.
+";
+MORE_IMPORTANT = "takt::status::more_important" ["task more important"]: "
+What is in the background waits because a task with a better priority runs on the processor. See
+`takt explain held`; gate = \"open\" in the class has it wait for the link only.
+";
+LINK_BUSY = "takt::status::link_busy" ["link busy"]: "
+What is in the background waits because others have packets for the link; it goes last. `floor` in
+the class promises it a little in any case.
+";
+LATE = "takt::status::late" ["worst late", "late_max_ns"]: "
+The longest that a frame of the class left after the moment its clock named. A frame waits for the one
+before it, for better priorities, and for a timer. The average rate does not suffer: what is late is
+caught up, up to lag_max.
+";
+GSO = "takt::status::gso" ["gso_packets"]: "
+Large segments that the stack made in spite of packets = \"mtu\", or because of packets = \"gso\". Each
+is paced as a whole and leaves as one burst. Connections from before `takt apply`, UDP_SEGMENT and
+forwarded traffic that was merged on arrival make them.
+";
+NO_ROOM = "takt::status::no_room" ["no_room_packets"]: "
+Packets of flows that found none of the 12,288 places of the link: they shared their class's own queue
+and clock. Places come free when flows end or rest.
+";
+FORGOTTEN = "takt::status::forgotten" ["forgotten"]: "
+Flows whose place was given to others: their socket had closed, or they had rested for ten seconds
+and somebody else came. A flow that was forgotten starts anew with its next packet; nothing of it was
+lost.
+";
+GAP_MISSED = "takt::status::gap_missed" ["gap_missed"]: "
+Gaps that were filled with two gap frames because one of the exact length was not in stock. Spacing
+is exact all the same.
+";
+FALLBACKS = "takt::status::fallbacks" ["fallbacks", "timer (gap feeder behind)"]: "
+Times that the stock of gap frames ran out and the link went on by the timer, until there were some
+again. The helper was not let run: give its processor room, or lower the rate.
+";
+REFUSED = "takt::status::refused" ["refused"]: "
+Templates of gap frames that were offered by the helper and found the stock full. They cost nothing.
+";
+DEVICE_GONE = "takt::status::device_gone" ["the device is gone"]: "
+A device that carried a policy does not exist any more. Its counters are kept until `takt revert`, or
+until `takt apply` of a policy without it.
+";
+RECORD_LOST = "takt::status::record_lost" ["lost"]: "
+What takt wrote down of this link or of the tasks is gone from /run/takt or from the kernel's maps.
+The policy stays in force as it is, but names are lost, and so is what stood there before. `takt
+apply` makes a new record.
+";
+HELPER_GONE = "takt::status::helper_gone" ["feeder_running", "opener_running"]: "
+The helper process is not running. Links with pacing = \"gap\" pace by the timer, and what the
+background's gate holds waits for the processor it was held on. `takt apply` starts it again.
+";
+RECEIVE_BROKEN = "takt::status::receive_broken" ["works"]: "
+Incoming traffic in the background is meant to go through an ifb that takt made, and that is gone,
+down or changed, or somebody detached the program that sends packets there. They go straight on, in
+no order. `takt apply` makes it anew.
+";
+}

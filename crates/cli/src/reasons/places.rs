@@ -1,0 +1,35 @@
+//! Why a thread is not given a place on the beat.
+
+super::reasons! {
+NOT_LOADED = "takt::place::not_loaded": "
+A place of the policy was asked for, and no policy with a [[task]] is in force. `takt apply` one, or
+name period and budget: `takt run --period 40ms --budget 8ms -- CMD` needs no policy.
+";
+NO_TASK = "takt::place::no_task": "
+The policy in force has no task of that name; the message lists those it has.
+";
+NO_MEMBER = "takt::place::no_member": "
+The task has no member of that name; the message lists those it has, in the order in which they
+hand over.
+";
+GROUP = "takt::place::group": "
+The task is a group, whose members share one budget and hand over to each other. A thread takes the
+place of one of them, so say which.
+";
+TAKEN = "takt::place::taken": "
+A place is one thread's at a time, and another has it. The place is free again when that thread ends
+or leaves.
+";
+JOINED = "takt::place::joined": "
+A thread has one place at most, and this one has one already. It must leave that first.
+";
+INVALID = "takt::place::invalid": "
+No host could give such a place: the budget is longer than the period, the period is no multiple of
+the grid, or the members of one group ask for different terms. The message says which.
+";
+NO_ROOM = "takt::place::no_room": "
+The table of time slots has no such time left on any of the processors that the thread may run on.
+The message says who has it and what would fit. A share of every frame is never given away, so that
+ordinary threads and protocol processing go on.
+";
+}

@@ -1,0 +1,75 @@
+//! Why taktd refuses, or is not there. The last words are the codes of its answers.
+
+super::reasons! {
+NOT_RUNNING = "takt::taktd::not_running": "
+taktd does for everybody what takes privileges: registrations, places on the beat, stations' weights.
+Nobody listens on /run/taktd/socket. Start it as root, `taktd` or `systemctl start taktd`. Root can do
+without it for `takt run`.
+";
+TALK = "takt::taktd::talk": "
+taktd was reached, and the conversation ended early or its answer was not understood; the message
+has the reason. A taktd of another version must be started anew.
+";
+RUNNING = "takt::taktd::running": "
+There is one taktd for the whole host, and it is running. `takt background list` speaks to it.
+";
+FILE = "takt::taktd::file": "
+taktd keeps its socket and its lock in /run/taktd, and one of them could not be made; the message has
+the path and the operating system's reason.
+";
+SYSTEM = "takt::taktd::system": "
+taktd could not go on; the message says what it was doing. What it had registered is in force until
+the next taktd, or until `takt revert`.
+";
+MALFORMED = "takt::taktd::malformed" ["malformed"]: "
+As a request: it was not one JSON object on one line, has unknown keys, or contradicts itself.
+docs/background.md and docs/beats.md list the requests. As a datagram of a radio client: it has
+another length or kind than a report.
+";
+BAD_ADDRESS = "takt::taktd::bad_address" ["bad_address"]: "
+What is registered is one receiver's address, in numbers: not a name, a prefix, a multicast or
+broadcast address, and without a device after a percent sign.
+";
+BAD_PORT = "takt::taktd::bad_port" ["bad_port"]: "
+A port is a number from 1 to 65535, after the address: 192.0.2.10:873, [2001:db8::1]:873.
+";
+BAD_LIFETIME = "takt::taktd::bad_lifetime" ["bad_lifetime"]: "
+A registration lasts from 1 s to 365 days, or until it is taken back if no lifetime is given.
+";
+NOT_YOURS = "takt::taktd::not_yours" ["not_yours"]: "
+Anybody may register for their own sockets and threads; those of other users, or everyone's, are
+root's to speak for.
+";
+NOT_REGISTERED = "takt::taktd::not_registered" ["not_registered"]: "
+There is nothing to take back: no such destination is registered for that user in this network
+namespace. It may have expired. `takt background list` shows what is.
+";
+TOO_MANY = "takt::taktd::too_many" ["too_many"]: "
+So many may be registered at once, by one user and on one host; docs/background.md has the table. Take
+some back, or give them a lifetime.
+";
+TOO_FAST = "takt::taktd::too_fast" ["too_fast"]: "
+One user may ask so often per second; docs/background.md has the table. Wait a moment.
+";
+BUSY = "takt::taktd::busy" ["busy"]: "
+taktd serves 64 clients at once, 16 of one user. Close connections that nobody uses; those that are
+silent for 30 s are closed.
+";
+NO_BEATS = "takt::taktd::no_beats" ["no_beats"]: "
+A place that a policy declares was asked for, and no policy with a [[task]] is in force.
+";
+BAD_BEAT = "takt::taktd::bad_beat" ["bad_beat"]: "
+No such task can be, or the policy in force has none of that name. The message says what is wrong
+with it.
+";
+NO_PLACE = "takt::taktd::no_place" ["no_place"]: "
+The thread has no place to leave, or the place that it asks for is another's.
+";
+NO_ROOM = "takt::taktd::no_room" ["no_room"]: "
+The table of time slots has no such time left. The message says who has it and what would fit; see
+`takt explain place::no_room`.
+";
+FAILED = "takt::taktd::failed" ["failed"]: "
+The host is to blame, not the request; the message says how. taktd's own output may say more.
+";
+}

@@ -1,0 +1,85 @@
+//! What `make install` puts where, and that `make uninstall` takes all of it away.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const TAKT: &str = env!("CARGO_BIN_EXE_takt");
+
+fn script(root: &Path, flags: &[&str]) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/install");
+    let status = Command::new(script)
+        .args(flags)
+        .arg(TAKT)
+        .env("PREFIX", "/usr")
+        .env("DESTDIR", root)
+        .status()
+        .expect("it starts");
+    assert!(status.success());
+}
+
+/// All files below a folder, by their paths from there.
+fn files(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("it is read");
+    let paths = entries.map(|entry| entry.expect("it is read").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => files(root, &path),
+            false => vec![path.strip_prefix(root).expect("below").to_owned()],
+        })
+        .collect()
+}
+
+#[test]
+fn all_of_it_comes_and_goes() {
+    let root = tempfile::tempdir().expect("a folder is made");
+    let root = root.path();
+    script(root, &[]);
+    let found = files(root, root);
+    for path in [
+        "usr/bin/takt",
+        "usr/bin/taktd",
+        "usr/include/takt/beats.h",
+        "usr/lib/systemd/system/taktd.service",
+        "usr/share/bash-completion/completions/takt",
+        "usr/share/fish/vendor_completions.d/takt.fish",
+        "usr/share/man/man1/takt.1",
+        "usr/share/man/man1/takt-lab-run.1",
+        "usr/share/man/man1/taktd.1",
+        "usr/share/zsh/site-functions/_takt",
+    ] {
+        assert!(found.contains(&PathBuf::from(path)), "{path}: {found:?}");
+    }
+    let unit = fs::read_to_string(root.join("usr/lib/systemd/system/taktd.service"));
+    assert!(
+        unit.expect("it is read")
+            .contains("ExecStart=/usr/bin/taktd\n")
+    );
+
+    // Again, over what is there, and away.
+    script(root, &[]);
+    script(root, &["--remove"]);
+    assert_eq!(files(root, root), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn shells_read_their_completions() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let bash = folder.path().join("takt.bash");
+    let made = Command::new(TAKT).args(["completions", "bash"]).output();
+    fs::write(&bash, made.expect("it starts").stdout).expect("it is written");
+    let ask = format!(
+        "source {} && COMP_WORDS=(takt rev) COMP_CWORD=1 && _takt takt rev takt && echo \
+         ${{COMPREPLY[@]}}",
+        bash.display()
+    );
+    let told = Command::new("bash").args(["-c", &ask]).output();
+    let told = told.expect("there is a bash");
+    assert_eq!(
+        String::from_utf8_lossy(&told.stdout),
+        "revert\n",
+        "{told:?}"
+    );
+}
