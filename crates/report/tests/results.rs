@@ -8,7 +8,7 @@ use takt_report::{Report, picture, table};
 #[test]
 fn the_shown_results_are_those_of_the_reports() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    for name in ["pacing", "background", "beats", "radio", "cost"] {
+    for name in ["pacing", "background", "beats", "radio", "crowd", "cost"] {
         let json = fs::read_to_string(results.join(name).with_extension("json")).unwrap();
         let report: Report = serde_json::from_str(&json).unwrap();
         generated(&results, name, "txt", &table(&report));
