@@ -16,7 +16,7 @@ pub fn is_subject(scheduler: &str) -> bool {
 }
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 30] = [
+const SCHEDULERS: [&str; 36] = [
     SUBJECT,
     "fq",
     "htb",
@@ -47,6 +47,12 @@ const SCHEDULERS: [&str; 30] = [
     "takt-gb1",
     "takt-fifo",
     "airtime",
+    "takt-alone",
+    "cubic",
+    "cubic-100",
+    "cubic+fq_codel",
+    "bbr",
+    "vegas",
 ];
 
 /// Place in the fixed order; schedulers nobody foresaw come last.
@@ -166,7 +172,7 @@ pub struct Column {
 
 /// The metrics of today's experiments, what matters most leftmost: name,
 /// heading (without the unit), weight.
-const METRICS: [(&str, &str, u8); 114] = [
+const METRICS: [(&str, &str, u8); 135] = [
     ("snr_db", "SNR\ndB", 9),
     ("total_bps", "total", 9),
     ("good_bps", "good", 4),
@@ -181,6 +187,27 @@ const METRICS: [(&str, &str, u8); 114] = [
     ("deviation_bps", "±", 8),
     ("least_percent", "least", 8),
     ("jain_index", "Jain", 9),
+    ("least_bps", "least", 5),
+    ("most_bps", "most", 3),
+    ("rtt_p50_ns", "RTT\np50", 8),
+    ("rtt_p99_ns", "p99", 9),
+    ("rtt_max_ns", "max", 4),
+    ("rtt_p99_over_floor", "over floor", 9),
+    ("rtt_p99_over_min", "over least", 2),
+    ("rtt_min_ns", "least", 2),
+    ("rtt_floor_ns", "floor", 2),
+    ("stranger_share_percent", "stranger's\nshare", 7),
+    ("least_share_percent", "least\nshare", 7),
+    ("retransmitted_segments", "again", 6),
+    ("window_p50_segments", "window\np50", 6),
+    ("window_p99_segments", "p99", 4),
+    ("reports_air_ppm", "reports", 8),
+    ("air_collisions_percent", "collide", 5),
+    ("air_idle_percent", "air idle", 2),
+    ("rtt_samples", "samples", 1),
+    ("reports", "reports", 1),
+    ("terminals", "terminals", 1),
+    ("wired_rtt_ns", "wire", 1),
     ("air_troubled_percent", "its air", 6),
     ("air_busy_percent", "air busy", 2),
     ("air_gap_ns", "gap", 1),

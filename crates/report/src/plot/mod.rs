@@ -7,6 +7,7 @@
 
 mod air;
 mod cost;
+mod crowd;
 mod glance;
 mod histograms;
 mod jitter;
@@ -43,9 +44,10 @@ pub struct Figure {
 
 /// Every figure the report has the metrics for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    let draw: [fn(&Report) -> Option<Figure>; 10] = [
+    let draw: [fn(&Report) -> Option<Figure>; 11] = [
         air::figure,
         windows::figure,
+        crowd::figure,
         jitter::figure,
         timeline::figure,
         transfer::figure,

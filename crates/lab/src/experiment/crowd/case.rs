@@ -47,7 +47,7 @@ pub struct Flow {
 /// Terminals begin one after the other.
 const STAGGER: Duration = Duration::from_millis(50);
 /// The stranger, or those who meet it, come so much later.
-const LATER: Duration = Duration::from_secs(2);
+const LATER: Duration = Duration::from_secs(1);
 
 impl Case {
     pub const fn upload(terminals: usize, wired_ms: u64) -> Self {
@@ -151,8 +151,8 @@ mod tests {
             }),
             ..Case::upload(3, 16)
         };
-        assert_eq!(begin_ms(&case(true)), [2000, 2050, 100]);
-        assert_eq!(begin_ms(&case(false)), [0, 50, 2100]);
+        assert_eq!(begin_ms(&case(true)), [1000, 1050, 100]);
+        assert_eq!(begin_ms(&case(false)), [0, 50, 1100]);
         assert_eq!(case(false).name(), "upload-3-16ms-bbr-later");
     }
 

@@ -19,17 +19,6 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// All that a terminal can have.
-    pub const ALL: [Self; 7] = [
-        Self::Takt,
-        Self::TaktAlone,
-        Self::Cubic,
-        Self::CubicShortQueue,
-        Self::CubicFqCodel,
-        Self::Bbr,
-        Self::Vegas,
-    ];
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Takt => "takt",
