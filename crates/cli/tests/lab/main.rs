@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`reporting`] and [`flooder`] are the tests' hands.
+//! [`air`], [`hwsim`], [`inventory`], [`reporting`] and [`flooder`] are the tests' hands.
 
 mod air;
 mod daemon;
@@ -12,6 +12,7 @@ mod flooder;
 mod flow;
 mod helper;
 mod hwsim;
+mod inventory;
 mod kernel_bpf;
 mod machine;
 mod metronome;
@@ -28,6 +29,7 @@ mod buffer;
 mod classify;
 mod contract;
 mod devices;
+mod everything;
 mod flood;
 mod flows;
 mod foreign;
@@ -41,6 +43,7 @@ mod radio;
 mod radio_beside;
 mod receive;
 mod refusals;
+mod refused;
 mod replace;
 mod reports;
 mod traffic;
