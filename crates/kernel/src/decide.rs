@@ -317,6 +317,8 @@ fn update(
     let limited = before.queue_limits.clone();
     let record = Record {
         generation: tables.generation,
+        // It may have another name by now.
+        device: link.device.clone(),
         source: source.clone(),
         ids,
         gso_max_segs,

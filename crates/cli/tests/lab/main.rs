@@ -4,7 +4,8 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`reporting`], [`flooder`] and [`terminals`] and [`upload`] are the tests' hands.
+//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`terminals`] and [`upload`] are the tests'
+//! hands.
 
 mod air;
 mod daemon;
@@ -12,6 +13,7 @@ mod flooder;
 mod flow;
 mod helper;
 mod hwsim;
+mod inventory;
 mod kernel_bpf;
 mod machine;
 mod metronome;
@@ -32,6 +34,7 @@ mod classify;
 mod contract;
 mod crowd;
 mod devices;
+mod everything;
 mod flood;
 mod flows;
 mod foreign;
@@ -47,6 +50,7 @@ mod radio;
 mod radio_beside;
 mod receive;
 mod refusals;
+mod refused;
 mod replace;
 mod reports;
 mod traffic;

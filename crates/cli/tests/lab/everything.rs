@@ -1,0 +1,124 @@
+//! All that takt does at once, and what happens to hosts meanwhile: nothing of it is left
+//! behind, and no traffic is lost that no limit stops.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+};
+
+use nix::sys::signal::Signal;
+
+use crate::{
+    daemon::Daemon,
+    flow::Flow,
+    inventory::Inventory,
+    machine::DEFAULT,
+    metronome::{MS, US, assert_on_beat, member, sleep_ms, spin},
+    shell::run,
+    takt::{apply, link, takt},
+    wire::Wire,
+};
+
+pub const EVERYTHING: &str = r#"
+[link.near1]
+rate = "200mbit"
+
+[[link.near1.class]]
+name = "stream"
+rate = "2mbit"
+per_flow = true
+match = { proto = "udp", dst_port = 5001 }
+
+[[link.near1.class]]
+name = "backup"
+priority = "background"
+match = { proto = "udp", dst_port = 5002 }
+
+[link.near2]
+rate = "50mbit"
+
+[radio]
+links = ["near2"]
+
+[[task]]
+name = "beat"
+period = "10ms"
+budget = "2ms"
+offset = "1ms"
+"#;
+
+/// Sends while `work` is done, a packet every few milliseconds; how many were lost.
+fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> usize {
+    let mut flow = Flow::new(wire, port);
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let mut sent = 0;
+            while !is_done.load(Relaxed) {
+                flow.send(1, 200);
+                sent += 1;
+                sleep_ms(3);
+            }
+            (flow, sent)
+        });
+        work();
+        is_done.store(true, Relaxed);
+        let (flow, sent) = sending.join().unwrap();
+        let arrived = flow.arrivals();
+        assert!(arrived.is_sorted(), "{arrived:?}");
+        sent - arrived.len()
+    })
+}
+
+#[test]
+fn the_clock_is_set_while_all_of_it_runs() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        let wires = [1, 2].map(Wire::new);
+        let daemon = Daemon::start();
+        apply(EVERYTHING).ok();
+        takt("background add 10.1.0.2:873 --for 2h").ok();
+        let beats = member("beat", 100, |_| spin(500 * US));
+        let lost = lost_during(&wires[0], 5001, || {
+            for days in [1, -2, 1] {
+                step_clock(days);
+                sleep_ms(300);
+            }
+        });
+        assert_eq!(lost, 0);
+        assert_on_beat(&beats.join().unwrap(), 10 * MS, MS);
+        takt("background list").says(&["10.1.0.2:873"]).ok();
+        takt("revert").ok();
+        daemon.ends_with(Signal::SIGTERM);
+        drop(wires);
+        before.assert_is_back();
+    });
+}
+
+fn step_clock(days: i64) {
+    let now: i64 = run("date +%s").ok().trim().parse().unwrap();
+    run(&format!("date -s @{}", now + days * 86400)).ok();
+}
+
+#[test]
+fn devices_are_renamed_moved_and_taken_away() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        let wires = [1, 2].map(Wire::new);
+        apply(EVERYTHING).ok();
+        run("ip link set near1 down").ok();
+        run("ip link set near1 name else1").ok();
+        apply(&EVERYTHING.replace("near1", "else1"))
+            .says(&["else1: updated"])
+            .ok();
+        assert!(link("else1").attached);
+        run("ip netns add elsewhere").ok();
+        run("ip link set else1 netns elsewhere").ok();
+        run("ip link del near2").ok();
+        takt("status").says(&["the device is gone"]).ends_with(4);
+        takt("revert").ok();
+        run("ip netns del elsewhere").ok();
+        drop(wires);
+        before.assert_is_back();
+    });
+}

@@ -1,0 +1,111 @@
+//! All that takt could leave behind on a host: programs, maps and links as `bpftool` lists
+//! them, qdiscs, devices, namespaces, control groups, pins, files, processes and settings.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use nix::sched::{CloneFlags, setns};
+
+use crate::{
+    helper::helpers,
+    shell::{run, run_far},
+};
+
+/// A line for each thing, without what counts up by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inventory(Vec<String>);
+
+impl Inventory {
+    pub fn take() -> Self {
+        let mut lines = Vec::new();
+        lines.extend(ProgInfoIter::default().map(|found| format!("program {:?}", found.name)));
+        lines.extend(MapInfoIter::default().map(|found| format!("map {:?}", found.name)));
+        lines.extend(LinkInfoIter::default().map(|_| "link".to_owned()));
+        for list in ["tc qdisc show", "ip -d -br link show", "ip netns list"] {
+            lines.extend(run(list).ok().lines().map(without_references));
+            lines.extend(run_far(list).ok().lines().map(without_references));
+        }
+        for root in ["/sys/fs/bpf", "/run", "/sys/fs/cgroup"] {
+            walk(Path::new(root), &mut lines);
+        }
+        lines.extend(helpers().iter().map(|_| "a helper".to_owned()));
+        lines.extend(settings());
+        lines.sort();
+        Self(lines)
+    }
+
+    /// That all is as it was, once the kernel has tidied up.
+    #[track_caller]
+    pub fn assert_is_back(&self) {
+        let mut now = Self::take();
+        for _ in 0..50 {
+            if now == *self {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+            now = Self::take();
+        }
+        let [new, gone] = [now.without(self), self.without(&now)];
+        panic!("left behind: {new:#?}\nlost: {gone:#?}");
+    }
+
+    /// What is here and not in `other`, each as often as it is one more.
+    fn without(&self, other: &Self) -> Vec<&str> {
+        let mut others = other.0.clone();
+        let is_new = |line: &&String| match others.iter().position(|other| other == *line) {
+            Some(at) => {
+                others.swap_remove(at);
+                false
+            }
+            None => true,
+        };
+        self.0.iter().filter(is_new).map(String::as_str).collect()
+    }
+}
+
+/// A device's or a qdisc's line, but for how many hold it.
+fn without_references(line: &str) -> String {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    if let Some(at) = words.iter().position(|word| *word == "refcnt") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    words.join(" ")
+}
+
+/// Directories, and files, whose numbers are those of generations.
+fn walk(dir: &Path, lines: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir {
+            lines.push(path.display().to_string());
+            walk(&path, lines);
+        } else if !path.starts_with("/sys/fs/cgroup") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = name.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            lines.push(format!("{}/{name}", dir.display()));
+        }
+    }
+}
+
+/// What takt may set on the whole host, which only its first network namespace shows.
+fn settings() -> Vec<String> {
+    let read = || {
+        let host = File::open("/proc/1/ns/net").unwrap();
+        setns(host, CloneFlags::CLONE_NEWNET).unwrap();
+        let files = fs::read_dir("/proc/sys/net/core").unwrap().flatten();
+        let mut lines: Vec<String> = files
+            .filter_map(|file| Some((file.path(), fs::read_to_string(file.path()).ok()?)))
+            .map(|(path, text)| format!("{} = {}", path.display(), text.trim()))
+            .collect();
+        let scheduler = fs::read_to_string("/sys/kernel/sched_ext/state");
+        lines.extend(scheduler.map(|state| format!("sched_ext {}", state.trim())));
+        lines
+    };
+    thread::spawn(read).join().unwrap()
+}
