@@ -40,6 +40,7 @@ mod flows;
 mod foreign;
 mod gap;
 mod gate;
+mod house;
 mod killed;
 mod levels;
 mod neighbours;

@@ -1,0 +1,387 @@
+//! One policy for a whole host: what its parts do to each other (docs/interactions.md).
+
+use std::{
+    fs,
+    io::IoSliceMut,
+    net::UdpSocket,
+    os::fd::AsRawFd,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use nix::{
+    sys::socket::{
+        ControlMessageOwned, MsgFlags, recvmsg, setsockopt,
+        sockopt::{RcvBufForce, ReceiveTimestampns},
+    },
+    time::{ClockId, clock_gettime},
+};
+
+use crate::{
+    air::{AIR, Air, mac, table, weigh},
+    flow::{Flow, in_far_namespace},
+    machine::DEFAULT,
+    metronome::{
+        MS, Shell, US, assert_on_beat, assert_stands, member, seats, sleep_ms, spin, state, task,
+    },
+    reporting::{Daemon, STATION},
+    shell::run_command,
+    takt::{apply, link, takt},
+    wire::Wire,
+};
+
+const WHOLE_HOST: &str = include_str!("../../../../examples/wifi-media-gateway.toml");
+
+/// A frame of 1,042 bytes takes 83 us.
+const STREAM: &str = r#"
+[link.near1]
+rate = "100mbit"
+
+[[link.near1.class]]
+name = "stream"
+rate = "8.336mbit"
+priority = 1
+match = { proto = "udp", dst_port = 5004 }
+
+[[link.near1.class]]
+name = "bulk"
+priority = "background"
+gate = "open"
+match = { proto = "udp", dst_port = 9 }
+
+[[task]]
+name = "sender"
+period = "10ms"
+budget = "4ms"
+offset = "1ms"
+"#;
+const PAYLOAD_BYTES: usize = 1000;
+/// Room for all packets of a test.
+const BUFFER_BYTES: usize = 16 << 20;
+const FRAME_NS: u64 = 83_360;
+/// What a switch of threads or an interrupt may add.
+const SLACK_NS: u64 = 50 * US;
+const JOBS: u64 = 100;
+
+/// The clock that the kernel stamps packets by.
+fn wall_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_REALTIME).unwrap();
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+/// When packets came out at the far end of a wire, which is when they left this one.
+struct Departures(UdpSocket);
+
+impl Departures {
+    fn new(wire: &Wire) -> Self {
+        let to = format!("{}:5004", wire.far_v4());
+        let socket = in_far_namespace(|| UdpSocket::bind(to).unwrap());
+        setsockopt(&socket, ReceiveTimestampns, &true).unwrap();
+        setsockopt(&socket, RcvBufForce, &BUFFER_BYTES).unwrap();
+        // The kernel begins to stamp a little later.
+        sleep_ms(50);
+        socket
+            .set_read_timeout(Some(Duration::from_secs(1)))
+            .unwrap();
+        Self(socket)
+    }
+
+    /// Of all that has come, until no more does.
+    fn all_ns(&self) -> Vec<u64> {
+        let mut stamps_ns = Vec::new();
+        let mut payload = [0; 2000];
+        let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec);
+        loop {
+            let mut pieces = [IoSliceMut::new(&mut payload)];
+            let space = Some(space.as_mut_slice());
+            let received = recvmsg::<()>(self.0.as_raw_fd(), &mut pieces, space, MsgFlags::empty());
+            let Ok(message) = received else {
+                return stamps_ns;
+            };
+            for told in message.cmsgs().unwrap() {
+                if let ControlMessageOwned::ScmTimestampns(at) = told {
+                    stamps_ns.push(at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64);
+                }
+            }
+        }
+    }
+}
+
+/// A thread on the beat that sends so many packets in every job; when it began to, each time.
+fn sender(wire: &Wire, packets: usize, then_spin_ns: u64) -> (Departures, Vec<u64>, Vec<u64>) {
+    let departures = Departures::new(wire);
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect(format!("{}:5004", wire.far_v4())).unwrap();
+    let payload = [0; PAYLOAD_BYTES];
+    let (told, began_ns) = std::sync::mpsc::channel();
+    let thread = member("sender", JOBS, move |_| {
+        let began_ns = wall_ns();
+        for _ in 0..packets {
+            socket.send(&payload).unwrap();
+        }
+        told.send(began_ns).unwrap();
+        spin(then_spin_ns);
+    });
+    let starts_ns = thread.join().unwrap();
+    let began_ns = began_ns.iter().collect();
+    (departures, starts_ns, began_ns)
+}
+
+/// The byte clock and the time-slot table both count from CLOCK_MONOTONIC, and a packet that
+/// need not wait leaves in its sender's own system call.
+#[test]
+fn what_a_beat_sends_leaves_in_its_beat() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(STREAM).ok();
+        let busy = Shell::busy("busy");
+        let (departures, starts_ns, began_ns) = sender(&wire, 1, 0);
+        assert_on_beat(&starts_ns, 10 * MS, MS);
+        let left_ns = departures.all_ns();
+        assert_eq!(left_ns.len() as u64, JOBS);
+        for (left_ns, began_ns) in left_ns.iter().zip(&began_ns) {
+            let after_ns = left_ns - began_ns;
+            assert!(after_ns <= SLACK_NS, "{after_ns} ns after it was sent");
+        }
+        drop(busy);
+    });
+}
+
+/// Behind the frame that is on its way, and no other.
+#[test]
+fn the_background_delays_a_beats_packet_by_one_frame() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(STREAM).ok();
+        let mut flood = Flow::new(&wire, 9);
+        // More than leaves while the test runs; nobody waits for what is dropped.
+        flood.send(900, PAYLOAD_BYTES);
+        let more = thread::spawn(move || {
+            for _ in 0..100 {
+                flood.send(120, PAYLOAD_BYTES);
+                sleep_ms(10);
+            }
+        });
+        let (departures, starts_ns, began_ns) = sender(&wire, 1, 0);
+        more.join().unwrap();
+        assert_on_beat(&starts_ns, 10 * MS, MS);
+        let left_ns = departures.all_ns();
+        assert_eq!(left_ns.len() as u64, JOBS);
+        let waited_ns = left_ns
+            .iter()
+            .zip(&began_ns)
+            .map(|(left, began)| left - began);
+        let most_ns = waited_ns.max().unwrap();
+        assert!(
+            (FRAME_NS / 2..FRAME_NS + SLACK_NS).contains(&most_ns),
+            "{most_ns} ns"
+        );
+    });
+}
+
+/// Two in a beat leave a millisecond apart, though the thread has the processor all the while:
+/// the timer that paces is an interrupt, and goes before beats.
+#[test]
+fn a_beat_does_not_delay_what_is_paced() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(STREAM).ok();
+        let (departures, starts_ns, _) = sender(&wire, 2, 3 * MS);
+        assert_on_beat(&starts_ns, 10 * MS, MS);
+        let left_ns = departures.all_ns();
+        assert_eq!(left_ns.len() as u64, 2 * JOBS);
+        for pair in left_ns.chunks(2) {
+            let apart_ns = pair[1] - pair[0];
+            assert!(apart_ns.abs_diff(MS) <= SLACK_NS, "{apart_ns} ns apart");
+        }
+        // And it did not cost the thread its budget.
+        assert_eq!(task(0).stats.overruns, 0);
+    });
+}
+
+/// To the gate a thread on the beat is as important as its nice value says.
+#[test]
+fn the_gate_is_closed_while_a_beat_runs() {
+    DEFAULT.run(|| {
+        const PACKETS: u32 = 30;
+        let wire = Wire::new(1);
+        let policy = STREAM
+            .replace("100mbit", "2mbit")
+            .replace("8.336mbit", "1mbit")
+            .replace("gate = \"open\"\n", "");
+        apply(&policy).ok();
+        let beat = member("sender", 50, |_| spin(3 * MS));
+        let mut flow = Flow::new(&wire, 9);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: a plain system call, for this thread alone.
+                let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+                assert_eq!(done, 0);
+                flow.send(PACKETS, PAYLOAD_BYTES);
+            });
+        });
+        beat.join().unwrap();
+        assert_eq!(flow.arrivals(), (0..PACKETS).collect::<Vec<_>>());
+        let background = link("near1").background().clone();
+        assert!(background.held_by_tasks_ns > 3 * MS, "{background:?}");
+    });
+}
+
+/// Two thirds of the processor are a beat's that never yields, and somebody else wants the rest.
+#[test]
+fn taktd_keeps_up_beside_beats() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        fs::write("/lab/snr.txt", format!("{STATION} 5\n")).unwrap();
+        apply(
+            "[link.near1]\nrate = \"100mbit\"\n\
+             [radio]\nsource = \"file\"\nfile = \"snr.txt\"\ninterval = \"200ms\"\n\
+             [[task]]\nname = \"hog\"\nperiod = \"30ms\"\nbudget = \"20ms\"\n",
+        )
+        .ok();
+        let busy = Shell::busy("busy");
+        let hog = member("hog", 300, |_| spin(25 * MS));
+        let daemon = Daemon::start();
+        for _ in 0..8 {
+            sleep_ms(1000);
+        }
+        let status = takt("status --output json").json();
+        let radio = &status["links"][0]["radio"];
+        let heard = radio["heard"]["heard_samples"].as_u64().unwrap_or_default();
+        assert!(heard >= 20, "{radio}");
+        let missed = radio["heard"]["missed_samples"].as_u64();
+        assert_eq!(missed, Some(0), "{radio}");
+        drop(busy);
+        hog.join().unwrap();
+        daemon.end();
+        assert_stands();
+    });
+}
+
+/// Who is held by its weight fills the sender's buffer: a beat that must not wait says so.
+#[test]
+fn a_beat_that_may_not_wait_is_told_of_a_held_station() {
+    DEFAULT.run(|| {
+        let policy =
+            format!("{AIR}[[task]]\nname = \"sender\"\nperiod = \"10ms\"\nbudget = \"2ms\"\n");
+        let air = Air::new(&policy);
+        let mut stations = table();
+        weigh(&mut stations, &[0, 1_000_000, 1_000_000]);
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.connect("10.1.0.11:9").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let refused = Arc::new(AtomicBool::new(false));
+        let told = refused.clone();
+        let thread = member("sender", 150, move |_| {
+            for _ in 0..4 {
+                let sent = socket.send(&[0; PAYLOAD_BYTES]);
+                told.fetch_or(sent.is_err(), SeqCst);
+            }
+        });
+        while !thread.is_finished() {
+            stations.refresh();
+            sleep_ms(500);
+        }
+        let starts_ns = thread.join().unwrap();
+        assert!(refused.load(SeqCst), "there was room for all of it");
+        for pair in starts_ns[1..].windows(2) {
+            assert_eq!(pair[1] / (10 * MS), pair[0] / (10 * MS) + 1);
+        }
+        assert_eq!(stations.list().iter().filter(|each| each.held).count(), 1);
+        drop(air);
+    });
+}
+
+/// Members of the example's task: the last one sends to a station.
+fn play(socket: UdpSocket, jobs: u64) -> Vec<JoinHandle<Vec<u64>>> {
+    let seated = Arc::new(AtomicBool::new(false));
+    let act = |name, work: Box<dyn Fn() + Send>| {
+        let seated = seated.clone();
+        member(name, jobs, move |_| match seated.load(SeqCst) {
+            true => work(),
+            false => sleep_ms(1),
+        })
+    };
+    let threads = vec![
+        act("decode", Box::new(|| spin(500 * US))),
+        act("mix", Box::new(|| spin(500 * US))),
+        act(
+            "send",
+            Box::new(move || {
+                socket.send(&[0; PAYLOAD_BYTES]).unwrap();
+            }),
+        ),
+    ];
+    while seats() < 3 {
+        sleep_ms(1);
+    }
+    seated.store(true, SeqCst);
+    threads
+}
+
+#[test]
+fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
+    DEFAULT.run(|| {
+        let (air, house) = (Wire::new(1), Wire::new(2));
+        let policy = WHOLE_HOST
+            .replace("wlan0", "near1")
+            .replace("eth0", "near2")
+            .replace("station-dump", "none");
+        let done = Arc::new(AtomicBool::new(false));
+        let load: Vec<_> = [&air, &house]
+            .map(|wire| {
+                let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+                socket.connect(format!("{}:9", wire.far_v4())).unwrap();
+                socket.set_nonblocking(true).unwrap();
+                let done = done.clone();
+                thread::spawn(move || {
+                    while !done.load(SeqCst) {
+                        for _ in 0..50 {
+                            // The queue may be full: that is the load.
+                            let _ = socket.send(&[0; PAYLOAD_BYTES]);
+                        }
+                        sleep_ms(5);
+                    }
+                })
+            })
+            .into();
+        apply(&policy).ok();
+        let mut stations = table();
+        stations
+            .set_by_hand(STATION.parse().unwrap(), 500_000)
+            .unwrap();
+        stations.set_by_hand(mac(1), 250_000).unwrap();
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.connect(format!("{}:5004", air.far_v4())).unwrap();
+        let threads = play(socket, 250);
+        let mut background = std::process::Command::new("takt");
+        background.args(["run", "--background", "--", "ping", "-c", "3", "10.2.0.2"]);
+        run_command(&mut background).ok();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_stands();
+        assert_eq!(task(0).stats.overruns, 0);
+        let (near1, near2) = (link("near1"), link("near2"));
+        let stream = near1.class("stream");
+        assert!(stream.sent_packets > 200, "{stream:?}");
+        assert_eq!((stream.dropped_packets, stream.queued_packets), (0, 0));
+        assert!(near2.class("backup").sent_packets >= 3, "{near2:#?}");
+        for class in near1.classes.iter().chain(&near2.classes) {
+            assert!(class.adds_up(), "{class:?}");
+        }
+        // Under load, and the load goes on.
+        drop(stations);
+        takt("revert").ok();
+        assert_eq!(state(), "disabled");
+        assert!(!air.root_qdisc().contains("takt"), "{}", air.root_qdisc());
+        done.store(true, SeqCst);
+        for thread in load {
+            thread.join().unwrap();
+        }
+    });
+}
