@@ -162,7 +162,7 @@ fn each_network_namespace_has_its_own_terms() {
         let near = TcpListener::bind(format!("{}:0", wire.near_v4())).unwrap();
         let download = in_far_namespace(|| Upload::start(&near, None).unwrap());
         assert_eq!(download.congestion(), "takt");
-        assert_eq!(status(0)["bounds"]["flows"], 0);
+        assert_eq!(status(0)["bounds"]["flows"], 1, "the end that acknowledges");
 
         takt("revert").ok();
         assert_eq!(
