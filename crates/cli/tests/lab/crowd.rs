@@ -156,13 +156,15 @@ fn an_aggregator_bounds_nothing() {
 fn each_network_namespace_has_its_own_terms() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
+        let default = "cat /proc/sys/net/ipv4/tcp_congestion_control";
+        let far_default = run_far(default).ok();
         apply(CROWD).ok();
         fs::write(FAR_POLICY, CROWD.replace("near1", "far1")).unwrap();
         run_far(&format!("takt apply {FAR_POLICY}")).ok();
         let near = TcpListener::bind(format!("{}:0", wire.near_v4())).unwrap();
         let download = in_far_namespace(|| Upload::start(&near, None).unwrap());
         assert_eq!(download.congestion(), "takt");
-        assert_eq!(status(0)["bounds"]["flows"], 0);
+        assert_eq!(status(0)["bounds"]["flows"], 1, "the end that acknowledges");
 
         takt("revert").ok();
         assert_eq!(
@@ -172,7 +174,8 @@ fn each_network_namespace_has_its_own_terms() {
         let far = run_far("takt status --output json").json();
         assert_eq!(far["crowd"]["bounds"]["flows"], 1);
         run_far("takt revert").ok();
-        assert_eq!(download.congestion(), "cubic");
+        assert_eq!(download.congestion(), far_default.trim());
+        assert_eq!(run_far(default).ok(), far_default);
         assert_no_trace();
     });
 }

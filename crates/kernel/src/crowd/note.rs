@@ -102,3 +102,46 @@ pub(crate) fn settle() -> Result<(), Error> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(generation: u32, is_bounded: bool) -> Terms {
+        Terms {
+            generation,
+            source: Source {
+                name: generation.to_string(),
+                text: String::new(),
+                folder: "/".into(),
+            },
+            bounds: is_bounded.then(|| Bounds {
+                device: "wlan0".to_owned(),
+                ifindex: 2,
+                period_ns: 200_000_000,
+            }),
+        }
+    }
+
+    #[test]
+    fn the_kernel_says_which_terms_are_in_force() {
+        let in_force = |next: &Terms, last: Option<&Terms>, generation| {
+            let note = Note {
+                inode: 1,
+                next: next.clone(),
+                last: last.cloned(),
+                before: None,
+            };
+            note.in_force(generation).map(|terms| terms.generation)
+        };
+        let (first, second) = (terms(1, true), terms(2, true));
+        assert_eq!(in_force(&first, None, None), None);
+        assert_eq!(in_force(&first, None, Some(1)), Some(1));
+        assert_eq!(in_force(&second, Some(&first), Some(1)), Some(1));
+        assert_eq!(in_force(&second, Some(&first), Some(2)), Some(2));
+        // An aggregator has nothing in the kernel.
+        let aggregator = terms(3, false);
+        assert_eq!(in_force(&aggregator, None, None), Some(3));
+        assert_eq!(in_force(&first, Some(&aggregator), None), Some(3));
+    }
+}
