@@ -55,6 +55,9 @@ pub struct Listener {
     own: BTreeMap<SocketAddr, (UdpSocket, u64)>,
     /// By sockets that are closed.
     dropped: u64,
+    /// Read from own sockets of a group: so many the strangers' was offered and refused, which
+    /// the kernel counts as dropped, too.
+    refused: u64,
 }
 
 impl Listener {
@@ -68,6 +71,7 @@ impl Listener {
             budget: Bucket::default(),
             own: BTreeMap::new(),
             dropped: 0,
+            refused: 0,
         };
         listener.tell_apart()?;
         Ok(listener)
@@ -85,19 +89,21 @@ impl Listener {
         let sockets = self.own.values().map(|(socket, _)| socket);
         let sockets = sockets.chain([&self.strangers]);
         let dropped = sockets.map(|socket| u64::from(socket::dropped(socket)));
-        self.dropped + dropped.sum::<u64>()
+        (self.dropped + dropped.sum::<u64>()).saturating_sub(self.refused)
     }
 
     fn hear_the_known(&mut self, now_ns: u64, hear: &mut impl FnMut(SocketAddr, &[u8]) -> bool) {
         let mut datagram = [0; DATAGRAM_MAX_BYTES + 1];
         let before = self.own.len();
-        let dropped = &mut self.dropped;
+        let is_group = matches!(self.place, Place::Group { .. });
+        let (dropped, refused) = (&mut self.dropped, &mut self.refused);
         self.own.retain(|from, (socket, heard_ns)| {
             for _ in 0..OF_ONE {
                 // What ends it, such as a member that is gone, ends it for this time.
                 let Ok((length, sender)) = socket.recv_from(&mut datagram) else {
                     break;
                 };
+                *refused += u64::from(is_group);
                 // Between opening and connecting, it was everybody's.
                 if hear(sender, &datagram[..length]) && sender == *from {
                     *heard_ns = now_ns;
@@ -105,7 +111,9 @@ impl Listener {
             }
             let stays = now_ns.saturating_sub(*heard_ns) < SILENT_NS;
             if !stays {
-                *dropped += u64::from(socket::dropped(socket));
+                let lost = u64::from(socket::dropped(socket));
+                *dropped += lost;
+                *refused += if is_group { lost } else { 0 };
             }
             stays
         });

@@ -53,6 +53,7 @@ fn what_goes_to_a_group_is_heard_once() {
         assert_eq!(heard(&mut listener, u64::from(n)), expected);
         assert_eq!(listener.own_count(), 2);
     }
+    assert_eq!(listener.dropped(), 0);
     // From another port nobody of the group sends.
     let other = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     other.send_to(b"M", group).unwrap();

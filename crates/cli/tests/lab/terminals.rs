@@ -144,7 +144,7 @@ impl Upload {
             .arg(format!("520{n}"))
             .stdout(Stdio::null());
         if let Some(rate) = rate {
-            command.args(["-b", rate]);
+            command.args(["-l", "1K", "-b", rate]);
         }
         Self(command.spawn().unwrap())
     }

@@ -14,6 +14,8 @@ pub(super) struct Aggregator {
     talk: Option<(Line, Core)>,
     now_ns: u64,
     look_ns: u64,
+    /// What came of the last look.
+    looked: Result<(), String>,
 }
 
 impl Aggregator {
@@ -23,6 +25,7 @@ impl Aggregator {
             talk: None,
             now_ns: 0,
             look_ns: 0,
+            looked: Ok(()),
         }
     }
 
@@ -55,10 +58,9 @@ impl Aggregator {
 impl Part<Neighbourhood> for Aggregator {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         self.now_ns = now_ns;
-        let mut looked = Ok(());
         if now_ns >= self.look_ns {
             self.look_ns = now_ns + LOOK_NS;
-            looked = self.look(now_ns);
+            self.looked = self.look(now_ns);
         }
         let worked = self.work(now_ns);
         let polled_ns = now_ns + self.crowd.interval_ns / POLLS_PER_INTERVAL;
@@ -68,7 +70,7 @@ impl Part<Neighbourhood> for Aggregator {
             .map_or(polled_ns, |(_, core)| core.due_ns());
         (
             polled_ns.min(due_ns).max(now_ns + 1_000_000),
-            looked.and(worked),
+            self.looked.clone().and(worked),
         )
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Terminal {
     now_ns: u64,
     period_due_ns: u64,
     look_ns: u64,
+    /// What came of the last look.
+    looked: Result<(), String>,
 }
 
 impl Terminal {
@@ -43,6 +45,7 @@ impl Terminal {
             now_ns: 0,
             period_due_ns: 0,
             look_ns: 0,
+            looked: Ok(()),
         }
     }
 
@@ -112,10 +115,9 @@ fn core(now_ns: u64, crowd: &Crowd, own: Own) -> Core {
 impl Part<Neighbourhood> for Terminal {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         self.now_ns = now_ns;
-        let mut looked = Ok(());
         if now_ns >= self.look_ns {
             self.look_ns = now_ns + LOOK_NS;
-            looked = self.look(now_ns);
+            self.looked = self.look(now_ns);
         }
         let worked = self.work(now_ns);
         let polled_ns = now_ns + self.crowd.interval_ns / POLLS_PER_INTERVAL;
@@ -124,7 +126,10 @@ impl Part<Neighbourhood> for Terminal {
             .as_ref()
             .map_or(polled_ns, |(_, core)| core.due_ns());
         let next_ns = polled_ns.min(self.period_due_ns).min(due_ns);
-        (next_ns.max(now_ns + 1_000_000), looked.and(worked))
+        (
+            next_ns.max(now_ns + 1_000_000),
+            self.looked.clone().and(worked),
+        )
     }
 
     fn said(&self) -> Option<Neighbourhood> {
