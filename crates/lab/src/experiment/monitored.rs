@@ -25,8 +25,8 @@ use super::setup::{Qdisc, SocketOptions};
 use super::shape::Shape;
 use super::waiting;
 
-/// About a third of what the processor can carry: the rest is idle, and counted.
-const RATE_BPS: u64 = 100_000_000;
+/// Three quarters of what the processor can carry: a busy sender, and what is idle is counted.
+const RATE_BPS: u64 = 250_000_000;
 const CASES: [(&str, usize); 2] = [("1-tcp-flow-watched", 1), ("100-tcp-flows-watched", 100)];
 /// Slow start is over, and who looks has begun.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -120,7 +120,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
 /// A queue that fills and drops, so that there is something to tell of.
 fn link() -> Qdisc {
     Qdisc::Tc(vec![format!(
-        "qdisc replace dev {DEVICE} root tbf rate {RATE_BPS}bit burst 3028 limit 150000"
+        "qdisc replace dev {DEVICE} root tbf rate {RATE_BPS}bit burst 3028 limit 375000"
     )])
 }
 
