@@ -47,6 +47,8 @@ pub enum RunError {
     Unknown { name: String },
     #[error(transparent)]
     Host(#[from] host::Error),
+    #[error("the experiment {name}: {source}")]
+    Machine { name: String, source: host::Error },
     #[error("the experiment {name} failed in the lab (status {status})")]
     Failed { name: String, status: i32 },
     #[error("the experiment {name} printed no report: {source}")]
@@ -100,7 +102,10 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
     let captured = host::capture(&exec, &mut progress);
     // Of a last line without its end; nobody reads it if this fails.
     let _ = progress.flush();
-    let captured = captured?;
+    let captured = captured.map_err(|source| RunError::Machine {
+        name: name.to_owned(),
+        source,
+    })?;
     if captured.status != 0 {
         return Err(RunError::Failed {
             name: name.to_owned(),

@@ -54,7 +54,8 @@ pub fn figure(report: &Report) -> Option<Figure> {
         }
         @for (at, case) in rows.iter().enumerate() {
             @let base = TOP + at as f64 * ROW + PANEL;
-            (text("case", (10.0, base - PANEL / 2.0 + 5.0), case))
+            // Between two ticks, whose labels reach as far.
+            (text("case", (10.0, base - PANEL * 0.75 + 5.0), case))
             @for bps in steps(step_bps, most_bps) {
                 (text("end tick", (LEFT - 8.0, base + y(bps) + 4.0), &rate(bps)))
             }
