@@ -406,6 +406,7 @@ pub struct Crowd {
     pub device: String,
     /// Between two reports, and between two bounds of a flow.
     pub interval_ns: u64,
+    /// What this host is to the group.
     pub role: CrowdRole,
 }
 
@@ -419,7 +420,10 @@ pub enum CrowdRole {
     /// A terminal; everyone hears everyone.
     Multicast,
     /// A terminal that tells one, who answers with what all get.
-    Aggregated { by: SocketAddr },
+    Aggregated {
+        /// Where that one listens.
+        by: SocketAddr,
+    },
     /// That one. Its own flows are not bounded.
     Aggregator,
 }

@@ -18,6 +18,7 @@ pub struct Policy {
     pub links: Vec<Link>,
     /// How stations are weighed, or what a client reports.
     pub radio: Option<Radio>,
+    /// Whom this host shares the air with.
     pub crowd: Option<Crowd>,
     /// `None` without a task.
     pub beats: Option<Beats>,
