@@ -43,6 +43,11 @@ The device carried takt, and carries something else now: somebody changed it wit
 manager did. It is left as it is. `takt apply` takes it again (with --replace if need be), `takt
 revert` forgets it.
 ";
+NO_CROWD = "takt::host::no_crowd": "
+A policy with [crowd] is in force, and the congestion control takt is not in the kernel any more:
+somebody removed its pins from the BPF file system. Flows go on under CUBIC, without bounds. `takt
+apply` loads it again, `takt revert` forgets it.
+";
 STATIONS = "takt::host::stations": "
 A weight was asked for where no stations are told apart: the link is not in force, or [radio] is not
 about it, or its stations are known by another kind of address. `takt station list` shows them.
