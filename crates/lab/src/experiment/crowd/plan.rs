@@ -3,17 +3,17 @@
 //! A second on a full air takes the host between 5 and 8: some three thousand frames, each
 //! through several stacks, a virtio device and the medium; and a cell's network and taktds take a
 //! dozen more. All cases of all contenders for the 60 s that they were meant to be would be more
-//! than a day. So figures are of 2 to 6 s, most where the bars are (ten terminals, 16 ms); other
+//! than a day. So figures are of 3 to 8 s, most where the bars are (ten terminals, 16 ms); other
 //! delays are there with ten terminals and other numbers at 16 ms, and the rest with those that a
 //! question is about.
 
 use std::time::Duration;
 
-use super::case::{Case, Stranger};
+use super::case::{Case, Stranger, Traffic};
 use super::cell::Cell;
 use super::contender::Contender;
 
-use Contender::{Bbr, Cubic, CubicFqCodel, CubicShortQueue, Takt, Vegas};
+use Contender::{Bbr, Cubic, CubicFqCodel, CubicShortQueue, Takt, TaktAlone, Vegas};
 
 /// Slow start is over then, and queues are as long as it made them.
 const WARM_UP_S: u64 = 2;
@@ -29,6 +29,7 @@ pub fn full() -> Vec<Cell> {
         }));
     };
     let ten = Case::upload(10, 16);
+    let with = |traffic| Case { traffic, ..ten };
     let beside = |congestion_control, is_first| Case {
         stranger: Some(Stranger {
             congestion_control,
@@ -40,13 +41,20 @@ pub fn full() -> Vec<Cell> {
         loss_ppm: 10_000,
         ..ten
     };
-    add(Case::upload(1, 16), 3, &[Cubic]);
-    add(ten, 6, &[Takt, Cubic, Bbr]);
-    add(lossy, 3, &[Takt, Cubic]);
-    add(beside("cubic", true), 4, &[Takt]);
-    add(beside("cubic", false), 4, &[Takt]);
-    add(ten, 2, &[CubicShortQueue, CubicFqCodel, Vegas]);
-    add(Case::upload(10, 64), 2, &[Takt, Cubic]);
+    add(Case::upload(1, 16), 4, &[Cubic]);
+    add(ten, 8, &[Takt, Cubic, Bbr]);
+    add(lossy, 4, &[Takt, Cubic]);
+    add(beside("cubic", true), 6, &[Takt]);
+    add(beside("cubic", false), 6, &[Takt]);
+    add(ten, 3, &[TaktAlone, CubicShortQueue, CubicFqCodel, Vegas]);
+    add(Case::upload(5, 16), 3, &[Takt, Cubic]);
+    for wired_ms in [0, 64, 256] {
+        add(Case::upload(10, wired_ms), 3, &[Takt, Cubic, Bbr]);
+    }
+    add(beside("bbr", true), 4, &[Takt]);
+    add(with(Traffic::ComeAndGo), 6, &[Takt]);
+    add(with(Traffic::Down), 3, &[Takt, Bbr]);
+    add(with(Traffic::Both), 3, &[Takt, Cubic]);
     cells
 }
 
