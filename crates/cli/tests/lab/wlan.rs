@@ -15,6 +15,10 @@ const REPORTS: &str = "/tmp/wlan.snr";
 
 /// Runs a shell's lines beside two stations that hear well.
 fn beside_wlan(lines: &str) -> Ran {
+    beside_wlan_of("Tap", lines)
+}
+
+fn beside_wlan_of(cards: &str, lines: &str) -> Ran {
     let station = json!({ "motion": { "Still": { "snr_centidb": 3000 } }, "rate": null });
     let script = json!({
         "profile": "wavelan",
@@ -23,6 +27,7 @@ fn beside_wlan(lines: &str) -> Ran {
         "wire_delay": { "secs": 0, "nanos": 2_000_000 },
         "interval": { "secs": 1, "nanos": 0 },
         "reports": { "file": REPORTS, "interval": { "secs": 0, "nanos": 200_000_000 } },
+        "cards": cards,
     });
     fs::write(SCRIPT, script.to_string()).unwrap();
     run_command(Command::new("takt").args(["lab", "wlan", SCRIPT, "--", "sh", "-c", lines]))
@@ -121,5 +126,33 @@ fn a_killed_radio_leaves_nothing() {
             "ip netns exec server ping -c 1 10.8.0.11 >/dev/null && echo pong",
         ));
         assert_eq!(lines, ["pong"]);
+    });
+}
+
+/// With cards TCP knows what its own device has not sent, and adds little to it; with TAP it would
+/// fill the queue. And what a station sends to all reaches the other, not itself.
+#[test]
+fn stations_with_cards_hold_back() {
+    DEFAULT.run(|| {
+        let (lines, air) = printed(beside_wlan_of(
+            "Virtio",
+            "ip netns exec sta1 tc qdisc replace dev wlan0 root pfifo limit 1000
+             ip netns exec sta1 ping -b -c 2 -W 1 10.8.0.255 >/dev/null 2>&1
+             ip netns exec server iperf3 -s -1 >/dev/null &
+             sleep 0.5
+             ip netns exec sta1 iperf3 -c 10.8.0.1 -t 4 >/dev/null &
+             sleep 3
+             ip netns exec sta1 tc -s -j qdisc show dev wlan0
+             wait",
+        ));
+        let qdisc: Value = serde_json::from_str(&lines[0]).unwrap();
+        let figure = |name: &str| qdisc[0][name].as_u64().unwrap();
+        assert!(figure("packets") > 200, "{qdisc}");
+        assert!(figure("qlen") <= 8, "{qdisc}");
+        assert_eq!(figure("drops"), 0, "{qdisc}");
+        let [one, other] = [0, 1].map(|station| &air["stations"][station]);
+        assert!(one["up"]["delivered_frames"].as_u64() > Some(200), "{air}");
+        assert_eq!(other["down"]["delivered_frames"], 2, "{air}");
+        assert_nothing_left();
     });
 }

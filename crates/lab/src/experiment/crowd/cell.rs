@@ -15,7 +15,8 @@ use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
 use crate::experiment::record::Window;
 use crate::experiment::wlan::{
-    ACCESS_POINT, Cards, Motion, SERVER, Script, Station, StationScript, Statistics, Waiting, Wlan,
+    ACCESS_POINT, Cards, FIRST, Motion, SERVER, Script, Station, StationScript, Statistics,
+    Waiting, Wlan,
 };
 
 /// The backoffs are the same whoever decides.
@@ -94,6 +95,7 @@ impl Cell {
 
     fn set_up(&self) -> Result<()> {
         let contender = self.contender;
+        FIRST.run(allow)?;
         ACCESS_POINT.run(|| command::tc_batch(&[contender.access_point()]))?;
         SERVER.run(|| choose(contender.congestion_control()))?;
         for station in self.stations() {
@@ -129,6 +131,12 @@ impl Cell {
             reports_port: Some(PORT),
         }
     }
+}
+
+/// Vegas is not for every namespace unless the first one says so.
+fn allow() -> Result<()> {
+    const SETTING: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+    std::fs::write(SETTING, "reno cubic bbr vegas").doing("allow congestion controls")
 }
 
 /// Of all new connections in this namespace.

@@ -48,11 +48,13 @@ pub fn full() -> Vec<Cell> {
     add(beside("cubic", false), 6, &[Takt]);
     add(ten, 3, &[TaktAlone, CubicShortQueue, CubicFqCodel, Vegas]);
     add(Case::upload(5, 16), 3, &[Takt, Cubic]);
-    add(Case::upload(10, 64), 3, &[Takt, Cubic, Bbr]);
-    add(Case::upload(10, 256), 3, &[Takt, Cubic]);
+    for wired_ms in [0, 64, 256] {
+        add(Case::upload(10, wired_ms), 3, &[Takt, Cubic, Bbr]);
+    }
     add(beside("bbr", true), 4, &[Takt]);
     add(with(Traffic::ComeAndGo), 6, &[Takt]);
-    add(with(Traffic::Both), 3, &[Takt]);
+    add(with(Traffic::Down), 3, &[Takt, Bbr]);
+    add(with(Traffic::Both), 3, &[Takt, Cubic]);
     cells
 }
 

@@ -185,4 +185,21 @@ mod tests {
         assert_eq!(way.frames_per_interval, [2, 1, 0]);
         assert_eq!(way.frames, 3);
     }
+
+    #[test]
+    fn reports_are_told_apart() {
+        let mut ledger = ledger(1, 1);
+        let mut report = vec![0; 12];
+        report.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
+        report.extend([0; 8]);
+        report.extend([0, 9, 0x1d, 0xda]);
+        ledger.done(500, &report, 70, 70);
+        ledger.done(600, &[0; 60], 30, 100);
+        ledger.done(1_000_000_000, &report, 70, 150);
+        let told: Vec<_> = ledger.close(2_000_000_000).air;
+        let told = told
+            .iter()
+            .map(|one| (one.busy_ns, one.frames, one.reports, one.reports_ns));
+        assert_eq!(told.collect::<Vec<_>>(), [(100, 2, 1, 70), (50, 1, 1, 70)]);
+    }
 }

@@ -45,7 +45,7 @@ use crate::experiment::error::{ExperimentError, Result};
 pub use self::radio::play_from_stdin;
 
 pub(super) use self::plan::{
-    ACCESS_POINT, ACCESS_POINT_ADDRESS, BRIDGE, DEVICE, SERVER, SERVER_ADDRESS, Station,
+    ACCESS_POINT, ACCESS_POINT_ADDRESS, BRIDGE, DEVICE, FIRST, SERVER, SERVER_ADDRESS, Station,
 };
 pub(super) use self::script::{AirStatistics, Cards, Motion, SnrReports, StationScript, Waiting};
 pub use self::script::{Script, Statistics};
