@@ -76,7 +76,7 @@ fn find_browser() -> Option<PathBuf> {
 /// The results in docs/: as much as a full run of everything has to show.
 fn shown_reports() -> Vec<Report> {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    ["pacing", "background", "beats", "radio", "cost"]
+    ["pacing", "background", "beats", "radio", "crowd", "cost"]
         .map(|name| {
             let json = fs::read(results.join(name).with_extension("json")).unwrap();
             serde_json::from_slice(&json).unwrap()

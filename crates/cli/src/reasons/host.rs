@@ -43,6 +43,11 @@ The device carried takt, and carries something else now: somebody changed it wit
 manager did. It is left as it is. `takt apply` takes it again (with --replace if need be), `takt
 revert` forgets it.
 ";
+CONGESTION_CHANGED = "takt::host::congestion_changed": "
+A policy with [crowd] made takt the congestion control of new flows in this network namespace, and
+another one is set now: somebody changed net.ipv4.tcp_congestion_control. It is left as it is. `takt
+apply` sets takt again.
+";
 NO_CROWD = "takt::host::no_crowd": "
 A policy with [crowd] is in force, and the congestion control takt is not in the kernel any more:
 somebody removed its pins from the BPF file system. Flows go on under CUBIC, without bounds. `takt

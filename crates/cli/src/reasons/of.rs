@@ -17,6 +17,7 @@ impl From<&Error> for &'static Reason {
             Error::Foreign(Foreign::NeedsReplace { .. }) => &host::QDISC_IN_THE_WAY,
             Error::Foreign(Foreign::Irreplaceable { .. }) => &host::QDISC_IRREPLACEABLE,
             Error::Foreign(Foreign::Changed { .. }) => &host::QDISC_CHANGED,
+            Error::Foreign(Foreign::Congestion { .. }) => &host::CONGESTION_CHANGED,
             Error::NoCrowd => &host::NO_CROWD,
             Error::NoStations { .. } => &host::STATIONS,
             Error::TooManyStations { .. } => &host::TOO_MANY_STATIONS,

@@ -38,9 +38,9 @@ fn come_and_go_and_are_known() {
         assert_soon(60, &three, 3, "both", |of| heard(of) == [mac(1), mac(2)]);
         assert_soon(60, &one, 1, "an equal share", |of| {
             let share = share_bytes_ps(of);
-            let address = &of["neighbours"][0]["address"];
+            let listed = &of["neighbours"][0]["address"];
             users(of) == 2
-                && *address == address(2).as_str()
+                && *listed == address(2).as_str()
                 && (ALL_BYTES_PS * 3 / 8..=ALL_BYTES_PS * 5 / 8).contains(&share)
         });
         in_netns(&name(1), "takt status").says(&["crowd"]).ok();

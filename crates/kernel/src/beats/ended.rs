@@ -102,6 +102,7 @@ pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::c_char;
 
     fn kernel(state: Option<&str>, name: Option<&str>) -> Kernel {
         Kernel {

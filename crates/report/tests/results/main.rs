@@ -22,7 +22,7 @@ use takt_report::{picture, table as text_table};
 
 use crate::runs::Runs;
 
-const EXPERIMENTS: [&str; 5] = ["pacing", "background", "beats", "radio", "cost"];
+const EXPERIMENTS: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
