@@ -89,8 +89,8 @@ weights do not fall: whoever hears better never gets less.
 IdleKey = "takt::policy::idle_key": "
 The key belongs to something that is not there, so it would do nothing: points to weight = \"pw\",
 threshold to weight = \"gb\", file to source = \"file\", listen and key_file to reports, device to
-report_to; and in [crowd] an aggregator to a host that is not one itself. A value that is passed over
-is most often one that was meant to count.
+report_to; and in [crowd] an aggregator to a host that is not one itself. A value that is passed
+over is most often one that was meant to count.
 ";
 BadCpus = "takt::policy::bad_cpus": "
 cpus takes CPUs by number, as `lscpu` and `taskset -c` have them: one, a range or a list of both,

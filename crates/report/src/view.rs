@@ -50,7 +50,6 @@ const SCHEDULERS: [&str; 36] = [
     "takt-alone",
     "cubic",
     "cubic-100",
-    "cubic+fq_codel",
     "bbr",
     "vegas",
 ];

@@ -27,7 +27,7 @@ impl Contender {
             Self::Bbr => "bbr",
             Self::Vegas => "vegas",
             Self::CubicShortQueue => "cubic-100",
-            Self::CubicFqCodel => "cubic+fq_codel",
+            Self::CubicFqCodel => "fq_codel",
         }
     }
 

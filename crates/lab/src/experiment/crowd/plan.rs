@@ -37,17 +37,22 @@ pub fn full() -> Vec<Cell> {
         }),
         ..ten
     };
-    let lossy = Case {
+    let lossy = |terminals| Case {
         loss_ppm: 10_000,
-        ..ten
+        ..Case::upload(terminals, 16)
     };
-    add(Case::upload(1, 16), 4, &[Cubic]);
+    add(Case::upload(1, 16), 4, &[Takt, Cubic]);
     add(ten, 8, &[Takt, Cubic, Bbr]);
-    add(lossy, 4, &[Takt, Cubic]);
+    // Ten need four segments each to fill the air, and hardly notice; fewer do.
+    for terminals in [1, 2, 10] {
+        add(lossy(terminals), 4, &[Takt, Cubic]);
+    }
     add(beside("cubic", true), 6, &[Takt]);
     add(beside("cubic", false), 6, &[Takt]);
     add(ten, 3, &[TaktAlone, CubicShortQueue, CubicFqCodel, Vegas]);
-    add(Case::upload(5, 16), 3, &[Takt, Cubic]);
+    for terminals in [2, 5] {
+        add(Case::upload(terminals, 16), 3, &[Takt, Cubic]);
+    }
     for wired_ms in [0, 64, 256] {
         add(Case::upload(10, wired_ms), 3, &[Takt, Cubic, Bbr]);
     }

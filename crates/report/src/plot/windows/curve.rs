@@ -54,10 +54,10 @@ fn steps(area: &Area, points: &[(f64, f64)], start: char) -> String {
             .count();
         let (here, later) = rest.split_at(column);
         rest = later;
-        let values = here.iter().map(|(_, value)| *value);
+        let mut values = here.iter().map(|(_, value)| *value);
         let low = values.clone().fold(first, f64::min);
         let high = values.clone().fold(first, f64::max);
-        let last = values.last().unwrap_or(first);
+        let last = values.next_back().unwrap_or(first);
         match path.is_empty() {
             true => drop(write!(path, "{start}{x:.1} {:.1}", area.place(first))),
             false => drop(write!(path, "H{x:.1}V{:.1}", area.place(first))),
