@@ -16,7 +16,7 @@ pub fn is_subject(scheduler: &str) -> bool {
 }
 
 /// The order, the colour and the marker of a scheduler are its place in here.
-const SCHEDULERS: [&str; 36] = [
+const SCHEDULERS: [&str; 35] = [
     SUBJECT,
     "fq",
     "htb",
