@@ -40,5 +40,5 @@ pub fn within_ms(interval_ns: u64) -> u16 {
 }
 
 fn part(of_ns: u64, random: u32) -> u64 {
-    (u128::from(of_ns) * u128::from(random) >> 32) as u64
+    ((u128::from(of_ns) * u128::from(random)) >> 32) as u64
 }

@@ -20,11 +20,11 @@ pub struct Entry {
 
 /// How long the aggregator may be silent, in milliseconds, and up to [`ENTRIES_MAX`] entries:
 /// number and what it does. The answer is how many bytes that are.
-pub fn write<'a>(
+pub fn write(
     within_ms: u16,
     entries: impl Iterator<Item = Entry>,
-    body: &'a mut [u8; BODY_MAX_BYTES],
-) -> &'a [u8] {
+    body: &mut [u8; BODY_MAX_BYTES],
+) -> &[u8] {
     let (head, rest) = body.split_at_mut(HEAD_BYTES);
     head.copy_from_slice(&within_ms.to_be_bytes());
     let mut length = HEAD_BYTES;

@@ -9,7 +9,7 @@ use libbpf_rs::{
 
 use crate::{btf, error::Error, log};
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/move.skel.rs"));
 }

@@ -14,7 +14,7 @@ use libbpf_rs::{
 
 use crate::{bpffs, btf, error::Error, log};
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/crowd.skel.rs"));
 }

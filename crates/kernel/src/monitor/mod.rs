@@ -22,7 +22,7 @@ use crate::{bpffs, btf, capability, error::Error, log, note::netns_cookie};
 
 pub use events::Events;
 
-#[allow(clippy::all, dead_code, unused)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/monitor.skel.rs"));
 }
