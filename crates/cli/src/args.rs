@@ -156,7 +156,10 @@ pub enum Command {
     Radio(Radio),
 
     /// Who shares the air, and what they share.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  takt crowd key /etc/takt/crowd.key\n  takt crowd neighbours"
+    )]
     Crowd(Crowd),
 
     /// Run a program in the background, or on the beat.

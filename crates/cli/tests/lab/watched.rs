@@ -186,7 +186,8 @@ fn a_killed_one_leaves_nothing_but_whole_lines() {
         assert!(links() > before.0);
         recorder.0.kill().unwrap();
         recorder.0.wait().unwrap();
-        wait_for(|| (links(), programs()) == before);
+        // Programs of tests before may go meanwhile, with the last of their sockets.
+        wait_for(|| links() <= before.0 && programs() <= before.1);
         assert_no_trace();
         let text = fs::read_to_string(RECORD).unwrap();
         let recording = Recording::parse(&text).unwrap();

@@ -137,7 +137,7 @@ fn stations_with_cards_hold_back() {
         let (lines, air) = printed(beside_wlan_of(
             "Virtio",
             "ip netns exec sta1 tc qdisc replace dev wlan0 root pfifo limit 1000
-             ip netns exec sta1 ping -b -c 2 -W 1 10.8.0.255 >/dev/null 2>&1
+             ip netns exec sta1 ping -c 2 -W 1 -I wlan0 224.0.0.1 >/dev/null 2>&1
              ip netns exec server iperf3 -s -1 >/dev/null &
              sleep 0.5
              ip netns exec sta1 iperf3 -c 10.8.0.1 -t 4 >/dev/null &

@@ -12,6 +12,7 @@ pub fn all() -> Vec<Table> {
         background(),
         beats(),
         radio(),
+        crowd(),
         cost(),
     ]
 }
@@ -92,6 +93,14 @@ fn ms_or_nothing(ns: f64) -> String {
 
 fn kbit_per_s(bps: f64) -> String {
     number(bps / 1e3, 0)
+}
+
+fn mbit_per_s(bps: f64) -> String {
+    number(bps / 1e6, 1)
+}
+
+fn thousandths(value: f64) -> String {
+    number(value, 3)
 }
 
 fn rates() -> Table {
@@ -378,6 +387,46 @@ fn radio() -> Table {
                 "bad1-cbr-wavelan-classic",
                 &total,
             ),
+        ],
+    }
+}
+
+fn crowd() -> Table {
+    let total = [figure("total_bps", mbit_per_s)];
+    let both = [figure("total_bps", mbit_per_s), figure("rtt_p99_ns", ms)];
+    Table {
+        name: "crowd",
+        experiment: "crowd",
+        columns: &const {
+            [
+                column("takt", "takt"),
+                column("takt, without neighbours", "takt-alone"),
+                column("CUBIC", "cubic"),
+                column("CUBIC, fq_codel at the access point", "fq_codel"),
+                column("BBR", "bbr"),
+                column("Vegas", "vegas"),
+            ]
+        },
+        lines: vec![
+            line("total, Mbit/s", "upload-10-16ms", &total),
+            line(
+                "99th percentile of round trips, ms",
+                "upload-10-16ms",
+                &[figure("rtt_p99_ns", ms)],
+            ),
+            line(
+                "Jain's index",
+                "upload-10-16ms",
+                &[figure("jain_index", thousandths)],
+            ),
+            line("one terminal: total / round trips", "upload-1-16ms", &both),
+            line("five", "upload-5-16ms", &both),
+            line("ten, no wire", "upload-10-0ms", &both),
+            line("ten, 64 ms away", "upload-10-64ms", &both),
+            line("ten, 256 ms away", "upload-10-256ms", &both),
+            line("one, 1 % random loss", "upload-1-16ms-loss-1%", &both),
+            line("two, 1 % random loss", "upload-2-16ms-loss-1%", &both),
+            line("ten, 1 % random loss", "upload-10-16ms-loss-1%", &both),
         ],
     }
 }
