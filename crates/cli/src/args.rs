@@ -1,11 +1,19 @@
 //! The command line.
 
-use std::{ffi::OsString, net::IpAddr, path::PathBuf, time::Duration};
+mod flows;
+mod lab;
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use takt_kernel::{places::Terms, stations::Address};
 use takt_policy::{parse_decibel, parse_duration};
+
+pub use self::{
+    flows::{Flows, FlowsCommand},
+    lab::{Lab, Net},
+};
 
 const NOTES: &str = "\
 Examples:
@@ -338,48 +346,6 @@ pub enum Crowd {
     },
 }
 
-#[derive(Debug, Args)]
-#[command(group(ArgGroup::new("going-on").args(["watch", "record"]).multiple(true)))]
-pub struct Flows {
-    #[command(subcommand)]
-    pub command: Option<FlowsCommand>,
-    /// Go on until Ctrl-C, and show what happens; with `--output json` the lines of a
-    /// recording.
-    #[arg(long)]
-    pub watch: bool,
-    /// Write what is seen and what happens to this file, a JSON object a line, until Ctrl-C.
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-    /// How often to look, from 10ms to 3600s. What happens is told with its own time anyway.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
-    pub interval: Duration,
-    /// End after this time.
-    #[arg(long, value_name = "TIME", value_parser = span, requires = "going-on")]
-    pub duration: Option<Duration>,
-    /// Only flows with this port at either end; may be repeated.
-    #[arg(long, value_name = "PORT")]
-    pub port: Vec<u16>,
-    /// Only flows with this IP address at either end; may be repeated.
-    #[arg(long, value_name = "ADDR")]
-    pub address: Vec<IpAddr>,
-    /// Only flows of processes of this name (15 bytes of it at most); may be repeated.
-    #[arg(long, value_name = "NAME")]
-    pub application: Vec<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum FlowsCommand {
-    /// Draw a recording: a page with windows, round trips and events over time.
-    #[command(after_help = "Example:\n  takt flows plot upload.flows --out upload.html")]
-    Plot {
-        /// The recording.
-        file: PathBuf,
-        /// The page, one file that loads nothing; the recording's name with .html, without.
-        #[arg(long, short, value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
-}
-
 /// Whose sockets; the caller's own without any of these.
 #[derive(Debug, Args)]
 pub struct Sockets {
@@ -449,122 +415,6 @@ impl From<Beat> for Terms {
     }
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Lab {
-    /// List the kernels the lab can boot.
-    #[command(after_help = "Examples:\n  takt lab kernels\n  takt lab kernels newest 6.16")]
-    Kernels {
-        /// Fetch these, too: `default`, `newest`, `wireless`, or a version such as 6.18.
-        fetch: Vec<String>,
-    },
-
-    /// Run a command as root in a fresh kernel; its output and status are this
-    /// command's.
-    #[command(
-        after_help = "Examples:\n  takt lab exec -- tc qdisc show\n  takt lab exec --kernel newest \
-                      --add policy.toml -- sh -c 'takt apply /add/policy.toml && takt status'"
-    )]
-    Exec {
-        #[command(flatten)]
-        machine: Machine,
-        /// Processors. One runs in virtual time; more run in host time.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-        smp: u32,
-        /// Put a file, with the libraries it needs, into /add.
-        #[arg(long, value_name = "FILE")]
-        add: Vec<PathBuf>,
-        /// The network the command finds.
-        #[arg(long, value_enum, default_value_t)]
-        net: Net,
-        /// One more argument of the kernel's, such as thread_backlog_napi.
-        #[arg(long, value_name = "ARGUMENT")]
-        kernel_argument: Vec<String>,
-        #[arg(last = true, required = true)]
-        command: Vec<OsString>,
-    },
-
-    /// Run an experiment: Takt and its peers, one after the other.
-    #[command(
-        after_help = "Examples:\n  takt lab run tour\n  takt lab run pacing --kernel newest \
-                      --output json"
-    )]
-    Run {
-        /// `pacing`, `background`, `beats`, `radio`, `cost`, or `tour` for a short run of all.
-        name: String,
-        #[command(flatten)]
-        machine: Machine,
-        /// A short run, of about a minute.
-        #[arg(long)]
-        short: bool,
-    },
-
-    /// The part of `lab run` that runs inside the machine.
-    #[command(hide = true)]
-    Guest {
-        name: String,
-        #[arg(long)]
-        short: bool,
-    },
-
-    /// A program that an experiment in the machine starts: it connects the
-    /// socket that is its standard input, and sends.
-    #[command(hide = true)]
-    Send {
-        #[arg(long)]
-        port: u16,
-        #[arg(long)]
-        bytes: u64,
-        /// Bytes written at once.
-        #[arg(long)]
-        piece: usize,
-        #[arg(long, allow_hyphen_values = true)]
-        nice: i32,
-    },
-
-    /// The other such program: it receives until nothing comes any more, and
-    /// says what came.
-    #[command(hide = true)]
-    Receive {
-        #[arg(long)]
-        port: u16,
-        #[arg(long, allow_hyphen_values = true)]
-        nice: i32,
-    },
-
-    /// A program of the experiment `beats`: its threads are described on its
-    /// standard input.
-    #[command(hide = true)]
-    Beat,
-
-    /// The radio of an emulated wireless LAN, described on its standard input:
-    /// on until that is closed.
-    #[command(hide = true)]
-    Radio,
-
-    /// A command beside an emulated wireless LAN, which a file in JSON describes.
-    /// Its output is the command's, and then what went over the air, as JSON.
-    #[command(hide = true)]
-    Wlan {
-        script: PathBuf,
-        #[arg(last = true)]
-        command: Vec<OsString>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct Machine {
-    /// `default`, `newest`, `wireless`, or a version such as 6.18.
-    #[arg(long)]
-    pub kernel: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-pub enum Net {
-    /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
-    #[default]
-    Pair,
-}
-
 /// A whole number of seconds, minutes, hours or days.
 fn seconds(text: &str) -> Option<u64> {
     let units = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)];
@@ -586,14 +436,6 @@ fn span(text: &str) -> Result<Duration, String> {
     parse_duration(text).map(Duration::from_nanos)
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
-    let interval = span(text)?;
-    match (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&interval) {
-        true => Ok(interval),
-        false => Err("write a time from 10ms to 3600s, such as 100ms".to_owned()),
-    }
-}
-
 /// `2/3`: the second of three.
 fn member(text: &str) -> Result<(u32, u32), String> {
     let numbers = text
@@ -610,13 +452,6 @@ fn patience(text: &str) -> Result<Duration, String> {
     match seconds(text) {
         Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
         _ => Err("write a time from 1s to 1d, such as 120s or 2m".to_owned()),
-    }
-}
-
-impl Machine {
-    /// The kernel by name; `None` is the default one, spelled out or not.
-    pub fn named(self) -> Option<String> {
-        self.kernel.filter(|name| name != "default")
     }
 }
 

@@ -560,9 +560,9 @@ fn a_crowd_has_an_aggregator_or_is_one() {
         let crowd = policy.unwrap_or_else(|error| panic!("{error}")).crowd;
         crowd.map(|crowd| (crowd.has_bounds(), crowd.role))
     };
-    let by = "[2001:db8::1]:7642".parse().unwrap();
+    let by = "192.0.2.1:7642".parse().unwrap();
     assert_eq!(
-        role("aggregator = \"[2001:db8::1]:7642\""),
+        role("aggregator = \"192.0.2.1:7642\""),
         Some((true, CrowdRole::Aggregated { by }))
     );
     assert_eq!(

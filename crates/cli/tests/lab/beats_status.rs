@@ -55,6 +55,7 @@ beats.network.batch_packets number
 beats.policy string
 beats.problem null
 beats.running boolean
+crowd null
 tasks[].ad_hoc_uid null
 tasks[].budget_ns number
 tasks[].completed number

@@ -14,6 +14,7 @@ use crate::{
     inventory::Inventory,
     machine::DEFAULT,
     metronome::{MS, US, assert_on_beat, member, sleep_ms, spin},
+    over::Over,
     shell::run,
     takt::{apply, link, takt},
     wire::Wire,
@@ -61,8 +62,9 @@ fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> usize {
             }
             (flow, sent)
         });
+        let over = Over(&is_done);
         work();
-        is_done.store(true, Relaxed);
+        drop(over);
         let (flow, sent) = sending.join().unwrap();
         let arrived = flow.arrivals();
         assert!(arrived.is_sorted(), "{arrived:?}");

@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`terminals`] and [`upload`] are the tests'
+//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`over`], [`terminals`] and [`upload`] are the tests'
 //! hands.
 
 mod air;
@@ -17,6 +17,7 @@ mod inventory;
 mod kernel_bpf;
 mod machine;
 mod metronome;
+mod over;
 mod recorder;
 mod reporting;
 mod shell;

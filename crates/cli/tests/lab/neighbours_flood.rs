@@ -22,6 +22,7 @@ use crate::{
     flooder::{Datagrams, OF_A_KIND, flood, malformed},
     flow::in_far_namespace,
     machine::DEFAULT,
+    over::Over,
     reporting::Daemon,
     shell::run_far,
     takt::{apply, takt},
@@ -106,15 +107,6 @@ fn report(is_over: &AtomicBool) {
         }
         let due_ns = terminal.due_ns().saturating_sub(now_ns());
         thread::sleep(Duration::from_nanos(due_ns));
-    }
-}
-
-/// Nobody reports any more once this is dropped, however the test ends.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

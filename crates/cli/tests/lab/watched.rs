@@ -4,14 +4,8 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::{Read, Write},
     net::{TcpListener, TcpStream},
-    os::fd::AsRawFd,
     process::{Child, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     thread,
     time::Duration,
 };
@@ -29,6 +23,7 @@ use crate::{
     machine::{DEFAULT, NEWEST, TOO_OLD},
     shell::run,
     takt::{assert_no_trace, takt},
+    upload::Upload,
     wire::Wire,
 };
 
@@ -66,7 +61,7 @@ fn losses_are_told() {
     lossy("loss 2%");
     let before = [count("Tcp", "RetransSegs"), count("TcpExt", "TCPTimeouts")];
     let recorder = Recorder::start(&["--interval", "100ms", "--port", "5001"]);
-    let upload = Upload::start(&wire);
+    let upload = upload(&wire);
     thread::sleep(Duration::from_secs(4));
     // So long that several timeouts come.
     lossy("loss 100%");
@@ -163,7 +158,7 @@ fn thousands_are_there_for_several_at_once() {
 fn other_namespaces_are_not_looked_into() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
-        let upload = Upload::start(&wire);
+        let upload = upload(&wire);
         thread::sleep(Duration::from_secs(1));
         let seen = |ran: Value| ran["flows"].as_array().expect("a list").len();
         assert_eq!(seen(takt("flows --output json --port 5001").json()), 1);
@@ -180,7 +175,7 @@ fn a_killed_one_leaves_nothing_but_whole_lines() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         let before = (links(), programs());
-        let upload = Upload::start(&wire);
+        let upload = upload(&wire);
         let mut recorder = Recorder::start(&["--interval", "10ms"]);
         thread::sleep(Duration::from_secs(1));
         assert!(links() > before.0);
@@ -242,68 +237,10 @@ fn sender(recording: &Recording) -> &Track {
 }
 
 /// As much as TCP takes, to the far end.
-struct Upload {
-    socket: TcpStream,
-    sending: Option<thread::JoinHandle<()>>,
-    is_over: Arc<AtomicBool>,
-}
-
-impl Upload {
-    fn start(wire: &Wire) -> Self {
-        let to = format!("{}:{PORT}", wire.far_v4());
-        let listener = in_far_namespace(|| TcpListener::bind(&to).unwrap());
-        let socket = TcpStream::connect(&to).unwrap();
-        let (mut from, _) = listener.accept().unwrap();
-        thread::spawn(move || {
-            let mut bytes = vec![0; 1 << 16];
-            while from.read(&mut bytes).is_ok_and(|count| count > 0) {}
-        });
-        let is_over = Arc::new(AtomicBool::new(false));
-        let (mut to, over) = (socket.try_clone().unwrap(), is_over.clone());
-        let sending = thread::spawn(move || {
-            let bytes = vec![0; 1 << 14];
-            while !over.load(Ordering::Relaxed) && to.write_all(&bytes).is_ok() {}
-        });
-        Self {
-            socket,
-            sending: Some(sending),
-            is_over,
-        }
-    }
-
-    /// Sends no more; the connection stays.
-    fn stop(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-
-    /// The congestion window and the threshold, as the socket tells.
-    fn windows(&self) -> (u32, u32) {
-        // SAFETY: all zero is a value of it.
-        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-        let mut bytes = size_of::<libc::tcp_info>() as u32;
-        // SAFETY: as many bytes as there are.
-        let got = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                (&raw mut info).cast(),
-                &mut bytes,
-            )
-        };
-        assert_eq!(got, 0);
-        (info.tcpi_snd_cwnd, info.tcpi_snd_ssthresh)
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        self.stop();
-        let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        if let Some(sending) = self.sending.take() {
-            let _ = sending.join();
-        }
-    }
+fn upload(wire: &Wire) -> Upload {
+    let to = format!("{}:{PORT}", wire.far_v4());
+    let listener = in_far_namespace(|| TcpListener::bind(&to).unwrap());
+    Upload::start(&listener, None).unwrap()
 }
 
 /// One of this namespace's counters of TCP.

@@ -99,6 +99,17 @@ impl Upload {
         name.to_string_lossy().trim_end_matches('\0').to_owned()
     }
 
+    /// Sends no more; the connection stays.
+    pub fn stop(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// The congestion window and the threshold of slow start, in segments.
+    pub fn windows(&self) -> (u32, u32) {
+        let info = self.info();
+        (info.tcpi_snd_cwnd, info.tcpi_snd_ssthresh)
+    }
+
     /// Segments that were sent again.
     pub fn retransmitted(&self) -> u32 {
         self.info().tcpi_total_retrans

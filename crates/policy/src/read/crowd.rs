@@ -1,6 +1,6 @@
 //! `[crowd]`
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use toml::de::DeValue;
 
@@ -8,8 +8,8 @@ use super::section::{Field, Schema, Section, missing};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, endpoint};
-use crate::{Code, Crowd, CrowdRole};
+use crate::value::Fault;
+use crate::{CROWD_PORT, Code, Crowd, CrowdRole};
 
 const CROWD: Schema = Schema {
     what: "table of crowd",
@@ -89,9 +89,7 @@ fn parse_group(text: &str) -> Result<String, Fault> {
 
 fn read_role(section: &Section, findings: &mut Findings) -> CrowdRole {
     let example = format!("aggregator = \"{AGGREGATOR}\"");
-    let by = section.text("aggregator", &example, findings, |text| {
-        endpoint::parse(text, AGGREGATOR)
-    });
+    let by = section.text("aggregator", &example, findings, parse_aggregator);
     if section.boolean("aggregate", findings) == Some(true) {
         if let Some(field) = section.get("aggregator") {
             let error = Diagnostic::error(
@@ -104,4 +102,16 @@ fn read_role(section: &Section, findings: &mut Findings) -> CrowdRole {
         return CrowdRole::Aggregator;
     }
     by.map_or(CrowdRole::Multicast, |by| CrowdRole::Aggregated { by })
+}
+
+/// It answers all by IPv4, and all listen at the same port.
+fn parse_aggregator(text: &str) -> Result<SocketAddr, Fault> {
+    let by = text.parse().map(SocketAddr::V4);
+    by.ok().filter(|by| by.port() == CROWD_PORT).ok_or_else(|| {
+        Fault::new(
+            Code::BadAddress,
+            format!("`{text}` is not an aggregator's address and port"),
+            format!("write \"{AGGREGATOR}\": IPv4, and always this port; names are not resolved"),
+        )
+    })
 }

@@ -1,0 +1,57 @@
+//! `takt flows`
+
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+use clap::{ArgGroup, Args, Subcommand};
+
+use super::span;
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("going-on").args(["watch", "record"]).multiple(true)))]
+pub struct Flows {
+    #[command(subcommand)]
+    pub command: Option<FlowsCommand>,
+    /// Go on until Ctrl-C, and show what happens; with `--output json` the lines of a
+    /// recording.
+    #[arg(long)]
+    pub watch: bool,
+    /// Write what is seen and what happens to this file, a JSON object a line, until Ctrl-C.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// How often to look, from 10ms to 3600s. What happens is told with its own time anyway.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub interval: Duration,
+    /// End after this time.
+    #[arg(long, value_name = "TIME", value_parser = span, requires = "going-on")]
+    pub duration: Option<Duration>,
+    /// Only flows with this port at either end; may be repeated.
+    #[arg(long, value_name = "PORT")]
+    pub port: Vec<u16>,
+    /// Only flows with this IP address at either end; may be repeated.
+    #[arg(long, value_name = "ADDR")]
+    pub address: Vec<IpAddr>,
+    /// Only flows of processes of this name (15 bytes of it at most); may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub application: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FlowsCommand {
+    /// Draw a recording: a page with windows, round trips and events over time.
+    #[command(after_help = "Example:\n  takt flows plot upload.flows --out upload.html")]
+    Plot {
+        /// The recording.
+        file: PathBuf,
+        /// The page, one file that loads nothing; the recording's name with .html, without.
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = span(text)?;
+    match (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&interval) {
+        true => Ok(interval),
+        false => Err("write a time from 10ms to 3600s, such as 100ms".to_owned()),
+    }
+}

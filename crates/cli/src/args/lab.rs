@@ -1,0 +1,128 @@
+//! `takt lab`
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub enum Lab {
+    /// List the kernels the lab can boot.
+    #[command(after_help = "Examples:\n  takt lab kernels\n  takt lab kernels newest 6.16")]
+    Kernels {
+        /// Fetch these, too: `default`, `newest`, `wireless`, or a version such as 6.18.
+        fetch: Vec<String>,
+    },
+
+    /// Run a command as root in a fresh kernel; its output and status are this
+    /// command's.
+    #[command(
+        after_help = "Examples:\n  takt lab exec -- tc qdisc show\n  takt lab exec --kernel newest \
+                      --add policy.toml -- sh -c 'takt apply /add/policy.toml && takt status'"
+    )]
+    Exec {
+        #[command(flatten)]
+        machine: Machine,
+        /// Processors. One runs in virtual time; more run in host time.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+        smp: u32,
+        /// Put a file, with the libraries it needs, into /add.
+        #[arg(long, value_name = "FILE")]
+        add: Vec<PathBuf>,
+        /// The network the command finds.
+        #[arg(long, value_enum, default_value_t)]
+        net: Net,
+        /// One more argument of the kernel's, such as thread_backlog_napi.
+        #[arg(long, value_name = "ARGUMENT")]
+        kernel_argument: Vec<String>,
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+
+    /// Run an experiment: Takt and its peers, one after the other.
+    #[command(
+        after_help = "Examples:\n  takt lab run tour\n  takt lab run pacing --kernel newest \
+                      --output json"
+    )]
+    Run {
+        /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, or `tour` for a short run of all.
+        name: String,
+        #[command(flatten)]
+        machine: Machine,
+        /// A short run, of about a minute.
+        #[arg(long)]
+        short: bool,
+    },
+
+    /// The part of `lab run` that runs inside the machine.
+    #[command(hide = true)]
+    Guest {
+        name: String,
+        #[arg(long)]
+        short: bool,
+    },
+
+    /// A program that an experiment in the machine starts: it connects the
+    /// socket that is its standard input, and sends.
+    #[command(hide = true)]
+    Send {
+        #[arg(long)]
+        port: u16,
+        #[arg(long)]
+        bytes: u64,
+        /// Bytes written at once.
+        #[arg(long)]
+        piece: usize,
+        #[arg(long, allow_hyphen_values = true)]
+        nice: i32,
+    },
+
+    /// The other such program: it receives until nothing comes any more, and
+    /// says what came.
+    #[command(hide = true)]
+    Receive {
+        #[arg(long)]
+        port: u16,
+        #[arg(long, allow_hyphen_values = true)]
+        nice: i32,
+    },
+
+    /// A program of the experiment `beats`: its threads are described on its
+    /// standard input.
+    #[command(hide = true)]
+    Beat,
+
+    /// The radio of an emulated wireless LAN, described on its standard input:
+    /// on until that is closed.
+    #[command(hide = true)]
+    Radio,
+
+    /// A command beside an emulated wireless LAN, which a file in JSON describes.
+    /// Its output is the command's, and then what went over the air, as JSON.
+    #[command(hide = true)]
+    Wlan {
+        script: PathBuf,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Machine {
+    /// `default`, `newest`, `wireless`, or a version such as 6.18.
+    #[arg(long)]
+    pub kernel: Option<String>,
+}
+
+impl Machine {
+    /// The kernel by name; `None` is the default one, spelled out or not.
+    pub fn named(self) -> Option<String> {
+        self.kernel.filter(|name| name != "default")
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub enum Net {
+    /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
+    #[default]
+    Pair,
+}
