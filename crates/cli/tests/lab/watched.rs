@@ -60,7 +60,7 @@ fn losses_are_told() {
     };
     lossy("loss 2%");
     let before = [count("Tcp", "RetransSegs"), count("TcpExt", "TCPTimeouts")];
-    let recorder = Recorder::start(&["--interval", "100ms", "--port", "5001"]);
+    let mut recorder = Recorder::start(&["--interval", "100ms", "--port", "5001"]);
     let upload = upload(&wire);
     thread::sleep(Duration::from_secs(4));
     // So long that several timeouts come.
@@ -137,7 +137,7 @@ fn thousands_are_there_for_several_at_once() {
             .map(|_| (TcpStream::connect(to).unwrap(), listener.accept().unwrap()))
             .collect();
         let port = to.port().to_string();
-        let recorder = Recorder::start(&["--interval", "1s", "--port", &port]);
+        let mut recorder = Recorder::start(&["--interval", "1s", "--port", &port]);
         thread::sleep(Duration::from_secs(2));
         let seen = takt(&format!("flows --output json --port {port}")).json();
         let flows = seen["flows"].as_array().expect("a list");
@@ -212,7 +212,8 @@ impl Recorder {
         recorder
     }
 
-    fn end(mut self) -> Recording {
+    /// The file stays until this is dropped.
+    fn end(&mut self) -> Recording {
         kill(Pid::from_raw(self.0.id() as i32), Signal::SIGINT).unwrap();
         assert!(self.0.wait().unwrap().success());
         let text = fs::read_to_string(RECORD).unwrap();
