@@ -3,12 +3,11 @@
 
 use std::{fs, thread, time::Duration};
 
-use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
 
 use crate::{
     flow::Flow,
-    helper::{assert_no_helper, helpers},
+    helper::{assert_no_helper, helpers, kill_helpers},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     recorder::{PAUSE, Recorder, send_frame},
     shell::{run, run_far},
@@ -147,9 +146,7 @@ fn a_killed_feeder_is_missed_and_replaced() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
-        for feeder in helpers() {
-            kill(feeder, Signal::SIGKILL).unwrap();
-        }
+        kill_helpers();
         let mut flow = Flow::new(&wire, 5001);
         // Not one is lost, and the rate stays.
         flow.send(500, PAYLOAD_BYTES);

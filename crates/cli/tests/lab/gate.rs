@@ -8,13 +8,12 @@ use std::{
 
 use nix::{
     sched::{CpuSet, sched_setaffinity},
-    sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
 use crate::{
     flow::Flow,
-    helper::{assert_no_helper, helpers},
+    helper::kill_helpers,
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::run,
     takt::{apply, link, takt},
@@ -212,10 +211,7 @@ fn a_killed_helper_is_missed_and_replaced() {
         let _wire = Wire::new(1);
         apply(&policy("")).ok();
         assert!(link("near1").background().opener_running);
-        for helper in helpers() {
-            kill(helper, Signal::SIGKILL).unwrap();
-        }
-        assert_no_helper();
+        kill_helpers();
         takt("status")
             .ends_with(4)
             .says(&["the helper is not running"]);

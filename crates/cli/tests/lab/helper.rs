@@ -2,7 +2,10 @@
 
 use std::{fs, thread, time::Duration};
 
-use nix::unistd::Pid;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
 /// The helpers of all namespaces.
 pub fn helpers() -> Vec<Pid> {
@@ -21,6 +24,23 @@ pub fn helpers() -> Vec<Pid> {
             helps(&arguments).then(|| Pid::from_raw(pid))
         })
         .collect()
+}
+
+/// Kills them, and waits until they hold nothing any more: a process that dies has no name
+/// for a while before it closes its files.
+#[track_caller]
+pub fn kill_helpers() {
+    let killed = helpers();
+    assert!(!killed.is_empty(), "nobody helps");
+    for helper in killed {
+        kill(helper, Signal::SIGKILL).unwrap();
+        let is_dead = (0..500).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            fs::read_to_string(format!("/proc/{helper}/stat"))
+                .map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
+        });
+        assert!(is_dead, "{helper} does not die");
+    }
 }
 
 /// That none helps any more. One that has said goodbye is a process for a moment

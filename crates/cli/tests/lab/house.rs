@@ -28,6 +28,7 @@ use crate::{
     metronome::{
         MS, Shell, US, assert_on_beat, assert_stands, member, seats, sleep_ms, spin, state, task,
     },
+    over::Over,
     reporting::{Daemon, STATION},
     shell::run_command,
     takt::{apply, link, takt},
@@ -332,6 +333,7 @@ fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
             .replace("eth0", "near2")
             .replace("station-dump", "none");
         let done = Arc::new(AtomicBool::new(false));
+        let over = Over(&done);
         let load: Vec<_> = [&air, &house]
             .map(|wire| {
                 let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -379,7 +381,7 @@ fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
         takt("revert").ok();
         assert_eq!(state(), "disabled");
         assert!(!air.root_qdisc().contains("takt"), "{}", air.root_qdisc());
-        done.store(true, SeqCst);
+        drop(over);
         for thread in load {
             thread.join().unwrap();
         }

@@ -78,7 +78,7 @@ impl Wire {
         ))
         .ok();
         run(&format!(
-            "ip -n {peer_netns} neigh add {host} lladdr {mac} nud permanent dev {peer}{vlan}"
+            "ip -n {peer_netns} neigh replace {host} lladdr {mac} nud permanent dev {peer}{vlan}"
         ))
         .ok();
     }
