@@ -46,12 +46,11 @@ impl Notes {
 
     /// The cookies of namespaces that have one.
     pub fn namespaces(&self) -> Vec<u64> {
-        let cookie = |note: fs::DirEntry| note.path().file_stem()?.to_str()?.parse().ok();
-        let notes = fs::read_dir(self.dir());
-        notes.map_or_else(
-            |_| Vec::new(),
-            |notes| notes.flatten().filter_map(cookie).collect(),
-        )
+        let Ok(notes) = fs::read_dir(self.dir()) else {
+            return Vec::new();
+        };
+        let paths = notes.flatten().map(|note| note.path());
+        paths.filter_map(|path| cookie_of(&path)).collect()
     }
 
     /// Whether any namespace has one.
@@ -68,6 +67,12 @@ impl Notes {
     }
 }
 
+/// Of a whole note: a takt that died while it wrote has left a draft, which is none.
+fn cookie_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    name.strip_suffix(".json")?.parse().ok()
+}
+
 pub(crate) fn netns_cookie() -> Result<u64, Error> {
     Netlink::open()
         .and_then(|netlink| netlink.netns_cookie())
@@ -78,5 +83,19 @@ fn bad(path: &Path, reason: &serde_json::Error) -> Error {
     Error::BadRecord {
         path: path.to_owned(),
         reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_is_no_note() {
+        let of = |name: &str| cookie_of(&Path::new(DIR).join("crowd").join(name));
+        assert_eq!(of("4242.json"), Some(4242));
+        assert_eq!(of("4242.draft"), None);
+        assert_eq!(of("4242"), None);
+        assert_eq!(of("x.json"), None);
     }
 }
