@@ -105,7 +105,7 @@ TAKT_FN void takt_window_remember(struct takt_window_group *group,
 	u64 rate = takt_min(group->rate, TAKT_WINDOW_RATE_MAX);
 
 	if (rate >= group->capacity)
-		group->capacity += (rate - group->capacity + 1) / 2;
+		group->capacity += (rate - group->capacity + 15) / 16;
 	else if (group->lenders < group->terminals)
 		group->capacity -= (group->capacity - rate) >> (params->memory_shift & 63);
 }
