@@ -38,6 +38,8 @@
 #define TAKT_WINDOW_HOLD_MAX 16U
 /* Beyond one lost in so many the lower bound gives way: that is not the radio. */
 #define TAKT_WINDOW_LOSS_DIVISOR 16U
+/* Slow start is over if round trips take longer than the least by one part in so many. */
+#define TAKT_WINDOW_START_DIVISOR 16U
 
 struct takt_window_params {
 	u64 standing_q10;	/* what all keep in queues together, segments */
@@ -64,6 +66,7 @@ struct takt_window_sample {
 	u32 own_flows;		/* flows of this terminal that its window holds back */
 	u32 sent, lost;		/* segments */
 	u32 limited;		/* the window held it back, not its application */
+	u32 starting;		/* in its first slow start, nothing lost and no delay seen */
 };
 
 struct takt_window {
@@ -177,6 +180,18 @@ TAKT_FN u32 takt_window_round(struct takt_window *flow, u32 window_max)
 }
 
 /*
+ * A flow that is new doubles its window each round trip and so finds the pipe sooner than
+ * periods would. It is left to that until round trips grow.
+ */
+TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
+{
+	u64 least_us = takt_min(sample->rtt_min_us, TAKT_WINDOW_RTT_MAX_US);
+
+	return sample->starting &&
+	       sample->rtt_us <= least_us + least_us / TAKT_WINDOW_START_DIVISOR;
+}
+
+/*
  * A period is over: the flow's bounds for the next. A flow that its application holds back
  * keeps its target, which its window did not test, and needs no lower bound.
  */
@@ -192,7 +207,8 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 
 	bounds->lower = 0;
 	bounds->upper = window_max;
-	if (!flow->target_q10 && (!measured || !sample->limited))
+	if (!flow->target_q10 &&
+	    (!measured || !sample->limited || takt_window_is_starting(sample)))
 		return;
 	if (!flow->target_q10)
 		flow->target_q10 = takt_max(sample->window, 1) * TAKT_WINDOW_ONE_Q10;

@@ -136,6 +136,7 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	sample.lost = tp->lost - flow->lost;
 	sample.sent = delivered + sample.lost;
 	sample.limited = flow->limited;
+	sample.starting = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
 	if (heard && now_ns - heard->heard_ns <= TAKT_CROWD_STALE_PERIODS * crowd->period_ns) {
 		group = heard->sum;
 		sample.own_flows = heard->own_flows;

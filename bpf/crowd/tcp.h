@@ -66,6 +66,8 @@ struct tcp_congestion_ops___tx_start {
 #pragma clang attribute pop
 
 #define TCP_CA_LOSS 4
+/* No slow start has ended yet. */
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
 /* Any network namespace may choose it, and any program. */
 #define TCP_CONG_NON_RESTRICTED 1
 

@@ -21,6 +21,7 @@ fn sample(window: u32, rtt_us: u64, rtt_min_us: u64) -> FlowSample {
         sent: 100,
         lost: 0,
         limited: 1,
+        starting: 0,
     }
 }
 
@@ -40,9 +41,11 @@ prop_compose! {
     fn any_sample()(
         (rate, rtt_us, rtt_min_us) in (any::<u64>(), any::<u64>(), any::<u64>()),
         (mss_bytes, window, own_flows) in (any::<u32>(), any::<u32>(), any::<u32>()),
-        (sent, lost, limited) in (any::<u32>(), any::<u32>(), 0..2u32),
+        (sent, lost, limited, starting) in (any::<u32>(), any::<u32>(), 0..2u32, 0..2u32),
     ) -> FlowSample {
-        FlowSample { rate, rtt_us, rtt_min_us, mss_bytes, window, own_flows, sent, lost, limited }
+        FlowSample {
+            rate, rtt_us, rtt_min_us, mss_bytes, window, own_flows, sent, lost, limited, starting,
+        }
     }
 }
 
@@ -168,6 +171,25 @@ fn first_of_all_no_bounds() {
     };
     let bounds = flow.update(&terms(), &Group::default(), &unknown);
     assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
+}
+
+/// Slow start is left alone until round trips grow, once; what is heard does not shorten it.
+#[test]
+fn slow_start_is_left_alone() {
+    let mut flow = Flow::default();
+    let group = group(&[100_000; 9], &[]);
+    let starting = |window, rtt_us| FlowSample {
+        starting: 1,
+        ..sample(window, rtt_us, 256_000)
+    };
+    for window in [10, 20, 40] {
+        let bounds = flow.update(&terms(), &group, &starting(window, 270_000));
+        assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
+    }
+    let bounds = flow.update(&terms(), &group, &starting(80, 275_000));
+    assert!(bounds.upper() < 160, "{bounds:?}");
+    let bounds = flow.update(&terms(), &group, &starting(80, 256_000));
+    assert!(bounds.upper() < WINDOW_MAX, "it does not start twice");
 }
 
 /// Losses beyond the radio's hand the window back to the congestion control.

@@ -30,6 +30,12 @@ pub struct Sample {
     sent: u32,
     lost: u32,
     limited: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    starting: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -100,6 +106,7 @@ impl Concept for Window {
                 sample.sent = from.sent;
                 sample.lost = from.lost;
                 sample.limited = from.limited;
+                sample.starting = from.starting;
             }
             Call::Bound {
                 window,
@@ -123,6 +130,7 @@ impl Concept for Window {
     fn record() -> Result<Vec<Vector<Self>>, Failure> {
         Ok(vec![
             alone()?,
+            starting()?,
             neighbours()?,
             lending()?,
             beside()?,
@@ -153,6 +161,7 @@ const SAMPLE: Sample = Sample {
     sent: 400,
     lost: 0,
     limited: 1,
+    starting: 0,
 };
 
 fn period(
@@ -192,6 +201,22 @@ fn alone() -> Result<Vector<Window>, Failure> {
     for lost in [25, 26] {
         let sample = Sample { lost, ..SAMPLE };
         period(&mut window, &[(sample.rate, false)], sample)?;
+    }
+    Ok(window.done())
+}
+
+fn starting() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("slow start is left alone until round trips grow")?;
+    for (window_now, rtt_us) in [(10, 256_000), (20, 272_000), (40, 272_001), (40, 256_000)] {
+        let sample = Sample {
+            rate: 400_000,
+            rtt_us,
+            rtt_min_us: 256_000,
+            window: window_now,
+            starting: 1,
+            ..SAMPLE
+        };
+        period(&mut window, &[(400_000, false); 10], sample)?;
     }
     Ok(window.done())
 }
@@ -267,6 +292,7 @@ fn wild() -> Result<Vector<Window>, Failure> {
         sent: u32::MAX,
         lost: u32::MAX,
         limited: u32::MAX,
+        starting: u32::MAX,
     };
     let least = Sample {
         rate: 1,
@@ -278,6 +304,7 @@ fn wild() -> Result<Vector<Window>, Failure> {
         sent: 0,
         lost: 0,
         limited: 1,
+        starting: 1,
     };
     for sample in [
         most,

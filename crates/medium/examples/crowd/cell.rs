@@ -29,6 +29,9 @@ pub struct Setup {
     pub rate: usize,
     /// When the last terminal begins.
     pub last_begins_ns: u64,
+    /// What comes before is not measured.
+    pub warm_ns: u64,
+    pub measured_ns: u64,
 }
 
 #[derive(Debug)]

@@ -7,8 +7,6 @@ use crate::{
     takt::Takt,
 };
 
-const WARM_NS: u64 = 10_000_000_000;
-const MEASURED_NS: u64 = 30_000_000_000;
 const PERIODS: usize = 100;
 
 pub struct Figures {
@@ -59,15 +57,15 @@ pub fn with_standing(setup: Setup, members: usize, standing_segments: u32) -> Fi
 
 fn run(setup: Setup, control: &mut dyn Control) -> Figures {
     let mut cell = Cell::new(setup, 1);
-    cell.run(WARM_NS, control);
+    cell.run(setup.warm_ns, control);
     let before: Vec<u64> = cell.terminals.iter().map(|t| t.sender.delivered).collect();
     for terminal in &mut cell.terminals {
         terminal.sender.rtts_ns.clear();
     }
-    cell.run(WARM_NS + MEASURED_NS, control);
+    cell.run(setup.warm_ns + setup.measured_ns, control);
     let senders = cell.terminals.iter().map(|terminal| &terminal.sender);
     let rate = |(count, before): (u64, &u64)| {
-        (count - before) as f64 * SEGMENT_BITS / (MEASURED_NS as f64 / 1e3)
+        (count - before) as f64 * SEGMENT_BITS / (setup.measured_ns as f64 / 1e3)
     };
     let rates = senders.clone().map(|sender| sender.delivered).zip(&before);
     let mut rtts_ns: Vec<u64> = senders

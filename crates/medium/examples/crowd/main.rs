@@ -19,6 +19,8 @@ const SETUP: Setup = Setup {
     access_frames: 100,
     rate: 7,
     last_begins_ns: 0,
+    warm_ns: 10_000_000_000,
+    measured_ns: 30_000_000_000,
 };
 
 fn main() {
@@ -31,12 +33,21 @@ fn main() {
         "802.11g, every terminal uploads one flow, 30 s after 10 s, goodput in Mbit/s, times in"
     );
     println!("ms, 100 frames of queue at the access point.");
-    by_window();
-    by_standing();
-    by_delay();
-    by_loss();
-    by_rate();
-    beside_cubic();
+    let only = std::env::args().nth(1);
+    let parts: [(&str, fn()); 7] = [
+        ("window", by_window),
+        ("standing", by_standing),
+        ("delay", by_delay),
+        ("start", by_start),
+        ("loss", by_loss),
+        ("rate", by_rate),
+        ("beside", beside_cubic),
+    ];
+    for (name, part) in parts {
+        if only.as_ref().is_none_or(|only| only == name) {
+            part();
+        }
+    }
 }
 
 fn heading(title: &str) {
@@ -126,6 +137,22 @@ fn by_delay() {
             let setup = Setup {
                 terminals,
                 delay_ns: delay_ms * 1_000_000,
+                ..SETUP
+            };
+            row(&format!("{delay_ms} ms, n = {terminals}"), setup);
+        }
+    }
+}
+
+fn by_start() {
+    heading("The first six seconds");
+    for delay_ms in [16, 64, 256] {
+        for terminals in [1, 10] {
+            let setup = Setup {
+                terminals,
+                delay_ns: delay_ms * 1_000_000,
+                warm_ns: 0,
+                measured_ns: 6_000_000_000,
                 ..SETUP
             };
             row(&format!("{delay_ms} ms, n = {terminals}"), setup);

@@ -111,6 +111,7 @@ impl Control for Takt {
             sent: (delivered + lost) as u32,
             lost: lost as u32,
             limited: u32::from(sender.take_limited()),
+            starting: u32::from(sender.is_starting()),
         };
         let bounds = me.flow.update(&self.terms, &me.group, &sample);
         me.targets.push(me.flow.target_q10() as f64 / 1024.0);

@@ -6,9 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const DELAYED_ACK_NS: u64 = 40_000_000;
 const RTO_MIN_NS: u64 = 200_000_000;
+/// RFC 6298: before any round trip is known.
+const RTO_FIRST_NS: u64 = 1_000_000_000;
 /// RFC 9438: C, and what is left of the window after a loss.
 const CUBIC_C: f64 = 0.4;
 const CUBIC_BETA: f64 = 0.7;
+/// A round with fewer round trips does not end slow start, as in Linux.
+const HYSTART_MIN_SAMPLES: u32 = 8;
 
 /// What a receiver tells.
 #[derive(Debug, Clone)]
@@ -92,6 +96,7 @@ pub struct Sender {
     reno: f64,
     round_end: u64,
     round_rtt_min_ns: u64,
+    round_rtts: u32,
     // Statistics
     pub rtts_ns: Vec<u64>,
     pub delivered: u64,
@@ -121,6 +126,7 @@ impl Sender {
             reno: 0.0,
             round_end: 0,
             round_rtt_min_ns: u64::MAX,
+            round_rtts: 0,
             rtts_ns: Vec::new(),
             delivered: 0,
             sent_again: 0,
@@ -139,6 +145,11 @@ impl Sender {
 
     pub fn in_timeout(&self) -> bool {
         matches!(self.state, State::Timeout(_))
+    }
+
+    /// In its first slow start.
+    pub fn is_starting(&self) -> bool {
+        self.threshold.is_infinite()
     }
 
     /// Whether the window has held it back since it was last asked.
@@ -178,7 +189,10 @@ impl Sender {
     }
 
     pub fn timeout_ns(&self) -> Option<u64> {
-        let rto_ns = ((self.srtt_ns + 4.0 * self.rtt_deviation_ns) as u64).max(RTO_MIN_NS);
+        let rto_ns = match self.srtt_ns == 0.0 {
+            true => RTO_FIRST_NS,
+            false => ((self.srtt_ns + 4.0 * self.rtt_deviation_ns) as u64).max(RTO_MIN_NS),
+        };
         (!self.flight.is_empty()).then_some(self.progress_ns + rto_ns * self.rto_factor)
     }
 
@@ -255,6 +269,7 @@ impl Sender {
         self.rtts_ns.push(rtt_ns);
         self.rtt_min_ns = self.rtt_min_ns.min(rtt_ns);
         self.round_rtt_min_ns = self.round_rtt_min_ns.min(rtt_ns);
+        self.round_rtts += 1;
         let rtt_ns = rtt_ns as f64;
         if self.srtt_ns == 0.0 {
             (self.srtt_ns, self.rtt_deviation_ns) = (rtt_ns, rtt_ns / 2.0);
@@ -303,12 +318,13 @@ impl Sender {
         }
         let slack_ns = (self.rtt_min_ns / 8).clamp(4_000_000, 16_000_000);
         if self.window >= 16.0
-            && self.round_rtt_min_ns != u64::MAX
+            && self.round_rtts >= HYSTART_MIN_SAMPLES
             && self.round_rtt_min_ns > self.rtt_min_ns + slack_ns
         {
             self.threshold = self.window;
         }
         self.round_end = self.next;
         self.round_rtt_min_ns = u64::MAX;
+        self.round_rtts = 0;
     }
 }

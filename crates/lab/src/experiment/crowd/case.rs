@@ -46,8 +46,6 @@ pub struct Flow {
 
 /// Terminals begin one after the other.
 const STAGGER: Duration = Duration::from_millis(50);
-/// The stranger, or those who meet it, come so much later.
-const LATER: Duration = Duration::from_secs(1);
 
 impl Case {
     pub const fn upload(terminals: usize, wired_ms: u64) -> Self {
@@ -82,7 +80,8 @@ impl Case {
         name
     }
 
-    /// Traffic before figures count lasts `warm_up`, the contest with it `length`.
+    /// Traffic before figures count lasts `warm_up`, the contest with it `length`. The stranger,
+    /// or those who meet it, come in the middle of what does not count.
     pub fn flows(&self, warm_up: Duration, length: Duration) -> Vec<Flow> {
         let mut flows = Vec::new();
         for station in Station::first(self.terminals) {
@@ -94,7 +93,7 @@ impl Case {
             let third = (length - warm_up) / 3;
             let from = match (is_guest, comes_later) {
                 (true, _) => warm_up + third,
-                (false, true) => LATER,
+                (false, true) => warm_up / 2,
                 (false, false) => Duration::ZERO,
             };
             let flow = |is_upload| Flow {
@@ -151,8 +150,8 @@ mod tests {
             }),
             ..Case::upload(3, 16)
         };
-        assert_eq!(begin_ms(&case(true)), [1000, 1050, 100]);
-        assert_eq!(begin_ms(&case(false)), [0, 50, 1100]);
+        assert_eq!(begin_ms(&case(true)), [2000, 2050, 100]);
+        assert_eq!(begin_ms(&case(false)), [0, 50, 2100]);
         assert_eq!(case(false).name(), "upload-3-16ms-bbr-later");
     }
 

@@ -17,14 +17,21 @@ use Contender::{Bbr, Cubic, CubicFqCodel, CubicShortQueue, Takt, TaktAlone, Vega
 
 /// Slow start is over then, and queues are as long as it made them.
 const WARM_UP_S: u64 = 2;
+/// In half of it a group has learned what it can have, before a stranger takes some.
+const WARM_UP_ACQUAINTED_S: u64 = 16;
 
 pub fn full() -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |case: Case, seconds: u64, contenders: &[Contender]| {
+        let is_acquainted = case.stranger.is_some_and(|stranger| !stranger.is_first);
+        let warm_up_s = match is_acquainted {
+            true => WARM_UP_ACQUAINTED_S,
+            false => WARM_UP_S,
+        };
         cells.extend(contenders.iter().map(|contender| Cell {
             case,
             contender: *contender,
-            warm_up: Duration::from_secs(WARM_UP_S),
+            warm_up: Duration::from_secs(warm_up_s),
             length: Duration::from_secs(seconds),
         }));
     };
@@ -53,8 +60,8 @@ pub fn full() -> Vec<Cell> {
     for terminals in [2, 5] {
         add(Case::upload(terminals, 16), 3, &[Takt, Cubic]);
     }
-    for wired_ms in [0, 64, 256] {
-        add(Case::upload(10, wired_ms), 3, &[Takt, Cubic, Bbr]);
+    for (wired_ms, seconds) in [(0, 3), (64, 3), (256, 6)] {
+        add(Case::upload(10, wired_ms), seconds, &[Takt, Cubic, Bbr]);
     }
     add(beside("bbr", true), 4, &[Takt]);
     add(with(Traffic::ComeAndGo), 6, &[Takt]);
