@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     flow::in_far_namespace,
-    kernel_bpf::{links, programs, wait_for},
+    kernel_bpf::{Held, wait_for},
     machine::{DEFAULT, NEWEST, TOO_OLD},
     shell::{run, run_far},
     takt::{POLICY, apply, assert_no_trace, takt},
@@ -42,7 +42,7 @@ fn running_flows_are_moved_and_given_back_on_an_old_kernel() {
 }
 
 fn moves_and_gives_back(wire: &Wire) {
-    let before = (programs(), links());
+    let before = Held::now();
     let listener = listener(wire);
     let [default, chosen] =
         [None, Some("reno")].map(|name| Upload::start(&listener, name).unwrap());
@@ -92,8 +92,7 @@ fn moves_and_gives_back(wire: &Wire) {
     assert_eq!(chosen.congestion(), "reno");
     assert!(default.retransmitted() - sent_again < 100, "a storm");
     assert_no_trace();
-    // Programs go when the kernel has nobody left who may be within.
-    wait_for(|| (programs(), links()) == before);
+    before.wait_until_back();
     takt("revert").says(&["nothing to revert"]).ok();
 }
 
@@ -184,7 +183,7 @@ fn each_network_namespace_has_its_own_terms() {
 fn terms_go_with_their_namespace() {
     DEFAULT.run(|| {
         let _wire = Wire::new(1);
-        let before = (programs(), links());
+        let before = Held::now();
         run("ip netns add c").ok();
         run("ip -n c link add near1 type veth peer name far1").ok();
         fs::write(POLICY, CROWD).unwrap();
@@ -193,7 +192,7 @@ fn terms_go_with_their_namespace() {
         // Whatever takt does next.
         takt("revert").says(&["nothing to revert"]).ok();
         assert_no_trace();
-        wait_for(|| (programs(), links()) == before);
+        before.wait_until_back();
     });
 }
 

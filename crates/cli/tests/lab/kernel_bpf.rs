@@ -27,6 +27,35 @@ pub fn programs() -> usize {
     count_ids(PROG_GET_NEXT_ID)
 }
 
+/// How much of both there is.
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
+    pub links: usize,
+    pub programs: usize,
+}
+
+impl Held {
+    pub fn now() -> Self {
+        Self {
+            links: links(),
+            programs: programs(),
+        }
+    }
+
+    /// Waits until there is no more than this: programs go when the kernel has nobody left who
+    /// may be within. There may be less, since those of a test before may go meanwhile, with the
+    /// last of their sockets.
+    #[track_caller]
+    pub fn wait_until_back(self) {
+        wait_for(|| self.is_back());
+    }
+
+    pub fn is_back(self) -> bool {
+        let now = Self::now();
+        now.links <= self.links && now.programs <= self.programs
+    }
+}
+
 /// A value of a pinned map with numbers as keys.
 pub fn value(pin: &str, key: u32) -> Vec<u8> {
     let map = MapHandle::from_pinned_path(pin).expect("the map is pinned");

@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     flow::in_far_namespace,
-    kernel_bpf::{links, programs, wait_for},
+    kernel_bpf::{Held, wait_for},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::run,
     takt::{apply, apply_with, link, takt},
@@ -262,23 +262,25 @@ fn closed_sockets_are_forgotten() {
 fn nothing_watches_longer_than_needed() {
     DEFAULT.run(|| {
         let wire = quiet_wire();
-        let before = attached();
+        let before = Held::now();
         apply(PLAIN).ok();
-        let plain = attached();
+        // The last takt's leavings are freed then.
+        thread::sleep(Duration::from_secs(5));
+        let plain = Held::now();
         assert!(!Path::new(WATCHING).exists());
         apply(POLICY).ok();
         assert!(Path::new(WATCHING).exists());
-        assert!(attached() > plain);
+        assert!(Held::now().links > plain.links);
         let _open = UdpSocket::bind("0.0.0.0:0").unwrap();
         apply(POLICY).says(&["near1: unchanged"]).ok();
         assert_class("program", || as_thread("player", || udp_connected(&wire)));
         apply(PLAIN).ok();
         assert!(!Path::new(WATCHING).exists());
         assert_eq!(known_sockets(), 0);
-        assert_eq!(attached(), plain);
+        plain.wait_until_back();
         apply(POLICY).ok();
         takt("revert").ok();
-        assert_eq!(attached(), before);
+        before.wait_until_back();
     });
 }
 
@@ -306,12 +308,6 @@ pub fn quiet_wire() -> Wire {
     let wire = Wire::new(1);
     thread::sleep(Duration::from_secs(20));
     wire
-}
-
-/// What is attached and loaded, once the last takt's leavings are freed.
-fn attached() -> (usize, usize) {
-    thread::sleep(Duration::from_secs(5));
-    (links(), programs())
 }
 
 fn class(name: &str, matches: &str) -> String {

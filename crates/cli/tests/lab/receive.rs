@@ -13,7 +13,7 @@ use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 
 use crate::{
     flow::in_far_namespace,
-    kernel_bpf::{links, programs, wait_for},
+    kernel_bpf::{Held, wait_for},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::run,
     takt::{Link, Received, apply, assert_no_trace, link, status, takt},
@@ -94,12 +94,6 @@ fn received(link: &Link) -> Received {
     link.class("backup").receive.clone().expect("it receives")
 }
 
-/// What the kernel holds of links and programs, once it has freed the rest.
-fn attached() -> (usize, usize) {
-    thread::sleep(Duration::from_secs(1));
-    (links(), programs())
-}
-
 /// Devices that takt has made.
 fn devices() -> Vec<String> {
     let shown = run("ip -j link show type ifb").json();
@@ -127,7 +121,7 @@ fn takes_its_turn_on_two_processors() {
 }
 
 fn takes_its_turn(wire: &Wire) {
-    let before = attached();
+    let before = Held::now();
     apply(POLICY)
         .says(&["near1: attached, incoming background traffic through takt-rx"])
         .ok();
@@ -157,7 +151,7 @@ fn takes_its_turn(wire: &Wire) {
     takt("revert").ok();
     assert_no_trace();
     assert_eq!(devices(), Vec::<String>::new());
-    wait_for(|| attached() == before);
+    before.wait_until_back();
     wire.assert_passes();
 }
 
@@ -330,7 +324,7 @@ fn ends_with_its_device_or_qdisc() {
 #[test]
 fn ends_with_its_namespace() {
     DEFAULT.run(|| {
-        let before = attached();
+        let before = Held::now();
         run("ip netns add c").ok();
         run("ip -n c link add near1 type veth peer name far1").ok();
         // A gate's helper lives in the namespace, which therefore stays.
@@ -340,7 +334,7 @@ fn ends_with_its_namespace() {
         run("ip netns del c").ok();
         wait_for(|| {
             takt("revert").ok();
-            attached() == before
+            before.is_back()
         });
         assert_no_trace();
     });

@@ -19,7 +19,7 @@ use takt_flows::{Event, Recording, Sample, Track, What};
 
 use crate::{
     flow::in_far_namespace,
-    kernel_bpf::{links, programs, wait_for},
+    kernel_bpf::Held,
     machine::{DEFAULT, NEWEST, TOO_OLD},
     shell::run,
     takt::{assert_no_trace, takt},
@@ -174,15 +174,14 @@ fn other_namespaces_are_not_looked_into() {
 fn a_killed_one_leaves_nothing_but_whole_lines() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
-        let before = (links(), programs());
+        let before = Held::now();
         let upload = upload(&wire);
         let mut recorder = Recorder::start(&["--interval", "10ms"]);
         thread::sleep(Duration::from_secs(1));
-        assert!(links() > before.0);
+        assert!(Held::now().links > before.links);
         recorder.0.kill().unwrap();
         recorder.0.wait().unwrap();
-        // Programs of tests before may go meanwhile, with the last of their sockets.
-        wait_for(|| links() <= before.0 && programs() <= before.1);
+        before.wait_until_back();
         assert_no_trace();
         let text = fs::read_to_string(RECORD).unwrap();
         let recording = Recording::parse(&text).unwrap();
