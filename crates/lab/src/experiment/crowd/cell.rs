@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use takt_flows::Line;
 use takt_report::Row;
 
 use super::case::Case;
@@ -10,6 +11,7 @@ use super::contender::Contender;
 use super::figures;
 use super::group::{Group, PORT};
 use super::play::{Played, play};
+use super::recorder::Recorder;
 use crate::experiment::command;
 use crate::experiment::error::{Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
@@ -38,6 +40,8 @@ pub struct Cell {
     pub warm_up: Duration,
     /// In which figures count.
     pub length: Duration,
+    /// The first terminal's flow, for the page.
+    pub is_recorded: bool,
 }
 
 /// What a cell has seen.
@@ -47,6 +51,7 @@ pub struct Seen {
     pub window: Window,
     /// When the medium's clock began, in CLOCK_MONOTONIC.
     pub began_ns: u64,
+    pub recorded: Option<Vec<Line>>,
 }
 
 impl Cell {
@@ -68,17 +73,22 @@ impl Cell {
             Contender::TaktAlone => Some(Group::start(takt, self.members(), false)?),
             _ => None,
         };
+        let first = self.stations().next().filter(|_| self.is_recorded);
+        let recorder = first.map(|station| Recorder::start(takt, station.namespace()));
+        let recorder = recorder.transpose()?;
         let window = Window::after(PREPARATION, self.warm_up, self.length)
             .aligned(wlan.began_ns(), INTERVAL);
         let flows = self.case.flows(self.warm_up, self.warm_up + self.length);
         let senders: Vec<Namespace> = self.stations().map(Station::namespace).collect();
         let senders = [&senders[..], &[SERVER]].concat();
         let played = play(&flows, &senders, window)?;
+        let recorded = recorder.map(Recorder::finish).transpose()?;
         drop(group);
         Ok(Seen {
             played,
             window,
             began_ns: wlan.began_ns(),
+            recorded,
             air: wlan.finish()?,
         })
     }

@@ -100,6 +100,7 @@ pub fn of(cell: &Cell, seen: &Seen) -> Metrics {
         found.insert("stranger_share_percent".to_owned(), share(*stranger));
         found.insert("least_share_percent".to_owned(), share(ends(others).0));
     }
+    found.insert("flows_lines".to_owned(), json!(seen.recorded));
     found.retain(|_, value| *value != Value::Null);
     found
 }

@@ -3,8 +3,8 @@
 //! What paper 001 proposed and left unmeasured: terminals upload to a server behind an access
 //! point, over real TCP on an emulated 802.11g. From the bottom: [`case`] says who sends what
 //! when, [`contender`] who decides how much is in flight, [`group`] how terminals get Takt; [`probe`] hears what TCP measures,
-//! [`play`] is all flows at once; [`cell`] is one of each for as long as it takes, [`figures`]
-//! what is made of it. [`plan`] says which cells there are.
+//! [`recorder`] what `takt flows` sees; [`play`] is all flows at once; [`cell`] is one of each for
+//! as long as it takes, [`figures`] what is made of it. [`plan`] says which cells there are.
 
 mod case;
 mod cell;
@@ -14,6 +14,7 @@ mod group;
 mod plan;
 mod play;
 mod probe;
+mod recorder;
 
 use takt_report::Row;
 

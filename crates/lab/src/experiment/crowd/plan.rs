@@ -33,6 +33,7 @@ pub fn full() -> Vec<Cell> {
             contender: *contender,
             warm_up: Duration::from_secs(warm_up_s),
             length: Duration::from_secs(seconds),
+            is_recorded: *contender == Takt && case == Case::upload(10, 16),
         }));
     };
     let ten = Case::upload(10, 16);
@@ -78,6 +79,7 @@ pub fn short() -> Vec<Cell> {
             contender,
             warm_up: Duration::from_secs(1),
             length: Duration::from_secs(2),
+            is_recorded: contender == Takt,
         })
         .into()
 }
