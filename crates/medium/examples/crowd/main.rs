@@ -66,7 +66,7 @@ fn row(name: &str, setup: Setup) {
     });
     let (other, own) = (cubic(setup), with_takt(setup, setup.terminals));
     println!(
-        "| {name} | {:.2} | {:.2} | {:.1} % | {:.3} | {:.3} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} % |",
+        "| {name} | {:.2} | {:.2} | {:.1} % | {:.3} | {:.3} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} |",
         other.total(),
         own.total(),
         own.total() / alone.total() * 100.0,
@@ -77,8 +77,16 @@ fn row(name: &str, setup: Setup) {
         other.rtt_ms(0.99),
         own.rtt_ms(0.99),
         bar_ms(setup),
-        own.unrest * 100.0,
+        unrest(&own),
     );
+}
+
+/// Nothing moves if slow start never had to end.
+fn unrest(figures: &Figures) -> String {
+    match figures.unrest.is_nan() {
+        true => "no bound".to_owned(),
+        false => format!("{:.1} %", figures.unrest * 100.0),
+    }
 }
 
 /// One and a half times the wire and one frame and one acknowledgement that wait for their
