@@ -126,14 +126,16 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
         return Ok(applied);
     }
     if steps.is_empty() {
-        let done = crowd
+        let done = beats
             .prepare()
-            .and_then(|()| crowd.commit())
-            .and_then(|()| beats.make());
+            .and_then(|()| crowd.prepare())
+            .and_then(|()| beats.commit())
+            .and_then(|()| crowd.commit());
         if let Err(error) = done {
-            crowd.undo()?;
+            take_back(&beats, &crowd);
             return Err(error.into());
         }
+        beats.tidy()?;
         crowd.tidy()?;
         return Ok(applied);
     }
@@ -153,15 +155,8 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
         .and_then(|()| crowd.prepare())
         .and_then(|()| prepare(&program, &mut netlink, &buffers, &mut steps))
         .and_then(|()| beats.commit())
-        .and_then(|()| {
-            crowd
-                .commit()
-                .and_then(|()| commit(&program, &mut netlink, &buffers, &steps))
-                .or_else(|error| {
-                    beats.undo()?;
-                    Err(error)
-                })
-        });
+        .and_then(|()| crowd.commit())
+        .and_then(|()| commit(&program, &mut netlink, &buffers, &steps));
     match done {
         Ok(()) => {
             beats.tidy()?;
@@ -169,12 +164,18 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
             tidy(&program, &mut netlink, &steps)?;
         }
         Err(error) => {
-            crowd.undo()?;
-            abandon(&program, &mut netlink, &buffers, &steps)?;
+            take_back(&beats, &crowd);
+            let _ = abandon(&program, &mut netlink, &buffers, &steps);
             return Err(error.into());
         }
     }
     Ok(applied)
+}
+
+/// Threads and windows are as they were. What went wrong first is what to report.
+fn take_back(beats: &beats::Change, crowd: &crowd::Change) {
+    let _ = beats.undo();
+    let _ = crowd.undo();
 }
 
 /// Whether BPF alone cannot carry the link.
@@ -424,9 +425,20 @@ fn abandon(
     }
     receive::restore(program, leaving_sides(steps))?;
     for step in steps {
-        if let Step::Attach { record, .. } = step {
-            program.remove_link(record.index)?;
-            Record::forget(record.index)?;
+        match step {
+            Step::Attach { record, .. } => {
+                program.remove_link(record.index)?;
+                Record::forget(record.index)?;
+            }
+            Step::Update { record, .. } => {
+                let in_force = program
+                    .read(record.index)?
+                    .map(|found| found.plan.generation);
+                if in_force != Some(record.generation) {
+                    record.discard()?;
+                }
+            }
+            Step::Keep { .. } | Step::Detach { .. } => {}
         }
     }
     sweep_sides(program, netlink)

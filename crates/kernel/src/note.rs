@@ -40,7 +40,11 @@ impl Notes {
         let path = self.path(netns_cookie);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path)(error)),
-            _ => Ok(()),
+            _ => {
+                // Others may have one still.
+                let _ = fs::remove_dir(self.dir());
+                Ok(())
+            }
         }
     }
 

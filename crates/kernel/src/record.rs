@@ -83,6 +83,15 @@ impl Record {
         replace_file(&path, &text)
     }
 
+    /// It has not come into force, and will not.
+    pub fn discard(&self) -> Result<(), Error> {
+        let path = path(self.index, self.generation);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Remove all records of the link, and notes, but the record in force.
     pub fn sweep(&self) -> Result<(), Error> {
         let keep = path(self.index, self.generation);
@@ -167,7 +176,10 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Error> {
     File::create(&draft)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&draft, path))
-        .map_err(Error::file(path))
+        .map_err(|error| {
+            let _ = fs::remove_file(&draft);
+            Error::file(path)(error)
+        })
 }
 
 fn dir(index: u32) -> PathBuf {

@@ -3,29 +3,109 @@
 use std::fs;
 
 use crate::{
+    crowd::congestion,
     inventory::Inventory,
     machine::DEFAULT,
+    metronome::state,
     shell::run,
     takt::{apply, status, takt},
     wire::Wire,
 };
 
 const OLD: &str = "[link.near1]\nrate = \"100mbit\"\n";
+const ALL: &str = r#"
+[link.near1]
+rate = "200mbit"
+
+[[task]]
+name = "beat"
+period = "20ms"
+budget = "1ms"
+
+[crowd]
+group = "lab"
+key_file = "/lab/crowd.key"
+device = "near1"
+"#;
+
+const DISK: &str = "/lab/disk";
+const RECORDS: &str = "/run/takt";
+
+/// Where takt keeps its records, with room for few files.
+struct SmallDisk;
+
+impl SmallDisk {
+    fn mount() -> Self {
+        fs::create_dir(DISK).unwrap();
+        run(&format!("mount -t tmpfs -o nr_inodes=64 none {DISK}")).ok();
+        let records = format!("{DISK}/takt");
+        for path in [&records, RECORDS] {
+            fs::create_dir(path).unwrap();
+        }
+        run(&format!("mount --bind {records} {RECORDS}")).ok();
+        Self
+    }
+
+    /// There is room for so many more.
+    fn leave(&self, room: usize) {
+        let file = |n: usize| format!("{DISK}/{n}");
+        let count = (0..).find(|n| fs::write(file(*n), "").is_err()).unwrap();
+        for n in count.saturating_sub(room)..count {
+            fs::remove_file(file(n)).unwrap();
+        }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        run(&format!("umount {RECORDS}"));
+        run(&format!("umount {DISK}"));
+        run(&format!("rmdir {RECORDS} {DISK}"));
+    }
+}
+
+#[test]
+fn what_fails_half_way_is_taken_back() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        run("takt crowd key /lab/crowd.key");
+        let disk = SmallDisk::mount();
+        apply(OLD).ok();
+        let before = Inventory::take();
+        let mut failed = 0;
+        for room in 0.. {
+            disk.leave(room);
+            let applied = apply(ALL);
+            if applied.status == Some(0) {
+                break;
+            }
+            applied.says(&["No space left on device"]).ends_with(1);
+            failed += 1;
+            assert_eq!(status().0[0].rate_bps, 100_000_000);
+            assert_eq!(state(), "disabled");
+            assert_eq!(congestion(), "cubic");
+            wire.assert_passes();
+            before.assert_is_back();
+        }
+        assert!(failed > 3, "{failed}");
+        assert_eq!(state(), "enabled");
+        assert_eq!(congestion(), "takt");
+        assert_eq!(status().0[0].rate_bps, 200_000_000);
+        apply(OLD).ok();
+        before.assert_is_back();
+        drop(disk);
+        takt("revert").ok();
+    });
+}
 
 #[test]
 fn a_full_disk_keeps_nobody_from_reverting() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         let before = Inventory::take();
-        let (records, inodes) = ("/run/takt", 8);
-        fs::create_dir(records).unwrap();
-        run(&format!(
-            "mount -t tmpfs -o nr_inodes={inodes} none {records}"
-        ))
-        .ok();
+        let disk = SmallDisk::mount();
         apply(OLD).ok();
-        let fill = |n: u32| fs::write(format!("{records}/{n}"), "").is_ok();
-        (0..).find(|n| !fill(*n));
+        disk.leave(0);
         apply(&OLD.replace("100mbit", "200mbit"))
             .says(&["No space left on device"])
             .ends_with(1);
@@ -34,7 +114,7 @@ fn a_full_disk_keeps_nobody_from_reverting() {
         // The mount itself cannot be taken away.
         takt("revert").says(&["busy"]).ends_with(1);
         assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
-        run(&format!("umount {records}")).ok();
+        drop(disk);
         takt("revert").says(&["nothing to revert"]).ok();
         before.assert_is_back();
     });

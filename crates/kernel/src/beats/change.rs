@@ -126,8 +126,11 @@ impl Change {
 
     /// All of it, with nothing else in the balance.
     pub fn make(&self) -> Result<(), Error> {
-        self.prepare()?;
-        self.commit()?;
+        let done = self.prepare().and_then(|()| self.commit());
+        done.inspect_err(|_| {
+            // What went wrong first is what to report.
+            let _ = self.undo();
+        })?;
         self.tidy()
     }
 
@@ -184,16 +187,20 @@ impl Change {
         }
     }
 
-    /// The rest of the policy failed: as it was before [`Self::commit`].
+    /// This or the rest of the policy failed: as it was before [`Self::prepare`].
     pub fn undo(&self) -> Result<(), Error> {
         match (self.action, &self.scheduler) {
             (Some(BeatsAction::Loaded), _) => unload(),
             (Some(BeatsAction::Updated), Some(scheduler)) => {
-                let Some(before) = &self.before else {
+                let (Some(before), Some((_, next))) = (&self.before, &self.next) else {
                     return Ok(());
                 };
+                let in_force = scheduler.generation()?;
+                if in_force != next.generation {
+                    return before.sweep();
+                }
                 // The tables before lie in the other half still.
-                let generation = scheduler.generation()? + 1;
+                let generation = in_force + 1;
                 let record = BeatsRecord {
                     generation,
                     ..before.clone()
