@@ -22,7 +22,7 @@ typedef long long s64;
 
 /*
  * TAKT_FN      small enough to be inlined everywhere.
- * TAKT_FN_OUT  holds a loop: in BPF a global function, which the verifier
+ * TAKT_FN_OUT  holds a loop, or many branches: in BPF a global function, which the verifier
  *              checks once by its types instead of once per caller and state.
  *              Its pointers are marked TAKT_ARG: never null.
  */

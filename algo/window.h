@@ -137,10 +137,10 @@ TAKT_FN u64 takt_window_flight_q10(u64 rate, u64 time_us, u32 mss_bytes)
 }
 
 /* Where the window is drawn to. Paper 001, section 6: from RTT / RTTmin and the group. */
-TAKT_FN u64 takt_window_aim_q10(const struct takt_window *flow,
-				const struct takt_window_params *params,
-				const struct takt_window_group *group,
-				const struct takt_window_sample *sample)
+TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
+				    const struct takt_window_params *params TAKT_ARG,
+				    const struct takt_window_group *group TAKT_ARG,
+				    const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 rtt_us = takt_clamp(sample->rtt_us, 1, TAKT_WINDOW_RTT_MAX_US);
 	u64 rtt_min_us = takt_clamp(sample->rtt_min_us, 1, rtt_us);
@@ -192,6 +192,25 @@ TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
 }
 
 /*
+ * Before the first bounds: where the window begins, in 1/1024 segments, or 0, not yet. A flow
+ * that something else than its window holds back needs none, unless it gets more than twice
+ * what the others do.
+ */
+TAKT_FN_OUT u64 takt_window_begin_q10(const struct takt_window_group *group TAKT_ARG,
+				      const struct takt_window_sample *sample TAKT_ARG)
+{
+	u64 window_q10 = takt_max(sample->window, 1) * TAKT_WINDOW_ONE_Q10;
+	u64 flight_q10 = takt_window_flight_q10(sample->rate, sample->rtt_us, sample->mss_bytes);
+	u64 share = takt_window_share(group, group->rate) / takt_max(sample->own_flows, 1);
+
+	if (sample->limited)
+		return takt_window_is_starting(sample) ? 0 : window_q10;
+	if (takt_window_users(group) < 2 || sample->rate / 2 <= share)
+		return 0;
+	return takt_clamp(flight_q10, TAKT_WINDOW_ONE_Q10, window_q10);
+}
+
+/*
  * A period is over: the flow's bounds for the next. A flow that its application holds back
  * keeps its target, which its window did not test, and needs no lower bound.
  */
@@ -207,11 +226,10 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 
 	bounds->lower = 0;
 	bounds->upper = window_max;
-	if (!flow->target_q10 &&
-	    (!measured || !sample->limited || takt_window_is_starting(sample)))
-		return;
+	if (!flow->target_q10 && measured)
+		flow->target_q10 = takt_window_begin_q10(group, sample);
 	if (!flow->target_q10)
-		flow->target_q10 = takt_max(sample->window, 1) * TAKT_WINDOW_ONE_Q10;
+		return;
 	target_q10 = flow->target_q10;
 	if (measured && sample->limited) {
 		aim_q10 = takt_window_aim_q10(flow, params, group, sample);

@@ -124,26 +124,26 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	const struct takt_crowd_group *heard = bpf_map_lookup_elem(&takt_crowd_groups, &cookie);
 	u64 passed_us = takt_max((now_ns - flow->updated_ns) / 1000, 1);
 	u32 delivered = tp->delivered - flow->delivered;
-	struct takt_window_sample *sample = &flow->sample;
+	struct takt_window_sample sample = {};
 	struct takt_window_group group = {};
 
-	sample->mss_bytes = tp->mss_cache;
-	sample->rate = (u64)delivered * sample->mss_bytes * 1000000 / passed_us;
-	sample->rtt_us = flow->rtt_sum_us / takt_max(flow->rtt_count, 1);
-	sample->rtt_min_us = tp->rtt_min.s[0].v;
-	sample->window = tp->snd_cwnd;
-	sample->own_flows = 1;
-	sample->lost = tp->lost - flow->lost;
-	sample->sent = delivered + sample->lost;
-	sample->limited = flow->limited;
-	sample->starting = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
+	sample.mss_bytes = tp->mss_cache;
+	sample.rate = (u64)delivered * sample.mss_bytes * 1000000 / passed_us;
+	sample.rtt_us = flow->rtt_sum_us / takt_max(flow->rtt_count, 1);
+	sample.rtt_min_us = tp->rtt_min.s[0].v;
+	sample.window = tp->snd_cwnd;
+	sample.own_flows = 1;
+	sample.lost = tp->lost - flow->lost;
+	sample.sent = delivered + sample.lost;
+	sample.limited = flow->limited;
+	sample.starting = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
 	if (heard && now_ns - heard->heard_ns <= TAKT_CROWD_STALE_PERIODS * crowd->period_ns) {
 		group = heard->sum;
-		sample->own_flows = heard->own_flows;
+		sample.own_flows = heard->own_flows;
 	}
-	takt_window_update(&flow->window, &crowd->params, &group, sample, &flow->bounds);
+	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
 	/* Whoever was silent for longer had nothing to send. */
-	count(cookie, sample, delivered,
+	count(cookie, &sample, delivered,
 	      takt_min(passed_us, TAKT_CROWD_STALE_PERIODS * crowd->period_ns / 1000));
 }
 

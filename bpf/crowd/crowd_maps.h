@@ -57,11 +57,6 @@ struct takt_crowd_flow {
 	u32 threshold;		/* CUBIC's own, of the last loss */
 	u32 in_timeout;		/* recovering from one: CUBIC is left to itself */
 	u32 ifindex;		/* the device that it leaves by; 0: not known yet */
-	/*
-	 * The last period. Not on the stack, where the verifier would follow the law through
-	 * every value that it can have, and give up.
-	 */
-	struct takt_window_sample sample;
 };
 
 #endif

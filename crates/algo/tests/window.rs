@@ -177,7 +177,7 @@ fn first_of_all_no_bounds() {
 #[test]
 fn slow_start_is_left_alone() {
     let mut flow = Flow::default();
-    let group = group(&[100_000; 9], &[]);
+    let group = group(&[200_000; 9], &[]);
     let starting = |window, rtt_us| FlowSample {
         starting: 1,
         ..sample(window, rtt_us, 256_000)
@@ -190,6 +190,28 @@ fn slow_start_is_left_alone() {
     assert!(bounds.upper() < 160, "{bounds:?}");
     let bounds = flow.update(&terms(), &group, &starting(80, 256_000));
     assert!(bounds.upper() < WINDOW_MAX, "it does not start twice");
+}
+
+/// Whoever has far more than the others shares from then on, though its window is not what
+/// holds it back.
+#[test]
+fn slow_start_ends_with_a_share() {
+    let mut flow = Flow::default();
+    let rates = [1_500_000, 80_000, 80_000];
+    let most = FlowSample {
+        rate: rates[0],
+        limited: 0,
+        starting: 1,
+        ..sample(804, 263_000, 256_000)
+    };
+    let bounds = flow.update(&terms(), &group(&rates, &[]), &most);
+    assert!((260..300).contains(&bounds.upper()), "{bounds:?}");
+    let others = FlowSample {
+        rate: rates[1],
+        ..most
+    };
+    let bounds = Flow::default().update(&terms(), &group(&rates, &[]), &others);
+    assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
 }
 
 /// Losses beyond the radio's hand the window back to the congestion control.
