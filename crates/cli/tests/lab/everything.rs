@@ -16,7 +16,7 @@ use crate::{
     metronome::{MS, US, assert_on_beat, member, sleep_ms, spin},
     over::Over,
     shell::run,
-    takt::{apply, link, takt},
+    takt::{apply, assert_no_trace, link, takt},
     wire::Wire,
 };
 
@@ -92,6 +92,30 @@ fn the_clock_is_set_while_all_of_it_runs() {
         takt("background list").says(&["10.1.0.2:873"]).ok();
         takt("revert").ok();
         daemon.ends_with(Signal::SIGTERM);
+        drop(wires);
+        before.assert_is_back();
+    });
+}
+
+/// Links, tasks and a crowd by turns, each from nothing.
+#[test]
+fn a_hundred_policies_come_and_go_under_load() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        let wires = [1, 2].map(Wire::new);
+        run("takt crowd key /lab/hundred.key").ok();
+        let (links, tasks) = EVERYTHING.split_at(EVERYTHING.find("[radio]").unwrap());
+        let tasks = &tasks[tasks.find("[[task]]").unwrap()..];
+        let crowd =
+            "[crowd]\ngroup = \"lab\"\nkey_file = \"/lab/hundred.key\"\ndevice = \"near1\"\n";
+        let lost = lost_during(&wires[0], 5001, || {
+            for policy in [links, tasks, crowd].iter().cycle().take(100) {
+                apply(policy).ok();
+                takt("revert").ok();
+            }
+        });
+        assert_eq!(lost, 0);
+        assert_no_trace();
         drop(wires);
         before.assert_is_back();
     });

@@ -400,9 +400,11 @@ fn crowd() -> Table {
         columns: &const {
             [
                 column("takt", "takt"),
+                column("takt, no neighbours", "takt-alone"),
                 column("CUBIC", "cubic"),
                 column("CUBIC, fq_codel at the access point", "fq_codel"),
                 column("BBR", "bbr"),
+                column("Vegas", "vegas"),
             ]
         },
         lines: vec![
@@ -418,7 +420,13 @@ fn crowd() -> Table {
                 &[figure("jain_index", thousandths)],
             ),
             line("one terminal: total / round trips", "upload-1-16ms", &both),
+            line("two", "upload-2-16ms", &both),
+            line("five", "upload-5-16ms", &both),
+            line("ten, 0 ms away", "upload-10-0ms", &both),
             line("ten, 64 ms away", "upload-10-64ms", &both),
+            line("ten, 256 ms away, as they start", "upload-10-256ms", &both),
+            line("one, 1 % random loss", "upload-1-16ms-loss-1%", &both),
+            line("two, 1 % random loss", "upload-2-16ms-loss-1%", &both),
             line("ten, 1 % random loss", "upload-10-16ms-loss-1%", &both),
         ],
     }
