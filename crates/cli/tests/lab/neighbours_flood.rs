@@ -169,9 +169,9 @@ fn moves_nobody_and_costs_nothing() {
             }
             let (taktd_ns, elapsed_ns) = (daemon.cpu_ns() - busy_ns, now_ns() - from_ns);
             let last = neighbourhood();
+            let rate_ps = BAD as f64 / elapsed_ns as f64 * 1e9;
             println!(
-                "{:.0} a second: taktd takes {:.3} %\n{first}\n{last}",
-                BAD as f64 / elapsed_ns as f64 * 1e9,
+                "{rate_ps:.0} a second: taktd takes {:.3} %\n{first}\n{last}",
                 taktd_ns as f64 / elapsed_ns as f64 * 100.0,
             );
             for reason in ["malformed", "forged"] {
@@ -180,6 +180,10 @@ fn moves_nobody_and_costs_nothing() {
                     "{reason}: {last}"
                 );
             }
+            assert!(
+                rate_ps > 10_000.0,
+                "that is no flood: {rate_ps:.0} a second"
+            );
             assert!(taktd_ns * 100 <= elapsed_ns, "more than 1 %");
         });
         takt("revert").ok();
