@@ -1,5 +1,6 @@
 //! The congestion control `takt` in a kernel: in the lab, or, with TAKT_TEST_CROWD=1 and root,
-//! in the running one, in namespaces of its own.
+//! in the running one, in namespaces of its own (then with `--test-threads=1`: a kernel has one
+//! congestion control of a name).
 
 mod guest;
 mod upload;
