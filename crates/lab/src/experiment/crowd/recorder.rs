@@ -64,7 +64,11 @@ impl Recorder {
         }
     }
 
+    /// Once: its number may be another's afterwards.
     fn end(&mut self) {
+        if !matches!(self.takt.try_wait(), Ok(None)) {
+            return;
+        }
         let _ = kill(Pid::from_raw(self.takt.id() as i32), Signal::SIGINT);
         let _ = self.takt.wait();
     }
