@@ -32,6 +32,7 @@ mod radio;
 mod receive;
 mod record;
 mod registered;
+mod rest;
 mod revert;
 mod signal;
 mod sockets;

@@ -15,7 +15,6 @@ use crate::{
     decide::Undecided,
     error::{Error, Foreign},
     managed::Port,
-    namespace,
     record::Source,
 };
 
@@ -215,7 +214,6 @@ impl Change {
 
     fn note(&self, next: &Terms, last: Option<Terms>, before: Option<String>) -> Result<(), Error> {
         let note = Note {
-            inode: namespace::own().map_err(Error::file("/proc/thread-self/ns/net"))?,
             next: next.clone(),
             last,
             before,
