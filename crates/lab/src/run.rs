@@ -16,7 +16,7 @@ use crate::{
     tour,
 };
 
-/// The experiment with downloads in it.
+/// The experiment with downloads in it, in full.
 const NEEDS_WEB_SERVER: &str = "pacing";
 
 /// What an experiment's kernel is told beyond what all are. The pair's devices have no
@@ -67,7 +67,7 @@ pub struct RunOptions {
     pub commit: String,
 }
 
-/// The reports of one experiment, or of all of them for the tour.
+/// The report of one experiment, or those of the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
     if name == tour::NAME {
         return tour::run(options);
@@ -92,7 +92,7 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
     }
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
-    exec.web_server = name == NEEDS_WEB_SERVER;
+    exec.web_server = name == NEEDS_WEB_SERVER && !short;
     exec.kernel_arguments = kernel_arguments(name);
     if name == NEEDS_RT_TESTS {
         exec.add.extend(host::rt_tests()?);

@@ -25,6 +25,7 @@ mod error;
 mod flows;
 mod gap;
 mod iperf;
+mod length;
 mod listening;
 mod load;
 mod metrics;
