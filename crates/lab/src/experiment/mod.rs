@@ -64,7 +64,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
+pub(crate) const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.

@@ -21,7 +21,7 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::sync;
 
 pub use netns::enter_netns;
-pub use network::Net;
+pub(crate) use network::Net;
 use protocol::{Frame, Job};
 
 /// Something the guest could not do, with what it was doing.
