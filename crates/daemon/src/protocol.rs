@@ -140,7 +140,7 @@ pub struct Listed {
 /// A destination whose traffic is background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
-    /// An IPv4 address within IPv6 is that IPv4 address.
+    /// As it is on the wire: an IPv4 address within IPv6 is that IPv4 address.
     pub dst: String,
     /// Of TCP and UDP alike.
     pub port: u16,

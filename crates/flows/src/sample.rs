@@ -39,7 +39,7 @@ pub struct Sample {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_min_us: Option<u32>,
-    /// What lately arrived, as the kernel reckons; 0 until it has.
+    /// How fast own bytes arrived lately, as the kernel reckons; 0 until it has.
     pub delivery_bytes_ps: u64,
     /// The application gave no more than that.
     pub is_app_limited: bool,

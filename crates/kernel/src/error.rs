@@ -23,14 +23,14 @@ pub enum Error {
         /// By its name in `capabilities(7)`.
         missing: &'static str,
     },
-    /// Programs stay in the kernel by their pins there, when takt is gone.
+    /// There is nowhere to pin programs, by which they stay in the kernel when takt is gone.
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
     NoBpffs {
         /// Where it is looked for first.
         path: &'static str,
     },
-    /// Programs in the background have groups there, and what recognises the owners of sockets is
-    /// attached to its root.
+    /// There is no place for groups of programs in the background, nor for what recognises the
+    /// owners of sockets.
     #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
     NoCgroup2,
     /// An ifb was to be made, and the kernel knows no devices of that kind.
@@ -53,7 +53,7 @@ pub enum Error {
     /// Somebody else's qdisc is in the way, or ours is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),
-    /// Somebody took its pins away.
+    /// Terms were to be put in force, and somebody had taken its pins away.
     #[error(
         "the congestion control takt is gone while a policy with [crowd] is in force; apply it again"
     )]
@@ -109,7 +109,7 @@ pub enum Error {
         /// As it calls itself to the kernel.
         name: String,
     },
-    /// One policy at a time declares the host's tasks.
+    /// A policy declares tasks, and another network namespace's does already: there is one for all.
     #[error(
         "threads are on the beat of {policy}, which was applied in another network namespace; \
          `takt revert` there ends it"
@@ -136,7 +136,7 @@ pub enum Error {
     /// What has packets processed in threads, or in small batches, could not be set or put back.
     #[error("setting {knob} while there are beats, or putting it back: {source}")]
     NetworkLevel {
-        /// The file that says so, in /sys or /proc/sys.
+        /// Its file, in /sys or /proc/sys.
         knob: String,
         /// The kernel's answer.
         source: io::Error,

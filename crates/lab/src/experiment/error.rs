@@ -108,7 +108,7 @@ pub enum ExperimentError {
     #[error("no cell of the experiment came to its end; what stopped each is said above")]
     NoCell,
 
-    /// The socket's send buffer was full, where a scheduler had nothing to wait for.
+    /// The sender's buffer filled up, where a scheduler had nothing to wait for.
     #[error("{scheduler} held packets back that should have gone at once")]
     HeldBack {
         /// Its name, as rows of the report have it.

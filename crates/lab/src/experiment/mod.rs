@@ -1,13 +1,13 @@
 //! The experiments: what runs inside the lab, and what it measures.
 //!
-//! From the bottom: [`pair`] is the cable, [`shape`] and [`tree`] what is asked
-//! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
-//! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
-//! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures; [`wlan`] is the air. [`pacing`], [`background`], [`beats`], [`radio`],
-//! [`crowd`] and [`cost`] are the experiments themselves:
-//! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
-//! [`downloads`].
+//! From the bottom: `pair` is the cable, `shape` and `tree` what is asked
+//! of a scheduler, `setup` and `tree_setup` how each `scheduler` is told,
+//! `root` where it goes; `source` and `sink` are the traffic's two ends and
+//! `traffic` its loop; `arrivals`, `shares` and `load` turn what happened
+//! into figures; `wlan` is the air. `pacing`, `background`, `beats`, `radio`,
+//! `crowd` and `cost` are the experiments themselves:
+//! parts of the first are `tcp`, `sharing`, `borrowing`, `flows`, `streams` and
+//! `downloads`.
 
 mod arrivals;
 mod at_once;

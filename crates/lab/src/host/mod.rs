@@ -1,11 +1,11 @@
 //! The outside of the laboratory: a distribution's kernel, booted in an
 //! emulator on any Linux machine, with or without KVM.
 //!
-//! A run walks through the files in this order: [`kernels`] finds the kernel
-//! ([`release`] decides which, [`apt`] fetches it), [`image`] packs the programs
-//! ([`python`] a web server) and [`modules`] the kernel's modules into an initramfs, [`machine`] boots it
-//! and [`console`] watches what the kernel says meanwhile. As many run at once as there is
-//! [`place`] for.
+//! A run walks through the files in this order: `kernels` finds the kernel
+//! (`release` decides which, `apt` fetches it), `image` packs the programs
+//! (`python` a web server) and `modules` the kernel's modules into an initramfs, `machine` boots it
+//! and `console` watches what the kernel says meanwhile. As many run at once as there is
+//! `place` for.
 
 mod apt;
 mod cache;
