@@ -92,7 +92,7 @@ pub struct LinkStatus {
     pub tenants: Vec<TenantStatus>,
     /// Likewise.
     pub classes: Vec<ClassStatus>,
-    /// Of all classes with `per_flow`.
+    /// Of all classes with `per_flow`, and of stations, which have places in the same table.
     pub flow_totals: FlowTotals,
     /// Only of a link that tells stations apart.
     pub radio: Option<RadioStatus>,
