@@ -24,7 +24,7 @@ type Outcome = (&'static str, Result<Report, RunError>);
 
 /// All reports in the order of [`NAMES`]. The first error is the end: machines that run then
 /// end with this program.
-pub fn run(options: &RunOptions) -> Result<Vec<Report>, RunError> {
+pub(crate) fn run(options: &RunOptions) -> Result<Vec<Report>, RunError> {
     // Once for all of them.
     host::ensure(options.kernel.as_deref())?;
     let waiting = Arc::new(Mutex::new(LONGEST_FIRST.into_iter()));
