@@ -1,7 +1,5 @@
 //! Takt's hands: what reads and changes the running kernel.
 
-#![warn(missing_docs)]
-
 mod address;
 mod apply;
 pub mod background;
