@@ -267,7 +267,7 @@ fn after_changes_of_joining_a_crowd() {
             takt("revert").ok();
             write(crowd);
         };
-        let joined = killed_after_changes(CLOSE, prepare, || {
+        let joined = killed_after_changes(FAR, prepare, || {
             let joined = !takt("status --output json").json()["crowd"].is_null();
             wire.assert_passes();
             // Apply ends what was begun, too.
