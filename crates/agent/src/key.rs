@@ -14,18 +14,38 @@ use crate::sealed::Key;
 /// A line end more or less is nobody's business.
 const FILE_MAX_BYTES: u64 = 2 * Key::BYTES as u64 + 2;
 
+/// Why there is no key.
 #[derive(Debug, Error)]
 pub enum KeyError {
+    /// The file cannot be opened, read or written.
     #[error("{path}: {source}")]
-    File { path: PathBuf, source: io::Error },
+    File {
+        /// Where the key is, or was to be.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A new key is never put over anything.
     #[error("{path} exists, and whoever shares its key would be lost; name another file")]
-    Exists { path: PathBuf },
+    Exists {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// The file says something else, or more.
     #[error(
         "{path} is no key of 64 hexadecimal digits; `takt radio key FILE` and `takt crowd key FILE` make one"
     )]
-    NoKey { path: PathBuf },
+    NoKey {
+        /// Where the key was to be.
+        path: PathBuf,
+    },
+    /// The file's mode lets its group or others at it.
     #[error("{path} can be read by others than its owner; chmod 600 {path}")]
-    Public { path: PathBuf },
+    Public {
+        /// Where the key is.
+        path: PathBuf,
+    },
+    /// /dev/urandom cannot be read, and nothing was written.
     #[error("the kernel has no random numbers: {0}")]
     NoRandom(io::Error),
 }

@@ -9,6 +9,7 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// `burst` at once, and then one every `interval_ns`.
     pub const fn new(interval_ns: u64, burst: u64) -> Self {
         Self {
             interval_ns,
@@ -24,11 +25,12 @@ impl Rate {
         }
     }
 
+    /// `burst` at once, and then `count` a second.
     pub const fn per_second(count: u64, burst: u64) -> Self {
         Self::new(1_000_000_000 / count, burst)
     }
 
-    pub fn interval_ns(&self) -> u64 {
+    pub(crate) fn interval_ns(&self) -> u64 {
         self.interval_ns
     }
 
@@ -60,6 +62,7 @@ impl Bucket {
         is_there
     }
 
+    /// Whether it may be forgotten: a new one is as full.
     pub fn is_full(&self, now_ns: u64) -> bool {
         self.full_ns <= now_ns
     }

@@ -16,16 +16,21 @@ use crate::{
 /// A taktd that takes longer for an answer than this is not well.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Why taktd has not done it.
 #[derive(Debug, Error)]
 pub enum AskError {
+    /// Nobody listens at [`SOCKET`].
     #[error("taktd does not run; start it as root: taktd")]
     NotRunning,
+    /// It has answered that it will not.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The connection ended, nothing came for 10 s, or what came is no answer.
     #[error("speaking to taktd: {0}")]
     Failed(#[from] io::Error),
 }
 
+/// Ask the taktd of this host, over a connection of its own, and wait for the answer.
 pub fn ask(request: &Request) -> Result<Done, AskError> {
     let mut stream = UnixStream::connect(SOCKET).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,

@@ -4,17 +4,29 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
+/// Why taktd cannot start, or has ended by itself.
 #[derive(Debug, Error)]
 pub enum Error {
+    /// Another one has locked the directory of the socket.
     #[error("another taktd is running; there is one for the whole host")]
     Running,
+    /// The socket, or its directory, cannot be made or looked at.
     #[error("{path}: {source}")]
-    File { path: PathBuf, source: io::Error },
-    #[error("{doing}: {source}")]
-    System {
-        doing: &'static str,
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// The kernel's answer.
         source: io::Error,
     },
+    /// A system call failed that is about no file.
+    #[error("{doing}: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// It lacks a capability that it needs.
     #[error(transparent)]
     Kernel(#[from] takt_kernel::Error),
 }

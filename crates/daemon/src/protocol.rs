@@ -13,18 +13,25 @@ pub use radio::ListedRadio;
 /// A line longer than this is no request.
 pub(crate) const LINE_MAX_BYTES: usize = 1024;
 
+/// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Request {
+    /// Have traffic to a destination be background.
     Add(Add),
+    /// Take that back.
     Remove(Remove),
+    /// What is registered.
     List(NoTerms),
     /// Move the caller into the background.
     Join(NoTerms),
+    /// Take a place on the beat.
     #[serde(rename = "join_beat")]
     JoinBeat(JoinBeat),
+    /// Give it up.
     #[serde(rename = "leave_beat")]
     LeaveBeat(LeaveBeat),
+    /// Who has which place.
     #[serde(rename = "list_beats")]
     ListBeats(NoTerms),
     /// What is heard of stations.
@@ -35,10 +42,13 @@ pub enum Request {
     ListCrowd(NoTerms),
 }
 
+/// A destination, and whose traffic to it is to be background.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
+    /// One receiver's IPv4 or IPv6 address, in full.
     pub dst: String,
+    /// 1 to 65535, of TCP and UDP alike.
     pub port: u32,
     /// Whose sockets; the caller's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,17 +61,23 @@ pub struct Add {
     pub lifetime_s: Option<u64>,
 }
 
+/// A registration that is to end, told by what it was made with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
+    /// As in [`Add`].
     pub dst: String,
+    /// Likewise.
     pub port: u32,
+    /// Likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
+    /// Likewise.
     #[serde(default, skip_serializing_if = "is_false")]
     pub everyone: bool,
 }
 
+/// Of a request that says all by its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoTerms {}
@@ -73,20 +89,31 @@ pub(crate) enum Answer {
     Error(Refusal),
 }
 
+/// What became of a request that was not refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Done {
+    /// Of [`Request::Add`].
     Added(Added),
+    /// Of [`Request::Remove`].
     Removed(Removed),
+    /// Of [`Request::List`].
     Listed(Listed),
+    /// Of [`Request::Join`].
     Joined(Joined),
+    /// Of [`Request::JoinBeat`].
     JoinedBeat(JoinedBeat),
+    /// Of [`Request::LeaveBeat`].
     LeftBeat(LeftBeat),
+    /// Of [`Request::ListBeats`].
     ListedBeats(ListedBeats),
+    /// Of [`Request::ListRadio`].
     ListedRadio(ListedRadio),
+    /// Of [`Request::ListCrowd`].
     ListedCrowd(ListedCrowd),
 }
 
+/// The destination is registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Added {
     /// Not so if it was registered already; its lifetime is the new one then.
@@ -96,19 +123,26 @@ pub struct Added {
     pub warning: Option<String>,
 }
 
+/// The registration has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
+    /// Always so: what is not there is refused with [`Code::NotRegistered`].
     pub removed: bool,
 }
 
+/// The registrations that concern who asks, in the network namespace of who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
+    /// Everyone's and the user's own, for root all users'; in the order of users and addresses.
     pub registrations: Vec<Registered>,
 }
 
+/// A destination whose traffic is background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
+    /// As it is on the wire: an IPv4 address within IPv6 is that IPv4 address.
     pub dst: String,
+    /// Of TCP and UDP alike.
     pub port: u16,
     /// Absent: everyone's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,31 +152,43 @@ pub struct Registered {
     pub lifetime_s: Option<u64>,
 }
 
+/// The process that asked is in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joined {
+    /// The path of its control group.
     pub group: String,
 }
 
 /// Why a request was refused. It has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
+    /// For programs.
     pub code: Code,
+    /// For people: what is wrong.
     pub message: String,
+    /// For people: what to do instead.
     pub fix: String,
 }
 
+/// Why, of the kinds that docs/background.md and docs/beats.md list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// Not a request.
     Malformed,
+    /// Not the address of one receiver, in full.
     BadAddress,
+    /// Not a number from 1 to 65535.
     BadPort,
+    /// Not from a second to a year.
     BadLifetime,
     /// Someone else's sockets, or threads.
     NotYours,
+    /// Nothing is there to be taken back.
     NotRegistered,
+    /// A user has all that one user may have, or the host all that it holds.
     TooMany,
+    /// A user asks more often than is answered.
     TooFast,
     /// taktd has too many clients.
     Busy,
@@ -154,6 +200,7 @@ pub enum Code {
     NoPlace,
     /// The table has no such time left.
     NoRoom,
+    /// The host is to blame; the message says how.
     Failed,
 }
 

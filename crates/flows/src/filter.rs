@@ -7,11 +7,14 @@ use crate::flow::{Ends, Flow};
 pub struct Filter {
     /// Of either end.
     pub ports: Vec<u16>,
+    /// Likewise.
     pub addresses: Vec<IpAddr>,
+    /// Names, as in [`Flow::application`].
     pub applications: Vec<String>,
 }
 
 impl Filter {
+    /// Whether this one is wanted.
     pub fn admits(&self, flow: &Flow) -> bool {
         let application = flow.application.as_ref();
         self.admits_ends(&flow.ends)

@@ -7,7 +7,9 @@ use crate::{event::Event, flow::Flow, line::Line, sample::Sample};
 /// A flow that is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
+    /// Which one it is.
     pub flow: Flow,
+    /// How it is.
     pub sample: Sample,
 }
 

@@ -14,33 +14,55 @@ use crate::{
 /// What became of each flow, in the order in which they appeared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
+    /// What its first line says.
     pub header: Header,
+    /// One for each flow.
     pub tracks: Vec<Track>,
     /// Events that found no room in the kernel.
     pub lost_events: u64,
 }
 
+/// All that is known of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Track {
+    /// As it was named last.
     pub flow: Flow,
+    /// In the order of their lines.
     pub samples: Vec<Sample>,
+    /// Likewise.
     pub events: Vec<Event>,
+    /// When it was found gone; `None` if it was there to the last.
     pub ended_ns: Option<u64>,
 }
 
+/// Why a text is no recording.
 #[derive(Debug, Error)]
 pub enum BadRecording {
+    /// Nothing says what the text is.
     #[error("it is empty, or its first line is not a recording's: {{\"kind\":\"recording\",…}}")]
     NoHeader,
+    /// A takt has written it that has another format.
     #[error("it is of version {found}, and this takt reads version {VERSION}")]
-    OtherVersion { found: u32 },
+    OtherVersion {
+        /// What its first line says.
+        found: u32,
+    },
+    /// A line is not as a [`Line`] is.
     #[error("line {line}: {reason}")]
     BadLine {
+        /// Counted from 1.
         line: usize,
+        /// Where it goes wrong.
         reason: serde_json::Error,
     },
+    /// Something is told of a flow before its first line.
     #[error("line {line} is about flow {flow}, which no line before names")]
-    Nameless { line: usize, flow: u64 },
+    Nameless {
+        /// Counted from 1.
+        line: usize,
+        /// The flow's id.
+        flow: u64,
+    },
 }
 
 impl Recording {
@@ -57,6 +79,7 @@ impl Recording {
         Self::from_lines(lines)
     }
 
+    /// From lines that have not been text.
     pub fn of(lines: impl IntoIterator<Item = Line>) -> Result<Self, BadRecording> {
         Self::from_lines(lines.into_iter().map(Ok))
     }

@@ -30,6 +30,7 @@ use crate::{
     sockets::{Asked, Sockets},
 };
 
+/// How a policy is applied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// Take the place of other people's qdiscs.
@@ -38,19 +39,26 @@ pub struct Options {
     pub dry_run: bool,
 }
 
+/// What became of takt's qdisc on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
+    /// It was put at the device's root.
     Attached,
+    /// It stood there, and what the policy asks of it has changed.
     Updated,
+    /// It stood there, as the policy asks.
     Unchanged,
+    /// The policy no longer names the device, and takt has let go of it.
     Detached,
 }
 
 /// What was done to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
+    /// As the policy names it; of one that was let go, as the policy before did.
     pub device: String,
+    /// What became of takt's qdisc there.
     pub action: Action,
     /// The device that its incoming packets in the background are sent through.
     pub receive: Option<String>,
@@ -59,6 +67,7 @@ pub struct Outcome {
 /// What was done to a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Applied {
+    /// Those of the policy, in its order, and then those it no longer names.
     pub links: Vec<Outcome>,
     /// `None`: the policy has no tasks, and there were none.
     pub beats: Option<BeatsAction>,

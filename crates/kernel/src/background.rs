@@ -12,7 +12,7 @@ use std::{
 
 use crate::{cgroup, error::Error};
 
-pub const GROUP: &str = "takt-background";
+pub(crate) const GROUP: &str = "takt-background";
 
 /// Tries to enter a group that somebody else finds empty and takes away.
 const TRIES: u32 = 10;

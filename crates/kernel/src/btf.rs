@@ -82,7 +82,6 @@ pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
         return Error::KernelLacks {
             feature: "timers of BPF programs, which no kernel with PREEMPT_RT has",
             since: "Linux 6.16 or newer without CONFIG_PREEMPT_RT",
-            reason: None,
         };
     }
     explain(
@@ -137,15 +136,10 @@ fn explain(
         return Error::KernelLacks {
             feature: "BTF type information",
             since: "CONFIG_DEBUG_INFO_BTF=y",
-            reason: None,
         };
     }
     if !needs.iter().all(|name| has(name)) {
-        return Error::KernelLacks {
-            feature,
-            since,
-            reason: None,
-        };
+        return Error::KernelLacks { feature, since };
     }
     Error::Load {
         source,

@@ -31,18 +31,43 @@ const SINGLE_SEGMENT: u32 = 1;
 /// A policy that this host cannot carry. All but the last are the policy's fault.
 #[derive(Debug, Error)]
 pub enum Undecided {
+    /// The network namespace has no device of this name.
     #[error("there is no device {device}")]
-    NoDevice { device: String },
+    NoDevice {
+        /// As a link or the crowd of the policy names it.
+        device: String,
+    },
+    /// A link's matches do not fit into the kernel's tables.
     #[error("{device}: {problem}")]
-    Plan { device: String, problem: PlanError },
+    Plan {
+        /// The link's.
+        device: String,
+        /// What there is too much of.
+        problem: PlanError,
+    },
+    /// A link asks for gaps on a device that cannot have them.
     #[error("{device}: {problem}")]
-    NoGap { device: String, problem: NoGap },
+    NoGap {
+        /// The link's.
+        device: String,
+        /// What is in the way.
+        problem: NoGap,
+    },
+    /// A link has incoming packets wait in the background where they cannot be made to.
     #[error("{device}: {problem}")]
-    NoReceive { device: String, problem: NoReceive },
+    NoReceive {
+        /// The link's.
+        device: String,
+        /// What is in the way.
+        problem: NoReceive,
+    },
+    /// A match names a user who cannot be looked up.
     #[error(transparent)]
     NoUser(#[from] NoUser),
+    /// There is no room on the CPUs for all tasks, or one of them makes no sense.
     #[error(transparent)]
     NoTime(takt_planner::beats::Refusal),
+    /// The host is in the way, or failed.
     #[error(transparent)]
     Host(#[from] Error),
 }

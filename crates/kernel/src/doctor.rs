@@ -24,7 +24,9 @@ pub use crate::{
 /// One thing that was tried.
 #[derive(Debug, Serialize)]
 pub struct Finding {
+    /// What `takt doctor` calls it.
     pub feature: &'static str,
+    /// Whether it could be done just now, on this host and by this process.
     pub works: bool,
     /// How that was found out.
     pub proof: &'static str,

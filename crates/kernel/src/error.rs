@@ -6,102 +6,195 @@ use thiserror::Error;
 
 use crate::{beats::Ended, netlink::NetlinkError};
 
+/// Why the host could not be looked at, or not be changed.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel is too old, or built without something.
-    #[error("this kernel lacks {feature} ({since}){}", reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default())]
+    #[error("this kernel lacks {feature} ({since})")]
     KernelLacks {
+        /// What it lacks.
         feature: &'static str,
+        /// The version, or the configuration, that has it.
         since: &'static str,
-        reason: Option<String>,
     },
+    /// This process may not do what is asked of it.
     #[error("{missing} is missing; run takt as root, or give it that capability")]
-    Capability { missing: &'static str },
+    Capability {
+        /// By its name in `capabilities(7)`.
+        missing: &'static str,
+    },
+    /// There is nowhere to pin programs, by which they stay in the kernel when takt is gone.
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
-    NoBpffs { path: &'static str },
+    NoBpffs {
+        /// Where it is looked for first.
+        path: &'static str,
+    },
+    /// There is no place for groups of programs in the background, nor for what recognises the
+    /// owners of sockets.
     #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
     NoCgroup2,
+    /// An ifb was to be made, and the kernel knows no devices of that kind.
     #[error(
         "this kernel has no devices of kind ifb, which incoming background traffic goes through \
          (CONFIG_IFB; `modprobe ifb` says what is missing); receive = false in the classes with \
          priority = \"background\" does without"
     )]
     NoIfb,
+    /// The program was loaded, and could not be put on the device (tcx).
     #[error(
         "this kernel takes no program on a device's ingress, which incoming background traffic \
          needs: {source}; receive = false in the classes with priority = \"background\" does \
          without"
     )]
-    NoIngress { source: libbpf_rs::Error },
+    NoIngress {
+        /// The kernel's answer.
+        source: libbpf_rs::Error,
+    },
     /// Somebody else's qdisc is in the way, or ours is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),
+    /// Terms were to be put in force, and somebody had taken its pins away.
     #[error(
         "the congestion control takt is gone while a policy with [crowd] is in force; apply it again"
     )]
     NoCrowd,
+    /// A device's table of stations cannot be opened, or has no place for addresses of this kind.
     #[error("stations of {device}: {problem}")]
     NoStations {
+        /// As it was asked for.
         device: String,
+        /// What is in the way, and where there is one, the remedy.
         problem: &'static str,
     },
+    /// A weight was set for one that has none yet (TAKT_STATIONS in algo/station.h).
     #[error("{device} has 256 stations already, and there is room for no more; forget some")]
-    TooManyStations { device: String },
+    TooManyStations {
+        /// Whose link it is.
+        device: String,
+    },
+    /// There is no number left for another link (TAKT_LINKS in bpf/link/link_maps.h).
     #[error("{link_count} devices are managed already, and the programs hold no more")]
-    TooManyLinks { link_count: usize },
+    TooManyLinks {
+        /// Of all network namespaces, receive sides included.
+        link_count: usize,
+    },
+    /// The maps in the kernel are not laid out as this takt reads them.
     #[error(
         "the programs in the kernel were loaded by another version of takt (layout {found}, \
          this one has {expected}); run `takt revert`, then apply again"
     )]
-    OtherVersion { found: u32, expected: u32 },
+    OtherVersion {
+        /// In the kernel; 0: it does not say.
+        found: u32,
+        /// This takt's (TAKT_LINK_ABI).
+        expected: u32,
+    },
+    /// The process that does what BPF cannot did not start, did not answer, or failed.
     #[error(
         "{doing}: {source}; until that is mended, links with pacing = \"gap\" pace by the timer, and \
          what the background's gate holds waits for the processor it was held on"
     )]
     Helper {
+        /// What was tried.
         doing: &'static str,
+        /// What became of it.
         source: io::Error,
     },
+    /// Beats cannot be loaded over somebody else's sched_ext scheduler.
     #[error(
         "the scheduler {name} is loaded, and the kernel runs one such scheduler at a time; stop it \
          first"
     )]
-    OtherScheduler { name: String },
+    OtherScheduler {
+        /// As it calls itself to the kernel.
+        name: String,
+    },
+    /// A policy declares tasks, and another network namespace's does already: there is one for all.
     #[error(
         "threads are on the beat of {policy}, which was applied in another network namespace; \
          `takt revert` there ends it"
     )]
-    BeatsElsewhere { policy: String },
+    BeatsElsewhere {
+        /// The name of that policy's file.
+        policy: String,
+    },
+    /// A thread cannot join: what is left of the scheduler runs nothing.
     #[error(
         "the kernel ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt \
          revert` takes away what is left of it"
     )]
-    BeatsEnded { ended: Ended },
+    BeatsEnded {
+        /// Why.
+        ended: Ended,
+    },
+    /// Only tasks were to go, and the planner refused what was left.
     #[error("the time slots that remain cannot be planned: {reason}")]
-    NoPlan { reason: String },
+    NoPlan {
+        /// The planner's refusal.
+        reason: String,
+    },
+    /// What has packets processed in threads, or in small batches, could not be set or put back.
     #[error("setting {knob} while there are beats, or putting it back: {source}")]
-    NetworkLevel { knob: String, source: io::Error },
+    NetworkLevel {
+        /// Its file, in /sys or /proc/sys.
+        knob: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A process could not be put into a control group below its own.
     #[error("process {pid} cannot be moved to the background: {reason}")]
-    NotMoved { pid: i32, reason: String },
+    NotMoved {
+        /// As /proc numbers it.
+        pid: i32,
+        /// What is in the way.
+        reason: String,
+    },
+    /// The strength of what a device hears was asked for, and nobody can tell.
     #[error("{device} tells no signal: {reason}")]
     NoSignal {
+        /// As it was asked for.
         device: String,
+        /// There is none, it is not wireless, or the kernel knows nothing of wireless devices.
         reason: &'static str,
     },
+    /// A file could not be read, written, made or taken away.
     #[error("{path}: {source}")]
-    File { path: PathBuf, source: io::Error },
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// What takt remembers cannot be read back, or written down.
     #[error("{path} is not a record takt wrote: {reason}")]
-    BadRecord { path: PathBuf, reason: String },
+    BadRecord {
+        /// The file below /run/takt.
+        path: PathBuf,
+        /// Where it goes wrong.
+        reason: String,
+    },
+    /// A question about devices, qdiscs or the namespace, or a change to them, failed.
     #[error("{doing}: {source}")]
-    Netlink { doing: String, source: NetlinkError },
+    Netlink {
+        /// What was tried.
+        doing: String,
+        /// Why it failed.
+        source: NetlinkError,
+    },
+    /// The kernel has all that it takes, and refused a program all the same.
     #[error("the kernel refused the program: {source}\n{log}")]
     Load {
+        /// What libbpf made of it.
         source: libbpf_rs::Error,
+        /// The last that libbpf and the verifier said.
         log: String,
     },
+    /// A system call about maps or loaded programs failed.
     #[error("{doing}: {source}")]
     Bpf {
+        /// What was tried.
         doing: &'static str,
+        /// What libbpf made of it.
         source: libbpf_rs::Error,
     },
     #[error(
@@ -119,31 +212,50 @@ fn list(errors: &[Error]) -> String {
 /// The host's queueing is not as takt left it, or not takt's to change.
 #[derive(Debug, Error)]
 pub enum Foreign {
+    /// A device's qdisc is somebody's choice, and nobody has said that takt may replace it.
     #[error("{device} already carries somebody else's qdisc: {kind} {handle}")]
     NeedsReplace {
+        /// Its name.
         device: String,
+        /// Of what stands at its root.
         kind: String,
+        /// Likewise, as `tc` prints it.
         handle: String,
     },
+    /// Takt was told to replace a device's qdisc, and could not put back what hangs below it.
     #[error(
         "{device} carries a {kind} {handle} with {what} below it, which takt could not put back"
     )]
     Irreplaceable {
+        /// Its name.
         device: String,
+        /// Of what stands at its root.
         kind: String,
+        /// Likewise, as `tc` prints it.
         handle: String,
+        /// `further qdiscs`, `filters` or `classes`.
         what: &'static str,
     },
+    /// Takt was to let go of a device, whose root is somebody else's by now.
     #[error(
         "{device} no longer carries takt's qdisc but {found}: somebody changed it, so it was left \
          as it is"
     )]
-    Changed { device: String, found: String },
+    Changed {
+        /// Its name.
+        device: String,
+        /// What stands there: kind and handle, or the kernel's default.
+        found: String,
+    },
+    /// The default of new flows was to be put back as it was before the crowd.
     #[error(
         "net.ipv4.tcp_congestion_control is {found} and no longer takt: somebody changed it, so it \
          was left as it is"
     )]
-    Congestion { found: String },
+    Congestion {
+        /// What it is now.
+        found: String,
+    },
 }
 
 impl Foreign {

@@ -23,7 +23,7 @@ mod managed;
 mod monitor;
 mod names;
 mod namespace;
-pub mod netlink;
+mod netlink;
 mod note;
 pub mod places;
 mod port;
@@ -48,15 +48,15 @@ pub use decide::Undecided;
 pub use error::{Error, Foreign};
 pub use gap::NoGap;
 pub use helper::{Stay, feed};
-pub use levels::{NetworkLevel, network_level};
+pub use levels::NetworkLevel;
 pub use monitor::{Events, Monitor};
-pub use program::Program;
+pub use netlink::{NetlinkError, Refusal};
 pub use radio::applied_radio;
 pub use receive::NoReceive;
 pub use record::Source;
 pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Ending, Reverted, Undone, revert};
-pub use signal::{NOISE_ASSUMED_DBM, SignalMeter, Signals};
+pub use signal::{SignalMeter, Signals};
 pub use sockets::NoUser;
 pub use status::{
     BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, Datagrams,

@@ -23,6 +23,7 @@ const MEMBERS_MAX: u32 = 16;
 pub enum Wish {
     /// A place that the policy declares.
     Declared {
+        /// Its name in the policy.
         task: String,
         /// Of a group; a task that is none has one place.
         member: Option<String>,
@@ -41,12 +42,15 @@ pub struct Terms {
     pub member: u32,
     /// 1 without a group.
     pub member_count: u32,
+    /// Within [`PERIOD_MIN_NS`] and [`PERIOD_MAX_NS`].
     pub period_ns: u64,
     /// Of all members together.
     pub budget_ns: u64,
     /// `None`: where it fits.
     pub offset_ns: Option<u64>,
+    /// How long before its beat a member is released, to wait out the rest on its CPU.
     pub lead_ns: u64,
+    /// What becomes of a member that uses more than the budget.
     pub overrun: Overrun,
 }
 
@@ -139,7 +143,9 @@ pub struct Place {
     pub tid: u32,
     /// Which of the job pages is its own.
     pub page: u32,
+    /// The policy's name for it; of an ad hoc task, the group's, or `tid-` and the thread's number.
     pub task: String,
+    /// The policy's name for it; of an ad hoc task, its number, from 1.
     pub member: String,
     /// `None`: the policy declares it.
     pub ad_hoc: Option<AdHoc>,
@@ -148,8 +154,11 @@ pub struct Place {
 /// Whose an ad hoc task is, and how much of a CPU it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdHoc {
+    /// The user whose it is.
     pub uid: u32,
+    /// The task's.
     pub period_ns: u64,
+    /// The task's: of all members together, in each period.
     pub budget_ns: u64,
 }
 
@@ -165,32 +174,60 @@ pub struct Capacity {
 /// Why a thread got no place. Nothing was changed.
 #[derive(Debug, Error)]
 pub enum JoinError {
+    /// No policy with tasks is in force, or its scheduler is not loaded any more.
     #[error("there are no beats on this host; `takt apply` a policy with [[task]] first")]
     NotLoaded,
+    /// A place was asked for that no policy declares.
     #[error("the policy in force has no task `{task}`; it has {known}")]
-    NoTask { task: String, known: String },
-    #[error("task `{task}` has no member `{member}`; it has {known}")]
-    NoMember {
+    NoTask {
+        /// As it was asked for.
         task: String,
-        member: String,
+        /// All tasks there are, with commas between them.
         known: String,
     },
+    /// The task is there, and this member of it is not.
+    #[error("task `{task}` has no member `{member}`; it has {known}")]
+    NoMember {
+        /// As it was asked for.
+        task: String,
+        /// Likewise.
+        member: String,
+        /// All members of the task, with commas between them.
+        known: String,
+    },
+    /// Which of several members the thread is was not said.
     #[error("task `{task}` is a group; name one of its members: {known}")]
-    Group { task: String, known: String },
+    Group {
+        /// As it was asked for.
+        task: String,
+        /// All members of the task, with commas between them.
+        known: String,
+    },
+    /// Another thread has it.
     #[error("thread {tid} has the place `{member}` of task `{task}`; it goes when that ends")]
     Taken {
+        /// Whose member it is.
         task: String,
+        /// The place that was asked for.
         member: String,
+        /// The thread that has it.
         tid: u32,
     },
+    /// A thread has one place at a time.
     #[error("thread {tid} has a place already, in task `{task}`; it must leave that first")]
-    Joined { tid: u32, task: String },
+    Joined {
+        /// The thread that asked.
+        tid: u32,
+        /// Where it has its place.
+        task: String,
+    },
     /// No such task can be.
     #[error("{0}")]
     Invalid(String),
     /// The planner's refusal.
     #[error("{0}")]
     NoRoom(String),
+    /// The host is in the way, or failed.
     #[error(transparent)]
     Host(#[from] Error),
 }

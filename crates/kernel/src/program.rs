@@ -31,7 +31,7 @@ mod skel {
 }
 
 /// The handle that makes a qdisc find its link.
-pub fn handle_of(index: u32) -> u32 {
+pub(crate) fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
 
@@ -41,7 +41,7 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
 /// The loaded program, by its pins.
-pub struct Program {
+pub(crate) struct Program {
     dir: PathBuf,
     ports: MapHandle,
     stores: MapHandle,

@@ -26,7 +26,9 @@ const LEAVING: &str = "leaving";
 /// The policy file as it was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
+    /// What messages call the file.
     pub name: String,
+    /// All of it.
     pub text: String,
     /// Where relative paths in it start.
     #[serde(default)]

@@ -29,15 +29,20 @@ pub enum Whose {
 /// Where packets go, and whose they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Destination {
+    /// Of the network namespace that they are sent in.
     pub netns_cookie: u64,
+    /// Who sends them.
     pub whose: Whose,
+    /// Where they go: an address and a port, whatever the protocol.
     pub to: SocketAddr,
 }
 
+/// What was last said of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registration {
     /// On `CLOCK_BOOTTIME`; no two changes have the same.
     pub changed_ns: u64,
+    /// `false`: taken back, and kept for a while so that what was queued by it is not overtaken.
     pub on: bool,
 }
 
@@ -64,6 +69,7 @@ impl Registrations {
         self.id
     }
 
+    /// Every destination that is written there, on or off.
     pub fn all(&self) -> Vec<Destination> {
         self.program
             .registrations()

@@ -21,6 +21,7 @@ use crate::{
 /// What became of a device.
 #[derive(Debug, Serialize)]
 pub struct Reverted {
+    /// As it was called when the policy was applied.
     pub device: String,
     /// Why something was left as it is.
     pub left: Option<String>,
@@ -29,6 +30,7 @@ pub struct Reverted {
 /// What was undone on a host.
 #[derive(Debug, Default, Serialize)]
 pub struct Undone {
+    /// All that takt managed in this network namespace.
     pub links: Vec<Reverted>,
     /// `None`: there were no beats, or none of this namespace's.
     pub beats: Option<BeatsAction>,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What the noise is taken for where a driver does not tell: a quiet 20 MHz channel.
-pub const NOISE_ASSUMED_DBM: i8 = -95;
+const NOISE_ASSUMED_DBM: i8 = -95;
 
 /// Who a device hears, and how well.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +18,6 @@ pub struct Signals {
     /// Signal over noise in dB, by hardware address: stations of an access point, or, on a
     /// client, the access point.
     pub snr_db: BTreeMap<[u8; 6], i32>,
-    pub noise_dbm: i8,
-    /// Whether the driver told the noise.
-    pub noise_is_measured: bool,
 }
 
 /// Asks a wireless device's driver.
@@ -56,6 +53,7 @@ impl SignalMeter {
         })
     }
 
+    /// Who is heard now. Fails when the device is gone.
     pub fn measure(&mut self) -> Result<Signals, Error> {
         let doing = |what| Error::netlink(format!("asking for {what} of {}", self.device));
         let heard = self
@@ -66,7 +64,6 @@ impl SignalMeter {
             .wireless
             .noise_dbm(self.index)
             .map_err(doing("the noise"))?;
-        let noise_is_measured = noise_dbm.is_some();
         let noise_dbm = noise_dbm.unwrap_or(NOISE_ASSUMED_DBM);
         let snr_db = heard.iter().map(|station| {
             let snr_db = i32::from(station.signal_dbm) - i32::from(noise_dbm);
@@ -74,8 +71,6 @@ impl SignalMeter {
         });
         Ok(Signals {
             snr_db: snr_db.collect(),
-            noise_dbm,
-            noise_is_measured,
         })
     }
 }
@@ -83,6 +78,7 @@ impl SignalMeter {
 /// A wireless device, and where its packets wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WirelessVerdict {
+    /// Its name.
     pub device: String,
     /// Below the qdisc, in queues of the wireless stack's own: the qdisc sees no backlog.
     pub queues_itself: bool,

@@ -32,6 +32,7 @@ pub struct Stations {
 /// A station as the link has it now.
 #[derive(Debug, Clone, Serialize)]
 pub struct Station {
+    /// A MAC or an IP address: what its link knows stations by.
     #[serde(serialize_with = "shown")]
     pub address: Address,
     /// Whether anybody gave it a weight; who did not counts as 1.
@@ -44,7 +45,9 @@ pub struct Station {
     pub applied_ppm: u32,
     /// Its packets wait for a weight above 0.
     pub held: bool,
+    /// Of all classes together.
     pub queued_packets: u32,
+    /// Their bytes on the wire.
     pub queued_bytes: u64,
     /// Of all classes together, since it was known; of one that is not, since it was last idle.
     #[serde(flatten)]
@@ -96,6 +99,7 @@ impl Stations {
         Err(not_there())
     }
 
+    /// The name that the table was opened by.
     pub fn device(&self) -> &str {
         &self.device
     }

@@ -16,7 +16,7 @@ use crate::{
     tour,
 };
 
-/// The experiment with downloads in it.
+/// The experiment with downloads in it, in full.
 const NEEDS_WEB_SERVER: &str = "pacing";
 
 /// What an experiment's kernel is told beyond what all are. The pair's devices have no
@@ -41,33 +41,58 @@ fn turns(name: &str) -> u32 {
 /// The experiment with programs of rt-tests in it.
 const NEEDS_RT_TESTS: &str = "beats";
 
+/// Why there is no report.
 #[derive(Debug, Error)]
 pub enum RunError {
+    /// No experiment has that name, nor is it the tour's.
     #[error("there is no experiment {name}; there are {}, {}", NAMES.join(", "), tour::NAME)]
-    Unknown { name: String },
+    Unknown {
+        /// As it was asked for.
+        name: String,
+    },
+    /// The machine cannot be made: its kernel, or programs that the experiment needs, are missing.
     #[error(transparent)]
     Host(#[from] host::Error),
+    /// The machine did not run to its end.
     #[error("the experiment {name}: {source}")]
-    Machine { name: String, source: host::Error },
+    Machine {
+        /// The experiment's.
+        name: String,
+        /// What became of it.
+        source: host::Error,
+    },
+    /// The experiment has said why on standard error.
     #[error("the experiment {name} failed in the lab (status {status})")]
-    Failed { name: String, status: i32 },
+    Failed {
+        /// Its name.
+        name: String,
+        /// As the lab's command left it.
+        status: i32,
+    },
+    /// It ended well, and its output is something else.
     #[error("the experiment {name} printed no report: {source}")]
     Unreadable {
+        /// Its name.
         name: String,
+        /// What is the matter with its output.
         source: serde_json::Error,
     },
 }
 
+/// How to run an experiment.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
+    /// As [`ExecOptions::kernel`].
     pub kernel: Option<String>,
+    /// A short run, of about a minute; the tour is always one.
     pub short: bool,
-    /// For the report: the command that reproduces it, and the tree's commit.
+    /// For the report: the command that reproduces it.
     pub command: String,
+    /// Likewise: the commit that this program was built from.
     pub commit: String,
 }
 
-/// The reports of one experiment, or of all of them for the tour.
+/// The report of one experiment, or those of the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
     if name == tour::NAME {
         return tour::run(options);
@@ -92,7 +117,7 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
     }
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
-    exec.web_server = name == NEEDS_WEB_SERVER;
+    exec.web_server = name == NEEDS_WEB_SERVER && !short;
     exec.kernel_arguments = kernel_arguments(name);
     if name == NEEDS_RT_TESTS {
         exec.add.extend(host::rt_tests()?);

@@ -237,7 +237,7 @@ pub struct Beats {
 }
 
 impl Default for Beats {
-    /// What holds without a section [beats]; and no tasks yet.
+    /// What holds without a section `[beats]`; and no tasks yet.
     fn default() -> Beats {
         Beats {
             grid_ns: GRID_DEFAULT_NS,

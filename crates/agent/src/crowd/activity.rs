@@ -19,21 +19,21 @@ pub struct Activity {
 }
 
 impl Activity {
-    pub const BYTES: usize = 8;
-    pub const FLOWS_MAX: u16 = LENDS - 1;
+    pub(crate) const BYTES: usize = 8;
+    pub(crate) const FLOWS_MAX: u16 = LENDS - 1;
 
-    pub const fn is_idle(&self) -> bool {
+    pub(crate) const fn is_idle(&self) -> bool {
         self.flows == 0
     }
 
     /// A ratio of two times, or two sums of as many.
-    pub fn ratio_q8(rtt: u64, rtt_min: u64) -> u16 {
+    pub(crate) fn ratio_q8(rtt: u64, rtt_min: u64) -> u16 {
         let ratio = rtt.saturating_mul(RATIO_ONE).checked_div(rtt_min);
         ratio.unwrap_or(0).min(u16::MAX.into()) as u16
     }
 
     /// Big-endian: rate, flows with the bit for lending, ratio.
-    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         let lends = if self.lends { LENDS } else { 0 };
         let mut bytes = [0; Self::BYTES];
         bytes[..4].copy_from_slice(&self.rate_bytes_ps.to_be_bytes());
@@ -42,7 +42,7 @@ impl Activity {
         bytes
     }
 
-    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         let [r0, r1, r2, r3, f0, f1, q0, q1] = bytes;
         let flows = u16::from_be_bytes([f0, f1]);
         Self {

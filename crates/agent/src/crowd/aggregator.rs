@@ -15,6 +15,7 @@ use super::{
 };
 use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Purpose, Receiver, Sender};
 
+/// Hears every terminal, and tells all of all.
 pub struct Aggregator {
     interval_ns: u64,
     receiver: Receiver,
@@ -26,6 +27,7 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
+    /// Nobody is there yet. `random` is for when it first tells, within an interval.
     pub fn new(now_ns: u64, own: Own, random: u32) -> Self {
         let bodies = REPORT_BYTES..=REPORT_BYTES;
         Self {
@@ -95,6 +97,7 @@ impl Aggregator {
         Form::Aggregated.interval_ns(self.interval_ns, self.members.count())
     }
 
+    /// Who is there, by number.
     pub fn members(&self) -> impl Iterator<Item = (u64, &Member)> {
         self.members.iter()
     }

@@ -12,11 +12,14 @@ const SILENCES: u64 = 3;
 const WITHIN_MAX_NS: u64 = 12_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
+/// A terminal that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
+    /// What it does, as was last said.
     pub activity: Activity,
     /// Where it sent from; `None` if another told of it.
     pub from: Option<IpAddr>,
+    /// When that was.
     pub heard_ns: u64,
     gone_ns: u64,
 }

@@ -16,12 +16,15 @@ const NS_PER_US: u64 = 1000;
 /// Sums over flows and their periods, since whenever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Delivered to the other ends.
     pub delivered_bytes: u64,
-    /// How long flows were counted for, and how much of that their windows held them back.
+    /// How long flows were counted for.
     pub passed_us: u64,
+    /// How much of that their windows held them back.
     pub limited_us: u64,
-    /// Mean round trips and shortest ones, of periods in which there were any.
+    /// Mean round trips, of periods in which there were any.
     pub rtt_sum_us: u64,
+    /// Shortest round trips, of the same periods.
     pub rtt_min_sum_us: u64,
 }
 
@@ -41,11 +44,13 @@ impl Counts {
 /// What a reading says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Measured {
+    /// What the terminal does.
     pub activity: Activity,
     /// Flows that their windows hold back.
     pub limited_flows: u16,
 }
 
+/// Reads what has been counted, once a period.
 #[derive(Default)]
 pub struct Meter {
     /// When it was read, and what it said; the oldest first.

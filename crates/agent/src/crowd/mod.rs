@@ -5,7 +5,7 @@
 
 mod activity;
 mod aggregator;
-pub mod airtime;
+mod airtime;
 mod beat;
 mod members;
 mod meter;
@@ -15,8 +15,9 @@ mod terminal;
 
 pub use activity::Activity;
 pub use aggregator::Aggregator;
-pub use airtime::Form;
-pub use members::{MEMBERS_MAX, Member};
+use airtime::Form;
+use members::MEMBERS_MAX;
+pub use members::Member;
 pub use meter::{Counts, Measured, Meter};
 pub use terminal::{Terminal, Terms};
 

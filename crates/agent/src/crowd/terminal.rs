@@ -25,6 +25,7 @@ const SUMS_AT_ONCE: u64 = super::MEMBERS_MAX.div_ceil(sum::ENTRIES_MAX) as u64;
 pub struct Terms {
     /// Who tells of the others; `None`: they do so themselves.
     pub aggregator: Option<SocketAddr>,
+    /// How bounds are reckoned.
     pub window: WindowTerms,
 }
 
@@ -37,6 +38,7 @@ impl Terms {
     }
 }
 
+/// One terminal's side of its group.
 pub struct Terminal {
     terms: Terms,
     number: u64,
@@ -54,6 +56,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// It is idle, and has heard of nobody yet. `random` is for when it first reports, within an
+    /// interval.
     pub fn new(now_ns: u64, own: Own, terms: Terms, random: u32) -> Self {
         let (purpose, bodies, burst) = match terms.form() {
             Form::Multicast => (Purpose::CROWD, REPORT_BYTES..=REPORT_BYTES, 2),
@@ -186,6 +190,7 @@ impl Terminal {
         self.terms.form().interval_ns(self.interval_ns, terminals)
     }
 
+    /// The others, by number.
     pub fn members(&self) -> impl Iterator<Item = (u64, &Member)> {
         self.members.iter()
     }
@@ -195,10 +200,12 @@ impl Terminal {
         self.number
     }
 
+    /// What it did in the last period.
     pub fn activity(&self) -> &Activity {
         &self.activity
     }
 
+    /// What the law reckons with since that was over.
     pub fn group(&self) -> &Group {
         &self.group
     }

@@ -33,18 +33,30 @@ const SILENT_NS: u64 = 60_000_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// On all addresses of this network namespace.
-    Everywhere { port: u16 },
+    Everywhere {
+        /// Of UDP.
+        port: u16,
+    },
     /// On all addresses, by one device alone.
-    Device { name: String, port: u16 },
+    Device {
+        /// The device's.
+        name: String,
+        /// Of UDP.
+        port: u16,
+    },
     /// To a multicast group, by the device that has this address. Whoever belongs to it sends
     /// from the group's port.
     Group {
+        /// The device's.
         name: String,
+        /// Its address.
         own: Ipv4Addr,
+        /// Of UDP.
         group: SocketAddrV4,
     },
 }
 
+/// The sockets of a place, and who has been heard there.
 pub struct Listener {
     place: Place,
     strangers: UdpSocket,

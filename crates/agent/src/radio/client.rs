@@ -11,6 +11,7 @@ pub struct Client {
 }
 
 impl Client {
+    /// The first interval begins.
     pub fn new(now_ns: u64, interval_ns: u64) -> Self {
         Self {
             interval_ns,
@@ -20,6 +21,7 @@ impl Client {
         }
     }
 
+    /// The access point is heard so well now.
     pub fn sample(&mut self, snr_centidb: i32) {
         self.sum_centidb += i64::from(snr_centidb);
         self.count += 1;

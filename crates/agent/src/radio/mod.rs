@@ -8,5 +8,6 @@ mod terms;
 
 pub use client::Client;
 pub use report::{REPORT_BYTES, Report};
-pub use stations::{Action, STATIONS_MAX, Sample, Stations, TooMany};
+pub(crate) use stations::STATIONS_MAX;
+pub use stations::{Action, Sample, Stations, TooMany};
 pub use terms::{terms_of, weight_ppm};

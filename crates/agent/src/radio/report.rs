@@ -12,15 +12,21 @@ pub const REPORT_BYTES: usize = 2 + 6 + 4 + 16 + 4;
 
 const KIND: u8 = 1;
 
+/// Who a client is, and how well it hears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
+    /// Of the device that it hears with.
     pub mac: Option<[u8; 6]>,
+    /// Likewise.
     pub v4: Option<Ipv4Addr>,
+    /// Likewise; none that only its own link knows.
     pub v6: Option<Ipv6Addr>,
+    /// Signal over noise, the interval's average.
     pub snr_centidb: i32,
 }
 
 impl Report {
+    /// The body of a datagram, as [`REPORT_BYTES`] says.
     pub fn to_bytes(self) -> [u8; REPORT_BYTES] {
         let mut bytes = [0; REPORT_BYTES];
         bytes[0] = KIND;
@@ -34,7 +40,7 @@ impl Report {
     }
 
     /// `None`: it is no report, or names a group's address.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; REPORT_BYTES] = bytes.try_into().ok()?;
         if bytes[..2] != [KIND, 0] {
             return None;
@@ -54,6 +60,7 @@ impl Report {
         (sample.addresses().next().is_some() && all_of_one).then_some(report)
     }
 
+    /// The strength, for every address that is named.
     pub fn sample(&self) -> Sample {
         let ips = [self.v4.map(IpAddr::from), self.v6.map(IpAddr::from)];
         let [v4, v6] = ips.map(|ip| ip.map(Address::Ip));

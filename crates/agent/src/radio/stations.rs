@@ -20,6 +20,7 @@ const FORGOTTEN_NS: u64 = 60_000_000_000;
 pub struct Sample {
     /// The first is who it is; it has the others, too.
     pub names: [Option<Address>; 3],
+    /// Signal over noise.
     pub snr_centidb: i32,
 }
 
@@ -32,6 +33,7 @@ impl Sample {
         }
     }
 
+    /// All that it is called.
     pub fn addresses(&self) -> impl Iterator<Item = Address> {
         self.names.into_iter().flatten()
     }
@@ -40,10 +42,21 @@ impl Sample {
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    Weigh { address: Address, weight_ppm: u32 },
-    Forget { address: Address },
+    /// An address is a station's that has this weight.
+    Weigh {
+        /// Every one that the station has comes by itself.
+        address: Address,
+        /// 0 to 1,000,000.
+        weight_ppm: u32,
+    },
+    /// Nothing is known any more of who has an address.
+    Forget {
+        /// Any that was weighed.
+        address: Address,
+    },
 }
 
+/// There is no place for one more station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "{STATIONS_MAX} stations are known, and no more are taken until one is silent for a minute"
@@ -68,6 +81,7 @@ pub struct Stations {
 }
 
 impl Stations {
+    /// Nobody is known yet.
     pub fn new(terms: SocTerms) -> Self {
         Self {
             terms,

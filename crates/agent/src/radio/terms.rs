@@ -3,6 +3,7 @@
 use takt_algo::{SocLaw, SocTerms};
 use takt_policy::{Radio, WeightLaw};
 
+/// What a policy says of averages, and of weights.
 pub fn terms_of(radio: &Radio) -> SocTerms {
     let law = match &radio.law {
         WeightLaw::Piecewise { points } => SocLaw::Piecewise(

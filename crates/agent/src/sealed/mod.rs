@@ -62,8 +62,10 @@ pub struct Key {
 }
 
 impl Key {
+    /// So long is the secret that it is made of.
     pub const BYTES: usize = 32;
 
+    /// For a group without a name.
     pub fn new(bytes: &[u8; Self::BYTES]) -> Self {
         Self {
             cipher: XChaCha20Poly1305::new(bytes.into()),

@@ -24,18 +24,25 @@ const AHEAD_MAX: u64 = 1 << 16;
 /// Why a datagram was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Rejected {
+    /// Length, first bytes, version or purpose are others.
     #[error("it is no datagram of this kind")]
     Malformed,
+    /// Its counter has come in this epoch, or is too far behind the newest to tell.
     #[error("it came before, or is older than what came")]
     Replayed,
+    /// Its epoch is before the sender's last; or after it, and that was heard a moment ago.
     #[error("its sender has started anew since, or only just before")]
     OldEpoch,
+    /// It fits no sender that is known, and so many of those were looked at already.
     #[error("too many come that nobody expects")]
     Flood,
+    /// The cipher's tag does not fit.
     #[error("it was not made with this key, or was changed on its way")]
     Forged,
+    /// A known sender's share is used up, of what is looked at or of what is taken.
     #[error("its sender says more than it may")]
     TooFast,
+    /// None of those has been silent for a minute.
     #[error("there are as many senders as are remembered")]
     Full,
 }
@@ -43,13 +50,21 @@ pub enum Rejected {
 /// How many datagrams came to which end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
+    /// Handed on.
     pub taken: u64,
+    /// [`Rejected::Malformed`].
     pub malformed: u64,
+    /// [`Rejected::Replayed`].
     pub replayed: u64,
+    /// [`Rejected::OldEpoch`].
     pub old_epoch: u64,
+    /// [`Rejected::Flood`].
     pub flood: u64,
+    /// [`Rejected::Forged`].
     pub forged: u64,
+    /// [`Rejected::TooFast`].
     pub too_fast: u64,
+    /// [`Rejected::Full`].
     pub full: u64,
 }
 
@@ -101,7 +116,9 @@ impl Counters {
 /// What a member said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened<'a> {
+    /// Its number.
     pub sender: u64,
+    /// In the clear, of a length that the receiver takes.
     pub body: &'a [u8],
 }
 
@@ -116,6 +133,7 @@ struct Known {
     taken: Bucket,
 }
 
+/// Opens what members have sealed, for one purpose.
 pub struct Receiver {
     key: Key,
     purpose: Purpose,
@@ -145,6 +163,7 @@ impl Receiver {
         }
     }
 
+    /// What became of all that it was shown.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

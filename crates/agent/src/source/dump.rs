@@ -14,6 +14,7 @@ pub struct StationDump {
 }
 
 impl StationDump {
+    /// Of this access point's device, which need not be there yet.
     pub fn new(device: impl Into<String>) -> Self {
         Self {
             device: device.into(),

@@ -21,6 +21,7 @@ const FILE_MAX_BYTES: u64 = 128 * STATIONS_MAX as u64;
 pub struct SnrFile(PathBuf);
 
 impl SnrFile {
+    /// Of this file, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }

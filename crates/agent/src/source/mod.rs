@@ -16,22 +16,44 @@ pub use reports::Reports;
 
 use crate::radio::Sample;
 
+/// Why a source has nothing to say now.
 #[derive(Debug, Error)]
 pub enum SourceError {
+    /// The file cannot be opened or read.
     #[error("{path}: {source}")]
-    File { path: PathBuf, source: io::Error },
+    File {
+        /// The source's.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// Nothing of the file was taken.
     #[error("{path}, line {line}: {problem}")]
     Line {
+        /// The source's.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
+        /// What is wrong with it, or what to write instead.
         problem: String,
     },
+    /// Nothing of the file was taken, likewise.
     #[error("{path}: {problem}")]
-    TooLarge { path: PathBuf, problem: String },
+    TooLarge {
+        /// The source's.
+        path: PathBuf,
+        /// How much would be read.
+        problem: String,
+    },
+    /// The port that reports come in on cannot be opened.
     #[error("reports on UDP port {port}: {source}")]
-    Socket { port: u16, source: io::Error },
+    Socket {
+        /// As the policy has it.
+        port: u16,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The driver cannot be asked, or there is no such device.
     #[error(transparent)]
     Wireless(takt_kernel::Error),
 }

@@ -44,7 +44,7 @@ pub enum Lab {
                       --output json"
     )]
     Run {
-        /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, or `tour` for a short run of all.
+        /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, or `tour` for a short run of the first five.
         name: String,
         #[command(flatten)]
         machine: Machine,

@@ -2,6 +2,7 @@
 //! behind, and no traffic is lost that no limit stops.
 
 use std::{
+    fs,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
 };
@@ -15,7 +16,7 @@ use crate::{
     machine::DEFAULT,
     metronome::{MS, US, assert_on_beat, member, sleep_ms, spin},
     over::Over,
-    shell::run,
+    shell::{run, run_far},
     takt::{apply, assert_no_trace, link, takt},
     wire::Wire,
 };
@@ -97,7 +98,8 @@ fn the_clock_is_set_while_all_of_it_runs() {
     });
 }
 
-/// Links, tasks and a crowd by turns, each from nothing.
+/// Links, tasks and a crowd by turns and from nothing; then links alone, whose programs the far end
+/// keeps loaded meanwhile: to load them takes the emulator seconds.
 #[test]
 fn a_hundred_policies_come_and_go_under_load() {
     DEFAULT.run(|| {
@@ -108,11 +110,19 @@ fn a_hundred_policies_come_and_go_under_load() {
         let tasks = &tasks[tasks.find("[[task]]").unwrap()..];
         let crowd =
             "[crowd]\ngroup = \"lab\"\nkey_file = \"/lab/hundred.key\"\ndevice = \"near1\"\n";
+        let comes_and_goes = |policy: &str| {
+            apply(policy).ok();
+            takt("revert").ok();
+        };
         let lost = lost_during(&wires[0], 5001, || {
-            for policy in [links, tasks, crowd].iter().cycle().take(100) {
-                apply(policy).ok();
-                takt("revert").ok();
-            }
+            [links, tasks, crowd]
+                .repeat(4)
+                .into_iter()
+                .for_each(comes_and_goes);
+            fs::write("/lab/far.toml", "[link.far2]\nrate = \"1gbit\"\n").unwrap();
+            run_far("takt apply /lab/far.toml").ok();
+            [links; 88].into_iter().for_each(comes_and_goes);
+            run_far("takt revert").ok();
         });
         assert_eq!(lost, 0);
         assert_no_trace();

@@ -14,49 +14,64 @@ use takt_policy::{Crowd, CrowdRole};
 /// Only what it heard in the network namespace of who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedCrowd {
+    /// One as soon as taktd speaks for a policy with `[crowd]`, else none.
     pub neighbourhoods: Vec<Neighbourhood>,
 }
 
 /// A group, as seen from here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbourhood {
+    /// As `[crowd]` has it.
     pub group: String,
+    /// The one on the shared air.
     pub device: String,
     /// `multicast`, `aggregated` or `aggregator`.
     pub role: String,
-    /// What the policy wants, and what the air allows with as many as are there.
+    /// Between two reports, as the policy wants it.
     pub interval_ms: u64,
+    /// Between two reports, as the air allows with as many as are there: that, or more.
     pub report_interval_ms: u64,
+    /// Since the device was last found.
     pub reports_sent: u64,
     /// `None` of an aggregator, whose flows go their own way.
     pub share: Option<Share>,
+    /// By number.
     pub neighbours: Vec<Neighbour>,
+    /// What came to the group's port.
     pub datagrams: Datagrams,
 }
 
 /// What this terminal does, and what its flows' bounds go by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
+    /// Delivered to the other ends, in the last period.
     pub rate_bytes_ps: u32,
+    /// That delivered anything.
     pub flows: u16,
+    /// Its applications want no more than they get.
     pub lends: bool,
     /// Terminals that use what they can get, itself included.
     pub users: u64,
-    /// What each of them has of what all have, and what all achieved lately.
+    /// What each of them has of what all have.
     pub share_bytes_ps: u64,
+    /// What all together achieved lately.
     pub capacity_bytes_ps: u64,
 }
 
 /// Another terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// Made of its hardware address, and that; of another number just its digits.
+    /// Made of the first of its addresses, mostly the hardware's.
     pub number: u64,
+    /// That address, if the number tells it; else just its digits.
     pub name: String,
     /// `None` if the aggregator told of it.
     pub address: Option<IpAddr>,
+    /// As in [`Share`], of itself.
     pub rate_bytes_ps: u32,
+    /// Likewise.
     pub flows: u16,
+    /// Likewise.
     pub lends: bool,
     /// Its mean round trip over the shortest, in thousandths.
     pub rtt_ratio_milli: Option<u32>,

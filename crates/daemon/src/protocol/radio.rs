@@ -6,5 +6,6 @@ use takt_kernel::Heard;
 /// Only what it heard in the network namespace of who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedRadio {
+    /// One for each source of strengths that taktd follows.
     pub sources: Vec<Heard>,
 }

@@ -19,7 +19,9 @@ use crate::{decide::Undecided, error::Error, levels, record::Source};
 pub enum BeatsAction {
     /// The scheduler was loaded, and every ordinary thread is its.
     Loaded,
+    /// It runs, and goes by other tables.
     Updated,
+    /// Its tables are as they were; groups that were stopped may go on.
     Unchanged,
     /// Every thread is the kernel's own scheduler's again.
     Unloaded,

@@ -22,9 +22,13 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CrowdAction {
+    /// There was none.
     Joined,
+    /// There was one, on other terms.
     Updated,
+    /// The same terms again.
     Unchanged,
+    /// The policy that is gone had one.
     Left,
 }
 

@@ -24,6 +24,7 @@ pub struct Crowd {
 /// What flows on the device have come to; compare two, since counting goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
+    /// Segments that arrived, times the flow's segment size.
     pub delivered_bytes: u64,
     /// One for each flow and each of its periods in which anything was acknowledged.
     pub flow_periods: u64,
@@ -31,12 +32,17 @@ pub struct Usage {
     pub limited_periods: u64,
     /// How long both of these took.
     pub passed_us: u64,
+    /// Of `limited_periods` alone.
     pub limited_us: u64,
     /// Mean round trips of these, added up over those that had one to measure.
     pub rtt_sum_us: u64,
+    /// The least that each of these flows has seen, added up likewise.
     pub rtt_min_sum_us: u64,
+    /// How many periods are in the two sums.
     pub rtt_count: u64,
+    /// Delivered, or lost.
     pub sent_segments: u64,
+    /// As the kernel takes them for lost.
     pub lost_segments: u64,
 }
 
@@ -70,7 +76,7 @@ impl Crowd {
     }
 
     /// Verify every program against the running kernel, and leave nothing.
-    pub fn verify() -> Result<(), Error> {
+    pub(crate) fn verify() -> Result<(), Error> {
         program::verify()?;
         moving::verify()
     }

@@ -20,13 +20,19 @@ use crate::{
 /// A policy's `[crowd]`, in force.
 #[derive(Debug, Serialize)]
 pub struct CrowdStatus {
+    /// The name of its file.
     pub policy: String,
+    /// As `[crowd]` has it.
     pub group: String,
+    /// Flows that leave by it are bounded.
     pub device: String,
+    /// Between two reports, and between two bounds of a flow.
     pub interval_ns: u64,
+    /// What this host is to the group.
     pub role: CrowdRole,
     /// `None`: an aggregator bounds nothing.
     pub bounds: Option<BoundsStatus>,
+    /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
 }
 

@@ -13,24 +13,39 @@ const HEADER_BYTES: u32 = 14;
 /// Why a device cannot have `pacing = "gap"`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoGap {
+    /// Its packets never touch a wire.
     #[error("a loopback device has no wire to fill with gap frames; write pacing = \"timer\"")]
     Loopback,
+    /// A PAUSE frame cannot be sent on it.
     #[error(
         "gap frames are Ethernet frames, and the device is of another kind (ARPHRD {hardware}); \
          write pacing = \"timer\""
     )]
-    NotEthernet { hardware: u16 },
+    NotEthernet {
+        /// What kind it is, as in linux/if_arp.h.
+        hardware: u16,
+    },
+    /// Its longest gap frame would not leave room for all fine lengths (TAKT_GAP_LONGEST_MIN in
+    /// algo/gap.h).
     #[error(
         "gap frames need an MTU of {} bytes, and the device's is {mtu_bytes}; write pacing = \
          \"timer\"",
         TAKT_GAP_LONGEST_MIN - HEADER_BYTES
     )]
-    SmallMtu { mtu_bytes: u32 },
+    SmallMtu {
+        /// As the device has it now.
+        mtu_bytes: u32,
+    },
+    /// Two of the shortest frames would be longer than the longest fine one (TAKT_GAP_OVERHEAD_MAX
+    /// in algo/gap.h).
     #[error(
         "with an overhead of {overhead_bytes} bytes gap frames cannot be exact; \
          {TAKT_GAP_OVERHEAD_MAX} is the most (Ethernet's is 24), or write pacing = \"timer\""
     )]
-    Overhead { overhead_bytes: u32 },
+    Overhead {
+        /// As the policy has it, for each frame.
+        overhead_bytes: u32,
+    },
 }
 
 /// Whether a device can carry out what a plan says of gaps.

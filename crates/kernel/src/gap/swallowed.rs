@@ -17,24 +17,33 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PauseFrames {
+    /// They get out.
     Pass,
+    /// They do not: the driver drops them, or the device has no wire of its own.
     Swallowed,
+    /// The driver is none of those that are known.
     Unknown,
 }
 
+/// An Ethernet device, and whether gap frames can do their work on it.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
+    /// Its name.
     pub device: String,
     /// As the driver calls itself; empty if it does not say.
     pub driver: String,
+    /// Whether they get out.
     pub pause_frames: PauseFrames,
+    /// How that is known, and what to do.
     pub why: &'static str,
     /// The device's own flow control, if it has any.
     pub flow_control: Option<FlowControl>,
 }
 
+/// How a device and its peer pause each other (802.3x).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FlowControl {
+    /// The two settle it when the link comes up.
     pub negotiated: bool,
     /// The device stops when its peer asks for a pause.
     pub rx: bool,

@@ -62,7 +62,7 @@ pub(crate) fn restore() -> Result<(), Error> {
 }
 
 /// `None` if nothing is set.
-pub fn network_level() -> Result<Option<NetworkLevel>, Error> {
+pub(crate) fn network_level() -> Result<Option<NetworkLevel>, Error> {
     Ok(read(&record_path())?.map(|record| NetworkLevel {
         threaded: record
             .settings

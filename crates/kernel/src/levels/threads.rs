@@ -25,6 +25,7 @@ pub enum Backlog {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceThreads {
+    /// It has.
     Threads,
     /// It would if asked.
     Able,
@@ -34,16 +35,21 @@ pub enum DeviceThreads {
     Unknown,
 }
 
+/// Whether network processing goes after beats, or could.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NetworkThreads {
+    /// The same on all CPUs.
     pub backlog: Backlog,
     /// Those of this network namespace, by name.
     pub devices: Vec<DeviceVerdict>,
 }
 
+/// A device, and what processes its packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceVerdict {
+    /// Its name.
     pub device: String,
+    /// Whether that is threads.
     pub processes: DeviceThreads,
 }
 

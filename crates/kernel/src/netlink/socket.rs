@@ -13,12 +13,16 @@ use netlink_sys::{
 };
 use thiserror::Error;
 
+/// Why the kernel did not do, or not say, what it was asked.
 #[derive(Debug, Error)]
 pub enum NetlinkError {
+    /// The socket could not be opened, written or read.
     #[error("the kernel's netlink socket failed: {0}")]
     Io(#[from] io::Error),
+    /// It is shorter than its kind must be, or lacks an attribute that takt needs.
     #[error("the kernel's answer on the netlink socket cannot be read")]
     Malformed,
+    /// The kernel says why.
     #[error("{0}")]
     Refused(Refusal),
 }
@@ -27,6 +31,7 @@ pub enum NetlinkError {
 #[derive(Debug, Clone, Error)]
 #[error("{}{}", io::Error::from_raw_os_error(*errno), message.as_ref().map(|m| format!(" ({m})")).unwrap_or_default())]
 pub struct Refusal {
+    /// As in `errno(3)`, above 0.
     pub errno: i32,
     /// The kernel's own words, where it has any.
     pub message: Option<String>,

@@ -7,6 +7,7 @@ use crate::netlink::Device;
 /// Why a device's classes in the background cannot receive.
 #[derive(Debug, Error)]
 pub enum NoReceive {
+    /// It is neither an Ethernet device nor a loopback.
     #[error(
         "its packets have no Ethernet header, with which incoming background traffic comes back; \
          say receive = false in its classes with priority = \"background\""

@@ -25,13 +25,21 @@ pub(crate) struct Term {
     name: [u64; 2],
 }
 
+/// A user's name in a policy that stands for no number.
 #[derive(Debug, Error)]
 pub enum NoUser {
+    /// The host's databases have nobody of that name.
     #[error("there is no user {name}; `getent passwd` lists them, and a number needs no name")]
-    Unknown { name: String },
+    Unknown {
+        /// As the policy has it.
+        name: String,
+    },
+    /// They could not be asked.
     #[error("looking up user {name}: {source}")]
     Failed {
+        /// As the policy has it.
         name: String,
+        /// What the C library says.
         source: nix::errno::Errno,
     },
 }

@@ -8,6 +8,7 @@ use crate::{
     levels::{NetworkLevel, network_level},
 };
 
+/// The scheduler of threads, of the whole host.
 #[derive(Debug, Serialize)]
 pub struct BeatsStatus {
     /// Whether the kernel runs the scheduler now.
@@ -31,11 +32,13 @@ pub struct BeatsStatus {
 /// A CPU and the table in force there.
 #[derive(Debug, Serialize)]
 pub struct CpuStatus {
+    /// As the kernel numbers it.
     pub cpu: u32,
     /// Of the tables in force here; lags behind until a frame's end.
     pub generation: u32,
     /// After so long the table repeats; 0: nothing is assigned yet.
     pub frame_ns: u64,
+    /// In its table.
     pub slots: u32,
     /// That the tasks have of it, in millionths.
     pub assigned_ppm: u64,

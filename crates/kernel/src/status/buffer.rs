@@ -11,7 +11,10 @@ use crate::{buffer::Buffers, managed::Managed};
 pub enum DeviceBuffer {
     /// The kernel, by a limit of each of the device's queues.
     #[serde(rename = "bql")]
-    Bql { limit_bytes: u32 },
+    Bql {
+        /// How much each queue may hold at once (`limit_max` of byte queue limits).
+        limit_bytes: u32,
+    },
     /// The link's clock, as far as the wire is no slower than the policy's rate.
     #[serde(rename = "link clock")]
     LinkClock,

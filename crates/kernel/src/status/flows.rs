@@ -21,6 +21,7 @@ use crate::{
 pub struct FlowTotals {
     /// In the kernel's table now, those included whose socket has closed.
     pub live: u32,
+    /// Times that a place in it was taken.
     pub created: u64,
     /// Their socket closed, they were idle, or at rest when others needed room.
     pub forgotten: u64,
@@ -31,18 +32,25 @@ pub struct FlowTotals {
 /// A flow: a connected socket, or a 5-tuple.
 #[derive(Debug, Serialize)]
 pub struct FlowStatus {
+    /// The policy's name for it.
     pub class: String,
     /// Whether it belongs to a socket of this host.
     pub socket: bool,
+    /// `None` if the headers of its first packet did not tell.
     pub src: Option<IpAddr>,
+    /// Likewise.
     pub dst: Option<IpAddr>,
     /// The IP protocol number.
     pub proto: u8,
     /// 0 where the protocol has none.
     pub src_port: u16,
+    /// Likewise.
     pub dst_port: u16,
+    /// Waiting now.
     pub queued_packets: u32,
+    /// Their bytes on the wire.
     pub queued_bytes: u64,
+    /// Since it came into this class.
     #[serde(flatten)]
     pub counters: Counters,
 }

@@ -8,6 +8,7 @@ use crate::managed::Managed;
 /// Gap frames since takt was attached.
 #[derive(Debug, Serialize)]
 pub struct GapStatus {
+    /// All that were sent.
     pub gap_frames: u64,
     /// As they occupy the wire.
     pub gap_bytes: u64,
@@ -17,7 +18,9 @@ pub struct GapStatus {
     pub fallbacks: u64,
     /// Templates that found no place.
     pub refused: u64,
+    /// Templates that wait for their use now, of all lengths.
     pub stocked: u32,
+    /// Whether somebody makes new templates.
     pub feeder_running: bool,
 }
 

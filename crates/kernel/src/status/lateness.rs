@@ -7,12 +7,17 @@ use takt_algo::sys::takt_task_stats;
 /// their bucket's end, so by less than a half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lateness {
+    /// Of all starts.
     pub mean_ns: u64,
+    /// Half of the starts were no later.
     pub p50_ns: u64,
+    /// Nine in ten were no later.
     pub p90_ns: u64,
+    /// All but one in a hundred were no later.
     pub p99_ns: u64,
     /// What a lead has to cover, beside the switch itself.
     pub p999_ns: u64,
+    /// The latest start there was.
     pub max_ns: u64,
     /// Those that are not empty, two to each doubling.
     pub histogram: Vec<Bucket>,
@@ -21,7 +26,9 @@ pub struct Lateness {
 /// Starts that were so late or later, but not as late as those of the next bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Bucket {
+    /// The least lateness that counts here.
     pub from_ns: u64,
+    /// How many starts.
     pub count: u64,
 }
 

@@ -43,6 +43,7 @@ pub use radio::RadioStatus;
 pub use receive::{ReceiveStatus, Received};
 pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
 
+/// What takt does on this host, at about one moment.
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// Those of this network namespace.
@@ -55,8 +56,10 @@ pub struct Status {
     pub crowd: Option<CrowdStatus>,
 }
 
+/// A device that takt paces.
 #[derive(Debug, Serialize)]
 pub struct LinkStatus {
+    /// Its name now; of one that is gone, the name it had when the policy was applied.
     pub device: String,
     /// Whether the device carries takt now.
     pub attached: bool,
@@ -64,9 +67,13 @@ pub struct LinkStatus {
     pub problem: Option<String>,
     /// Counts the policies applied to this link.
     pub generation: u64,
+    /// The file's name; `None` if takt's record of it is lost.
     pub policy: Option<String>,
+    /// Of the wire, what the policy says.
     pub rate_bps: u64,
+    /// Wire bytes per frame beyond the layer 2 frame.
     pub overhead_bytes: u32,
+    /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
     /// What paces now: `timer`, `gap`, or `timer (gap feeder behind)`.
     pub pacing: &'static str,
@@ -74,14 +81,18 @@ pub struct LinkStatus {
     pub gap: Option<GapStatus>,
     /// Only of a link with a class in the background.
     pub background: Option<BackgroundStatus>,
+    /// Waiting now, in all classes.
     pub queued_packets: u32,
     /// What keeps the device from holding more than a frame; only of a link with a class in the
     /// background.
     pub device_buffer: Option<DeviceBuffer>,
     /// Where incoming packets in the background wait; `None` if they do not.
     pub receive: Option<ReceiveStatus>,
+    /// In the order of their names.
     pub tenants: Vec<TenantStatus>,
+    /// Likewise.
     pub classes: Vec<ClassStatus>,
+    /// Of all classes with `per_flow`, and of stations, which have places in the same table.
     pub flow_totals: FlowTotals,
     /// Only of a link that tells stations apart.
     pub radio: Option<RadioStatus>,
@@ -97,6 +108,7 @@ pub struct Share {
     pub rate_bps: u64,
     /// The least of its own ceiling, its tenant's and the link's rate.
     pub ceil_bps: u64,
+    /// Its share of spare capacity, as the policy has it.
     pub weight: f64,
     /// 0 if there is none.
     pub floor_bps: u64,
@@ -107,10 +119,14 @@ pub struct Share {
 /// A tenant and what its classes sent since takt was attached.
 #[derive(Debug, Serialize)]
 pub struct TenantStatus {
+    /// The policy's name for it.
     pub name: String,
+    /// What it may take of the link.
     #[serde(flatten)]
     pub share: Share,
+    /// By all of its classes.
     pub sent_packets: u64,
+    /// Their bytes on the wire.
     pub sent_bytes: u64,
 }
 
@@ -119,8 +135,11 @@ pub struct TenantStatus {
 /// `enqueued + dropped`.
 #[derive(Debug, Serialize)]
 pub struct ClassStatus {
+    /// The policy's name for it.
     pub name: String,
+    /// Whose it is; `None`: the link's.
     pub tenant: Option<String>,
+    /// What it may take of its tenant, or of the link.
     #[serde(flatten)]
     pub share: Share,
     /// Share and queue limit are each flow's then; what is queued and the
@@ -128,26 +147,37 @@ pub struct ClassStatus {
     pub per_flow: bool,
     /// Flows with clocks of their own now.
     pub flows: u32,
+    /// Beyond so many it drops.
     pub queue_limit_packets: u16,
+    /// Waiting now.
     pub queued_packets: u32,
+    /// Their bytes on the wire.
     pub queued_bytes: u64,
+    /// A class that stays keeps them when the policy changes.
     #[serde(flatten)]
     pub counters: Counters,
     /// Incoming packets, of a class whose policy says so: counted apart.
     pub receive: Option<Received>,
 }
 
+/// What became of packets. Bytes are the wire's, with the overhead of every frame.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Counters {
+    /// Taken in, whether they waited or not.
     pub enqueued_packets: u64,
+    /// Their bytes.
     pub enqueued_bytes: u64,
+    /// Given to the device.
     pub sent_packets: u64,
+    /// Their bytes.
     pub sent_bytes: u64,
     /// Its queue, or the link's store, was full.
     pub dropped_packets: u64,
+    /// Their bytes.
     pub dropped_bytes: u64,
     /// Discarded because the device went down.
     pub flushed_packets: u64,
+    /// Their bytes.
     pub flushed_bytes: u64,
     /// The longest a frame left behind its ideal moment.
     pub late_max_ns: u64,

@@ -11,9 +11,11 @@ use crate::{
 /// The device that they are sent through.
 #[derive(Debug, Serialize)]
 pub struct ReceiveStatus {
+    /// Its name.
     pub device: String,
     /// Whether they are; if not, they go straight on.
     pub works: bool,
+    /// Waiting there now.
     pub queued_packets: u32,
     /// How long they have waited and why; `None` if nobody can tell any more.
     pub background: Option<BackgroundStatus>,
@@ -23,8 +25,11 @@ pub struct ReceiveStatus {
 /// add up as those of what it sends do; `sent` is what was let in.
 #[derive(Debug, Serialize)]
 pub struct Received {
+    /// Waiting now.
     pub queued_packets: u32,
+    /// Their bytes on the wire.
     pub queued_bytes: u64,
+    /// As of a class that sends.
     #[serde(flatten)]
     pub counters: Counters,
 }

@@ -14,7 +14,9 @@ use crate::{
 /// A task, and what it did since it was first applied in this form.
 #[derive(Debug, Serialize)]
 pub struct TaskStatus {
+    /// The policy's name for it, or the group's that joined.
     pub name: String,
+    /// From beat to beat.
     pub period_ns: u64,
     /// Of all its members together.
     pub budget_ns: u64,
@@ -24,6 +26,7 @@ pub struct TaskStatus {
     pub lead_ns: u64,
     /// Its slots within the period; on other CPUs, if it had to be split, the later ones.
     pub pieces: Vec<PieceStatus>,
+    /// What becomes of who uses more than the budget.
     pub overrun: Overrun,
     /// The user for whom it joined at run time; `None`: the policy declares it.
     pub ad_hoc_uid: Option<u32>,
@@ -33,6 +36,7 @@ pub struct TaskStatus {
     pub stopped: bool,
     /// Nobody waits any longer for the member whose turn it is.
     pub stalled: bool,
+    /// Of all its members together.
     #[serde(flatten)]
     pub counters: TaskCounters,
     /// `None` as long as no job has started.
@@ -42,20 +46,26 @@ pub struct TaskStatus {
 /// One contiguous allocation, as phases within the period.
 #[derive(Debug, Serialize)]
 pub struct PieceStatus {
+    /// Where it is.
     pub cpu: u32,
     /// Its first slot begins; ordinary threads have what lies before the release.
     pub begin_ns: u64,
+    /// The budget begins: after the lead in the first piece, at once in the others.
     pub beat_ns: u64,
+    /// Its last slot ends.
     pub end_ns: u64,
 }
 
+/// A place of a task, and who has it.
 #[derive(Debug, Serialize)]
 pub struct MemberStatus {
+    /// The policy's name for it; of a task that joined, its number, from 1.
     pub name: String,
     /// The thread that has its place; `None`: nobody.
     pub tid: Option<u32>,
 }
 
+/// What became of a task's jobs; a job is its turn in one period.
 #[derive(Debug, Serialize)]
 pub struct TaskCounters {
     /// Jobs whose slot came while somebody had the place of the member whose turn it was.
@@ -68,6 +78,7 @@ pub struct TaskCounters {
     pub completed: u64,
     /// Jobs that were cut: the budget or the slot was over.
     pub overruns: u64,
+    /// Of all jobs, by all members.
     pub used_ns: u64,
     /// Of one job.
     pub used_max_ns: u64,

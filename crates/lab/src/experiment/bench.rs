@@ -6,6 +6,7 @@ use super::error::{ExperimentError, Result};
 use super::root::Root;
 use super::scheduler::Scheduler;
 
+/// How an experiment is run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// About a minute instead of a quarter of an hour.

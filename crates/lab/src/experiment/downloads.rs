@@ -28,6 +28,7 @@ use super::shape::Shape;
 const CASE: &str = "client-http-200x400kbit";
 const DOWNLOADS: usize = 200;
 const RATE_BPS: u64 = 400_000;
+const DURATION_S: u64 = 15;
 const PORT: u16 = 80;
 const FILE: &str = "film";
 /// The server lets five clients wait to be accepted; they come one by one.
@@ -36,13 +37,12 @@ const BETWEEN_CLIENTS: Duration = Duration::from_millis(10);
 const TIME_MAX: Duration = Duration::from_secs(120);
 
 /// `None` if the scheduler cannot express this case.
-pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Option<Row>> {
+pub fn run(scheduler: Scheduler, root: &mut Root<'_>) -> Result<Option<Row>> {
     let Some(qdisc) = server_setup(scheduler, PORT, RATE_BPS) else {
         return Ok(None);
     };
     eprintln!("pacing: {}, {CASE}", scheduler.name());
-    let duration_s = if short { 1 } else { 15 };
-    let bytes = (RATE_BPS / 8 * duration_s) as usize;
+    let bytes = (RATE_BPS / 8 * DURATION_S) as usize;
     let _single_frames = pair::with_single_frames()?;
     root.attach(scheduler.name(), &qdisc)?;
     let _server = Server::start(bytes)?;

@@ -11,6 +11,7 @@ use takt_report::Row;
 
 use super::arrivals::{Observed, together};
 use super::error::{ExperimentError, Result};
+use super::length::Length;
 use super::metrics::{Metrics, metrics};
 use super::root::Root;
 use super::scheduler::Scheduler;
@@ -30,9 +31,7 @@ struct Case {
     name: &'static str,
     flows: usize,
     rate_bps: u64,
-    full_ms: u64,
-    /// In a short run, if it has a place there: most of it is opening sockets.
-    short_ms: Option<u64>,
+    length: Length,
 }
 
 const CASES: [Case; 2] = [
@@ -40,15 +39,14 @@ const CASES: [Case; 2] = [
         name: "flows-2000x100kbit",
         flows: 2_000,
         rate_bps: 100_000,
-        full_ms: 20_000,
-        short_ms: Some(1_000),
+        length: Length::ms(20_000, 1_000),
     },
     Case {
         name: "flows-10000x20kbit",
         flows: 10_000,
         rate_bps: 20_000,
-        full_ms: 60_000,
-        short_ms: None,
+        // Most of a short run of it would be opening sockets.
+        length: Length::only_full_ms(60_000),
     },
 ];
 
@@ -57,7 +55,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
     let mut rows = Vec::new();
     let wanted = CASES
         .iter()
-        .filter_map(|case| Some((case, case.length(short)?)));
+        .filter_map(|case| Some((case, case.length.of(short)?)));
     for (case, length) in wanted {
         let shape = Shape::flows(case.flows, case.rate_bps);
         if let Some(setup) = setup(scheduler, &shape) {
@@ -74,14 +72,6 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
 }
 
 impl Case {
-    fn length(&self, short: bool) -> Option<Duration> {
-        let ms = match short {
-            true => self.short_ms,
-            false => Some(self.full_ms),
-        };
-        ms.map(Duration::from_millis)
-    }
-
     fn measure(
         &self,
         scheduler: Scheduler,

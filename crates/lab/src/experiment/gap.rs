@@ -14,6 +14,7 @@ use takt_report::{Row, nearest_rank};
 
 use super::bench::Bench;
 use super::error::{ExperimentError, Result};
+use super::length::Length;
 use super::metrics::{Metrics, metrics};
 use super::pair::{A, DEVICE};
 use super::recorder::{Frame, Kind, Recorder};
@@ -39,36 +40,31 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 struct Case {
     name: &'static str,
     rates_bps: &'static [u64],
-    full_ms: u64,
-    short_ms: u64,
+    length: Length,
 }
 
 const CASES: [Case; 4] = [
     Case {
         name: "gap-10",
         rates_bps: &[10_000_000],
-        full_ms: 10_000,
-        short_ms: 1_500,
+        length: Length::only_full_ms(10_000),
     },
     Case {
         name: "gap-50",
         rates_bps: &[50_000_000],
-        full_ms: 5_000,
-        short_ms: 500,
+        length: Length::ms(5_000, 300),
     },
     Case {
         name: "gap-90",
         rates_bps: &[90_000_000],
-        full_ms: 5_000,
-        short_ms: 500,
+        length: Length::only_full_ms(5_000),
     },
     // No whole multiple of each other. Longer, since the first and the last
     // frame of each may be off by a frame of the other.
     Case {
         name: "gap-two",
         rates_bps: &[37_000_000, 23_000_000],
-        full_ms: 20_000,
-        short_ms: 2_000,
+        length: Length::ms(20_000, 1_000),
     },
 ];
 
@@ -81,7 +77,10 @@ struct Observed {
 /// Rows of this scheduler; Takt has one with gap frames and one with the timer.
 pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for case in &CASES {
+    let wanted = CASES
+        .iter()
+        .filter_map(|case| Some((case, case.length.of(bench.short)?)));
+    for (case, duration) in wanted {
         let shape = Shape {
             link_rate_bps: Some(LINK_BPS),
             ..Shape::udp(case.rates_bps.iter().copied())
@@ -105,11 +104,6 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<V
         for (name, qdisc, with_gaps) in ways {
             eprintln!("pacing: {}, {name}", scheduler.name());
             root.attach(scheduler.name(), &qdisc)?;
-            let duration = Duration::from_millis(if bench.short {
-                case.short_ms
-            } else {
-                case.full_ms
-            });
             let before = counters(bench, with_gaps)?;
             let observed = observe(&shape, with_gaps, duration)?;
             let mut metrics = figures(&shape, &observed).ok_or(ExperimentError::NoTraffic {

@@ -1,13 +1,13 @@
 //! The experiments: what runs inside the lab, and what it measures.
 //!
-//! From the bottom: [`pair`] is the cable, [`shape`] and [`tree`] what is asked
-//! of a scheduler, [`setup`] and [`tree_setup`] how each [`scheduler`] is told,
-//! [`root`] where it goes; [`source`] and [`sink`] are the traffic's two ends and
-//! [`traffic`] its loop; [`arrivals`], [`shares`] and [`load`] turn what happened
-//! into figures; [`wlan`] is the air. [`pacing`], [`background`], [`beats`], [`radio`],
-//! [`crowd`] and [`cost`] are the experiments themselves:
-//! parts of the first are [`tcp`], [`sharing`], [`borrowing`], [`flows`], [`streams`] and
-//! [`downloads`].
+//! From the bottom: `pair` is the cable, `shape` and `tree` what is asked
+//! of a scheduler, `setup` and `tree_setup` how each `scheduler` is told,
+//! `root` where it goes; `source` and `sink` are the traffic's two ends and
+//! `traffic` its loop; `arrivals`, `shares` and `load` turn what happened
+//! into figures; `wlan` is the air. `pacing`, `background`, `beats`, `radio`,
+//! `crowd` and `cost` are the experiments themselves:
+//! parts of the first are `tcp`, `sharing`, `borrowing`, `flows`, `streams` and
+//! `downloads`.
 
 mod arrivals;
 mod at_once;
@@ -25,6 +25,7 @@ mod error;
 mod flows;
 mod gap;
 mod iperf;
+mod length;
 mod listening;
 mod load;
 mod metrics;
@@ -64,7 +65,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
+pub(crate) const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
 
 /// IPv6 reports its multicast groups in the first second of a device's life;
 /// no scheduler is to count those frames. Idle time is free in the lab.

@@ -32,6 +32,8 @@ const CASES: [(&str, usize); 2] = [("1-tcp-flow-watched", 1), ("100-tcp-flows-wa
 const WARM_UP: Duration = Duration::from_secs(2);
 /// What iperf3 runs longer than it is watched.
 const AFTERWARDS: Duration = Duration::from_millis(500);
+/// Watched.
+const DURATION: Duration = Duration::from_secs(8);
 const RECORD: &str = "/lab/cost.flows";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,18 +127,17 @@ fn link() -> Qdisc {
 }
 
 fn measure(bench: &Bench, watcher: Watcher, flows: usize) -> Result<Metrics> {
-    let duration = Duration::from_secs(if bench.short { 2 } else { 8 });
     let shape = Shape {
         flows_per_class: Some(flows),
         ..Shape::tcp("iperf3", PORT, RATE_BPS)
     };
     let _server = Server::start()?;
-    let total = WARM_UP + duration + AFTERWARDS;
+    let total = WARM_UP + DURATION + AFTERWARDS;
     let client = Client::start(&shape, SocketOptions::default(), total)?;
     let _watching = watcher.start(bench.takt())?;
     sleep(WARM_UP);
     let (idle, before) = (Idle::now()?, pair::received()?);
-    sleep(duration);
+    sleep(DURATION);
     let (busy, after) = (Idle::now()?.since(&idle), pair::received()?);
     let summary = client.finish()?;
     let packets = after.frames - before.frames;

@@ -118,7 +118,7 @@ impl Case {
 }
 
 fn duration(short: bool) -> Duration {
-    Duration::from_millis(if short { 400 } else { 4_000 })
+    Duration::from_millis(if short { 200 } else { 4_000 })
 }
 
 fn tick() -> Duration {

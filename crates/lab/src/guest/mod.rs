@@ -1,9 +1,9 @@
 //! The inside of the laboratory: what `takt` does when the lab's kernel starts
 //! it as its first process.
 //!
-//! The order is the order of the files: [`mounts`] makes the file systems,
-//! [`modules`] loads what the kernel needs, [`network`] builds the wires,
-//! [`command`] runs what was asked for, and [`protocol`] is how its output and
+//! The order is the order of the files: `mounts` makes the file systems,
+//! `modules` loads what the kernel needs, `network` builds the wires,
+//! `command` runs what was asked for, and `protocol` is how its output and
 //! its status reach the host.
 
 mod command;
@@ -21,7 +21,7 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::sync;
 
 pub use netns::enter_netns;
-pub use network::Net;
+pub(crate) use network::Net;
 use protocol::{Frame, Job};
 
 /// Something the guest could not do, with what it was doing.

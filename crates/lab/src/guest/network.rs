@@ -22,17 +22,6 @@ pub enum Net {
     Pair,
 }
 
-impl Net {
-    /// Every network, for command line help.
-    pub const ALL: [Net; 1] = [Net::Pair];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Net::Pair => "pair",
-        }
-    }
-}
-
 /// A namespace, its end of the wire, and what to type in it.
 struct End {
     namespace: &'static str,

@@ -14,14 +14,16 @@ use super::{Error, Result, cache};
 pub struct Kernel {
     /// As `uname -r` prints it.
     pub release: String,
-    pub vmlinuz: PathBuf,
-    pub modules_dir: PathBuf,
+    pub(super) vmlinuz: PathBuf,
+    pub(super) modules_dir: PathBuf,
 }
 
 /// A line of `takt lab kernels`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct KernelInfo {
+    /// As `uname -r` prints it.
     pub release: String,
+    /// Whether it need not be fetched.
     pub cached: bool,
     /// The one used when `--kernel` is not given.
     pub default: bool,

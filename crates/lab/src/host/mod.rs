@@ -1,11 +1,11 @@
 //! The outside of the laboratory: a distribution's kernel, booted in an
 //! emulator on any Linux machine, with or without KVM.
 //!
-//! A run walks through the files in this order: [`kernels`] finds the kernel
-//! ([`release`] decides which, [`apt`] fetches it), [`image`] packs the programs
-//! ([`python`] a web server) and [`modules`] the kernel's modules into an initramfs, [`machine`] boots it
-//! and [`console`] watches what the kernel says meanwhile. As many run at once as there is
-//! [`place`] for.
+//! A run walks through the files in this order: `kernels` finds the kernel
+//! (`release` decides which, `apt` fetches it), `image` packs the programs
+//! (`python` a web server) and `modules` the kernel's modules into an initramfs, `machine` boots it
+//! and `console` watches what the kernel says meanwhile. As many run at once as there is
+//! `place` for.
 
 mod apt;
 mod cache;
@@ -26,20 +26,20 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use crate::guest::Net;
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
-pub use place::count as machines_at_once;
+pub(crate) use place::count as machines_at_once;
 
+use crate::guest::Net;
 use crate::guest::protocol::{Frame, Job};
 use machine::Machine;
 use place::Place;
 use tool::Tool;
 
-pub type Result<T> = std::result::Result<T, Error>;
+type Result<T> = std::result::Result<T, Error>;
 
 /// A run that takes longer by the host's clock has gone wrong.
-pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
+pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 
 /// One command in one fresh machine.
 #[derive(Debug, Clone)]
@@ -51,12 +51,12 @@ pub struct ExecOptions {
     /// Files for `/add`; their shared libraries come along.
     pub add: Vec<PathBuf>,
     /// Whether Python's web server comes along.
-    pub web_server: bool,
-    pub net: Net,
+    pub(crate) web_server: bool,
+    net: Net,
     /// Arguments of the kernel's beyond those that all machines have.
     pub kernel_arguments: Vec<String>,
-    pub command: Vec<OsString>,
-    pub timeout: Duration,
+    command: Vec<OsString>,
+    pub(crate) timeout: Duration,
 }
 
 impl ExecOptions {
@@ -77,16 +77,14 @@ impl ExecOptions {
 
 /// What a command left.
 #[derive(Debug, Clone)]
-pub struct Captured {
+pub(crate) struct Captured {
     /// The command's exit status, 128 + n after signal n.
     pub status: i32,
     pub stdout: Vec<u8>,
-    /// As `uname -r` prints it.
-    pub kernel_release: String,
 }
 
 /// Where this machine has those of rt-tests' programs that an experiment needs.
-pub fn rt_tests() -> Result<Vec<PathBuf>> {
+pub(crate) fn rt_tests() -> Result<Vec<PathBuf>> {
     [tool::CYCLICTEST, tool::HACKBENCH]
         .iter()
         .map(Tool::path)
@@ -105,15 +103,11 @@ pub fn exec(options: &ExecOptions) -> Result<i32> {
 }
 
 /// Runs the command and keeps its standard output; its standard error goes to `stderr`.
-pub fn capture(options: &ExecOptions, stderr: &mut dyn Write) -> Result<Captured> {
+pub(crate) fn capture(options: &ExecOptions, stderr: &mut dyn Write) -> Result<Captured> {
     let kernel = ensure(options.kernel.as_deref())?;
     let mut stdout = Vec::new();
     let status = run(options, &kernel, &mut stdout, stderr)?;
-    Ok(Captured {
-        status,
-        stdout,
-        kernel_release: kernel.release,
-    })
+    Ok(Captured { status, stdout })
 }
 
 fn run(

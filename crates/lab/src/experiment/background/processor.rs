@@ -115,7 +115,10 @@ pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
     let dropped_percent = download::dropped_percent(takt, task, runs)?;
     let mut rows = Vec::new();
     let mut root = Root::new(takt);
-    for peer in Peer::ALL {
+    for peer in Peer::ALL
+        .into_iter()
+        .filter(|peer| !(short && *peer == Peer::Ungated))
+    {
         let row = |case: &str, metrics| Row {
             scheduler: peer.name().to_owned(),
             case: case.to_owned(),

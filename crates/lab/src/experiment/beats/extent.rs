@@ -14,8 +14,10 @@ pub struct Extent {
     pub overrun: Duration,
     pub group: Duration,
     pub throughput: Duration,
-    pub cyclictest: Duration,
 }
+
+/// Only a full run has it.
+pub const CYCLICTEST: Duration = ms(5_000);
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -28,10 +30,9 @@ impl Extent {
                 short,
                 switches: ms(200),
                 edges: ms(200),
-                overrun: ms(800),
-                group: ms(1_000),
-                throughput: ms(400),
-                cyclictest: ms(300),
+                overrun: ms(400),
+                group: ms(600),
+                throughput: ms(300),
             },
             false => Self {
                 short,
@@ -41,7 +42,6 @@ impl Extent {
                 // Twenty thousand periods.
                 group: ms(20_000),
                 throughput: ms(10_000),
-                cyclictest: ms(5_000),
             },
         }
     }
@@ -58,7 +58,6 @@ impl Extent {
     /// The loads at which cyclictest measures a contender.
     pub fn cyclictest_loads(&self, contender: Contender) -> &'static [Load] {
         match contender {
-            Contender::Takt | Contender::Fifo if self.short => &EXTREMES[2..],
             Contender::Takt | Contender::Fifo | Contender::Default if !self.short => &EXTREMES,
             _ => &[],
         }
@@ -74,13 +73,14 @@ impl Extent {
             Default if self.short => &[],
             Takt | TaktLead | Fifo | Deadline | Default => match (self.short, is_fast) {
                 (true, true) => &EXTREMES[2..],
-                (true, false) | (false, true) => &EXTREMES,
+                (true, false) => &[EXTREMES[0], EXTREMES[2]],
+                (false, true) => &EXTREMES,
                 (false, false) => &LOADS,
             },
         };
         let is_takt = matches!(contender, Takt | TaktLead);
         let length = |load| match (self.short, is_fast) {
-            (true, false) => ms(600),
+            (true, false) => ms(400),
             (true, true) => ms(200),
             (false, true) => ms(3_000),
             // A thousand periods of the four threads together; where Takt has

@@ -6,7 +6,7 @@ use takt_report::Row;
 
 use super::beat::Beats;
 use super::contender::Contender;
-use super::extent::Extent;
+use super::extent::{CYCLICTEST, Extent};
 use super::load::Load;
 use super::throughput::Errand;
 use super::{cyclictest, edges, group, jitter, overrun, policy, switches, throughput};
@@ -158,7 +158,7 @@ impl<'lab> Turn<'lab> {
         for load in loads {
             self.row(format!("cyclictest-{}", load.name()), |turn| {
                 let (takt, contender) = (turn.takt, turn.contender);
-                cyclictest::measure(takt, contender, &beats, *load, extent.cyclictest)
+                cyclictest::measure(takt, contender, &beats, *load, CYCLICTEST)
             })?;
         }
         Ok(())
