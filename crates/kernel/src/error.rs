@@ -201,7 +201,13 @@ pub enum Error {
         "{first}; and taking back what had been done before that failed, too: {}",
         list(also)
     )]
-    NotTakenBack { first: Box<Error>, also: Vec<Error> },
+    /// Something failed half-way, and so did a part of putting back what had been changed.
+    NotTakenBack {
+        /// What went wrong first.
+        first: Box<Error>,
+        /// What then could not be put back.
+        also: Vec<Error>,
+    },
 }
 
 fn list(errors: &[Error]) -> String {
