@@ -197,16 +197,15 @@ pub enum Error {
         /// What libbpf made of it.
         source: libbpf_rs::Error,
     },
-    /// Something failed half-way, and so did a part of putting back what had been changed until
-    /// then: the host is neither as before nor as it was to be.
     #[error(
         "{first}; and taking back what had been done before that failed, too: {}",
         list(also)
     )]
+    /// Something failed half-way, and so did a part of putting back what had been changed.
     NotTakenBack {
-        /// Why the change was given up.
+        /// What went wrong first.
         first: Box<Error>,
-        /// What could not be put back.
+        /// What then could not be put back.
         also: Vec<Error>,
     },
 }

@@ -58,7 +58,10 @@ impl Notes {
         let text = serde_json::to_string_pretty(&Written { inode, note })
             .map_err(|reason| bad(&path, &reason))?;
         fs::create_dir_all(self.dir()).map_err(Error::file(self.dir()))?;
-        replace_file(&path, &text)
+        replace_file(&path, &text).inspect_err(|_| {
+            // Made for nothing, unless others have one.
+            let _ = fs::remove_dir(self.dir());
+        })
     }
 
     pub fn forget(&self, netns_cookie: u64) -> Result<(), Error> {
