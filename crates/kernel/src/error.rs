@@ -197,11 +197,11 @@ pub enum Error {
         /// What libbpf made of it.
         source: libbpf_rs::Error,
     },
+    /// Something failed half-way, and so did a part of putting back what had been changed.
     #[error(
         "{first}; and taking back what had been done before that failed, too: {}",
         list(also)
     )]
-    /// Something failed half-way, and so did a part of putting back what had been changed.
     NotTakenBack {
         /// What went wrong first.
         first: Box<Error>,
