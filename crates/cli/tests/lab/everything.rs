@@ -98,8 +98,8 @@ fn the_clock_is_set_while_all_of_it_runs() {
     });
 }
 
-/// Links, tasks and a crowd by turns and from nothing; then links alone, whose programs the far end
-/// keeps loaded meanwhile: to load them takes the emulator seconds.
+/// Links, tasks and a crowd by turns and from nothing; then a link alone, whose program the far end
+/// keeps loaded meanwhile: to load it takes the emulator seconds.
 #[test]
 fn a_hundred_policies_come_and_go_under_load() {
     DEFAULT.run(|| {
@@ -107,6 +107,9 @@ fn a_hundred_policies_come_and_go_under_load() {
         let wires = [1, 2].map(Wire::new);
         run("takt crowd key /lab/hundred.key").ok();
         let (links, tasks) = EVERYTHING.split_at(EVERYTHING.find("[radio]").unwrap());
+        let link = &links[..links
+            .find("\n[[link.near1.class]]\nname = \"backup\"")
+            .unwrap()];
         let tasks = &tasks[tasks.find("[[task]]").unwrap()..];
         let crowd =
             "[crowd]\ngroup = \"lab\"\nkey_file = \"/lab/hundred.key\"\ndevice = \"near1\"\n";
@@ -121,7 +124,7 @@ fn a_hundred_policies_come_and_go_under_load() {
                 .for_each(comes_and_goes);
             fs::write("/lab/far.toml", "[link.far2]\nrate = \"1gbit\"\n").unwrap();
             run_far("takt apply /lab/far.toml").ok();
-            [links; 88].into_iter().for_each(comes_and_goes);
+            [link; 88].into_iter().for_each(comes_and_goes);
             run_far("takt revert").ok();
         });
         assert_eq!(lost, 0);

@@ -222,7 +222,11 @@ impl Change {
             last,
             before,
         };
-        NOTES.write(self.netns_cookie, &note)
+        // What stands already takes no room, of which there may be none left.
+        match NOTES.read::<Note>(self.netns_cookie)? {
+            Some(standing) if standing == note => Ok(()),
+            _ => NOTES.write(self.netns_cookie, &note),
+        }
     }
 }
 
