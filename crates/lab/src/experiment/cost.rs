@@ -5,8 +5,7 @@
 //! [*Waiting*](super::waiting): every class has packets queued, and each leaves
 //! when its moment comes. Both with classes of one flow each, and with one class
 //! in which every flow has a rate to itself. And both with [stations](super::stations) that share
-//! by weight. Last, what it costs when TCP is [watched](super::monitored). A short run leaves these
-//! two out.
+//! by weight. Last, what it costs when TCP is [watched](super::monitored).
 
 use takt_report::Row;
 
@@ -46,7 +45,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     }
     let mut rows = at_once::rows(&cases, &measured);
     rows.extend(waiting::with_cost(waited));
-    if bench.wants_all() && !bench.short {
+    if bench.wants_all() {
         rows.extend(stations::run(bench)?);
         drop(misled);
         rows.extend(monitored::run(bench)?);

@@ -27,13 +27,12 @@ use super::waiting;
 
 /// Three quarters of what the processor can carry: a busy sender, and what is idle is counted.
 const RATE_BPS: u64 = 250_000_000;
+/// A short run has the first alone.
 const CASES: [(&str, usize); 2] = [("1-tcp-flow-watched", 1), ("100-tcp-flows-watched", 100)];
 /// Slow start is over, and who looks has begun.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// What iperf3 runs longer than it is watched.
 const AFTERWARDS: Duration = Duration::from_millis(500);
-/// Watched.
-const DURATION: Duration = Duration::from_secs(8);
 const RECORD: &str = "/lab/cost.flows";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +91,8 @@ impl Drop for Watching {
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut root = Root::new(bench.takt());
-    for (case, flows) in CASES {
+    let cases = if bench.short { &CASES[..1] } else { &CASES };
+    for &(case, flows) in cases {
         for watcher in Watcher::ALL {
             eprintln!("cost: {}, {case}", watcher.name());
             root.detach()?;
@@ -127,17 +127,18 @@ fn link() -> Qdisc {
 }
 
 fn measure(bench: &Bench, watcher: Watcher, flows: usize) -> Result<Metrics> {
+    let duration = Duration::from_secs(if bench.short { 2 } else { 8 });
     let shape = Shape {
         flows_per_class: Some(flows),
         ..Shape::tcp("iperf3", PORT, RATE_BPS)
     };
     let _server = Server::start()?;
-    let total = WARM_UP + DURATION + AFTERWARDS;
+    let total = WARM_UP + duration + AFTERWARDS;
     let client = Client::start(&shape, SocketOptions::default(), total)?;
     let _watching = watcher.start(bench.takt())?;
     sleep(WARM_UP);
     let (idle, before) = (Idle::now()?, pair::received()?);
-    sleep(DURATION);
+    sleep(duration);
     let (busy, after) = (Idle::now()?.since(&idle), pair::received()?);
     let summary = client.finish()?;
     let packets = after.frames - before.frames;
