@@ -4,8 +4,6 @@
 //! `radio` decides on stations' weights; `source` is where the strengths of their
 //! connections come from. The first two know neither clock nor socket.
 
-#![warn(missing_docs)]
-
 pub mod crowd;
 mod key;
 pub mod listener;

@@ -5,8 +5,6 @@
 //! argument, however wild, makes these calls touch memory beyond the structs
 //! they are given. That is what the `unsafe` blocks here rely on.
 
-#![warn(missing_docs)]
-
 /// What bindgen makes of `algo/*.h`; the headers say what it is.
 #[allow(missing_docs, non_camel_case_types, non_upper_case_globals, dead_code)]
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks)]

@@ -20,8 +20,6 @@
 //! SCHED_DEADLINE ends the period, too. Programs in C take `include/takt/beats.h`; both
 //! ask taktd in the words of docs/beats.md.
 
-#![warn(missing_docs)]
-
 mod page;
 mod taktd;
 mod words;

@@ -1,8 +1,6 @@
 //! For build scripts of crates that carry a BPF program: how the programs under
 //! `bpf/` are compiled.
 
-#![warn(missing_docs)]
-
 use std::{env, path::Path, process::Command};
 
 use libbpf_cargo::SkeletonBuilder;

@@ -2,8 +2,6 @@
 //! background, and take places on the beat. What it decides is in `registry` and `beats`;
 //! what it says in `protocol`.
 
-#![warn(missing_docs)]
-
 mod address;
 mod beats;
 mod client;

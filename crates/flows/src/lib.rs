@@ -2,8 +2,6 @@
 //! Nothing here touches the host: `takt-kernel` looks, `takt flows` shows and records,
 //! `takt-report` draws.
 
-#![warn(missing_docs)]
-
 mod event;
 mod filter;
 mod flow;

@@ -12,7 +12,7 @@ use takt_planner::Questions;
 use takt_policy::{Class, Gate, Link, Pacing, Policy};
 
 use crate::{
-    beats::{self, BeatsAction},
+    beats::BeatsAction,
     buffer::{Buffers, QueueLimits},
     capability,
     change::{give_back, take},
@@ -22,11 +22,11 @@ use crate::{
     helper,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
-    note::netns_cookie,
     program::Program,
     radio,
     receive::{self, Side},
     record::{Lock, Record, Source},
+    rest::Rest,
     sockets::{Asked, Sockets},
 };
 
@@ -82,12 +82,7 @@ pub struct Applied {
 pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = apply_locked(policy, source, options).and_then(|applied| {
-        if !options.dry_run {
-            radio::note(netns_cookie()?, policy.radio.as_ref().map(|_| source))?;
-        }
-        Ok(applied)
-    });
+    let done = apply_locked(policy, source, options);
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -103,26 +98,23 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let program = Program::open()?;
     crowd::sweep()?;
+    radio::sweep()?;
     let found = look(&mut netlink, program.as_ref(), options.replace)?;
     let questions = Questions::of(links);
     let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
-    let beats = policy.beats.as_ref().map(|beats| (beats, source));
-    let beats = beats::Change::of_policy(beats, netns_cookie)?;
-    let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
-    let crowd = crowd::Change::of_policy(crowd, &found.ports, netns_cookie)?;
+    let rest = Rest::of_policy(policy, source, &found.ports, netns_cookie)?;
     let mut steps = decide(links, &questions, slot, source, found)?;
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),
-        beats: beats.action(),
+        beats: rest.beats(),
         radio: policy.radio.is_some(),
-        crowd: crowd.action(),
+        crowd: rest.crowd(),
     };
     let watches = watches_sockets(links);
     if options.dry_run {
-        beats.verify()?;
-        crowd.verify()?;
+        rest.verify()?;
         if program.is_none() && !steps.is_empty() {
             Program::verify()?;
         }
@@ -135,17 +127,10 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
         return Ok(applied);
     }
     if steps.is_empty() {
-        let done = beats
-            .prepare()
-            .and_then(|()| crowd.prepare())
-            .and_then(|()| beats.commit())
-            .and_then(|()| crowd.commit());
-        if let Err(error) = done {
-            take_back(&beats, &crowd);
-            return Err(error.into());
-        }
-        beats.tidy()?;
-        crowd.tidy()?;
+        rest.prepare()
+            .and_then(|()| rest.commit())
+            .map_err(|error| error.after(rest.undo()))?;
+        rest.tidy()?;
         return Ok(applied);
     }
     let program = match program {
@@ -160,31 +145,17 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
         Sockets::open_or_load(&program)?.ask(netns_cookie, slot, &asked)
     };
     let done = watch()
-        .and_then(|()| beats.prepare())
-        .and_then(|()| crowd.prepare())
+        .and_then(|()| rest.prepare())
         .and_then(|()| prepare(&program, &mut netlink, &buffers, &mut steps))
-        .and_then(|()| beats.commit())
-        .and_then(|()| crowd.commit())
+        .and_then(|()| rest.commit())
         .and_then(|()| commit(&program, &mut netlink, &buffers, &steps));
-    match done {
-        Ok(()) => {
-            beats.tidy()?;
-            crowd.tidy()?;
-            tidy(&program, &mut netlink, &steps)?;
-        }
-        Err(error) => {
-            take_back(&beats, &crowd);
-            let _ = abandon(&program, &mut netlink, &buffers, &steps);
-            return Err(error.into());
-        }
+    if let Err(error) = done {
+        let links = abandon(&program, &mut netlink, &buffers, &steps);
+        return Err(error.after(rest.undo().into_iter().chain(links)).into());
     }
+    rest.tidy()?;
+    tidy(&program, &mut netlink, &steps)?;
     Ok(applied)
-}
-
-/// Threads and windows are as they were. What went wrong first is what to report.
-fn take_back(beats: &beats::Change, crowd: &crowd::Change) {
-    let _ = beats.undo();
-    let _ = crowd.undo();
 }
 
 /// Whether BPF alone cannot carry the link.
@@ -302,6 +273,12 @@ fn commit(
     }
     receive::let_out(program, leaving_sides(steps))?;
     change_devices(netlink, steps)?;
+    change_plans(program, buffers, steps)
+        .map_err(|error| error.after([change_devices_back(netlink, steps)]))
+}
+
+/// All plans in one call, and then what the devices' queues may hold under them.
+fn change_plans(program: &Program, buffers: &Buffers, steps: &[Step]) -> Result<(), Error> {
     let mut updated = Vec::new();
     for step in steps {
         let Step::Update {
@@ -317,12 +294,21 @@ fn commit(
         }
     }
     program.commit(&updated)?;
-    for record in steps.iter().filter_map(record_of) {
-        if let Some(limits) = &record.queue_limits {
-            buffers.limit(record.owner.ifindex, limits)?;
+    coming_limits(steps)
+        .try_for_each(|(device, limits)| buffers.limit(device, limits))
+        // The plans before lie beside these still, so they change places again.
+        .map_err(|error| error.after([program.commit(&updated)]))
+}
+
+/// What a device's queues may hold from now on, where that is to be limited.
+fn coming_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
+    let records = steps.iter().filter_map(|step| match step {
+        Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
+            Some(record)
         }
-    }
-    Ok(())
+        Step::Detach { .. } => None,
+    });
+    records.filter_map(|record| Some((record.owner.ifindex, record.queue_limits.as_ref()?)))
 }
 
 /// What a device's queues may hold until its plan changes or ends, where that was limited.
@@ -344,15 +330,6 @@ fn leaving_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
         }
         Step::Keep { .. } => None,
     })
-}
-
-fn record_of(step: &Step) -> Option<&Record> {
-    match step {
-        Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
-            Some(record)
-        }
-        Step::Detach { .. } => None,
-    }
 }
 
 /// The receive sides that plans in force name, of links whose plans change or end.
@@ -383,28 +360,33 @@ fn change_devices(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
     for (device, answer) in devices.iter().zip(answers) {
         if let Err(refusal) = answer {
             // Taking back what was not done is refused, and that is fine.
-            let undo: Vec<Request> = steps.iter().flat_map(backward).collect();
-            netlink
-                .batch(&undo)
-                .map_err(Error::netlink("undoing a half-done change"))?;
-            return Err(Error::Netlink {
-                doing: format!("changing {device}"),
-                source: NetlinkError::Refused(refusal),
-            });
+            let undone = netlink.batch(&steps.iter().flat_map(backward).collect::<Vec<_>>());
+            let error = Error::netlink(format!("changing {device}"));
+            return Err(error(NetlinkError::Refused(refusal))
+                .after([undone.map(drop).map_err(Error::netlink(UNDOING))]));
         }
     }
     Ok(())
+}
+
+const UNDOING: &str = "changing the devices back";
+
+/// All of them have been changed.
+fn change_devices_back(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
+    let requests: Vec<Request> = steps.iter().flat_map(backward).collect();
+    match requests.is_empty() {
+        true => Ok(()),
+        false => netlink.all(&requests).map_err(Error::netlink(UNDOING)),
+    }
 }
 
 fn forward(step: &Step) -> Vec<Request> {
     match step {
         Step::Attach { record, .. } => take(record),
         Step::Update {
-            record,
-            gso_max_segs,
-            ..
-        } => gso_max_segs
-            .map(|limit| Device::limit_segments(record.owner.ifindex, limit))
+            record, segments, ..
+        } => segments
+            .map(|limit| Device::limit_segments(record.owner.ifindex, limit.to))
             .into_iter()
             .collect(),
         Step::Detach { release, .. } => release.requests.clone(),
@@ -415,6 +397,12 @@ fn forward(step: &Step) -> Vec<Request> {
 fn backward(step: &Step) -> Vec<Request> {
     match step {
         Step::Attach { record, .. } => give_back(record.owner.ifindex, &record.before),
+        Step::Update {
+            record, segments, ..
+        } => segments
+            .map(|limit| Device::limit_segments(record.owner.ifindex, limit.from))
+            .into_iter()
+            .collect(),
         Step::Detach { managed, release } if !release.requests.is_empty() => {
             managed.record.as_ref().map(take).unwrap_or_default()
         }
@@ -422,35 +410,47 @@ fn backward(step: &Step) -> Vec<Request> {
     }
 }
 
-/// The kernel refused: forget what was prepared.
+/// The kernel refused: forget what was prepared. Whatever of it fails, the rest is done.
 fn abandon(
     program: &Program,
     netlink: &mut Netlink,
     buffers: &Buffers,
     steps: &[Step],
-) -> Result<(), Error> {
+) -> Vec<Result<(), Error>> {
+    let mut done = Vec::new();
+    // Limits that stood before an unchanged plan stay.
+    let changes = steps
+        .iter()
+        .filter(|step| !matches!(step, Step::Keep { .. }));
+    for (device, limits) in changes.flat_map(|step| coming_limits(std::slice::from_ref(step))) {
+        done.push(buffers.undo(device, limits));
+    }
     for (device, limits) in leaving_limits(steps) {
-        buffers.limit(device, limits)?;
+        done.push(buffers.limit(device, limits));
     }
-    receive::restore(program, leaving_sides(steps))?;
-    for step in steps {
-        match step {
-            Step::Attach { record, .. } => {
-                program.remove_link(record.index)?;
-                Record::forget(record.index)?;
-            }
-            Step::Update { record, .. } => {
-                let in_force = program
-                    .read(record.index)?
-                    .map(|found| found.plan.generation);
-                if in_force != Some(record.generation) {
-                    record.discard()?;
-                }
-            }
-            Step::Keep { .. } | Step::Detach { .. } => {}
+    done.push(receive::restore(program, leaving_sides(steps)));
+    done.extend(steps.iter().map(|step| forget(program, step)));
+    done.push(sweep_sides(program, netlink));
+    done
+}
+
+/// What was prepared for one link.
+fn forget(program: &Program, step: &Step) -> Result<(), Error> {
+    match step {
+        Step::Attach { record, .. } => {
+            program.remove_link(record.index)?;
+            Record::forget(record.index)
         }
+        Step::Update { record, .. } => {
+            let found = program.read(record.index)?;
+            match found.map(|found| found.plan.generation) == Some(record.generation) {
+                true => Ok(()),
+                false => record.discard(),
+            }
+        }
+        Step::Detach { managed, .. } => Record::note_staying(managed.index),
+        Step::Keep { .. } => Ok(()),
     }
-    sweep_sides(program, netlink)
 }
 
 /// Remove what the new state no longer needs.

@@ -103,7 +103,7 @@ pub(crate) enum Step {
         plan: Box<takt_plan>,
         receive: Option<Wanted>,
         record: Record,
-        gso_max_segs: Option<u32>,
+        segments: Option<SegmentLimit>,
         /// What the device's queues may hold until then, if that was limited.
         queue_limits: Option<QueueLimits>,
     },
@@ -111,6 +111,13 @@ pub(crate) enum Step {
     Keep { record: Record },
     /// The policy no longer names the device.
     Detach { managed: Managed, release: Release },
+}
+
+/// A new limit of segments per packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentLimit {
+    pub from: u32,
+    pub to: u32,
 }
 
 /// What stands on the host before anything is done.
@@ -323,15 +330,18 @@ fn update(
     }
 
     let gso_max_segs = segment_limit(link);
-    let wanted = gso_max_segs.unwrap_or(before.before.gso_max_segs);
-    let limit = (port.device.gso_max_segs != wanted).then_some(wanted);
+    let segments = SegmentLimit {
+        from: port.device.gso_max_segs,
+        to: gso_max_segs.unwrap_or(before.before.gso_max_segs),
+    };
+    let segments = (segments.from != segments.to).then_some(segments);
 
     tables.generation = current.generation;
     let same_plan = before.source == *source && to_bytes(&*tables) == to_bytes(&**current);
     let queue_limits = queue_limits(link, port);
     let limit_bytes = |limits: &Option<QueueLimits>| limits.as_ref().map(|l| l.limit_bytes);
     let same_buffer = limit_bytes(&queue_limits) == limit_bytes(&before.queue_limits);
-    if limit.is_none() && same_plan && same_side && same_buffer {
+    if segments.is_none() && same_plan && same_side && same_buffer {
         return Ok(Step::Keep { record: before });
     }
     tables.generation += 1;
@@ -355,7 +365,7 @@ fn update(
         plan: tables,
         receive,
         record,
-        gso_max_segs: limit,
+        segments,
         queue_limits: limited,
     })
 }

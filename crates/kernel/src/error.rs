@@ -203,6 +203,22 @@ pub enum Error {
         /// What libbpf made of it.
         source: libbpf_rs::Error,
     },
+    /// Something failed half-way, and so did a part of putting back what had been changed.
+    #[error(
+        "{first}; and taking back what had been done before that failed, too: {}",
+        list(also)
+    )]
+    NotTakenBack {
+        /// What went wrong first.
+        first: Box<Error>,
+        /// What then could not be put back.
+        also: Vec<Error>,
+    },
+}
+
+fn list(errors: &[Error]) -> String {
+    let each: Vec<String> = errors.iter().map(Error::to_string).collect();
+    each.join("; ")
 }
 
 /// The host's queueing is not as takt left it, or not takt's to change.
@@ -281,6 +297,18 @@ impl Foreign {
 }
 
 impl Error {
+    /// What went wrong, and what then went wrong on taking back what had been done before.
+    pub(crate) fn after(self, undoing: impl IntoIterator<Item = Result<(), Self>>) -> Self {
+        let also: Vec<Self> = undoing.into_iter().filter_map(Result::err).collect();
+        match also.is_empty() {
+            true => self,
+            false => Self::NotTakenBack {
+                first: Box::new(self),
+                also,
+            },
+        }
+    }
+
     pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Self {
         let doing = doing.into();
         |source| Self::Netlink { doing, source }
@@ -297,5 +325,23 @@ impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::File { path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_taken_back_is_said_with_what_went_wrong_first() {
+        let file = |path: &str| Error::file(path)(io::ErrorKind::NotFound.into());
+        assert!(matches!(file("a").after([Ok(())]), Error::File { .. }));
+        assert_eq!(
+            file("a")
+                .after([Ok(()), Err(file("b")), Err(file("c"))])
+                .to_string(),
+            "a: entity not found; and taking back what had been done before that failed, too: \
+             b: entity not found; c: entity not found"
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! Takt's hands: what reads and changes the running kernel.
 
-#![warn(missing_docs)]
-
 mod address;
 mod apply;
 pub mod background;
@@ -34,6 +32,7 @@ mod radio;
 mod receive;
 mod record;
 mod registered;
+mod rest;
 mod revert;
 mod signal;
 mod sockets;

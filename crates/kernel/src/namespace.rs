@@ -10,10 +10,12 @@ use std::{
 
 use nix::sched::{CloneFlags, setns};
 
+use crate::{error::Error, netlink::Netlink};
+
 /// The host's own, if the first process is the host's.
 pub(crate) const INITIAL: &str = "/proc/1/ns/net";
 
-const OWN: &str = "/proc/thread-self/ns/net";
+pub(crate) const OWN: &str = "/proc/thread-self/ns/net";
 
 /// Whether nothing but this process keeps the namespace: no other process lives in
 /// it, and no mount names it. A helper's sockets keep their namespace alive, and with
@@ -33,6 +35,22 @@ pub(crate) fn is_initial() -> bool {
 /// The number of this thread's namespace, for as long as that lives.
 pub(crate) fn own() -> io::Result<u64> {
     inode(OWN)
+}
+
+/// The kernel's name for this thread's namespace, which no other ever has.
+pub(crate) fn netns_cookie() -> Result<u64, Error> {
+    Netlink::open()
+        .and_then(|netlink| netlink.netns_cookie())
+        .map_err(Error::netlink("identifying the namespace"))
+}
+
+/// Whether nothing shows the namespace of this number and name any more. The kernel gives
+/// numbers of namespaces that are gone to others.
+pub(crate) fn is_gone(inode: u64, cookie: u64) -> bool {
+    path_of(inode).is_none_or(|path| {
+        let found = within(&path, netns_cookie);
+        matches!(found, Ok(Ok(found)) if found != cookie)
+    })
 }
 
 /// The file that a living namespace is entered by, if anything shows one.
@@ -116,5 +134,6 @@ mod tests {
         let own = own().unwrap();
         assert_eq!(path_of(own), Some(PathBuf::from(OWN)));
         assert_eq!(path_of(1), None);
+        assert!(is_gone(1, 1));
     }
 }

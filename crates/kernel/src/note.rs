@@ -7,33 +7,61 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use crate::{
     error::Error,
-    netlink::Netlink,
+    namespace,
     record::{DIR, replace_file},
 };
 
 /// The notes of one section, by its name.
 pub(crate) struct Notes(pub &'static str);
 
+/// A note as it is written.
+#[derive(Serialize, Deserialize)]
+struct Written<T> {
+    /// The namespace's number, which says whether it lives.
+    inode: u64,
+    #[serde(flatten)]
+    note: T,
+}
+
 impl Notes {
     pub fn read<T: DeserializeOwned>(&self, netns_cookie: u64) -> Result<Option<T>, Error> {
+        let written = self.read_written(netns_cookie)?;
+        Ok(written.map(|written| written.note))
+    }
+
+    fn read_written<T: DeserializeOwned>(
+        &self,
+        netns_cookie: u64,
+    ) -> Result<Option<Written<T>>, Error> {
         let path = self.path(netns_cookie);
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             text => text.map_err(Error::file(&path))?,
         };
-        let note = serde_json::from_str(&text);
-        note.map(Some).map_err(|reason| bad(&path, &reason))
+        match serde_json::from_str::<Written<T>>(&text) {
+            Ok(written) => Ok(Some(written)),
+            Err(reason) => Err(bad(&path, &reason)),
+        }
     }
 
+    /// Of the namespace that this thread is in.
     pub fn write<T: Serialize>(&self, netns_cookie: u64, note: &T) -> Result<(), Error> {
         let path = self.path(netns_cookie);
-        let text = serde_json::to_string_pretty(note).map_err(|reason| bad(&path, &reason))?;
+        let inode = namespace::own().map_err(Error::file(namespace::OWN))?;
+        let text = serde_json::to_string_pretty(&Written { inode, note })
+            .map_err(|reason| bad(&path, &reason))?;
         fs::create_dir_all(self.dir()).map_err(Error::file(self.dir()))?;
-        replace_file(&path, &text)
+        replace_file(&path, &text).inspect_err(|_| {
+            // Made for nothing, unless others have one.
+            let _ = fs::remove_dir(self.dir());
+        })
     }
 
     pub fn forget(&self, netns_cookie: u64) -> Result<(), Error> {
@@ -48,8 +76,20 @@ impl Notes {
         }
     }
 
+    /// The cookies of namespaces that have one and are gone.
+    pub fn of_the_gone(&self) -> Result<Vec<u64>, Error> {
+        let mut gone = Vec::new();
+        for netns_cookie in self.namespaces() {
+            let written = self.read_written::<IgnoredAny>(netns_cookie)?;
+            if written.is_some_and(|written| namespace::is_gone(written.inode, netns_cookie)) {
+                gone.push(netns_cookie);
+            }
+        }
+        Ok(gone)
+    }
+
     /// The cookies of namespaces that have one.
-    pub fn namespaces(&self) -> Vec<u64> {
+    fn namespaces(&self) -> Vec<u64> {
         let Ok(notes) = fs::read_dir(self.dir()) else {
             return Vec::new();
         };
@@ -75,12 +115,6 @@ impl Notes {
 fn cookie_of(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
     name.strip_suffix(".json")?.parse().ok()
-}
-
-pub(crate) fn netns_cookie() -> Result<u64, Error> {
-    Netlink::open()
-        .and_then(|netlink| netlink.netns_cookie())
-        .map_err(Error::netlink("identifying the namespace"))
 }
 
 fn bad(path: &Path, reason: &serde_json::Error) -> Error {

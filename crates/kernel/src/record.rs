@@ -117,6 +117,15 @@ impl Record {
             .map_err(Error::file(&path))
     }
 
+    /// It is not given back after all.
+    pub fn note_staying(index: u32) -> Result<(), Error> {
+        let path = dir(index).join(LEAVING);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
     pub fn is_leaving(index: u32) -> bool {
         dir(index).join(LEAVING).exists()
     }

@@ -76,6 +76,7 @@ fn revert_all(beats: Ending) -> Result<Undone, Error> {
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
     crowd::sweep()?;
+    radio::sweep()?;
     let (crowd, foreign) = crowd::revert(netns_cookie)?;
     let mut undone = Undone {
         crowd,
@@ -84,7 +85,7 @@ fn revert_all(beats: Ending) -> Result<Undone, Error> {
             Ending::All => beats::revert(netns_cookie)?,
             Ending::Policy => beats::withdraw(netns_cookie)?,
         },
-        radio: radio::note(netns_cookie, None)?,
+        radio: radio::revert(netns_cookie)?,
         ..Undone::default()
     };
     let Some(program) = Program::open()? else {

@@ -1,7 +1,5 @@
 //! The laboratory: a distribution kernel in an emulator, real traffic in it.
 
-#![warn(missing_docs)]
-
 pub mod experiment;
 pub mod guest;
 pub mod host;

@@ -2,8 +2,6 @@
 //! not looked at, and the same policy after the same history gives the same
 //! bytes.
 
-#![warn(missing_docs)]
-
 pub mod beats;
 mod classes;
 mod error;

@@ -23,8 +23,6 @@
 //! mistake, and the result is a [`Policy`] or [`Diagnostics`]. The [`Code`]s of the latter and their
 //! explanations stand in `catalogue`.
 
-#![warn(missing_docs)]
-
 mod catalogue;
 mod check;
 mod diagnostic;

@@ -1,8 +1,6 @@
 //! What an experiment found, and how it is shown: rows of metrics, the
 //! statistics behind them, a table for the terminal and a page with plots.
 
-#![warn(missing_docs)]
-
 mod flows;
 mod html;
 mod plot;

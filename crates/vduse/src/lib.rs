@@ -16,8 +16,6 @@
 //! asks questions that the command waits for: it has to run while somebody
 //! [answers](NetDevice::answer).
 
-#![warn(missing_docs)]
-
 mod abi;
 mod control;
 mod error;

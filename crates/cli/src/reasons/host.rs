@@ -128,6 +128,10 @@ BPF = "takt::host::bpf": "
 A map or a program in the kernel could not be reached; the message says what was being done. Most
 often memory was short, or somebody removed takt's pins below /sys/fs/bpf.
 ";
+NOT_TAKEN_BACK = "takt::host::not_taken_back": "
+Something failed half-way, and so did putting back a part of what had been changed until then; the
+message quotes both. `takt status` says what is in force now, `takt revert` takes all of it away.
+";
 NO_USER = "takt::host::no_user": "
 A match names a user that this host does not have, or that could not be looked up. Names are resolved
 when the policy is applied; a number needs no name.

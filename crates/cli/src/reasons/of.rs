@@ -37,6 +37,7 @@ impl From<&Error> for &'static Reason {
             Error::Netlink { .. } => &host::NETLINK,
             Error::Load { .. } => &host::LOAD,
             Error::Bpf { .. } => &host::BPF,
+            Error::NotTakenBack { .. } => &host::NOT_TAKEN_BACK,
         }
     }
 }

@@ -15,7 +15,7 @@ use nix::{
 };
 
 use crate::{
-    killed::kill_after_change,
+    killed::apply_traced,
     machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
     metronome::{
         MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands,
@@ -407,7 +407,7 @@ fn killed_after_every_change() {
             apply(A).ok();
             let old = generation();
             fs::write(POLICY, &both).unwrap();
-            assert!(kill_after_change(change));
+            apply_traced(Some(change));
             assert_stands();
             let record = format!("/run/takt/beats/{}.json", generation());
             let record = fs::read_to_string(record).expect("a record of what is in force");

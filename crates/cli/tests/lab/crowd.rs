@@ -25,6 +25,9 @@ interval = "100ms"
 
 const FAR_POLICY: &str = "/lab/far.toml";
 
+/// Far below what the wire takes.
+const RATE_BYTES_PS: u32 = 2_000_000;
+
 #[test]
 fn running_flows_are_moved_and_given_back() {
     DEFAULT.run(|| moves_and_gives_back(&Wire::new(1)));
@@ -43,11 +46,14 @@ fn running_flows_are_moved_and_given_back_on_an_old_kernel() {
 
 fn moves_and_gives_back(wire: &Wire) {
     let before = Held::now();
+    let start = |listener: &TcpListener, name| {
+        let upload = Upload::start(listener, name).unwrap();
+        upload.paced(RATE_BYTES_PS)
+    };
     let listener = listener(wire);
-    let [default, chosen] =
-        [None, Some("reno")].map(|name| Upload::start(&listener, name).unwrap());
+    let [default, chosen] = [None, Some("reno")].map(|name| start(&listener, name));
     let local = TcpListener::bind("127.0.0.1:0").unwrap();
-    let elsewhere = Upload::start(&local, None).unwrap();
+    let elsewhere = start(&local, None);
     assert_eq!(default.congestion(), "cubic");
 
     takt(&format!("check {}", write(CROWD)))
@@ -66,7 +72,7 @@ fn moves_and_gives_back(wire: &Wire) {
         "cubic",
         "it leaves by another device"
     );
-    let new = Upload::start(&listener, None).unwrap();
+    let new = start(&listener, None);
     assert_eq!(new.congestion(), "takt");
 
     apply(CROWD).says(&["crowd: unchanged"]).ok();

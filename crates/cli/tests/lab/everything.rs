@@ -2,6 +2,7 @@
 //! behind, and no traffic is lost that no limit stops.
 
 use std::{
+    fs,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
 };
@@ -15,7 +16,7 @@ use crate::{
     machine::DEFAULT,
     metronome::{MS, US, assert_on_beat, member, sleep_ms, spin},
     over::Over,
-    shell::run,
+    shell::{run, run_far},
     takt::{apply, assert_no_trace, link, takt},
     wire::Wire,
 };
@@ -49,7 +50,7 @@ offset = "1ms"
 "#;
 
 /// Sends while `work` is done, a packet every few milliseconds; how many were lost.
-fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> usize {
+pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> usize {
     let mut flow = Flow::new(wire, port);
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -97,7 +98,8 @@ fn the_clock_is_set_while_all_of_it_runs() {
     });
 }
 
-/// Links, tasks and a crowd by turns, each from nothing.
+/// Links, tasks and a crowd by turns and from nothing; then a link alone, whose program the far end
+/// keeps loaded meanwhile: to load it takes the emulator seconds.
 #[test]
 fn a_hundred_policies_come_and_go_under_load() {
     DEFAULT.run(|| {
@@ -105,14 +107,25 @@ fn a_hundred_policies_come_and_go_under_load() {
         let wires = [1, 2].map(Wire::new);
         run("takt crowd key /lab/hundred.key").ok();
         let (links, tasks) = EVERYTHING.split_at(EVERYTHING.find("[radio]").unwrap());
+        let link = &links[..links
+            .find("\n[[link.near1.class]]\nname = \"backup\"")
+            .unwrap()];
         let tasks = &tasks[tasks.find("[[task]]").unwrap()..];
         let crowd =
             "[crowd]\ngroup = \"lab\"\nkey_file = \"/lab/hundred.key\"\ndevice = \"near1\"\n";
+        let comes_and_goes = |policy: &str| {
+            apply(policy).ok();
+            takt("revert").ok();
+        };
         let lost = lost_during(&wires[0], 5001, || {
-            for policy in [links, tasks, crowd].iter().cycle().take(100) {
-                apply(policy).ok();
-                takt("revert").ok();
-            }
+            [links, tasks, crowd]
+                .repeat(4)
+                .into_iter()
+                .for_each(comes_and_goes);
+            fs::write("/lab/far.toml", "[link.far2]\nrate = \"1gbit\"\n").unwrap();
+            run_far("takt apply /lab/far.toml").ok();
+            [link; 88].into_iter().for_each(comes_and_goes);
+            run_far("takt revert").ok();
         });
         assert_eq!(lost, 0);
         assert_no_trace();

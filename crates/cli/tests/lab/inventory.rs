@@ -13,6 +13,7 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::{
     helper::helpers,
+    kernel_bpf::wait_for,
     shell::{run, run_far},
 };
 
@@ -20,8 +21,35 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory(Vec<String>);
 
+/// Between two looks at what the kernel tidies up in its own time.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
 impl Inventory {
+    /// Of a host that has settled: nothing comes or goes any more, and what earlier tests loaded
+    /// is gone with the last of their sockets.
+    #[track_caller]
     pub fn take() -> Self {
+        wait_for(|| !Self::look().holds_leftovers());
+        let mut last = Self::look();
+        for _ in 0..50 {
+            thread::sleep(BETWEEN_LOOKS);
+            let now = Self::look();
+            if now == last {
+                return now;
+            }
+            last = now;
+        }
+        panic!("it does not settle: {last:#?}");
+    }
+
+    /// Programs and maps of takt's that no pin stands for.
+    fn holds_leftovers(&self) -> bool {
+        let any = |start: &str| self.0.iter().any(|line| line.starts_with(start));
+        let is_loaded = any("program \"takt") || any("map \"takt");
+        is_loaded && !any("/sys/fs/bpf/takt")
+    }
+
+    fn look() -> Self {
         let mut lines = Vec::new();
         lines.extend(ProgInfoIter::default().map(|found| format!("program {:?}", found.name)));
         lines.extend(MapInfoIter::default().map(|found| format!("map {:?}", found.name)));
@@ -39,31 +67,19 @@ impl Inventory {
         Self(lines)
     }
 
-    /// That all is as it was, once the kernel has tidied up. What was in the kernel and is gone was
-    /// another test's, held by sockets that had not quite ended.
+    /// That all is as it was, once the kernel has tidied up.
     #[track_caller]
     pub fn assert_is_back(&self) {
-        let mut now = Self::take();
+        let mut now = Self::look();
         for _ in 0..50 {
-            if now.differs_from(self).is_none() {
+            if now == *self {
                 return;
             }
-            thread::sleep(Duration::from_millis(100));
-            now = Self::take();
+            thread::sleep(BETWEEN_LOOKS);
+            now = Self::look();
         }
-        panic!("{}", now.differs_from(self).unwrap_or_default());
-    }
-
-    fn differs_from(&self, before: &Self) -> Option<String> {
-        let new = self.without(before);
-        let mut gone = before.without(self);
-        gone.retain(|line| {
-            !["program ", "map ", "link"]
-                .iter()
-                .any(|kind| line.starts_with(kind))
-        });
-        let is_same = new.is_empty() && gone.is_empty();
-        (!is_same).then(|| format!("left behind: {new:#?}\nlost: {gone:#?}"))
+        let (new, gone) = (now.without(self), self.without(&now));
+        panic!("left behind: {new:#?}\nlost: {gone:#?}");
     }
 
     /// What is here and not in `other`, each as often as it is one more.

@@ -121,7 +121,7 @@ fn while_loading() {
         write(NEW);
         // Loading takes its time, so not after every change.
         for change in (1..).step_by(3) {
-            assert!(kill_after_change(change));
+            apply_traced(Some(change));
             let loaded = Path::new("/sys/fs/bpf/takt").exists();
             assert_eq!(recover(&wire, State::Nothing, true), State::Nothing);
             if loaded {
@@ -131,174 +131,157 @@ fn while_loading() {
     });
 }
 
+/// The link's place in a policy is where all of it turns; what it brings with it, like devices and
+/// pins, is many changes of a kind.
+const CLOSE: usize = 3;
+const FAR: usize = 6;
+
+/// Kills apply after changes that lie so many apart, of which the last is one: each takes the
+/// emulator seconds. What `recover` finds after the last.
+fn killed_after_changes<T>(
+    apart: usize,
+    mut prepare: impl FnMut(),
+    mut recover: impl FnMut() -> T,
+) -> T {
+    prepare();
+    let all = apply_traced(None);
+    let mut instants: Vec<u32> = (1..=all).rev().step_by(apart).collect();
+    let mut last = None;
+    while let Some(instant) = instants.pop() {
+        prepare();
+        apply_traced(Some(instant));
+        last = Some(recover());
+    }
+    last.expect("changes")
+}
+
 #[test]
-fn after_every_change_of_attaching() {
+fn after_changes_of_attaching() {
     TWO_PROCESSORS.run(|| {
         let (wire, other) = (Wire::new(1), Wire::new(2));
-        let mut last = State::Nothing;
-        for change in 1.. {
+        let prepare = || {
             // The other link keeps the program loaded.
             apply(OTHER).ok();
             write(&format!("{OTHER}{NEW}"));
-            if !kill_after_change(change) {
-                break;
-            }
-            last = recover(&wire, State::Nothing, false);
+        };
+        let last = killed_after_changes(CLOSE, prepare, || {
             other.assert_passes();
-        }
+            recover(&wire, State::Nothing, false)
+        });
         assert_eq!(last, State::New);
     });
 }
 
 #[test]
-fn after_every_change_of_updating() {
+fn after_changes_of_updating() {
     TWO_PROCESSORS.run(|| {
         let wire = Wire::new(1);
-        let mut last = State::Nothing;
-        for change in 1.. {
+        let prepare = || {
             apply(OLD).ok();
             write(NEW);
-            if !kill_after_change(change) {
-                break;
-            }
-            last = recover(&wire, State::Old, false);
-        }
+        };
+        let last = killed_after_changes(CLOSE, prepare, || recover(&wire, State::Old, false));
         assert_eq!(last, State::New);
     });
 }
 
 #[test]
-fn after_every_change_of_watching_sockets() {
-    TWO_PROCESSORS.run(|| {
-        let wire = Wire::new(1);
-        apply(OLD).ok();
-        let unwatched = attached();
-        let mut last = State::Nothing;
-        // Every link and pin is a change, so not after each.
-        for change in (1..).step_by(2) {
-            apply(OLD).ok();
-            write(ASKING);
-            if !kill_after_change(change) {
-                break;
-            }
-            last = recover(&wire, State::Old, false);
-            apply(OLD).ok();
-            wait_for(|| attached() == unwatched);
-        }
-        assert_eq!(last, State::New);
-    });
-}
-
-#[test]
-fn after_every_change_of_watching_no_longer() {
-    TWO_PROCESSORS.run(|| {
-        let wire = Wire::new(1);
-        apply(NEW).ok();
-        let unwatched = attached();
-        let mut last = State::Nothing;
-        for change in 1.. {
-            apply(ASKING).ok();
-            write(OLD);
-            if !kill_after_change(change) {
-                break;
-            }
-            last = state(&wire);
-            wire.assert_passes();
-            apply(OLD).ok();
-            wait_for(|| attached() == unwatched);
-        }
-        assert_eq!(last, State::Old);
-    });
-}
-
-#[test]
-fn after_changes_of_receiving() {
-    TWO_PROCESSORS.run(|| {
-        let wire = Wire::new(1);
-        apply(OLD).ok();
-        let before = (attached(), ifbs());
-        let mut last = State::Nothing;
-        // Making and taking away the ifb has its time, so not after every change.
-        for change in (1..).step_by(2) {
-            apply(OLD).ok();
-            write(RECEIVING);
-            if !kill_after_change(change) {
-                break;
-            }
-            last = recover(&wire, State::Old, false);
-            apply(OLD).ok();
-            wait_for(|| (attached(), ifbs()) == before);
-        }
-        assert_eq!(last, State::New);
-    });
-}
-
-#[test]
-fn after_changes_of_receiving_no_longer() {
-    TWO_PROCESSORS.run(|| {
-        let wire = Wire::new(1);
-        apply(OLD).ok();
-        let before = (attached(), ifbs());
-        let mut last = State::Nothing;
-        // Making and taking away the ifb has its time, so not after every change.
-        for change in (1..).step_by(2) {
-            apply(RECEIVING).ok();
-            write(OLD);
-            if !kill_after_change(change) {
-                break;
-            }
-            last = state(&wire);
-            wire.assert_passes();
-            apply(OLD).ok();
-            wait_for(|| (attached(), ifbs()) == before);
-        }
-        assert_eq!(last, State::Old);
-    });
-}
-
-#[test]
-fn after_every_change_of_giving_back() {
+fn after_changes_of_giving_back() {
     TWO_PROCESSORS.run(|| {
         let (wire, other) = (Wire::new(1), Wire::new(2));
-        let mut last = State::New;
-        for change in 1.. {
+        let prepare = || {
             apply(&format!("{OTHER}{NEW}")).ok();
             write(OTHER);
-            if !kill_after_change(change) {
-                break;
-            }
-            last = state(&wire);
-            assert!(last != State::Old);
+        };
+        let last = killed_after_changes(CLOSE, prepare, || {
             other.assert_passes();
-        }
+            let reached = state(&wire);
+            assert!(reached != State::Old);
+            reached
+        });
         assert_eq!(last, State::Nothing);
     });
 }
 
 #[test]
-fn after_every_change_of_joining_a_crowd() {
+fn after_changes_of_watching_sockets() {
+    TWO_PROCESSORS.run(|| comes(ASKING));
+}
+
+#[test]
+fn after_changes_of_watching_no_longer() {
+    TWO_PROCESSORS.run(|| goes(ASKING));
+}
+
+#[test]
+fn after_changes_of_receiving() {
+    TWO_PROCESSORS.run(|| comes(RECEIVING));
+}
+
+#[test]
+fn after_changes_of_receiving_no_longer() {
+    TWO_PROCESSORS.run(|| goes(RECEIVING));
+}
+
+/// From OLD to a policy that needs more of the kernel.
+fn comes(policy: &str) {
+    let wire = Wire::new(1);
+    apply(OLD).ok();
+    let before = attached();
+    let prepare = || {
+        apply(OLD).ok();
+        wait_for(|| attached() == before);
+        write(policy);
+    };
+    let last = killed_after_changes(FAR, prepare, || recover(&wire, State::Old, false));
+    assert_eq!(last, State::New);
+    apply(OLD).ok();
+    wait_for(|| attached() == before);
+}
+
+/// From such a policy to OLD.
+fn goes(policy: &str) {
+    let wire = Wire::new(1);
+    apply(OLD).ok();
+    let before = attached();
+    let prepare = || {
+        apply(policy).ok();
+        write(OLD);
+    };
+    let last = killed_after_changes(FAR, prepare, || {
+        wire.assert_passes();
+        state(&wire)
+    });
+    assert_eq!(last, State::Old);
+    apply(OLD).ok();
+    wait_for(|| attached() == before);
+}
+
+#[test]
+fn after_changes_of_joining_a_crowd() {
     TWO_PROCESSORS.run(|| {
         let wire = Wire::new(1);
         let crowd = "[crowd]\ngroup = \"lab\"\nkey_file = \"k\"\ndevice = \"near1\"\n";
-        let mut joined = false;
-        for change in 1.. {
+        let mut ends_it = false;
+        let prepare = || {
+            takt("revert").ok();
             write(crowd);
-            if !kill_after_change(change) {
-                break;
-            }
-            joined = !takt("status --output json").json()["crowd"].is_null();
+        };
+        let joined = killed_after_changes(FAR, prepare, || {
+            let joined = !takt("status --output json").json()["crowd"].is_null();
             wire.assert_passes();
             // Apply ends what was begun, too.
-            if change % 3 == 0 {
+            if ends_it {
                 apply(crowd).ok();
                 assert_eq!(congestion(), "takt");
             }
+            ends_it = !ends_it;
             takt("revert").ok();
             assert_eq!(congestion(), "cubic");
             assert_no_trace();
-        }
+            joined
+        });
         assert!(joined);
-        takt("revert").ok();
     });
 }
 
@@ -335,14 +318,14 @@ fn state(wire: &Wire) -> State {
     }
 }
 
-/// What watches sockets and packets: pins, and what the kernel has attached.
-fn attached() -> (bool, usize) {
-    (Path::new("/sys/fs/bpf/takt/sockets").exists(), links())
-}
-
-/// Devices that incoming packets can be sent through.
-fn ifbs() -> String {
-    run("ip -br link show type ifb").ok()
+/// What watches sockets and packets, as pins and as the kernel has it attached, and the devices that
+/// incoming packets can be sent through.
+fn attached() -> (bool, usize, String) {
+    (
+        Path::new("/sys/fs/bpf/takt/sockets").exists(),
+        links(),
+        run("ip -br link show type ifb").ok(),
+    )
 }
 
 fn write(policy: &str) {
@@ -369,9 +352,9 @@ fn kill_at(after: Duration) {
     takt.wait().unwrap();
 }
 
-/// Kill `takt apply` when its nth system call that changes something has
-/// returned. False if it ended before.
-pub fn kill_after_change(nth: u32) -> bool {
+/// `takt apply`, killed when the nth system call that changes something has returned. How many
+/// such it made.
+pub fn apply_traced(killed_after: Option<u32>) -> u32 {
     let mut command = apply_command();
     // SAFETY: a system call, which is allowed between fork and exec.
     unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
@@ -379,20 +362,17 @@ pub fn kill_after_change(nth: u32) -> bool {
     waitpid(takt, None).unwrap();
     ptrace::setoptions(takt, ptrace::Options::PTRACE_O_TRACESYSGOOD).unwrap();
     let mut changes = 0;
-    loop {
-        let Some(entered) = next_stop(takt) else {
-            return false;
-        };
-        if next_stop(takt).is_none() {
-            return false;
-        }
+    while let Some(entered) = next_stop(takt)
+        && next_stop(takt).is_some()
+    {
         changes += u32::from(is_change(&entered));
-        if changes == nth {
+        if Some(changes) == killed_after {
             kill(takt, Signal::SIGKILL).unwrap();
             waitpid(takt, None).unwrap();
-            return true;
+            break;
         }
     }
+    changes
 }
 
 /// Lets the process run to the next entry to or return from a system call.

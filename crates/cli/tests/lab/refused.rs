@@ -26,6 +26,9 @@ budget = "1ms"
 group = "lab"
 key_file = "/lab/crowd.key"
 device = "near1"
+
+[radio]
+links = ["near1"]
 "#;
 
 const DISK: &str = "/lab/disk";
@@ -64,9 +67,51 @@ impl Drop for SmallDisk {
     }
 }
 
+/// A full frame takes a millisecond, so the device's queues are to hold no more than one.
+const LIMITED: &str = r#"
+[link.near9]
+rate = "5.7mbit"
+
+[[link.near9.class]]
+name = "backup"
+priority = "background"
+receive = false
+match = { dst_port = 873 }
+"#;
+
+/// All is in force but the last of it, which no longer can be.
+#[test]
+fn queues_that_cannot_be_limited_have_no_plan_either() {
+    DEFAULT.run(|| {
+        run("ip link add near9 mtu 1500 type ifb").ok();
+        run("ip link set near9 up").ok();
+        let nothing = Inventory::take();
+        for first in [
+            None,
+            Some("[link.near9]\nrate = \"100mbit\"\npackets = \"gso\"\n"),
+        ] {
+            first.map(|policy| apply(policy).ok());
+            let before = Inventory::take();
+            run("mount -o remount,ro /sys").ok();
+            apply(LIMITED)
+                .says(&["limit_max: Read-only file system", "host::file"])
+                .ends_with(1);
+            run("mount -o remount,rw /sys").ok();
+            before.assert_is_back();
+            let rates: Vec<u64> = status().0.iter().map(|link| link.rate_bps).collect();
+            assert_eq!(rates, first.map_or(vec![], |_| vec![100_000_000]));
+            apply(LIMITED).ok();
+            takt("revert").ok();
+        }
+        nothing.assert_is_back();
+        run("ip link del near9").ok();
+    });
+}
+
 #[test]
 fn what_fails_half_way_is_taken_back() {
     DEFAULT.run(|| {
+        let nothing = Inventory::take();
         let wire = Wire::new(1);
         run("takt crowd key /lab/crowd.key");
         let disk = SmallDisk::mount();
@@ -94,7 +139,8 @@ fn what_fails_half_way_is_taken_back() {
         apply(OLD).ok();
         before.assert_is_back();
         drop(disk);
-        takt("revert").ok();
+        drop(wire);
+        nothing.assert_is_back();
     });
 }
 

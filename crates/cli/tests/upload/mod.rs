@@ -99,6 +99,22 @@ impl Upload {
         name.to_string_lossy().trim_end_matches('\0').to_owned()
     }
 
+    /// No faster than this, which leaves the processor some idle time: only that is free in the lab.
+    pub fn paced(self, rate_bytes_ps: u32) -> Self {
+        // SAFETY: as many bytes as there are.
+        let set = unsafe {
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MAX_PACING_RATE,
+                (&raw const rate_bytes_ps).cast(),
+                size_of::<u32>() as u32,
+            )
+        };
+        assert_eq!(set, 0);
+        self
+    }
+
     /// Sends no more; the connection stays.
     pub fn stop(&self) {
         self.is_over.store(true, Ordering::Relaxed);

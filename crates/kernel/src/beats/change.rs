@@ -128,11 +128,9 @@ impl Change {
 
     /// All of it, with nothing else in the balance.
     pub fn make(&self) -> Result<(), Error> {
-        let done = self.prepare().and_then(|()| self.commit());
-        done.inspect_err(|_| {
-            // What went wrong first is what to report.
-            let _ = self.undo();
-        })?;
+        self.prepare()
+            .and_then(|()| self.commit())
+            .map_err(|error| error.after([self.undo()]))?;
         self.tidy()
     }
 

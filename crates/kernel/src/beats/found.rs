@@ -5,7 +5,7 @@ use super::{
     record::BeatsRecord,
     scheduler::Scheduler,
 };
-use crate::error::Error;
+use crate::{error::Error, namespace, record::Source};
 
 /// A scheduler by its pins, which stay when the kernel ends it.
 pub(crate) struct Found {
@@ -29,10 +29,23 @@ impl Found {
         }))
     }
 
-    /// Whether its tasks are those of a policy of another network namespace.
+    /// Whether its tasks are those of a policy of another network namespace, which lives: those
+    /// of one that is gone are anybody's to end.
     pub fn is_elsewhere(&self, netns_cookie: u64) -> bool {
         let roster = self.record.as_ref().map(|record| &record.roster);
-        roster.is_some_and(|roster| roster.source.is_some() && roster.netns_cookie != netns_cookie)
+        roster.is_some_and(|roster| {
+            roster.source.is_some()
+                && roster.netns_cookie != netns_cookie
+                && !namespace::is_gone(roster.netns_inode, roster.netns_cookie)
+        })
+    }
+
+    /// The policy of this network namespace whose tasks they are.
+    pub fn policy_of(self, netns_cookie: u64) -> Option<Source> {
+        let roster = self.record?.roster;
+        roster
+            .source
+            .filter(|_| roster.netns_cookie == netns_cookie)
     }
 }
 

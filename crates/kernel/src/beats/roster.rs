@@ -8,7 +8,7 @@ use takt_planner::beats::{Host, Placement, Refusal, Timetable, demands, plan};
 use takt_policy::Beats;
 
 use super::{ids::TaskIds, image::Image, record::BeatsRecord};
-use crate::{decide::Undecided, error::Error, record::Source};
+use crate::{decide::Undecided, error::Error, namespace, record::Source};
 
 /// All tasks that a scheduler is to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub(crate) struct Roster {
     pub source: Option<Source>,
     /// Whose network namespace it was applied in.
     pub netns_cookie: u64,
+    /// That namespace's number, which says whether it lives.
+    pub netns_inode: u64,
     /// The policy's tasks, and behind them those that joined.
     pub beats: Beats,
     /// Whom tasks that joined are counted for, by their names.
@@ -33,6 +35,7 @@ impl Roster {
         let mut next = Self {
             source: policy.map(|(_, source)| source.clone()),
             netns_cookie: policy.map_or(0, |_| netns_cookie),
+            netns_inode: policy.map_or(0, |_| namespace::own().unwrap_or_default()),
             beats: policy.map(|(beats, _)| beats.clone()).unwrap_or_default(),
             ad_hoc: before
                 .map(|roster| roster.ad_hoc.clone())

@@ -15,7 +15,6 @@ use crate::{
     decide::Undecided,
     error::{Error, Foreign},
     managed::Port,
-    namespace,
     record::Source,
 };
 
@@ -219,12 +218,15 @@ impl Change {
 
     fn note(&self, next: &Terms, last: Option<Terms>, before: Option<String>) -> Result<(), Error> {
         let note = Note {
-            inode: namespace::own().map_err(Error::file("/proc/thread-self/ns/net"))?,
             next: next.clone(),
             last,
             before,
         };
-        NOTES.write(self.netns_cookie, &note)
+        // What stands already takes no room, of which there may be none left.
+        match NOTES.read::<Note>(self.netns_cookie)? {
+            Some(standing) if standing == note => Ok(()),
+            _ => NOTES.write(self.netns_cookie, &note),
+        }
     }
 }
 

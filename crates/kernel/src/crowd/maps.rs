@@ -10,7 +10,7 @@ use takt_algo::{
 };
 
 use super::{moving, program};
-use crate::{bpffs, clock::monotonic_ns, error::Error, note::netns_cookie};
+use crate::{bpffs, clock::monotonic_ns, error::Error, namespace::netns_cookie};
 
 /// The loaded congestion control, by its pins, as the calling thread's network namespace
 /// sees it.

@@ -7,20 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Crowd;
-use crate::{
-    capability,
-    error::Error,
-    namespace,
-    note::{Notes, netns_cookie},
-    record::Source,
-};
+use crate::{capability, error::Error, namespace::netns_cookie, note::Notes, record::Source};
 
 pub(super) const NOTES: Notes = Notes("crowd");
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
-    /// The namespace's number, which says whether it lives.
-    pub inode: u64,
     pub next: Terms,
     /// What is in force until the next ones are.
     pub last: Option<Terms>,
@@ -81,16 +73,11 @@ pub(crate) fn is_anywhere() -> bool {
 /// Clear away what belongs to namespaces that are gone: their flows are, too. Under the lock,
 /// no other takt is at it.
 pub(crate) fn sweep() -> Result<(), Error> {
-    for netns_cookie in NOTES.namespaces() {
-        let Some(note) = NOTES.read::<Note>(netns_cookie)? else {
-            continue;
-        };
-        if namespace::path_of(note.inode).is_none() {
-            if let Some(crowd) = Crowd::of(netns_cookie)? {
-                crowd.leave()?;
-            }
-            NOTES.forget(netns_cookie)?;
+    for netns_cookie in NOTES.of_the_gone()? {
+        if let Some(crowd) = Crowd::of(netns_cookie)? {
+            crowd.leave()?;
         }
+        NOTES.forget(netns_cookie)?;
     }
     Ok(())
 }
@@ -127,7 +114,6 @@ mod tests {
     fn the_kernel_says_which_terms_are_in_force() {
         let in_force = |next: &Terms, last: Option<&Terms>, generation| {
             let note = Note {
-                inode: 1,
                 next: next.clone(),
                 last: last.cloned(),
                 before: None,

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     error::Error,
+    namespace::netns_cookie,
     netlink::{Device, Netlink},
-    note::netns_cookie,
     record::Source,
 };
 

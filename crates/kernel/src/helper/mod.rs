@@ -34,6 +34,7 @@ use crate::{
     netlink::{Device, Netlink},
     port::{Outline, Port},
     program::Program,
+    revert::{Ending, revert},
 };
 
 pub(crate) use frame::gap_frame;
@@ -88,6 +89,11 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
             // Its name is free before the askers are told, who may start another.
             drop(helper);
             drop(presence);
+            if abandoned {
+                // Frames that links keep have been sent by this process's sockets, which keep the
+                // namespace as long, and that its links: so those go first.
+                revert(Ending::Policy)?;
+            }
             return Ok(true);
         }
         askers.drain(..).for_each(|asker| asker.answer(helps));

@@ -18,7 +18,7 @@ use takt_algo::{
 };
 use takt_flows::Seen;
 
-use crate::{bpffs, btf, capability, error::Error, log, note::netns_cookie};
+use crate::{bpffs, btf, capability, error::Error, log, namespace::netns_cookie};
 
 pub use events::Events;
 

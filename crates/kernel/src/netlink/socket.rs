@@ -162,6 +162,13 @@ impl Netlink {
         Ok(answers.into_iter().flatten().collect())
     }
 
+    /// Likewise, and none may be refused.
+    pub fn all(&mut self, requests: &[Request]) -> Result<(), NetlinkError> {
+        let answers = self.batch(requests)?;
+        let refused = answers.into_iter().find_map(Result::err);
+        refused.map_or(Ok(()), |refusal| Err(NetlinkError::Refused(refusal)))
+    }
+
     /// Send as one datagram; the sequence number of the first request.
     fn send(&mut self, requests: &[Request]) -> Result<u32, NetlinkError> {
         let first = self.sequence.wrapping_add(1);

@@ -20,7 +20,7 @@ pub(crate) use sweep::sweep;
 
 use crate::{
     error::Error,
-    netlink::{Device, Netlink, NetlinkError, Request, ifb},
+    netlink::{Device, Netlink, NetlinkError, ifb},
 };
 
 /// How the names of takt's own devices begin.
@@ -59,7 +59,7 @@ fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Er
         delete_device(netlink, broken.index)?;
     }
     let requests = ifb::create(name, &format!("{ALIAS}{whose}"));
-    match all(netlink, &requests) {
+    match netlink.all(&requests) {
         Err(NetlinkError::Refused(refusal)) if refusal.errno == libc::EOPNOTSUPP => {
             return Err(Error::NoIfb);
         }
@@ -75,12 +75,8 @@ fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Er
 }
 
 fn delete_device(netlink: &mut Netlink, index: u32) -> Result<(), Error> {
-    all(netlink, &[ifb::delete(index)]).map_err(Error::netlink("deleting a device of takt's"))
-}
-
-fn all(netlink: &mut Netlink, requests: &[Request]) -> Result<(), NetlinkError> {
+    let doing = "deleting a device of takt's";
     netlink
-        .batch(requests)?
-        .into_iter()
-        .try_for_each(|answer| answer.map_err(NetlinkError::Refused))
+        .all(&[ifb::delete(index)])
+        .map_err(Error::netlink(doing))
 }

@@ -12,7 +12,7 @@ use takt_algo::{
 };
 use takt_planner::open_receive;
 
-use super::{Entry, NAME, all, make_device};
+use super::{Entry, NAME, make_device};
 use crate::{
     change::qdisc_of, error::Error, managed::Port, netlink::Netlink, port::Owner, program::Program,
     record::Record,
@@ -122,7 +122,8 @@ pub(crate) fn make(
                 ..record.owner
             };
             program.add_link(wanted.index, owner, &wanted.plan)?;
-            all(netlink, &[qdisc_of(wanted.index).set_root(ifindex)])
+            netlink
+                .all(&[qdisc_of(wanted.index).set_root(ifindex)])
                 .map_err(Error::netlink(format!("putting takt on {name}")))?;
             Entry::of(program, record.index).attach(program, record.index, device)?;
             ifindex
@@ -166,7 +167,8 @@ pub(crate) fn restore<'a>(
     let mut indices = Vec::new();
     for side in sides.filter(|side| side.stands) {
         let mut plan = copy_of(&*side.plan);
-        plan.generation += 2;
+        // After the two that may have been in force meanwhile.
+        plan.generation += 3;
         program.stage_plan(side.index, &plan)?;
         indices.push(side.index);
     }

@@ -256,9 +256,7 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;
-    let of_tasks = Found::look()?
-        .filter(|found| !found.is_elsewhere(netns_cookie))
-        .and_then(|found| found.record?.roster.source);
+    let of_tasks = Found::look()?.and_then(|found| found.policy_of(netns_cookie));
     if of_tasks.is_some() {
         return Ok(of_tasks);
     }

@@ -8,9 +8,9 @@ mod sound;
 
 use takt_planner::beats::{Demand, Host};
 
-pub const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
 
-pub fn host(cpus: u32, grid_ns: u64, free_ppm: u32) -> Host {
+pub(crate) fn host(cpus: u32, grid_ns: u64, free_ppm: u32) -> Host {
     Host {
         cpus: (0..cpus).collect(),
         grid_ns,
@@ -19,7 +19,7 @@ pub fn host(cpus: u32, grid_ns: u64, free_ppm: u32) -> Host {
 }
 
 /// Period and budget in milliseconds.
-pub fn demand(name: &str, period_ms: u64, budget_ms: u64) -> Demand {
+pub(crate) fn demand(name: &str, period_ms: u64, budget_ms: u64) -> Demand {
     Demand {
         name: name.to_owned(),
         period_ns: period_ms * MS,

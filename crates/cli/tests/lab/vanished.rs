@@ -1,0 +1,98 @@
+//! A network namespace that is deleted with all that takt does in it: its helper clears it away,
+//! or else whatever takt is called next, anywhere on the host.
+
+use std::fs;
+
+use crate::{
+    daemon::Daemon,
+    everything::EVERYTHING,
+    helper::helpers,
+    inventory::Inventory,
+    kernel_bpf::wait_for,
+    machine::DEFAULT,
+    metronome::{assert_stands, state},
+    shell::run,
+    takt::{POLICY, apply, assert_no_trace, takt},
+    terminals::in_netns,
+    wire::Wire,
+};
+
+const CROWD: &str = r#"
+[crowd]
+group = "lab"
+key_file = "/lab/crowd.key"
+device = "near1"
+"#;
+
+/// A namespace with two devices, all that this policy does there, and a taktd until it goes.
+fn vanish_with(policy: &str) {
+    run("ip netns add gone").ok();
+    for n in [1, 2] {
+        run(&format!(
+            "ip -n gone link add near{n} type veth peer name gone{n} netns a"
+        ))
+        .ok();
+        run(&format!("ip -n gone link set near{n} up")).ok();
+    }
+    run("takt crowd key /lab/crowd.key");
+    fs::write(POLICY, policy).unwrap();
+    in_netns("gone", &format!("takt apply {POLICY}")).ok();
+    let daemon = Daemon::start_alone("gone");
+    wait_for(|| fs::exists(daemon.socket()).unwrap());
+    run("ip netns del gone").ok();
+    // Who lives in it keeps it, and nobody keeps it whom takt has started.
+    daemon.kill();
+    fs::remove_dir("/run/taktd").unwrap();
+    wait_for(|| run("ip link show gone2").status != Some(0));
+    assert_eq!(helpers(), []);
+}
+
+/// Without a helper, which would see that the namespace is gone.
+fn without_gate() -> String {
+    let background = "priority = \"background\"\n";
+    let open = format!("{background}gate = \"open\"\n");
+    format!("{}{CROWD}", EVERYTHING.replace(background, &open))
+}
+
+#[test]
+fn its_helper_goes_last_and_leaves_nothing() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        vanish_with(&format!("{EVERYTHING}{CROWD}"));
+        before.assert_is_back();
+    });
+}
+
+#[test]
+fn revert_anywhere_clears_it_away() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        vanish_with(&without_gate());
+        // The kernel gives its number to the next.
+        run("ip netns add next").ok();
+        takt("status").says(&["beat"]).ok();
+        takt("revert").says(&["the scheduler is unloaded"]).ok();
+        assert_no_trace();
+        run("ip netns del next").ok();
+        before.assert_is_back();
+        takt("revert").says(&["nothing to revert"]).ok();
+    });
+}
+
+#[test]
+fn apply_anywhere_takes_its_place() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        let wires = [1, 2].map(Wire::new);
+        vanish_with(&without_gate());
+        assert_stands();
+        apply(EVERYTHING).says(&["near1: attached", "beats: "]).ok();
+        assert_stands();
+        assert_eq!(fs::read_dir("/run/takt/links").unwrap().count(), 2);
+        assert!(!fs::exists("/run/takt/crowd").unwrap());
+        takt("revert").ok();
+        assert_eq!(state(), "disabled");
+        drop(wires);
+        before.assert_is_back();
+    });
+}
