@@ -100,6 +100,12 @@ pub enum Error {
         /// What became of it.
         source: io::Error,
     },
+    /// Drivers are asked for their names through a socket (ethtool), and there was none to be had.
+    #[error("opening a socket to ask drivers through: {source}")]
+    NoDriverSocket {
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// Beats cannot be loaded over somebody else's sched_ext scheduler.
     #[error(
         "the scheduler {name} is loaded, and the kernel runs one such scheduler at a time; stop it \

@@ -56,7 +56,7 @@ pub use receive::NoReceive;
 pub use record::Source;
 pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Ending, Reverted, Undone, revert};
-pub use signal::{SignalMeter, Signals};
+pub use signal::SignalMeter;
 pub use sockets::NoUser;
 pub use status::{
     BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, Datagrams,

@@ -134,7 +134,11 @@ impl Record {
         let dir = dir(index);
         match fs::remove_dir_all(&dir) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&dir)(error)),
-            _ => Ok(()),
+            _ => {
+                // Other links may have one still.
+                let _ = dir.parent().map(fs::remove_dir);
+                Ok(())
+            }
         }
     }
 }

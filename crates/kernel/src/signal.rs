@@ -12,14 +12,6 @@ use crate::{
 /// What the noise is taken for where a driver does not tell: a quiet 20 MHz channel.
 const NOISE_ASSUMED_DBM: i8 = -95;
 
-/// Who a device hears, and how well.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signals {
-    /// Signal over noise in dB, by hardware address: stations of an access point, or, on a
-    /// client, the access point.
-    pub snr_db: BTreeMap<[u8; 6], i32>,
-}
-
 /// Asks a wireless device's driver.
 pub struct SignalMeter {
     device: String,
@@ -53,8 +45,10 @@ impl SignalMeter {
         })
     }
 
-    /// Who is heard now. Fails when the device is gone.
-    pub fn measure(&mut self) -> Result<Signals, Error> {
+    /// Who is heard now, and how well: signal over noise in dB, by hardware address. Those are
+    /// the stations of an access point, or, on a client, the access point. Fails when the
+    /// device is gone.
+    pub fn measure(&mut self) -> Result<BTreeMap<[u8; 6], i32>, Error> {
         let doing = |what| Error::netlink(format!("asking for {what} of {}", self.device));
         let heard = self
             .wireless
@@ -69,9 +63,7 @@ impl SignalMeter {
             let snr_db = i32::from(station.signal_dbm) - i32::from(noise_dbm);
             (station.mac, snr_db)
         });
-        Ok(Signals {
-            snr_db: snr_db.collect(),
-        })
+        Ok(snr_db.collect())
     }
 }
 

@@ -1,6 +1,8 @@
 //! The driver's own table of stations, at an access point.
 
-use takt_kernel::{SignalMeter, Signals};
+use std::collections::BTreeMap;
+
+use takt_kernel::SignalMeter;
 
 use super::{Source, SourceError};
 use crate::{Address, radio::Sample};
@@ -22,9 +24,9 @@ impl StationDump {
         }
     }
 
-    /// Who is heard. After an error the device is looked for anew: it may have gone, and
-    /// come back with another number.
-    pub fn measure(&mut self) -> Result<Signals, SourceError> {
+    /// Who is heard, in dB over noise. After an error the device is looked for anew: it may have
+    /// gone, and come back with another number.
+    pub fn measure(&mut self) -> Result<BTreeMap<[u8; 6], i32>, SourceError> {
         let meter = match self.meter.take() {
             Some(meter) => Ok(meter),
             None => SignalMeter::open(&self.device),
@@ -38,8 +40,7 @@ impl StationDump {
 
 impl Source for StationDump {
     fn poll(&mut self, _now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError> {
-        let found = self.measure()?;
-        let stations = found.snr_db.into_iter();
+        let stations = self.measure()?.into_iter();
         samples.extend(stations.map(|(mac, snr_db)| Sample::of(Address::Mac(mac), snr_db * 100)));
         Ok(())
     }

@@ -74,6 +74,10 @@ A process of takt's own does what BPF cannot: it keeps links in stock of gap fra
 an idle processor for what the background's gate holds elsewhere. It could not be started or spoken
 to. `takt apply` starts one by itself, `takt feed` runs one in the foreground.
 ";
+DRIVER_SOCKET = "takt::host::driver_socket": "
+Drivers say through an ordinary socket what they are, and the process could not open one. Most often
+it has as many files open as it may (`ulimit -n`).
+";
 OTHER_SCHEDULER = "takt::host::other_scheduler": "
 The kernel runs one extensible scheduler (sched_ext) at a time, and another is loaded. Stop it first,
 for instance with `systemctl stop scx`.

@@ -24,6 +24,7 @@ impl From<&Error> for &'static Reason {
             Error::TooManyLinks { .. } => &host::TOO_MANY_LINKS,
             Error::OtherVersion { .. } => &host::OTHER_VERSION,
             Error::Helper { .. } => &host::HELPER,
+            Error::NoDriverSocket { .. } => &host::DRIVER_SOCKET,
             Error::OtherScheduler { .. } => &host::OTHER_SCHEDULER,
             Error::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
             Error::BeatsEnded { .. } => &host::BEATS_ENDED,

@@ -1,4 +1,5 @@
-//! One policy for a whole host: what its parts do to each other (docs/interactions.md).
+//! What threads on the beat, paced packets, the background and stations do to each other on one
+//! host (docs/interactions.md).
 
 use std::{
     fs,
@@ -9,7 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
@@ -22,20 +23,14 @@ use nix::{
 };
 
 use crate::{
-    air::{AIR, Air, mac, table, weigh},
+    air::{AIR, Air, table, weigh},
     flow::{Flow, in_far_namespace},
     machine::DEFAULT,
-    metronome::{
-        MS, Shell, US, assert_on_beat, assert_stands, member, seats, sleep_ms, spin, state, task,
-    },
-    over::Over,
+    metronome::{MS, Shell, US, assert_on_beat, assert_stands, member, sleep_ms, spin, task},
     reporting::{Daemon, STATION},
-    shell::run_command,
     takt::{apply, link, takt},
     wire::Wire,
 };
-
-const WHOLE_HOST: &str = include_str!("../../../../examples/wifi-media-gateway.toml");
 
 /// A frame of 1,042 bytes takes 83 us.
 const STREAM: &str = r#"
@@ -294,96 +289,5 @@ fn a_beat_that_may_not_wait_is_told_of_a_held_station() {
         }
         assert_eq!(stations.list().iter().filter(|each| each.held).count(), 1);
         drop(air);
-    });
-}
-
-/// Members of the example's task: the last one sends to a station.
-fn play(socket: UdpSocket, jobs: u64) -> Vec<JoinHandle<Vec<u64>>> {
-    let seated = Arc::new(AtomicBool::new(false));
-    let act = |name, work: Box<dyn Fn() + Send>| {
-        let seated = seated.clone();
-        member(name, jobs, move |_| match seated.load(SeqCst) {
-            true => work(),
-            false => sleep_ms(1),
-        })
-    };
-    let threads = vec![
-        act("decode", Box::new(|| spin(500 * US))),
-        act("mix", Box::new(|| spin(500 * US))),
-        act(
-            "send",
-            Box::new(move || {
-                socket.send(&[0; PAYLOAD_BYTES]).unwrap();
-            }),
-        ),
-    ];
-    while seats() < 3 {
-        sleep_ms(1);
-    }
-    seated.store(true, SeqCst);
-    threads
-}
-
-#[test]
-fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
-    DEFAULT.run(|| {
-        let (air, house) = (Wire::new(1), Wire::new(2));
-        let policy = WHOLE_HOST
-            .replace("wlan0", "near1")
-            .replace("eth0", "near2")
-            .replace("station-dump", "none");
-        let done = Arc::new(AtomicBool::new(false));
-        let over = Over(&done);
-        let load: Vec<_> = [&air, &house]
-            .map(|wire| {
-                let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-                socket.connect(format!("{}:9", wire.far_v4())).unwrap();
-                socket.set_nonblocking(true).unwrap();
-                let done = done.clone();
-                thread::spawn(move || {
-                    while !done.load(SeqCst) {
-                        for _ in 0..50 {
-                            // The queue may be full: that is the load.
-                            let _ = socket.send(&[0; PAYLOAD_BYTES]);
-                        }
-                        sleep_ms(5);
-                    }
-                })
-            })
-            .into();
-        apply(&policy).ok();
-        let mut stations = table();
-        stations
-            .set_by_hand(STATION.parse().unwrap(), 500_000)
-            .unwrap();
-        stations.set_by_hand(mac(1), 250_000).unwrap();
-        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-        socket.connect(format!("{}:5004", air.far_v4())).unwrap();
-        let threads = play(socket, 250);
-        let mut background = std::process::Command::new("takt");
-        background.args(["run", "--background", "--", "ping", "-c", "3", "10.2.0.2"]);
-        run_command(&mut background).ok();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        assert_stands();
-        assert_eq!(task(0).stats.overruns, 0);
-        let (near1, near2) = (link("near1"), link("near2"));
-        let stream = near1.class("stream");
-        assert!(stream.sent_packets > 200, "{stream:?}");
-        assert_eq!((stream.dropped_packets, stream.queued_packets), (0, 0));
-        assert!(near2.class("backup").sent_packets >= 3, "{near2:#?}");
-        for class in near1.classes.iter().chain(&near2.classes) {
-            assert!(class.adds_up(), "{class:?}");
-        }
-        // Under load, and the load goes on.
-        drop(stations);
-        takt("revert").ok();
-        assert_eq!(state(), "disabled");
-        assert!(!air.root_qdisc().contains("takt"), "{}", air.root_qdisc());
-        drop(over);
-        for thread in load {
-            thread.join().unwrap();
-        }
     });
 }

@@ -21,7 +21,7 @@ use crate::{
 
 pub const KEY: &str = "/lab/crowd.key";
 /// The server's address; terminals are 10.9.0.1 and so on.
-const SERVER: &str = "10.9.0.100";
+pub const SERVER: &str = "10.9.0.100";
 pub const AGGREGATOR: &str = "10.9.0.50";
 
 /// A group of three on a bridge, and whatever they started.
@@ -54,9 +54,7 @@ impl Terminals {
         }
         run("ip netns add server").ok();
         plug("server", "wire", SERVER, "02:00:00:00:09:64");
-        // What they share; and round trips in which there is something to bound.
-        run("ip netns exec hub tc qdisc add dev server-wire root netem delay 16ms rate 20mbit")
-            .ok();
+        narrow("server", "wire", "20mbit");
         let listening = (1..=Self::COUNT).map(|n| {
             Command::new("ip")
                 .args(["netns", "exec", "server", "iperf3", "-s", "-p"])
@@ -71,7 +69,7 @@ impl Terminals {
         Self { server }
     }
 
-    /// Apply a policy with these keys, beside the group's, in a namespace, and have a taktd follow it.
+    /// Apply a policy with these keys, beside the group's, and whatever follows, in a namespace, and have a taktd follow it.
     pub fn join(netns: &str, device: &str, crowd: &str) -> Daemon {
         let policy = format!("/lab/{netns}.toml");
         let text = format!(
@@ -114,6 +112,15 @@ pub fn plug(netns: &str, device: &str, address: &str, mac: &str) {
     run(&format!("ip -n {netns} addr add {address}/24 dev {device}")).ok();
     run(&format!(
         "ip -n {netns} link set {device} addrgenmode none up"
+    ))
+    .ok();
+}
+
+/// What all share on the way to this device; and round trips in which there is something to bound.
+pub fn narrow(netns: &str, device: &str, rate: &str) {
+    let qdisc = format!("root netem delay 16ms rate {rate}");
+    run(&format!(
+        "ip netns exec hub tc qdisc add dev {netns}-{device} {qdisc}"
     ))
     .ok();
 }

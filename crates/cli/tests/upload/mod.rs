@@ -131,11 +131,16 @@ impl Upload {
         self.info().tcpi_total_retrans
     }
 
+    /// At the other end.
+    pub fn received_bytes(&self) -> u64 {
+        self.received_bytes.load(Ordering::Relaxed)
+    }
+
     /// That it goes on.
     #[track_caller]
     pub fn assert_goes_on(&self) {
-        let before = self.received_bytes.load(Ordering::Relaxed);
-        let goes_on = |upload: &Self| upload.received_bytes.load(Ordering::Relaxed) > before;
+        let before = self.received_bytes();
+        let goes_on = |upload: &Self| upload.received_bytes() > before;
         assert!(self.comes_to(goes_on), "nothing arrives any more");
     }
 }

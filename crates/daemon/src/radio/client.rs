@@ -60,7 +60,7 @@ impl Reporter {
             // A client has one access point; of several it is the one it hears best.
             Meter::Driver(driver) => {
                 let found = driver.measure().map_err(|error| error.to_string())?;
-                found.snr_db.into_values().max().map(|snr_db| snr_db * 100)
+                found.into_values().max().map(|snr_db| snr_db * 100)
             }
             Meter::File(file) => {
                 let mut samples = Vec::new();
