@@ -61,6 +61,8 @@ impl Inventory {
         for root in ["/sys/fs/bpf", "/run", "/sys/fs/cgroup"] {
             walk(Path::new(root), &mut lines);
         }
+        // Tests' taktds that are to be alone mount theirs over it.
+        lines.retain(|line| line != "/run/taktd");
         lines.extend(helpers().iter().map(|_| "a helper".to_owned()));
         lines.extend(settings());
         lines.sort();

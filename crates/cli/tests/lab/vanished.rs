@@ -42,7 +42,6 @@ fn vanish_with(policy: &str) {
     run("ip netns del gone").ok();
     // Who lives in it keeps it, and nobody keeps it whom takt has started.
     daemon.kill();
-    fs::remove_dir("/run/taktd").unwrap();
     wait_for(|| run("ip link show gone2").status != Some(0));
     assert_eq!(helpers(), []);
 }
