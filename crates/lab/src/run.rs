@@ -84,7 +84,7 @@ pub enum RunError {
 pub struct RunOptions {
     /// As [`ExecOptions::kernel`].
     pub kernel: Option<String>,
-    /// A short run, of about a minute; the tour is always one.
+    /// A short run, of a minute or a few; the tour is always one.
     pub short: bool,
     /// For the report: the command that reproduces it.
     pub command: String,

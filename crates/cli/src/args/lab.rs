@@ -48,7 +48,7 @@ pub enum Lab {
         name: String,
         #[command(flatten)]
         machine: Machine,
-        /// A short run, of about a minute.
+        /// A short run, of a minute or a few.
         #[arg(long)]
         short: bool,
     },

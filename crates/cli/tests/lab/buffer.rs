@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A full frame takes more than two milliseconds.
-const SLOW: &str = r#"
+pub const SLOW: &str = r#"
 [link.near9]
 rate = "5.7mbit"
 

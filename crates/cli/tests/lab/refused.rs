@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::{
+    buffer::SLOW,
     crowd::congestion,
     inventory::Inventory,
     machine::DEFAULT,
@@ -67,18 +68,6 @@ impl Drop for SmallDisk {
     }
 }
 
-/// A full frame takes a millisecond, so the device's queues are to hold no more than one.
-const LIMITED: &str = r#"
-[link.near9]
-rate = "5.7mbit"
-
-[[link.near9.class]]
-name = "backup"
-priority = "background"
-receive = false
-match = { dst_port = 873 }
-"#;
-
 /// All is in force but the last of it, which no longer can be.
 #[test]
 fn queues_that_cannot_be_limited_have_no_plan_either() {
@@ -93,14 +82,14 @@ fn queues_that_cannot_be_limited_have_no_plan_either() {
             first.map(|policy| apply(policy).ok());
             let before = Inventory::take();
             run("mount -o remount,ro /sys").ok();
-            apply(LIMITED)
+            apply(SLOW)
                 .says(&["limit_max: Read-only file system", "host::file"])
                 .ends_with(1);
             run("mount -o remount,rw /sys").ok();
             before.assert_is_back();
             let rates: Vec<u64> = status().0.iter().map(|link| link.rate_bps).collect();
             assert_eq!(rates, first.map_or(vec![], |_| vec![100_000_000]));
-            apply(LIMITED).ok();
+            apply(SLOW).ok();
             takt("revert").ok();
         }
         nothing.assert_is_back();

@@ -9,7 +9,7 @@ use super::scheduler::Scheduler;
 /// How an experiment is run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// About a minute instead of a quarter of an hour.
+    /// A minute or a few instead of a quarter of an hour or more.
     pub short: bool,
     /// Names of the only schedulers to run; all if empty.
     pub only: Vec<String>,
