@@ -24,13 +24,22 @@ typedef long long s64;
  * TAKT_FN      small enough to be inlined everywhere.
  * TAKT_FN_OUT  holds a loop, or many branches: in BPF a global function, which the verifier
  *              checks once by its types instead of once per caller and state.
- *              Its pointers are marked TAKT_ARG: never null.
+ *              Its pointers are marked TAKT_ARG: never null. It is weak, for callers know
+ *              nothing of it in the verifier's eyes and must not in the compiler's either:
+ *              that would leave out a bounds check that it knows to be of no use.
+ */
+/*
+ * TAKT_FOR     a loop that seldom runs, or long: in BPF the kernel's own iterator, whose body
+ *              the verifier checks until nothing new comes of it, not once per round. A call
+ *              per round is its price.
  */
 #ifdef TAKT_BPF
+#define TAKT_FOR(i, from, to) bpf_for (i, from, to)
 #define TAKT_ARG __attribute__((btf_decl_tag("arg:nonnull")))
 #define TAKT_FN static __attribute__((always_inline, unused))
-#define TAKT_FN_OUT __attribute__((noinline))
+#define TAKT_FN_OUT __attribute__((noinline, weak))
 #else
+#define TAKT_FOR(i, from, to) for ((i) = (from); (i) < (to); (i)++)
 #define TAKT_ARG
 #define TAKT_FN static inline __attribute__((unused))
 #define TAKT_FN_OUT static inline __attribute__((unused))

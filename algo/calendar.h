@@ -230,6 +230,36 @@ TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 }
 
 /*
+ * Look at the first of a calendar that is not empty. Returns the entry if it is
+ * due in its bucket's turn of the ring. If not, 0: with *wake_ns if it cannot be
+ * due before, or else TIME_NEVER, for it has been put where it belongs by now.
+ */
+TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf *shelf,
+			       u64 now_ns, u64 *wake_ns)
+{
+	u32 shift = calendar->shift & 63, mask = calendar->mask;
+	u32 slot = takt_calendar_scan(calendar, shelf) & mask;
+	u32 id = *takt_bucket_head(shelf, calendar, slot);
+	u64 here = now_ns >> shift, bucket = calendar->base + ((slot - calendar->base) & mask);
+
+	*wake_ns = TAKT_TIME_NEVER;
+
+	/* Later inserts may name any time from now on: stay behind it. */
+	calendar->base = takt_min(bucket, takt_max(here, calendar->base));
+
+	if (takt_entry(shelf, id)->due_ns >> shift <= bucket)
+		return id;
+	if (bucket > here) {
+		*wake_ns = bucket << shift;
+		return 0;
+	}
+	takt_calendar_turn(calendar, shelf, slot, here);
+	takt_calendar_remove(calendar, shelf, id);
+	takt_calendar_insert(calendar, shelf, id, now_ns);
+	return 0;
+}
+
+/*
  * Who is due first? Returns the entry, or 0 when nobody waits or (far entries
  * only) nobody can be due before *wake_ns, when to ask again. With now
  * TIME_NEVER far entries are looked through as well: for virtual time, which
@@ -239,34 +269,20 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 				    struct takt_shelf *shelf TAKT_ARG,
 				    u64 now_ns, u64 *wake_ns TAKT_ARG)
 {
-	u32 shift = calendar->shift & 63, mask = calendar->mask;
-	u64 here = now_ns >> shift;
-	u32 slot, id, i;
+	u32 id, i;
 
 	*wake_ns = TAKT_TIME_NEVER;
-
-	for (i = 0; i < TAKT_PLACE_AGAIN_MAX && calendar->count; i++) {
-		u64 bucket;
-
-		slot = takt_calendar_scan(calendar, shelf) & mask;
-		id = *takt_bucket_head(shelf, calendar, slot);
-		bucket = calendar->base + ((slot - calendar->base) & mask);
-
-		/* Later inserts may name any time from now on: stay behind it. */
-		calendar->base = takt_min(bucket, takt_max(here, calendar->base));
-
-		if (takt_entry(shelf, id)->due_ns >> shift <= bucket)
+	if (!calendar->count)
+		return 0;
+	id = takt_calendar_look(calendar, shelf, now_ns, wake_ns);
+	if (id || *wake_ns != TAKT_TIME_NEVER)
+		return id;
+	TAKT_FOR (i, 1, TAKT_PLACE_AGAIN_MAX) {
+		id = takt_calendar_look(calendar, shelf, now_ns, wake_ns);
+		if (id || *wake_ns != TAKT_TIME_NEVER)
 			return id;
-		if (bucket > here) {
-			*wake_ns = bucket << shift;
-			return 0;
-		}
-		takt_calendar_turn(calendar, shelf, slot, here);
-		takt_calendar_remove(calendar, shelf, id);
-		takt_calendar_insert(calendar, shelf, id, now_ns);
 	}
-	if (calendar->count)
-		*wake_ns = now_ns;
+	*wake_ns = now_ns;
 	return 0;
 }
 

@@ -129,6 +129,21 @@ TAKT_FN int takt_rule_matches(const struct takt_rule *rule, const struct takt_ke
 
 #define TAKT_NO_RULE (~0ULL)
 
+/* The tuple's rule in this bucket if it matches, TAKT_NO_RULE if there is none at all, or else 0. */
+TAKT_FN u64 takt_rule_look(const struct takt_rules *rules, const struct takt_key *key, u32 tuple,
+			   u32 bucket)
+{
+	u32 found = rules->bucket[bucket & (TAKT_RULE_BUCKETS - 1)];
+	const struct takt_rule *rule = &rules->rule[(found - 1) & (TAKT_RULES - 1)];
+
+	if (!found)
+		return TAKT_NO_RULE;
+	if (rule->tuple == tuple &&
+	    takt_rule_matches(rule, key, &rules->tuple[tuple & (TAKT_TUPLES - 1)]))
+		return (u64)rule->order << 32 | rule->class_id;
+	return 0;
+}
+
 /*
  * The tuple's rule that matches, as its order above its class (so that the
  * smaller is the better), or TAKT_NO_RULE.
@@ -136,24 +151,22 @@ TAKT_FN int takt_rule_matches(const struct takt_rule *rule, const struct takt_ke
 TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
 				const struct takt_key *key TAKT_ARG, u32 tuple)
 {
-	const struct takt_tuple *shape = &rules->tuple[tuple & (TAKT_TUPLES - 1)];
-	u32 at = takt_rule_hash(key, shape, tuple), i, found;
+	u32 at = takt_rule_hash(key, &rules->tuple[tuple & (TAKT_TUPLES - 1)], tuple), i;
+	u64 rule = takt_rule_look(rules, key, tuple, at);
 
-	for (i = 0; i < TAKT_PROBES_MAX; i++) {
-		const struct takt_rule *rule;
-
-		found = rules->bucket[(at + i) & (TAKT_RULE_BUCKETS - 1)];
-		if (!found)
-			return TAKT_NO_RULE;
-		rule = &rules->rule[(found - 1) & (TAKT_RULES - 1)];
-		if (rule->tuple == tuple && takt_rule_matches(rule, key, shape))
-			return (u64)rule->order << 32 | rule->class_id;
+	if (rule)
+		return rule;
+	TAKT_FOR (i, 1, TAKT_PROBES_MAX) {
+		rule = takt_rule_look(rules, key, tuple, at + i);
+		if (rule)
+			return rule;
 	}
 	return TAKT_NO_RULE;
 }
 
 /* The class of a frame with this key. */
-TAKT_FN u32 takt_classify(const struct takt_rules *rules, const struct takt_key *key)
+TAKT_FN_OUT u32 takt_classify(const struct takt_rules *rules TAKT_ARG,
+			      const struct takt_key *key TAKT_ARG)
 {
 	u64 best = TAKT_NO_RULE;
 	u32 i;

@@ -214,26 +214,35 @@ TAKT_FN void takt_station_part(struct takt_flows *flows, u32 id)
 	flow->station = 0;
 }
 
+/* Nobody finds the flow by its identity any more. */
+TAKT_FN_OUT int takt_flow_unlink(struct takt_flows *flows TAKT_ARG, u32 id)
+{
+	struct takt_flow *flow = takt_flow(flows, id);
+	u16 *bucket = takt_flow_bucket(flows, flow->identity);
+	u32 at = *bucket, i;
+
+	if (at == id) {
+		*bucket = flow->next;
+		return 0;
+	}
+	for (i = 0; i < TAKT_FLOW_CHAIN_MAX && at; i++) {
+		struct takt_flow *before = takt_flow(flows, at);
+
+		at = before->next;
+		if (at == id)
+			before->next = flow->next;
+	}
+	return 0;
+}
+
 /* Forget the flow; what it counted goes to its class. It has no packets. */
 TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id)
 {
 	struct takt_flow *flow = takt_flow(flows, id);
 	struct takt_element *element = takt_element(order, id);
-	u16 *bucket = takt_flow_bucket(flows, flow->identity);
-	u32 at = *bucket, i;
 
-	if (at == id) {
-		*bucket = flow->next;
-	} else {
-		for (i = 0; i < TAKT_FLOW_CHAIN_MAX && at; i++) {
-			struct takt_flow *before = takt_flow(flows, at);
-
-			at = before->next;
-			if (at == id)
-				before->next = flow->next;
-		}
-	}
+	takt_flow_unlink(flows, id);
 	takt_stats_add(&takt_element(order, element->class_id)->stats, &element->stats);
 	if (flow->station) {
 		takt_stats_add(&takt_station(&flows->stations, flow->station)->past,

@@ -167,56 +167,69 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 	return 0;
 }
 
+/*
+ * Look at who would go first. Returns whether that is the answer; if not, that one
+ * waits for something else by now.
+ */
+TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	struct takt_element *element;
+	u64 ready_ns = TAKT_TIME_NEVER;
+	u32 id, heads, ahead;
+
+	path->tenant = 0;
+	path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
+	if (!id)
+		return 1;
+	element = takt_element(&link->order, id);
+	heads = path->above.by != TAKT_BY_NOTHING && !element->queue.packets ?
+			element->heads : 0;
+	path->leaf = path->above;
+	if (heads) {
+		path->tenant = id;
+		path->id = 0;
+		if (takt_goes_for(plan, id, heads)) {
+			path->id = takt_group_first(&link->order, plan, heads, now_ns,
+						    &path->leaf);
+			ready_ns = path->leaf.wake_ns;
+		}
+	}
+	if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
+		id = path->id;
+		ready_ns = 0;
+	} else if (path->id) {
+		id = path->id;
+		element = takt_element(&link->order, id);
+		ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
+		path->source = ahead ? takt_link_pull(link, id) : id;
+		if (element->queue.packets && path->source &&
+		    (path->leaf.by == TAKT_BY_FLOOR ||
+		     !takt_is_held(&link->order.held, takt_params(plan, element, id), element)))
+			return 1;
+		/* The link alone takes so long for those; no need to ask before. */
+		if (ahead && !path->source)
+			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
+						     ahead * link->order.group[0].frame_ns);
+		else
+			ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
+	}
+	takt_element_again(link, plan, id, ready_ns, now_ns);
+	return 0;
+}
+
 /* Who goes first at now? link->path.id 0: nobody before path.above.wake_ns. */
 TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
 	struct takt_path *path = &link->path;
-	u32 i, id, heads, ahead;
+	u32 i;
 
-	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
-		struct takt_element *element;
-		u64 ready_ns;
-
-		path->tenant = 0;
-		path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
-		if (!id)
+	if (takt_link_look(link, plan, now_ns))
+		return 0;
+	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
+		if (takt_link_look(link, plan, now_ns))
 			return 0;
-		element = takt_element(&link->order, id);
-		heads = path->above.by != TAKT_BY_NOTHING && !element->queue.packets ?
-				element->heads : 0;
-		path->leaf = path->above;
-		ready_ns = TAKT_TIME_NEVER;
-		if (heads) {
-			path->tenant = id;
-			path->id = 0;
-			if (takt_goes_for(plan, id, heads)) {
-				path->id = takt_group_first(&link->order, plan, heads, now_ns,
-							    &path->leaf);
-				ready_ns = path->leaf.wake_ns;
-			}
-		}
-		if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
-			id = path->id;
-			ready_ns = 0;
-		} else if (path->id) {
-			id = path->id;
-			element = takt_element(&link->order, id);
-			ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
-			path->source = ahead ? takt_link_pull(link, id) : id;
-			if (element->queue.packets && path->source &&
-			    (path->leaf.by == TAKT_BY_FLOOR ||
-			     !takt_is_held(&link->order.held, takt_params(plan, element, id),
-					   element)))
-				return 0;
-			/* The link alone takes so long for those; no need to ask before. */
-			if (ahead && !path->source)
-				ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
-							     ahead * link->order.group[0].frame_ns);
-			else
-				ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
-		}
-		takt_element_again(link, plan, id, ready_ns, now_ns);
 	}
 	path->id = 0;
 	path->above.wake_ns = now_ns;

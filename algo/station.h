@@ -24,6 +24,7 @@
 
 #define TAKT_STATIONS 256
 #define TAKT_STATION_WORDS (TAKT_STATIONS / 64)
+#define TAKT_STATIONS_AT_ONCE 16	/* looked through by one function */
 #define TAKT_STATION_STALE_NS 5000000000ULL	/* 5 s */
 /* Weights are looked at so often while nobody else has anything to send. */
 #define TAKT_STATION_POLL_NS 5000000
@@ -127,21 +128,32 @@ TAKT_FN u64 takt_station_identity(const struct takt_address *address, u32 class_
 	return sum ? sum : 1;
 }
 
-/* The station of this address, or 0: nobody knows it. */
-TAKT_FN_OUT u32 takt_station_find(const struct takt_stations *stations TAKT_ARG,
-				  const struct takt_address *address TAKT_ARG)
+/* Is the station of this address one of a few, from this place on? */
+TAKT_FN_OUT u32 takt_station_find_from(const struct takt_stations *stations TAKT_ARG,
+				       const struct takt_address *address TAKT_ARG, u32 place)
 {
 	u32 i;
 
-	for (i = 0; i < TAKT_STATIONS; i++) {
-		const struct takt_station *station = &stations->at[i];
+	for (i = 0; i < TAKT_STATIONS_AT_ONCE; i++, place++) {
+		const struct takt_station *station = &stations->at[place & (TAKT_STATIONS - 1)];
 
 		if (station->address.word[1] == address->word[1] &&
 		    station->address.word[0] == address->word[0] &&
 		    station->state == TAKT_STATION_THERE)
-			return i + 1;
+			return (place & (TAKT_STATIONS - 1)) + 1;
 	}
 	return 0;
+}
+
+/* The station of this address, or 0: nobody knows it. */
+TAKT_FN_OUT u32 takt_station_find(const struct takt_stations *stations TAKT_ARG,
+				  const struct takt_address *address TAKT_ARG)
+{
+	u32 number = 0, place;
+
+	for (place = 0; place < TAKT_STATIONS && !number; place += TAKT_STATIONS_AT_ONCE)
+		number = takt_station_find_from(stations, address, place);
+	return number;
 }
 
 /* What a station's elements should have now; on a link without stations, all. */
@@ -199,7 +211,7 @@ TAKT_FN void takt_stations_look(struct takt_stations *stations, u64 now_ns)
 }
 
 /* A station that may have changed, or 0: all is settled. */
-TAKT_FN u32 takt_stations_pending(struct takt_stations *stations)
+TAKT_FN_OUT u32 takt_stations_pending(struct takt_stations *stations TAKT_ARG)
 {
 	u32 i;
 

@@ -204,13 +204,26 @@ TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
+/* The element, if it waits, does so as and where the plan says now. */
+TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *plan, u32 id,
+				u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+
+	if (!element->waits)
+		return 0;
+	takt_element_again(link, plan, id & (TAKT_ELEMENTS - 1), element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
+	return 0;
+}
+
 /*
  * Whoever the gate has held waits where others do. What it kept from them is not
  * made up for: the link would send several frames at once, and the next of the
  * others would wait for them.
  */
-TAKT_FN void takt_link_release(struct takt_link *link, const struct takt_plan *plan, u32 id,
-			       u64 now_ns)
+TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
 	struct takt_element *element = takt_element(&link->order, id);
 	u64 virtual_ns = takt_group(&link->order, element->group)
@@ -219,8 +232,7 @@ TAKT_FN void takt_link_release(struct takt_link *link, const struct takt_plan *p
 	link->wake_ns = 0;
 	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
 			   virtual_ns);
-	takt_element_again(link, plan, id, element->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, element->group, now_ns);
+	return takt_element_follow(link, plan, id, now_ns);
 }
 
 /*
@@ -246,17 +258,11 @@ TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *pl
 TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
-	u32 i, id = link->plan_hand;
+	u32 i;
 
-	for (i = 0; i < TAKT_REPLACED_AT_ONCE; i++, id++) {
-		struct takt_element *element = takt_element(&link->order, id);
-
-		if (!element->waits)
-			continue;
-		takt_element_again(link, plan, id & (TAKT_ELEMENTS - 1), element->ready_ns, now_ns);
-		takt_tenant_begin(link, plan, element->group, now_ns);
-	}
-	link->plan_hand = id;
+	TAKT_FOR (i, 0, TAKT_REPLACED_AT_ONCE)
+		takt_element_follow(link, plan, link->plan_hand + i, now_ns);
+	link->plan_hand += TAKT_REPLACED_AT_ONCE;
 	return 0;
 }
 
@@ -275,9 +281,7 @@ TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
 	if (!moves || !element->waits)
 		return 0;
 	link->wake_ns = 0;
-	takt_element_again(link, plan, id, element->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, element->group, now_ns);
-	return 0;
+	return takt_element_follow(link, plan, id, now_ns);
 }
 
 #endif

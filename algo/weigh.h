@@ -38,9 +38,7 @@ TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
 		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
 				   virtual_ns);
 	link->wake_ns = 0;
-	takt_element_again(link, plan, id, element->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, element->group, now_ns);
-	return 0;
+	return takt_element_follow(link, plan, id, now_ns);
 }
 
 /* The element is this station's (0: nobody's that is known), and weighs what it does. */
@@ -127,7 +125,9 @@ TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
 	u32 i, number;
 
 	takt_stations_look(stations, now_ns);
-	for (i = 0; i < TAKT_WEIGHS_MAX && stations->unsettled; i++) {
+	TAKT_FOR (i, 0, TAKT_WEIGHS_MAX) {
+		if (!stations->unsettled)
+			break;
 		number = takt_stations_pending(stations);
 		if (number && takt_station_weigh(link, plan, number, now_ns))
 			takt_station_settled(stations, number);

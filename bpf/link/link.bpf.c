@@ -50,6 +50,15 @@ struct {
 
 PER_LINK(takt_stores, store_map);
 
+/*
+ * By way of a cast, as wherever a pointer is followed and only read: the verifier
+ * searches all of the kernel's types by name before it lets a trusted one be.
+ */
+static __always_inline const struct net_device *device_of(const struct Qdisc *sch)
+{
+	return bpf_core_cast(sch, struct Qdisc)->dev_queue->dev;
+}
+
 static u32 link_index(const struct Qdisc *sch)
 {
 	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
@@ -204,7 +213,7 @@ int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		 plan->rules.need_addresses | plan->flows | plan->registered |
 			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets);
 	if (plan->rules.need_who || port->link.old_plan_packets)
-		sender = owner_of(skb->sk);
+		sender = owner_of(bpf_core_cast(skb, struct sk_buff)->sk);
 	uid = user_of(sender);
 	newcomer->key.who = who_is(sender, plan);
 	if (plan->registered)
@@ -341,7 +350,7 @@ int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	     struct netlink_ext_ack *extack)
 {
 	struct takt_port *port = find_port(link_index(sch));
-	struct net_device *dev = sch->dev_queue->dev;
+	const struct net_device *dev = device_of(sch);
 
 	if (!port || sch->parent != TC_H_ROOT)
 		return -EINVAL;
@@ -399,7 +408,7 @@ void BPF_PROG(takt_destroy, struct Qdisc *sch)
 		port->stands = 0;
 	flush(sch);
 	/* Its namespace may be gone, too: let any takt clear this link away. */
-	if (port && sch->dev_queue->dev->reg_state != NETREG_REGISTERED)
+	if (port && device_of(sch)->reg_state != NETREG_REGISTERED)
 		port->link.gone = 1;
 }
 

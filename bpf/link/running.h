@@ -54,7 +54,7 @@ static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_por
 	const struct takt_element *element = takt_element(&port->link.order, id);
 	const struct task_struct *task;
 	struct takt_socket *known;
-	const struct sock *sk = skb->sk;
+	const struct sock *sk = bpf_core_cast(skb, struct sk_buff)->sk;
 	u64 cookie;
 
 	if (!plan->gated || !takt_params(plan, element, id)->gated)
@@ -62,7 +62,7 @@ static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_por
 	note_running(port, plan);
 	if (!sk)
 		return TAKT_TASK_UNKNOWN;
-	cookie = sk->__sk_common.skc_cookie.counter;
+	cookie = bpf_core_cast(sk, struct sock)->__sk_common.skc_cookie.counter;
 	known = bpf_map_lookup_elem(&takt_sockets, &cookie);
 	if (!known || !known->tgid)
 		return TAKT_TASK_UNKNOWN;
