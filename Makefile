@@ -23,7 +23,8 @@ build: deps-build ## build target/release/takt and taktd
 	cargo build $(CARGO_FLAGS) --release --bin takt
 	ln -sf takt target/release/taktd
 
-test: deps-lab build ## install what is missing, build, and run every test
+# What `make build` makes is made once more here: tests need more features of some libraries.
+test: deps-lab ## install what is missing, build, and run every test
 	@scripts/test
 
 demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory

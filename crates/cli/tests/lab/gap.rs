@@ -15,7 +15,7 @@ use crate::{
     wire::Wire,
 };
 
-const POLICY: &str = r#"
+pub const POLICY: &str = r#"
 [link.near1]
 rate = "100mbit"
 overhead = 24

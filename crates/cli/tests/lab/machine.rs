@@ -3,18 +3,18 @@
 //! This very program goes into the machine and runs the tests there; outside,
 //! each test only asks what became of it. All tests that want the same machine
 //! share one boot, or a few where they are many; the first of them starts it. When
-//! all tests run, the first starts every boot: the lab runs as many at a time as the
-//! host has processors.
+//! all tests run, every boot has its turn instead, the longest first, as many at a time
+//! as the host has processors.
 
 use std::{
     any::type_name,
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     env,
     ffi::OsStr,
     fmt::{self, Display},
     hash::{DefaultHasher, Hash, Hasher},
     process::Command,
-    sync::{LazyLock, Once, OnceLock},
+    sync::{LazyLock, Mutex, Once, OnceLock},
     thread,
 };
 
@@ -164,26 +164,40 @@ impl Boot {
             .flat_map(|machine| (0..machine.boots()).map(move |part| Boot { machine, part }))
     }
 
-    fn ask_about(self, test: &str) {
-        static START_ALL: Once = Once::new();
-        if !filtered() {
-            START_ALL.call_once(|| {
-                for boot in Boot::all() {
-                    thread::spawn(move || boot.transcript());
+    /// In their order, or what takes longest might come last, alone.
+    fn start_all() {
+        static LEFT: LazyLock<Mutex<VecDeque<Boot>>> =
+            LazyLock::new(|| Mutex::new(Boot::all().collect()));
+        let next = || LEFT.lock().expect("nobody fails with it").pop_front();
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            thread::spawn(move || {
+                while let Some(boot) = next() {
+                    boot.made().get_or_init(|| boot.make());
                 }
             });
         }
+    }
+
+    fn ask_about(self, test: &str) {
         match self.transcript().verdict(test) {
             Ok(said) => println!("{said}"),
             Err(account) => panic!("{test} failed in the lab, {self}:\n{account}"),
         }
     }
 
-    /// Whoever asks first has it made.
     fn transcript(self) -> &'static Transcript {
+        static START_ALL: Once = Once::new();
+        if filtered() {
+            return self.made().get_or_init(|| self.make());
+        }
+        START_ALL.call_once(Self::start_all);
+        self.made().wait()
+    }
+
+    fn made(self) -> &'static OnceLock<Transcript> {
         static MADE: LazyLock<BTreeMap<Boot, OnceLock<Transcript>>> =
             LazyLock::new(|| Boot::all().map(|boot| (boot, OnceLock::new())).collect());
-        MADE[&self].get_or_init(|| self.make())
+        &MADE[&self]
     }
 
     /// Runs there what was asked for here.
@@ -219,12 +233,18 @@ impl Boot {
                     .filter(|given| !is_about_output(given)),
             )
             .args(["--show-output", "--test-threads", "1", "--skip", OUTSIDE])
-            .output()
-            .expect("takt starts");
-        Transcript {
-            status: done.status.code(),
-            stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+            .output();
+        match done {
+            Ok(done) => Transcript {
+                status: done.status.code(),
+                stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
+                stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+            },
+            Err(error) => Transcript {
+                status: None,
+                stdout: String::new(),
+                stderr: format!("takt does not start: {error}"),
+            },
         }
     }
 }

@@ -62,6 +62,7 @@ mod storm;
 mod traffic;
 mod turns;
 mod vanished;
+mod verified;
 mod watched;
 mod wireless;
 mod wlan;

@@ -190,7 +190,8 @@ fn multicast_and_broadcast_are_nobodys() {
         air.sender.send_to(&[0; 100], "224.0.0.9:9").unwrap();
         thread::sleep(Duration::from_secs(1));
         assert_eq!(stations.list().len(), 0);
-        assert_eq!(link("near1").class("default").sent_packets, 2);
+        // The kernel multicasts, too, about addresses of its own.
+        assert!(link("near1").class("default").sent_packets >= 2);
     });
 }
 

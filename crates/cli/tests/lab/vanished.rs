@@ -6,6 +6,7 @@ use std::fs;
 use crate::{
     daemon::Daemon,
     everything::EVERYTHING,
+    gap,
     helper::helpers,
     inventory::Inventory,
     kernel_bpf::wait_for,
@@ -58,6 +59,16 @@ fn its_helper_goes_last_and_leaves_nothing() {
     DEFAULT.run(|| {
         let before = Inventory::take();
         vanish_with(&format!("{EVERYTHING}{CROWD}"));
+        before.assert_is_back();
+    });
+}
+
+/// As a packet that waits would, a frame in stock keeps the namespace of who has sent it.
+#[test]
+fn its_stock_of_gap_frames_goes_as_well() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        vanish_with(gap::POLICY);
         before.assert_is_back();
     });
 }

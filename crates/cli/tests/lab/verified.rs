@@ -1,0 +1,41 @@
+//! What the kernel's verifier has to go through before a policy is in force.
+
+use libbpf_rs::query::{ProgInfoIter, ProgramInfo};
+
+use crate::{
+    everything::EVERYTHING,
+    machine::{DEFAULT, NEWEST},
+    takt::apply,
+    wire::Wire,
+};
+
+/// Of the million instructions at which it gives up, and where an apply begins to be waited for.
+const MOST_INSTRUCTIONS: u32 = 50_000;
+
+/// Loops are gone through once, whatever their bounds (docs/adr/0016).
+fn is_far_from_its_limit(_wires: &[Wire; 2]) {
+    apply(EVERYTHING).ok();
+    let is_takts = |found: &ProgramInfo| found.name.to_string_lossy().starts_with("takt");
+    let programs: Vec<_> = ProgInfoIter::default().filter(is_takts).collect();
+    for program in &programs {
+        println!("{:7} {:?}", program.verified_insns, program.name);
+    }
+    assert!(programs.len() > 10);
+    for program in programs {
+        assert!(
+            program.verified_insns <= MOST_INSTRUCTIONS,
+            "{:?}",
+            program.name
+        );
+    }
+}
+
+#[test]
+fn is_far_from_its_limit_on_the_default_kernel() {
+    DEFAULT.run(|| is_far_from_its_limit(&[1, 2].map(Wire::new)));
+}
+
+#[test]
+fn is_far_from_its_limit_on_the_newest_kernel() {
+    NEWEST.run(|| is_far_from_its_limit(&[1, 2].map(Wire::new)));
+}
