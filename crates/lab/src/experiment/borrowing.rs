@@ -172,7 +172,7 @@ fn cases() -> [Case; 3] {
         },
         Case {
             name: "borrowing-tenants",
-            is_in_short: true,
+            is_in_short: false,
             tree: tree(
                 vec![tenant("acme", 60, 80), tenant("bolt", 40, 100)],
                 vec![

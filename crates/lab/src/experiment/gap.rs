@@ -64,7 +64,7 @@ const CASES: [Case; 4] = [
     Case {
         name: "gap-two",
         rates_bps: &[37_000_000, 23_000_000],
-        length: Length::ms(20_000, 1_000),
+        length: Length::only_full_ms(20_000),
     },
 ];
 
