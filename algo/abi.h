@@ -27,8 +27,6 @@ typedef long long s64;
  *              Its pointers are marked TAKT_ARG: never null. It is weak, for callers know
  *              nothing of it in the verifier's eyes and must not in the compiler's either:
  *              that would leave out a bounds check that it knows to be of no use.
- */
-/*
  * TAKT_FOR     a loop that seldom runs, or long: in BPF the kernel's own iterator, whose body
  *              the verifier checks until nothing new comes of it, not once per round. A call
  *              per round is its price.
