@@ -11,8 +11,8 @@ use crate::units::number;
 use crate::view::plotted_cases;
 
 const METRIC: &str = "cost_ns_per_packet";
-const NAME_RIGHT: f64 = 206.0;
-const LEFT: f64 = 218.0;
+const NAME_RIGHT: f64 = 226.0;
+const LEFT: f64 = 238.0;
 const RIGHT: f64 = WIDTH - 70.0;
 const TOP: f64 = 46.0;
 const ROW: f64 = 22.0;
