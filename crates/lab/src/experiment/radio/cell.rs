@@ -9,7 +9,7 @@ use super::clients::{self, Clients};
 use super::contender::Contender;
 use super::environment::{Environment, STATIONS};
 use super::pattern::Pattern;
-use super::play::{Played, play};
+use super::play::{Flows, Played, play};
 use super::{figures, follow, forward, sweep};
 use crate::experiment::beats::sleep_until;
 use crate::experiment::daemon::Daemon;
@@ -25,6 +25,8 @@ use crate::experiment::wlan::{
 const SEED: u64 = 1;
 /// Of the wire, each way: servers next door.
 const WIRE_DELAY: Duration = Duration::from_millis(1);
+/// Enough for a SYN to a station that hears badly to be sent three times.
+const CONNECTION: Duration = Duration::from_secs(4);
 /// Weights are there before traffic.
 const PREPARATION: Duration = Duration::from_secs(1);
 /// Queues fill and flows find their rates.
@@ -95,6 +97,7 @@ impl Cell {
         let mut root = Root::on(takt, ACCESS_POINT, DEVICE);
         root.attach(self.contender.name(), &self.contender.qdisc(folder))?;
         let window = self.window(wlan.began_ns());
+        let flows = Flows::open(self.pattern)?;
         sleep_until(window.warm_up_ns.saturating_sub(nanos(self.preparation())));
         let daemon = match self.contender.told_every() {
             Some(_) => Some(Daemon::start(takt, ACCESS_POINT)?),
@@ -106,7 +109,7 @@ impl Cell {
             }
             _ => None,
         };
-        let played = play(self.pattern, SEED, window)?;
+        let played = play(flows, SEED, window)?;
         drop((clients, daemon));
         root.detach()?;
         Ok(Seen {
@@ -118,7 +121,7 @@ impl Cell {
     }
 
     fn window(&self, began_ns: u64) -> Window {
-        let window = Window::after(self.preparation(), WARM_UP, self.length);
+        let window = Window::after(CONNECTION + self.preparation(), WARM_UP, self.length);
         match self.environment.begins_every() {
             Some(step) => window.aligned(began_ns, step),
             None => window,

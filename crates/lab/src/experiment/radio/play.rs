@@ -1,9 +1,10 @@
 //! All flows of a cell at once.
 
+use std::net::{TcpStream, UdpSocket};
 use std::thread::ScopedJoinHandle;
 
 use super::environment::STATIONS;
-use super::pattern::{Flow, Pattern};
+use super::pattern::{Flow, Pattern, Stream};
 use super::udp;
 use crate::experiment::beats::sleep_until;
 use crate::experiment::bulk;
@@ -19,20 +20,40 @@ pub struct Played {
     pub busy: Busy,
 }
 
-/// Traffic begins with the window's warm-up.
-pub fn play(pattern: Pattern, seed: u64, window: Window) -> Result<Played> {
-    let mut datagrams = Vec::new();
-    let mut connections = Vec::new();
-    for station in Station::first(STATIONS) {
-        match pattern.flow(station.index()) {
-            Some(Flow::Udp(stream)) => datagrams.push((station, stream, udp::open(station)?)),
-            Some(Flow::Tcp) => {
-                let ends = bulk::open(SERVER, station.namespace(), station.address())?;
-                connections.push((station, ends));
+/// All flows, open and silent.
+#[derive(Default)]
+pub struct Flows {
+    datagrams: Vec<(Station, Stream, (UdpSocket, UdpSocket))>,
+    connections: Vec<(Station, (TcpStream, TcpStream))>,
+}
+
+impl Flows {
+    /// Before anybody tells how stations hear: one that is held could not be connected to.
+    pub fn open(pattern: Pattern) -> Result<Self> {
+        let mut flows = Self::default();
+        for station in Station::first(STATIONS) {
+            match pattern.flow(station.index()) {
+                Some(Flow::Udp(stream)) => {
+                    let ends = udp::open(station)?;
+                    flows.datagrams.push((station, stream, ends));
+                }
+                Some(Flow::Tcp) => {
+                    let ends = bulk::open(SERVER, station.namespace(), station.address())?;
+                    flows.connections.push((station, ends));
+                }
+                None => {}
             }
-            None => {}
         }
+        Ok(flows)
     }
+}
+
+/// Traffic begins with the window's warm-up.
+pub fn play(flows: Flows, seed: u64, window: Window) -> Result<Played> {
+    let Flows {
+        datagrams,
+        mut connections,
+    } = flows;
     sleep_until(window.warm_up_ns);
     let mut records = vec![Record::default(); STATIONS];
     let busy = std::thread::scope(|scope| {
