@@ -16,7 +16,6 @@ pub unsafe trait Plain: Sized {}
 
 // SAFETY: generated from algo/, where such structs hold integers only and
 // spell out their padding.
-unsafe impl Plain for sys::takt_port {}
 unsafe impl Plain for sys::takt_commit_args {}
 unsafe impl Plain for sys::takt_question {}
 unsafe impl Plain for sys::takt_answer {}

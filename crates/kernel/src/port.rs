@@ -9,13 +9,13 @@ use std::{
     sync::atomic::{AtomicU32, Ordering, fence},
 };
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
-use nix::sys::mman::{MapFlags as MmapFlags, ProtFlags, mmap, munmap};
+use libbpf_rs::{MapHandle, MapType};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain, Stations,
     sys::{takt_gap, takt_gap_length, takt_link, takt_link_init, takt_plan, takt_port},
-    to_bytes, zeroed_box,
+    zeroed_box,
 };
 
 use crate::error::Error;
@@ -100,16 +100,17 @@ impl Port {
         let size = size_of::<takt_port>() as u32;
         let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
             .map_err(Error::bpf("creating a link's map"))?;
-        let mut port = zeroed_box::<takt_port>();
-        // SAFETY: a valid, all-zero struct.
-        unsafe { takt_link_init(&mut port.link) };
-        port.link.secret = secret();
-        port.link.ifindex = owner.ifindex;
-        port.link.netns_cookie = owner.netns_cookie;
-        port.gap.secret = (secret() as u32).max(1);
-        copy(plan, &mut port.plans[0]);
-        map.update(&0u32.to_ne_bytes(), to_bytes(&*port), MapFlags::ANY)
-            .map_err(Error::bpf("filling a link's map"))?;
+        let port = Self::open(&map)?;
+        // SAFETY: the mapping is valid, all zero, and nobody else's yet.
+        unsafe {
+            let port = port.0.as_ptr();
+            takt_link_init(&raw mut (*port).link);
+            (*port).link.secret = secret();
+            (*port).link.ifindex = owner.ifindex;
+            (*port).link.netns_cookie = owner.netns_cookie;
+            (*port).gap.secret = (secret() as u32).max(1);
+            copy_raw(plan, (&raw mut (*port).plans).cast::<takt_plan>());
+        }
         Ok(map)
     }
 
@@ -121,7 +122,7 @@ impl Port {
                 None,
                 SIZE,
                 ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
-                MmapFlags::MAP_SHARED,
+                MapFlags::MAP_SHARED,
                 map.as_fd(),
                 0,
             )
@@ -315,11 +316,6 @@ impl Drop for Port {
 fn secret() -> u64 {
     // Seeded by the system for every process.
     RandomState::new().hash_one(0)
-}
-
-fn copy<T: Plain>(from: &T, to: &mut T) {
-    // SAFETY: two distinct valid values.
-    unsafe { copy_raw(from, to) }
 }
 
 /// # Safety
