@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
-pub(crate) use place::count as machines_at_once;
+pub(crate) use place::busy_count as machines_at_once;
 
 use crate::guest::Net;
 use crate::guest::protocol::{Frame, Job};

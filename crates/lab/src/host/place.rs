@@ -1,6 +1,7 @@
 //! How many machines run at once, whoever starts them: one for each processor of
-//! the host, as one takes all of a processor. Those with virtual time do not
-//! mind the company, and the others promise no time.
+//! the host, as one takes all of a processor, and one more, as those with the host's
+//! time also sleep. Those with virtual time do not mind the company, and the others
+//! promise no time.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -15,8 +16,8 @@ use super::{Result, cache};
 /// Places are files, and nobody can wait for one of several.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How many there are.
-pub fn count() -> usize {
+/// How many it takes to keep every processor busy, if they never sleep.
+pub fn busy_count() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
@@ -45,7 +46,7 @@ impl Place {
     }
 
     fn try_take() -> Result<Option<Place>> {
-        for number in 0..count() {
+        for number in 0..=busy_count() {
             if let Some(lock) = cache::try_turn(&format!("machine.{number}.lock"))? {
                 return Ok(Some(Place {
                     number,
