@@ -118,7 +118,7 @@ impl Machine {
     /// Of how many boots each has a part of the tests, so that no machine keeps one
     /// processor busy for longer than all the others take on the next.
     fn boots(self) -> u64 {
-        if self == DEFAULT { 2 } else { 1 }
+        if self == DEFAULT { 3 } else { 1 }
     }
 
     fn boot_of(self, test: &str) -> Boot {
