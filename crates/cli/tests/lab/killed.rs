@@ -20,8 +20,10 @@ use nix::{
 
 use crate::{
     crowd::congestion,
+    inventory::Inventory,
     kernel_bpf::{links, wait_for},
     machine::{DEFAULT, TWO_PROCESSORS},
+    metronome,
     shell::run,
     takt::{POLICY, apply, assert_no_trace, status, takt},
     wire::Wire,
@@ -282,6 +284,35 @@ fn after_changes_of_joining_a_crowd() {
             joined
         });
         assert!(joined);
+    });
+}
+
+#[test]
+fn after_changes_of_loading_beats() {
+    DEFAULT.run(|| {
+        let before = Inventory::take();
+        let wire = Wire::new(1);
+        let task = "[[task]]\nname = \"beat\"\nperiod = \"20ms\"\nbudget = \"1ms\"\n";
+        let mut ends_it = false;
+        let loaded = killed_after_changes(
+            FAR,
+            || write(task),
+            || {
+                let loaded = metronome::state() == "enabled";
+                // A policy without tasks ends what was begun, too.
+                if ends_it {
+                    apply(OLD).ok();
+                    assert!(!Path::new("/run/takt/beats").exists());
+                }
+                ends_it = !ends_it;
+                takt("revert").ok();
+                assert_no_trace();
+                loaded
+            },
+        );
+        assert!(loaded);
+        drop(wire);
+        before.assert_is_back();
     });
 }
 

@@ -47,6 +47,7 @@ mod house;
 mod killed;
 mod levels;
 mod many;
+mod memory;
 mod neighbours;
 mod neighbours_flood;
 mod owners;

@@ -13,8 +13,8 @@ use crate::{
     wire::Wire,
 };
 
-const OLD: &str = "[link.near1]\nrate = \"100mbit\"\n";
-const ALL: &str = r#"
+pub const OLD: &str = "[link.near1]\nrate = \"100mbit\"\n";
+pub const ALL: &str = r#"
 [link.near1]
 rate = "200mbit"
 

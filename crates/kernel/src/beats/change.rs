@@ -217,7 +217,8 @@ impl Change {
     /// Remove what the new state no longer needs.
     pub fn tidy(&self) -> Result<(), Error> {
         match (self.action, &self.scheduler, &self.next) {
-            (Some(BeatsAction::Unloaded), ..) => unload(),
+            // A takt that was killed before it loaded the scheduler has left a record.
+            (Some(BeatsAction::Unloaded), ..) | (None, None, None) => unload(),
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 if let Some(before) = &self.before {
                     let gone = record.ids.gone(&before.ids);
@@ -236,11 +237,11 @@ impl Change {
 /// anything to end?
 pub(crate) fn revert(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> {
     match Found::look()? {
-        Some(found) if !found.is_elsewhere(netns_cookie) => {
+        Some(found) if found.is_elsewhere(netns_cookie) => Ok(None),
+        found => {
             unload()?;
-            Ok(Some(BeatsAction::Unloaded))
+            Ok(found.map(|_| BeatsAction::Unloaded))
         }
-        _ => Ok(None),
     }
 }
 
