@@ -13,22 +13,6 @@ pub fn all() -> Vec<Sentence> {
     let throughput = figure("throughput_percent", percent);
     vec![
         Sentence {
-            experiment: "pacing",
-            words: "Once in that run no frame left for {} ms, which is the whole of the {} ppm",
-            figures: vec![
-                (
-                    "takt",
-                    "single-500mbit",
-                    figure("spacing_error_max_ns", |ns| tenths(ns / 1e6)),
-                ),
-                (
-                    "takt",
-                    "single-500mbit",
-                    figure("rate_error_ppm", |ppm| whole(ppm.abs())),
-                ),
-            ],
-        },
-        Sentence {
             experiment: "background",
             words: "an upload at 20 Mbit/s takes {} of it under FIFO, {} under Takt with \
                     `gate = \"open\"` and {} under Takt; datagrams that come in at 5.7 Mbit/s \
