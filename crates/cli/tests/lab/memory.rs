@@ -102,6 +102,8 @@ fn a_policy_is_in_force_or_nothing_is() {
         let counts = until_enough(&short, &before, unchanged, recover);
         println!("from nothing: {counts:?} were refused and killed");
         assert!(counts.iter().sum::<usize>() > 1);
+        takt("revert").ok();
+        before.assert_is_back();
 
         apply(OLD).ok();
         let before = Inventory::take();
