@@ -30,8 +30,8 @@ fn kernel_arguments(name: &str) -> Vec<String> {
     }
 }
 
-/// No experiment takes as long by the host's clock: in full the longest takes half an hour of
-/// a host that does nothing else.
+/// A run that takes longer by the host's clock has gone wrong. The longest take most of an hour
+/// in full, and some times that on a host that runs other machines beside it.
 const TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// The experiment with programs of rt-tests in it.
