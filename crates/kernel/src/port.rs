@@ -304,6 +304,9 @@ impl Port {
     }
 }
 
+// SAFETY: the mapping belongs to the process, not to a thread of it.
+unsafe impl Send for Port {}
+
 impl Drop for Port {
     fn drop(&mut self) {
         // SAFETY: mapped by open with this size, and unmapped once. Failing

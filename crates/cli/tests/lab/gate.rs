@@ -13,7 +13,7 @@ use nix::{
 
 use crate::{
     flow::Flow,
-    helper::kill_helpers,
+    helper::{assert_rest_without_carrier, kill_helpers},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     shell::run,
     takt::{apply, link, takt},
@@ -217,6 +217,20 @@ fn a_killed_helper_is_missed_and_replaced() {
             .says(&["the helper is not running"]);
         apply(&policy("")).ok();
         assert!(link("near1").background().opener_running);
+    });
+}
+
+#[test]
+fn a_wire_without_a_carrier_is_not_called_over_and_over() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&policy("")).ok();
+        assert_rest_without_carrier(&wire, &policy(""));
+        let mut flow = Flow::new(&wire, 5001);
+        send(&mut flow, NICE_LOWEST);
+        be_busy(BUSY);
+        assert_eq!(flow.arrivals(), everything_in_order());
+        assert!(link("near1").class("backup").adds_up());
     });
 }
 

@@ -7,6 +7,12 @@ use nix::{
     unistd::Pid,
 };
 
+use crate::{
+    shell::run_far,
+    takt::{apply, takt},
+    wire::Wire,
+};
+
 /// The helpers of all namespaces.
 pub fn helpers() -> Vec<Pid> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -24,6 +30,45 @@ pub fn helpers() -> Vec<Pid> {
             helps(&arguments).then(|| Pid::from_raw(pid))
         })
         .collect()
+}
+
+/// How long the helpers have run on a processor, all their threads together.
+pub fn helper_time() -> Duration {
+    let threads = |helper: Pid| fs::read_dir(format!("/proc/{helper}/task")).unwrap();
+    let ran_ns = |thread: fs::DirEntry| -> u64 {
+        let times = fs::read_to_string(thread.path().join("schedstat")).unwrap();
+        times.split(' ').next().unwrap().parse().unwrap()
+    };
+    let ran_ns = helpers()
+        .into_iter()
+        .flat_map(threads)
+        .map(|thread| ran_ns(thread.unwrap()))
+        .sum();
+    Duration::from_nanos(ran_ns)
+}
+
+/// That they have nothing to do while a wire has no carrier, which for its device means
+/// that everything is taken and nothing is kept. The policy is in force before it goes,
+/// and then applied anew.
+#[track_caller]
+pub fn assert_rest_without_carrier(wire: &Wire, policy: &str) {
+    run_far(&format!("ip link set {} down", wire.far)).ok();
+    assert_rest();
+    takt("revert").ok();
+    apply(policy).ok();
+    assert_rest();
+    run_far(&format!("ip link set {} up", wire.far)).ok();
+    // They look once a second.
+    thread::sleep(Duration::from_secs(3));
+}
+
+#[track_caller]
+fn assert_rest() {
+    thread::sleep(Duration::from_millis(100));
+    let before = helper_time();
+    thread::sleep(Duration::from_secs(4));
+    let ran = helper_time() - before;
+    assert!(ran < Duration::from_millis(200), "{ran:?}");
 }
 
 /// Kills them, and waits until they hold nothing any more: a process that dies has no name

@@ -1,123 +1,71 @@
 //! The feeder: keeps the stocks of this namespace's links full. It is called when
 //! a link has spent half of its templates of some length.
+//!
+//! A stock lasts some milliseconds, and finding out which links there are, filling
+//! a new one's stock and closing sockets all take longer. So a thread does nothing
+//! but refill, and whoever looks prepares for it what there is to be fed.
 
 use std::{
     io,
-    os::fd::AsFd,
-    rc::Rc,
+    sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant},
 };
 
-use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 use takt_algo::sys::TAKT_PACING_GAP;
 
-use super::{
-    refusal::longest_frame,
-    stock::{Demand, Shelf, Stock},
-};
+use super::link::{FedLink, Terms};
 use crate::{
     error::Error,
-    helper::{Helped, Sent, TemplateSocket, gap_frame},
-    port::{LengthCounters, Port},
+    helper::{Helped, close_together, lock},
 };
 
-/// Learning takes a walk through all lengths.
-const BETWEEN_LESSONS: Duration = Duration::from_millis(20);
-/// After the link has taken no template, none is sent for so long.
-const AFTER_A_REFUSAL: Duration = Duration::from_millis(100);
+#[derive(Default)]
 pub(crate) struct Feeder {
-    epoll: Rc<Epoll>,
-    links: Vec<Link>,
-    /// Counts the links that were ever fed; tells their events apart.
+    thread: Option<Thread>,
+    /// Counts the links that were ever fed.
     numbered: u32,
 }
 
-/// What must stay the same for a link to be fed as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Terms {
-    index: u32,
-    ifindex: u32,
-    /// Another each time that a link is made.
-    secret: u32,
-    rate_bps: u64,
-    overhead_bytes: u32,
-    longest: u32,
+struct Thread {
+    epoll: Arc<Epoll>,
+    links: Links,
 }
 
-struct Link {
-    number: u32,
-    terms: Terms,
-    source: [u8; 6],
-    port: Rc<Port>,
-    stock: Stock,
-    fed: Vec<Fed>,
-    /// By length, as of the last lesson.
-    counted: Vec<LengthCounters>,
-    missed: u64,
-    learned: Instant,
-    refused: Option<Instant>,
-}
-
-/// A length and who sends it.
-struct Fed {
-    shelf: Shelf,
-    socket: TemplateSocket,
-    /// Its stock was full once: if it is found short, the target is too low.
-    filled: bool,
-}
+type Links = Arc<Mutex<Vec<FedLink>>>;
 
 impl Feeder {
-    /// Its sockets' events are added to this epoll.
-    pub fn new(epoll: Rc<Epoll>) -> Self {
-        Self {
-            epoll,
-            links: Vec::new(),
-            numbered: 0,
-        }
-    }
-
     pub fn feeds(&self) -> bool {
-        !self.links.is_empty()
-    }
-
-    /// A stock runs low: the event of one of its sockets has come.
-    pub fn refill(&mut self, event: u64) {
-        let (number, len) = (event >> 32, event as u32);
-        let link = self
-            .links
-            .iter_mut()
-            .find(|link| u64::from(link.number) == number);
-        if let Some(link) = link {
-            link.refill(len);
-        }
-    }
-
-    pub fn learn(&mut self) {
-        for link in &mut self.links {
-            link.learn(&self.epoll);
-        }
+        let links = self.thread.as_ref().map(|thread| lock(&thread.links));
+        links.is_some_and(|links| !links.is_empty())
     }
 
     /// Feed those of these links that want it, and no others, and fill their stocks.
-    pub fn look(&mut self, links: &[Helped]) -> Result<(), Error> {
-        let wanted = || {
-            let wants = |link: &&Helped| link.outline.pacing == TAKT_PACING_GAP;
-            links.iter().filter(wants).map(|link| (terms(link), link))
+    pub fn look(&mut self, links: Vec<Helped>) -> Result<(), Error> {
+        self.feed(links)
+            .map_err(Error::helper("feeding links with gap frames"))
+    }
+
+    fn feed(&mut self, links: Vec<Helped>) -> io::Result<()> {
+        let wants = |link: &Helped| link.outline.pacing == TAKT_PACING_GAP;
+        let wanted: Vec<Helped> = links.into_iter().filter(wants).collect();
+        if self.thread.is_none() && !wanted.is_empty() {
+            self.thread = Some(Thread::start()?);
+        }
+        let Some(thread) = &self.thread else {
+            return Ok(());
         };
-        self.links
-            .retain(|link| wanted().any(|(terms, _)| terms == link.terms));
-        for (terms, link) in wanted() {
-            if !self.links.iter().any(|link| link.terms == terms) {
+        let wanted_terms: Vec<Terms> = wanted.iter().map(Terms::of).collect();
+        thread.give_up(|link| !wanted_terms.contains(&link.terms()));
+        let fed: Vec<Terms> = lock(&thread.links).iter().map(FedLink::terms).collect();
+        for link in wanted {
+            if !fed.contains(&Terms::of(&link)) {
                 self.numbered += 1;
-                let (source, port) = (link.device.address, link.port.clone());
-                let link = Link::open(self.numbered, terms, source, port, &self.epoll)
-                    .map_err(Error::helper("opening packet sockets"))?;
-                self.links.push(link);
+                let link = FedLink::open(self.numbered, link, &thread.epoll)?;
+                lock(&thread.links).push(link);
             }
         }
-        for link in &mut self.links {
-            link.refused = None;
+        for link in &mut *lock(&thread.links) {
             link.refill_all();
             link.say_enough();
         }
@@ -125,156 +73,57 @@ impl Feeder {
     }
 }
 
-fn terms(link: &Helped) -> Terms {
-    Terms {
-        index: link.index,
-        ifindex: link.device.index,
-        secret: link.outline.secret,
-        rate_bps: link.outline.rate_bps,
-        overhead_bytes: link.outline.overhead_bytes,
-        longest: longest_frame(&link.device),
-    }
-}
-
-/// Closing a packet socket waits until no processor uses it any more. All of a
-/// link's wait together, or it would take seconds.
-impl Drop for Link {
+impl Drop for Feeder {
     fn drop(&mut self) {
-        thread::scope(|scope| {
-            for fed in self.fed.drain(..) {
-                // Without a thread to be had, it is closed here.
-                let _ = thread::Builder::new().spawn_scoped(scope, move || drop(fed));
-            }
-        });
+        if let Some(thread) = &self.thread {
+            thread.give_up(|_| true);
+        }
     }
 }
 
-impl Link {
-    fn open(
-        number: u32,
-        terms: Terms,
-        source: [u8; 6],
-        port: Rc<Port>,
-        epoll: &Epoll,
-    ) -> io::Result<Self> {
-        let stock = Stock::new(terms.rate_bps, terms.longest, terms.overhead_bytes);
-        let mut link = Self {
-            number,
-            terms,
-            source,
-            counted: stock
-                .learnable()
-                .map(|len| port.gap_counters(len))
-                .collect(),
-            missed: port.gap().missed,
-            port,
-            fed: Vec::new(),
-            stock,
-            learned: Instant::now(),
-            refused: None,
-        };
-        // Not before all shelves are full for the first time.
-        link.port.set_gap_terms(terms.longest, 0);
-        link.port.renew_gap();
-        for shelf in link.stock.shelves().to_vec() {
-            link.add(shelf, epoll)?;
-        }
-        Ok(link)
+impl Thread {
+    fn start() -> io::Result<Self> {
+        let epoll = Arc::new(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?);
+        let links = Links::default();
+        let (its_epoll, its_links) = (Arc::clone(&epoll), Arc::clone(&links));
+        thread::Builder::new()
+            .name("takt-feeder".to_owned())
+            .spawn(move || refill(&its_epoll, &its_links))?;
+        Ok(Self { epoll, links })
     }
 
-    fn add(&mut self, shelf: Shelf, epoll: &Epoll) -> io::Result<()> {
-        let frame = gap_frame(self.source, shelf.len);
-        let socket = TemplateSocket::open(self.terms.ifindex, self.terms.secret, frame)?;
-        socket.bound(shelf.target)?;
-        // Edges: one event each time that half is gone.
-        let event = EpollEvent::new(
-            EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
-            u64::from(self.number) << 32 | u64::from(shelf.len),
-        );
-        epoll.add(socket.as_fd(), event)?;
-        self.fed.push(Fed {
-            shelf,
-            socket,
-            filled: false,
-        });
-        Ok(())
-    }
-
-    fn refill_all(&mut self) {
-        for at in 0..self.fed.len() {
-            self.refill_at(at);
-        }
-    }
-
-    fn refill(&mut self, len: u32) {
-        if let Some(at) = self.fed.iter().position(|fed| fed.shelf.len == len) {
-            self.refill_at(at);
-        }
-    }
-
-    fn refill_at(&mut self, at: usize) {
-        if self
-            .refused
-            .is_some_and(|refused| refused.elapsed() < AFTER_A_REFUSAL)
-        {
-            return;
-        }
-        let fed = &mut self.fed[at];
-        let counters = self.port.gap_counters(fed.shelf.len);
-        // At first there may be those of another feeder, which do not count.
-        let stocked = if fed.filled { counters.stocked } else { 0 };
-        if fed.filled
-            && counters.stocked < fed.shelf.target / 4
-            && let Some(target) = self.stock.ran_short(fed.shelf.len)
-        {
-            fed.shelf.target = target;
-            // Where the buffer cannot grow, the stock stays as it is.
-            let _ = fed.socket.bound(target);
-            self.port
-                .set_gap_terms(self.terms.longest, self.stock.enough());
-        }
-        let short = fed.shelf.target.saturating_sub(stocked);
-        match fed.socket.send(short) {
-            Ok(Sent::All | Sent::Full) => fed.filled = true,
-            // The device is down or gone, which the next look will see.
-            Ok(Sent::Refused) | Err(_) => self.refused = Some(Instant::now()),
-        }
-    }
-
-    /// Learn from what the link missed.
-    fn learn(&mut self, epoll: &Epoll) {
-        let missed = self.port.gap().missed;
-        if missed == self.missed || self.learned.elapsed() < BETWEEN_LESSONS {
-            return;
-        }
-        self.missed = missed;
-        self.learned = Instant::now();
-        let now: Vec<LengthCounters> = self
-            .stock
-            .learnable()
-            .map(|len| self.port.gap_counters(len))
+    /// Returns when the sockets of these links, and those that nobody uses, are closed.
+    fn give_up(&self, unwanted: impl Fn(&FedLink) -> bool) {
+        let mut links = lock(&self.links);
+        let mut sockets: Vec<_> = links
+            .extract_if(.., |link| unwanted(link))
+            .flat_map(FedLink::into_sockets)
             .collect();
-        let first = self.stock.learnable().start;
-        let (came, went) = self.stock.learn(|len| {
-            let at = (len - first) as usize;
-            Demand {
-                spent: now[at].spent.wrapping_sub(self.counted[at].spent),
-                missed: now[at].missed.wrapping_sub(self.counted[at].missed),
-            }
-        });
-        self.counted = now;
-        self.fed.retain(|fed| !went.contains(&fed.shelf.len));
-        for shelf in came {
-            // Without its socket the length is made up of two, as before.
-            if self.add(shelf, epoll).is_ok() {
-                self.refill(shelf.len);
+        sockets.extend(links.iter_mut().flat_map(FedLink::take_useless));
+        drop(links);
+        close_together(sockets);
+    }
+}
+
+/// Without a way to hear what is spent, links are refilled as often as somebody looks.
+fn refill(epoll: &Epoll, links: &Links) {
+    let mut events = [EpollEvent::empty(); 256];
+    loop {
+        let ready = match epoll.wait(&mut events, EpollTimeout::NONE) {
+            Err(nix::errno::Errno::EINTR) => continue,
+            Err(_) => return,
+            Ok(ready) => ready,
+        };
+        let mut links = lock(links);
+        for event in &events[..ready] {
+            let (number, len) = (event.data() >> 32, event.data() as u32);
+            let mut links = links.iter_mut();
+            if let Some(link) = links.find(|link| u64::from(link.number()) == number) {
+                link.refill(len);
             }
         }
-        self.say_enough();
-    }
-
-    fn say_enough(&self) {
-        self.port
-            .set_gap_terms(self.terms.longest, self.stock.enough());
+        for link in &mut *links {
+            link.learn(epoll);
+        }
     }
 }

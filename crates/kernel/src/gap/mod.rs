@@ -1,12 +1,13 @@
 //! Gap frames from user space: BPF cannot make frames, so a feeder keeps each
 //! link of this network namespace that has `pacing = "gap"` in stock of them.
 //!
-//! [`stock`] decides which lengths and how many of each, and [`feeder`] sends
-//! them, as part of the namespace's [`crate::helper`]. [`refusal`] names devices
+//! [`stock`] decides which lengths and how many of each, [`link`] holds a link's, and
+//! [`feeder`] keeps them all full, as part of the namespace's [`crate::helper`]. [`refusal`] names devices
 //! that cannot have gaps. [`swallowed`] is for the doctor: on which devices gap
 //! frames get lost.
 
 mod feeder;
+mod link;
 mod refusal;
 mod stock;
 mod swallowed;

@@ -18,12 +18,9 @@ mod presence;
 mod socket;
 
 use std::{
-    io,
-    rc::Rc,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 use self::{opener::Opener, presence::Presence};
 use crate::{
@@ -41,7 +38,7 @@ pub(crate) use frame::gap_frame;
 pub(crate) use presence::{is_running, tend};
 /// That packet sockets can be opened, which the helper needs.
 pub(crate) use socket::try_open;
-pub(crate) use socket::{Sent, TemplateSocket};
+pub(crate) use socket::{Sent, TemplateSocket, close_together};
 
 /// How long a helper lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,14 +55,12 @@ const BETWEEN_CHECKS: Duration = Duration::from_secs(10);
 /// Refilling comes before ordinary work, or idle wires would wait for it.
 const NICE: libc::c_int = -20;
 
-const OF_LISTENER: u64 = u64::MAX;
-
 /// A link of this namespace that stands.
 pub(crate) struct Helped {
     pub index: u32,
     pub device: Device,
     pub outline: Outline,
-    pub port: Rc<Port>,
+    pub port: Port,
 }
 
 /// Help this namespace's links. Returns when there is nothing left to do, or
@@ -77,7 +72,7 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
         return Ok(false);
     };
     prepare_process();
-    let mut helper = Helper::new(&presence).map_err(doing())?;
+    let mut helper = Helper::default();
     let mut looked = Instant::now();
     let mut askers = presence.askers();
     helper.look()?;
@@ -100,9 +95,7 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
         loop {
             let between = helper.between_looks();
             let wait = between.map(|between| between.saturating_sub(looked.elapsed()));
-            if helper.wait(wait).map_err(doing())? {
-                askers = presence.askers();
-            }
+            askers = presence.wait(wait).map_err(doing())?;
             if !askers.is_empty() || between.is_some_and(|between| looked.elapsed() >= between) {
                 break;
             }
@@ -127,26 +120,13 @@ fn prepare_process() {
     }
 }
 
+#[derive(Default)]
 struct Helper {
-    epoll: Rc<Epoll>,
     feeder: Feeder,
     opener: Opener,
 }
 
 impl Helper {
-    fn new(presence: &Presence) -> io::Result<Self> {
-        let epoll = Rc::new(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?);
-        epoll.add(
-            presence.listener(),
-            EpollEvent::new(EpollFlags::EPOLLIN, OF_LISTENER),
-        )?;
-        Ok(Self {
-            feeder: Feeder::new(Rc::clone(&epoll)),
-            epoll,
-            opener: Opener::default(),
-        })
-    }
-
     fn helps(&self) -> bool {
         self.feeder.feeds() || self.opener.listens()
     }
@@ -160,34 +140,17 @@ impl Helper {
         }
     }
 
-    /// Sleep until a stock runs low, and refill it. Whether somebody asked.
-    fn wait(&mut self, time: Option<Duration>) -> io::Result<bool> {
-        let mut events = [EpollEvent::empty(); 256];
-        let timeout = time.map_or(EpollTimeout::NONE, |time| {
-            EpollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(EpollTimeout::MAX)
-        });
-        let ready = match self.epoll.wait(&mut events, timeout) {
-            Err(nix::errno::Errno::EINTR) => 0,
-            ready => ready?,
-        };
-        let mut asked = false;
-        for event in &events[..ready] {
-            match event.data() {
-                OF_LISTENER => asked = true,
-                event => self.feeder.refill(event),
-            }
-        }
-        self.feeder.learn();
-        Ok(asked)
-    }
-
     fn look(&mut self) -> Result<(), Error> {
         let links = standing_links()?;
-        self.feeder.look(&links)?;
-        self.opener
-            .look(&links)
-            .map_err(Error::helper("listening for what the gate holds"))
+        let opens = self.opener.look(&links);
+        self.feeder.look(links)?;
+        opens.map_err(Error::helper("listening for what the gate holds"))
     }
+}
+
+/// Nothing half done is left where a thread of the helper panics.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn standing_links() -> Result<Vec<Helped>, Error> {
@@ -214,7 +177,7 @@ fn standing_links() -> Result<Vec<Helped>, Error> {
                 index,
                 device: device.clone(),
                 outline,
-                port: Rc::new(port),
+                port,
             });
         }
     }

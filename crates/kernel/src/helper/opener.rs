@@ -15,12 +15,9 @@ use std::{
     collections::{BTreeMap, btree_map::Entry},
     io,
     os::fd::AsFd,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -28,13 +25,14 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use super::{
     Helped,
     frame::bell,
+    lock,
     socket::{Sent, TemplateSocket},
 };
 
 /// While no processor is idle.
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
-/// While a device is down, in milliseconds.
-const BETWEEN_CALLS: u16 = 1000;
+/// While a device is down or has no carrier.
+const BETWEEN_CALLS: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Opener {
@@ -54,8 +52,10 @@ struct Bell {
     ifindex: u32,
     secret: u32,
     socket: TemplateSocket,
-    /// The device takes nothing: it is down, or gone.
-    unreachable: AtomicBool,
+    /// It could not be hung: when to try again. Until then it is not heard.
+    again: Option<Instant>,
+    /// How long to wait when it is lost once more.
+    patience: Duration,
 }
 
 impl Opener {
@@ -122,28 +122,25 @@ fn listen(epoll: &Epoll, bells: &Bells) {
             Err(_) => return,
             Ok(ready) => ready,
         };
-        let mut refused = false;
-        let bells = lock(bells);
+        let mut bells = lock(bells);
         for event in &events[..ready] {
-            if let Some(bell) = bells.get(&(event.data() as u32)) {
-                refused |= bell.hang() == Some(Sent::Refused);
-            }
-        }
-        let unreachable = || bells.values().filter(|bell| bell.is_unreachable());
-        if ready == 0 {
-            for bell in unreachable() {
+            let bell = bells.get_mut(&(event.data() as u32));
+            // One that was refused or lost is freed, which is heard at once.
+            if let Some(bell) = bell.filter(|bell| bell.again.is_none()) {
                 bell.hang();
             }
         }
-        patience = match unreachable().next() {
-            Some(_) => BETWEEN_CALLS.into(),
-            None => EpollTimeout::NONE,
-        };
-        drop(bells);
-        // A bell that was refused is freed, which is heard at once.
-        if refused {
-            thread::sleep(BETWEEN_TRIES);
+        let now = Instant::now();
+        for bell in bells.values_mut() {
+            if bell.again.is_some_and(|again| again <= now) {
+                bell.hang();
+            }
         }
+        let next = bells.values().filter_map(|bell| bell.again).min();
+        patience = next.map_or(EpollTimeout::NONE, |next| {
+            let wait = next.saturating_duration_since(now) + Duration::from_millis(1);
+            EpollTimeout::try_from(wait).unwrap_or(EpollTimeout::MAX)
+        });
     }
 }
 
@@ -155,19 +152,27 @@ impl Bell {
             ifindex,
             secret,
             socket,
-            unreachable: AtomicBool::new(false),
+            again: None,
+            patience: BETWEEN_TRIES,
         })
     }
 
-    /// What became of it; `None` if there is no way to the device now.
-    fn hang(&self) -> Option<Sent> {
-        let sent = self.socket.send(1).ok();
-        self.unreachable.store(sent.is_none(), Ordering::Relaxed);
-        sent
-    }
-
-    fn is_unreachable(&self) -> bool {
-        self.unreachable.load(Ordering::Relaxed)
+    fn hang(&mut self) {
+        let wait = match self.socket.send(1) {
+            Ok(Sent::Refused) => Some(BETWEEN_TRIES),
+            Ok(_) if self.socket.is_charged() => {
+                self.patience = BETWEEN_TRIES;
+                None
+            }
+            // Rung at once, which happens, or lost without a carrier, over and over.
+            Ok(_) => {
+                let wait = self.patience;
+                self.patience = BETWEEN_CALLS.min(2 * wait);
+                Some(wait)
+            }
+            Err(_) => Some(BETWEEN_CALLS),
+        };
+        self.again = wait.map(|wait| Instant::now() + wait);
     }
 }
 
@@ -175,9 +180,4 @@ fn be_least_important() {
     let param = libc::sched_param { sched_priority: 0 };
     // SAFETY: a valid struct. Any task may make itself less important.
     let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &param) };
-}
-
-/// Nothing half done is left where a thread panics.
-fn lock(bells: &Bells) -> MutexGuard<'_, BTreeMap<u32, Bell>> {
-    bells.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,6 +8,7 @@
 use std::{
     io::{self, ErrorKind, Read, Write},
     os::{
+        fd::AsFd,
         linux::net::SocketAddrExt,
         unix::{
             net::{SocketAddr, UnixListener, UnixStream},
@@ -20,6 +21,8 @@ use std::{
 };
 
 use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::socket::{getsockopt, sockopt::PeerCredentials},
     unistd::Uid,
 };
@@ -62,8 +65,16 @@ impl Presence {
         }
     }
 
-    pub fn listener(&self) -> &UnixListener {
-        &self.0
+    /// Sleep for so long, or until somebody asks.
+    pub fn wait(&self, time: Option<Duration>) -> io::Result<Vec<Asker>> {
+        let mut listener = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        let timeout = time.map_or(PollTimeout::NONE, |time| {
+            PollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+        });
+        match poll(&mut listener, timeout) {
+            Ok(_) | Err(Errno::EINTR) => Ok(self.askers()),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     pub fn askers(&self) -> Vec<Asker> {

@@ -7,6 +7,7 @@
 use std::{
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    thread,
 };
 
 use nix::sys::socket::{setsockopt, sockopt};
@@ -92,6 +93,26 @@ impl TemplateSocket {
         }
         Ok(Sent::All)
     }
+
+    /// Whether any of what it sent is still kept somewhere. A device without a
+    /// carrier takes everything and keeps nothing.
+    pub fn is_charged(&self) -> bool {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: an int that lives here, which is what this request writes.
+        let done = unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        done != 0 || bytes > 0
+    }
+}
+
+/// Closing a packet socket waits until no processor uses it any more, some 10 ms. These
+/// wait together: one after the other, a link's would take seconds.
+pub(crate) fn close_together(sockets: Vec<TemplateSocket>) {
+    thread::scope(|scope| {
+        for socket in sockets {
+            // Without a thread to be had, it is closed here.
+            let _ = thread::Builder::new().spawn_scoped(scope, move || drop(socket));
+        }
+    });
 }
 
 /// Of protocol 0: it receives nothing.
