@@ -246,11 +246,13 @@ fn what_is_in_stock_goes_with_the_device() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
+        let stocked = gap("near1")["gap"]["stocked"].clone();
         run("ip link set near1 down").ok();
         assert_eq!(gap("near1")["gap"]["stocked"], 0);
         run("ip link set near1 up").ok();
-        // The feeder looks once a second.
+        // The helper looks once a second.
         thread::sleep(Duration::from_secs(3));
+        assert_eq!(gap("near1")["gap"]["stocked"], stocked);
         let worst = worst_spacing_bytes(&wire, 100);
         assert!(worst <= 64.0, "{worst} bytes");
     });

@@ -67,8 +67,17 @@ pub(super) struct FedLink {
 struct Fed {
     shelf: Shelf,
     socket: TemplateSocket,
-    /// Its stock was full once: if it is found short, the target is too low.
+    /// Its stock was full once.
     filled: bool,
+    /// What the link had counted then, the last time.
+    spent: u32,
+}
+
+impl Fed {
+    fn note_full(&mut self, counters: LengthCounters) {
+        self.filled = true;
+        self.spent = counters.spent;
+    }
 }
 
 impl FedLink {
@@ -124,6 +133,7 @@ impl FedLink {
             shelf,
             socket,
             filled: false,
+            spent: 0,
         });
         Ok(())
     }
@@ -152,8 +162,11 @@ impl FedLink {
         let counters = self.port.gap_counters(fed.shelf.len);
         // At first there may be those of another feeder, which do not count.
         let stocked = if fed.filled { counters.stocked } else { 0 };
+        // What goes with the carrier is not spent, and says nothing about the target.
+        let spent = counters.spent.wrapping_sub(fed.spent);
         if fed.filled
             && counters.stocked < fed.shelf.target / 4
+            && spent > fed.shelf.target / 2
             && let Some(target) = self.stock.ran_short(fed.shelf.len)
         {
             fed.shelf.target = target;
@@ -165,13 +178,14 @@ impl FedLink {
         let short = fed.shelf.target.saturating_sub(stocked);
         let sent = fed.socket.send(short);
         let now = self.port.gap_counters(fed.shelf.len);
-        let took_some = now.stocked > stocked || now.spent != counters.spent;
+        // Where there is no carrier everything is taken and nothing kept: it would be spent at
+        // once, over and over.
+        let kept_none = short > 0 && now.stocked <= stocked && now.spent == counters.spent;
         match sent {
-            Ok(Sent::Full) => fed.filled = true,
-            Ok(Sent::All) if short == 0 || took_some => fed.filled = true,
-            // The device has no carrier, is down or gone, which the next look will see. Where
-            // nothing is kept, everything is spent at once, and this would never end.
-            Ok(_) | Err(_) => self.refused = Some(Instant::now()),
+            Ok(Sent::Full) => fed.note_full(now),
+            Ok(Sent::All) if !kept_none => fed.note_full(now),
+            // The device has no carrier, is down or gone, which the next look will see.
+            Ok(Sent::All | Sent::Refused) | Err(_) => self.refused = Some(Instant::now()),
         }
     }
 
