@@ -42,6 +42,7 @@ fn all_of_it_comes_and_goes() {
         "usr/bin/takt",
         "usr/bin/taktd",
         "usr/include/takt/beats.h",
+        "usr/lib/systemd/system/takt.service",
         "usr/lib/systemd/system/taktd.service",
         "usr/share/bash-completion/completions/takt",
         "usr/share/fish/vendor_completions.d/takt.fish",
@@ -52,11 +53,17 @@ fn all_of_it_comes_and_goes() {
     ] {
         assert!(found.contains(&PathBuf::from(path)), "{path}: {found:?}");
     }
-    let unit = fs::read_to_string(root.join("usr/lib/systemd/system/taktd.service"));
-    assert!(
-        unit.expect("it is read")
-            .contains("ExecStart=/usr/bin/taktd\n")
-    );
+    for (unit, starts) in [
+        ("takt", "takt apply /etc/takt/policy.toml"),
+        ("taktd", "taktd"),
+    ] {
+        let path = root.join(format!("usr/lib/systemd/system/{unit}.service"));
+        let unit = fs::read_to_string(path).expect("it is read");
+        assert!(
+            unit.contains(&format!("ExecStart=/usr/bin/{starts}\n")),
+            "{unit}"
+        );
+    }
 
     // Again, over what is there, and away.
     script(root, &[]);
