@@ -250,7 +250,7 @@ fn what_is_in_stock_goes_with_the_device() {
         run("ip link set near1 down").ok();
         assert_eq!(gap("near1")["gap"]["stocked"], 0);
         run("ip link set near1 up").ok();
-        // The helper looks once a second.
+        // The helper tries once a second.
         thread::sleep(Duration::from_secs(3));
         assert_eq!(gap("near1")["gap"]["stocked"], stocked);
         let worst = worst_spacing_bytes(&wire, 100);
@@ -266,6 +266,36 @@ fn a_wire_without_a_carrier_is_not_fed() {
         assert_rest_without_carrier(&wire, POLICY);
         let worst = worst_spacing_bytes(&wire, 100);
         assert!(worst <= 64.0, "{worst} bytes");
+    });
+}
+
+/// What goes through somebody else's qdisc is spent at once, and nobody waits for it.
+#[test]
+fn a_foreign_qdisc_is_sent_no_gaps() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(POLICY).ok();
+        let recorder = Recorder::new(&wire);
+        run("tc qdisc replace dev near1 root pfifo").ok();
+        assert_no_helper();
+        let pauses = recorder
+            .frames()
+            .iter()
+            .filter(|frame| frame.ethertype() == PAUSE)
+            .count();
+        assert!(pauses <= 128, "{pauses} frames");
+    });
+}
+
+#[test]
+fn a_device_that_goes_takes_its_feeder_along() {
+    DEFAULT.run(|| {
+        let _wire = Wire::new(1);
+        apply(POLICY).ok();
+        run("ip link del near1").ok();
+        assert_no_helper();
+        takt("revert").ok();
+        assert_no_trace();
     });
 }
 

@@ -58,7 +58,7 @@ pub fn assert_rest_without_carrier(wire: &Wire, policy: &str) {
     apply(policy).ok();
     assert_rest();
     run_far(&format!("ip link set {} up", wire.far)).ok();
-    // They look once a second.
+    // They try once a second.
     thread::sleep(Duration::from_secs(3));
 }
 

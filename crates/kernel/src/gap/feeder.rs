@@ -9,6 +9,7 @@ use std::{
     io,
     sync::{Arc, Mutex},
     thread,
+    time::Instant,
 };
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
@@ -17,7 +18,7 @@ use takt_algo::sys::TAKT_PACING_GAP;
 use super::link::{FedLink, Terms};
 use crate::{
     error::Error,
-    helper::{Helped, close_together, lock},
+    helper::{Helped, Patience, close_together, lock},
 };
 
 #[derive(Default)]
@@ -108,8 +109,9 @@ impl Thread {
 /// Without a way to hear what is spent, links are refilled as often as somebody looks.
 fn refill(epoll: &Epoll, links: &Links) {
     let mut events = [EpollEvent::empty(); 256];
+    let mut patience = EpollTimeout::NONE;
     loop {
-        let ready = match epoll.wait(&mut events, EpollTimeout::NONE) {
+        let ready = match epoll.wait(&mut events, patience) {
             Err(nix::errno::Errno::EINTR) => continue,
             Err(_) => return,
             Ok(ready) => ready,
@@ -122,8 +124,13 @@ fn refill(epoll: &Epoll, links: &Links) {
                 link.refill(len);
             }
         }
+        let now = Instant::now();
         for link in &mut *links {
+            if link.patience().is_over(now) {
+                link.refill_all();
+            }
             link.learn(epoll);
         }
+        patience = Patience::of_all(links.iter().map(FedLink::patience), now);
     }
 }

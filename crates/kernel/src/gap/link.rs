@@ -13,14 +13,12 @@ use super::{
     stock::{Demand, Shelf, Stock},
 };
 use crate::{
-    helper::{Helped, Sent, TemplateSocket, gap_frame},
+    helper::{Helped, Patience, Sent, TemplateSocket, gap_frame},
     port::{LengthCounters, Port},
 };
 
 /// Learning takes a walk through all lengths.
 const BETWEEN_LESSONS: Duration = Duration::from_millis(20);
-/// After the link has taken no template, none is sent for so long.
-const AFTER_A_REFUSAL: Duration = Duration::from_millis(100);
 
 /// What must stay the same for a link to be fed as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +58,7 @@ pub(super) struct FedLink {
     counted: Vec<LengthCounters>,
     missed: u64,
     learned: Instant,
-    refused: Option<Instant>,
+    patience: Patience,
 }
 
 /// A length and who sends it.
@@ -99,7 +97,7 @@ impl FedLink {
             useless: Vec::new(),
             stock,
             learned: Instant::now(),
-            refused: None,
+            patience: Patience::default(),
         };
         // Not before all shelves are full for the first time.
         link.port.set_gap_terms(terms.longest, 0);
@@ -139,10 +137,15 @@ impl FedLink {
     }
 
     pub fn refill_all(&mut self) {
-        self.refused = None;
+        self.patience.end();
         for at in 0..self.fed.len() {
             self.refill_at(at);
         }
+    }
+
+    /// Until it keeps what it is sent.
+    pub fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     pub fn refill(&mut self, len: u32) {
@@ -152,10 +155,7 @@ impl FedLink {
     }
 
     fn refill_at(&mut self, at: usize) {
-        if self
-            .refused
-            .is_some_and(|refused| refused.elapsed() < AFTER_A_REFUSAL)
-        {
+        if self.patience.waits() {
             return;
         }
         let fed = &mut self.fed[at];
@@ -184,9 +184,10 @@ impl FedLink {
         match sent {
             Ok(Sent::Full) => fed.note_full(now),
             Ok(Sent::All) if !kept_none => fed.note_full(now),
-            // The device has no carrier, is down or gone, which the next look will see.
-            Ok(Sent::All | Sent::Refused) | Err(_) => self.refused = Some(Instant::now()),
+            // The device has no carrier, is down or gone.
+            Ok(Sent::All | Sent::Refused) | Err(_) => return self.patience.wait(),
         }
+        self.patience.succeed();
     }
 
     /// Learn from what the link missed.

@@ -6,20 +6,27 @@
 //! carried to a processor that has nothing to do, so the [`opener`] comes from
 //! there and fetches it.
 //!
-//! It sleeps until a link calls, and looks which links there are whenever takt asks.
-//! While it feeds gaps it looks by itself as well, once a second; otherwise a host
-//! that is idle stays so, but for a check every ten seconds whether a namespace of its
-//! own is still anybody's. [`presence`] makes it one per namespace and lets
-//! others speak to it.
+//! It sleeps until a link calls, and looks which links there are when takt asks and
+//! when a device or a qdisc has changed. A host that is idle stays so, but for a check
+//! every ten seconds whether a namespace of its own is still anybody's. [`presence`]
+//! makes it one per namespace and lets others speak to it.
 
 mod frame;
 mod opener;
+mod patience;
 mod presence;
 mod socket;
 
 use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
 };
 
 use self::{opener::Opener, presence::Presence};
@@ -28,13 +35,14 @@ use crate::{
     error::Error,
     gap::Feeder,
     namespace,
-    netlink::{Device, Netlink},
+    netlink::{Changes, Device, Netlink},
     port::{Outline, Port},
     program::Program,
     revert::{Ending, revert},
 };
 
 pub(crate) use frame::gap_frame;
+pub(crate) use patience::Patience;
 pub(crate) use presence::{is_running, tend};
 /// That packet sockets can be opened, which the helper needs.
 pub(crate) use socket::try_open;
@@ -49,7 +57,9 @@ pub enum Stay {
     Always,
 }
 
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+/// From word of a change to the look: what has begun is done by then, and what changes
+/// together, or all the time, is one look.
+const SETTLING: Duration = Duration::from_secs(1);
 /// How long a namespace that nobody else is in may be kept.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(10);
 /// Refilling comes before ordinary work, or idle wires would wait for it.
@@ -73,9 +83,11 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
     };
     prepare_process();
     let mut helper = Helper::default();
-    let mut looked = Instant::now();
+    // Before the first look: nothing that changes meanwhile is missed.
+    let changes = Changes::open().map_err(doing())?;
     let mut askers = presence.askers();
     helper.look()?;
+    let mut changed = None;
     loop {
         let helps = helper.helps();
         // Where it cannot be told, the links decide.
@@ -92,16 +104,44 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
             return Ok(true);
         }
         askers.drain(..).for_each(|asker| asker.answer(helps));
-        loop {
-            let between = helper.between_looks();
-            let wait = between.map(|between| between.saturating_sub(looked.elapsed()));
-            askers = presence.wait(wait).map_err(doing())?;
-            if !askers.is_empty() || between.is_some_and(|between| looked.elapsed() >= between) {
-                break;
+        let looked = Instant::now();
+        askers = loop {
+            let due = match changed {
+                Some(changed) => Some(changed + SETTLING),
+                // There is nothing to find out but what is told.
+                None => (!namespace::is_initial()).then_some(looked + BETWEEN_CHECKS),
+            };
+            let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
+            if wait == Some(Duration::ZERO) {
+                // What has come meanwhile may not be settled.
+                changed = changes.take().then(Instant::now);
+                break Vec::new();
             }
-        }
+            // Nobody needs to be woken by a second change.
+            let fds = [presence.as_fd(), changes.as_fd()];
+            wait_for(&fds[..2 - usize::from(changed.is_some())], wait).map_err(doing())?;
+            if changed.is_none() && changes.take() {
+                changed = Some(Instant::now());
+            }
+            let askers = presence.askers();
+            if !askers.is_empty() {
+                break askers;
+            }
+        };
         helper.look()?;
-        looked = Instant::now();
+    }
+}
+
+/// Sleep until one of these can be read, for so long at most.
+fn wait_for(fds: &[BorrowedFd], time: Option<Duration>) -> io::Result<()> {
+    let read = fds.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
+    let mut fds: Vec<PollFd> = read.collect();
+    let timeout = time.map_or(PollTimeout::NONE, |time| {
+        PollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+    });
+    match poll(&mut fds, timeout) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -129,15 +169,6 @@ struct Helper {
 impl Helper {
     fn helps(&self) -> bool {
         self.feeder.feeds() || self.opener.listens()
-    }
-
-    /// `None`: there is nothing to find out but what takt will tell.
-    fn between_looks(&self) -> Option<Duration> {
-        if self.feeder.feeds() {
-            Some(BETWEEN_LOOKS)
-        } else {
-            (!namespace::is_initial()).then_some(BETWEEN_CHECKS)
-        }
     }
 
     fn look(&mut self) -> Result<(), Error> {
@@ -172,7 +203,7 @@ fn standing_links() -> Result<Vec<Helped>, Error> {
             .iter()
             .find(|device| device.index == outline.owner.ifindex);
         let Some(device) = device else { continue };
-        if outline.owner.netns_cookie == netns_cookie && !outline.gone && outline.attached {
+        if outline.owner.netns_cookie == netns_cookie && !outline.gone && port.stands() {
             standing.push(Helped {
                 index,
                 device: device.clone(),

@@ -17,7 +17,7 @@ use std::{
     os::fd::AsFd,
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -26,13 +26,9 @@ use super::{
     Helped,
     frame::bell,
     lock,
+    patience::Patience,
     socket::{Sent, TemplateSocket},
 };
-
-/// While no processor is idle.
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
-/// While a device is down or has no carrier.
-const BETWEEN_CALLS: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Opener {
@@ -52,10 +48,8 @@ struct Bell {
     ifindex: u32,
     secret: u32,
     socket: TemplateSocket,
-    /// It could not be hung: when to try again. Until then it is not heard.
-    again: Option<Instant>,
-    /// How long to wait when it is lost once more.
-    patience: Duration,
+    /// Until it can be hung. Meanwhile it is not heard.
+    patience: Patience,
 }
 
 impl Opener {
@@ -126,21 +120,17 @@ fn listen(epoll: &Epoll, bells: &Bells) {
         for event in &events[..ready] {
             let bell = bells.get_mut(&(event.data() as u32));
             // One that was refused or lost is freed, which is heard at once.
-            if let Some(bell) = bell.filter(|bell| bell.again.is_none()) {
+            if let Some(bell) = bell.filter(|bell| !bell.patience.waits()) {
                 bell.hang();
             }
         }
         let now = Instant::now();
         for bell in bells.values_mut() {
-            if bell.again.is_some_and(|again| again <= now) {
+            if bell.patience.is_over(now) {
                 bell.hang();
             }
         }
-        let next = bells.values().filter_map(|bell| bell.again).min();
-        patience = next.map_or(EpollTimeout::NONE, |next| {
-            let wait = next.saturating_duration_since(now) + Duration::from_millis(1);
-            EpollTimeout::try_from(wait).unwrap_or(EpollTimeout::MAX)
-        });
+        patience = Patience::of_all(bells.values().map(|bell| &bell.patience), now);
     }
 }
 
@@ -152,27 +142,19 @@ impl Bell {
             ifindex,
             secret,
             socket,
-            again: None,
-            patience: BETWEEN_TRIES,
+            patience: Patience::default(),
         })
     }
 
     fn hang(&mut self) {
-        let wait = match self.socket.send(1) {
-            Ok(Sent::Refused) => Some(BETWEEN_TRIES),
-            Ok(_) if self.socket.is_charged() => {
-                self.patience = BETWEEN_TRIES;
-                None
-            }
-            // Rung at once, which happens, or lost without a carrier, over and over.
-            Ok(_) => {
-                let wait = self.patience;
-                self.patience = BETWEEN_CALLS.min(2 * wait);
-                Some(wait)
-            }
-            Err(_) => Some(BETWEEN_CALLS),
-        };
-        self.again = wait.map(|wait| Instant::now() + wait);
+        match self.socket.send(1) {
+            Ok(Sent::All | Sent::Full) if self.socket.is_charged() => self.patience.succeed(),
+            // No processor is idle.
+            Ok(Sent::Refused) => self.patience.wait_shortly(),
+            // Rung at once, which happens, or lost without a carrier, over and over; or the
+            // device is down.
+            Ok(Sent::All | Sent::Full) | Err(_) => self.patience.wait(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::{
     io::{self, ErrorKind, Read, Write},
     os::{
-        fd::AsFd,
+        fd::{AsFd, BorrowedFd},
         linux::net::SocketAddrExt,
         unix::{
             net::{SocketAddr, UnixListener, UnixStream},
@@ -21,8 +21,6 @@ use std::{
 };
 
 use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::socket::{getsockopt, sockopt::PeerCredentials},
     unistd::Uid,
 };
@@ -65,22 +63,17 @@ impl Presence {
         }
     }
 
-    /// Sleep for so long, or until somebody asks.
-    pub fn wait(&self, time: Option<Duration>) -> io::Result<Vec<Asker>> {
-        let mut listener = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
-        let timeout = time.map_or(PollTimeout::NONE, |time| {
-            PollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
-        });
-        match poll(&mut listener, timeout) {
-            Ok(_) | Err(Errno::EINTR) => Ok(self.askers()),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
     pub fn askers(&self) -> Vec<Asker> {
         std::iter::from_fn(|| self.0.accept().ok())
             .map(|(stream, _)| Asker(stream))
             .collect()
+    }
+}
+
+/// Can be read when somebody asks.
+impl AsFd for Presence {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The kernel's network configuration: devices and their root qdiscs.
 
+mod changes;
 mod device;
 mod generic;
 pub(crate) mod ifb;
@@ -7,6 +8,7 @@ mod qdisc;
 mod socket;
 pub(crate) mod wireless;
 
+pub(crate) use changes::Changes;
 pub use device::Device;
 pub use qdisc::{Handle, Qdisc};
 pub use socket::{Netlink, NetlinkError, Refusal, Request};
