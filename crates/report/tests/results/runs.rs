@@ -35,11 +35,17 @@ impl Runs {
     /// The largest of the metric in these cases, run by run; a run that lacks it is left out,
     /// and all are if the first one does.
     pub fn values(&self, scheduler: &str, cases: &[String], metric: &str) -> Vec<f64> {
+        // Of an error it counts how large it is, not which way it goes.
+        let size = |value: f64| match metric.contains("_error_") {
+            true => value.abs(),
+            false => value,
+        };
         let in_run = |run: &Report| {
             run.rows
                 .iter()
                 .filter(|row| row.scheduler == scheduler && cases.contains(&row.case))
                 .filter_map(|row| row.number(metric))
+                .map(size)
                 .reduce(f64::max)
         };
         match in_run(self.shown()) {

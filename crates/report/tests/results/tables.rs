@@ -37,14 +37,14 @@ pub const fn figure(metric: &'static str, written: fn(f64) -> String) -> Figure 
     Figure { metric, written }
 }
 
-// How figures are written. Signs are left out where the size of an error counts.
+// How figures are written.
 
 pub fn whole(value: f64) -> String {
     number(value, 0)
 }
 
 pub fn tenths(value: f64) -> String {
-    number(value.abs(), 1)
+    number(value, 1)
 }
 
 pub fn hundredths(value: f64) -> String {
