@@ -283,7 +283,12 @@ fn a_foreign_qdisc_is_sent_no_gaps() {
             .iter()
             .filter(|frame| frame.ethertype() == PAUSE)
             .count();
-        assert!(pauses <= 128, "{pauses} frames");
+        // The kernel's word of it is acted upon after a second. Until then what is not kept is
+        // tried at once and after 10, 30, 70, 150, 310 and 630 ms, a shelf of the longest each time.
+        let tries = 7;
+        let shelf = 65;
+        assert!(pauses <= tries * shelf, "{pauses} frames");
+        takt("revert").says(&["left as it is"]).ends_with(4);
     });
 }
 
