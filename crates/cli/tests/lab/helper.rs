@@ -65,6 +65,7 @@ pub fn assert_rest_without_carrier(wire: &Wire, policy: &str) {
 #[track_caller]
 fn assert_rest() {
     thread::sleep(Duration::from_millis(100));
+    assert!(!helpers().is_empty(), "nobody helps");
     let before = helper_time();
     thread::sleep(Duration::from_secs(4));
     let ran = helper_time() - before;

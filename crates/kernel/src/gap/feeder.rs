@@ -21,6 +21,10 @@ use crate::{
     helper::{Helped, Patience, close_together, lock},
 };
 
+/// Refilling comes before ordinary work, looking and closing sockets included, or idle
+/// wires would wait for it.
+const NICE: libc::c_int = -20;
+
 #[derive(Default)]
 pub(crate) struct Feeder {
     thread: Option<Thread>,
@@ -89,7 +93,10 @@ impl Thread {
         let (its_epoll, its_links) = (Arc::clone(&epoll), Arc::clone(&links));
         thread::Builder::new()
             .name("takt-feeder".to_owned())
-            .spawn(move || refill(&its_epoll, &its_links))?;
+            .spawn(move || {
+                be_important();
+                refill(&its_epoll, &its_links);
+            })?;
         Ok(Self { epoll, links })
     }
 
@@ -104,6 +111,11 @@ impl Thread {
         drop(links);
         close_together(sockets);
     }
+}
+
+fn be_important() {
+    // SAFETY: a plain system call, for this thread alone. Refused, feeding works a little later.
+    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
 }
 
 /// Without a way to hear what is spent, links are refilled as often as somebody looks.

@@ -62,8 +62,6 @@ pub enum Stay {
 const SETTLING: Duration = Duration::from_secs(1);
 /// How long a namespace that nobody else is in may be kept.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(10);
-/// Refilling comes before ordinary work, or idle wires would wait for it.
-const NICE: libc::c_int = -20;
 
 /// A link of this namespace that stands.
 pub(crate) struct Helped {
@@ -148,10 +146,9 @@ fn wait_for(fds: &[BorrowedFd], time: Option<Duration>) -> io::Result<()> {
 /// A socket for each length of each link takes more files than is usual.
 fn prepare_process() {
     // SAFETY: plain system calls. Where they are refused, helping still works,
-    // for fewer links and a little later.
+    // for fewer links.
     unsafe {
         let _ = libc::setsid();
-        let _ = libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
         let mut limit = std::mem::zeroed::<libc::rlimit>();
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
             limit.rlim_cur = limit.rlim_max;
