@@ -7,7 +7,7 @@ use takt_kernel::stations::{Address, Station, Stations};
 
 use crate::{shell::run, takt::apply, wire::Wire};
 
-/// A frame of 1000 bytes takes 8 ms.
+/// A frame takes [`FRAME_NS`].
 pub const AIR: &str = r#"
 [link.near1]
 rate = "1mbit"
@@ -20,6 +20,7 @@ queue_packets = 200
 "#;
 
 const FRAME_BYTES: usize = 1000;
+pub const FRAME_NS: u64 = FRAME_BYTES as u64 * 8 * 1000;
 const HEADERS_BYTES: usize = 42;
 pub const WHOLE: u32 = 1_000_000;
 /// Room for all packets of a test.
