@@ -60,9 +60,9 @@ pub use signal::SignalMeter;
 pub use sockets::NoUser;
 pub use status::{
     BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, Datagrams,
-    DeviceBuffer, FlowStatus, FlowTotals, GapStatus, Heard, Lateness, LinkStatus, MemberStatus,
-    PieceStatus, RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters, TaskStatus,
-    TenantStatus, applied_policy, status,
+    DeviceBuffer, DeviceState, FlowStatus, FlowTotals, GapStatus, Heard, Lateness, LinkStatus,
+    MemberStatus, PieceStatus, RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters,
+    TaskStatus, TenantStatus, applied_policy, status,
 };
 
 /// Refuse early what this process may not do.

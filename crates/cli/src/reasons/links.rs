@@ -56,6 +56,12 @@ again. The helper was not let run: give its processor room, or lower the rate.
 REFUSED = "takt::status::refused" ["refused"]: "
 Templates of gap frames that were offered by the helper and found the stock full. They cost nothing.
 ";
+NOT_SENDING = "takt::status::not_sending" ["device_state", "has no carrier", "is down"]: "
+The device is down (`ip link set DEVICE up`), or nothing is at the other end of its cable, or it has
+joined no network. The kernel drops what is sent to it before takt sees it, and no counter of takt
+moves. The policy stays, and is in force again as soon as the device sends. A link with pacing =
+\"gap\" goes by the timer until its stock of gap frames is full again.
+";
 DEVICE_GONE = "takt::status::device_gone" ["the device is gone"]: "
 A device that carried a policy does not exist any more. Its counters are kept until `takt revert`, or
 until `takt apply` of a policy without it.

@@ -240,6 +240,7 @@ fn a_device_that_went_down_can_call_again() {
         let wire = Wire::new(1);
         apply(&policy("")).ok();
         run("ip link set near1 down").ok();
+        takt("status").says(&["near1", "is down"]).ok();
         run("ip link set near1 up").ok();
         let mut flow = Flow::new(&wire, 5001);
         send(&mut flow, NICE_LOWEST);

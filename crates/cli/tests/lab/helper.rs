@@ -57,9 +57,18 @@ pub fn assert_rest_without_carrier(wire: &Wire, policy: &str) {
     takt("revert").ok();
     apply(policy).ok();
     assert_rest();
+    takt("status").says(&["near1", "has no carrier"]).ok();
+    assert_device_state("no_carrier");
     run_far(&format!("ip link set {} up", wire.far)).ok();
     // They try once a second.
     thread::sleep(Duration::from_secs(3));
+    assert_device_state("ready");
+}
+
+#[track_caller]
+fn assert_device_state(state: &str) {
+    let status = takt("status --output json").json();
+    assert_eq!(status["links"][0]["device_state"], state);
 }
 
 #[track_caller]

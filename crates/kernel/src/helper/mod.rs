@@ -12,6 +12,7 @@
 //! makes it one per namespace and lets others speak to it.
 
 mod frame;
+mod listening;
 mod opener;
 mod patience;
 mod presence;
@@ -20,7 +21,6 @@ mod socket;
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -42,11 +42,12 @@ use crate::{
 };
 
 pub(crate) use frame::gap_frame;
+pub(crate) use listening::{Listener, Listening};
 pub(crate) use patience::Patience;
 pub(crate) use presence::{is_running, tend};
 /// That packet sockets can be opened, which the helper needs.
 pub(crate) use socket::try_open;
-pub(crate) use socket::{Sent, TemplateSocket, close_together};
+pub(crate) use socket::{Sent, TemplateSocket, close_together, unless_gone};
 
 /// How long a helper lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,11 +175,6 @@ impl Helper {
         self.feeder.look(links)?;
         opens.map_err(Error::helper("listening for what the gate holds"))
     }
-}
-
-/// Nothing half done is left where a thread of the helper panics.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn standing_links() -> Result<Vec<Helped>, Error> {

@@ -15,33 +15,27 @@ use std::{
     collections::{BTreeMap, btree_map::Entry},
     io,
     os::fd::AsFd,
-    sync::{Arc, Mutex},
-    thread,
     time::Instant,
 };
 
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 
 use super::{
     Helped,
     frame::bell,
-    lock,
+    listening::{Listener, Listening},
     patience::Patience,
-    socket::{Sent, TemplateSocket},
+    socket::{Sent, TemplateSocket, unless_gone},
 };
 
 #[derive(Default)]
 pub(super) struct Opener {
-    thread: Option<Thread>,
+    thread: Option<Listening<Bells>>,
 }
 
-struct Thread {
-    epoll: Arc<Epoll>,
-    bells: Bells,
-}
-
-/// Bells by their links.
-type Bells = Arc<Mutex<BTreeMap<u32, Bell>>>;
+/// Those of gated links, by their links.
+#[derive(Default)]
+struct Bells(BTreeMap<u32, Bell>);
 
 struct Bell {
     /// What must stay the same.
@@ -54,20 +48,20 @@ struct Bell {
 
 impl Opener {
     pub fn listens(&self) -> bool {
-        let bells = self.thread.as_ref().map(|thread| lock(&thread.bells));
-        bells.is_some_and(|bells| !bells.is_empty())
+        let bells = self.thread.as_ref().map(Listening::lock);
+        bells.is_some_and(|bells| !bells.0.is_empty())
     }
 
     /// Give those of these links a bell that are gated, and no others.
     pub fn look(&mut self, links: &[Helped]) -> io::Result<()> {
         let gated: Vec<&Helped> = links.iter().filter(|link| link.outline.gated).collect();
         if self.thread.is_none() && !gated.is_empty() {
-            self.thread = Some(Thread::start()?);
+            self.thread = Some(Listening::start("takt-opener", be_least_important)?);
         }
         let Some(thread) = &self.thread else {
             return Ok(());
         };
-        let mut bells = lock(&thread.bells);
+        let bells = &mut thread.lock().0;
         bells.retain(|index, bell| {
             let same = |link: &&&Helped| {
                 let (ifindex, secret) = (link.device.index, link.outline.secret);
@@ -77,13 +71,15 @@ impl Opener {
         });
         for link in gated {
             if let Entry::Vacant(entry) = bells.entry(link.index) {
-                let bell = Bell::new(link)?;
+                let Some(bell) = unless_gone(Bell::new(link))? else {
+                    continue;
+                };
                 let event = EpollEvent::new(
                     EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
                     link.index.into(),
                 );
                 // A socket that can be written to is an event at once: the first bell.
-                thread.epoll.add(bell.socket.as_fd(), event)?;
+                thread.epoll().add(bell.socket.as_fd(), event)?;
                 entry.insert(bell);
             }
         }
@@ -91,46 +87,24 @@ impl Opener {
     }
 }
 
-impl Thread {
-    fn start() -> io::Result<Self> {
-        let epoll = Arc::new(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?);
-        let bells = Bells::default();
-        let (its_epoll, its_bells) = (Arc::clone(&epoll), Arc::clone(&bells));
-        thread::Builder::new()
-            .name("takt-opener".to_owned())
-            .spawn(move || {
-                be_least_important();
-                listen(&its_epoll, &its_bells);
-            })?;
-        Ok(Self { epoll, bells })
-    }
-}
-
-/// Without a way to hear the bells any more, links are left to their timers.
-fn listen(epoll: &Epoll, bells: &Bells) {
-    let mut events = [EpollEvent::empty(); 64];
-    let mut patience = EpollTimeout::NONE;
-    loop {
-        let ready = match epoll.wait(&mut events, patience) {
-            Err(nix::errno::Errno::EINTR) => continue,
-            Err(_) => return,
-            Ok(ready) => ready,
-        };
-        let mut bells = lock(bells);
-        for event in &events[..ready] {
-            let bell = bells.get_mut(&(event.data() as u32));
+impl Listener for Bells {
+    fn hear(&mut self, events: &[EpollEvent], _: &Epoll, now: Instant) {
+        for event in events {
+            let bell = self.0.get_mut(&(event.data() as u32));
             // One that was refused or lost is freed, which is heard at once.
             if let Some(bell) = bell.filter(|bell| !bell.patience.waits()) {
                 bell.hang();
             }
         }
-        let now = Instant::now();
-        for bell in bells.values_mut() {
+        for bell in self.0.values_mut() {
             if bell.patience.is_over(now) {
                 bell.hang();
             }
         }
-        patience = Patience::of_all(bells.values().map(|bell| &bell.patience), now);
+    }
+
+    fn patiences(&self) -> impl Iterator<Item = &Patience> {
+        self.0.values().map(|bell| &bell.patience)
     }
 }
 

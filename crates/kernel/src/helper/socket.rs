@@ -104,6 +104,15 @@ impl TemplateSocket {
     }
 }
 
+/// What was opened for a device, if that did not vanish since it was listed. Of that the
+/// kernel tells, and there is another look.
+pub(crate) fn unless_gone<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
 /// Closing a packet socket waits until no processor uses it any more, some 10 ms. These
 /// wait together: one after the other, a link's would take seconds.
 pub(crate) fn close_together(sockets: Vec<TemplateSocket>) {
@@ -147,4 +156,20 @@ fn charged_bytes(frame_bytes: usize) -> usize {
     const ROOM: usize = 64 + 320;
     const STRUCTURES: usize = 256;
     (frame_bytes + ROOM).next_power_of_two() + STRUCTURES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_gone_is_no_error() {
+        if try_open().is_err() {
+            return;
+        }
+        let gone = TemplateSocket::open(i32::MAX as u32, 1, vec![0; 60]);
+        assert!(unless_gone(gone).unwrap().is_none());
+        let nothing = unless_gone::<()>(Err(libc::EMFILE).map_err(io::Error::from_raw_os_error));
+        assert!(nothing.is_err());
+    }
 }

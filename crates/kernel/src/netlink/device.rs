@@ -14,6 +14,8 @@ pub struct Device {
     pub index: u32,
     pub name: String,
     pub up: bool,
+    /// Whether there is somebody at the other end; only of one that is up.
+    pub carrier: bool,
     /// Most segments the stack may put into one packet.
     pub gso_max_segs: u32,
     /// Bytes of an IP packet, at most.
@@ -63,6 +65,7 @@ impl Device {
             index: header.index,
             name: text(name),
             up: header.flags.contains(LinkFlags::Up),
+            carrier: header.flags.contains(LinkFlags::LowerUp),
             gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
             mtu_bytes: number(IFLA_MTU)?,
             kind: find(attributes, IFLA_LINKINFO)

@@ -26,7 +26,7 @@ use crate::{
     crowd::CrowdStatus,
     error::Error,
     managed::{Managed, Port},
-    netlink::Netlink,
+    netlink::{Device, Netlink},
     program::Program,
     record::{Record, Source},
     stations::is_stations,
@@ -63,6 +63,8 @@ pub struct LinkStatus {
     pub device: String,
     /// Whether the device carries takt now.
     pub attached: bool,
+    /// Whether it sends at all; `None` if it is gone.
+    pub device_state: Option<DeviceState>,
     /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
     /// Counts the policies applied to this link.
@@ -99,6 +101,28 @@ pub struct LinkStatus {
     /// One by one, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowStatus>>,
+}
+
+/// Whether a device sends. Where it does not, the kernel drops packets before they reach takt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceState {
+    /// It does.
+    Ready,
+    /// Nobody has set it up.
+    Down,
+    /// Its cable is not plugged in, or it has joined no network.
+    NoCarrier,
+}
+
+impl DeviceState {
+    fn of(device: &Device) -> Self {
+        match (device.up, device.carrier) {
+            (true, true) => Self::Ready,
+            (true, false) => Self::NoCarrier,
+            (false, _) => Self::Down,
+        }
+    }
 }
 
 /// What a class or a tenant may take of what it belongs to.
@@ -294,6 +318,7 @@ fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
+        device_state: port.map(|port| DeviceState::of(&port.device)),
         problem: problem(managed, port)
             .or_else(|| gap::problem(gap.as_ref()))
             .or_else(|| background::problem(managed, host.helper_running))

@@ -7,7 +7,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use takt_kernel::{DeviceBuffer, LinkStatus, Received, Share, Status};
+use takt_kernel::{DeviceBuffer, DeviceState, LinkStatus, Received, Share, Status};
 use takt_policy::format_rate;
 
 use crate::{args::Output, exit::Exit, print};
@@ -52,6 +52,14 @@ fn text(status: &Status, details: Details) -> String {
     text
 }
 
+fn sends_nothing(state: DeviceState) -> Option<&'static str> {
+    match state {
+        DeviceState::Ready => None,
+        DeviceState::Down => Some("is down"),
+        DeviceState::NoCarrier => Some("has no carrier"),
+    }
+}
+
 fn link_text(link: &LinkStatus) -> String {
     let mut text = format!(
         "{}  {}  {} queued  policy {} (no. {})\n",
@@ -63,6 +71,12 @@ fn link_text(link: &LinkStatus) -> String {
     );
     if let Some(problem) = &link.problem {
         let _ = writeln!(text, "  ! {problem}");
+    }
+    if let Some(why) = link.device_state.and_then(sends_nothing) {
+        let _ = writeln!(
+            text,
+            "  the device {why}: packets are dropped before they reach takt"
+        );
     }
     if let Some(gap) = &link.gap {
         let _ = writeln!(
