@@ -442,8 +442,8 @@ fn forget(program: &Program, step: &Step) -> Result<(), Error> {
             Record::forget(record.index)
         }
         Step::Update { record, .. } => {
-            let found = program.read(record.index)?;
-            match found.map(|found| found.plan.generation) == Some(record.generation) {
+            let found = program.port(record.index)?;
+            match found.map(|port| port.outline().generation) == Some(record.generation) {
                 true => Ok(()),
                 false => record.discard(),
             }

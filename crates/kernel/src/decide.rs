@@ -192,7 +192,7 @@ pub(crate) fn decide(
             })?;
         let known = managed
             .iter()
-            .position(|managed| managed.state.ifindex == port.device.index)
+            .position(|managed| managed.outline.owner.ifindex == port.device.index)
             .map(|at| managed.swap_remove(at));
         steps.push(match known {
             Some(mut managed) if managed.record.is_some() && port.carries(managed.index) => {

@@ -1,11 +1,13 @@
 //! Which links takt manages in this network namespace, and how they stand.
 
-use takt_algo::sys::{takt_link, takt_plan};
+use std::sync::Arc;
+
+use takt_algo::sys::takt_plan;
 
 use crate::{
     error::Error,
     netlink::{Device, Handle, Netlink, NetlinkError, Qdisc},
-    port::{GapCounters, Snapshot},
+    port::{self, GapCounters, Outline},
     program::{Program, handle_of},
     receive::Side,
     record::Record,
@@ -91,7 +93,9 @@ impl Port {
 /// A link that takt manages.
 pub(crate) struct Managed {
     pub index: u32,
-    pub state: Box<takt_link>,
+    pub memory: Arc<port::Port>,
+    /// As of the moment when it was found, like all that follows.
+    pub outline: Outline,
     pub plan: Box<takt_plan>,
     pub gap: GapCounters,
     /// Where incoming packets in the background are sent through.
@@ -107,12 +111,17 @@ impl Managed {
     /// other takt is at it.
     pub(crate) fn sweep(program: &Program, netns_cookie: u64, ports: &[Port]) -> Result<(), Error> {
         for index in program.links()? {
-            let lost = program.read(index)?.is_some_and(|Snapshot { link, .. }| {
-                let here = link.netns_cookie == netns_cookie;
-                link.attached == 0
-                    || (here && was_given_back(index, ports))
-                    || (!here && link.gone != 0)
-            });
+            let Some(port) = program.port(index)? else {
+                continue;
+            };
+            let Outline {
+                owner,
+                attached,
+                gone,
+                ..
+            } = port.outline();
+            let here = owner.netns_cookie == netns_cookie;
+            let lost = !attached || (here && was_given_back(index, ports)) || (!here && gone);
             if lost {
                 program.remove_link(index)?;
                 Record::forget(index)?;
@@ -130,29 +139,24 @@ impl Managed {
     ) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for index in program.links()? {
-            let Some(Snapshot {
-                link: state,
-                plan,
-                gap,
-                ..
-            }) = program.read(index)?
-            else {
+            let Some(memory) = program.port(index)? else {
                 continue;
             };
-            if plan.receives == 0
-                && state.netns_cookie == netns_cookie
-                && state.attached != 0
+            let outline = memory.outline();
+            if !outline.receives
+                && outline.owner.netns_cookie == netns_cookie
+                && outline.attached
                 && !was_given_back(index, ports)
             {
-                let record = Record::read(index, plan.generation)?;
-                let receive = Side::read(program, index, &state, &plan, ports)?;
+                let plan = memory.plan();
                 found.push(Self {
                     index,
-                    state,
+                    gap: memory.gap(),
+                    receive: Side::read(program, index, outline.owner, &plan, ports)?,
+                    record: Record::read(index, plan.generation)?,
+                    memory,
+                    outline,
                     plan,
-                    gap,
-                    receive,
-                    record,
                 });
             }
         }
@@ -163,7 +167,7 @@ impl Managed {
     pub(crate) fn name(&self) -> String {
         match &self.record {
             Some(record) => record.device.clone(),
-            None => format!("device {}", self.state.ifindex),
+            None => format!("device {}", self.outline.owner.ifindex),
         }
     }
 
@@ -171,7 +175,7 @@ impl Managed {
     pub(crate) fn port<'a>(&self, ports: &'a [Port]) -> Option<&'a Port> {
         ports
             .iter()
-            .find(|port| port.device.index == self.state.ifindex)
+            .find(|port| port.device.index == self.outline.owner.ifindex)
     }
 }
 

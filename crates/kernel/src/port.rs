@@ -27,16 +27,6 @@ pub struct Owner {
     pub netns_cookie: u64,
 }
 
-/// A link at one moment.
-pub(crate) struct Snapshot {
-    pub link: Box<takt_link>,
-    /// The plan in force.
-    pub plan: Box<takt_plan>,
-    pub gap: GapCounters,
-    /// The qdisc is on its device.
-    pub stands: bool,
-}
-
 /// What of a link can be told without looking at all of it, at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
@@ -45,6 +35,8 @@ pub(crate) struct Outline {
     pub gone: bool,
     /// `TAKT_PACING_*`
     pub pacing: u32,
+    /// Counts the policies applied to this link.
+    pub generation: u64,
     /// Some of its classes yield to more important tasks.
     pub gated: bool,
     pub rate_bps: u64,
@@ -132,27 +124,25 @@ impl Port {
         })
     }
 
-    /// The state as it is now, and the plan in force. The kernel goes on
-    /// meanwhile: counters of one moment, each in itself whole.
-    pub(crate) fn read(&self) -> Snapshot {
-        let active = self.active();
-        let (mut link, mut plan) = (zeroed_box(), zeroed_box());
+    /// All of the state as it is now, megabytes of it. The kernel goes on meanwhile: counters of one
+    /// moment, each in itself whole.
+    pub(crate) fn state(&self) -> Box<takt_link> {
+        let mut state = zeroed_box();
         // SAFETY: the mapping lives as long as self.
-        let stands = unsafe {
-            let port = self.0.as_ptr();
-            copy_raw(&raw const (*port).link, &mut *link);
-            copy_raw(
-                (&raw const (*port).plans).cast::<takt_plan>().add(active),
-                &mut *plan,
-            );
-            (&raw const (*port).stands).read_volatile() != 0
-        };
-        Snapshot {
-            link,
-            plan,
-            gap: self.gap(),
-            stands,
+        unsafe { copy_raw(&raw const (*self.0.as_ptr()).link, &mut *state) };
+        state
+    }
+
+    /// The plan in force.
+    pub(crate) fn plan(&self) -> Box<takt_plan> {
+        let active = self.active();
+        let mut plan = zeroed_box();
+        // SAFETY: as above; there are two plans, and active is 0 or 1.
+        unsafe {
+            let plans = (&raw const (*self.0.as_ptr()).plans).cast::<takt_plan>();
+            copy_raw(plans.add(active), &mut *plan);
         }
+        plan
     }
 
     pub(crate) fn outline(&self) -> Outline {
@@ -170,6 +160,7 @@ impl Port {
                 attached: (&raw const (*port).link.attached).read_volatile() != 0,
                 gone: (&raw const (*port).link.gone).read_volatile() != 0,
                 pacing: (&raw const (*plan).pacing).read_volatile(),
+                generation: (&raw const (*plan).generation).read_volatile(),
                 gated: (&raw const (*plan).gated).read_volatile() != 0,
                 rate_bps: (&raw const (*plan).link.rate_bps).read_volatile(),
                 overhead_bytes: (&raw const (*plan).overhead_bytes).read_volatile(),
@@ -306,6 +297,9 @@ impl Port {
 
 // SAFETY: the mapping belongs to the process, not to a thread of it.
 unsafe impl Send for Port {}
+// SAFETY: the kernel and other processes write there meanwhile in any case, and it is read and
+// written accordingly.
+unsafe impl Sync for Port {}
 
 impl Drop for Port {
     fn drop(&mut self) {

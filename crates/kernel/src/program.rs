@@ -2,9 +2,12 @@
 //! per host, and giving every link its own state, plan and store.
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -21,7 +24,7 @@ use crate::{
     bpffs, btf,
     error::Error,
     log,
-    port::{Owner, Port, Snapshot},
+    port::{Owner, Port},
     syscall,
 };
 
@@ -50,6 +53,9 @@ pub(crate) struct Program {
     registrations: MapHandle,
     registry: MapHandle,
     commit: OwnedFd,
+    /// What of links was mapped, by the map's number, which is nobody else's as long as it is mapped.
+    /// To map a link takes the kernel longer than all else that is done with it.
+    mapped: RefCell<BTreeMap<u32, Arc<Port>>>,
 }
 
 impl Program {
@@ -80,6 +86,7 @@ impl Program {
             registrations,
             registry,
             commit,
+            mapped: RefCell::default(),
         }))
     }
 
@@ -147,13 +154,12 @@ impl Program {
     /// Lay a plan beside the one in force; [`Self::commit`] makes them change
     /// places.
     pub fn stage_plan(&self, index: u32, plan: &takt_plan) -> Result<(), Error> {
-        let Some(map) = inner(&self.ports, index)? else {
+        let (Some(map), Some(port)) = (inner(&self.ports, index)?, self.port(index)?) else {
             return Ok(());
         };
         // Setting an inner map waits until every program that was running is
         // done: nobody reads the plan that the last commit retired any more.
         set_inner(&self.ports, index, &map)?;
-        let port = Port::open(&map)?;
         // The qdisc knows one plan besides the one in force. Packets of the one
         // before that would no longer be known to stand ahead of others.
         let patience = Instant::now() + DRAIN_PATIENCE;
@@ -174,23 +180,24 @@ impl Program {
             .map_err(Error::bpf("putting the plans in force"))
     }
 
-    /// The link's state and the plan in force; `None` if there is no such link.
-    pub(crate) fn read(&self, index: u32) -> Result<Option<Snapshot>, Error> {
-        Ok(self.port(index)?.map(|port| port.read()))
-    }
-
     /// The link's memory; `None` if there is no such link.
-    pub(crate) fn port(&self, index: u32) -> Result<Option<Port>, Error> {
-        inner(&self.ports, index)?
-            .map(|map| Port::open(&map))
-            .transpose()
+    pub(crate) fn port(&self, index: u32) -> Result<Option<Arc<Port>>, Error> {
+        let Some(id) = inner_id(&self.ports, index)? else {
+            return Ok(None);
+        };
+        if let Some(port) = self.mapped.borrow().get(&id) {
+            return Ok(Some(Arc::clone(port)));
+        }
+        let port = Arc::new(Port::open(&of_id(id)?)?);
+        self.mapped.borrow_mut().insert(id, Arc::clone(&port));
+        Ok(Some(port))
     }
 
     /// Links that have a state.
     pub fn links(&self) -> Result<Vec<u32>, Error> {
         let mut found = Vec::new();
         for index in 0..TAKT_LINKS {
-            if inner(&self.ports, index)?.is_some() {
+            if inner_id(&self.ports, index)?.is_some() {
                 found.push(index);
             }
         }
@@ -199,6 +206,9 @@ impl Program {
 
     /// Forget a link. Its qdisc must be gone.
     pub fn remove_link(&self, index: u32) -> Result<(), Error> {
+        if let Some(id) = inner_id(&self.ports, index)? {
+            self.mapped.borrow_mut().remove(&id);
+        }
         for outer in [&self.stores, &self.ports] {
             match outer.delete(&index.to_ne_bytes()) {
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
@@ -313,11 +323,18 @@ fn set_inner(outer: &MapHandle, index: u32, map: &MapHandle) -> Result<(), Error
 }
 
 fn inner(outer: &MapHandle, index: u32) -> Result<Option<MapHandle>, Error> {
+    inner_id(outer, index)?.map(of_id).transpose()
+}
+
+fn inner_id(outer: &MapHandle, index: u32) -> Result<Option<u32>, Error> {
     let id = outer
         .lookup(&index.to_ne_bytes(), MapFlags::ANY)
-        .map_err(Error::bpf("finding a link's map"))?
-        .and_then(|value| <[u8; 4]>::try_from(value).ok());
-    id.map(|id| MapHandle::from_map_id(u32::from_ne_bytes(id)))
-        .transpose()
-        .map_err(Error::bpf("opening a link's map"))
+        .map_err(Error::bpf("finding a link's map"))?;
+    Ok(id
+        .and_then(|value| <[u8; 4]>::try_from(value).ok())
+        .map(u32::from_ne_bytes))
+}
+
+fn of_id(id: u32) -> Result<MapHandle, Error> {
+    MapHandle::from_map_id(id).map_err(Error::bpf("opening a link's map"))
 }

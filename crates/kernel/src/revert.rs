@@ -103,7 +103,7 @@ fn revert_all(beats: Ending) -> Result<Undone, Error> {
     for managed in found {
         let record = managed.record.as_ref();
         if let Some(limits) = record.and_then(|record| record.queue_limits.as_ref()) {
-            buffers.undo(managed.state.ifindex, limits)?;
+            buffers.undo(managed.outline.owner.ifindex, limits)?;
         }
         let release = release(&managed, managed.port(&ports));
         if release.foreign.is_none() {

@@ -4,6 +4,8 @@
 //! so setting a weight is no system call. It stays while policies are replaced and goes with the
 //! link.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 use takt_algo::sys::{
     TAKT_FLOW_FIRST, TAKT_SCALE_WHOLE, TAKT_STATIONS, TAKT_STATIONS_IP, TAKT_STATIONS_MAC,
@@ -24,7 +26,7 @@ use crate::{
 
 /// An applied link's table of stations.
 pub struct Stations {
-    port: Port,
+    port: Arc<Port>,
     device: String,
     known_by: u32,
 }
@@ -143,7 +145,7 @@ impl Stations {
     /// All that have a weight, and all that have packets or had some of late, by address. Looks at all
     /// of the link: not for every interval.
     pub fn list(&self) -> Vec<Station> {
-        list(&self.port.read().link)
+        list(&self.port.state())
     }
 
     /// Whoever sets weights is alive. Without this for 5 s every weight counts as 1 but those set by

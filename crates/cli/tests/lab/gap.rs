@@ -193,10 +193,14 @@ fn nobody_elses_pause_frames_are_taken() {
         let came = recorder.frames();
         let theirs = came.iter().filter(|frame| frame.start[20] == 0x77).count();
         assert_eq!(theirs, 3);
-        // The kernel may have had something to say to its neighbours meanwhile.
+        // The kernel may have had something to say to its neighbours, before the first count or
+        // after it.
         let sent = link("near1").class("default").sent_packets - before;
-        let came = came.len() as u64..=(came.len() + recorder.frames().len()) as u64;
-        assert!(came.contains(&sent), "{sent} sent, {came:?} came");
+        let came_at_most = (came.len() + recorder.frames().len()) as u64;
+        assert!(
+            (3..=came_at_most).contains(&sent),
+            "{sent} sent, {came_at_most} came"
+        );
     });
 }
 

@@ -3,6 +3,7 @@
 use std::{
     io, mem,
     os::fd::AsFd,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -49,7 +50,7 @@ pub(super) struct FedLink {
     number: u32,
     terms: Terms,
     source: [u8; 6],
-    port: Port,
+    port: Arc<Port>,
     stock: Stock,
     fed: Vec<Fed>,
     /// Of lengths that were of little use.

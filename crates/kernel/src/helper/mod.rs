@@ -21,6 +21,7 @@ mod socket;
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -69,7 +70,7 @@ pub(crate) struct Helped {
     pub index: u32,
     pub device: Device,
     pub outline: Outline,
-    pub port: Port,
+    pub port: Arc<Port>,
 }
 
 /// Help this namespace's links. Returns when there is nothing left to do, or

@@ -169,7 +169,7 @@ mod tests {
         }
         let gone = TemplateSocket::open(i32::MAX as u32, 1, vec![0; 60]);
         assert!(unless_gone(gone).unwrap().is_none());
-        let nothing = unless_gone::<()>(Err(libc::EMFILE).map_err(io::Error::from_raw_os_error));
+        let nothing = unless_gone::<()>(Err(io::Error::from_raw_os_error(libc::EMFILE)));
         assert!(nothing.is_err());
     }
 }

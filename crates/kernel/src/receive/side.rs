@@ -1,20 +1,22 @@
 //! The receive side of one link: the device, its qdisc and its plan.
 
 use std::{
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use takt_algo::{
-    Plain,
-    sys::{takt_link, takt_plan},
-    to_bytes, zeroed_box,
-};
+use takt_algo::{Plain, sys::takt_plan, to_bytes, zeroed_box};
 use takt_planner::open_receive;
 
 use super::{Entry, NAME, make_device};
 use crate::{
-    change::qdisc_of, error::Error, managed::Port, netlink::Netlink, port::Owner, program::Program,
+    change::qdisc_of,
+    error::Error,
+    managed::Port,
+    netlink::Netlink,
+    port::{self, Owner},
+    program::Program,
     record::Record,
 };
 
@@ -33,7 +35,7 @@ pub(crate) struct Side {
     /// The number of its link.
     pub index: u32,
     pub ifindex: u32,
-    pub state: Box<takt_link>,
+    pub memory: Arc<port::Port>,
     pub plan: Box<takt_plan>,
     /// Its device carries its qdisc, and packets are sent there.
     pub stands: bool,
@@ -44,26 +46,29 @@ impl Side {
     pub(crate) fn read(
         program: &Program,
         link: u32,
-        state: &takt_link,
+        owner: Owner,
         plan: &takt_plan,
         ports: &[Port],
     ) -> Result<Option<Self>, Error> {
         if plan.receive_ifindex == 0 {
             return Ok(None);
         }
-        let Some(found) = program.read(plan.receive_link)? else {
+        let Some(memory) = program.port(plan.receive_link)? else {
             return Ok(None);
         };
         let is_up = ports
             .iter()
             .any(|port| port.device.index == plan.receive_ifindex && port.device.up);
-        let entered = Entry::of(program, link).stands_on(state.ifindex);
+        let entered = Entry::of(program, link).stands_on(owner.ifindex);
         Ok(Some(Self {
             index: plan.receive_link,
             ifindex: plan.receive_ifindex,
-            stands: is_up && entered && found.stands && found.link.ifindex == plan.receive_ifindex,
-            state: found.link,
-            plan: found.plan,
+            stands: is_up
+                && entered
+                && memory.stands()
+                && memory.outline().owner.ifindex == plan.receive_ifindex,
+            plan: memory.plan(),
+            memory,
         }))
     }
 }

@@ -145,8 +145,8 @@ impl Sockets {
         };
         let mut needed = BTreeSet::new();
         for index in program.links()? {
-            if let Some(link) = program.read(index)?.filter(|link| needed_by(&link.plan)) {
-                needed.insert(link.link.netns_cookie);
+            if let Some(port) = program.port(index)?.filter(|port| needed_by(&port.plan())) {
+                needed.insert(port.outline().owner.netns_cookie);
             }
         }
         if needed.is_empty() {

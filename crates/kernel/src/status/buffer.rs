@@ -28,7 +28,7 @@ pub(super) fn status(managed: &Managed, buffers: &Buffers) -> Option<DeviceBuffe
         .classes()
         .find(|(_, id)| managed.plan.class_params[*id as usize].priority == PRIORITY_BACKGROUND)?;
     let limits = record.queue_limits.as_ref();
-    let queues = buffers.queues(managed.state.ifindex);
+    let queues = buffers.queues(managed.outline.owner.ifindex);
     let held = limits.filter(|limits| limits.holds(&queues));
     Some(
         held.map_or(DeviceBuffer::LinkClock, |limits| DeviceBuffer::Bql {

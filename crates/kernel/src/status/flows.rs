@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, net::IpAddr};
 use serde::Serialize;
 use takt_algo::sys::{
     TAKT_FAMILY_IPV4, TAKT_FAMILY_IPV6, TAKT_FLOW_FIRST, takt_element, takt_flow, takt_key,
+    takt_link,
 };
 
 use super::Counters;
 use crate::{
     address::{ipv4, ipv6},
-    managed::Managed,
     program::Program,
     record::Record,
     stations::is_stations,
@@ -67,10 +67,9 @@ pub(super) struct Live<'a> {
 /// Every flow that has a place: one whose socket has closed counts on until its
 /// place is wanted.
 pub(super) fn live<'a>(
-    managed: &'a Managed,
+    state: &'a takt_link,
     program: &'a Program,
 ) -> impl Iterator<Item = Live<'a>> {
-    let state = &managed.state;
     let used = (state.flows.fresh as usize).min(state.flows.flow.len());
     (TAKT_FLOW_FIRST..)
         .zip(&state.flows.flow[..used])
@@ -83,8 +82,8 @@ pub(super) fn live<'a>(
         })
 }
 
-pub(super) fn totals(managed: &Managed) -> FlowTotals {
-    let flows = &managed.state.flows;
+pub(super) fn totals(state: &takt_link) -> FlowTotals {
+    let flows = &state.flows;
     FlowTotals {
         live: flows.live,
         created: flows.created,
@@ -94,9 +93,9 @@ pub(super) fn totals(managed: &Managed) -> FlowTotals {
 }
 
 /// One by one, by class and then in the order they came.
-pub(super) fn list(managed: &Managed, program: &Program, record: &Record) -> Vec<FlowStatus> {
+pub(super) fn list(state: &takt_link, program: &Program, record: &Record) -> Vec<FlowStatus> {
     let names: BTreeMap<u32, &str> = record.ids.classes().map(|(name, id)| (id, name)).collect();
-    let mut flows: Vec<_> = live(managed, program)
+    let mut flows: Vec<_> = live(state, program)
         .filter(|live| live.open && !is_stations(live.flow))
         .filter_map(|live| {
             let class = names.get(&live.element.class_id.into())?;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element, takt_plan,
+    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element, takt_link, takt_plan,
 };
 
 use crate::{
@@ -312,9 +312,10 @@ struct Host<'a> {
 
 fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
     let (program, ports) = (host.program, &host.ports);
+    let counted = &Counted::read(managed);
     let port = managed.port(ports);
     let gap = gap::status(managed, host.helper_running);
-    let receive = receive::status(managed, ports, host.helper_running);
+    let receive = receive::status(managed, counted, ports, host.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
@@ -333,27 +334,27 @@ fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
-        background: background::status(&managed.plan, &managed.state, host.helper_running),
-        queued_packets: managed.state.queued_packets,
+        background: background::status(&managed.plan, &counted.link, host.helper_running),
+        queued_packets: counted.link.queued_packets,
         device_buffer: buffer::status(managed, &host.buffers),
         receive,
         tenants: managed
             .record
             .as_ref()
-            .map(|record| tenants(managed, record))
+            .map(|record| tenants(managed, counted, record))
             .unwrap_or_default(),
         classes: managed
             .record
             .as_ref()
-            .map(|record| classes(managed, program, record))
+            .map(|record| classes(managed, counted, program, record))
             .unwrap_or_default(),
-        flow_totals: flows::totals(managed),
-        radio: radio::status(managed),
+        flow_totals: flows::totals(&counted.link),
+        radio: radio::status(managed, &counted.link),
         flows: managed
             .record
             .as_ref()
             .filter(|_| with_flows)
-            .map(|record| flows::list(managed, program, record)),
+            .map(|record| flows::list(&counted.link, program, record)),
     }
 }
 
@@ -371,12 +372,12 @@ fn problem(managed: &Managed, port: Option<&Port>) -> Option<String> {
     }
 }
 
-fn tenants(managed: &Managed, record: &Record) -> Vec<TenantStatus> {
+fn tenants(managed: &Managed, counted: &Counted, record: &Record) -> Vec<TenantStatus> {
     record
         .ids
         .tenants()
         .map(|(name, id)| {
-            let stats = &managed.state.order.element[id as usize].stats;
+            let stats = &counted.link.order.element[id as usize].stats;
             TenantStatus {
                 name: name.to_owned(),
                 share: Share::of(id, &managed.plan),
@@ -387,9 +388,14 @@ fn tenants(managed: &Managed, record: &Record) -> Vec<TenantStatus> {
         .collect()
 }
 
-fn classes(managed: &Managed, program: &Program, record: &Record) -> Vec<ClassStatus> {
+fn classes(
+    managed: &Managed,
+    counted: &Counted,
+    program: &Program,
+    record: &Record,
+) -> Vec<ClassStatus> {
     let plan = &managed.plan;
-    let mut by_class = sums(managed, program, record);
+    let mut by_class = sums(&counted.link, program, record);
     record
         .ids
         .classes()
@@ -410,10 +416,27 @@ fn classes(managed: &Managed, program: &Program, record: &Record) -> Vec<ClassSt
                 queued_packets: class.queued_packets,
                 queued_bytes: class.queued_bytes,
                 counters: std::mem::take(&mut class.counters),
-                receive: receive::of_class(managed, id),
+                receive: receive::of_class(managed, counted, id),
             }
         })
         .collect()
+}
+
+/// All that a link has counted, megabytes of it, so that it is read for one link at a time.
+struct Counted {
+    link: Box<takt_link>,
+    /// What it receives in the background.
+    side: Option<Box<takt_link>>,
+}
+
+impl Counted {
+    fn read(managed: &Managed) -> Self {
+        let side = managed.receive.as_ref();
+        Self {
+            link: managed.memory.state(),
+            side: side.map(|side| side.memory.state()),
+        }
+    }
 }
 
 /// A class's own queue and its flows', together.
@@ -433,13 +456,13 @@ impl Sum {
     }
 }
 
-fn sums(managed: &Managed, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
+fn sums(link: &takt_link, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for (_, id) in record.ids.classes() {
-        let own = &managed.state.order.element[id as usize];
+        let own = &link.order.element[id as usize];
         sums.entry(id).or_default().add(own);
     }
-    for live in flows::live(managed, program) {
+    for live in flows::live(link, program) {
         let sum = sums.entry(live.element.class_id.into()).or_default();
         sum.add(live.element);
         sum.flows += u32::from(live.open && !is_stations(live.flow));

@@ -1,7 +1,7 @@
 //! Stations, on a link that tells them apart.
 
 use serde::Serialize;
-use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE};
+use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_link};
 
 use super::Heard;
 use crate::{
@@ -24,7 +24,7 @@ pub struct RadioStatus {
     pub stations: Vec<Station>,
 }
 
-pub(super) fn status(managed: &Managed) -> Option<RadioStatus> {
+pub(super) fn status(managed: &Managed, link: &takt_link) -> Option<RadioStatus> {
     let known_by = match managed.plan.stations {
         TAKT_STATIONS_NONE => return None,
         TAKT_STATIONS_MAC => "mac",
@@ -32,8 +32,8 @@ pub(super) fn status(managed: &Managed) -> Option<RadioStatus> {
     };
     Some(RadioStatus {
         known_by,
-        fresh: managed.state.flows.stations.stale == 0,
+        fresh: link.flows.stations.stale == 0,
         heard: None,
-        stations: stations::list(&managed.state),
+        stations: stations::list(link),
     })
 }

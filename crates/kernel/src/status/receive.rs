@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{BackgroundStatus, Counters, background};
+use super::{BackgroundStatus, Counted, Counters, background};
 use crate::{
     managed::{Managed, Port},
     receive::name_of,
@@ -36,6 +36,7 @@ pub struct Received {
 
 pub(super) fn status(
     managed: &Managed,
+    counted: &Counted,
     ports: &[Port],
     helper_running: bool,
 ) -> Option<ReceiveStatus> {
@@ -50,22 +51,23 @@ pub(super) fn status(
     let side = managed.receive.as_ref();
     Some(ReceiveStatus {
         device: device.map_or_else(
-            || name_of(managed.state.ifindex),
+            || name_of(managed.outline.owner.ifindex),
             |device| device.name.clone(),
         ),
         works: side.is_some_and(|side| side.stands),
-        queued_packets: side.map_or(0, |side| side.state.queued_packets),
+        queued_packets: counted.side.as_ref().map_or(0, |side| side.queued_packets),
         background: side
-            .and_then(|side| background::status(&side.plan, &side.state, helper_running)),
+            .zip(counted.side.as_ref())
+            .and_then(|(side, state)| background::status(&side.plan, state, helper_running)),
     })
 }
 
-pub(super) fn of_class(managed: &Managed, id: u32) -> Option<Received> {
-    let side = managed.receive.as_ref()?;
+pub(super) fn of_class(managed: &Managed, counted: &Counted, id: u32) -> Option<Received> {
+    let side = counted.side.as_ref()?;
     if managed.plan.class_params[id as usize].receive == 0 {
         return None;
     }
-    let element = &side.state.order.element[id as usize];
+    let element = &side.order.element[id as usize];
     Some(Received {
         queued_packets: element.queue.packets,
         queued_bytes: element.queue.bytes,
