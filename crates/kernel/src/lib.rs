@@ -11,6 +11,7 @@ mod capability;
 mod cgroup;
 mod change;
 mod clock;
+mod counted;
 mod crowd;
 mod decide;
 pub mod doctor;

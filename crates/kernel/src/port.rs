@@ -14,11 +14,14 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain, Stations,
-    sys::{takt_gap, takt_gap_length, takt_link, takt_link_init, takt_plan, takt_port},
+    sys::{
+        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_gap, takt_gap_length, takt_link_init, takt_plan,
+        takt_port,
+    },
     zeroed_box,
 };
 
-use crate::error::Error;
+use crate::{counted::Counted, error::Error};
 
 /// Which device a link's state belongs to; no other can carry its qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +85,8 @@ pub(crate) struct Port(NonNull<takt_port>);
 const SIZE: NonZeroUsize = NonZeroUsize::new(size_of::<takt_port>()).unwrap();
 
 impl Port {
-    /// The map of a new link: an empty state and this plan in force.
-    pub(crate) fn create(owner: Owner, plan: &takt_plan) -> Result<MapHandle, Error> {
+    /// A new link's memory, and its map: an empty state and this plan in force.
+    pub(crate) fn create(owner: Owner, plan: &takt_plan) -> Result<(MapHandle, Self), Error> {
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
             map_flags: libbpf_sys::BPF_F_MMAPABLE,
@@ -92,10 +95,10 @@ impl Port {
         let size = size_of::<takt_port>() as u32;
         let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
             .map_err(Error::bpf("creating a link's map"))?;
-        let port = Self::open(&map)?;
+        let created = Self::open(&map)?;
         // SAFETY: the mapping is valid, all zero, and nobody else's yet.
         unsafe {
-            let port = port.0.as_ptr();
+            let port = created.0.as_ptr();
             takt_link_init(&raw mut (*port).link);
             (*port).link.secret = secret();
             (*port).link.ifindex = owner.ifindex;
@@ -103,7 +106,7 @@ impl Port {
             (*port).gap.secret = (secret() as u32).max(1);
             copy_raw(plan, (&raw mut (*port).plans).cast::<takt_plan>());
         }
-        Ok(map)
+        Ok((map, created))
     }
 
     pub(crate) fn open(map: &MapHandle) -> Result<Self, Error> {
@@ -124,20 +127,36 @@ impl Port {
         })
     }
 
-    /// All of the state as it is now, megabytes of it. The kernel goes on meanwhile: counters of one
-    /// moment, each in itself whole.
-    pub(crate) fn state(&self) -> Box<takt_link> {
-        let mut state = zeroed_box();
-        // SAFETY: the mapping lives as long as self.
-        unsafe { copy_raw(&raw const (*self.0.as_ptr()).link, &mut *state) };
-        state
+    pub(crate) fn counted(&self) -> Counted {
+        // SAFETY: the mapping lives as long as self, and no array is read beyond its end.
+        unsafe {
+            let link = &raw const (*self.0.as_ptr()).link;
+            let (order, flows) = (&raw const (*link).order, &raw const (*link).flows);
+            let flow_count = (&raw const (*flows).fresh)
+                .read_volatile()
+                .min(TAKT_FLOWS_MAX);
+            let element_count = TAKT_FLOW_FIRST + flow_count;
+            let mut stations = zeroed_box();
+            copy_raw(&raw const (*flows).stations, &mut *stations);
+            Counted {
+                queued_packets: (&raw const (*link).queued_packets).read_volatile(),
+                held: (&raw const (*order).held).read_volatile(),
+                elements: copied((&raw const (*order).element).cast(), element_count),
+                flows: copied((&raw const (*flows).flow).cast(), flow_count),
+                stations,
+                live_flows: (&raw const (*flows).live).read_volatile(),
+                created_flows: (&raw const (*flows).created).read_volatile(),
+                forgotten_flows: (&raw const (*flows).forgotten).read_volatile(),
+                no_room_packets: (&raw const (*flows).no_room).read_volatile(),
+            }
+        }
     }
 
     /// The plan in force.
     pub(crate) fn plan(&self) -> Box<takt_plan> {
         let active = self.active();
         let mut plan = zeroed_box();
-        // SAFETY: as above; there are two plans, and active is 0 or 1.
+        // SAFETY: as in counted; there are two plans, and active is 0 or 1.
         unsafe {
             let plans = (&raw const (*self.0.as_ptr()).plans).cast::<takt_plan>();
             copy_raw(plans.add(active), &mut *plan);
@@ -320,4 +339,17 @@ fn secret() -> u64 {
 unsafe fn copy_raw<T: Plain>(from: *const T, to: *mut T) {
     // SAFETY: see above; T is integers only, so any bytes are a value.
     unsafe { std::ptr::copy_nonoverlapping(from, to, 1) }
+}
+
+/// # Safety
+/// So many of them lie there, one after the other.
+unsafe fn copied<T: Plain>(from: *const T, count: u32) -> Vec<T> {
+    let count = count as usize;
+    let mut copies = Vec::with_capacity(count);
+    // SAFETY: see above; there is room for them, and T is integers only, so any bytes are a value.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, copies.as_mut_ptr(), count);
+        copies.set_len(count);
+    }
+    copies
 }

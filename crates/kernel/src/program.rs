@@ -145,9 +145,15 @@ impl Program {
 
     /// Make a link's state, store and first plan; its qdisc may then attach.
     pub fn add_link(&self, index: u32, owner: Owner, plan: &takt_plan) -> Result<(), Error> {
-        let map = Port::create(owner, plan)?;
+        let (map, port) = Port::create(owner, plan)?;
         let store = self.store_map()?;
+        let info = map
+            .info()
+            .map_err(Error::bpf("asking for a map's number"))?;
         set_inner(&self.ports, index, &map)?;
+        self.mapped
+            .borrow_mut()
+            .insert(info.info.id, Arc::new(port));
         set_inner(&self.stores, index, &store)
     }
 

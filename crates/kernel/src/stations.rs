@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use takt_algo::sys::{
     TAKT_FLOW_FIRST, TAKT_SCALE_WHOLE, TAKT_STATIONS, TAKT_STATIONS_IP, TAKT_STATIONS_MAC,
-    TAKT_STATIONS_NONE, takt_element, takt_flow, takt_link, takt_station,
+    TAKT_STATIONS_NONE, takt_element, takt_flow, takt_station,
 };
 
 pub use takt_algo::Address;
@@ -17,6 +17,7 @@ pub use takt_algo::Address;
 use crate::{
     capability,
     clock::monotonic_ns,
+    counted::Counted,
     error::Error,
     netlink::{Device, Netlink},
     port::Port,
@@ -145,7 +146,7 @@ impl Stations {
     /// All that have a weight, and all that have packets or had some of late, by address. Looks at all
     /// of the link: not for every interval.
     pub fn list(&self) -> Vec<Station> {
-        list(&self.port.state())
+        list(&self.port.counted())
     }
 
     /// Whoever sets weights is alive. Without this for 5 s every weight counts as 1 but those set by
@@ -178,9 +179,9 @@ pub(crate) fn known_by(device: &Device) -> u32 {
     }
 }
 
-pub(crate) fn list(link: &takt_link) -> Vec<Station> {
-    let table = &link.flows.stations;
-    let mut copy = Box::new(*table);
+pub(crate) fn list(counted: &Counted) -> Vec<Station> {
+    let table = &counted.stations;
+    let mut copy = table.clone();
     let known = takt_algo::Stations::of(&mut copy).known();
     let mut stations: Vec<Station> = known
         .iter()
@@ -195,7 +196,7 @@ pub(crate) fn list(link: &takt_link) -> Vec<Station> {
             }
         })
         .collect();
-    for (flow, element) in elements(link) {
+    for (flow, element) in elements(counted) {
         let address = Address::from(flow.to);
         let known = stations
             .iter()
@@ -222,12 +223,12 @@ pub(crate) fn list(link: &takt_link) -> Vec<Station> {
 }
 
 /// The elements of stations.
-fn elements(link: &takt_link) -> impl Iterator<Item = (&takt_flow, &takt_element)> {
-    let used = (link.flows.fresh as usize).min(link.flows.flow.len());
-    (TAKT_FLOW_FIRST as usize..)
-        .zip(&link.flows.flow[..used])
-        .filter(|(_, flow)| flow.identity != 0 && is_stations(flow))
-        .map(|(id, flow)| (flow, &link.order.element[id]))
+fn elements(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_element)> {
+    counted
+        .flows
+        .iter()
+        .zip(&counted.elements[TAKT_FLOW_FIRST as usize..])
+        .filter(|(flow, _)| flow.identity != 0 && is_stations(flow))
 }
 
 /// Whether this is a station's, not a flow's.

@@ -23,7 +23,6 @@ mod reporting;
 mod shell;
 mod takt;
 mod terminals;
-#[path = "../upload/mod.rs"]
 mod upload;
 mod wire;
 
@@ -35,6 +34,7 @@ mod classify;
 mod contract;
 mod crowd;
 mod crowd_beside;
+mod crowd_bounds;
 mod devices;
 mod everything;
 mod flood;
@@ -63,6 +63,7 @@ mod storm;
 mod traffic;
 mod turns;
 mod vanished;
+mod vectors;
 mod verified;
 mod watched;
 mod wireless;

@@ -1,9 +1,9 @@
 //! For how long a link's traffic in the background has been kept waiting, and why.
 
 use serde::Serialize;
-use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_link, takt_plan};
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_plan};
 
-use crate::{clock::monotonic_ns, managed::Managed};
+use crate::{clock::monotonic_ns, counted::Counted, managed::Managed};
 
 /// Since takt was attached.
 #[derive(Debug, Serialize)]
@@ -25,7 +25,7 @@ pub struct BackgroundStatus {
 /// `None` if the policy has no class in the background.
 pub(super) fn status(
     plan: &takt_plan,
-    state: &takt_link,
+    counted: &Counted,
     helper_running: bool,
 ) -> Option<BackgroundStatus> {
     let classes = &plan.class_params;
@@ -35,8 +35,7 @@ pub(super) fn status(
     {
         return None;
     }
-    let order = &state.order;
-    let held = &order.held;
+    let held = &counted.held;
     let is_held = |element: &&takt_element| u32::from(element.waits) & TAKT_IN_GATE != 0;
     let since_ns = match held.by_task.count {
         0 => 0,
@@ -48,8 +47,8 @@ pub(super) fn status(
             (0, 1..) => "link busy",
             (0, 0) => "nothing",
         },
-        held_packets: order
-            .element
+        held_packets: counted
+            .elements
             .iter()
             .filter(is_held)
             .map(|element| element.queue.packets)

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, net::IpAddr};
 use serde::Serialize;
 use takt_algo::sys::{
     TAKT_FAMILY_IPV4, TAKT_FAMILY_IPV6, TAKT_FLOW_FIRST, takt_element, takt_flow, takt_key,
-    takt_link,
 };
 
 use super::Counters;
 use crate::{
     address::{ipv4, ipv6},
+    counted::Counted,
     program::Program,
     record::Record,
     stations::is_stations,
@@ -67,35 +67,33 @@ pub(super) struct Live<'a> {
 /// Every flow that has a place: one whose socket has closed counts on until its
 /// place is wanted.
 pub(super) fn live<'a>(
-    state: &'a takt_link,
+    counted: &'a Counted,
     program: &'a Program,
 ) -> impl Iterator<Item = Live<'a>> {
-    let used = (state.flows.fresh as usize).min(state.flows.flow.len());
     (TAKT_FLOW_FIRST..)
-        .zip(&state.flows.flow[..used])
+        .zip(&counted.flows)
         .filter(|(_, flow)| flow.identity != 0)
         .map(|(id, flow)| Live {
             id,
             flow,
-            element: &state.order.element[id as usize],
+            element: &counted.elements[id as usize],
             open: flow.cookie == 0 || program.knows_socket(flow.cookie),
         })
 }
 
-pub(super) fn totals(state: &takt_link) -> FlowTotals {
-    let flows = &state.flows;
+pub(super) fn totals(counted: &Counted) -> FlowTotals {
     FlowTotals {
-        live: flows.live,
-        created: flows.created,
-        forgotten: flows.forgotten,
-        no_room_packets: flows.no_room,
+        live: counted.live_flows,
+        created: counted.created_flows,
+        forgotten: counted.forgotten_flows,
+        no_room_packets: counted.no_room_packets,
     }
 }
 
 /// One by one, by class and then in the order they came.
-pub(super) fn list(state: &takt_link, program: &Program, record: &Record) -> Vec<FlowStatus> {
+pub(super) fn list(counted: &Counted, program: &Program, record: &Record) -> Vec<FlowStatus> {
     let names: BTreeMap<u32, &str> = record.ids.classes().map(|(name, id)| (id, name)).collect();
-    let mut flows: Vec<_> = live(state, program)
+    let mut flows: Vec<_> = live(counted, program)
         .filter(|live| live.open && !is_stations(live.flow))
         .filter_map(|live| {
             let class = names.get(&live.element.class_id.into())?;

@@ -15,14 +15,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element, takt_link, takt_plan,
+    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element, takt_plan,
 };
 
 use crate::{
     applied_crowd, applied_radio,
     beats::Found,
     buffer::Buffers,
-    capability, crowd,
+    capability,
+    counted::Counted,
+    crowd,
     crowd::CrowdStatus,
     error::Error,
     managed::{Managed, Port},
@@ -312,10 +314,11 @@ struct Host<'a> {
 
 fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
     let (program, ports) = (host.program, &host.ports);
-    let counted = &Counted::read(managed);
+    let counted = &managed.memory.counted();
+    let received = managed.receive.as_ref().map(|side| side.memory.counted());
     let port = managed.port(ports);
     let gap = gap::status(managed, host.helper_running);
-    let receive = receive::status(managed, counted, ports, host.helper_running);
+    let receive = receive::status(managed, received.as_ref(), ports, host.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
@@ -334,8 +337,8 @@ fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
-        background: background::status(&managed.plan, &counted.link, host.helper_running),
-        queued_packets: counted.link.queued_packets,
+        background: background::status(&managed.plan, counted, host.helper_running),
+        queued_packets: counted.queued_packets,
         device_buffer: buffer::status(managed, &host.buffers),
         receive,
         tenants: managed
@@ -346,15 +349,15 @@ fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
         classes: managed
             .record
             .as_ref()
-            .map(|record| classes(managed, counted, program, record))
+            .map(|record| classes(managed, counted, received.as_ref(), program, record))
             .unwrap_or_default(),
-        flow_totals: flows::totals(&counted.link),
-        radio: radio::status(managed, &counted.link),
+        flow_totals: flows::totals(counted),
+        radio: radio::status(managed, counted),
         flows: managed
             .record
             .as_ref()
             .filter(|_| with_flows)
-            .map(|record| flows::list(&counted.link, program, record)),
+            .map(|record| flows::list(counted, program, record)),
     }
 }
 
@@ -377,7 +380,7 @@ fn tenants(managed: &Managed, counted: &Counted, record: &Record) -> Vec<TenantS
         .ids
         .tenants()
         .map(|(name, id)| {
-            let stats = &counted.link.order.element[id as usize].stats;
+            let stats = &counted.elements[id as usize].stats;
             TenantStatus {
                 name: name.to_owned(),
                 share: Share::of(id, &managed.plan),
@@ -391,11 +394,12 @@ fn tenants(managed: &Managed, counted: &Counted, record: &Record) -> Vec<TenantS
 fn classes(
     managed: &Managed,
     counted: &Counted,
+    received: Option<&Counted>,
     program: &Program,
     record: &Record,
 ) -> Vec<ClassStatus> {
     let plan = &managed.plan;
-    let mut by_class = sums(&counted.link, program, record);
+    let mut by_class = sums(counted, program, record);
     record
         .ids
         .classes()
@@ -416,27 +420,10 @@ fn classes(
                 queued_packets: class.queued_packets,
                 queued_bytes: class.queued_bytes,
                 counters: std::mem::take(&mut class.counters),
-                receive: receive::of_class(managed, counted, id),
+                receive: receive::of_class(managed, received, id),
             }
         })
         .collect()
-}
-
-/// All that a link has counted, megabytes of it, so that it is read for one link at a time.
-struct Counted {
-    link: Box<takt_link>,
-    /// What it receives in the background.
-    side: Option<Box<takt_link>>,
-}
-
-impl Counted {
-    fn read(managed: &Managed) -> Self {
-        let side = managed.receive.as_ref();
-        Self {
-            link: managed.memory.state(),
-            side: side.map(|side| side.memory.state()),
-        }
-    }
 }
 
 /// A class's own queue and its flows', together.
@@ -456,13 +443,13 @@ impl Sum {
     }
 }
 
-fn sums(link: &takt_link, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
+fn sums(counted: &Counted, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for (_, id) in record.ids.classes() {
-        let own = &link.order.element[id as usize];
+        let own = &counted.elements[id as usize];
         sums.entry(id).or_default().add(own);
     }
-    for live in flows::live(link, program) {
+    for live in flows::live(counted, program) {
         let sum = sums.entry(live.element.class_id.into()).or_default();
         sum.add(live.element);
         sum.flows += u32::from(live.open && !is_stations(live.flow));

@@ -1,10 +1,11 @@
 //! Stations, on a link that tells them apart.
 
 use serde::Serialize;
-use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_link};
+use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE};
 
 use super::Heard;
 use crate::{
+    counted::Counted,
     managed::Managed,
     stations::{self, Station},
 };
@@ -24,7 +25,7 @@ pub struct RadioStatus {
     pub stations: Vec<Station>,
 }
 
-pub(super) fn status(managed: &Managed, link: &takt_link) -> Option<RadioStatus> {
+pub(super) fn status(managed: &Managed, counted: &Counted) -> Option<RadioStatus> {
     let known_by = match managed.plan.stations {
         TAKT_STATIONS_NONE => return None,
         TAKT_STATIONS_MAC => "mac",
@@ -32,8 +33,8 @@ pub(super) fn status(managed: &Managed, link: &takt_link) -> Option<RadioStatus>
     };
     Some(RadioStatus {
         known_by,
-        fresh: link.flows.stations.stale == 0,
+        fresh: counted.stations.stale == 0,
         heard: None,
-        stations: stations::list(link),
+        stations: stations::list(counted),
     })
 }

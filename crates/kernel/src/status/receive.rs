@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::{BackgroundStatus, Counted, Counters, background};
+use super::{BackgroundStatus, Counters, background};
 use crate::{
+    counted::Counted,
     managed::{Managed, Port},
     receive::name_of,
 };
@@ -36,7 +37,7 @@ pub struct Received {
 
 pub(super) fn status(
     managed: &Managed,
-    counted: &Counted,
+    received: Option<&Counted>,
     ports: &[Port],
     helper_running: bool,
 ) -> Option<ReceiveStatus> {
@@ -55,19 +56,18 @@ pub(super) fn status(
             |device| device.name.clone(),
         ),
         works: side.is_some_and(|side| side.stands),
-        queued_packets: counted.side.as_ref().map_or(0, |side| side.queued_packets),
+        queued_packets: received.map_or(0, |received| received.queued_packets),
         background: side
-            .zip(counted.side.as_ref())
-            .and_then(|(side, state)| background::status(&side.plan, state, helper_running)),
+            .zip(received)
+            .and_then(|(side, received)| background::status(&side.plan, received, helper_running)),
     })
 }
 
-pub(super) fn of_class(managed: &Managed, counted: &Counted, id: u32) -> Option<Received> {
-    let side = counted.side.as_ref()?;
+pub(super) fn of_class(managed: &Managed, received: Option<&Counted>, id: u32) -> Option<Received> {
     if managed.plan.class_params[id as usize].receive == 0 {
         return None;
     }
-    let element = &side.order.element[id as usize];
+    let element = &received?.elements[id as usize];
     Some(Received {
         queued_packets: element.queue.packets,
         queued_bytes: element.queue.bytes,

@@ -1,37 +1,29 @@
-//! The congestion control `takt` in a kernel: in the lab, or, with TAKT_TEST_CROWD=1 and root,
-//! in the running one, in namespaces of its own (then with `--test-threads=1`: a kernel has one
-//! congestion control of a name).
+//! The congestion control `takt`, by the library: bounds reach flows that run, and go.
 
-mod guest;
-mod upload;
-
-use std::{env, net::TcpListener, process::Command, thread, time::Duration};
+use std::{net::TcpListener, process::Command, thread, time::Duration};
 
 use takt_algo::{Group, WindowTerms};
 use takt_kernel::Crowd;
 
-use crate::upload::Upload;
+use crate::{
+    machine::{DEFAULT, NEWEST},
+    upload::Upload,
+};
 
-const VARIABLE: &str = "TAKT_TEST_CROWD";
 const PERIOD_NS: u64 = 50_000_000;
 
 #[test]
 fn bounds_move_running_flows_on_the_default_kernel() {
-    run("bounds_move_running_flows_on_the_default_kernel", &[]);
+    DEFAULT.run(|| {
+        bounds_move_running_flows();
+    });
 }
 
 #[test]
 fn bounds_move_running_flows_on_the_newest_kernel() {
-    let machine = ["--kernel", "newest"];
-    run("bounds_move_running_flows_on_the_newest_kernel", &machine);
-}
-
-fn run(test: &str, machine: &[&str]) {
-    if env::var_os(VARIABLE).is_some() {
+    NEWEST.run(|| {
         bounds_move_running_flows();
-    } else {
-        guest::boot(test, VARIABLE, machine);
-    }
+    });
 }
 
 fn bounds_move_running_flows() {

@@ -89,11 +89,7 @@ impl Upload {
         assert_eq!(got, 0);
         info
     }
-}
 
-/// What only tests of the whole program ask.
-#[allow(dead_code)]
-impl Upload {
     pub fn congestion(&self) -> String {
         let name = getsockopt(&self.socket, TcpCongestion).expect("a socket of TCP");
         name.to_string_lossy().trim_end_matches('\0').to_owned()
