@@ -82,14 +82,17 @@ pub struct Applied {
 pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = apply_locked(policy, source, options);
+    let done = apply_locked(policy, source, options).and_then(|done| {
+        // Before anybody else may revert: a helper that is not needed ends at once.
+        if !options.dry_run {
+            helper::tend(policy.links.iter().any(wants_help))?;
+        }
+        Ok(done)
+    });
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
     ended?;
-    if !options.dry_run {
-        helper::tend(policy.links.iter().any(wants_help))?;
-    }
     Ok(done)
 }
 

@@ -49,8 +49,8 @@ budget = "2ms"
 offset = "1ms"
 "#;
 
-/// Sends while `work` is done, a packet every few milliseconds; how many were lost.
-pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> usize {
+/// Sends while `work` is done, a packet every few milliseconds; which were lost.
+pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> Vec<u32> {
     let mut flow = Flow::new(wire, port);
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -69,8 +69,21 @@ pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> usize {
         let (flow, sent) = sending.join().unwrap();
         let arrived = flow.arrivals();
         assert!(arrived.is_sorted(), "{arrived:?}");
-        sent - arrived.len()
+        (0..sent)
+            .filter(|number| arrived.binary_search(number).is_err())
+            .collect()
     })
+}
+
+/// While a qdisc comes or goes, whoever's it is, the kernel drops what is sent to its device
+/// (docs/limits.md). That takes much less time than passes between two packets.
+#[track_caller]
+pub fn assert_only_exchanges_lost(lost: &[u32], exchanges: usize) {
+    assert!(lost.len() <= 1 + exchanges / 20, "{lost:?}");
+    assert!(
+        lost.windows(2).all(|pair| pair[1] > pair[0] + 1),
+        "{lost:?}"
+    );
 }
 
 #[test]
@@ -88,7 +101,7 @@ fn the_clock_is_set_while_all_of_it_runs() {
                 sleep_ms(300);
             }
         });
-        assert_eq!(lost, 0);
+        assert!(lost.is_empty(), "{lost:?}");
         assert_on_beat(&beats.join().unwrap(), 10 * MS, MS);
         takt("background list").says(&["10.1.0.2:873"]).ok();
         takt("revert").ok();
@@ -127,7 +140,7 @@ fn a_hundred_policies_come_and_go_under_load() {
             [link; 88].into_iter().for_each(comes_and_goes);
             run_far("takt revert").ok();
         });
-        assert_eq!(lost, 0);
+        assert_only_exchanges_lost(&lost, 200);
         assert_no_trace();
         drop(wires);
         before.assert_is_back();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     flow::Flow,
-    helper::{assert_no_helper, assert_rest_without_carrier, helpers, kill_helpers},
+    helper::{assert_helpers, assert_no_helper, assert_rest_without_carrier, kill_helpers},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     recorder::{PAUSE, Recorder, send_frame},
     shell::{run, run_far},
@@ -111,11 +111,11 @@ fn revert_ends_the_feeder() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
-        assert_eq!(helpers().len(), 1);
+        assert_helpers(1);
         // Another apply does not start another.
         apply(&POLICY.replace("7mbit", "8mbit")).ok();
         apply(POLICY).ok();
-        assert_eq!(helpers().len(), 1);
+        assert_helpers(1);
         takt("feed").says(&["has a helper already"]).ends_with(1);
         takt("revert").ok();
         assert_no_helper();
@@ -212,13 +212,13 @@ fn every_device_and_namespace_is_fed() {
         apply(&both).ok();
         fs::write("/lab/far.toml", POLICY.replace("near1", "far1")).unwrap();
         run_far("takt apply /lab/far.toml").ok();
-        assert_eq!(helpers().len(), 2);
+        assert_helpers(2);
         for wire in [&one, &two] {
             let worst = worst_spacing_bytes(wire, 100);
             assert!(worst <= 64.0, "{worst} bytes");
         }
         run_far("takt revert").ok();
-        assert_eq!(helpers().len(), 1);
+        assert_helpers(1);
 
         // A device that is gone is not waited for.
         run("ip link del near2").ok();

@@ -98,13 +98,17 @@ pub fn kill_helpers() {
     }
 }
 
-/// That none helps any more. One that has said goodbye is a process for a moment
-/// longer.
+/// That so many help. One that has said goodbye is a process for a moment longer.
+#[track_caller]
+pub fn assert_helpers(count: usize) {
+    let are_so_many = (0..500).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        helpers().len() == count
+    });
+    assert!(are_so_many, "there are {:?}", helpers());
+}
+
 #[track_caller]
 pub fn assert_no_helper() {
-    let gone = (0..500).any(|_| {
-        thread::sleep(Duration::from_millis(10));
-        helpers().is_empty()
-    });
-    assert!(gone, "still there: {:?}", helpers());
+    assert_helpers(0);
 }

@@ -15,17 +15,28 @@ use takt_algo::{
 
 use crate::{kernel_bpf::value, shell::run};
 
+const NS_PER_S: u64 = 1_000_000_000;
 pub const MS: u64 = 1_000_000;
 pub const US: u64 = 1_000;
 
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
-    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+    now.tv_sec() as u64 * NS_PER_S + now.tv_nsec() as u64
 }
 
 pub fn spin(for_ns: u64) {
     let end_ns = now_ns() + for_ns;
     while now_ns() < end_ns {}
+}
+
+/// Takes so much of a processor's time, however long that takes.
+pub fn work(for_ns: u64) {
+    let used_ns = || {
+        let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap();
+        used.tv_sec() as u64 * NS_PER_S + used.tv_nsec() as u64
+    };
+    let end_ns = used_ns() + for_ns;
+    while used_ns() < end_ns {}
 }
 
 /// The thread's own name, by which a task finds it.
