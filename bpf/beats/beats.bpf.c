@@ -79,6 +79,9 @@ int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct takt_thread *thread = marked_thread_of(p);
 
+	/* The kernel has the CPU idle now, and would not look at what becomes of it. */
+	if (enq_flags & SCX_ENQ_LAST && !(thread && thread->parked))
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_IDLE);
 	if (thread && thread->place) {
 		const struct takt_member *member = place_of(thread, p);
 
@@ -112,6 +115,34 @@ static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt
 		set_alarm(c, cpu, bpf_ktime_get_ns());
 }
 
+/* The time since it came to the CPU, or since this was asked last. */
+static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
+{
+	u64 now_ns = scx_bpf_now(), ran_ns = now_ns - c->since_clock_ns;
+
+	if (c->level == LEVEL_NETWORK)
+		network_charge(c, ran_ns);
+	else if (c->level == LEVEL_ORDINARY)
+		fair_charge(p, ran_ns);
+	c->since_clock_ns = now_ns;
+}
+
+/* Nobody wants the CPU but who has it. Members have turns, and come by their queues. */
+static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
+{
+	const struct takt_thread *thread;
+
+	if (!prev || c->level == LEVEL_NONE || !(prev->scx.flags & SCX_TASK_QUEUED))
+		return;
+	thread = marked_thread_of(prev);
+	if (thread && thread->place)
+		return;
+	charge(prev, c);
+	if (c->level == LEVEL_ORDINARY)
+		fair_running(prev);
+	prev->scx.slice = SLICE_NS;
+}
+
 SEC("struct_ops/dispatch")
 int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 {
@@ -128,8 +159,10 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 		c->frees = host->frees;
 		free_waiting();
 	}
-	if (!c->open || !member_dispatch(c, cpu, prev))
-		free_dispatch(c, cpu);
+	if (c->open && member_dispatch(c, cpu, prev))
+		return 0;
+	if (!free_dispatch(c, cpu))
+		go_on(prev, c);
 	return 0;
 }
 
@@ -158,6 +191,10 @@ int BPF_PROG(takt_running, struct task_struct *p)
 		if (p->scx.slice == SCX_SLICE_INF)
 			p->scx.slice = SLICE_NS;
 		fair_running(p);
+		if (c->open && is_before_a_member(c)) {
+			p->scx.slice = 0;
+			cut(cpu);
+		}
 	}
 	c->level = level;
 	c->since_clock_ns = scx_bpf_now();
@@ -178,10 +215,8 @@ int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
 		if (thread)
 			member_stopping(p, thread, c, now_ns - c->since_ns, now_ns, runnable);
 		c->task = TAKT_NOBODY;
-	} else if (c->level == LEVEL_NETWORK) {
-		network_charge(c, scx_bpf_now() - c->since_clock_ns);
-	} else if (c->level == LEVEL_ORDINARY) {
-		fair_charge(p, scx_bpf_now() - c->since_clock_ns);
+	} else {
+		charge(p, c);
 	}
 	c->level = LEVEL_NONE;
 	return 0;

@@ -32,7 +32,7 @@ struct takt_task_stats {
 	u64 releases;		/* jobs whose slot came */
 	u64 missed;		/* of these, with nobody there to run at its release */
 	u64 completed;		/* jobs that all members yielded in */
-	u64 overruns;		/* jobs that were cut */
+	u64 overruns;		/* jobs undone at the end of budget or slot */
 	u64 used_ns;
 	u64 used_max_ns;	/* of one job */
 	u64 lateness_max_ns;	/* from the release to the first member on the CPU */
@@ -88,7 +88,7 @@ struct takt_job_page {
 	u64 deadline_ns;	/* the end of the job's last slot so far */
 	u64 period_ns;
 	u64 budget_ns;
-	u64 overruns;		/* jobs that were cut, of this task */
+	u64 overruns;		/* jobs undone at the end of budget or slot, of this task */
 	u64 pad;
 };
 
@@ -118,7 +118,7 @@ struct takt_cpu {
 	u32 open;		/* the span is, and its job not done */
 	u32 strays;		/* members may wait here outside of their slots */
 	u32 interrupts;		/* kinds of them that go on while a beat runs */
-	u32 pad;
+	u32 returning;		/* a member that had to leave waits in the CPU's own queue */
 	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };

@@ -24,6 +24,46 @@ static __always_inline int may_go(const struct takt_task *task, const struct tak
 	return takt_turns_left(&task->turns, &params->turns, job) != 0;
 }
 
+static __always_inline void overrun(struct task_struct *p, const struct takt_thread *thread,
+				    struct takt_task *task, const struct takt_task_params *params)
+{
+	task->stats.overruns++;
+	/* Who never yielded yet may still be starting. */
+	if (!thread->settled)
+		return;
+	if (params->overrun == TAKT_OVERRUN_SIGNAL && bpf_ksym_exists(bpf_send_signal_task))
+		bpf_send_signal_task(p, SIGXCPU, PIDTYPE_PID, 0);
+	if (params->overrun == TAKT_OVERRUN_STOP_GROUP) {
+		task->stopped = 1;
+		free_everywhere();
+	}
+}
+
+/* Its slot is over with the job undone. The job may have another, maybe on another CPU. */
+static __always_inline void slot_ended(struct task_struct *p, struct takt_thread *thread,
+				       struct takt_task *task,
+				       const struct takt_task_params *params)
+{
+	u64 start_ns = (thread->job - 1) * params->turns.period_ns;
+
+	if (thread->slot_end_ns < start_ns + params->end_ns &&
+	    takt_turns_left(&task->turns, &params->turns, thread->job) != 0)
+		thread->parked = 1;
+	else
+		overrun(p, thread, task, params);
+}
+
+/* Whoever made it leave the CPU is gone, and its slot with it, maybe. */
+static __always_inline void note_theft(struct task_struct *p, struct takt_thread *thread,
+				       struct takt_task *task,
+				       const struct takt_task_params *params, u64 now_ns)
+{
+	task->stats.stolen_higher_ns += takt_min(now_ns, thread->slot_end_ns) - thread->stopped_ns;
+	thread->stopped_ns = 0;
+	if (now_ns >= thread->slot_end_ns)
+		slot_ended(p, thread, task, params);
+}
+
 /* Returns 0 if it is to be treated as an ordinary thread. */
 static __always_inline int member_enqueue(struct task_struct *p, struct takt_thread *thread,
 					  const struct takt_member *member, u64 enq_flags)
@@ -38,7 +78,11 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 	if (!task || !c)
 		return 0;
 	params = params_of(member->task, c->half);
-	if (!params || task->stopped || !may_be_on(p, params->home_cpu))
+	if (!params)
+		return 0;
+	if (thread->stopped_ns && now_ns >= thread->slot_end_ns)
+		note_theft(p, thread, task, params, now_ns);
+	if (task->stopped || !may_be_on(p, params->home_cpu))
 		return 0;
 	is_kept = !task->stalled && (params->turns.member_count < 2 || all_here(params));
 	if (thread->parked && is_kept) {
@@ -51,6 +95,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 			enq_flags |= SCX_ENQ_PREEMPT;
 		task->admitted_job = task->job;
 		task->away_since_ns = 0;
+		c->returning = 1;
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
@@ -96,6 +141,8 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	params = params_of(member->task, c->half);
 	if (!task || !params)
 		return LEVEL_ORDINARY;
+	if (thread->stopped_ns)
+		note_theft(p, thread, task, params, now_ns);
 	if (!may_go(task, member, c, now_ns)) {
 		/* It was let in, and its slot ended before it came: it waits on. */
 		if (p->scx.slice == SCX_SLICE_INF) {
@@ -106,7 +153,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 		}
 		return LEVEL_ORDINARY;
 	}
-	thread->parked = 0;
+	thread->parked = c->returning = 0;
 	p->scx.slice = SCX_SLICE_INF;
 	c->task = member->task;
 	c->job = takt_job_at(&params->turns, c->span.beat_ns);
@@ -114,43 +161,22 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	c->end_ns = takt_min(c->span.end_ns, now_ns + left_ns);
 	if (task->started_job != c->job)
 		note_start(task, c, now_ns);
-	else if (thread->job == c->job && thread->stopped_ns)
-		task->stats.stolen_higher_ns += now_ns - thread->stopped_ns;
 	thread->job = c->job;
-	thread->stopped_ns = 0;
+	thread->slot_end_ns = c->span.end_ns;
 	task->stalled = 0;
 	if (c->end_ns < c->armed_ns)
 		set_alarm(c, cpu, c->end_ns);
 	return LEVEL_BEAT;
 }
 
-static __always_inline void overrun(struct task_struct *p, struct takt_thread *thread,
-				    struct takt_task *task,
-				    const struct takt_task_params *params,
-				    struct takt_cpu *c, u64 now_ns)
+/*
+ * An ordinary thread that a realtime one has put out waits in the CPU's own queue with what is
+ * left of its slice, and a member that had to leave came behind it there. It must not have the
+ * member's slot.
+ */
+static __always_inline int is_before_a_member(const struct takt_cpu *c)
 {
-	task->stats.overruns++;
-	task->stats.cut_late_max_ns = takt_max(task->stats.cut_late_max_ns, now_ns - c->end_ns);
-	/* Who never yielded yet may still be starting. */
-	if (!thread->settled)
-		return;
-	if (params->overrun == TAKT_OVERRUN_SIGNAL && bpf_ksym_exists(bpf_send_signal_task))
-		bpf_send_signal_task(p, SIGXCPU, PIDTYPE_PID, 0);
-	if (params->overrun == TAKT_OVERRUN_STOP_GROUP) {
-		task->stopped = 1;
-		free_everywhere();
-	}
-}
-
-/* Its slot is over, and the job has another, maybe on another CPU. */
-static __always_inline int is_between_pieces(const struct takt_task *task,
-					     const struct takt_task_params *params,
-					     const struct takt_cpu *c)
-{
-	u64 start_ns = (c->job - 1) * params->turns.period_ns;
-
-	return c->end_ns < start_ns + params->end_ns &&
-	       takt_turns_left(&task->turns, &params->turns, c->job) != 0;
+	return c->returning && scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL) > 0;
 }
 
 static __always_inline void member_stopping(struct task_struct *p, struct takt_thread *thread,
@@ -167,12 +193,12 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 	task->stats.used_max_ns = takt_max(task->stats.used_max_ns, task->turns.used_ns);
 	if (!runnable || thread->parked)
 		return;
-	if (now_ns < c->end_ns)
+	if (now_ns < c->end_ns) {
 		thread->stopped_ns = now_ns;
-	else if (is_between_pieces(task, params, c))
-		thread->parked = 1;
-	else
-		overrun(p, thread, task, params, c, now_ns);
+		return;
+	}
+	task->stats.cut_late_max_ns = takt_max(task->stats.cut_late_max_ns, now_ns - c->end_ns);
+	slot_ended(p, thread, task, params);
 }
 
 /* Its work for this job is done. */

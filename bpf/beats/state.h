@@ -30,7 +30,8 @@ struct takt_thread {
 	u32 asked;		/* it was put into its place by itself, and not by a rule */
 	u32 pad;
 	u64 job;		/* that it last ran in */
-	u64 stopped_ns;		/* it had to leave the CPU then, with the job undone */
+	u64 slot_end_ns;	/* of the slot that it last ran in */
+	u64 stopped_ns;		/* it had to leave the CPU then, with the slot open and the job undone */
 };
 
 /*

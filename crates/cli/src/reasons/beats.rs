@@ -6,7 +6,8 @@ Slots that came while the member whose turn it was could not run: it slept, wait
 input, or had not yet finished the beat before. The time went to ordinary threads.
 ";
 OVERRUNS = "takt::beats::overruns" ["overruns"]: "
-Jobs that were cut because the budget or the slot was over. `overrun` of the task says what becomes of
+Jobs that were cut because the budget or the slot was over, or that had no chance to go on before it was
+over: see stolen_higher_ns. `overrun` of the task says what becomes of
 the thread: demote makes it an ordinary one until its next beat, signal also sends SIGXCPU, stop-group
 ends its whole group. `most used` says how much budget a job took.
 ";
@@ -20,8 +21,9 @@ Time that interrupts and the work they put off took while a member ran. It is ch
 Interrupts can be kept from a processor by their affinity (/proc/irq/*/smp_affinity).
 ";
 STOLEN_HIGHER = "takt::beats::stolen_higher" ["stolen_higher_ns"]: "
-Time that threads above the beats took while a member had to leave the processor for them: realtime
-classes and per-CPU kernel threads.
+Time of their slots that members lost because they had to leave the processor for a thread above the
+beats: realtime classes and per-CPU kernel threads. Whoever loses the rest of a slot has overrun. A slot
+that such threads had from its beginning is late, and one that they had whole is neither started nor missed.
 ";
 CUT_LATE = "takt::beats::cut_late" ["cut_late_max_ns"]: "
 The longest that a thread ran beyond the end of its budget or slot before it was cut. What held the

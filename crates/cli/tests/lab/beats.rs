@@ -5,8 +5,10 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+        mpsc,
     },
-    thread,
+    thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use nix::{
@@ -19,7 +21,7 @@ use crate::{
     machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
     metronome::{
         MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands,
-        generation, member, seat, seats, sleep_ms, spin, state, take_name, task, work,
+        generation, member, now_ns, seat, seats, sleep_ms, spin, state, take_name, task, work,
     },
     shell::{run, run_far},
     takt::{POLICY, apply, assert_no_trace, takt},
@@ -55,6 +57,17 @@ pub fn end() {
     assert_eq!(state(), "disabled");
     assert_no_trace();
     assert_never_ejected();
+}
+
+/// A thread above the beats.
+fn realtime(does: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    thread::spawn(|| {
+        let param = libc::sched_param { sched_priority: 10 };
+        // SAFETY: a valid struct.
+        let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) };
+        assert_eq!(done, 0);
+        does();
+    })
 }
 
 /// Two beats beside a thread that would have all the time.
@@ -146,12 +159,11 @@ fn an_overrun_may_be_told_by_a_signal() {
         starting.join().unwrap();
         assert_eq!(SIGNALS.load(SeqCst), 0);
         let before = task(0).stats.overruns;
-        // Of its own time: what others take of a slot overruns nothing.
         let overrun = |job| work(if job % 5 == 4 { 3 * MS } else { 100 * US });
         member("beat-a", 50, overrun).join().unwrap();
         let overruns = task(0).stats.overruns - before;
-        assert!((8..=10).contains(&overruns), "{overruns}");
-        assert_eq!(u64::from(SIGNALS.load(SeqCst)), overruns);
+        assert_eq!(overruns, 10);
+        assert_eq!(SIGNALS.load(SeqCst), 10);
         drop(busy);
         assert_stands();
         end();
@@ -273,11 +285,7 @@ fn a_slot_that_was_taken_is_not_made_up_for() {
         apply(A).ok();
         let busy = Shell::busy("busy");
         let a = member("beat-a", 300, |_| spin(500 * US));
-        let realtime = thread::spawn(|| {
-            let param = libc::sched_param { sched_priority: 10 };
-            // SAFETY: a valid struct.
-            let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) };
-            assert_eq!(done, 0);
+        let realtime = realtime(|| {
             for _ in 0..30 {
                 sleep_ms(37);
                 spin(20 * MS);
@@ -289,6 +297,62 @@ fn a_slot_that_was_taken_is_not_made_up_for() {
         drop(busy);
         assert_stands();
         end();
+    });
+}
+
+#[test]
+fn a_job_that_loses_the_end_of_its_slot_has_overrun() {
+    DEFAULT.run(|| {
+        apply(A).ok();
+        let busy = Shell::busy("busy");
+        let a = member("beat-a", 100, |_| work(MS));
+        // It may itself come in the midst of a slot.
+        let (ready, is_ready) = mpsc::channel();
+        let realtime = realtime(move || {
+            sleep_ms(20);
+            ready.send(task(0).stats).unwrap();
+            for _ in 0..10 {
+                // Half a millisecond into the slot, until long after it.
+                let now_ns = now_ns();
+                let slot_ns = now_ns.next_multiple_of(10 * MS) + 40 * MS + MS;
+                thread::sleep(Duration::from_nanos(slot_ns + 500 * US - now_ns));
+                spin(4 * MS);
+            }
+        });
+        let before = is_ready.recv().unwrap();
+        realtime.join().unwrap();
+        a.join().unwrap();
+        let stats = task(0).stats;
+        assert_eq!(stats.overruns - before.overruns, 10);
+        let stolen_us = (stats.stolen_higher_ns - before.stolen_higher_ns) / US;
+        assert!((14_000..=15_500).contains(&stolen_us), "{stolen_us} us");
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+#[test]
+fn no_processor_idles_while_a_thread_waits() {
+    DEFAULT.run(|| {
+        // What a lone thread has of the processor, beside a beat and as one that overran.
+        let idle_ns = || {
+            let stat = fs::read_to_string("/proc/stat").unwrap();
+            let ticks = stat.split_whitespace().nth(4).unwrap();
+            ticks.parse::<u64>().unwrap() * 10 * MS
+        };
+        for overrun in [false, true] {
+            apply(A).ok();
+            let lone = (!overrun).then(|| Shell::busy("lone"));
+            let (jobs, job_ns) = if overrun { (1, 1000 * MS) } else { (100, 100 * US) };
+            let a = member("beat-a", jobs, move |_| spin(job_ns));
+            let before_ns = idle_ns();
+            a.join().unwrap();
+            let idle_ns = idle_ns() - before_ns;
+            assert!(idle_ns < 20 * MS, "{} ms of 1,000", idle_ns / MS);
+            drop(lone);
+            end();
+        }
     });
 }
 

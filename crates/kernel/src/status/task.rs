@@ -76,7 +76,7 @@ pub struct TaskCounters {
     pub started: u64,
     /// Jobs that all members yielded in.
     pub completed: u64,
-    /// Jobs that were cut: the budget or the slot was over.
+    /// Jobs that were not done when the budget or the slot was over.
     pub overruns: u64,
     /// Of all jobs, by all members.
     pub used_ns: u64,
@@ -86,7 +86,7 @@ pub struct TaskCounters {
     pub cut_late_max_ns: u64,
     /// By interrupts and the work they put off, while a member ran.
     pub stolen_interrupts_ns: u64,
-    /// By threads above the beats, while a member had to leave the CPU for them.
+    /// By threads above the beats, from slots that a member had to leave the CPU in.
     pub stolen_higher_ns: u64,
 }
 
