@@ -341,10 +341,9 @@ fn no_processor_idles_while_a_thread_waits() {
             let ticks = stat.split_whitespace().nth(4).unwrap();
             ticks.parse::<u64>().unwrap() * 10 * MS
         };
-        for overrun in [false, true] {
+        for (jobs, job_ns) in [(100, 100 * US), (1, 1000 * MS)] {
             apply(A).ok();
-            let lone = (!overrun).then(|| Shell::busy("lone"));
-            let (jobs, job_ns) = if overrun { (1, 1000 * MS) } else { (100, 100 * US) };
+            let lone = (jobs > 1).then(|| Shell::busy("lone"));
             let a = member("beat-a", jobs, move |_| spin(job_ns));
             let before_ns = idle_ns();
             a.join().unwrap();
