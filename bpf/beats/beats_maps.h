@@ -118,7 +118,7 @@ struct takt_cpu {
 	u32 open;		/* the span is, and its job not done */
 	u32 strays;		/* members may wait here outside of their slots */
 	u32 interrupts;		/* kinds of them that go on while a beat runs */
-	u32 returning;		/* a member that had to leave waits in the CPU's own queue */
+	u32 returning;		/* a member that may go waits in the CPU's own queue */
 	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };

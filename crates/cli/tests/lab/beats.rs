@@ -348,7 +348,8 @@ fn no_processor_idles_while_a_thread_waits() {
             let before_ns = idle_ns();
             a.join().unwrap();
             let idle_ns = idle_ns() - before_ns;
-            assert!(idle_ns < 20 * MS, "{} ms of 1,000", idle_ns / MS);
+            // A member without company waits for its first slot, and for one after its last job.
+            assert!(idle_ns < 50 * MS, "{} ms of 1,000", idle_ns / MS);
             drop(lone);
             end();
         }
