@@ -111,8 +111,8 @@ fn the_clock_is_set_while_all_of_it_runs() {
     });
 }
 
-/// Links, tasks and a crowd by turns and from nothing; then a link alone, whose program the far end
-/// keeps loaded meanwhile: to load it takes the emulator seconds.
+/// Links, tasks and a crowd by turns and from nothing; then a link alone, whose programs a like one
+/// at the far end keeps loaded meanwhile: to load them takes the emulator seconds.
 #[test]
 fn a_hundred_policies_come_and_go_under_load() {
     DEFAULT.run(|| {
@@ -135,7 +135,7 @@ fn a_hundred_policies_come_and_go_under_load() {
                 .repeat(4)
                 .into_iter()
                 .for_each(comes_and_goes);
-            fs::write("/lab/far.toml", "[link.far2]\nrate = \"1gbit\"\n").unwrap();
+            fs::write("/lab/far.toml", link.replace("near1", "far2")).unwrap();
             run_far("takt apply /lab/far.toml").ok();
             [link; 88].into_iter().for_each(comes_and_goes);
             run_far("takt revert").ok();

@@ -39,7 +39,7 @@ const CASES: [Case; 2] = [
         name: "flows-2000x100kbit",
         flows: 2_000,
         rate_bps: 100_000,
-        length: Length::ms(20_000, 1_000),
+        length: Length::ms(20_000, 600),
     },
     Case {
         name: "flows-10000x20kbit",

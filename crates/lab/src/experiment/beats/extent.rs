@@ -31,8 +31,8 @@ impl Extent {
                 switches: ms(200),
                 edges: ms(200),
                 overrun: ms(400),
-                group: ms(600),
-                throughput: ms(300),
+                group: ms(400),
+                throughput: ms(200),
             },
             false => Self {
                 short,

@@ -89,7 +89,7 @@ pub fn short() -> Vec<Cell> {
         environment: bad(1),
         pattern: Pattern::Mixed,
         contender,
-        length: Duration::from_secs(4),
+        length: Duration::from_secs(3),
     };
     [PW, FIFO, Contender::Airtime].map(cell).into()
 }
