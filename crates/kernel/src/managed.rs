@@ -7,7 +7,7 @@ use takt_algo::sys::takt_plan;
 use crate::{
     error::Error,
     netlink::{Device, Handle, Netlink, NetlinkError, Qdisc},
-    port::{self, GapCounters, Outline},
+    port::{GapCounters, Outline, PortMemory},
     program::{Program, handle_of},
     receive::Side,
     record::Record,
@@ -93,7 +93,7 @@ impl Port {
 /// A link that takt manages.
 pub(crate) struct Managed {
     pub index: u32,
-    pub memory: Arc<port::Port>,
+    pub memory: Arc<PortMemory>,
     /// As of the moment when it was found, like all that follows.
     pub outline: Outline,
     pub plan: Box<takt_plan>,

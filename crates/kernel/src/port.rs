@@ -80,11 +80,11 @@ pub(crate) struct GapCounters {
 }
 
 /// A mapped `struct takt_port`.
-pub(crate) struct Port(NonNull<takt_port>);
+pub(crate) struct PortMemory(NonNull<takt_port>);
 
 const SIZE: NonZeroUsize = NonZeroUsize::new(size_of::<takt_port>()).unwrap();
 
-impl Port {
+impl PortMemory {
     /// A new link's memory, and its map: an empty state and this plan in force.
     pub(crate) fn create(owner: Owner, plan: &takt_plan) -> Result<(MapHandle, Self), Error> {
         let options = libbpf_sys::bpf_map_create_opts {
@@ -315,12 +315,12 @@ impl Port {
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread of it.
-unsafe impl Send for Port {}
+unsafe impl Send for PortMemory {}
 // SAFETY: the kernel and other processes write there meanwhile in any case, and it is read and
 // written accordingly.
-unsafe impl Sync for Port {}
+unsafe impl Sync for PortMemory {}
 
-impl Drop for Port {
+impl Drop for PortMemory {
     fn drop(&mut self) {
         // SAFETY: mapped by open with this size, and unmapped once. Failing
         // would only leave it mapped until the process ends.

@@ -24,7 +24,7 @@ use crate::{
     bpffs, btf,
     error::Error,
     log,
-    port::{Owner, Port},
+    port::{Owner, PortMemory},
     syscall,
 };
 
@@ -55,7 +55,7 @@ pub(crate) struct Program {
     commit: OwnedFd,
     /// What of links was mapped, by the map's number, which is nobody else's as long as it is mapped.
     /// To map a link takes the kernel longer than all else that is done with it.
-    mapped: RefCell<BTreeMap<u32, Arc<Port>>>,
+    mapped: RefCell<BTreeMap<u32, Arc<PortMemory>>>,
 }
 
 impl Program {
@@ -145,7 +145,7 @@ impl Program {
 
     /// Make a link's state, store and first plan; its qdisc may then attach.
     pub fn add_link(&self, index: u32, owner: Owner, plan: &takt_plan) -> Result<(), Error> {
-        let (map, port) = Port::create(owner, plan)?;
+        let (map, port) = PortMemory::create(owner, plan)?;
         let store = self.store_map()?;
         let info = map
             .info()
@@ -187,14 +187,14 @@ impl Program {
     }
 
     /// The link's memory; `None` if there is no such link.
-    pub(crate) fn port(&self, index: u32) -> Result<Option<Arc<Port>>, Error> {
+    pub(crate) fn port(&self, index: u32) -> Result<Option<Arc<PortMemory>>, Error> {
         let Some(id) = inner_id(&self.ports, index)? else {
             return Ok(None);
         };
         if let Some(port) = self.mapped.borrow().get(&id) {
             return Ok(Some(Arc::clone(port)));
         }
-        let port = Arc::new(Port::open(&of_id(id)?)?);
+        let port = Arc::new(PortMemory::open(&of_id(id)?)?);
         self.mapped.borrow_mut().insert(id, Arc::clone(&port));
         Ok(Some(port))
     }

@@ -20,14 +20,14 @@ use crate::{
     counted::Counted,
     error::Error,
     netlink::{Device, Netlink},
-    port::Port,
+    port::PortMemory,
     program::Program,
     status::Counters,
 };
 
 /// An applied link's table of stations.
 pub struct Stations {
-    port: Arc<Port>,
+    port: Arc<PortMemory>,
     device: String,
     known_by: u32,
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     helper::{Helped, Patience, Sent, TemplateSocket, gap_frame},
-    port::{LengthCounters, Port},
+    port::{LengthCounters, PortMemory},
 };
 
 /// Learning takes a walk through all lengths.
@@ -50,7 +50,7 @@ pub(super) struct FedLink {
     number: u32,
     terms: Terms,
     source: [u8; 6],
-    port: Arc<Port>,
+    port: Arc<PortMemory>,
     stock: Stock,
     fed: Vec<Fed>,
     /// Of lengths that were of little use.

@@ -37,7 +37,7 @@ use crate::{
     gap::Feeder,
     namespace,
     netlink::{Changes, Device, Netlink},
-    port::{Outline, Port},
+    port::{Outline, PortMemory},
     program::Program,
     revert::{Ending, revert},
 };
@@ -70,7 +70,7 @@ pub(crate) struct Helped {
     pub index: u32,
     pub device: Device,
     pub outline: Outline,
-    pub port: Arc<Port>,
+    pub port: Arc<PortMemory>,
 }
 
 /// Help this namespace's links. Returns when there is nothing left to do, or

@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     managed::Port,
     netlink::Netlink,
-    port::{self, Owner},
+    port::{Owner, PortMemory},
     program::Program,
     record::Record,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Side {
     /// The number of its link.
     pub index: u32,
     pub ifindex: u32,
-    pub memory: Arc<port::Port>,
+    pub memory: Arc<PortMemory>,
     pub plan: Box<takt_plan>,
     /// Its device carries its qdisc, and packets are sent there.
     pub stands: bool,
