@@ -202,7 +202,7 @@ fn cases() -> [Case; 3] {
 
 impl Case {
     fn rows(&self, scheduler: Scheduler, setup: &Setup, short: bool) -> Result<Vec<Row>> {
-        let duration = Duration::from_millis(if short { 100 } else { 3_000 });
+        let duration = Duration::from_millis(if short { 150 } else { 3_000 });
         let shape = self.tree.shape();
         let sources = Source::open(&shape, BACKLOG)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {

@@ -29,7 +29,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Opt
         return Ok(None);
     };
     eprintln!("pacing: {}, {CASE}", scheduler.name());
-    let duration = Duration::from_millis(if short { 300 } else { 7_500 });
+    let duration = Duration::from_millis(if short { 500 } else { 7_500 });
     let _single_frames = pair::with_single_frames()?;
     root.attach(scheduler.name(), &setup.qdisc)?;
     Ok(Some(Row {

@@ -78,7 +78,7 @@ pub fn short() -> Vec<Cell> {
             case: Case::upload(10, 16),
             contender,
             warm_up: Duration::from_secs(1),
-            length: Duration::from_secs(1),
+            length: Duration::from_secs(2),
             is_recorded: contender == Takt,
         })
         .into()

@@ -82,7 +82,7 @@ pub fn full() -> Vec<Cell> {
     cells
 }
 
-/// Calls and downloads beside one who can hardly hear: about a minute.
+/// Calls and downloads beside one who can hardly hear: about half a minute.
 pub fn short() -> Vec<Cell> {
     let cell = |contender| Cell {
         profile: Cell::WAVELAN,
