@@ -56,6 +56,8 @@ pub struct Meter {
     /// When it was read, and what it said; the oldest first.
     readings: VecDeque<(u64, Counts)>,
     last: Measured,
+    /// When something had last been counted.
+    counted_ns: u64,
     /// Of one flow.
     rate_bytes_ps: u64,
     ratio_q8: u16,
@@ -70,6 +72,7 @@ impl Meter {
         };
         let last = counts.since(before);
         if last.passed_us > 0 {
+            self.counted_ns = now_ns;
             let rate = u128::from(last.delivered_bytes) * 1_000_000 / u128::from(last.passed_us);
             self.rate_bytes_ps = rate.min(u32::MAX.into()) as u64;
         }
@@ -82,7 +85,14 @@ impl Meter {
         }
         let (since_ns, before) = self.readings.front().copied().unwrap_or_default();
         let recent = counts.since(&before);
-        let waited_us = (now_ns.saturating_sub(since_ns) / NS_PER_US).max(1);
+        // Over so few periods that one in which nothing was counted weighs, the flows are those
+        // of the time before it: who has just come would leave again.
+        let until_ns = if self.readings.len() > PERIODS {
+            now_ns
+        } else {
+            self.counted_ns
+        };
+        let waited_us = (until_ns.saturating_sub(since_ns) / NS_PER_US).max(1);
         let flows = rounded(recent.passed_us, waited_us);
         let limited_flows = rounded(recent.limited_us, waited_us).min(flows);
         let rate = self.rate_bytes_ps.saturating_mul(flows.into());
@@ -176,6 +186,29 @@ mod tests {
             }
             let now_ns = (42 + PERIODS as u64) * PERIOD_US * 1000;
             prop_assert_eq!(meter.read(now_ns, counts), Measured::default());
+        }
+
+        /// Whoever reads may begin at any time, and flows may wait long for their answers.
+        #[test]
+        fn who_has_come_stays(
+            since_us in 0..PERIOD_US,
+            is_limited: bool,
+            late_us in prop::collection::vec(0..250_000u64, 1..50),
+        ) {
+            let mut late = late_us.iter().copied().cycle();
+            let mut late = || late.next().unwrap();
+            let ends_us = since_us + PERIOD_US + late();
+            let mut flow = Flow { ends_us, since_us, rate_bytes_ps: 100_000, is_limited };
+            let (mut meter, mut counts) = (Meter::default(), Counts::default());
+            let mut has_come = false;
+            for period in 1..=20u64 {
+                let now_us = period * PERIOD_US;
+                flow.count(now_us, &mut late, &mut counts);
+                let Activity { flows, lends, .. } = meter.read(now_us * 1000, counts).activity;
+                has_come |= flows > 0;
+                prop_assert!(has_come || period < 6);
+                prop_assert_eq!((flows > 0, lends), (has_come, has_come && !is_limited));
+            }
         }
 
         #[test]
