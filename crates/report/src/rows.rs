@@ -36,9 +36,52 @@ pub struct Row {
     pub metrics: BTreeMap<String, serde_json::Value>,
 }
 
+impl Report {
+    /// As `--output json` prints it and docs/results keeps it: one row a line, so that a new run
+    /// changes the lines of what it measured anew.
+    pub fn json(&self) -> serde_json::Result<String> {
+        let head = serde_json::to_string(&Report {
+            rows: Vec::new(),
+            ..self.clone()
+        })?;
+        let rows = self.rows.iter().map(serde_json::to_string);
+        let rows: Vec<String> = rows.collect::<Result<_, _>>()?;
+        let head = head.trim_end_matches("]}");
+        Ok(format!("{head}\n{}\n]}}\n", rows.join(",\n")))
+    }
+}
+
 impl Row {
     /// The metric as a finite number, if it is there and is one.
     pub fn number(&self, metric: &str) -> Option<f64> {
         self.metrics.get(metric)?.as_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_one_row_a_line_and_reads_back() {
+        let row = |case: &str| Row {
+            scheduler: "takt".to_owned(),
+            case: case.to_owned(),
+            metrics: BTreeMap::from([("packets".to_owned(), 3.into())]),
+        };
+        let mut report = Report {
+            experiment: "cost".to_owned(),
+            kernel: "6.18".to_owned(),
+            clock: "virtual".to_owned(),
+            command: "takt lab run cost".to_owned(),
+            commit: "abc".to_owned(),
+            rows: vec![row("one"), row("two")],
+        };
+        let json = report.json().unwrap();
+        assert_eq!(json.lines().count(), 4, "{json}");
+        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+        report.rows.clear();
+        let json = report.json().unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
     }
 }

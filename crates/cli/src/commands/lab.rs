@@ -145,8 +145,16 @@ fn guest(name: &str, short: bool) -> Exit {
         takt,
     };
     match experiment::run_in_guest(name, options) {
-        Ok(report) => {
-            print::result(Output::Json, &report, |_| String::new());
+        Ok(report) => print_json(&report),
+        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
+    }
+}
+
+fn print_json(report: &Report) -> Exit {
+    match report.json() {
+        Ok(json) => {
+            // A reader that went away is no failure of ours.
+            let _ = io::stdout().write_all(json.as_bytes());
             Exit::Done
         }
         Err(error) => print::failure(Output::Text, Exit::Failed, &error),
@@ -155,8 +163,7 @@ fn guest(name: &str, short: bool) -> Exit {
 
 fn show(name: &str, reports: Vec<Report>, output: Output) -> Exit {
     if output == Output::Json {
-        print::result(output, &joined(name, reports), |_| String::new());
-        return Exit::Done;
+        return print_json(&joined(name, reports));
     }
     for report in &reports {
         let _ = writeln!(io::stdout(), "{}", takt_report::table(report));
@@ -180,7 +187,7 @@ fn write_report(name: &str, reports: &[Report]) -> Result<PathBuf, Box<dyn std::
     let path = |extension: &str| Path::new(OUT).join(format!("{name}.{extension}"));
     fs::write(path("html"), takt_report::html(reports))?;
     let joined = joined(name, reports.to_vec());
-    fs::write(path("json"), serde_json::to_string_pretty(&joined)? + "\n")?;
+    fs::write(path("json"), joined.json()?)?;
     if let Some(picture) = takt_report::picture(&joined) {
         fs::write(path("svg"), picture)?;
     }

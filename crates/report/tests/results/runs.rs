@@ -1,20 +1,25 @@
-//! All runs of one experiment: `NAME.json` is what is shown, `NAME.2.json` and so on are for
-//! the spread.
+//! All runs of one experiment: `NAME.json` is what is shown, `NAME.2.json.gz` and so on are
+//! for the spread.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
+use flate2::read::GzDecoder;
 use takt_report::Report;
 
 pub struct Runs(Vec<Report>);
 
 impl Runs {
     pub fn read(folder: &Path, experiment: &str) -> Self {
-        let first = folder.join(format!("{experiment}.json"));
-        let others = (2..).map(|run| folder.join(format!("{experiment}.{run}.json")));
-        let reports = std::iter::once(first)
-            .chain(others.take_while(|path| path.exists()))
-            .map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap());
-        Self(reports.collect())
+        let shown = fs::read(folder.join(format!("{experiment}.json"))).unwrap();
+        let shown = serde_json::from_slice(&shown).unwrap();
+        let repeats = (2..)
+            .map(|run| folder.join(format!("{experiment}.{run}.json.gz")))
+            .map_while(|path| File::open(path).ok())
+            .map(|file| serde_json::from_reader(GzDecoder::new(file)).unwrap());
+        Self(std::iter::once(shown).chain(repeats).collect())
     }
 
     pub fn shown(&self) -> &Report {
