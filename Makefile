@@ -31,7 +31,7 @@ demo: deps-lab build ## install what is missing, build, and compare schedulers i
 	$(say) 'running the short tour of all experiments: takt lab run tour'
 	target/release/takt lab run tour
 
-results: deps-lab build ## measure every figure of the README anew, three times (RUNS=1: once); takes hours
+results: deps-lab build ## measure every figure of the docs anew, three times (RUNS=1: once); takes hours
 	@scripts/results
 
 # The place of what is installed; packagers set DESTDIR.

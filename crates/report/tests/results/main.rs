@@ -2,10 +2,12 @@
 //! the byte. After new runs (`make results`), `TAKT_UPDATE=1 cargo test -p takt-report --test
 //! results` writes it anew.
 //!
-//! [`runs`] reads the reports; [`table`] is a table of the README and [`tables`] which there
-//! are, [`sentence`] and [`sentences`] the same for figures in its text; [`page`] is
-//! docs/RESULTS.md, which has all of them with what they are from and how they spread.
+//! [`runs`] reads the reports; [`table`] is a table of docs/comparison.md and [`tables`] which
+//! there are, [`sentence`] and [`sentences`] the same for figures in its text; [`headlines`] are
+//! the lines of the README's table; [`page`] is docs/RESULTS.md, which has all figures with what
+//! they are from and how they spread.
 
+mod headlines;
 mod page;
 mod runs;
 mod sentence;
@@ -20,8 +22,9 @@ use std::{
 
 use takt_report::{picture, table as text_table};
 
-use crate::runs::Runs;
+use crate::{runs::Runs, sentence::Sentence};
 
+const COMPARISON: &str = "docs/comparison.md";
 const EXPERIMENTS: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
 
 fn root() -> PathBuf {
@@ -53,31 +56,41 @@ fn the_page_of_results_is_that_of_the_reports() {
 }
 
 #[test]
-fn the_readmes_tables_are_those_of_the_reports() {
+fn the_tables_of_the_comparison_are_those_of_the_reports() {
     let runs = all_runs();
-    let mut readme = readme();
+    let mut comparison = read(COMPARISON);
     for table in tables::all() {
         let text = table.markdown(runs::of(&runs, table.experiment), table::Show::Figure);
-        readme = table::replaced(&readme, table.name, &text);
+        comparison = table::replaced(&comparison, table.name, &text);
     }
-    generated("README.md", &readme);
+    generated(COMPARISON, &comparison);
 }
 
 #[test]
-fn the_readmes_sentences_are_those_of_the_reports() {
+fn the_sentences_of_the_comparison_are_those_of_the_reports() {
+    assert_said(COMPARISON, &sentences::all());
+}
+
+#[test]
+fn the_readmes_headlines_are_those_of_the_reports() {
+    assert_said("README.md", &headlines::all());
+}
+
+#[track_caller]
+fn assert_said(page: &str, sentences: &[Sentence]) {
     let runs = all_runs();
-    let readme = words(&readme());
-    for sentence in sentences::all() {
+    let said = words(&read(page));
+    for sentence in sentences {
         let wanted = sentence.text(runs::of(&runs, sentence.experiment), table::Show::Figure);
         assert!(
-            readme.contains(&words(&wanted)),
-            "README.md does not say: {wanted}"
+            said.contains(&words(&wanted)),
+            "{page} does not say: {wanted}"
         );
     }
 }
 
-fn readme() -> String {
-    fs::read_to_string(root().join("README.md")).unwrap()
+fn read(page: &str) -> String {
+    fs::read_to_string(root().join(page)).unwrap()
 }
 
 /// Lines may break anywhere.

@@ -1,4 +1,4 @@
-//! docs/RESULTS.md: every figure of the README, what it is from and how it spreads.
+//! docs/RESULTS.md: every figure of docs/comparison.md, what it is from and how it spreads.
 
 use std::fmt::Write;
 
@@ -11,12 +11,12 @@ const HEAD: &str = "\
 
 <!-- Made from docs/results by crates/report/tests/results; do not edit. -->
 
-Every figure that the README shows, by the experiment it is from. Each was measured in an emulated machine whose clock is
+Every figure of [comparison.md](comparison.md), by the experiment it is from. Each was measured in an emulated machine whose clock is
 virtual: one instruction is one nanosecond, on one processor without caches. Compare the schedulers with each other; do
 not expect these nanoseconds of a server. How everything is set up is in [results](results/README.md).
 
 `make results` runs all of it anew: every experiment in full, three times (`RUNS=5 make results`: five times), and writes
-the reports to `docs/results`, this page, and the README's tables. A figure is the first run's; where others differ from
+the reports to `docs/results`, this page, and the tables of comparison.md. A figure is the first run's; where others differ from
 it as it is written here, the least and the most of all follow in brackets.
 ";
 

@@ -1,4 +1,4 @@
-//! Figures that the README has in its text.
+//! Figures within a sentence.
 
 use crate::runs::Runs;
 use crate::table::{Figure, Show};

@@ -1,4 +1,4 @@
-//! The README's figures outside tables. Those that compare two figures of a table are its
+//! The figures of docs/comparison.md outside its tables. Those that compare two figures of a table are its
 //! author's to look after.
 
 use crate::sentence::Sentence;

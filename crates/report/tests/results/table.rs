@@ -1,4 +1,4 @@
-//! A table of the README, made from the rows of reports.
+//! A table of docs/comparison.md, made from the rows of reports.
 
 use crate::runs::Runs;
 
@@ -12,7 +12,7 @@ pub enum Show {
 }
 
 pub struct Table {
-    /// Of the marker in the README.
+    /// Of the marker on the page.
     pub name: &'static str,
     pub experiment: &'static str,
     pub columns: &'static [Column],
@@ -104,9 +104,9 @@ pub fn replaced(text: &str, name: &str, table: &str) -> String {
     let end = format!("<!-- end of {name} -->\n");
     let (before, rest) = text
         .split_once(&begin)
-        .unwrap_or_else(|| panic!("README.md has no line {begin}"));
+        .unwrap_or_else(|| panic!("the page has no line {begin}"));
     let (_, after) = rest
         .split_once(&end)
-        .unwrap_or_else(|| panic!("README.md has no line {end}"));
+        .unwrap_or_else(|| panic!("the page has no line {end}"));
     format!("{before}{begin}{table}{end}{after}")
 }

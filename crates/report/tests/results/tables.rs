@@ -1,4 +1,4 @@
-//! The README's tables.
+//! The tables of docs/comparison.md.
 
 use takt_report::number;
 
@@ -64,7 +64,7 @@ fn percent_fine(value: f64) -> String {
 }
 
 /// Of errors that are small, or else very large.
-fn percent_of_error(value: f64) -> String {
+pub fn percent_of_error(value: f64) -> String {
     number(value, if value < 1.0 { 3 } else { 0 }) + " %"
 }
 
@@ -76,7 +76,7 @@ fn us_fine(ns: f64) -> String {
     number(ns / 1e3, if ns < 1e3 { 2 } else { 1 })
 }
 
-fn ms(ns: f64) -> String {
+pub fn ms(ns: f64) -> String {
     number(ns / 1e6, 0)
 }
 
@@ -91,7 +91,7 @@ fn ms_or_nothing(ns: f64) -> String {
     }
 }
 
-fn kbit_per_s(bps: f64) -> String {
+pub fn kbit_per_s(bps: f64) -> String {
     number(bps / 1e3, 0)
 }
 
