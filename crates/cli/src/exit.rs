@@ -31,6 +31,7 @@ impl From<&Error> for Exit {
             Error::KernelLacks { .. }
             | Error::Capability { .. }
             | Error::NoBpffs { .. }
+            | Error::OpenBpffs { .. }
             | Error::NoCgroup2
             | Error::NoIfb
             | Error::NoIngress { .. } => Self::Lacking,

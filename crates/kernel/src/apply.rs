@@ -81,34 +81,43 @@ pub struct Applied {
 /// stations; `source` is what it was read from.
 pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
     capability::require()?;
+    let questions = Questions::of(&policy.links);
+    // The host's databases of users may be on a server: nothing waits for one under the lock.
+    let asked = Asked::resolve(&questions)?;
     let lock = Lock::take()?;
-    let done = apply_locked(policy, source, options).and_then(|done| {
-        // Before anybody else may revert: a helper that is not needed ends at once.
-        if !options.dry_run {
-            helper::tend(policy.links.iter().any(wants_help))?;
-        }
-        Ok(done)
-    });
+    let done = apply_locked(policy, source, options, &questions, &asked);
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
     ended?;
-    Ok(done)
+    if options.dry_run {
+        return Ok(done);
+    }
+    let wants_helper = policy.links.iter().any(wants_help);
+    match helper::tend(wants_helper) {
+        Err(error) if wants_helper => Err(error.into()),
+        // One that is not wanted hears of the change from the kernel as well.
+        _ => Ok(done),
+    }
 }
 
-fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
+fn apply_locked(
+    policy: &Policy,
+    source: &Source,
+    options: Options,
+    questions: &Questions,
+    asked: &Asked,
+) -> Result<Applied, Undecided> {
     let links = policy.links.as_slice();
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let program = Program::open()?;
     crowd::sweep()?;
     radio::sweep()?;
     let found = look(&mut netlink, program.as_ref(), options.replace)?;
-    let questions = Questions::of(links);
-    let asked = Asked::resolve(&questions)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
     let rest = Rest::of_policy(policy, source, &found.ports, netns_cookie)?;
-    let mut steps = decide(links, &questions, slot, source, found)?;
+    let mut steps = decide(links, questions, slot, source, found)?;
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),
         beats: rest.beats(),
@@ -145,7 +154,7 @@ fn apply_locked(policy: &Policy, source: &Source, options: Options) -> Result<Ap
         if !watches {
             return Ok(());
         }
-        Sockets::open_or_load(&program)?.ask(netns_cookie, slot, &asked)
+        Sockets::open_or_load(&program)?.ask(netns_cookie, slot, asked)
     };
     let done = watch()
         .and_then(|()| rest.prepare())

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-use crate::{beats::Ended, netlink::NetlinkError};
+use crate::{beats::Ended, flock::Holder, netlink::NetlinkError};
 
 /// Why the host could not be looked at, or not be changed.
 #[derive(Debug, Error)]
@@ -28,6 +28,17 @@ pub enum Error {
     NoBpffs {
         /// Where it is looked for first.
         path: &'static str,
+    },
+    /// Others could put programs of theirs in the place of takt's.
+    #[error(
+        "the BPF file system at {path} has mode {mode:04o}, so that every user can replace what is \
+         pinned there; give it the sticky bit: chmod +t {path}"
+    )]
+    OpenBpffs {
+        /// Where it is mounted.
+        path: PathBuf,
+        /// Its root's permissions.
+        mode: u32,
     },
     /// There is no place for groups of programs in the background, nor for what recognises the
     /// owners of sockets.
@@ -100,6 +111,12 @@ pub enum Error {
         /// What became of it.
         source: io::Error,
     },
+    /// All was taken back, and the process that did what BPF cannot is still there.
+    #[error("everything was taken back, but the helper does not end: {source}")]
+    HelperStays {
+        /// Which process it is, and what it does.
+        source: io::Error,
+    },
     /// Drivers are asked for their names through a socket (ethtool), and there was none to be had.
     #[error("opening a socket to ask drivers through: {source}")]
     NoDriverSocket {
@@ -170,6 +187,34 @@ pub enum Error {
         path: PathBuf,
         /// The kernel's answer.
         source: io::Error,
+    },
+    /// Something where takt's own should be belongs to others, or can be changed by them.
+    #[error(
+        "{path} is {found} that belongs to user {uid} and has mode {mode:04o}; takt goes by what \
+         root alone can change. Look who made it, and take it away: {remove} {path}"
+    )]
+    Untrusted {
+        /// Where it is.
+        path: PathBuf,
+        /// Its kind, such as `a directory`.
+        found: &'static str,
+        /// Its owner.
+        uid: u32,
+        /// Its permissions.
+        mode: u32,
+        /// The command that takes it away.
+        remove: &'static str,
+    },
+    /// Another takt is changing the host, and did not end in time.
+    #[error(
+        "{holder} has been changing this host for more than {waited_s} s, and one takt does at a \
+         time. Nothing was done. Wait until that ends, or end it"
+    )]
+    Busy {
+        /// The process that has the lock.
+        holder: Holder,
+        /// How long it was waited for.
+        waited_s: u64,
     },
     /// What takt remembers cannot be read back, or written down.
     #[error("{path} is not a record takt wrote: {reason}")]
@@ -307,6 +352,11 @@ impl Error {
                 also,
             },
         }
+    }
+
+    /// Whether it is about a file that is not there.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
     pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Self {

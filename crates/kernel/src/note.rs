@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +14,8 @@ use serde::{
 use crate::{
     error::Error,
     namespace,
-    record::{DIR, replace_file},
+    record::replace_file,
+    runtime_dir::{self, DIR},
 };
 
 /// The notes of one section, by its name.
@@ -41,9 +41,8 @@ impl Notes {
         netns_cookie: u64,
     ) -> Result<Option<Written<T>>, Error> {
         let path = self.path(netns_cookie);
-        let text = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            text => text.map_err(Error::file(&path))?,
+        let Some(text) = runtime_dir::read(&path)? else {
+            return Ok(None);
         };
         match serde_json::from_str::<Written<T>>(&text) {
             Ok(written) => Ok(Some(written)),
@@ -57,7 +56,7 @@ impl Notes {
         let inode = namespace::own().map_err(Error::file(namespace::OWN))?;
         let text = serde_json::to_string_pretty(&Written { inode, note })
             .map_err(|reason| bad(&path, &reason))?;
-        fs::create_dir_all(self.dir()).map_err(Error::file(self.dir()))?;
+        runtime_dir::private_dirs(&self.dir())?;
         replace_file(&path, &text).inspect_err(|_| {
             // Made for nothing, unless others have one.
             let _ = fs::remove_dir(self.dir());
@@ -65,15 +64,10 @@ impl Notes {
     }
 
     pub fn forget(&self, netns_cookie: u64) -> Result<(), Error> {
-        let path = self.path(netns_cookie);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path)(error)),
-            _ => {
-                // Others may have one still.
-                let _ = fs::remove_dir(self.dir());
-                Ok(())
-            }
-        }
+        runtime_dir::remove(&self.path(netns_cookie))?;
+        // Others may have one still.
+        let _ = fs::remove_dir(self.dir());
+        Ok(())
     }
 
     /// The cookies of namespaces that have one and are gone.

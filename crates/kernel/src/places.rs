@@ -1,7 +1,7 @@
 //! Places on the beat that threads take at run time, beside those that the policy's rules
 //! find.
 
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, time::Duration};
 
 use takt_policy::{
     BUDGET_MIN_NS, Member, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS, Task, ThreadMatch,
@@ -17,6 +17,9 @@ use crate::{
 
 /// Of one task: TAKT_MEMBERS_MAX in algo/turns.h.
 const MEMBERS_MAX: u32 = 16;
+
+/// For another takt, which may wait for a frame's end, while taktd serves no others.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a thread wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -234,7 +237,7 @@ pub enum JoinError {
 
 /// Give a thread a place; `uid` is who an ad hoc task is counted for.
 pub fn join(tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
-    let lock = Lock::take()?;
+    let lock = Lock::take_within(PATIENCE)?;
     let joined = join_locked(tid, uid, wish);
     if joined.is_err() {
         // A task that was made for it has nobody.
@@ -413,7 +416,7 @@ fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Place>, E
 /// Whether the thread had a place. The slots of an ad hoc task are free again when its
 /// last member has left.
 pub fn leave(tid: u32) -> Result<bool, Error> {
-    let lock = Lock::take()?;
+    let lock = Lock::take_within(PATIENCE)?;
     let left = leave_locked(tid);
     sweep_locked()?;
     lock.end()?;
@@ -439,9 +442,10 @@ pub fn list() -> Result<Vec<Place>, Error> {
     }
 }
 
-/// Free what threads that are no more had on their own terms.
+/// Free what threads that are no more had on their own terms. Fails at once while another takt
+/// changes the host.
 pub fn sweep() -> Result<(), Error> {
-    let lock = Lock::take()?;
+    let lock = Lock::take_within(Duration::ZERO)?;
     let swept = sweep_locked();
     lock.end()?;
     swept

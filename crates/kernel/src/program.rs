@@ -61,10 +61,9 @@ pub(crate) struct Program {
 impl Program {
     /// The program that an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        let dir = bpffs::root()?.join("takt");
-        if !dir.exists() {
+        let (dir, true) = bpffs::dir(bpffs::LINKS)? else {
             return Ok(None);
-        }
+        };
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
@@ -92,7 +91,7 @@ impl Program {
 
     /// Load, register and pin the program.
     pub fn load() -> Result<Self, Error> {
-        bpffs::appear(&bpffs::root()?.join("takt"), register_and_pin)?;
+        bpffs::appear(&bpffs::dir(bpffs::LINKS)?.0, register_and_pin)?;
         Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })
     }
 

@@ -7,20 +7,30 @@
 
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::Flock;
 use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
 
 use crate::{
-    beats::Scheduler, bpffs, buffer::QueueLimits, crowd, error::Error, levels, netlink::Qdisc,
-    port::Owner, program::Program, radio, sockets::Sockets,
+    beats::Scheduler,
+    bpffs,
+    buffer::QueueLimits,
+    crowd,
+    error::Error,
+    flock::{self, Holder, Mode},
+    helper, levels,
+    netlink::Qdisc,
+    port::Owner,
+    program::Program,
+    radio,
+    runtime_dir::{self, DIR},
+    sockets::Sockets,
 };
 
-pub(crate) const DIR: &str = "/run/takt";
 const LEAVING: &str = "leaving";
 
 /// The policy file as it was applied.
@@ -61,10 +71,8 @@ pub struct Record {
 impl Record {
     pub fn read(index: u32, generation: u64) -> Result<Option<Self>, Error> {
         let path = path(index, generation);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file(&path)(error)),
+        let Some(text) = runtime_dir::read(&path)? else {
+            return Ok(None);
         };
         let record = serde_json::from_str(&text);
         record.map(Some).map_err(|reason| Error::BadRecord {
@@ -75,8 +83,7 @@ impl Record {
 
     /// Write the record next to the one in force, and not over it.
     pub fn write(&self) -> Result<(), Error> {
-        let dir = dir(self.index);
-        fs::create_dir_all(&dir).map_err(Error::file(&dir))?;
+        runtime_dir::private_dirs(&dir(self.index))?;
         let path = path(self.index, self.generation);
         let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
             path: path.clone(),
@@ -87,11 +94,7 @@ impl Record {
 
     /// It has not come into force, and will not.
     pub fn discard(&self) -> Result<(), Error> {
-        let path = path(self.index, self.generation);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path)(error)),
-            _ => Ok(()),
-        }
+        runtime_dir::remove(&path(self.index, self.generation))
     }
 
     /// Remove all records of the link, and notes, but the record in force.
@@ -111,19 +114,13 @@ impl Record {
     /// note, and the qdisc gone, knows that it was takt who took it away.
     pub fn note_leaving(index: u32) -> Result<(), Error> {
         let dir = dir(index);
-        let path = dir.join(LEAVING);
-        fs::create_dir_all(&dir)
-            .and_then(|()| File::create(&path).map(drop))
-            .map_err(Error::file(&path))
+        runtime_dir::private_dirs(&dir)?;
+        runtime_dir::private_file(&dir.join(LEAVING)).map(drop)
     }
 
     /// It is not given back after all.
     pub fn note_staying(index: u32) -> Result<(), Error> {
-        let path = dir(index).join(LEAVING);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&path)(error)),
-            _ => Ok(()),
-        }
+        runtime_dir::remove(&dir(index).join(LEAVING))
     }
 
     pub fn is_leaving(index: u32) -> bool {
@@ -132,38 +129,55 @@ impl Record {
 
     pub fn forget(index: u32) -> Result<(), Error> {
         let dir = dir(index);
-        match fs::remove_dir_all(&dir) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(&dir)(error)),
-            _ => {
-                // Other links may have one still.
-                let _ = dir.parent().map(fs::remove_dir);
-                Ok(())
-            }
-        }
+        runtime_dir::remove_all(&dir)?;
+        // Other links may have one still.
+        let _ = dir.parent().map(fs::remove_dir);
+        Ok(())
     }
 }
 
+/// How long a takt waits for another to end. None takes as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What only records lie in, one directory for each kind.
+const RECORDS: [&str; 4] = ["links", "beats", "radio", "crowd"];
+
 /// One takt at a time changes the host.
 pub struct Lock {
-    _root: Flock<File>,
+    _dir: Flock<File>,
 }
 
 impl Lock {
-    /// Locks the BPF file system's own directory: every takt of the host finds
-    /// it, and it need neither be made nor taken away.
+    /// Locks [`DIR`] itself, which root alone can open. A takt that ends may take it away, so the
+    /// lock counts only while the directory still has its name.
     pub fn take() -> Result<Self, Error> {
-        let root = bpffs::root()?;
-        let dir = File::open(&root).map_err(Error::file(&root))?;
-        let lock = Flock::lock(dir, FlockArg::LockExclusive)
-            .map(|dir| Self { _root: dir })
-            .map_err(|(_, errno)| Error::file(&root)(errno.into()))?;
-        bpffs::sweep()?;
+        Self::take_within(PATIENCE)
+    }
+
+    /// Likewise, for a caller that has less time.
+    pub fn take_within(patience: Duration) -> Result<Self, Error> {
+        bpffs::root()?;
+        let dir = Path::new(DIR);
+        let open = || runtime_dir::private_dir(dir);
+        let lock = match flock::lock(dir, open, Mode::Exclusive, patience)? {
+            Ok(dir) => Self { _dir: dir },
+            Err(holder) => {
+                let waited_s = patience.as_secs();
+                return Err(Error::Busy { holder, waited_s });
+            }
+        };
+        if let Err(error) = bpffs::tidy() {
+            // Made for nothing, unless something is managed.
+            let _ = fs::remove_dir(dir);
+            return Err(error);
+        }
         Ok(lock)
     }
 
     /// The work is done, well or not: leave nothing that the links that are
     /// managed do not need, and if there are none, no trace.
     pub fn end(self) -> Result<(), Error> {
+        helper::sweep();
         crowd::settle()?;
         match Program::open()? {
             Some(program) if !program.links()?.is_empty() => return Sockets::settle(&program),
@@ -178,23 +192,58 @@ impl Lock {
         if radio::is_anywhere() || crowd::is_anywhere() {
             return Ok(());
         }
-        match fs::remove_dir_all(DIR) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(DIR)(error)),
-            _ => Ok(()),
+        for records in RECORDS {
+            runtime_dir::remove_all(&Path::new(DIR).join(records))?;
         }
+        self.leave();
+        Ok(())
+    }
+
+    /// Take the directory away, unless something lies in it, such as a helper's socket.
+    fn leave(self) {
+        let _ = fs::remove_dir(DIR);
+    }
+}
+
+/// While any is held, no takt changes the host.
+pub(crate) struct Glance {
+    _dir: Flock<File>,
+}
+
+/// What came of asking for a [`Glance`].
+pub(crate) enum Glanced {
+    At(Glance),
+    /// Nothing is managed, or its records were taken away: there is nothing to lock.
+    Nothing,
+    /// A takt is changing the host.
+    Changing(Holder),
+}
+
+impl Glance {
+    pub fn take_within(patience: Duration) -> Result<Glanced, Error> {
+        let dir = Path::new(DIR);
+        let open = || runtime_dir::open_dir(dir);
+        match flock::lock(dir, open, Mode::Shared, patience) {
+            Ok(Ok(dir)) => Ok(Glanced::At(Self { _dir: dir })),
+            Ok(Err(holder)) => Ok(Glanced::Changing(holder)),
+            Err(error) if error.is_missing() => Ok(Glanced::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Take the directory away if nothing is in it and no takt is at it, or only for a moment.
+pub(crate) fn leave_empty(patience: Duration) {
+    let dir = Path::new(DIR);
+    let open = || runtime_dir::open_dir(dir);
+    if let Ok(Ok(_lock)) = flock::lock(dir, open, Mode::Exclusive, patience) {
+        let _ = fs::remove_dir(dir);
     }
 }
 
 /// Half a file must never bear the name of a whole one.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Error> {
-    let draft = path.with_extension("draft");
-    File::create(&draft)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|error| {
-            let _ = fs::remove_file(&draft);
-            Error::file(path)(error)
-        })
+    runtime_dir::replace(path, text)
 }
 
 fn dir(index: u32) -> PathBuf {

@@ -16,6 +16,11 @@ NO_BPFFS = "takt::host::no_bpffs": "
 Programs in the kernel stay after `takt apply` has ended because they are pinned in the BPF file
 system, usually at /sys/fs/bpf. systemd mounts it; elsewhere `mount -t bpf bpf /sys/fs/bpf` does.
 ";
+OPEN_BPFFS = "takt::host::open_bpffs": "
+Every user can write into the BPF file system, and without the sticky bit take away or replace what
+others have pinned there, takt's programs among it. `chmod 1777 /sys/fs/bpf` keeps it open to all
+users and each to their own, `chmod 700 /sys/fs/bpf` leaves it to root.
+";
 NO_CGROUP2 = "takt::host::no_cgroup2": "
 Rules by application, user, control group or unit recognise sockets by programs at the root of
 cgroup2, so that has to be mounted: `mount -t cgroup2 none /sys/fs/cgroup`.
@@ -111,6 +116,17 @@ or its driver reports no signal. Weights can come from reports or from a file: d
 FILE = "takt::host::file": "
 A file of the kernel's or of takt's own could not be read or written; the message has its path and
 the operating system's reason. Takt keeps its records in /run/takt.
+";
+UNTRUSTED = "takt::host::untrusted": "
+Takt runs with root's rights and goes by what lies in /run/takt and in its directories of the BPF
+file system. Something there belongs to another user, can be written by others, or is not what it
+should be; the message has its path, owner and mode. Another user may have put it there. Take it away,
+and repeat the command. A link whose record is gone is given back with the kernel's default queueing.
+";
+BUSY = "takt::host::busy": "
+One takt at a time changes a host, and another one has been at it for longer than any change takes.
+The message names its process. If it is stopped (`ps -o stat= PID` says T), `kill -CONT PID` lets it go
+on; if it hangs, `kill PID` ends it, and what it had not finished is put right by the next takt.
 ";
 BAD_RECORD = "takt::host::bad_record": "
 What was on the host before a policy is recorded below /run/takt, and this record was not written by

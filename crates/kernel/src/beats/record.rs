@@ -1,7 +1,10 @@
 //! What takt remembers of the beats it manages: a file named after the tables'
 //! generation, written before they take effect.
 
-use std::{fs, io::ErrorKind, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use takt_planner::beats::Placement;
@@ -9,7 +12,8 @@ use takt_planner::beats::Placement;
 use super::{ids::TaskIds, roster::Roster};
 use crate::{
     error::Error,
-    record::{DIR, replace_file},
+    record::replace_file,
+    runtime_dir::{self, DIR},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,10 +34,8 @@ impl BeatsRecord {
 
     pub fn read(generation: u32) -> Result<Option<Self>, Error> {
         let path = path(generation);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file(&path)(error)),
+        let Some(text) = runtime_dir::read(&path)? else {
+            return Ok(None);
         };
         let record = serde_json::from_str(&text);
         record.map(Some).map_err(|reason| Error::BadRecord {
@@ -45,7 +47,7 @@ impl BeatsRecord {
     /// Write the record next to the one in force, and not over it.
     pub fn write(&self) -> Result<(), Error> {
         let path = path(self.generation);
-        fs::create_dir_all(dir()).map_err(Error::file(dir()))?;
+        runtime_dir::private_dirs(&dir())?;
         let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
             path: path.clone(),
             reason: reason.to_string(),
@@ -66,15 +68,12 @@ impl BeatsRecord {
     }
 
     pub fn forget_all() -> Result<(), Error> {
-        match fs::remove_dir_all(dir()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(dir())(error)),
-            _ => Ok(()),
-        }
+        runtime_dir::remove_all(&dir())
     }
 }
 
 fn dir() -> PathBuf {
-    PathBuf::from(DIR).join("beats")
+    Path::new(DIR).join("beats")
 }
 
 fn path(generation: u32) -> PathBuf {

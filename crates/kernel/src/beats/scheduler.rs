@@ -53,10 +53,9 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// The scheduler that an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        let dir = dir()?;
-        if !dir.exists() {
+        let (dir, true) = bpffs::dir(bpffs::BEATS)? else {
             return Ok(None);
-        }
+        };
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
@@ -82,7 +81,9 @@ impl Scheduler {
     /// Load and register it with these tables. Every thread of the host that no
     /// realtime class has is its from then on.
     pub fn load(image: &Image) -> Result<Self, Error> {
-        bpffs::appear(&dir()?, |aside| register_and_pin(aside, image))?;
+        bpffs::appear(&bpffs::dir(bpffs::BEATS)?.0, |aside| {
+            register_and_pin(aside, image)
+        })?;
         let scheduler = Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })?;
         scheduler.commit(FIRST_GENERATION)?;
         Ok(scheduler)
@@ -226,10 +227,6 @@ impl Scheduler {
 }
 
 pub(crate) const FIRST_GENERATION: u32 = 2;
-
-fn dir() -> Result<PathBuf, Error> {
-    Ok(bpffs::root()?.join("takt-beats"))
-}
 
 /// The maps that a plan is written to, loaded a moment ago or long since.
 struct Maps<'a, M: MapCore> {

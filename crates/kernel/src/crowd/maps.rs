@@ -54,10 +54,9 @@ impl Crowd {
 
     /// As another namespace sees it.
     pub(super) fn of(netns_cookie: u64) -> Result<Option<Self>, Error> {
-        let dir = program::dir()?;
-        if !dir.exists() {
+        let (dir, true) = bpffs::dir(bpffs::CROWD)? else {
             return Ok(None);
-        }
+        };
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
@@ -71,7 +70,7 @@ impl Crowd {
 
     /// Load and register it. Until [`Self::enter`] it is CUBIC; sockets have to choose it.
     pub fn load() -> Result<Self, Error> {
-        bpffs::appear(&program::dir()?, program::register_and_pin)?;
+        bpffs::appear(&bpffs::dir(bpffs::CROWD)?.0, program::register_and_pin)?;
         Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })
     }
 
@@ -165,7 +164,7 @@ impl Crowd {
 
     /// No new socket can choose it, in any namespace.
     pub fn unload(self) -> Result<(), Error> {
-        bpffs::vanish(&program::dir()?)
+        bpffs::vanish(&bpffs::dir(bpffs::CROWD)?.0)
     }
 
     fn read<T: Plain>(&self, map: &MapHandle) -> Result<Option<Box<T>>, Error> {

@@ -1,10 +1,6 @@
 //! Loading the congestion control, and pinning it.
 
-use std::{
-    ffi::OsStr,
-    mem::MaybeUninit,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, mem::MaybeUninit, path::Path};
 
 use libbpf_rs::{
     Link,
@@ -12,15 +8,11 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 
-use crate::{bpffs, btf, error::Error, log};
+use crate::{btf, error::Error, log};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/crowd.skel.rs"));
-}
-
-pub(super) fn dir() -> Result<PathBuf, Error> {
-    Ok(bpffs::root()?.join("takt-crowd"))
 }
 
 /// Verify every program against the running kernel, and leave nothing.

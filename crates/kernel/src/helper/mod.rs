@@ -29,6 +29,7 @@ use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
+use takt_algo::sys::TAKT_PACING_GAP;
 
 use self::{opener::Opener, presence::Presence};
 use crate::{
@@ -45,7 +46,7 @@ use crate::{
 pub(crate) use frame::gap_frame;
 pub(crate) use listening::{Listener, Listening};
 pub(crate) use patience::Patience;
-pub(crate) use presence::{is_running, tend};
+pub(crate) use presence::{is_running, sweep, tend};
 /// That packet sockets can be opened, which the helper needs.
 pub(crate) use socket::try_open;
 pub(crate) use socket::{Sent, TemplateSocket, close_together, unless_gone};
@@ -78,7 +79,7 @@ pub(crate) struct Helped {
 pub fn feed(stay: Stay) -> Result<bool, Error> {
     capability::require()?;
     let doing = || Error::helper("helping links");
-    let Some(presence) = Presence::claim().map_err(doing())? else {
+    let Some(presence) = Presence::claim()? else {
         return Ok(false);
     };
     prepare_process();
@@ -176,6 +177,12 @@ impl Helper {
         self.feeder.look(links)?;
         opens.map_err(Error::helper("listening for what the gate holds"))
     }
+}
+
+/// Whether any link of this namespace needs a helper.
+fn is_needed() -> Result<bool, Error> {
+    let needs = |link: &Helped| link.outline.gated || link.outline.pacing == TAKT_PACING_GAP;
+    Ok(standing_links()?.iter().any(needs))
 }
 
 fn standing_links() -> Result<Vec<Helped>, Error> {

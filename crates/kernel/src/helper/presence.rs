@@ -1,36 +1,65 @@
 //! One helper for each network namespace, and a word with it.
 //!
-//! The helper listens on an abstract socket: the kernel keeps such names apart
-//! by namespace, lets nobody take one that is taken, and frees it when the
-//! helper ends, however it ends. Whoever connects asks it to look at the links
-//! anew, and is answered when it has, and when their stocks are full.
+//! The helper listens on a socket in a directory that root alone can enter. It holds a lock on a
+//! file beside it, which ends with the process, however that ends: the lock says that there is a
+//! helper, and a socket without one is replaced. A process that connects asks it to look at the
+//! links anew, and is answered when it has, and when their stocks are full.
 
 use std::{
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind, Read, Write},
     os::{
-        fd::{AsFd, BorrowedFd},
-        linux::net::SocketAddrExt,
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
         unix::{
-            net::{SocketAddr, UnixListener, UnixStream},
+            fs::{OpenOptionsExt, PermissionsExt},
+            net::{UnixListener, UnixStream},
             process::CommandExt,
         },
     },
-    process::{Command, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use nix::{
-    sys::socket::{getsockopt, sockopt::PeerCredentials},
+    errno::Errno,
+    fcntl::Flock,
+    sys::socket::{
+        AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket,
+        sockopt::PeerCredentials,
+    },
     unistd::Uid,
 };
 
-use crate::error::Error;
+use super::is_needed;
+use crate::{
+    error::Error,
+    flock::{self, Mode},
+    namespace::netns_cookie,
+    record,
+    runtime_dir::{self, DIR},
+};
 
-const NAME: &str = "takt-helper";
+/// Below [`DIR`].
+const PLACES: &str = "helper";
+const LOCK: &str = "lock";
+const SOCKET: &str = "socket";
+const SOCKET_MODE: u32 = 0o600;
+
 /// A helper that takes longer for an answer than this is not well.
 const PATIENCE: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+/// How long a new helper waits for the lock, which a look at it holds for a moment.
+const CLAIM_PATIENCE: Duration = Duration::from_millis(200);
+/// How long a helper that ends waits for a takt that is at work in the directory.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
+/// The one before may have been about to end when the next one came.
+const STARTS_MAX: u32 = 3;
+/// Taken in at once.
+const ASKERS_MAX: usize = 64;
+/// Of a helper's last words.
+const WORDS_MAX_BYTES: u64 = 1024;
 
 /// What the helper says when it is done looking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,117 +73,370 @@ enum Answer {
 const WAITING: u8 = b'w';
 const HELPING: u8 = b'h';
 
-/// The helper's own end.
-pub(super) struct Presence(UnixListener);
+/// Where the helper of a network namespace is found.
+struct Place {
+    lock: PathBuf,
+    socket: PathBuf,
+}
 
-/// Somebody who wants to know when the helper has looked.
+/// The helper's own end.
+pub(super) struct Presence {
+    listener: UnixListener,
+    place: Place,
+    _lock: Flock<File>,
+}
+
+/// A process that wants to know when the helper has looked.
 pub(super) struct Asker(UnixStream);
 
-impl Presence {
-    /// Become this namespace's helper; `None` if there is one.
-    pub fn claim() -> io::Result<Option<Self>> {
-        match UnixListener::bind_addr(&address()?) {
-            Ok(listener) => {
-                listener.set_nonblocking(true)?;
-                Ok(Some(Self(listener)))
+impl Place {
+    /// That of this thread's namespace.
+    fn own() -> Result<Self, Error> {
+        let netns_cookie = netns_cookie()?;
+        Ok(Self::at(&dir(), &netns_cookie.to_string()))
+    }
+
+    fn at(dir: &Path, name: &str) -> Self {
+        Self {
+            lock: dir.join(format!("{name}.{LOCK}")),
+            socket: dir.join(format!("{name}.{SOCKET}")),
+        }
+    }
+
+    /// Whether a helper has the lock.
+    fn is_taken(&self) -> Result<bool, Error> {
+        let taken = self.try_lock(Mode::Shared, Duration::ZERO);
+        Ok(taken?.is_some_and(|lock| lock.is_none()))
+    }
+
+    /// `None`: there is nothing to lock; the inner `None`: another process has it.
+    fn try_lock(
+        &self,
+        mode: Mode,
+        patience: Duration,
+    ) -> Result<Option<Option<Flock<File>>>, Error> {
+        let open = || {
+            OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(&self.lock)
+                .map_err(Error::file(&self.lock))
+        };
+        match flock::lock(&self.lock, open, mode, patience) {
+            Err(error) if error.is_missing() => Ok(None),
+            locked => Ok(Some(locked?.ok())),
+        }
+    }
+
+    fn claim(self) -> Result<Option<Presence>, Error> {
+        let open = || {
+            runtime_dir::private_dirs(self.lock.parent().unwrap_or(Path::new("/")))?;
+            runtime_dir::private_file(&self.lock)
+        };
+        let Ok(lock) = flock::lock(&self.lock, open, Mode::Exclusive, CLAIM_PATIENCE)? else {
+            return Ok(None);
+        };
+        runtime_dir::remove(&self.socket)?;
+        let listen = || -> io::Result<UnixListener> {
+            let listener = UnixListener::bind(&self.socket)?;
+            fs::set_permissions(&self.socket, Permissions::from_mode(SOCKET_MODE))?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        let listener = listen().map_err(Error::file(&self.socket))?;
+        Ok(Some(Presence {
+            listener,
+            place: self,
+            _lock: lock,
+        }))
+    }
+
+    /// Take it away; the lock is held.
+    fn clear(&self) {
+        let _ = fs::remove_file(&self.socket);
+        let _ = fs::remove_file(&self.lock);
+    }
+
+    /// Have the helper look. It is an error if there is one that does not answer in time.
+    fn ask(&self, until: Instant) -> io::Result<Answer> {
+        let Some(mut stream) = self.connect(until)? else {
+            return Ok(Answer::Nobody);
+        };
+        let mut answer = [0];
+        match stream.read(&mut answer) {
+            Ok(1) if answer[0] == HELPING => Ok(Answer::Helping),
+            Ok(1) if answer[0] == WAITING => Ok(Answer::Waiting),
+            // It ended because no link needs it.
+            Ok(_) => Ok(Answer::Nobody),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Answer::Nobody),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let pid = getsockopt(&stream, PeerCredentials)?.pid();
+                Err(io::Error::new(
+                    ErrorKind::TimedOut,
+                    format!(
+                        "process {pid} at {} does not answer; `kill {pid}` ends it",
+                        self.socket.display()
+                    ),
+                ))
             }
-            Err(error) if error.kind() == ErrorKind::AddrInUse => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    pub fn askers(&self) -> Vec<Asker> {
-        std::iter::from_fn(|| self.0.accept().ok())
-            .map(|(stream, _)| Asker(stream))
-            .collect()
+    /// Waits until the helper has room for another asker, and not longer than that.
+    fn connect(&self, until: Instant) -> io::Result<Option<UnixStream>> {
+        let fd = socket(
+            AddressFamily::Unix,
+            SockType::Stream,
+            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+            None,
+        )?;
+        let address = UnixAddr::new(&self.socket)?;
+        loop {
+            match connect(fd.as_raw_fd(), &address) {
+                Ok(()) => break,
+                Err(Errno::ENOENT | Errno::ECONNREFUSED) => return Ok(None),
+                Err(Errno::EAGAIN) if Instant::now() >= until => {
+                    return Err(io::Error::new(
+                        ErrorKind::TimedOut,
+                        format!("the helper at {} takes no askers", self.socket.display()),
+                    ));
+                }
+                Err(Errno::EAGAIN | Errno::EINTR) => thread::sleep(BETWEEN_TRIES),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        self.check_peer(&fd)?;
+        let stream = UnixStream::from(fd);
+        stream.set_nonblocking(false)?;
+        // Zero would be no bound.
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(BETWEEN_TRIES)))?;
+        Ok(Some(stream))
+    }
+
+    fn check_peer(&self, fd: &OwnedFd) -> io::Result<()> {
+        let peer = getsockopt(fd, PeerCredentials)?;
+        match peer.uid() == 0 || peer.uid() == Uid::effective().as_raw() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "process {} of user {} listens at {}",
+                peer.pid(),
+                peer.uid(),
+                self.socket.display()
+            ))),
+        }
     }
 }
 
-/// Can be read when somebody asks.
+impl Presence {
+    /// Become this namespace's helper; `None` if there is one.
+    pub fn claim() -> Result<Option<Self>, Error> {
+        Place::own()?.claim()
+    }
+
+    pub fn askers(&self) -> Vec<Asker> {
+        let askers = std::iter::from_fn(|| self.listener.accept().ok());
+        let askers = askers.take(ASKERS_MAX);
+        askers.map(|(stream, _)| Asker(stream)).collect()
+    }
+}
+
+/// Its name is free then, and no directory is left that only it needed.
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.place.clear();
+        if let Some(dir) = self.place.lock.parent()
+            && fs::remove_dir(dir).is_ok()
+        {
+            record::leave_empty(LEAVE_PATIENCE);
+        }
+    }
+}
+
+/// Can be read when a process asks.
 impl AsFd for Presence {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.listener.as_fd()
     }
 }
 
 impl Asker {
-    /// One that has gone meanwhile does not matter.
+    /// One that has gone meanwhile does not matter, nor one that takes no answer.
     pub fn answer(mut self, helps: bool) {
-        let _ = self.0.write_all(&[if helps { HELPING } else { WAITING }]);
+        let _ = self
+            .0
+            .set_nonblocking(true)
+            .and_then(|()| self.0.write_all(&[if helps { HELPING } else { WAITING }]));
     }
 }
 
-fn address() -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(NAME)
+fn dir() -> PathBuf {
+    Path::new(DIR).join(PLACES)
 }
 
 /// Whether this namespace has a helper.
-pub(crate) fn is_running() -> bool {
-    matches!(connect(), Ok(Some(_)))
+pub(crate) fn is_running() -> Result<bool, Error> {
+    Place::own()?.is_taken()
 }
 
 /// Have the helper look at the links, which have changed. If any of them is
-/// `wanted` helped and nobody does, start one.
+/// `wanted` helped and no helper does, start one. Without the host's lock: nothing waits for the
+/// helper while it is held.
 pub(crate) fn tend(wanted: bool) -> Result<(), Error> {
-    let answer = ask().map_err(Error::helper("speaking to the helper"))?;
-    if answer == Answer::Helping || !wanted {
+    let place = Place::own()?;
+    if !wanted && !place.is_taken()? {
         return Ok(());
     }
-    start().map_err(Error::helper("starting the helper"))
+    match (place.ask(Instant::now() + PATIENCE), wanted) {
+        (Ok(Answer::Helping), _) | (Ok(_), false) => Ok(()),
+        (Ok(_), true) => start(&place).map_err(Error::helper(
+            "the policy is in force, but its helper did not start",
+        )),
+        (Err(source), true) => Err(Error::helper(
+            "the policy is in force, but its helper does not help",
+        )(source)),
+        (Err(source), false) => Err(Error::HelperStays { source }),
+    }
 }
 
-fn start() -> io::Result<()> {
-    let mut child = Command::new(std::env::current_exe()?)
+/// Clear away what helpers left that were killed. Under the lock.
+pub(crate) fn sweep() {
+    let Ok(entries) = fs::read_dir(dir()) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let (Some(name), Some(LOCK)) = (name, path.extension().and_then(|kind| kind.to_str()))
+        else {
+            continue;
+        };
+        let place = Place::at(&dir(), name);
+        if let Ok(Some(Some(_lock))) = place.try_lock(Mode::Exclusive, Duration::ZERO) {
+            place.clear();
+        }
+    }
+    // Others may be in it still.
+    let _ = fs::remove_dir(dir());
+}
+
+fn start(place: &Place) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    let mut child = spawn()?;
+    let mut starts = 1;
+    while Instant::now() < until {
+        if place.ask(until)? == Answer::Helping {
+            return Ok(());
+        }
+        if let Some(status) = child.try_wait()? {
+            // A takt that reverted meanwhile has left it nothing to do.
+            if !is_needed().map_err(io::Error::other)? {
+                return Ok(());
+            }
+            if starts == STARTS_MAX {
+                let words = last_words(&mut child);
+                return Err(io::Error::other(format!(
+                    "it ended at once ({status}){words}"
+                )));
+            }
+            starts += 1;
+            child = spawn()?;
+        }
+        thread::sleep(BETWEEN_TRIES);
+    }
+    Err(io::Error::other(format!(
+        "process {} does not answer",
+        child.id()
+    )))
+}
+
+fn spawn() -> io::Result<Child> {
+    Command::new(std::env::current_exe()?)
         .args(["feed", "--while-needed"])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         // No terminal's signal is to reach it.
         .process_group(0)
-        .spawn()?;
-    let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline {
-        if ask()? == Answer::Helping {
-            return Ok(());
-        }
-        if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("it ended at once ({status})")));
-        }
-        thread::sleep(BETWEEN_TRIES);
-    }
-    Err(io::Error::other("it does not answer"))
+        .spawn()
 }
 
-fn ask() -> io::Result<Answer> {
-    let Some(mut stream) = connect()? else {
-        return Ok(Answer::Nobody);
-    };
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let mut answer = [0];
-    match stream.read(&mut answer) {
-        Ok(1) if answer[0] == HELPING => Ok(Answer::Helping),
-        Ok(1) if answer[0] == WAITING => Ok(Answer::Waiting),
-        // It ended because nobody needs it.
-        Ok(_) => Ok(Answer::Nobody),
-        Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Answer::Nobody),
-        Err(error) => Err(error),
+/// What a helper that has ended said of it.
+fn last_words(child: &mut Child) -> String {
+    let mut words = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        let _ = stderr.take(WORDS_MAX_BYTES).read_to_end(&mut words);
+    }
+    let words = String::from_utf8_lossy(&words);
+    match words.lines().next() {
+        Some(line) => format!(": {line}"),
+        None => String::new(),
     }
 }
 
-fn connect() -> io::Result<Option<UnixStream>> {
-    let stream = match UnixStream::connect_addr(&address()?) {
-        Ok(stream) => stream,
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let peer = getsockopt(&stream, PeerCredentials)?;
-    if peer.uid() != 0 && peer.uid() != Uid::effective().as_raw() {
-        return Err(io::Error::other(format!(
-            "process {} of user {} has taken its name",
-            peer.pid(),
-            peer.uid()
-        )));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(50)
     }
-    Ok(Some(stream))
+
+    fn place() -> (tempfile::TempDir, impl Fn() -> Place) {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join(PLACES);
+        (root, move || Place::at(&dir, "7"))
+    }
+
+    #[test]
+    fn one_at_a_time_and_the_name_is_free_again() {
+        let (_root, place) = place();
+        assert_eq!(place().ask(soon()).unwrap(), Answer::Nobody);
+        assert!(!place().is_taken().unwrap());
+        let first = place().claim().unwrap().expect("the name is free");
+        assert!(place().is_taken().unwrap());
+        assert!(place().claim().unwrap().is_none());
+        drop(first);
+        assert!(!place().is_taken().unwrap());
+        assert!(!place().lock.parent().unwrap().exists());
+    }
+
+    #[test]
+    fn what_a_killed_helper_left_is_replaced() {
+        let (_root, place) = place();
+        let killed = place().claim().unwrap().expect("the name is free");
+        let Presence {
+            listener, _lock, ..
+        } = &killed;
+        let files = (listener.as_raw_fd(), _lock.as_raw_fd());
+        std::mem::forget(killed);
+        // SAFETY: the two are open, and what owned them is forgotten.
+        unsafe { (libc::close(files.0), libc::close(files.1)) };
+        assert!(place().socket.exists());
+        assert!(!place().is_taken().unwrap());
+        assert_eq!(place().ask(soon()).unwrap(), Answer::Nobody);
+        assert!(place().claim().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_helper_that_hangs_is_named_in_time() {
+        let (_root, place) = place();
+        let helper = place().claim().unwrap().expect("the name is free");
+        let error = place().ask(soon()).expect_err("it does not answer");
+        let own = format!("process {} ", std::process::id());
+        assert!(error.to_string().contains(&own), "{error}");
+        let askers = || helper.askers().into_iter();
+        askers().for_each(drop);
+        let asked = thread::spawn({
+            let place = place();
+            move || place.ask(Instant::now() + PATIENCE)
+        });
+        let until = Instant::now() + PATIENCE;
+        while !asked.is_finished() && Instant::now() < until {
+            askers().for_each(|asker| asker.answer(true));
+            thread::sleep(BETWEEN_TRIES);
+        }
+        assert_eq!(asked.join().unwrap().unwrap(), Answer::Helping);
+    }
 }

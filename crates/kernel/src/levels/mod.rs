@@ -15,16 +15,12 @@ mod host;
 mod plan;
 mod threads;
 
-use std::{
-    fs,
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use takt_policy::Beats;
 
-use crate::{error::Error, namespace, record};
+use crate::{error::Error, namespace, record::replace_file, runtime_dir};
 use host::Host;
 use plan::{Knob, Setting};
 
@@ -134,38 +130,30 @@ impl Record {
             reason: reason.to_string(),
         })?;
         if let Some(dir) = path.parent() {
-            fs::create_dir_all(dir).map_err(Error::file(dir))?;
+            runtime_dir::private_dirs(dir)?;
         }
-        record::replace_file(path, &text)
+        replace_file(path, &text)
     }
 }
 
 fn read(path: &Path) -> Result<Option<Record>, Error> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::file(path)(error)),
-        Ok(text) => serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|reason| Error::BadRecord {
-                path: path.to_owned(),
-                reason: reason.to_string(),
-            }),
-    }
+    let Some(text) = runtime_dir::read(path)? else {
+        return Ok(None);
+    };
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|reason| Error::BadRecord {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        })
 }
 
 /// And a draft that a takt left that died.
 fn forget(path: &Path) -> Result<(), Error> {
-    for path in [path.to_owned(), path.with_extension("draft")] {
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::file(&path)(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    runtime_dir::remove(path)?;
+    runtime_dir::remove(&path.with_extension("draft"))
 }
 
 fn record_path() -> PathBuf {
-    Path::new(record::DIR).join("network-level.json")
+    Path::new(runtime_dir::DIR).join("network-level.json")
 }

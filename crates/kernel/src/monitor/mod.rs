@@ -135,7 +135,7 @@ fn load(
 /// The bounds of flows under the congestion control `takt`, if it is loaded, and by a takt that
 /// keeps them in the same form.
 fn bounds() -> Option<MapHandle> {
-    let pin = bpffs::root().ok()?.join("takt-crowd/takt_crowd_flows");
+    let pin = bpffs::dir(bpffs::CROWD).ok()?.0.join("takt_crowd_flows");
     let map = MapHandle::from_pinned_path(pin).ok()?;
     (map.value_size() as usize == size_of::<takt_crowd_flow>()).then_some(map)
 }

@@ -13,7 +13,7 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 
-use crate::{btf, error::Error, log, program::Program};
+use crate::{bpffs, btf, error::Error, log, program::Program};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
@@ -49,12 +49,11 @@ impl Entry {
         let skel = load(&mut memory, link, Some(program))?;
         let attached = attach(&skel, device)?;
         self.remove()?;
-        let dir = program.receive_dir();
-        fs::create_dir_all(&dir).map_err(Error::file(&dir))?;
+        bpffs::make_dir_within(&program.receive_dir())?;
         let pin = std::ffi::CString::new(self.0.as_os_str().as_encoded_bytes()).unwrap_or_default();
         // SAFETY: a live descriptor and a terminated string.
         match unsafe { libbpf_sys::bpf_obj_pin(attached.as_raw_fd(), pin.as_ptr()) } {
-            0.. => Ok(()),
+            0.. => bpffs::restrict_pin(&self.0),
             errno => Err(Error::bpf("pinning the program")(
                 libbpf_rs::Error::from_raw_os_error(-errno),
             )),

@@ -11,7 +11,7 @@ mod radio;
 mod receive;
 mod task;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 use takt_algo::sys::{
@@ -27,10 +27,11 @@ use crate::{
     crowd,
     crowd::CrowdStatus,
     error::Error,
+    flock::Holder,
     managed::{Managed, Port},
     netlink::{Device, Netlink},
     program::Program,
-    record::{Record, Source},
+    record::{Glance, Glanced, Record, Source},
     stations::is_stations,
 };
 
@@ -45,8 +46,13 @@ pub use radio::RadioStatus;
 pub use receive::{ReceiveStatus, Received};
 pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
 
+/// How long a takt that changes the host is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// At a host where others begin and end all the time.
+const GLANCES_MAX: u32 = 8;
+
 /// What takt does on this host, at about one moment.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Status {
     /// Those of this network namespace.
     pub links: Vec<LinkStatus>,
@@ -56,6 +62,9 @@ pub struct Status {
     pub tasks: Vec<TaskStatus>,
     /// `None` if the policy of this network namespace has no crowd.
     pub crowd: Option<CrowdStatus>,
+    /// The process that is changing the host. All the rest may be half old and half new then, and
+    /// no problem is told. `None`: it is of one moment.
+    pub changing: Option<Holder>,
 }
 
 /// A device that takt paces.
@@ -246,13 +255,49 @@ impl From<&takt_class_stats> for Counters {
 /// The links of this network namespace, and `with_flows` their flows, and the host's beats.
 pub fn status(with_flows: bool) -> Result<Status, Error> {
     capability::require()?;
+    for _ in 0..GLANCES_MAX {
+        let holder = match Glance::take_within(PATIENCE)? {
+            Glanced::At(_glance) => return look(with_flows),
+            Glanced::Nothing => {
+                let status = look(with_flows);
+                match Glance::take_within(Duration::ZERO)? {
+                    Glanced::Nothing => return status,
+                    // A takt has begun meanwhile.
+                    _ => continue,
+                }
+            }
+            Glanced::Changing(holder) => holder,
+        };
+        return Ok(look_at_change(with_flows, holder));
+    }
+    Ok(look_at_change(with_flows, Holder::unknown()))
+}
+
+fn look(with_flows: bool) -> Result<Status, Error> {
     let found = Found::look()?;
     Ok(Status {
         links: links(with_flows)?,
         beats: found.as_ref().map(beats::status).transpose()?,
         tasks: found.as_ref().map_or_else(|| Ok(Vec::new()), task::list)?,
         crowd: crowd::status()?,
+        changing: None,
     })
+}
+
+/// What a takt leaves half done for a moment is no problem, nor an error.
+fn look_at_change(with_flows: bool, holder: Holder) -> Status {
+    let mut status = look(with_flows).unwrap_or_default();
+    status.changing = Some(holder);
+    for link in &mut status.links {
+        link.problem = None;
+    }
+    if let Some(beats) = &mut status.beats {
+        beats.problem = None;
+    }
+    if let Some(crowd) = &mut status.crowd {
+        crowd.problem = None;
+    }
+    status
 }
 
 fn links(with_flows: bool) -> Result<Vec<LinkStatus>, Error> {
@@ -267,7 +312,7 @@ fn links(with_flows: bool) -> Result<Vec<LinkStatus>, Error> {
         program: &program,
         buffers: Buffers::open(&mut netlink)?,
         ports: Port::list(&mut netlink)?,
-        helper_running: crate::helper::is_running(),
+        helper_running: crate::helper::is_running()?,
     };
     let managed = Managed::list(&program, netns_cookie, &host.ports)?;
     let status = |managed| link_status(managed, &host, with_flows);
