@@ -1,18 +1,23 @@
 //! Key files: 32 bytes in hexadecimal, for their owner's eyes only.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions, Permissions},
     io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
+use nix::{fcntl::OFlag, unistd::Uid};
 use thiserror::Error;
 
 use crate::sealed::Key;
 
 /// A line end more or less is nobody's business.
 const FILE_MAX_BYTES: u64 = 2 * Key::BYTES as u64 + 2;
+
+const MODE: u32 = 0o600;
+/// Permissions of the group and of others.
+const OTHERS: u32 = 0o077;
 
 /// Why there is no key.
 #[derive(Debug, Error)]
@@ -39,34 +44,83 @@ pub enum KeyError {
         /// Where the key was to be.
         path: PathBuf,
     },
+    /// A directory, a device or a pipe.
+    #[error("{path} is no regular file, so it holds no key")]
+    NoFile {
+        /// Where the key was to be.
+        path: PathBuf,
+    },
     /// The file's mode lets its group or others at it.
-    #[error("{path} can be read by others than its owner; chmod 600 {path}")]
+    #[error(
+        "{path} has mode {mode:04o}, so others than its owner can get at the key; chmod 600 {path}"
+    )]
     Public {
         /// Where the key is.
         path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Its owner knows the key, and can replace it.
+    #[error(
+        "{path} belongs to user {uid}, and a key has to be root's or one's own (mode {mode:04o}); if \
+         no other knows it, chown root {path}"
+    )]
+    Foreign {
+        /// Where the key is.
+        path: PathBuf,
+        /// Its owner.
+        uid: u32,
+        /// Its permissions.
+        mode: u32,
     },
     /// /dev/urandom cannot be read, and nothing was written.
     #[error("the kernel has no random numbers: {0}")]
     NoRandom(io::Error),
 }
 
-/// Read a key, if it is nobody else's.
-pub fn read_key(path: &Path) -> Result<Key, KeyError> {
-    let file = |source| KeyError::File {
-        path: path.to_owned(),
-        source,
+/// What could be found out about a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Examined {
+    /// It was read, and is one.
+    Sound,
+    /// It is there, and not for this user to read.
+    Unread,
+    /// It lies where this user may not look.
+    Hidden,
+}
+
+/// Whether a key is there, and as it should be, as far as this user can see.
+pub fn examine_key(path: &Path) -> Result<Examined, KeyError> {
+    let is_denied = |error: &KeyError| match error {
+        KeyError::File { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+        _ => false,
     };
-    let opened = File::open(path).map_err(file)?;
-    if opened.metadata().map_err(file)?.mode() & 0o077 != 0 {
-        return Err(KeyError::Public {
-            path: path.to_owned(),
-        });
+    let found = match fs::metadata(path).map_err(file_error(path)) {
+        Err(error) if is_denied(&error) => return Ok(Examined::Hidden),
+        found => found?,
+    };
+    check(path, &found)?;
+    match read_key(path) {
+        Err(error) if is_denied(&error) => Ok(Examined::Unread),
+        read => read.map(|_| Examined::Sound),
     }
+}
+
+/// Read a key, if no others can get at it.
+pub fn read_key(path: &Path) -> Result<Key, KeyError> {
+    let file = file_error(path);
+    // A pipe is not waited for.
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)
+        .map_err(&file)?;
+    check(path, &opened.metadata().map_err(&file)?)?;
     let mut text = Vec::new();
     opened
         .take(FILE_MAX_BYTES + 1)
         .read_to_end(&mut text)
-        .map_err(file)?;
+        .map_err(&file)?;
     let bytes = parse(text.trim_ascii_end()).ok_or_else(|| KeyError::NoKey {
         path: path.to_owned(),
     })?;
@@ -90,13 +144,42 @@ pub fn make_key(path: &Path) -> Result<(), KeyError> {
         .map_err(KeyError::NoRandom)?;
     let mut text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     text.push('\n');
-    OpenOptions::new()
+    let mut made = OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(0o600)
+        .mode(MODE)
         .open(path)
-        .and_then(|mut made| made.write_all(text.as_bytes()))
-        .map_err(file)
+        .map_err(file)?;
+    let written = made
+        .set_permissions(Permissions::from_mode(MODE))
+        .and_then(|()| made.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        // Half a key is none, and would be in the way of the next try.
+        let _ = fs::remove_file(path);
+        file(error)
+    })
+}
+
+fn check(path: &Path, found: &Metadata) -> Result<(), KeyError> {
+    let (uid, mode) = (found.uid(), found.mode() & 0o7777);
+    let path = path.to_owned();
+    if !found.is_file() {
+        return Err(KeyError::NoFile { path });
+    }
+    if mode & OTHERS != 0 {
+        return Err(KeyError::Public { path, mode });
+    }
+    match uid == 0 || uid == Uid::effective().as_raw() {
+        true => Ok(()),
+        false => Err(KeyError::Foreign { path, uid, mode }),
+    }
+}
+
+fn file_error(path: &Path) -> impl Fn(io::Error) -> KeyError {
+    |source| KeyError::File {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 fn parse(text: &[u8]) -> Option<[u8; Key::BYTES]> {
@@ -137,7 +220,33 @@ mod tests {
         assert_ne!(fs::read_to_string(&other).unwrap(), text);
 
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        assert!(matches!(read_key(&path), Err(KeyError::Public { .. })));
+        let error = read_key(&path)
+            .map(drop)
+            .expect_err("its group can read it");
+        assert!(error.to_string().contains("mode 0640"), "{error}");
+        let error = examine_key(&path).expect_err("its group can read it");
+        assert!(error.to_string().contains("mode 0640"), "{error}");
+    }
+
+    #[test]
+    fn a_key_is_examined_as_far_as_can_be_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("radio.key");
+        let error = examine_key(&path).expect_err("it is not there");
+        assert!(error.to_string().contains("radio.key"), "{error}");
+        make_key(&path).unwrap();
+        assert_eq!(examine_key(&path).unwrap(), Examined::Sound);
+        assert!(matches!(
+            examine_key(dir.path()),
+            Err(KeyError::NoFile { .. })
+        ));
+        if !Uid::effective().is_root() {
+            return;
+        }
+        // As root it is known whose it is.
+        nix::unistd::chown(&path, Some(Uid::from_raw(1000)), None).unwrap();
+        let error = examine_key(&path).expect_err("it is another user's");
+        assert!(error.to_string().contains("user 1000"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod rate;
 pub mod sealed;
 pub mod source;
 
-pub use key::{KeyError, make_key, read_key};
+pub use key::{Examined, KeyError, examine_key, make_key, read_key};
 pub use number::address_of;
 pub use rate::{Bucket, Rate};
 pub use takt_algo::Address;

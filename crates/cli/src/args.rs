@@ -82,6 +82,9 @@ pub enum Command {
     },
 
     /// Show the managed links and their classes, and the beats, with counters.
+    ///
+    /// All of it is of one moment, unless another takt is at work for longer than 2 s: then
+    /// `changing` comes first, with that process, and no problem is told.
     #[command(
         after_help = "Examples:\n  takt status --flows\n  takt status --tasks\n  takt status --output json | jq \
                       '.tasks[] | [.name, .lateness.p99_ns]'"

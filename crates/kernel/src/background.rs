@@ -5,7 +5,9 @@
 //! name, wherever they lie, and each shows where its programs came from.
 
 use std::{
-    fs, io,
+    fs::{self, DirBuilder, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     process,
 };
@@ -13,6 +15,8 @@ use std::{
 use crate::{cgroup, error::Error};
 
 pub(crate) const GROUP: &str = "takt-background";
+
+const GROUP_MODE: u32 = 0o755;
 
 /// Tries to enter a group that somebody else finds empty and takes away.
 const TRIES: u32 = 10;
@@ -35,11 +39,10 @@ pub fn join(pid: i32) -> Result<PathBuf, Error> {
     }
     let group = own.join(GROUP);
     for _ in 0..TRIES {
-        match fs::create_dir(&group) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Error::file(&group)(error));
-            }
-            _ => {}
+        match make_group(&group) {
+            // Another process has made it, or taken it away already.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists || is_gone(&error) => {}
+            made => made.map_err(Error::file(&group))?,
         }
         match fs::write(group.join("cgroup.procs"), pid.to_string()) {
             Ok(()) => return Ok(group),
@@ -51,6 +54,12 @@ pub fn join(pid: i32) -> Result<PathBuf, Error> {
         }
     }
     Err(refused(format!("{} does not stay", group.display())))
+}
+
+/// One that its owner alone can change, at any umask.
+fn make_group(group: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(GROUP_MODE).create(group)?;
+    fs::set_permissions(group, Permissions::from_mode(GROUP_MODE))
 }
 
 /// As [`join`], for this process.

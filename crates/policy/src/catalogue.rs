@@ -452,6 +452,13 @@ take a turn through a device of kind ifb, which takt makes, and come back to whe
 come back by their Ethernet header, which tun devices, PPP and WireGuard do not have. receive =
 false in the class leaves incoming packets alone.
 ";
+KeyFile = "takt::policy::key_file": "
+The key of a group is read by taktd, and all who have it can speak for the group. So the file must be
+there before a policy goes by it, hold a key, belong to root (or to the user who asks), and let its
+owner alone read and write it: chmod 600. `takt crowd key FILE` and `takt radio key FILE` make one; on
+the other hosts of the group it has to be a copy of the first. A user who may not read the key can
+check a policy all the same: what that user cannot see is only warned of.
+";
 DeviceTaken = "takt::device::taken": "
 The device already carries a queueing discipline that somebody set up on purpose. Takt does not
 remove it unless told to with --replace; `takt revert` then restores it.

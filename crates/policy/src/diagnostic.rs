@@ -125,6 +125,12 @@ impl Diagnostics {
         }
     }
 
+    /// One more finding about the same file.
+    pub(crate) fn add(&mut self, finding: Diagnostic) {
+        self.entries.push(finding);
+        self.entries.sort_by_key(Diagnostic::offset);
+    }
+
     /// One error about a file as a whole.
     pub(crate) fn of_file(name: &str, error: Diagnostic) -> Self {
         Diagnostics::new(Source::new(name, ""), vec![error], 0)

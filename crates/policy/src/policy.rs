@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::check::Checked;
+use crate::check::{Checked, KeySpans};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
 use crate::{Beats, Code, Crowd, Link, Radio, RadioSource};
@@ -32,9 +32,21 @@ pub struct Policy {
     /// Where the crowd's device is named.
     #[serde(skip)]
     crowd_span: Option<Span>,
+    /// Where the files of keys are named.
+    #[serde(skip)]
+    key_spans: KeySpans,
     /// Where each task is named, in their order.
     #[serde(skip)]
     task_spans: Vec<Span>,
+}
+
+/// The table of a policy that names a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyOf {
+    /// `[crowd]`
+    Crowd,
+    /// `[radio]`
+    Radio,
 }
 
 impl Policy {
@@ -48,6 +60,7 @@ impl Policy {
             source,
             device_spans: checked.device_spans,
             crowd_span: checked.crowd_span,
+            key_spans: checked.key_spans,
             task_spans: checked.task_spans,
         }
     }
@@ -85,7 +98,47 @@ impl Policy {
         self.host_error(span, Diagnostic::error(code, message, help))
     }
 
-    /// Likewise of the task at `index`: no such control group, no room left on the CPUs.
+    /// The files of keys that are named, and in which table.
+    pub fn keys(&self) -> Vec<(KeyOf, &Path)> {
+        let crowd = self.crowd.as_ref().map(|crowd| crowd.key_file.as_path());
+        let radio = self
+            .radio
+            .as_ref()
+            .and_then(|radio| radio.key_file.as_deref());
+        let of_crowd = crowd.map(|path| (KeyOf::Crowd, path));
+        let of_radio = radio.map(|path| (KeyOf::Radio, path));
+        of_crowd.into_iter().chain(of_radio).collect()
+    }
+
+    /// As [`Policy::device_error`], of the key that a table names: it underlines the file's name.
+    pub fn key_error(
+        &self,
+        of: KeyOf,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Diagnostics {
+        let error = Diagnostic::error(Code::KeyFile, message, help);
+        self.host_error(self.key_span(of), error)
+    }
+
+    /// Likewise, what may be in order and cannot be seen to be.
+    pub fn warn_of_key(&mut self, of: KeyOf, message: impl Into<String>, help: impl Into<String>) {
+        let warning = Diagnostic::warning(Code::KeyFile, message, help);
+        let warning = match self.key_span(of) {
+            Some(span) => warning.at(span, "named here"),
+            None => warning,
+        };
+        self.warnings.add(warning);
+    }
+
+    fn key_span(&self, of: KeyOf) -> Option<&Span> {
+        match of {
+            KeyOf::Crowd => self.key_spans.crowd.as_ref(),
+            KeyOf::Radio => self.key_spans.radio.as_ref(),
+        }
+    }
+
+    /// As [`Policy::device_error`], of the task at `index`: no such control group, no room left on the CPUs.
     pub fn task_error(
         &self,
         index: usize,

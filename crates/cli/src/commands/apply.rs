@@ -10,16 +10,25 @@ use takt_policy::{Code, Policy};
 
 use crate::{
     args::Output,
-    commands::confirm::{self, Guard},
+    commands::{
+        confirm::{self, Guard},
+        keys::{self, Unreadable},
+    },
     exit::Exit,
     print,
 };
 
 pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Output) -> Exit {
-    let (text, policy) = match takt_policy::load(file) {
+    let (text, mut policy) = match takt_policy::load(file) {
         Ok(loaded) => loaded,
         Err(found) => return print::diagnostics(output, &found),
     };
+    if let Err(error) = takt_kernel::require() {
+        return print::refused(output, &error);
+    }
+    if let Err(found) = keys::check(&mut policy, Unreadable::Refused) {
+        return print::diagnostics(output, &found);
+    }
     if output == Output::Text {
         print::warnings(&policy.warnings);
     }

@@ -5,14 +5,19 @@ use takt_policy::Policy;
 
 use crate::{
     args::Output,
+    commands::keys::{self, Unreadable},
     exit::Exit,
     print::{self, count},
 };
 
 pub fn run(file: &Path, output: Output) -> Exit {
-    match takt_policy::load(file) {
+    let loaded = takt_policy::load(file).and_then(|(_, mut policy)| {
+        keys::check(&mut policy, Unreadable::Warned)?;
+        Ok(policy)
+    });
+    match loaded {
         Err(found) => print::diagnostics(output, &found),
-        Ok((_, policy)) => {
+        Ok(policy) => {
             if output == Output::Text {
                 print::warnings(&policy.warnings);
             }

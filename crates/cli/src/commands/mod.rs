@@ -11,6 +11,7 @@ pub mod explain;
 pub mod feed;
 pub mod flows;
 pub mod key;
+pub mod keys;
 pub mod lab;
 pub mod pages;
 pub mod revert;

@@ -9,8 +9,8 @@ use crate::{
     flow::in_far_namespace,
     kernel_bpf::{Held, wait_for},
     machine::{DEFAULT, NEWEST, TOO_OLD},
-    shell::{run, run_far},
-    takt::{POLICY, apply, assert_no_trace, takt},
+    shell::{Ran, run, run_far},
+    takt::{POLICY, assert_no_trace, takt},
     upload::Upload,
     wire::Wire,
 };
@@ -18,10 +18,12 @@ use crate::{
 const CROWD: &str = r#"
 [crowd]
 group = "lab"
-key_file = "crowd.key"
+key_file = "joined.key"
 device = "near1"
 interval = "100ms"
 "#;
+
+const KEY: &str = "/lab/joined.key";
 
 const FAR_POLICY: &str = "/lab/far.toml";
 
@@ -192,8 +194,8 @@ fn terms_go_with_their_namespace() {
         let before = Held::now();
         run("ip netns add c").ok();
         run("ip -n c link add near1 type veth peer name far1").ok();
-        fs::write(POLICY, CROWD).unwrap();
-        run(&format!("ip netns exec c takt apply {POLICY}")).ok();
+        let policy = write(CROWD);
+        run(&format!("ip netns exec c takt apply {policy}")).ok();
         run("ip netns del c").ok();
         // Whatever takt does next.
         takt("revert").says(&["nothing to revert"]).ok();
@@ -305,8 +307,14 @@ fn listener(wire: &Wire) -> TcpListener {
 }
 
 fn write(policy: &str) -> &'static str {
+    // One that is there stays.
+    run(&format!("takt crowd key {KEY}"));
     fs::write(POLICY, policy).unwrap();
     POLICY
+}
+
+fn apply(policy: &str) -> Ran {
+    takt(&format!("apply {}", write(policy)))
 }
 
 /// The default one of this namespace.

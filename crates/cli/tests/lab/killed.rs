@@ -264,6 +264,7 @@ fn after_changes_of_joining_a_crowd() {
     TWO_PROCESSORS.run(|| {
         let wire = Wire::new(1);
         let crowd = "[crowd]\ngroup = \"lab\"\nkey_file = \"k\"\ndevice = \"near1\"\n";
+        run("takt crowd key /lab/k");
         let mut ends_it = false;
         let prepare = || {
             takt("revert").ok();

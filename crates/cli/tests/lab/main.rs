@@ -43,6 +43,7 @@ mod foreign;
 mod gap;
 mod gate;
 mod gateway;
+mod hostile;
 mod house;
 mod killed;
 mod levels;

@@ -26,6 +26,13 @@ const QUEUE_DEFAULT_PACKETS: u16 = 1000;
 /// Of each flow or station.
 const QUEUE_DEFAULT_OF_MANY_PACKETS: u16 = 100;
 
+/// Where the files of keys are named.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct KeySpans {
+    pub crowd: Option<Span>,
+    pub radio: Option<Span>,
+}
+
 /// The model, and where its parts stand. Worth something only if no error was found.
 pub(crate) struct Checked {
     pub links: Vec<Link>,
@@ -35,6 +42,8 @@ pub(crate) struct Checked {
     pub crowd: Option<Crowd>,
     /// Where the device of the crowd is named.
     pub crowd_span: Option<Span>,
+    /// Where the keys are named.
+    pub key_spans: KeySpans,
     pub beats: Option<Beats>,
     /// Where each task is named.
     pub task_spans: Vec<Span>,
@@ -60,6 +69,10 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         .into_iter()
         .map(|link| (link.device_span.clone(), resolve(has_stations(&link), link)))
         .unzip();
+    let key_spans = KeySpans {
+        crowd: read.crowd.as_ref().and_then(|read| read.key_span.clone()),
+        radio: radio.as_ref().and_then(|read| read.key_span.clone()),
+    };
     let radio = radio.map(|radio| radio::resolve(radio, &links));
     let (crowd, crowd_span) = read
         .crowd
@@ -72,6 +85,7 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         radio,
         crowd,
         crowd_span,
+        key_spans,
         beats,
         task_spans: task_spans.unwrap_or_default(),
     }

@@ -29,11 +29,12 @@ const INTERVAL_MAX_NS: u64 = 1_000_000_000;
 const GROUP_MAX_CHARS: usize = 64;
 const AGGREGATOR: &str = "192.0.2.1:7642";
 
-/// `[crowd]` as the file has it, and where its device is named. What was wrong has been reported,
-/// and stands there empty.
+/// `[crowd]` as the file has it, and where its device and its key are named. What was wrong has
+/// been reported, and stands there empty.
 pub(crate) struct ReadCrowd {
     pub crowd: Crowd,
     pub device_span: Span,
+    pub key_span: Option<Span>,
 }
 
 pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<ReadCrowd> {
@@ -68,6 +69,7 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
             interval_ns: interval.map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
             role: read_role(&section, findings),
         },
+        key_span: section.get("key_file").map(|field| field.span),
         device_span: section.get("device").map_or(field.span, |field| field.span),
     })
 }

@@ -56,6 +56,8 @@ pub(crate) struct ReadRadio {
     pub source: Option<RadioSource>,
     pub listen: u16,
     pub key_file: Option<PathBuf>,
+    /// Where it is named.
+    pub key_span: Option<Span>,
     pub report: Option<Report>,
     /// Whether report_to is there, right or wrong.
     has_report: bool,
@@ -112,6 +114,7 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
             .integer("listen", 1..=65_535, findings)
             .map_or(LISTEN_DEFAULT, |port| port as u16),
         key_file,
+        key_span: section.get("key_file").map(|field| field.span),
         report: read_report(&section, findings),
         has_report: section.get("report_to").is_some(),
     })

@@ -39,7 +39,12 @@ pub fn run(output: Output, details: Details) -> Exit {
 
 fn text(status: &Status, details: Details) -> String {
     let mut text: String = status.links.iter().map(link_text).collect();
-    if text.is_empty() && status.beats.is_none() && status.crowd.is_none() {
+    if let Some(holder) = &status.changing {
+        text.insert_str(
+            0,
+            &format!("changing: {holder} is changing this host; what follows may be half done\n"),
+        );
+    } else if text.is_empty() && status.beats.is_none() && status.crowd.is_none() {
         text.push_str("no links are managed\n");
     }
     beats::write_summary(&mut text, status);

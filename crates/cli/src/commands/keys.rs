@@ -1,0 +1,54 @@
+//! The keys that a policy names: whether they are there, and no other user's to read or to change.
+
+use std::path::PathBuf;
+
+use takt_agent::{Examined, KeyError, examine_key};
+use takt_policy::{Diagnostics, KeyOf, Policy};
+
+/// What a user who may not read a key is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// A warning: another user applies the policy.
+    Warned,
+    /// An error: this one does.
+    Refused,
+}
+
+/// Adds warnings to the policy, or says what is wrong with the first key that is not in order.
+pub fn check(policy: &mut Policy, unreadable: Unreadable) -> Result<(), Diagnostics> {
+    let keys = policy.keys().into_iter();
+    let keys: Vec<(KeyOf, PathBuf)> = keys.map(|(of, path)| (of, path.to_owned())).collect();
+    for (of, path) in keys {
+        match (examine_key(&path), unreadable) {
+            (Err(error), _) => {
+                return Err(policy.key_error(of, error.to_string(), help(of, &error)));
+            }
+            (Ok(Examined::Sound), _) => {}
+            // It is as it should be, as far as can be seen from here.
+            (Ok(Examined::Unread), Unreadable::Warned) => {}
+            (Ok(Examined::Hidden), Unreadable::Warned) => {
+                let message = format!("whether there is a key {} cannot be seen", path.display());
+                policy.warn_of_key(of, message, "root can see it: sudo takt check");
+            }
+            (Ok(_), Unreadable::Refused) => {
+                let message = format!("the key {} cannot be read", path.display());
+                return Err(policy.key_error(of, message, "apply the policy as root"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn help(of: KeyOf, error: &KeyError) -> String {
+    let group = match of {
+        KeyOf::Crowd => "crowd",
+        KeyOf::Radio => "radio",
+    };
+    match error {
+        KeyError::File { path, .. } => format!(
+            "`takt {group} key {}` makes one for a new group; a group that exists has one to copy",
+            path.display()
+        ),
+        _ => "its owner alone may read and write it, and that is root".to_owned(),
+    }
+}
