@@ -34,6 +34,9 @@ pub enum Lab {
         /// One more argument of the kernel's, such as thread_backlog_napi.
         #[arg(long, value_name = "ARGUMENT")]
         kernel_argument: Vec<String>,
+        /// Program in the machine that becomes its first process, beside the command.
+        #[arg(long, hide = true, value_name = "PROGRAM")]
+        init: Option<OsString>,
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },

@@ -34,6 +34,7 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             add,
             net: Net::Pair,
             kernel_argument,
+            init,
             command,
         } => {
             let mut options = ExecOptions::new(command);
@@ -41,6 +42,7 @@ pub fn run(lab: Lab, output: Output) -> ExitCode {
             options.smp = smp;
             options.add = add;
             options.kernel_arguments = kernel_argument;
+            options.init = init;
             match host::exec(&options) {
                 // A status is eight bits wide by the time anybody sees it.
                 Ok(status) => ExitCode::from(status as u8),

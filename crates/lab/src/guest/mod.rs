@@ -3,10 +3,12 @@
 //!
 //! The order is the order of the files: `mounts` makes the file systems,
 //! `modules` loads what the kernel needs, `network` builds the wires,
-//! `command` runs what was asked for, and `protocol` is how its output and
+//! `init` lets another program be the first process, `command` runs what was asked for, and
+//! `protocol` is how its output and
 //! its status reach the host.
 
 mod command;
+mod init;
 mod modules;
 mod mounts;
 mod netns;
@@ -85,6 +87,9 @@ fn perform(channel: &File) -> Result<i32> {
     modules::load_all()?;
     let network = network::Network::build(job.net)?;
     mounts::late()?;
+    if let Some(program) = &job.init {
+        init::hand_over(program)?;
+    }
     let status = command::run(&job, channel)?;
     // Taking the devices down runs every qdisc's destroy path under our eyes.
     network.tear_down()?;

@@ -25,6 +25,8 @@ pub const CHANNEL_PORT: u32 = 1;
 pub struct Job {
     pub command: Vec<OsString>,
     pub net: Net,
+    /// What becomes the first process, beside the command.
+    pub init: Option<OsString>,
     pub term: Option<OsString>,
 }
 

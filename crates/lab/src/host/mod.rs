@@ -55,6 +55,9 @@ pub struct ExecOptions {
     net: Net,
     /// Arguments of the kernel's beyond those that all machines have.
     pub kernel_arguments: Vec<String>,
+    /// A program that becomes the first process once the network stands, such as a service
+    /// manager.
+    pub init: Option<OsString>,
     command: Vec<OsString>,
     pub(crate) timeout: Duration,
 }
@@ -69,6 +72,7 @@ impl ExecOptions {
             web_server: false,
             net: Net::default(),
             kernel_arguments: Vec::new(),
+            init: None,
             command: command.into_iter().map(Into::into).collect(),
             timeout: TIMEOUT_DEFAULT,
         }
@@ -122,6 +126,7 @@ fn run(
     let job = Job {
         command: options.command.clone(),
         net: options.net,
+        init: options.init.clone(),
         term: std::env::var_os("TERM"),
     };
     let web_server = options
