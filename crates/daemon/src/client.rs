@@ -2,14 +2,24 @@
 
 use std::{
     io::{self, BufRead, BufReader, Write},
-    os::unix::net::UnixStream,
+    os::{fd::AsRawFd, unix::net::UnixStream},
     time::Duration,
 };
 
+use nix::{
+    sys::{
+        socket::{
+            self, AddressFamily, SockFlag, SockType, UnixAddr, setsockopt,
+            sockopt::{ReceiveTimeout, SendTimeout},
+        },
+        time::{TimeVal, TimeValLike},
+    },
+    unistd::Uid,
+};
 use thiserror::Error;
 
 use crate::{
-    SOCKET,
+    ROOT_SOCKET, SOCKET,
     protocol::{Answer, Done, Refusal, Request},
 };
 
@@ -32,11 +42,15 @@ pub enum AskError {
 
 /// Ask the taktd of this host, over a connection of its own, and wait for the answer.
 pub fn ask(request: &Request) -> Result<Done, AskError> {
-    let mut stream = UnixStream::connect(SOCKET).map_err(|error| match error.kind() {
+    let mut stream = reach().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
+        io::ErrorKind::WouldBlock => AskError::Failed(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "other programs connect without end, and its turn did not come; root is not in their \
+             way",
+        )),
         _ => AskError::Failed(error),
     })?;
-    stream.set_read_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
     line.push(b'\n');
     // One that is told that taktd is busy need not have been heard.
@@ -50,4 +64,25 @@ pub fn ask(request: &Request) -> Result<Done, AskError> {
         Answer::Ok(done) => Ok(done),
         Answer::Error(refusal) => Err(refusal.into()),
     }
+}
+
+/// Root has a way of its own, where no user is before it.
+fn reach() -> io::Result<UnixStream> {
+    if Uid::effective().is_root()
+        && let Ok(stream) = connect(ROOT_SOCKET)
+    {
+        return Ok(stream);
+    }
+    connect(SOCKET)
+}
+
+/// With a bound on each wait, that for being accepted included.
+fn connect(path: &str) -> io::Result<UnixStream> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    let patience = TimeVal::seconds(PATIENCE.as_secs() as i64);
+    setsockopt(&socket, SendTimeout, &patience)?;
+    setsockopt(&socket, ReceiveTimeout, &patience)?;
+    socket::connect(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
+    Ok(UnixStream::from(socket))
 }

@@ -7,9 +7,31 @@ use thiserror::Error;
 /// Why taktd cannot start, or has ended by itself.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Another one has locked the directory of the socket.
-    #[error("another taktd is running; there is one for the whole host")]
-    Running,
+    /// Another one holds the lock.
+    #[error(
+        "another taktd is running{}; there is one for the whole host",
+        pid.map(|pid| format!(" as process {pid}")).unwrap_or_default()
+    )]
+    Running {
+        /// Its process, as it has written it into the lock's file.
+        pid: Option<i32>,
+    },
+    /// Something that is not taktd's stands where it keeps its socket and its lock.
+    #[error(
+        "{} is {kind} of user {uid} with mode {mode:o}, not taktd's; see who made it, and \
+         remove it",
+        path.display()
+    )]
+    Foreign {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+        /// Its owner.
+        uid: u32,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The socket, or its directory, cannot be made or looked at.
     #[error("{path}: {source}")]
     File {

@@ -1,20 +1,26 @@
 //! `taktd`: programs tell it, without privileges, what of their traffic is
-//! background, and take places on the beat. What it decides is in `registry` and `beats`;
-//! what it says in `protocol`.
+//! background, and take places on the beat. What it decides is in `registry`, `admission` and
+//! `beats`; what it says in `protocol`.
 
 mod address;
+mod admission;
 mod beats;
 mod client;
+mod clients;
 mod crowd;
+mod endpoint;
 mod error;
+mod groups;
 mod limit;
 mod own;
 mod part;
 mod peer;
+mod privileges;
 mod protocol;
 mod radio;
 mod registry;
 mod reply;
+mod request;
 mod server;
 mod table;
 
@@ -30,3 +36,5 @@ pub use server::serve;
 
 /// Where taktd listens.
 pub const SOCKET: &str = "/run/taktd/socket";
+/// Where it listens to root alone.
+pub const ROOT_SOCKET: &str = "/run/taktd/root";

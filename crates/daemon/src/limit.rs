@@ -5,20 +5,21 @@ use takt_agent::Rate;
 /// Terms of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    pub registrations: usize,
     /// Requests at once, and from then on.
     pub requests: Rate,
+    /// Connections likewise; without a limit where there is none.
+    pub connections: Option<Rate>,
 }
 
 const OF_USERS: Limits = Limits {
-    registrations: 256,
     requests: Rate::per_second(10, 20),
+    connections: Some(Rate::per_second(50, 100)),
 };
 
 /// Who starts services for everybody has more to say.
 const OF_ROOT: Limits = Limits {
-    registrations: 1024,
     requests: Rate::per_second(100, 200),
+    connections: None,
 };
 
 impl Limits {
@@ -27,5 +28,66 @@ impl Limits {
             0 => OF_ROOT,
             _ => OF_USERS,
         }
+    }
+}
+
+/// A table that users fill, and a part of it that is root's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// Of all users together.
+    pub users_max: usize,
+    /// Of one user, however empty it is.
+    pub user_max: usize,
+    /// Of root.
+    pub root_max: usize,
+}
+
+/// A user has at most one of so many places that no user has: who comes late finds room,
+/// and the more there are, the less has each.
+const PART_OF_FREE: usize = 8;
+
+impl Room {
+    /// What this user may have in all, when all users have so many together.
+    pub fn limit(&self, uid: u32, own: usize, of_users: usize) -> usize {
+        if uid == 0 {
+            return self.root_max;
+        }
+        let free = self.users_max.saturating_sub(of_users);
+        // Counted as if the user had none: the limit does not move with what is its own.
+        let part = (free + own) / (PART_OF_FREE + 1);
+        part.min(self.user_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Room = Room {
+        users_max: 3072,
+        user_max: 256,
+        root_max: 1024,
+    };
+
+    /// Users come one after the other, and each takes all that it may have.
+    fn greedy(count: usize) -> Vec<usize> {
+        let mut taken = Vec::new();
+        for _ in 0..count {
+            let of_users: usize = taken.iter().sum();
+            let own = (0..).find(|own| ROOM.limit(1, *own, of_users + own) <= *own);
+            taken.push(own.unwrap());
+        }
+        taken
+    }
+
+    #[test]
+    fn a_late_user_finds_room_and_root_has_its_own() {
+        let taken = greedy(40);
+        assert_eq!(taken[0], 256);
+        assert!(taken[15] > 60, "{taken:?}");
+        assert!(taken[16] > 50, "{taken:?}");
+        assert!(taken[39] > 2, "{taken:?}");
+        assert!(taken.iter().sum::<usize>() < ROOM.users_max);
+        assert_eq!(ROOM.limit(0, 1000, ROOM.users_max), 1024);
     }
 }

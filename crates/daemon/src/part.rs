@@ -3,7 +3,10 @@
 
 use std::{
     io::{self, Write},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -12,6 +15,10 @@ use takt_kernel::Source;
 use takt_policy::{Policy, parse_in};
 
 use crate::server::now_ns;
+
+/// A part that takes longer to end, in a driver or a file system that does not answer, ends by
+/// itself or with the process.
+const END_PATIENCE: Duration = Duration::from_millis(300);
 
 /// Something that is to be done again and again.
 pub(crate) trait Part<S> {
@@ -40,6 +47,8 @@ struct Running<S> {
     source: Source,
     stop: Arc<Stop>,
     threads: Vec<JoinHandle<()>>,
+    /// Disconnected when the last of them has ended.
+    at_work: Receiver<()>,
     /// By each thread, as it was at the end of its last step.
     said: Vec<Arc<Mutex<Option<S>>>>,
 }
@@ -74,6 +83,14 @@ impl<S: Clone + Send + 'static> Parts<S> {
     pub fn end(&mut self) {
         if let Some(running) = self.running.take() {
             running.stop.tell();
+            if running.at_work.recv_timeout(END_PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                let called = self.called;
+                let _ = writeln!(
+                    io::stderr(),
+                    "taktd: {called}: it does not end; left behind"
+                );
+                return;
+            }
             for thread in running.threads {
                 let _ = thread.join();
             }
@@ -85,11 +102,15 @@ impl<S: Send + 'static> Running<S> {
     fn start(called: &'static str, source: Source, parts: Vec<Make<S>>) -> Self {
         let stop = Arc::new(Stop::default());
         let (mut threads, mut all_said) = (Vec::new(), Vec::new());
+        let (works, at_work): (Sender<()>, _) = channel();
         for make in parts {
+            let works = works.clone();
             let stop = Arc::clone(&stop);
             let said = Arc::new(Mutex::new(None));
             all_said.push(Arc::clone(&said));
             let run = move || {
+                // Dropped at the end, however that comes.
+                let _works = works;
                 let mut part = make();
                 let mut problem = Problem::of(called);
                 loop {
@@ -109,6 +130,7 @@ impl<S: Send + 'static> Running<S> {
             source,
             stop,
             threads,
+            at_work,
             said: all_said,
         }
     }
@@ -159,5 +181,46 @@ impl Stop {
         let patience = Duration::from_nanos(patience_ns);
         let waited = self.bell.wait_timeout_while(told, patience, |told| !*told);
         *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::PathBuf, time::Instant};
+
+    use super::*;
+
+    struct Stuck {
+        for_ms: u64,
+    }
+
+    impl Part<()> for Stuck {
+        fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
+            thread::sleep(Duration::from_millis(self.for_ms));
+            (now_ns + 1_000_000_000, Ok(()))
+        }
+    }
+
+    fn parts(for_ms: u64) -> Parts<()> {
+        let mut parts = Parts::of("test");
+        let source = Source {
+            folder: PathBuf::new(),
+            name: "policy.toml".to_owned(),
+            text: String::new(),
+        };
+        parts.follow(Some(source), |_| {
+            vec![Box::new(move || Box::new(Stuck { for_ms }))]
+        });
+        parts
+    }
+
+    #[test]
+    fn a_part_that_does_not_end_keeps_none_from_ending() {
+        let began = Instant::now();
+        parts(60_000).end();
+        assert!(began.elapsed() < Duration::from_secs(10));
+        let mut prompt = parts(0);
+        prompt.end();
+        assert!(prompt.running.is_none());
     }
 }

@@ -9,7 +9,7 @@ use takt_kernel::{Destination, Registration, Whose};
 
 use crate::{
     address,
-    limit::Limits,
+    limit::{Limits, Room},
     protocol::{Add, Code, Listed, Refusal, Registered, Remove},
 };
 
@@ -19,6 +19,12 @@ const LINGER_NS: u64 = 60 * NS_PER_S;
 const LIFETIME_MAX_S: u64 = 365 * 24 * 3600;
 const NS_PER_S: u64 = 1_000_000_000;
 const ENTRIES_MAX: usize = TAKT_REGISTRATIONS as usize;
+const OF_ROOT_MAX: usize = ENTRIES_MAX / 4;
+const ROOM: Room = Room {
+    users_max: ENTRIES_MAX - OF_ROOT_MAX,
+    user_max: 256,
+    root_max: OF_ROOT_MAX,
+};
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,39 +214,31 @@ impl Registry {
     }
 
     fn make_room(&mut self, uid: u32, for_this: &Destination) -> Result<(), Refusal> {
-        let limit = Limits::of(uid).registrations;
-        let own = self
-            .entries
-            .values()
-            .filter(|entry| entry.registration.on && entry.by == uid)
-            .count();
-        if own >= limit {
+        let count = |is_counted: &dyn Fn(u32) -> bool| {
+            let on = self.entries.values().filter(|entry| entry.registration.on);
+            on.filter(|entry| is_counted(entry.by)).count()
+        };
+        let (own, of_users) = (count(&|by| by == uid), count(&|by| by != 0));
+        if own >= ROOM.limit(uid, own, of_users) {
             return Err(Refusal::new(
                 Code::TooMany,
-                format!("user {uid} has {limit} registrations, and may have no more"),
+                format!(
+                    "user {uid} has {own} registrations, and may have no more now: all users have \
+                     {of_users} of {}",
+                    ROOM.users_max
+                ),
                 "take one back, or give them lifetimes",
             ));
         }
-        if self.entries.len() < ENTRIES_MAX || self.entries.contains_key(for_this) {
-            return Ok(());
-        }
-        let oldest = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| !entry.registration.on)
-            .min_by_key(|(_, entry)| entry.registration.changed_ns)
-            .map(|(destination, _)| *destination);
-        match oldest {
-            Some(destination) => {
+        // Those that are on leave room by themselves.
+        if self.entries.len() >= ENTRIES_MAX && !self.entries.contains_key(for_this) {
+            let lingering = self.entries.iter().filter(|(_, it)| !it.registration.on);
+            let oldest = lingering.min_by_key(|(_, it)| it.registration.changed_ns);
+            if let Some(destination) = oldest.map(|(destination, _)| *destination) {
                 self.forget(&destination);
-                Ok(())
             }
-            None => Err(Refusal::new(
-                Code::TooMany,
-                format!("this host has {ENTRIES_MAX} registrations, and holds no more"),
-                "somebody has to take one back",
-            )),
         }
+        Ok(())
     }
 
     fn take_back(&mut self, now_ns: u64, destination: Destination, by: u32) {

@@ -23,21 +23,42 @@ impl Reply {
         Self { answer, descriptor }
     }
 
-    pub fn send(&self, stream: &mut UnixStream) -> io::Result<()> {
-        let line = self.answer.line();
-        let Some(descriptor) = &self.descriptor else {
-            return stream.write_all(&line);
+    /// What did not go into the socket at once.
+    pub fn send(&self, stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+        let mut line = self.answer.line();
+        let sent = match &self.descriptor {
+            Some(descriptor) => sendmsg::<()>(
+                stream.as_raw_fd(),
+                &[IoSlice::new(&line)],
+                &[ControlMessage::ScmRights(&[descriptor.as_raw_fd()])],
+                MsgFlags::MSG_NOSIGNAL,
+                None,
+            )?,
+            None => 0,
         };
-        let descriptors = [descriptor.as_raw_fd()];
-        let sent = sendmsg::<()>(
-            stream.as_raw_fd(),
-            &[IoSlice::new(&line)],
-            &[ControlMessage::ScmRights(&descriptors)],
-            MsgFlags::MSG_NOSIGNAL,
-            None,
-        )?;
-        stream.write_all(&line[sent..])
+        line.drain(..sent);
+        flush(stream, &mut line)?;
+        Ok(line)
     }
+}
+
+/// Writes what the socket takes, and keeps the rest.
+pub(crate) fn flush(stream: &mut UnixStream, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut sent = 0;
+    let result = loop {
+        if sent == bytes.len() {
+            break Ok(());
+        }
+        match stream.write(&bytes[sent..]) {
+            Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+            Ok(more) => sent += more,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => break Err(error),
+        }
+    };
+    bytes.drain(..sent);
+    result
 }
 
 impl From<Result<Done, Refusal>> for Reply {

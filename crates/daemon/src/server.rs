@@ -1,22 +1,19 @@
-//! taktd itself: one thread that answers one line at a time.
+//! taktd itself: one thread, which does a bounded amount of work for each of those that wait,
+//! and has an order among them: signals, time, root, users.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs::{self, File, Permissions},
-    io::{self, Read, Write},
+    collections::BTreeMap,
+    io::{self, Write},
     os::{
         fd::AsFd,
-        unix::{
-            fs::{MetadataExt, PermissionsExt},
-            net::{UnixListener, UnixStream},
-        },
+        unix::net::{UnixListener, UnixStream},
     },
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
 use nix::{
-    fcntl::{Flock, FlockArg},
+    errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         signal::{SigSet, Signal},
@@ -24,41 +21,49 @@ use nix::{
     },
     time::{ClockId, clock_gettime},
 };
-use takt_kernel::{background, places};
+use takt_agent::Bucket;
+use takt_kernel::background;
 
 use crate::{
-    SOCKET, beats,
+    SOCKET,
+    admission::{self, Admission},
+    clients::{Client, Input},
     crowd::Crowd,
+    endpoint::Endpoint,
     error::Error,
-    peer,
-    protocol::{
-        Added, Answer, Code, Done, Joined, LINE_MAX_BYTES, ListedCrowd, ListedRadio, Refusal,
-        Removed, Request, parse, too_long,
-    },
+    groups::Groups,
+    limit::Limits,
+    peer, privileges,
+    protocol::{Code, Refusal, too_long},
     radio::Radio,
-    registry::{Caller, Registry},
+    registry::Registry,
     reply::Reply,
     table::Table,
 };
 
-const CLIENTS_MAX: usize = 64;
-/// The rest is root's.
-const CLIENTS_OF_USERS_MAX: usize = 56;
-const CLIENTS_OF_ONE_MAX: usize = 16;
-const IDLE_NS: u64 = 30_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
 /// How often it looks for links that have come, and for what has had its time.
-const TICK_MS: u16 = 1000;
-const TICK_NS: u64 = TICK_MS as u64 * 1_000_000;
-const CHUNK_BYTES: usize = 4096;
+pub(crate) const TICK_NS: u64 = 1000 * NS_PER_MS;
+/// Connections that are accepted of one socket before anything else is looked at.
+const ACCEPTS_PER_TURN: usize = 64;
+/// After as many, others wait in the kernel for so long: who floods it waits, too, and takes
+/// no more of the processor than this.
+const PAUSE_NS: u64 = 20 * NS_PER_MS;
+/// Requests of one user before anything else is looked at. A connection has one.
+const LINES_PER_TURN: usize = 4;
+const LINES_OF_ROOT_PER_TURN: usize = 16;
+/// No further request is begun after this.
+const TURN_NS: u64 = 10 * NS_PER_MS;
 
 /// Serve until SIGINT or SIGTERM. `ready` is called when clients may come.
 pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     takt_kernel::require()?;
     let signals = signals()?;
-    let place = Place::claim(Path::new(SOCKET))?;
+    let dir = Path::new(SOCKET).parent().unwrap_or(Path::new("/"));
+    let endpoint = Endpoint::claim(dir)?;
+    privileges::drop_others()?;
     let mut daemon = Daemon {
-        netns_cookie: peer::netns_cookie(&place.listener)
-            .map_err(Error::file(Path::new(SOCKET)))?,
+        netns_cookie: peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?,
         ..Daemon::default()
     };
     // What a taktd left that was killed.
@@ -66,10 +71,10 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     daemon.ad_hoc = true;
     daemon.sweep_beats();
     if let Ok(left) = background::sweep() {
-        daemon.groups.extend(left);
+        daemon.groups.adopt(left);
     }
     ready();
-    let ended = daemon.run(&place.listener, &signals);
+    let ended = daemon.run(&endpoint, &signals);
     daemon.end();
     ended
 }
@@ -83,132 +88,125 @@ fn signals() -> Result<SignalFd, Error> {
         .map_err(Error::system("waiting for signals"))
 }
 
-/// The socket, and the lock that says whose it is.
-struct Place {
-    path: PathBuf,
-    listener: UnixListener,
-    _dir: Flock<File>,
-}
-
-impl Place {
-    fn claim(path: &Path) -> Result<Self, Error> {
-        let dir = path.parent().unwrap_or(Path::new("/"));
-        let lock = lock(dir)?;
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::file(path)(error));
-            }
-            _ => {}
-        }
-        let listener = UnixListener::bind(path).map_err(Error::file(path))?;
-        fs::set_permissions(path, Permissions::from_mode(0o666)).map_err(Error::file(path))?;
-        listener
-            .set_nonblocking(true)
-            .map_err(Error::system("listening"))?;
-        Ok(Self {
-            path: path.to_owned(),
-            listener,
-            _dir: lock,
-        })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-        if let Some(dir) = self.path.parent() {
-            let _ = fs::remove_dir(dir);
-        }
-    }
-}
-
-/// The directory's lock goes with the process, however that ends.
-fn lock(path: &Path) -> Result<Flock<File>, Error> {
-    loop {
-        fs::create_dir_all(path)
-            .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
-            .map_err(Error::file(path))?;
-        let dir = File::open(path).map_err(Error::file(path))?;
-        let own = dir.metadata().map_err(Error::file(path))?.ino();
-        let lock = Flock::lock(dir, FlockArg::LockExclusiveNonblock).map_err(|_| Error::Running)?;
-        // Another taktd may just have ended, and taken the directory with it.
-        if fs::metadata(path).is_ok_and(|found| found.ino() == own) {
-            return Ok(lock);
-        }
-    }
-}
-
-struct Client {
-    stream: UnixStream,
-    caller: Caller,
-    input: Vec<u8>,
-    heard_ns: u64,
-}
-
 #[derive(Default)]
-struct Daemon {
-    registry: Registry,
+pub(crate) struct Daemon {
+    pub(crate) registry: Registry,
     table: Table,
     clients: Vec<Client>,
-    /// Of the background, that had programs in them.
-    groups: BTreeSet<PathBuf>,
+    /// By user, how often one has come.
+    arrivals: BTreeMap<u32, Bucket>,
+    /// Counts them.
+    turns: u64,
+    pub(crate) groups: Groups,
     /// What was complained about last.
-    problem: Option<String>,
+    pub(crate) problem: Option<String>,
     /// Namespaces with a class for registered traffic, and when that was seen last.
-    asked_for: BTreeMap<u64, u64>,
+    pub(crate) asked_for: BTreeMap<u64, u64>,
     /// Whether there may be threads on the beat on their own terms.
-    ad_hoc: bool,
-    radio: Radio,
-    crowd: Crowd,
+    pub(crate) ad_hoc: bool,
+    pub(crate) radio: Radio,
+    pub(crate) crowd: Crowd,
     /// Of the network namespace that this is done in.
-    netns_cookie: u64,
+    pub(crate) netns_cookie: u64,
+}
+
+/// One of the sockets that it listens on.
+struct Listener<'a> {
+    socket: &'a UnixListener,
+    /// Until then those that come wait in the kernel.
+    paused_until_ns: u64,
+    is_ready: bool,
+}
+
+impl<'a> Listener<'a> {
+    fn of(socket: &'a UnixListener) -> Self {
+        Self {
+            socket,
+            paused_until_ns: 0,
+            is_ready: false,
+        }
+    }
+
+    fn wants(&self, now_ns: u64) -> PollFlags {
+        match now_ns < self.paused_until_ns {
+            true => PollFlags::empty(),
+            false => PollFlags::POLLIN,
+        }
+    }
 }
 
 impl Daemon {
-    fn run(&mut self, listener: &UnixListener, signals: &SignalFd) -> Result<(), Error> {
-        let mut ticked_ns = now_ns();
-        loop {
-            let streams = self.clients.iter().map(|client| client.stream.as_fd());
-            let mut fds: Vec<_> = [signals.as_fd(), listener.as_fd()]
-                .into_iter()
-                .chain(streams)
-                .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
-                .collect();
-            match poll(&mut fds, PollTimeout::from(TICK_MS)) {
-                Err(nix::errno::Errno::EINTR) => continue,
-                result => result.map_err(Error::system("waiting for clients"))?,
-            };
-            let is_ready: Vec<bool> = fds.iter().map(|fd| fd.any() != Some(false)).collect();
-            if is_ready[0] {
-                return Ok(());
+    fn run(&mut self, endpoint: &Endpoint, signals: &SignalFd) -> Result<(), Error> {
+        let mut root = Listener::of(&endpoint.root);
+        let mut users = Listener::of(&endpoint.users);
+        let mut due_ns = now_ns() + TICK_NS;
+        while !self.wait(signals, [&mut root, &mut users], due_ns)? {
+            let now_ns = now_ns();
+            if now_ns >= due_ns {
+                due_ns = now_ns + TICK_NS;
+                self.tick(now_ns);
             }
-            let mut spoke = is_ready[2..].iter();
-            let mut clients = std::mem::take(&mut self.clients);
-            clients.retain_mut(|client| {
-                !spoke.next().is_some_and(|spoke| *spoke) || self.hear(client)
-            });
-            self.clients = clients;
-            if is_ready[1] {
-                self.welcome(listener);
-            }
-            if now_ns() - ticked_ns >= u64::from(TICK_MS) * 1_000_000 {
-                ticked_ns = now_ns();
-                self.tick(ticked_ns);
-            }
+            self.accept(&mut root);
+            self.serve(true);
+            self.serve(false);
+            self.accept(&mut users);
         }
+        Ok(())
+    }
+
+    /// Until there is something to do; whether that is to end.
+    fn wait(
+        &mut self,
+        signals: &SignalFd,
+        listeners: [&mut Listener; 2],
+        due_ns: u64,
+    ) -> Result<bool, Error> {
+        let now_ns = now_ns();
+        let waits = listeners.iter().map(|listener| listener.paused_until_ns);
+        let wake_ns = waits.filter(|ns| *ns > now_ns).fold(due_ns, u64::min);
+        // What has come and was not answered yet says nothing any more.
+        let patience_ns = match self.clients.iter().any(Client::has_line) {
+            true => 0,
+            false => wake_ns.saturating_sub(now_ns),
+        };
+        let patience_ms = patience_ns.div_ceil(NS_PER_MS);
+        let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        fds.extend(
+            listeners
+                .iter()
+                .map(|listener| PollFd::new(listener.socket.as_fd(), listener.wants(now_ns))),
+        );
+        let clients = self.clients.iter();
+        fds.extend(clients.map(|client| PollFd::new(client.fd(), client.wants())));
+        let timeout = PollTimeout::try_from(patience_ms).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut fds, timeout) {
+            Err(Errno::EINTR) => return Ok(false),
+            result => result.map_err(Error::system("waiting for clients"))?,
+        };
+        let mut is_ready = fds.iter().map(|fd| fd.any() != Some(false));
+        let is_ending = is_ready.next() == Some(true);
+        let ready: Vec<bool> = is_ready.collect();
+        let (at_listeners, at_clients) = ready.split_at(listeners.len());
+        for (listener, is_ready) in listeners.into_iter().zip(at_listeners) {
+            listener.is_ready = *is_ready;
+        }
+        for (client, is_ready) in self.clients.iter_mut().zip(at_clients) {
+            client.is_ready = *is_ready || client.has_line();
+        }
+        Ok(is_ending)
     }
 
     fn tick(&mut self, now_ns: u64) {
         self.registry.tick(now_ns);
         self.follow();
-        self.groups.retain(|group| !background::leave_empty(group));
+        self.groups.tick();
         self.sweep_beats();
-        self.clients
-            .retain(|client| now_ns - client.heard_ns < IDLE_NS);
+        self.arrivals.retain(|_, bucket| !bucket.is_full(now_ns));
+        self.clients.retain(|client| !client.is_overdue(now_ns));
     }
 
     /// Bring the kernel up to date; what it refuses is tried again.
-    fn follow(&mut self) {
+    pub(crate) fn follow(&mut self) {
         let result = self.table.follow(&mut self.registry, now_ns());
         let result = result.and(self.radio.follow());
         let result = result.and(self.crowd.follow());
@@ -221,251 +219,124 @@ impl Daemon {
         }
     }
 
-    /// Take everything back.
+    /// Take everything back. The policy is not followed any more.
     fn end(&mut self) {
         self.radio.end();
         self.crowd.end();
         self.registry.clear(now_ns());
-        self.follow();
+        let cleared = self.table.follow(&mut self.registry, now_ns());
         self.registry.forget_all();
-        self.follow();
-        let _ = background::sweep();
+        let forgotten = self.table.follow(&mut self.registry, now_ns());
+        if let Err(problem) = cleared.and(forgotten) {
+            let _ = writeln!(io::stderr(), "taktd: {problem}");
+        }
+        self.groups.end();
     }
 
-    fn welcome(&mut self, listener: &UnixListener) {
-        while let Ok((mut stream, _)) = listener.accept() {
-            let Ok(caller) = stream
-                .set_nonblocking(true)
-                .and_then(|()| peer::caller(&stream))
-            else {
-                continue;
-            };
-            let of_one = self
-                .clients
-                .iter()
-                .filter(|client| client.caller.uid == caller.uid)
-                .count();
-            let is_full = match caller.uid {
-                0 => self.clients.len() >= CLIENTS_MAX,
-                _ => of_one >= CLIENTS_OF_ONE_MAX || self.clients.len() >= CLIENTS_OF_USERS_MAX,
-            };
-            if is_full {
-                let refusal = Refusal::new(
-                    Code::Busy,
-                    "taktd has as many clients as it takes",
-                    "close connections after use, and try again",
-                );
-                let _ = stream.write_all(&Answer::Error(refusal).line());
-                continue;
-            }
-            self.clients.push(Client {
-                stream,
-                caller,
-                input: Vec::new(),
-                heard_ns: now_ns(),
-            });
-        }
-    }
-
-    /// Answer what a client has said; whether it stays.
-    fn hear(&mut self, client: &mut Client) -> bool {
-        let mut chunk = [0; CHUNK_BYTES];
-        let read = match client.stream.read(&mut chunk) {
-            Ok(0) => return false,
-            Ok(read) => read,
-            Err(error) => return is_for_later(&error),
-        };
-        client.heard_ns = now_ns();
-        client.input.extend_from_slice(&chunk[..read]);
-        let input = std::mem::take(&mut client.input);
-        let mut lines = input.split(|byte| *byte == b'\n');
-        let rest = lines.next_back().unwrap_or_default();
-        for line in lines {
-            // Who does not listen to answers need not ask.
-            if self.answer(client, line).send(&mut client.stream).is_err() {
-                return false;
-            }
-        }
-        if rest.len() > LINE_MAX_BYTES {
-            let _ = client.stream.write_all(&Answer::Error(too_long()).line());
-            return false;
-        }
-        client.input = rest.to_vec();
-        true
-    }
-
-    fn answer(&mut self, client: &Client, line: &[u8]) -> Reply {
-        let result = self.done(client, line);
-        let pages = match &result {
-            Ok(Done::JoinedBeat(_)) => beats::job_pages(),
-            _ => None,
-        };
-        Reply::with(result.into(), pages)
-    }
-
-    fn done(&mut self, client: &Client, line: &[u8]) -> Result<Done, Refusal> {
-        let (now_ns, caller) = (now_ns(), client.caller);
-        // First of all, so that asking too often costs little.
-        self.registry.admit(now_ns, caller.uid)?;
-        if line.len() > LINE_MAX_BYTES {
-            return Err(too_long());
-        }
-        match parse(line)? {
-            Request::Add(add) => {
-                let added = self.registry.add(now_ns, caller, &add)?;
-                self.follow();
-                let warning = self.warning(now_ns, caller);
-                Ok(Done::Added(Added { added, warning }))
-            }
-            Request::Remove(remove) => {
-                self.registry.remove(now_ns, caller, &remove)?;
-                self.follow();
-                Ok(Done::Removed(Removed { removed: true }))
-            }
-            Request::List(_) => Ok(Done::Listed(self.registry.list(now_ns, caller))),
-            Request::Join(_) => {
-                let group = join(&client.stream).map_err(|reason| {
-                    Refusal::new(
-                        Code::Failed,
-                        reason,
-                        "root may look at what taktd can do there",
-                    )
-                })?;
-                self.groups.insert(group.clone());
-                let group = group.display().to_string();
-                Ok(Done::Joined(Joined { group }))
-            }
-            Request::JoinBeat(request) => {
-                let asker = asker(&client.stream)?;
-                let joined = beats::join(&mut beats::Host, &asker, caller.uid, &request)?;
-                self.ad_hoc |= joined.place.user.is_some();
-                Ok(Done::JoinedBeat(joined))
-            }
-            Request::LeaveBeat(request) => {
-                let asker = asker(&client.stream)?;
-                beats::leave(&mut beats::Host, &asker, &request).map(Done::LeftBeat)
-            }
-            Request::ListBeats(_) => beats::list(&beats::Host).map(Done::ListedBeats),
-            Request::ListRadio(_) => {
-                let is_ours = caller.netns_cookie == self.netns_cookie;
-                let sources = if is_ours {
-                    self.radio.heard()
-                } else {
-                    Vec::new()
-                };
-                Ok(Done::ListedRadio(ListedRadio { sources }))
-            }
-            Request::ListCrowd(_) => {
-                let is_ours = caller.netns_cookie == self.netns_cookie;
-                let neighbourhoods = if is_ours {
-                    self.crowd.neighbourhoods()
-                } else {
-                    Vec::new()
-                };
-                Ok(Done::ListedCrowd(ListedCrowd { neighbourhoods }))
-            }
-        }
-    }
-
-    /// Threads that have ended leave their places; the time of those that came on their own
-    /// terms is free again.
-    fn sweep_beats(&mut self) {
-        if !self.ad_hoc {
+    fn accept(&mut self, listener: &mut Listener) {
+        if !listener.is_ready {
             return;
         }
-        let is_ad_hoc = |place: &places::Place| place.ad_hoc.is_some();
-        let left = places::sweep().and_then(|()| places::list());
-        // What fails is tried again.
-        self.ad_hoc = left.map_or(true, |places| places.iter().any(is_ad_hoc));
-    }
-
-    /// Why a registration may be without effect.
-    fn warning(&mut self, now_ns: u64, caller: Caller) -> Option<String> {
-        if let Some(problem) = &self.problem {
-            return Some(format!("it is not in force yet: {problem}"));
-        }
-        // Looking at every link takes its time, so not for each of many requests.
-        let last = self.asked_for.get(&caller.netns_cookie);
-        if last.is_some_and(|last_ns| now_ns < last_ns + TICK_NS) {
-            return None;
-        }
-        match takt_kernel::asked_for(caller.netns_cookie) {
-            Ok(Some(true)) => {
-                self.asked_for
-                    .retain(|_, last_ns| now_ns < *last_ns + TICK_NS);
-                self.asked_for.insert(caller.netns_cookie, now_ns);
-                None
+        for _ in 0..ACCEPTS_PER_TURN {
+            match listener.socket.accept() {
+                Ok((stream, _)) => self.admit(stream),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // No descriptor may be left, for one.
+                Err(_) => break,
             }
-            Ok(Some(false)) => Some(
-                "no class of the policy in force has match = [{ registered = true }], so this \
-                 changes nothing"
-                    .to_owned(),
-            ),
-            Ok(None) => Some(
-                "no link of this network namespace is managed; this takes effect when `takt \
-                 apply` has put a policy in force"
-                    .to_owned(),
-            ),
-            Err(error) => Some(format!(
-                "whether a policy asks for it is not known: {error}"
-            )),
+        }
+        listener.paused_until_ns = now_ns() + PAUSE_NS;
+    }
+
+    /// Take a connection in, if there is room for it.
+    fn admit(&mut self, mut stream: UnixStream) {
+        let Ok(caller) = stream
+            .set_nonblocking(true)
+            .and_then(|()| peer::caller(&stream))
+        else {
+            return;
+        };
+        let now_ns = now_ns();
+        if let Some(rate) = Limits::of(caller.uid).connections
+            && !{ self.arrivals.entry(caller.uid).or_default() }.take(&rate, now_ns)
+        {
+            return refuse(&mut stream, too_many_connections(caller.uid));
+        }
+        let open: Vec<_> = self.clients.iter().map(Client::connection).collect();
+        match admission::admit(&open, caller.uid) {
+            Admission::Accept => {}
+            Admission::Evict(at) => refuse(&mut self.clients.remove(at).stream, busy()),
+            Admission::Refuse => return refuse(&mut stream, busy()),
+        }
+        let client = Client::new(stream, caller, now_ns, self.turns);
+        self.clients.push(client);
+    }
+
+    /// Answer what clients have said, root's or users', those first that have waited longest.
+    fn serve(&mut self, are_roots: bool) {
+        let began_ns = now_ns();
+        let lines_max = match are_roots {
+            true => LINES_OF_ROOT_PER_TURN,
+            false => LINES_PER_TURN,
+        };
+        let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut clients = std::mem::take(&mut self.clients);
+        clients.sort_by_key(|client| client.turn);
+        clients.retain_mut(|client| {
+            let uid = client.caller.uid;
+            let lines = lines.entry(uid).or_default();
+            let has_turn = (uid == 0) == are_roots && client.is_ready && *lines < lines_max;
+            if !has_turn || now_ns() > began_ns + TURN_NS {
+                return true;
+            }
+            *lines += 1;
+            self.turns += 1;
+            client.turn = self.turns;
+            self.serve_one(client)
+        });
+        self.clients = clients;
+    }
+
+    /// One request of a client; whether it stays.
+    fn serve_one(&mut self, client: &mut Client) -> bool {
+        match client.next(now_ns()) {
+            Input::Line(line) => {
+                let reply = self.answer(client, &line);
+                // Who does not listen to answers need not ask.
+                client.answer(&reply, now_ns()).is_ok()
+            }
+            Input::Incomplete => true,
+            Input::TooLong => {
+                refuse(&mut client.stream, too_long());
+                false
+            }
+            Input::Closed => false,
         }
     }
 }
 
-fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
-    peer::Process::of(stream).map_err(|error| {
-        Refusal::new(
-            Code::Failed,
-            format!("the process that asks is not known: {error}"),
-            "root may look at what taktd can do there",
-        )
-    })
+/// The last that it hears. Nothing waits for it to be heard.
+fn refuse(stream: &mut UnixStream, refusal: Refusal) {
+    let _ = Reply::from(Err(refusal)).send(stream);
 }
 
-/// Move exactly the process that connected: as long as it lives, its number is
-/// its own.
-fn join(stream: &UnixStream) -> Result<PathBuf, String> {
-    let process = peer::Process::of(stream).map_err(|error| error.to_string())?;
-    if !process.is_alive() {
-        return Err("the process that asked for it cannot be seen from here".to_owned());
-    }
-    let group = background::join(process.pid).map_err(|error| error.to_string())?;
-    match process.is_alive() {
-        true => Ok(group),
-        false => Err("the process that asked for it has ended".to_owned()),
-    }
+fn busy() -> Refusal {
+    Refusal::new(
+        Code::Busy,
+        "taktd has as many clients as it takes",
+        "close connections after use, and try again",
+    )
 }
 
-fn is_for_later(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+fn too_many_connections(uid: u32) -> Refusal {
+    Refusal::new(
+        Code::TooFast,
+        format!("user {uid} connects too often"),
+        "keep a connection for several requests, or wait a second",
     )
 }
 
 /// Goes on while the host sleeps, and from one taktd to the next.
 pub(crate) fn now_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(0, |now| Duration::from(now).as_nanos() as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_at_a_time_and_whatever_was_left() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("taktd/socket");
-        let first = Place::claim(&path).unwrap();
-        assert!(matches!(Place::claim(&path), Err(Error::Running)));
-        // As if it had been killed: the socket stays, the lock does not.
-        fs::hard_link(&path, path.with_file_name("left")).unwrap();
-        drop(first);
-        fs::rename(path.with_file_name("left"), &path).unwrap();
-        let second = Place::claim(&path).unwrap();
-        assert!(UnixStream::connect(&path).is_ok());
-        drop(second);
-        assert!(!path.parent().unwrap().exists());
-    }
 }

@@ -70,7 +70,8 @@ impl From<&JoinError> for &'static Reason {
 impl From<&takt_daemon::Error> for &'static Reason {
     fn from(error: &takt_daemon::Error) -> Self {
         match error {
-            takt_daemon::Error::Running => &taktd::RUNNING,
+            takt_daemon::Error::Running { .. } => &taktd::RUNNING,
+            takt_daemon::Error::Foreign { .. } => &taktd::FOREIGN,
             takt_daemon::Error::File { .. } => &taktd::FILE,
             takt_daemon::Error::System { .. } => &taktd::SYSTEM,
             takt_daemon::Error::Kernel(error) => error.into(),

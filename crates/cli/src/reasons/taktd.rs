@@ -11,7 +11,13 @@ taktd was reached, and the conversation ended early or its answer was not unders
 has the reason. A taktd of another version must be started anew.
 ";
 RUNNING = "takt::taktd::running": "
-There is one taktd for the whole host, and it is running. `takt background list` speaks to it.
+There is one taktd for the whole host, and it is running, as the process that the message names. It
+holds a lock on /run/taktd/lock, which root alone can open. `takt background list` speaks to it.
+";
+FOREIGN = "takt::taktd::foreign": "
+/run/taktd and the lock in it are root's, and neither is a link nor open to others. Something else
+stands there; the message has its path, owner and mode. Nothing was changed. Find out who made it, and
+remove it; taktd makes its own.
 ";
 FILE = "takt::taktd::file": "
 taktd keeps its socket and its lock in /run/taktd, and one of them could not be made; the message has
@@ -45,15 +51,18 @@ There is nothing to take back: no such destination is registered for that user i
 namespace. It may have expired. `takt background list` shows what is.
 ";
 TOO_MANY = "takt::taktd::too_many" ["too_many"]: "
-So many may be registered at once, by one user and on one host; docs/background.md has the table. Take
-some back, or give them a lifetime.
+So many may be registered at once: by one user 256, and no more than an eighth of what is then still
+free for users, so that users who come later find room. Root has room of its own; docs/background.md has
+the table. Take some back, or give them a lifetime.
 ";
 TOO_FAST = "takt::taktd::too_fast" ["too_fast"]: "
-One user may ask so often per second; docs/background.md has the table. Wait a moment.
+One user may ask, and connect, so often per second; docs/background.md has the table. Wait a moment,
+and keep one connection for several requests.
 ";
 BUSY = "takt::taktd::busy" ["busy"]: "
-taktd serves 64 clients at once, 16 of one user. Close connections that nobody uses; those that are
-silent for 30 s are closed.
+taktd serves 56 connections of users at once, 16 of one user, and 64 of root. When users have all of
+theirs, the user with most connections loses the one that has asked nothing for the longest time to a
+user that has fewer. Close connections that are not used; those that ask nothing for 30 s are closed.
 ";
 NO_BEATS = "takt::taktd::no_beats" ["no_beats"]: "
 A place that a policy declares was asked for, and no policy with a [[task]] is in force.

@@ -1,0 +1,169 @@
+//! What a request does.
+
+use std::{os::unix::net::UnixStream, path::PathBuf};
+
+use takt_kernel::{background, places};
+
+use crate::{
+    beats,
+    clients::Client,
+    peer,
+    protocol::{
+        Added, Code, Done, Joined, LINE_MAX_BYTES, ListedCrowd, ListedRadio, Refusal, Removed,
+        Request, parse, too_long,
+    },
+    registry::Caller,
+    reply::Reply,
+    server::{Daemon, TICK_NS, now_ns},
+};
+
+impl Daemon {
+    pub(crate) fn answer(&mut self, client: &Client, line: &[u8]) -> Reply {
+        let result = self.done(client, line);
+        let pages = match &result {
+            Ok(Done::JoinedBeat(_)) => beats::job_pages(),
+            _ => None,
+        };
+        Reply::with(result.into(), pages)
+    }
+
+    fn done(&mut self, client: &Client, line: &[u8]) -> Result<Done, Refusal> {
+        let (now_ns, caller) = (now_ns(), client.caller);
+        // First of all, so that asking too often costs little.
+        self.registry.admit(now_ns, caller.uid)?;
+        if line.len() > LINE_MAX_BYTES {
+            return Err(too_long());
+        }
+        match parse(line)? {
+            Request::Add(add) => {
+                let added = self.registry.add(now_ns, caller, &add)?;
+                self.follow();
+                let warning = self.warning(now_ns, caller);
+                Ok(Done::Added(Added { added, warning }))
+            }
+            Request::Remove(remove) => {
+                self.registry.remove(now_ns, caller, &remove)?;
+                self.follow();
+                Ok(Done::Removed(Removed { removed: true }))
+            }
+            Request::List(_) => Ok(Done::Listed(self.registry.list(now_ns, caller))),
+            Request::Join(_) => {
+                if self.groups.is_full() {
+                    return Err(Refusal::new(
+                        Code::TooMany,
+                        "taktd looks after as many control groups as it takes",
+                        "end programs that run in the background, in groups of their own",
+                    ));
+                }
+                let group = join(&client.stream).map_err(|reason| {
+                    Refusal::new(
+                        Code::Failed,
+                        reason,
+                        "root may look at what taktd can do there",
+                    )
+                })?;
+                self.groups.insert(group.clone());
+                let group = group.display().to_string();
+                Ok(Done::Joined(Joined { group }))
+            }
+            Request::JoinBeat(request) => {
+                let asker = asker(&client.stream)?;
+                let joined = beats::join(&mut beats::Host, &asker, caller.uid, &request)?;
+                self.ad_hoc |= joined.place.user.is_some();
+                Ok(Done::JoinedBeat(joined))
+            }
+            Request::LeaveBeat(request) => {
+                let asker = asker(&client.stream)?;
+                beats::leave(&mut beats::Host, &asker, &request).map(Done::LeftBeat)
+            }
+            Request::ListBeats(_) => beats::list(&beats::Host).map(Done::ListedBeats),
+            Request::ListRadio(_) => {
+                let is_ours = caller.netns_cookie == self.netns_cookie;
+                let sources = if is_ours {
+                    self.radio.heard()
+                } else {
+                    Vec::new()
+                };
+                Ok(Done::ListedRadio(ListedRadio { sources }))
+            }
+            Request::ListCrowd(_) => {
+                let is_ours = caller.netns_cookie == self.netns_cookie;
+                let neighbourhoods = if is_ours {
+                    self.crowd.neighbourhoods()
+                } else {
+                    Vec::new()
+                };
+                Ok(Done::ListedCrowd(ListedCrowd { neighbourhoods }))
+            }
+        }
+    }
+
+    /// Threads that have ended leave their places; the time of those that came on their own
+    /// terms is free again.
+    pub(crate) fn sweep_beats(&mut self) {
+        if !self.ad_hoc {
+            return;
+        }
+        let is_ad_hoc = |place: &places::Place| place.ad_hoc.is_some();
+        let left = places::sweep().and_then(|()| places::list());
+        // What fails is tried again.
+        self.ad_hoc = left.map_or(true, |places| places.iter().any(is_ad_hoc));
+    }
+
+    /// Why a registration may be without effect.
+    fn warning(&mut self, now_ns: u64, caller: Caller) -> Option<String> {
+        if let Some(problem) = &self.problem {
+            return Some(format!("it is not in force yet: {problem}"));
+        }
+        // Looking at every link takes its time, so not for each of many requests.
+        let last = self.asked_for.get(&caller.netns_cookie);
+        if last.is_some_and(|last_ns| now_ns < last_ns + TICK_NS) {
+            return None;
+        }
+        match takt_kernel::asked_for(caller.netns_cookie) {
+            Ok(Some(true)) => {
+                self.asked_for
+                    .retain(|_, last_ns| now_ns < *last_ns + TICK_NS);
+                self.asked_for.insert(caller.netns_cookie, now_ns);
+                None
+            }
+            Ok(Some(false)) => Some(
+                "no class of the policy in force has match = [{ registered = true }], so this \
+                 changes nothing"
+                    .to_owned(),
+            ),
+            Ok(None) => Some(
+                "no link of this network namespace is managed; this takes effect when `takt \
+                 apply` has put a policy in force"
+                    .to_owned(),
+            ),
+            Err(error) => Some(format!(
+                "whether a policy asks for it is not known: {error}"
+            )),
+        }
+    }
+}
+
+fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
+    peer::Process::of(stream).map_err(|error| {
+        Refusal::new(
+            Code::Failed,
+            format!("the process that asks is not known: {error}"),
+            "root may look at what taktd can do there",
+        )
+    })
+}
+
+/// Move exactly the process that connected: as long as it lives, its number is
+/// its own.
+fn join(stream: &UnixStream) -> Result<PathBuf, String> {
+    let process = peer::Process::of(stream).map_err(|error| error.to_string())?;
+    if !process.is_alive() {
+        return Err("the process that asked for it cannot be seen from here".to_owned());
+    }
+    let group = background::join(process.pid).map_err(|error| error.to_string())?;
+    match process.is_alive() {
+        true => Ok(group),
+        false => Err("the process that asked for it has ended".to_owned()),
+    }
+}
