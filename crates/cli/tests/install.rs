@@ -71,6 +71,26 @@ fn all_of_it_comes_and_goes() {
     assert_eq!(files(root, root), Vec::<PathBuf>::new());
 }
 
+/// Of the hundred that systemd-analyze gives, a service that is open in all ways has 96.
+#[test]
+fn the_units_are_ok_by_systemds_own_word() {
+    let root = tempfile::tempdir().expect("a folder is made");
+    script(root.path(), &[]);
+    for unit in ["takt", "taktd"] {
+        let path = format!("usr/lib/systemd/system/{unit}.service");
+        let told = Command::new("systemd-analyze")
+            .args(["security", "--no-pager", "--offline=true", "--threshold=50"])
+            .arg(root.path().join(path))
+            .output()
+            .expect("there is a systemd-analyze; scripts/deps installs it");
+        let told = [told.stdout, told.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        let overall = told.lines().find(|line| line.contains("Overall exposure"));
+        println!("{}", overall.unwrap_or(&told));
+        assert!(overall.is_some_and(|line| line.contains(" OK ")), "{told}");
+    }
+}
+
 #[test]
 fn shells_read_their_completions() {
     let folder = tempfile::tempdir().expect("a folder is made");

@@ -3,7 +3,9 @@
 use std::{
     io::{BufRead, BufReader, Write},
     os::unix::{net::UnixStream, process::CommandExt},
+    path::Path,
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use nix::{
@@ -13,17 +15,31 @@ use nix::{
 use serde_json::Value;
 
 use crate::{
+    machine::has_systemd,
     owners::ALICE,
     shell::{Ran, run_command},
+    systemd,
 };
 
 pub const SOCKET: &str = "/run/taktd/socket";
+pub const ROOT_SOCKET: &str = "/run/taktd/root";
 
 /// A taktd of the test's own, which takes back what it did when this is dropped.
-pub struct Daemon(pub Child);
+pub enum Daemon {
+    Child(Child),
+    /// That of the unit, with its process.
+    Unit(u32),
+}
+
+const UNIT: &str = "taktd";
 
 impl Daemon {
     pub fn start() -> Self {
+        if has_systemd() {
+            systemd::start(UNIT);
+            systemd::wait_until("taktd listens", || UnixStream::connect(SOCKET).is_ok());
+            return Self::Unit(systemd::property(UNIT, "MainPID").parse().unwrap());
+        }
         let mut child = Command::new("taktd")
             .stdout(Stdio::piped())
             .spawn()
@@ -33,24 +49,58 @@ impl Daemon {
             .read_line(&mut line)
             .unwrap();
         assert_eq!(line, format!("taktd: listening on {SOCKET}\n"));
-        Self(child)
+        Self::Child(child)
     }
 
-    /// Ended by this signal, and well if that can be.
-    #[track_caller]
-    pub fn ends_with(mut self, signal: Signal) {
-        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
-        let status = self.0.wait().unwrap();
-        assert_eq!(status.success(), signal != Signal::SIGKILL, "{status}");
+    pub fn id(&self) -> u32 {
+        match self {
+            Self::Child(child) => child.id(),
+            Self::Unit(pid) => *pid,
+        }
     }
+
+    /// Ended by this signal, and well if that can be; how long it took.
+    #[track_caller]
+    pub fn ends_with(mut self, signal: Signal) -> Duration {
+        let began = Instant::now();
+        kill(Pid::from_raw(self.id() as i32), signal).unwrap();
+        let (took, is_well) = match &mut self {
+            Self::Child(child) => {
+                let status = child.wait().unwrap();
+                (began.elapsed(), status.success())
+            }
+            Self::Unit(pid) => {
+                let process = format!("/proc/{pid}");
+                systemd::wait_until("taktd ends", || !Path::new(&process).exists());
+                let took = began.elapsed();
+                systemd::wait_until("its unit ends", || !is_up());
+                (took, systemd::property(UNIT, "Result") == "success")
+            }
+        };
+        assert_eq!(is_well, signal != Signal::SIGKILL);
+        took
+    }
+}
+
+fn is_up() -> bool {
+    let state = systemd::property(UNIT, "ActiveState");
+    !["inactive", "failed"].contains(&state.as_str())
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Its number may be somebody else's by now.
-        if let Ok(None) = self.0.try_wait() {
-            let _ = kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM);
-            let _ = self.0.wait();
+        match self {
+            Self::Child(child) => {
+                // Its number may be somebody else's by now.
+                if let Ok(None) = child.try_wait() {
+                    let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
+                    let _ = child.wait();
+                }
+            }
+            Self::Unit(_) => {
+                let _ = systemd::systemctl("stop taktd");
+                let _ = systemd::systemctl("reset-failed taktd");
+            }
         }
     }
 }
@@ -63,7 +113,11 @@ pub fn as_alice(arguments: &str) -> Ran {
 
 /// A line to taktd; its answer.
 pub fn say(line: &str) -> Value {
-    let mut stream = UnixStream::connect(SOCKET).unwrap();
+    say_at(SOCKET, line)
+}
+
+pub fn say_at(socket: &str, line: &str) -> Value {
+    let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(line.as_bytes()).unwrap();
     stream.write_all(b"\n").unwrap();
     let mut answer = String::new();

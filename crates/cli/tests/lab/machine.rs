@@ -10,7 +10,7 @@ use std::{
     any::type_name,
     collections::{BTreeMap, VecDeque},
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fmt::{self, Display},
     hash::{DefaultHasher, Hash, Hasher},
     process::Command,
@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-use crate::{hwsim, metronome::STRESS};
+use crate::{hwsim, metronome::STRESS, systemd};
 
 /// Says which machine we are in, there.
 const VARIABLE: &str = "TAKT_TEST_MACHINE";
@@ -45,6 +45,9 @@ const FLAGS_MAX: u32 = (1 << 22) - 1;
 /// A boot goes on where the one before it ended, so this is for one test's sake.
 const BOOTS_MAX: usize = 8;
 
+/// Ends the name of the machine in which the daemon's tests run under its unit.
+const FOR_DAEMON: &str = " for the daemon";
+
 /// Tests that look at the lab from outside.
 const OUTSIDE: &str = "contract::";
 
@@ -55,44 +58,83 @@ const TESTS_FAILED: i32 = 101;
 pub struct Machine {
     kernel: &'static str,
     processors: u8,
+    first: First,
 }
+
+/// What the first process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum First {
+    Takt,
+    Systemd,
+    /// Likewise, and in it run tests of the default machine, of [`OF_THE_DAEMON`].
+    SystemdForDaemon,
+}
+
+/// Modules whose tests start a taktd: under its unit all of them hold as well.
+pub const OF_THE_DAEMON: [&str; 5] = [
+    "background",
+    "places",
+    "reports",
+    "neighbours",
+    "hostile_clients",
+];
 
 /// The kernel that Takt is developed with, in virtual time.
 pub const DEFAULT: Machine = Machine {
     kernel: "default",
     processors: 1,
+    first: First::Takt,
 };
 pub const NEWEST: Machine = Machine {
     kernel: "newest",
     processors: 1,
+    first: First::Takt,
 };
 /// Two processors, and the host's time.
 pub const TWO_PROCESSORS: Machine = Machine {
     kernel: "default",
     processors: 2,
+    first: First::Takt,
 };
 /// Before there were BPF qdiscs.
 pub const TOO_OLD: Machine = Machine {
     kernel: "6.12",
     processors: 1,
+    first: First::Takt,
 };
 /// New enough for BPF qdiscs, but Debian left them out.
 pub const WITHOUT_BPF_QDISCS: Machine = Machine {
     kernel: "6.16",
     processors: 1,
+    first: First::Takt,
 };
 
 /// With wireless devices: an access point's and two stations'.
 pub const WIRELESS: Machine = Machine {
     kernel: "wireless",
     processors: 1,
+    first: First::Takt,
+};
+
+/// With systemd as its first process, which starts Takt's units.
+pub const SYSTEMD: Machine = Machine {
+    kernel: "default",
+    processors: 1,
+    first: First::Systemd,
+};
+/// The same, for the daemon's tests.
+pub const SYSTEMD_FOR_DAEMON: Machine = Machine {
+    first: First::SystemdForDaemon,
+    ..SYSTEMD
 };
 
 /// Those whose tests take longest come first.
-const ALL: [Machine; 6] = [
+const ALL: [Machine; 8] = [
     TWO_PROCESSORS,
     DEFAULT,
+    SYSTEMD_FOR_DAEMON,
     NEWEST,
+    SYSTEMD,
     WIRELESS,
     TOO_OLD,
     WITHOUT_BPF_QDISCS,
@@ -110,9 +152,31 @@ impl Machine {
                     test();
                 }
             }
+            Ok(here) if self == DEFAULT && is_daemons(&here) => test(),
             Ok(_) => println!("a test for another machine"),
             Err(_) => self.boot_of(name_of::<F>()).ask_about(name_of::<F>()),
         }
+    }
+
+    /// That this machine, which runs tests of the default one, has passed all of them. As with
+    /// [`Machine::run`], `test` is a closure in the test that asks.
+    pub fn passes_all<F: FnOnce()>(self, _test: F) {
+        if env::var(VARIABLE).is_ok() {
+            return println!("a test that asks about others");
+        }
+        let transcript = self.boot_of(name_of::<F>()).transcript();
+        let passed: Vec<_> = transcript.passed().collect();
+        let has_passed = |module: &str| {
+            let of_it = format!("{module}::");
+            passed.iter().any(|name| name.starts_with(&of_it))
+        };
+        let is_well = transcript.status == Some(0) && OF_THE_DAEMON.into_iter().all(has_passed);
+        assert!(
+            is_well,
+            "status {:?}\n--- stdout\n{}\n--- stderr\n{}",
+            transcript.status, transcript.stdout, transcript.stderr
+        );
+        println!("{} tests hold under the unit", passed.len());
     }
 
     /// Of how many boots each has a part of the tests, so that no machine keeps one
@@ -138,6 +202,12 @@ impl Machine {
         if self.processors > 1 {
             takt.args(["--add", STRESS]);
         }
+        if self.first != First::Takt {
+            takt.args(["--init", systemd::FIRST]);
+            for file in systemd::FILES {
+                takt.args(["--add", file]);
+            }
+        }
         if self == WIRELESS {
             takt.args(["--add", hwsim::HOSTAPD, "--add", hwsim::IW]);
         }
@@ -147,7 +217,12 @@ impl Machine {
 
 impl Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "kernel {}, processors {}", self.kernel, self.processors)
+        write!(f, "kernel {}, processors {}", self.kernel, self.processors)?;
+        match self.first {
+            First::Takt => Ok(()),
+            First::Systemd => write!(f, ", systemd"),
+            First::SystemdForDaemon => write!(f, ", systemd{FOR_DAEMON}"),
+        }
     }
 }
 
@@ -216,6 +291,17 @@ impl Boot {
         transcript
     }
 
+    /// What libtest is told there: what was asked for here, or the daemon's tests.
+    fn tests(self) -> Vec<OsString> {
+        if self.machine == SYSTEMD_FOR_DAEMON {
+            return OF_THE_DAEMON
+                .map(|module| format!("{module}::").into())
+                .into();
+        }
+        let given = env::args_os().skip(1);
+        given.filter(|given| !is_about_output(given)).collect()
+    }
+
     fn boot_once(self, passed: &[String]) -> Transcript {
         let program = env::current_exe().expect("this program has a file");
         let name = program.file_name().expect("and the file a name");
@@ -229,11 +315,7 @@ impl Boot {
             .arg(format!("{PASSED}={}", passed.join(",")))
             .args(["timeout", "-s", "KILL", TIMEOUT_S])
             .arg(name)
-            .args(
-                env::args_os()
-                    .skip(1)
-                    .filter(|given| !is_about_output(given)),
-            )
+            .args(self.tests())
             .args(["--show-output", "--test-threads", "1", "--skip", OUTSIDE])
             .output();
         match done {
@@ -255,6 +337,15 @@ impl Display for Boot {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}, part {}", self.machine, self.part)
     }
+}
+
+/// Whether services of this machine are systemd's.
+pub fn has_systemd() -> bool {
+    env::var(VARIABLE).is_ok_and(|here| here.contains(", systemd"))
+}
+
+fn is_daemons(here: &str) -> bool {
+    here.contains(FOR_DAEMON)
 }
 
 fn passed_before(test: &str) -> bool {

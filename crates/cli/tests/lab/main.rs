@@ -4,7 +4,7 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`over`], [`terminals`] and [`upload`] are the tests'
+//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`over`], [`systemd`], [`terminals`] and [`upload`] are the tests'
 //! hands.
 
 mod air;
@@ -21,6 +21,7 @@ mod over;
 mod recorder;
 mod reporting;
 mod shell;
+mod systemd;
 mod takt;
 mod terminals;
 mod upload;
@@ -44,6 +45,7 @@ mod gap;
 mod gate;
 mod gateway;
 mod hostile;
+mod hostile_clients;
 mod house;
 mod killed;
 mod levels;
@@ -63,6 +65,7 @@ mod reports;
 mod storm;
 mod traffic;
 mod turns;
+mod units;
 mod vanished;
 mod vectors;
 mod verified;

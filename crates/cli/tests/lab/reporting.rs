@@ -61,17 +61,17 @@ impl Daemon {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        Self(child)
+        Self::Child(child)
     }
 
     /// Where it listens, whatever file systems it sees.
     pub fn socket(&self) -> String {
-        format!("/proc/{}/root/run/taktd/socket", self.0.id())
+        format!("/proc/{}/root/run/taktd/socket", self.id())
     }
 
     /// What its threads had of a processor so far.
     pub fn cpu_ns(&self) -> u64 {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let of_one = |task: fs::DirEntry| {
             let line = fs::read_to_string(task.path().join("schedstat")).unwrap();
             let first = line.split_whitespace().next().unwrap();
