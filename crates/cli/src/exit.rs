@@ -30,6 +30,8 @@ impl From<&Error> for Exit {
         match error {
             Error::KernelLacks { .. }
             | Error::Capability { .. }
+            | Error::Barred(_)
+            | Error::TooManyFiles { .. }
             | Error::NoBpffs { .. }
             | Error::OpenBpffs { .. }
             | Error::NoCgroup2

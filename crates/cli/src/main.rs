@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod print;
 mod reasons;
+mod refusal;
 
 use std::{env, path::Path, process::ExitCode};
 
@@ -28,6 +29,10 @@ fn main() -> ExitCode {
         return daemon::run().into();
     }
     let Cli { command, output } = Cli::parse();
+    // A program that takt becomes, or starts, has the limits that it was given.
+    if !matches!(command, Command::Run { .. } | Command::Lab(_)) {
+        takt_kernel::raise_limit();
+    }
     let exit = match command {
         Command::Check { file } => check::run(&file, output),
         Command::Apply {

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
-use serde_json::json;
-use takt_kernel::Datagrams;
+use serde_json::{Value, json};
+use takt_kernel::{Datagrams, Undecided};
 use takt_policy::Diagnostics;
 
 use crate::{args::Output, exit::Exit, reasons::Reason};
@@ -27,6 +27,8 @@ pub struct Failure {
     /// What `takt explain` has more to say about.
     reason: Option<&'static Reason>,
     message: String,
+    /// Where that is in the policy, if it is about something there.
+    found: Option<Diagnostics>,
 }
 
 impl Failure {
@@ -36,7 +38,36 @@ impl Failure {
             exit,
             reason: None,
             message: message.into(),
+            found: None,
         }
+    }
+
+    /// One about what a policy asks for.
+    pub fn of_policy(error: &Undecided, found: Option<Diagnostics>) -> Self {
+        Self {
+            found,
+            ..Self::from(error)
+        }
+    }
+
+    /// As programs read it: `code` and `error` are what is shown first, `errors` all there is, with
+    /// its place where it has one.
+    fn to_json(&self) -> Value {
+        let code = self.reason.map(|reason| reason.code);
+        let errors = match &self.found {
+            Some(found) => found.to_json(),
+            None => json!([{
+                "code": code,
+                "severity": "error",
+                "message": self.message,
+                "help": null,
+                "file": null,
+                "line": null,
+                "column": null,
+                "offending": null,
+            }]),
+        };
+        json!({ "ok": false, "error": self.message, "code": code, "errors": errors })
     }
 }
 
@@ -50,6 +81,7 @@ where
             exit: error.into(),
             reason: Some(error.into()),
             message: error.to_string(),
+            found: None,
         }
     }
 }
@@ -61,26 +93,18 @@ pub fn refused(output: Output, failure: impl Into<Failure>) -> Exit {
 
 /// Likewise, of the program under one of its names.
 pub fn refused_by(program: &str, output: Output, failure: impl Into<Failure>) -> Exit {
-    let Failure {
-        exit,
-        reason,
-        message,
-    } = failure.into();
-    match output {
-        Output::Json => {
-            let code = reason.map(|reason| reason.code);
-            result(output, &json!({ "error": message, "code": code }), |_| {
-                String::new()
-            });
-        }
-        Output::Text => {
-            let _ = writeln!(io::stderr(), "{program}: {message}");
-            if let Some(reason) = reason {
+    let failure = failure.into();
+    match (output, &failure.found) {
+        (Output::Json, _) => result(output, &failure.to_json(), |_| String::new()),
+        (Output::Text, Some(found)) => warnings(found),
+        (Output::Text, None) => {
+            let _ = writeln!(io::stderr(), "{program}: {}", failure.message);
+            if let Some(reason) = failure.reason {
                 let _ = writeln!(io::stderr(), "  more: takt explain {}", reason.short());
             }
         }
     }
-    exit
+    failure.exit
 }
 
 /// Print an error and what it means for the exit code.
@@ -97,11 +121,14 @@ pub fn warning(message: &dyn std::fmt::Display) {
 pub fn diagnostics(output: Output, diagnostics: &Diagnostics) -> Exit {
     match output {
         Output::Json => {
-            result(
-                output,
-                &json!({ "ok": false, "errors": diagnostics }),
-                |_| String::new(),
-            );
+            let first = diagnostics.iter().next();
+            let value = json!({
+                "ok": false,
+                "error": first.map(|first| &first.message),
+                "code": first.map(|first| first.code),
+                "errors": diagnostics,
+            });
+            result(output, &value, |_| String::new());
         }
         Output::Text => warnings(diagnostics),
     }

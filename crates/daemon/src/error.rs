@@ -56,13 +56,19 @@ pub enum Error {
 impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        |source| Self::File { path, source }
+        |source| match takt_kernel::Error::too_many_files(path.display(), &source) {
+            Some(error) => error.into(),
+            None => Self::File { path, source },
+        }
     }
 
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Self {
-        move |source| Self::System {
-            doing,
-            source: source.into(),
+        move |source| {
+            let source = source.into();
+            match takt_kernel::Error::too_many_files(doing, &source) {
+                Some(error) => error.into(),
+                None => Self::System { doing, source },
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use libbpf_rs::{
     btf::{Btf, BtfType},
 };
 
-use crate::{error::Error, log};
+use crate::{capability, error::Error, files::Shortage, log, privilege::Barred};
 
 /// The type information a map was created with.
 pub(crate) struct Types {
@@ -125,12 +125,18 @@ fn explain(
             .and_then(|btf| btf.type_by_name::<BtfType>(name).map(drop))
             .is_some()
     };
-    // The verifier, too, denies permission; but it says why.
+    if let Some(shortage) = Shortage::of_bpf(&source) {
+        return Error::short_of_files("loading programs", shortage);
+    }
     let verdict = log::tail();
-    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !verdict.contains("LOAD LOG") {
-        return Error::Capability {
-            missing: "CAP_BPF (with CAP_NET_ADMIN and CAP_PERFMON)",
-        };
+    if says_no_more_than_no(&source, &verdict) {
+        return capability::bare_refusal().unwrap_or(Error::Bpf {
+            doing: "loading programs",
+            source,
+        });
+    }
+    if asks_for_a_helper(&verdict) && capability::is_locked_down() {
+        return Error::Barred(Barred::Lockdown);
     }
     if !has("task_struct") {
         return Error::KernelLacks {
@@ -145,4 +151,16 @@ fn explain(
         source,
         log: verdict,
     }
+}
+
+/// The verifier, too, denies permission; but it says why.
+fn says_no_more_than_no(source: &libbpf_rs::Error, verdict: &str) -> bool {
+    source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !verdict.contains("LOAD LOG")
+}
+
+/// What a locked down kernel does not let programs call is unknown to its verifier.
+fn asks_for_a_helper(verdict: &str) -> bool {
+    ["cannot use helper", "unknown func"]
+        .iter()
+        .any(|words| verdict.contains(words))
 }

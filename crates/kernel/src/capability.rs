@@ -1,28 +1,40 @@
 //! What this process may do.
 
-use std::fs;
-
-use crate::error::Error;
-
-/// Name and bit, as in `capabilities(7)`.
-const NEEDED: [(&str, u32); 3] = [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
-const CAP_SYS_ADMIN: u32 = 21;
+use crate::{
+    error::Error,
+    files,
+    privilege::{Facts, Verdict},
+};
 
 /// Refuse early, by name, what would fail later in a dozen ways.
 pub fn require() -> Result<(), Error> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0);
-    let has = |bit: u32| effective & (1 << bit) != 0;
-    // CAP_SYS_ADMIN stood for the BPF capabilities before they were split off.
-    let missing = NEEDED
-        .into_iter()
-        .find(|(name, bit)| !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(CAP_SYS_ADMIN)));
-    match missing {
-        Some((missing, _)) => Err(Error::Capability { missing }),
+    files::require_room()?;
+    match Facts::gather().verdict() {
+        Some(verdict) => Err(verdict.into()),
         None => Ok(()),
+    }
+}
+
+/// What the kernel's refusal of something about BPF means; `None` if it may have other reasons.
+pub(crate) fn refusal() -> Option<Error> {
+    Facts::gather().of_refusal().map(Error::from)
+}
+
+/// Likewise of one that has no other reasons.
+pub(crate) fn bare_refusal() -> Option<Error> {
+    Facts::gather().of_bare_refusal().map(Error::from)
+}
+
+/// Whether the kernel keeps its memory from programs.
+pub(crate) fn is_locked_down() -> bool {
+    Facts::gather().is_locked_down()
+}
+
+impl From<Verdict> for Error {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Lacks(missing) => Self::Capability { missing },
+            Verdict::Barred(barred) => Self::Barred(barred),
+        }
     }
 }

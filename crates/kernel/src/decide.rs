@@ -151,6 +151,16 @@ pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
     }
 }
 
+/// The links of a policy that no host could carry.
+pub fn unplannable(links: &[Link]) -> Vec<Undecided> {
+    takt_planner::unplannable(links)
+        .map(|(link, problem)| Undecided::Plan {
+            device: link.device.clone(),
+            problem,
+        })
+        .collect()
+}
+
 /// Turn a policy into steps, or say why it cannot be carried. Its plans look in
 /// this slot for what is known of sockets.
 pub(crate) fn decide(

@@ -22,7 +22,7 @@ pub use crate::{
 };
 
 /// One thing that was tried.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Finding {
     /// What `takt doctor` calls it.
     pub feature: &'static str,
@@ -36,12 +36,22 @@ pub struct Finding {
 
 /// Try everything; nothing of it outlives the call.
 pub fn examine() -> Vec<Finding> {
+    let privileges = capability::require();
+    // Without files to open, nothing else says what it is.
+    let is_alone = matches!(privileges, Err(Error::TooManyFiles { .. }));
+    let privileges = finding(
+        "privileges",
+        "what this process may do: its capabilities, user namespace, filters and open files",
+        privileges,
+    );
+    match is_alone {
+        true => vec![privileges],
+        false => [vec![privileges], features()].concat(),
+    }
+}
+
+fn features() -> Vec<Finding> {
     vec![
-        finding(
-            "privileges",
-            "the capabilities of this process",
-            capability::require(),
-        ),
         finding("netlink", "a route socket was opened", open_socket()),
         finding(
             "bpffs",

@@ -4,7 +4,10 @@ use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-use crate::{beats::Ended, flock::Holder, netlink::NetlinkError};
+use crate::{
+    beats::Ended, capability, files::Shortage, flock::Holder, netlink::NetlinkError,
+    privilege::Barred,
+};
 
 /// Why the host could not be looked at, or not be changed.
 #[derive(Debug, Error)]
@@ -22,6 +25,17 @@ pub enum Error {
     Capability {
         /// By its name in `capabilities(7)`.
         missing: &'static str,
+    },
+    /// Its capabilities would do, and something else keeps it from BPF.
+    #[error("{0}")]
+    Barred(#[from] Barred),
+    /// A file, a socket, a map or a program was to be opened, and too many are.
+    #[error("{doing}: too many open files; {shortage}")]
+    TooManyFiles {
+        /// What was tried.
+        doing: String,
+        /// Whose limit it is.
+        shortage: Shortage,
     },
     /// There is nowhere to pin programs, by which they stay in the kernel when takt is gone.
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
@@ -361,20 +375,55 @@ impl Error {
 
     pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Self {
         let doing = doing.into();
-        |source| Self::Netlink { doing, source }
+        |source| match Shortage::of(source.errno()) {
+            Some(shortage) => Self::TooManyFiles { doing, shortage },
+            None => Self::Netlink { doing, source },
+        }
     }
 
+    /// A refusal without a reason is looked into: the kernel has one word for many.
     pub(crate) fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
-        move |source| Self::Bpf { doing, source }
+        move |source| {
+            if let Some(shortage) = Shortage::of_bpf(&source) {
+                return Self::short_of_files(doing, shortage);
+            }
+            let is_refused = source.kind() == libbpf_rs::ErrorKind::PermissionDenied;
+            let why = is_refused.then(capability::refusal).flatten();
+            why.unwrap_or(Self::Bpf { doing, source })
+        }
     }
 
     pub(crate) fn helper(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Helper { doing, source }
+        move |source| Self::too_many_files(doing, &source).unwrap_or(Self::Helper { doing, source })
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        |source| Self::File { path, source }
+        |source| {
+            Self::too_many_files(path.display(), &source).unwrap_or(Self::File { path, source })
+        }
+    }
+
+    pub(crate) fn network_level(knob: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let knob = knob.into();
+        |source| Self::too_many_files(&knob, &source).unwrap_or(Self::NetworkLevel { knob, source })
+    }
+
+    /// Drivers' names are asked for.
+    pub(crate) fn driver_socket(source: io::Error) -> Self {
+        let doing = "opening a socket to ask drivers through";
+        Self::too_many_files(doing, &source).unwrap_or(Self::NoDriverSocket { source })
+    }
+
+    /// If it is for want of open files that something failed.
+    pub fn too_many_files(doing: impl std::fmt::Display, source: &io::Error) -> Option<Self> {
+        let shortage = Shortage::of(source.raw_os_error())?;
+        Some(Self::short_of_files(doing, shortage))
+    }
+
+    pub(crate) fn short_of_files(doing: impl std::fmt::Display, shortage: Shortage) -> Self {
+        let doing = doing.to_string();
+        Self::TooManyFiles { doing, shortage }
     }
 }
 

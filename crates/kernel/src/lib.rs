@@ -16,6 +16,7 @@ mod crowd;
 mod decide;
 pub mod doctor;
 mod error;
+mod files;
 mod flock;
 mod gap;
 mod helper;
@@ -29,6 +30,7 @@ mod netlink;
 mod note;
 pub mod places;
 mod port;
+mod privilege;
 mod program;
 mod radio;
 mod receive;
@@ -48,14 +50,16 @@ mod trust;
 pub use apply::{Action, Applied, Options, Outcome, apply};
 pub use beats::{BeatsAction, Ended};
 pub use crowd::{BoundsStatus, Crowd, CrowdAction, CrowdStatus, HeardGroup, Usage, applied_crowd};
-pub use decide::Undecided;
+pub use decide::{Undecided, unplannable};
 pub use error::{Error, Foreign};
+pub use files::{Shortage, raise_limit};
 pub use flock::Holder;
 pub use gap::NoGap;
 pub use helper::{Stay, feed};
 pub use levels::NetworkLevel;
 pub use monitor::{Events, Monitor};
 pub use netlink::{NetlinkError, Refusal};
+pub use privilege::Barred;
 pub use radio::applied_radio;
 pub use receive::NoReceive;
 pub use record::Source;
@@ -69,6 +73,9 @@ pub use status::{
     MemberStatus, PieceStatus, RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters,
     TaskStatus, TenantStatus, applied_policy, status,
 };
+
+/// What no kernel's tables can hold.
+pub use takt_planner::PlanError;
 
 /// Refuse early what this process may not do.
 pub use capability::require;

@@ -15,8 +15,8 @@ use crate::{
     record::Lock,
 };
 
-/// Of one task: TAKT_MEMBERS_MAX in algo/turns.h.
-const MEMBERS_MAX: u32 = 16;
+/// Of one task.
+const MEMBERS_MAX: u32 = takt_policy::MEMBERS_MAX as u32;
 
 /// For another takt, which may wait for a frame's end, while taktd serves no others.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,10 +1,10 @@
-//! Policies that the kernel's tables cannot hold.
+//! Policies that no kernel's tables can hold.
 
-use takt_algo::sys::{TAKT_RULES, TAKT_TUPLES};
+use takt_algo::sys::{TAKT_GAP_OVERHEAD_MAX, TAKT_RULES, TAKT_TUPLES};
 use thiserror::Error;
 
-/// A policy that is right but larger than the kernel's tables.
-#[derive(Debug, Error, PartialEq, Eq)]
+/// A policy that is right in itself, and that the kernel's tables cannot hold.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum PlanError {
     /// More entries than the table holds.
     #[error(
@@ -20,6 +20,16 @@ pub enum PlanError {
     TooManyTuples {
         /// How many.
         needed: usize,
+    },
+    /// Two of the shortest gap frames would be longer than the longest fine one
+    /// (TAKT_GAP_OVERHEAD_MAX in algo/gap.h).
+    #[error(
+        "with an overhead of {overhead_bytes} bytes gap frames cannot be exact; \
+         {TAKT_GAP_OVERHEAD_MAX} is the most (Ethernet's is 24), or write pacing = \"timer\""
+    )]
+    GapOverhead {
+        /// As the policy has it, for each frame.
+        overhead_bytes: u32,
     },
     /// Entries that hash to the same places.
     #[error("the matches cannot be laid out in the hash table; use fewer of them")]

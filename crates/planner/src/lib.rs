@@ -16,10 +16,13 @@ mod table;
 use std::collections::BTreeMap;
 
 use takt_algo::{
-    sys::{TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_plan},
+    sys::{
+        TAKT_GAP_OVERHEAD_MAX, TAKT_LINKS, TAKT_MEMBERS_MAX, TAKT_PACING_GAP, TAKT_PACING_TIMER,
+        TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_plan,
+    },
     zeroed_box,
 };
-use takt_policy::{Link, Pacing};
+use takt_policy::{LINKS_MAX, Link, MEMBERS_MAX, Pacing};
 
 pub use classes::ClassIds;
 pub use error::PlanError;
@@ -44,6 +47,11 @@ pub struct Plan {
 /// counters. Those that are gone keep a place in the plan too, which takes
 /// nothing in and lets out what is still queued.
 pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, PlanError> {
+    if link.pacing == Pacing::Gap && link.overhead_bytes > TAKT_GAP_OVERHEAD_MAX {
+        return Err(PlanError::GapOverhead {
+            overhead_bytes: link.overhead_bytes,
+        });
+    }
     let ids = before.assign(link);
     let mut tables = zeroed_box::<takt_plan>();
     tables.link.rate_bps = link.rate_bps;
@@ -107,6 +115,19 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         ids,
     })
 }
+
+/// The links that no kernel's tables can hold, whatever the host, and why.
+pub fn unplannable(links: &[Link]) -> impl Iterator<Item = (&Link, PlanError)> {
+    let questions = Questions::of(links);
+    links.iter().filter_map(move |link| {
+        let problem = plan(link, &ClassIds::default(), &questions).err()?;
+        Some((link, problem))
+    })
+}
+
+// What a policy is checked for is what there is.
+const _: () = assert!(LINKS_MAX == TAKT_LINKS as usize);
+const _: () = assert!(MEMBERS_MAX == TAKT_MEMBERS_MAX as usize);
 
 /// Whether all packets of a connection go the same way. What a packet carries may differ within
 /// one, and so may whose it is: its listener's, until somebody accepts it; and a station may come

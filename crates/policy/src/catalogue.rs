@@ -112,6 +112,16 @@ BudgetAbovePeriod = "takt::policy::budget_above_period": "
 The budget is what a task may use in each period, so the slots that hold it fit into the period, and
 so do those of its lead before them. Both take whole slots: on a grid of 500us, a budget of 600us
 with a lead of 20us takes 1500us of every period.
+
+A part of every CPU is never assigned: free, in [beats], which is 0.0625 by default. So a budget
+that is as long as the period fits nowhere. A single thread may have its slots on several CPUs in turn,
+with a free slot between two of them; a group stays on one.
+";
+NoRoomTogether = "takt::policy::no_room_together": "
+Tasks that are bound to the same CPUs, by their own cpus or by those of [beats], share what is
+assigned of them. Their budgets and leads, in whole slots, do not add up to more, and the periods on
+one CPU repeat after 4s at most, in a table of at most 4096 slots. Whether there are slots that suit
+all of them is found out when the policy is applied.
 ";
 OffsetMisfit = "takt::policy::offset_misfit": "
 The offset says when in its period a task's budget begins. A slot lies within the period: the lead,
@@ -148,11 +158,9 @@ another name than its task is named by match = { thread = \"…\" }, without mem
 TooManyTasks = "takt::policy::too_many_tasks": "
 The scheduler has places for 256 threads on the beat, the members of all tasks together.
 ";
-DoesNotFit = "takt::task::does_not_fit": "
-The tasks before this one, or those that have their slots already, leave no room for it. A task
-occupies the same slots in each of its periods, and a part of every CPU's time is never assigned
-(free, in [beats]). Tasks that need most of a CPU are placed first; periods that divide each other
-fit together best. The message says what holds the CPUs, and the nearest that would fit.
+TooManyMembers = "takt::policy::too_many_members": "
+A task that is a group has up to 16 members, which have their turns in one slot, one after the
+other. More threads than that are several tasks.
 ";
 TooLarge = "takt::policy::too_large": "
 A policy file is at most 1 MiB. That is room for 4094 classes with dozens of matches each; what is
@@ -293,6 +301,10 @@ TooManyClasses = "takt::policy::too_many_classes": "
 A link holds 4094 classes and tenants besides the implicit default class. One class may match any
 number of prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
 ";
+TooManyLinks = "takt::policy::too_many_links": "
+A host has places for 64 links, all network namespaces together; one whose class in the background
+receives takes two. A device that needs neither pace nor priorities needs no link.
+";
 DuplicateTenant = "takt::policy::duplicate_tenant": "
 Within a link every tenant has a name of its own; classes refer to it by that name, and its state is
 carried over by it while a policy is replaced. Tenants and classes have separate names: a tenant may
@@ -431,37 +443,12 @@ UTF-16 (`file NAME` tells), or it is no text at all. To convert it:
 
     iconv -f LATIN1 -t UTF-8 old.toml > new.toml
 ";
-DeviceMissing = "takt::device::missing": "
-The policy names a network device that this host does not have, at least not in this network
-namespace. `ip link` lists those it has.
-";
-TooManyRules = "takt::device::too_many_rules": "
-The matches of a link are turned into table entries: one for each combination of a source port block
-and a destination port block. A port range takes up to 30 blocks, fewer if it begins and ends at
-multiples of powers of two. A link holds 8192 entries, of 64 different combinations of fields and
-prefix lengths.
-";
-NoGap = "takt::device::no_gap": "
-Gap frames fill the time between packets with Ethernet PAUSE frames, so the device must be an
-Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
-which devices swallow PAUSE frames. pacing = \"timer\" works on every device.
-";
-NoReceive = "takt::device::no_receive": "
-A class with priority = \"background\" treats incoming packets as it does those that are sent: they
-take a turn through a device of kind ifb, which takt makes, and come back to where they were. They
-come back by their Ethernet header, which tun devices, PPP and WireGuard do not have. receive =
-false in the class leaves incoming packets alone.
-";
 KeyFile = "takt::policy::key_file": "
 The key of a group is read by taktd, and all who have it can speak for the group. So the file must be
 there before a policy goes by it, hold a key, belong to root (or to the user who asks), and let its
 owner alone read and write it: chmod 600. `takt crowd key FILE` and `takt radio key FILE` make one; on
 the other hosts of the group it has to be a copy of the first. A user who may not read the key can
 check a policy all the same: what that user cannot see is only warned of.
-";
-DeviceTaken = "takt::device::taken": "
-The device already carries a queueing discipline that somebody set up on purpose. Takt does not
-remove it unless told to with --replace; `takt revert` then restores it.
 ";
 }
 

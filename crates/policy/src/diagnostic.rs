@@ -14,8 +14,8 @@ const MESSAGE_MAX_BYTES: usize = 240;
 /// One finding about one place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// What kind of finding it is.
-    pub code: Code,
+    /// What kind of finding it is: a [`Code`]'s name, or that of a host's refusal.
+    pub code: &'static str,
     /// Whether the policy is refused for it.
     pub severity: Severity,
     /// What is wrong, in a sentence.
@@ -45,6 +45,15 @@ pub(crate) struct Label {
 
 impl Diagnostic {
     pub(crate) fn error(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Diagnostic::named(code.as_str(), message, help)
+    }
+
+    /// An error whose code is not the policy's.
+    pub(crate) fn named(
+        code: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
         Diagnostic {
             code,
             severity: Severity::Error,
@@ -105,7 +114,7 @@ pub struct Diagnostics {
 /// One diagnostic as `--output json` shows it.
 #[derive(Debug, Serialize)]
 struct Entry<'a> {
-    code: Code,
+    code: &'static str,
     severity: Severity,
     message: &'a str,
     help: &'a str,
@@ -134,6 +143,16 @@ impl Diagnostics {
     /// One error about a file as a whole.
     pub(crate) fn of_file(name: &str, error: Diagnostic) -> Self {
         Diagnostics::new(Source::new(name, ""), vec![error], 0)
+    }
+
+    /// All of several findings about one file; `None` if there is none.
+    pub fn join(several: impl IntoIterator<Item = Diagnostics>) -> Option<Self> {
+        let mut several = several.into_iter();
+        let first = several.next()?;
+        Some(several.fold(first, |mut all, next| {
+            all.entries.extend(next.entries);
+            Diagnostics::new(all.source, all.entries, all.omitted + next.omitted)
+        }))
     }
 
     /// Whether nothing was found.

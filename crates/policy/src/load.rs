@@ -8,6 +8,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::Source;
 use crate::{Code, POLICY_MAX_BYTES, Policy, parse, too_large};
 
+/// Too many open files, of the host and of the process; as in errno(3).
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
 /// Reads and parses a policy. Whatever goes wrong comes in the same form, so that a caller has one
 /// kind of error to show; the text is returned so that it can be kept with what was applied. Relative
 /// paths in the policy start at its file.
@@ -63,7 +67,11 @@ fn explain(name: &str, error: &std::io::Error) -> Diagnostic {
         _ => Diagnostic::error(
             Code::Unreadable,
             format!("{name} cannot be read: {error}"),
-            "make the file readable for this user",
+            match error.raw_os_error() {
+                Some(EMFILE) => "let the process have more open files (ulimit -n)",
+                Some(ENFILE) => "let the host have more open files (sysctl fs.file-max)",
+                _ => "make the file readable for this user",
+            },
         ),
     }
 }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The priority named `"background"`: after everything else.
 pub const PRIORITY_BACKGROUND: u8 = 7;
 
+/// The most links of one host, receive sides included (TAKT_LINKS in bpf/link/link_maps.h).
+pub const LINKS_MAX: usize = 64;
+
 /// Different questions about sockets' owners that a policy may ask, over all of its links.
 pub const QUESTIONS_MAX: usize = 32;
 

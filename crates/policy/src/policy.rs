@@ -1,5 +1,6 @@
 //! A policy that has passed every check which needs no host.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -10,8 +11,8 @@ use crate::source::{Source, Span};
 use crate::{Beats, Code, Crowd, Link, Radio, RadioSource};
 
 /// What one file asks for. Made by [`parse`](crate::parse) only, so a `Policy` is always sound in
-/// itself; whether the host can do it is for others to say, through [`Policy::device_error`] and
-/// [`Policy::task_error`].
+/// itself; whether the host can do it is for others to say, through [`Policy::device_error`],
+/// [`Policy::task_error`] and [`Policy::user_error`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Policy {
     /// In file order.
@@ -38,6 +39,9 @@ pub struct Policy {
     /// Where each task is named, in their order.
     #[serde(skip)]
     task_spans: Vec<Span>,
+    /// Where each user is asked for first that goes by name.
+    #[serde(skip)]
+    user_spans: BTreeMap<String, Span>,
 }
 
 /// The table of a policy that names a key.
@@ -62,6 +66,7 @@ impl Policy {
             crowd_span: checked.crowd_span,
             key_spans: checked.key_spans,
             task_spans: checked.task_spans,
+            user_spans: checked.user_spans,
         }
     }
 
@@ -80,11 +85,12 @@ impl Policy {
         }
     }
 
-    /// An error that only the host could reveal (no such device, another's qdisc), in the form of the parser's own: it underlines the device's name in the file.
+    /// An error that only the host could reveal (no such device, another's qdisc), in the form of
+    /// the parser's own: it underlines the device's name in the file.
     pub fn device_error(
         &self,
         device: &str,
-        code: Code,
+        code: &'static str,
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Diagnostics {
@@ -95,7 +101,7 @@ impl Policy {
             .as_ref()
             .is_some_and(|crowd| crowd.device == device);
         let span = of_link.or(self.crowd_span.as_ref().filter(|_| is_crowds));
-        self.host_error(span, Diagnostic::error(code, message, help))
+        self.host_error(span, Diagnostic::named(code, message, help))
     }
 
     /// The files of keys that are named, and in which table.
@@ -142,12 +148,24 @@ impl Policy {
     pub fn task_error(
         &self,
         index: usize,
-        code: Code,
+        code: &'static str,
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Diagnostics {
         let span = self.task_spans.get(index);
-        self.host_error(span, Diagnostic::error(code, message, help))
+        self.host_error(span, Diagnostic::named(code, message, help))
+    }
+
+    /// Likewise of the first match that asks for the user of this name.
+    pub fn user_error(
+        &self,
+        name: &str,
+        code: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Diagnostics {
+        let span = self.user_spans.get(name);
+        self.host_error(span, Diagnostic::named(code, message, help))
     }
 
     fn host_error(&self, named: Option<&Span>, error: Diagnostic) -> Diagnostics {

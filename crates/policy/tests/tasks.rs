@@ -1,6 +1,6 @@
 //! What a policy means by its tasks, and by how they share the CPUs.
 
-use takt_policy::{Code, Member, Overrun, Task, ThreadMatch, parse};
+use takt_policy::{Member, Overrun, Task, ThreadMatch, parse};
 
 fn beats(text: &str) -> takt_policy::Beats {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -132,7 +132,7 @@ fn an_error_of_the_host_names_the_task() {
         &format!("{TASK}{}", TASK.replace("mixer", "b")),
     )
     .unwrap();
-    let error = policy.task_error(1, Code::DoesNotFit, "no room", "make some");
+    let error = policy.task_error(1, "takt::task::does_not_fit", "no room", "make some");
     assert_eq!(error.to_json()[0]["line"], 6);
     assert_eq!(error.to_json()[0]["offending"], "\"b\"");
 }

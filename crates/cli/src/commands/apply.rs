@@ -5,8 +5,8 @@ use std::{
 };
 
 use serde_json::json;
-use takt_kernel::{Action, BeatsAction, CrowdAction, Error, Options, Source, Undecided};
-use takt_policy::{Code, Policy};
+use takt_kernel::{Action, BeatsAction, CrowdAction, Options, Source};
+use takt_policy::Policy;
 
 use crate::{
     args::Output,
@@ -15,7 +15,7 @@ use crate::{
         keys::{self, Unreadable},
     },
     exit::Exit,
-    print,
+    print, refusal,
 };
 
 pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Output) -> Exit {
@@ -23,6 +23,9 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
         Ok(loaded) => loaded,
         Err(found) => return print::diagnostics(output, &found),
     };
+    if let Some(failure) = refusal::anywhere(&policy) {
+        return print::refused(output, failure);
+    }
     if let Err(error) = takt_kernel::require() {
         return print::refused(output, &error);
     }
@@ -67,7 +70,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
 
 fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> Exit {
     match takt_kernel::apply(policy, source, options) {
-        Err(error) => refuse(policy, &error, output),
+        Err(error) => print::refused(output, refusal::of(policy, &error)),
         Ok(applied) => {
             let value = json!({
                 "dry_run": options.dry_run,
@@ -106,59 +109,6 @@ fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> 
             Exit::Done
         }
     }
-}
-
-/// What the policy is to blame for is shown at its place in the policy.
-fn refuse(policy: &Policy, error: &Undecided, output: Output) -> Exit {
-    let found = match error {
-        Undecided::NoDevice { device } => policy.device_error(
-            device,
-            Code::DeviceMissing,
-            error.to_string(),
-            "`ip link` lists the devices of this network namespace",
-        ),
-        Undecided::Plan { device, problem } => policy.device_error(
-            device,
-            Code::TooManyRules,
-            format!("the policy of {device} is larger than the kernel's tables"),
-            problem.to_string(),
-        ),
-        Undecided::NoGap { device, problem } => policy.device_error(
-            device,
-            Code::NoGap,
-            format!("{device} cannot have pacing = \"gap\""),
-            problem.to_string(),
-        ),
-        Undecided::NoReceive { device, problem } => policy.device_error(
-            device,
-            Code::NoReceive,
-            format!("{device} cannot have incoming traffic in the background"),
-            problem.to_string(),
-        ),
-        Undecided::Host(Error::Foreign(foreign)) if output == Output::Text => {
-            let found = policy.device_error(
-                foreign.device().unwrap_or_default(),
-                Code::DeviceTaken,
-                foreign.to_string(),
-                foreign.remedy(),
-            );
-            print::diagnostics(output, &found);
-            return Exit::Changed;
-        }
-        Undecided::NoTime(refusal) => {
-            let tasks = policy.beats.iter().flat_map(|beats| &beats.tasks);
-            let named = |name| tasks.map(|task| &task.name).position(|task| task == name);
-            policy.task_error(
-                refusal.name().and_then(named).unwrap_or_default(),
-                Code::DoesNotFit,
-                "the CPUs have no room for the tasks",
-                refusal.to_string(),
-            )
-        }
-        Undecided::NoUser(error) => return print::refused(output, error),
-        Undecided::Host(error) => return print::refused(output, error),
-    };
-    print::diagnostics(output, &found)
 }
 
 /// What was done to the scheduler, or would be.

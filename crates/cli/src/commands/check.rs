@@ -8,16 +8,20 @@ use crate::{
     commands::keys::{self, Unreadable},
     exit::Exit,
     print::{self, count},
+    refusal,
 };
 
 pub fn run(file: &Path, output: Output) -> Exit {
-    let loaded = takt_policy::load(file).and_then(|(_, mut policy)| {
-        keys::check(&mut policy, Unreadable::Warned)?;
-        Ok(policy)
-    });
-    match loaded {
+    let mut policy = match takt_policy::load(file) {
+        Ok((_, policy)) => policy,
+        Err(found) => return print::diagnostics(output, &found),
+    };
+    if let Some(failure) = refusal::anywhere(&policy) {
+        return print::refused(output, failure);
+    }
+    match keys::check(&mut policy, Unreadable::Warned) {
         Err(found) => print::diagnostics(output, &found),
-        Ok(policy) => {
+        Ok(()) => {
             if output == Output::Text {
                 print::warnings(&policy.warnings);
             }

@@ -9,7 +9,7 @@ pub fn neighbours(output: Output) -> Exit {
             Exit::Done
         }
         Ok(_) => print::failure(output, Exit::Failed, &OTHER_VERSION),
-        Err(error) => print::failure(output, (&error).into(), &error),
+        Err(error) => print::refused(output, &error),
     }
 }
 

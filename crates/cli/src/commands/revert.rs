@@ -1,10 +1,14 @@
-use takt_kernel::Ending;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use takt_kernel::{Ending, Undone};
 
 use crate::{
     args::Output,
     commands::apply::{describe_beats, describe_crowd},
     exit::Exit,
     print,
+    reasons::Reason,
 };
 
 pub fn run(output: Output) -> Exit {
@@ -12,7 +16,7 @@ pub fn run(output: Output) -> Exit {
         Ok(undone) => undone,
         Err(error) => return print::refused(output, &error),
     };
-    print::result(output, &undone, |undone| {
+    print::result(output, &as_json(&undone), |_| {
         let links = undone.links.iter().map(|link| match &link.left {
             None => format!("{}: given back\n", link.device),
             Some(why) => format!("{}: {why}\n", link.device),
@@ -30,11 +34,16 @@ pub fn run(output: Output) -> Exit {
             .iter()
             .filter(|foreign| foreign.device().is_none())
             .map(|foreign| format!("{foreign}\n"));
+        let reasons: BTreeSet<&str> = reasons(&undone).map(Reason::short).collect();
+        let more = reasons
+            .into_iter()
+            .map(|code| format!("  more: takt explain {code}\n"));
         let lines: String = links
             .chain(beats)
             .chain(radio)
             .chain(crowd)
             .chain(others)
+            .chain(more)
             .collect();
         match lines.as_str() {
             "" => "nothing to revert".to_owned(),
@@ -46,4 +55,18 @@ pub fn run(output: Output) -> Exit {
     } else {
         Exit::Changed
     }
+}
+
+/// What was undone, and if something was left alone, why, as of other failures.
+fn as_json(undone: &Undone) -> Value {
+    let mut value = json!(undone);
+    if let Some(first) = undone.foreign.first() {
+        value["error"] = json!(first.to_string());
+        value["code"] = json!(<&Reason>::from(first).code);
+    }
+    value
+}
+
+fn reasons(undone: &Undone) -> impl Iterator<Item = &'static Reason> {
+    undone.foreign.iter().map(<&Reason>::from)
 }

@@ -3,7 +3,8 @@
 super::reasons! {
 PRIVILEGES = "takt::doctor::privileges" ["privileges"]: "
 Takt changes devices and loads programs, for which it needs root or CAP_NET_ADMIN, CAP_PERFMON
-and CAP_BPF. Without them doctor cannot tell what else is missing.
+and CAP_BPF, in the host's own user namespace and with no filter or security module in the way, and
+files that it may open. Without them doctor cannot tell what else is missing.
 ";
 NETLINK = "takt::doctor::netlink" ["netlink"]: "
 A route socket is how takt asks the kernel about devices and queueing disciplines. A sandbox that

@@ -12,6 +12,31 @@ Loading programs into the kernel and changing devices takes privileges: CAP_NET_
 CAP_PERFMON and CAP_BPF, which root has. What anybody may ask for goes through taktd instead:
 `takt run`, `takt background`, and places on the beat.
 ";
+USER_NAMESPACE = "takt::host::user_namespace": "
+The process has capabilities in a user namespace of its own: it runs in a rootless container or below
+`unshare -U`. Programs are loaded into the kernel for the whole host, so for them only capabilities of
+the host's own user namespace count. Run takt as root of the host. What does not take privileges
+goes through taktd: `takt run`, `takt background`.
+";
+SECCOMP = "takt::host::seccomp": "
+A filter of system calls refuses bpf(2), although the process has the capabilities. Containers have
+such a filter by default, and units with SystemCallFilter=. systemd: SystemCallFilter=bpf; Docker and
+Podman: --security-opt seccomp=FILE with bpf allowed, or --privileged.
+";
+LOCKDOWN = "takt::host::lockdown": "
+A kernel that is locked down to confidentiality does not let BPF programs read its memory, whoever
+loads them. With integrity, which Secure Boot usually sets, takt works. The level is in
+/sys/kernel/security/lockdown and can only be lowered by booting: lockdown=integrity, or without.
+";
+SECURITY_MODULE = "takt::host::security_module": "
+A security module of the kernel, such as SELinux or AppArmor, does not let this process use bpf(2),
+although it has the capabilities. Its log names the rule: `ausearch -m avc`, `journalctl -k`.
+";
+TOO_MANY_FILES = "takt::host::too_many_files": "
+Maps and programs in the kernel, sockets and files are all open files, of which a process may have so
+many (`ulimit -n`, LimitNOFILE= of a unit), and a host (sysctl fs.file-max). Takt raises its own limit
+as far as it may, and begins nothing that it has no room to finish: nothing was changed.
+";
 NO_BPFFS = "takt::host::no_bpffs": "
 Programs in the kernel stay after `takt apply` has ended because they are pinned in the BPF file
 system, usually at /sys/fs/bpf. systemd mounts it; elsewhere `mount -t bpf bpf /sys/fs/bpf` does.

@@ -7,6 +7,7 @@ mod host;
 mod links;
 mod of;
 mod places;
+mod policies;
 mod radio;
 mod taktd;
 
@@ -74,6 +75,7 @@ impl From<Code> for Entry {
 /// Everything there is to explain: of policies first, then by room.
 pub fn all() -> impl Iterator<Item = Entry> {
     let rooms = [
+        policies::ALL,
         host::ALL,
         places::ALL,
         taktd::ALL,

@@ -1,24 +1,26 @@
 //! Which reason an error is. Every kind of error has one: a new kind does not compile without.
 
 use takt_daemon::{AskError, Code};
-use takt_kernel::{Error, Foreign, NoUser, places::JoinError};
+use takt_kernel::{Barred, Error, Foreign, NoUser, PlanError, Undecided, places::JoinError};
 
-use super::{Reason, host, places, taktd};
+use super::{Reason, host, places, policies, taktd};
 
 impl From<&Error> for &'static Reason {
     fn from(error: &Error) -> Self {
         match error {
             Error::KernelLacks { .. } => &host::KERNEL_LACKS,
             Error::Capability { .. } => &host::CAPABILITY,
+            Error::Barred(Barred::UserNamespace) => &host::USER_NAMESPACE,
+            Error::Barred(Barred::Seccomp) => &host::SECCOMP,
+            Error::Barred(Barred::Lockdown) => &host::LOCKDOWN,
+            Error::Barred(Barred::SecurityModule { .. }) => &host::SECURITY_MODULE,
+            Error::TooManyFiles { .. } => &host::TOO_MANY_FILES,
             Error::NoBpffs { .. } => &host::NO_BPFFS,
             Error::OpenBpffs { .. } => &host::OPEN_BPFFS,
             Error::NoCgroup2 => &host::NO_CGROUP2,
             Error::NoIfb => &host::NO_IFB,
             Error::NoIngress { .. } => &host::NO_INGRESS,
-            Error::Foreign(Foreign::NeedsReplace { .. }) => &host::QDISC_IN_THE_WAY,
-            Error::Foreign(Foreign::Irreplaceable { .. }) => &host::QDISC_IRREPLACEABLE,
-            Error::Foreign(Foreign::Changed { .. }) => &host::QDISC_CHANGED,
-            Error::Foreign(Foreign::Congestion { .. }) => &host::CONGESTION_CHANGED,
+            Error::Foreign(foreign) => foreign.into(),
             Error::NoCrowd => &host::NO_CROWD,
             Error::NoStations { .. } => &host::STATIONS,
             Error::TooManyStations { .. } => &host::TOO_MANY_STATIONS,
@@ -41,6 +43,36 @@ impl From<&Error> for &'static Reason {
             Error::Load { .. } => &host::LOAD,
             Error::Bpf { .. } => &host::BPF,
             Error::NotTakenBack { .. } => &host::NOT_TAKEN_BACK,
+        }
+    }
+}
+
+impl From<&Foreign> for &'static Reason {
+    fn from(foreign: &Foreign) -> Self {
+        match foreign {
+            Foreign::NeedsReplace { .. } => &host::QDISC_IN_THE_WAY,
+            Foreign::Irreplaceable { .. } => &host::QDISC_IRREPLACEABLE,
+            Foreign::Changed { .. } => &host::QDISC_CHANGED,
+            Foreign::Congestion { .. } => &host::CONGESTION_CHANGED,
+        }
+    }
+}
+
+impl From<&Undecided> for &'static Reason {
+    fn from(error: &Undecided) -> Self {
+        match error {
+            Undecided::NoDevice { .. } => &policies::DEVICE_MISSING,
+            Undecided::Plan { problem, .. } => match problem {
+                PlanError::GapOverhead { .. } => &policies::NO_GAP,
+                PlanError::TooManyRules | PlanError::TooManyTuples { .. } | PlanError::Crowded => {
+                    &policies::TOO_MANY_RULES
+                }
+            },
+            Undecided::NoGap { .. } => &policies::NO_GAP,
+            Undecided::NoReceive { .. } => &policies::NO_RECEIVE,
+            Undecided::NoTime(_) => &policies::DOES_NOT_FIT,
+            Undecided::NoUser(error) => error.into(),
+            Undecided::Host(error) => error.into(),
         }
     }
 }
@@ -94,10 +126,11 @@ impl From<&AskError> for &'static Reason {
                 Code::TooMany => &taktd::TOO_MANY,
                 Code::TooFast => &taktd::TOO_FAST,
                 Code::Busy => &taktd::BUSY,
-                Code::NoBeats => &taktd::NO_BEATS,
+                // Without taktd these are told by the same names.
+                Code::NoBeats => &places::NOT_LOADED,
                 Code::BadBeat => &taktd::BAD_BEAT,
                 Code::NoPlace => &taktd::NO_PLACE,
-                Code::NoRoom => &taktd::NO_ROOM,
+                Code::NoRoom => &places::NO_ROOM,
                 Code::Failed => &taktd::FAILED,
             },
         }

@@ -1,7 +1,7 @@
 //! Why a thread is not given a place on the beat.
 
 super::reasons! {
-NOT_LOADED = "takt::place::not_loaded": "
+NOT_LOADED = "takt::place::not_loaded" ["no_beats"]: "
 A place of the policy was asked for, and no policy with a [[task]] is in force. `takt apply` one, or
 name period and budget: `takt run --period 40ms --budget 8ms -- CMD` needs no policy.
 ";
@@ -27,7 +27,7 @@ INVALID = "takt::place::invalid": "
 No host could give such a place: the budget is longer than the period, the period is no multiple of
 the grid, or the members of one group ask for different terms. The message says which.
 ";
-NO_ROOM = "takt::place::no_room": "
+NO_ROOM = "takt::place::no_room" ["no_room"]: "
 The table of time slots has no such time left on any of the processors that the thread may run on.
 The message says who has it and what would fit. A share of every frame is never given away, so that
 ordinary threads and protocol processing go on.

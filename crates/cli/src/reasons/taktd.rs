@@ -64,19 +64,12 @@ taktd serves 56 connections of users at once, 16 of one user, and 64 of root. Wh
 theirs, the user with most connections loses the one that has asked nothing for the longest time to a
 user that has fewer. Close connections that are not used; those that ask nothing for 30 s are closed.
 ";
-NO_BEATS = "takt::taktd::no_beats" ["no_beats"]: "
-A place that a policy declares was asked for, and no policy with a [[task]] is in force.
-";
 BAD_BEAT = "takt::taktd::bad_beat" ["bad_beat"]: "
 No such task can be, or the policy in force has none of that name. The message says what is wrong
 with it.
 ";
 NO_PLACE = "takt::taktd::no_place" ["no_place"]: "
 The thread has no place to leave, or the place that it asks for is another's.
-";
-NO_ROOM = "takt::taktd::no_room" ["no_room"]: "
-The table of time slots has no such time left. The message says who has it and what would fit; see
-`takt explain place::no_room`.
 ";
 FAILED = "takt::taktd::failed" ["failed"]: "
 The host is to blame, not the request; the message says how. taktd's own output may say more.

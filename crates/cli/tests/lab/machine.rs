@@ -49,7 +49,7 @@ const BOOTS_MAX: usize = 8;
 const FOR_DAEMON: &str = " for the daemon";
 
 /// Tests that look at the lab from outside.
-const OUTSIDE: &str = "contract::";
+const OUTSIDE: [&str; 2] = ["contract::", "lockdown::"];
 
 /// What libtest exits with when a test failed.
 const TESTS_FAILED: i32 = 101;
@@ -316,7 +316,8 @@ impl Boot {
             .args(["timeout", "-s", "KILL", TIMEOUT_S])
             .arg(name)
             .args(self.tests())
-            .args(["--show-output", "--test-threads", "1", "--skip", OUTSIDE])
+            .args(["--show-output", "--test-threads", "1"])
+            .args(OUTSIDE.iter().flat_map(|module| ["--skip", module]))
             .output();
         match done {
             Ok(done) => Transcript {

@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, time::Instant};
 use crate::{
     inventory::Inventory,
     machine::DEFAULT,
-    shell::run,
+    shell::{run, run_far},
     takt::{apply, status, takt},
 };
 
@@ -89,7 +89,12 @@ fn there_is_room_for_sixty_four_devices() {
             "{quarter:?} for 15, {all:?} for 48"
         );
 
+        // No host has more, so that is the policy's fault; and of another namespace the host's.
         apply(&devices.policy(LINKS_MAX + 1, "30mbit"))
+            .says(&["65 links", "more than the 64 places"])
+            .ends_with(2);
+        fs::write("/lab/far.toml", "[link.lo]\nrate = \"30mbit\"\n").unwrap();
+        run_far("takt apply /lab/far.toml")
             .says(&["64 devices"])
             .ends_with(1);
         assert!(status().0.iter().all(|link| link.rate_bps == 20_000_000));

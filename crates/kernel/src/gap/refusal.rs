@@ -1,6 +1,6 @@
 //! Which devices can send gap frames at all.
 
-use takt_algo::sys::{TAKT_GAP_LONGEST_MIN, TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, takt_plan};
+use takt_algo::sys::{TAKT_GAP_LONGEST_MIN, TAKT_PACING_GAP, takt_plan};
 use thiserror::Error;
 
 use super::stock::LONGEST_MAX;
@@ -36,21 +36,10 @@ pub enum NoGap {
         /// As the device has it now.
         mtu_bytes: u32,
     },
-    /// Two of the shortest frames would be longer than the longest fine one (TAKT_GAP_OVERHEAD_MAX
-    /// in algo/gap.h).
-    #[error(
-        "with an overhead of {overhead_bytes} bytes gap frames cannot be exact; \
-         {TAKT_GAP_OVERHEAD_MAX} is the most (Ethernet's is 24), or write pacing = \"timer\""
-    )]
-    Overhead {
-        /// As the policy has it, for each frame.
-        overhead_bytes: u32,
-    },
 }
 
 /// Whether a device can carry out what a plan says of gaps.
 pub(crate) fn check(device: &Device, plan: &takt_plan) -> Result<(), NoGap> {
-    let overhead_bytes = plan.overhead_bytes;
     match device.hardware {
         _ if plan.pacing != TAKT_PACING_GAP => Ok(()),
         LOOPBACK => Err(NoGap::Loopback),
@@ -58,7 +47,6 @@ pub(crate) fn check(device: &Device, plan: &takt_plan) -> Result<(), NoGap> {
         _ if longest_frame(device) < TAKT_GAP_LONGEST_MIN => Err(NoGap::SmallMtu {
             mtu_bytes: device.mtu_bytes,
         }),
-        _ if overhead_bytes > TAKT_GAP_OVERHEAD_MAX => Err(NoGap::Overhead { overhead_bytes }),
         _ => Ok(()),
     }
 }
@@ -77,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict(hardware: u16, mtu_bytes: u32, overhead_bytes: u32) -> Result<(), NoGap> {
+    fn verdict(hardware: u16, mtu_bytes: u32) -> Result<(), NoGap> {
         let device = Device {
             index: 1,
             name: "eth0".to_owned(),
@@ -89,28 +77,23 @@ mod tests {
         };
         let mut plan = zeroed_box::<takt_plan>();
         plan.pacing = TAKT_PACING_GAP;
-        plan.overhead_bytes = overhead_bytes;
         check(&device, &plan)
     }
 
     #[test]
     fn wires_that_cannot_be_filled() {
-        assert_eq!(verdict(ETHERNET, 1500, 24), Ok(()));
-        assert_eq!(verdict(ETHERNET, 65535, 0), Ok(()));
-        assert_eq!(verdict(LOOPBACK, 65536, 24), Err(NoGap::Loopback));
+        assert_eq!(verdict(ETHERNET, 1500), Ok(()));
+        assert_eq!(verdict(ETHERNET, 65535), Ok(()));
+        assert_eq!(verdict(LOOPBACK, 65536), Err(NoGap::Loopback));
         assert_eq!(
-            verdict(libc::ARPHRD_NONE, 1500, 24),
+            verdict(libc::ARPHRD_NONE, 1500),
             Err(NoGap::NotEthernet {
                 hardware: libc::ARPHRD_NONE
             })
         );
         assert_eq!(
-            verdict(ETHERNET, 173, 24),
+            verdict(ETHERNET, 173),
             Err(NoGap::SmallMtu { mtu_bytes: 173 })
-        );
-        assert_eq!(
-            verdict(ETHERNET, 1500, 69),
-            Err(NoGap::Overhead { overhead_bytes: 69 })
         );
     }
 }

@@ -55,7 +55,7 @@ pub struct FlowControl {
 pub(crate) fn verdicts() -> Result<Vec<Verdict>, Error> {
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
-    let socket = control_socket().map_err(|source| Error::NoDriverSocket { source })?;
+    let socket = control_socket().map_err(Error::driver_socket)?;
     Ok(devices
         .into_iter()
         .filter(|device| device.hardware == libc::ARPHRD_ETHER)

@@ -35,6 +35,7 @@ use self::{opener::Opener, presence::Presence};
 use crate::{
     capability,
     error::Error,
+    files,
     gap::Feeder,
     namespace,
     netlink::{Changes, Device, Netlink},
@@ -148,16 +149,11 @@ fn wait_for(fds: &[BorrowedFd], time: Option<Duration>) -> io::Result<()> {
 
 /// A socket for each length of each link takes more files than is usual.
 fn prepare_process() {
-    // SAFETY: plain system calls. Where they are refused, helping still works,
-    // for fewer links.
+    // SAFETY: a plain system call.
     unsafe {
         let _ = libc::setsid();
-        let mut limit = std::mem::zeroed::<libc::rlimit>();
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            let _ = libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
     }
+    files::raise_limit();
 }
 
 #[derive(Default)]

@@ -86,10 +86,7 @@ impl Host {
         };
         match done {
             Err(error) if is_refusal(&error) => Ok(false),
-            done => done.map_err(|source| Error::NetworkLevel {
-                knob: knob.to_string(),
-                source,
-            }),
+            done => done.map_err(Error::network_level(knob.to_string())),
         }
     }
 }

@@ -27,6 +27,17 @@ pub enum NetlinkError {
     Refused(Refusal),
 }
 
+impl NetlinkError {
+    /// As in `errno(3)`, where there is one.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Io(error) => error.raw_os_error(),
+            Self::Malformed => None,
+            Self::Refused(refusal) => Some(refusal.errno),
+        }
+    }
+}
+
 /// The kernel would not do it.
 #[derive(Debug, Clone, Error)]
 #[error("{}{}", io::Error::from_raw_os_error(*errno), message.as_ref().map(|m| format!(" ({m})")).unwrap_or_default())]

@@ -29,7 +29,7 @@ pub(crate) struct Term {
 #[derive(Debug, Error)]
 pub enum NoUser {
     /// The host's databases have nobody of that name.
-    #[error("there is no user {name}; `getent passwd` lists them, and a number needs no name")]
+    #[error("there is no user {name}")]
     Unknown {
         /// As the policy has it.
         name: String,
@@ -42,6 +42,15 @@ pub enum NoUser {
         /// What the C library says.
         source: nix::errno::Errno,
     },
+}
+
+impl NoUser {
+    /// As the policy has it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Unknown { name } | Self::Failed { name, .. } => name,
+        }
+    }
 }
 
 impl Asked {

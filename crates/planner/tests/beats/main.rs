@@ -1,5 +1,6 @@
 //! Time-slot tables: what they promise, and that nothing is refused which could be done.
 
+mod alone;
 mod brute;
 mod cases;
 mod properties;

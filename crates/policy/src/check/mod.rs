@@ -3,6 +3,7 @@
 
 mod background;
 mod beats;
+mod count;
 mod cover;
 mod names;
 mod questions;
@@ -14,6 +15,8 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod tuple_space;
+
+use std::collections::BTreeMap;
 
 use crate::findings::Findings;
 use crate::read::{
@@ -47,6 +50,8 @@ pub(crate) struct Checked {
     pub beats: Option<Beats>,
     /// Where each task is named.
     pub task_spans: Vec<Span>,
+    /// The first match that asks for a user by this name.
+    pub user_spans: BTreeMap<String, Span>,
 }
 
 pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) -> Checked {
@@ -60,6 +65,8 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         background::check(link, findings);
     }
     questions::check(&links, findings);
+    count::check(&links, findings);
+    let user_spans = questions::users(&links);
     let radio = read.radio;
     if let Some(radio) = &radio {
         radio::check(radio, &links, findings);
@@ -88,6 +95,7 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
         key_spans,
         beats,
         task_spans: task_spans.unwrap_or_default(),
+        user_spans,
     }
 }
 

@@ -1,20 +1,17 @@
 //! A policy asks a bounded number of questions about sockets' owners.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::ReadLink;
-use crate::{Code, QUESTIONS_MAX};
+use crate::read::{ReadLink, ReadMatch};
+use crate::source::Span;
+use crate::{Code, QUESTIONS_MAX, User};
 
 pub(super) fn check(links: &[ReadLink], findings: &mut Findings) {
     let mut asked = HashSet::new();
     let mut excess = None;
-    for entry in links
-        .iter()
-        .flat_map(|link| &link.classes)
-        .flat_map(|class| &class.matches)
-    {
+    for entry in matches(links) {
         asked.extend(entry.terms.questions());
         if asked.len() > QUESTIONS_MAX {
             excess = excess.or(Some(&entry.span));
@@ -32,4 +29,24 @@ pub(super) fn check(links: &[ReadLink], findings: &mut Findings) {
         );
         findings.add(error.at(span, "the first one too many"));
     }
+}
+
+/// Where each user is asked for first that goes by name, which only the host can resolve.
+pub(super) fn users(links: &[ReadLink]) -> BTreeMap<String, Span> {
+    let mut spans = BTreeMap::new();
+    for entry in matches(links) {
+        if let Some(User::Name(name)) = &entry.terms.user {
+            spans
+                .entry(name.clone())
+                .or_insert_with(|| entry.span.clone());
+        }
+    }
+    spans
+}
+
+fn matches(links: &[ReadLink]) -> impl Iterator<Item = &ReadMatch> {
+    links
+        .iter()
+        .flat_map(|link| &link.classes)
+        .flat_map(|class| &class.matches)
 }

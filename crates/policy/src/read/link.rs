@@ -30,6 +30,8 @@ const LAG_MAX_NS: u64 = 1_000_000_000;
 
 /// Linux's IFNAMSIZ without the terminating zero.
 const DEVICE_MAX_BYTES: usize = 15;
+/// The no-break space of Latin-1.
+const LATIN1_BLANK: u8 = 0xa0;
 
 /// A link as the file has it. What was wrong is absent, and has been reported.
 pub(crate) struct ReadLink {
@@ -160,7 +162,8 @@ fn read_lag(section: &Section, findings: &mut Findings) -> u64 {
         .unwrap_or(LAG_DEFAULT_NS)
 }
 
-/// What the kernel's dev_valid_name() allows.
+/// What the kernel's dev_valid_name() allows, which looks at bytes and takes this one of any
+/// character for a blank. A percent sign it replaces by a number.
 pub(super) fn check_device(device: &str) -> Result<(), Fault> {
     let (problem, help) = if device.is_empty() {
         ("it is empty", "name the device as `ip link` shows it")
@@ -174,9 +177,17 @@ pub(super) fn check_device(device: &str) -> Result<(), Fault> {
             "the kernel reserves it",
             "name the device as `ip link` shows it",
         )
-    } else if device.contains(['/', ':']) || device.contains(char::is_whitespace) {
+    } else if device.contains(['/', ':'])
+        || device.contains(char::is_whitespace)
+        || device.bytes().any(|byte| byte == LATIN1_BLANK)
+    {
         (
             "it has a slash, a colon or a blank in it",
+            "`ip link` shows the name as the kernel has it",
+        )
+    } else if device.contains(['%', '\0']) {
+        (
+            "it has a percent sign or a zero byte in it",
             "`ip link` shows the name as the kernel has it",
         )
     } else {

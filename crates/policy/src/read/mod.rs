@@ -32,7 +32,7 @@ pub(crate) use matching::ReadMatch;
 pub(crate) use radio::ReadRadio;
 use section::{Field, Schema, Section, in_file_order, wrong_type};
 pub(crate) use share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
-pub(crate) use task::{ReadTask, TASKS_MAX};
+pub(crate) use task::{MEMBERS_MAX, PERIOD_MAX_NS, ReadTask, TASKS_MAX};
 pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {

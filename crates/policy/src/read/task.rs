@@ -23,6 +23,9 @@ const EXAMPLE: &str = "[[task]], with two brackets";
 /// The scheduler has places for so many, and for as many threads.
 pub(crate) const TASKS_MAX: usize = 256;
 
+/// The most members of one task (TAKT_MEMBERS_MAX in algo/turns.h).
+pub const MEMBERS_MAX: usize = 16;
+
 /// The shortest period of a task.
 pub const PERIOD_MIN_NS: u64 = 100_000;
 /// The longest, which is also the longest frame of a CPU.

@@ -8,6 +8,10 @@ use crate::{Code, User};
 pub(crate) const COMM_MAX_BYTES: usize = 15;
 const USER_MAX_BYTES: usize = 255;
 const CGROUP_MAX_BYTES: usize = 4095;
+/// Of one group in it: the kernel's NAME_MAX.
+const CGROUP_NAME_MAX_BYTES: usize = 255;
+/// CGROUP_LEVELS in bpf/include/cgroup_names.h.
+const CGROUP_LEVELS: usize = 32;
 const UNIT_MAX_BYTES: usize = 255;
 
 /// The highest number; the one above it stands for nobody.
@@ -124,6 +128,17 @@ pub(crate) fn parse_cgroup(text: &str) -> Result<String, Fault> {
     }
     if path.contains(char::is_control) {
         return fault("it has a control character in it", example.to_owned());
+    }
+    if path
+        .split('/')
+        .any(|part| part.len() > CGROUP_NAME_MAX_BYTES)
+    {
+        let help = "no control group has a longer name; `systemd-cgls` shows those there are";
+        return fault("a name in it is longer than 255 bytes", help.to_owned());
+    }
+    if path.split('/').count() > CGROUP_LEVELS {
+        let help = format!("groups are told apart down to {CGROUP_LEVELS} levels; name one above");
+        return fault("it is deeper than 32 groups", help);
     }
     match path.split('/').find(|part| ["", ".", ".."].contains(part)) {
         None => Ok(path.to_owned()),

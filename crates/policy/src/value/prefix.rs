@@ -32,7 +32,31 @@ pub(crate) fn parse(text: &str) -> Result<Prefix, Fault> {
             format!("write \"{network}/{len}\" for the network, or \"{addr}\" for the one host"),
         ));
     }
+    if let Some(fault) = mapped(text, addr, len) {
+        return Err(fault);
+    }
     Ok(Prefix { addr, len })
+}
+
+/// Bits of an IPv6 address before the IPv4 address that is mapped into it.
+const MAPPED_BITS: u8 = 96;
+
+/// Addresses of `::ffff:0:0/96` are how programs write IPv4 to a socket of IPv6. In a packet's
+/// header it is IPv4.
+fn mapped(text: &str, addr: IpAddr, len: u8) -> Option<Fault> {
+    let IpAddr::V6(v6) = addr else {
+        return None;
+    };
+    let v4 = v6.to_ipv4_mapped().filter(|_| len >= MAPPED_BITS)?;
+    let instead = match len - MAPPED_BITS {
+        32 => v4.to_string(),
+        len => format!("{v4}/{len}"),
+    };
+    Some(Fault::new(
+        Code::NeverMatches,
+        format!("`{text}` can never match: no packet has an IPv4-mapped address"),
+        format!("write \"{instead}\""),
+    ))
 }
 
 /// The address with all but its first `len` bits cleared.

@@ -57,7 +57,7 @@ pub fn run(flows: Flows, output: Output) -> Exit {
     };
     match done {
         Ok(()) => Exit::Done,
-        Err(Stop::Host(error)) => print::failure(output, (&error).into(), &error),
+        Err(Stop::Host(error)) => print::refused(output, &error),
         Err(Stop::Failed(reason)) => print::failure(output, Exit::Failed, &reason),
     }
 }

@@ -3,7 +3,7 @@
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::ReadBeats;
+use crate::read::{ReadBeats, ReadTask};
 
 pub(super) fn check(beats: &ReadBeats, findings: &mut Findings) {
     let Some((carrying, carrying_span)) = &beats.cpus else {
@@ -27,6 +27,21 @@ pub(super) fn check(beats: &ReadBeats, findings: &mut Findings) {
                     .at(span, "none of these")
                     .at(carrying_span, "is among these"),
             );
+        }
+    }
+}
+
+/// Those that a task may have its slots on; `None` if it may be any of a host.
+pub(super) fn of_task(beats: &ReadBeats, task: &ReadTask) -> Option<Vec<u32>> {
+    let carrying = beats.cpus.as_ref().map(|(cpus, _)| cpus);
+    match (carrying, task.cpus.as_ref().map(|(cpus, _)| cpus)) {
+        (None, None) => None,
+        (Some(cpus), None) | (None, Some(cpus)) => Some(cpus.clone()),
+        (Some(carrying), Some(cpus)) => {
+            let both = cpus
+                .iter()
+                .filter(|cpu| carrying.binary_search(cpu).is_ok());
+            Some(both.copied().collect())
         }
     }
 }

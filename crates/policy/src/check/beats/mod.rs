@@ -1,12 +1,13 @@
 //! How tasks go together: their times with the grid, their names, their CPUs, their threads.
 
 mod cpus;
+mod room;
 mod threads;
 mod times;
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadBeats, ReadTask, TASKS_MAX};
+use crate::read::{MEMBERS_MAX, ReadBeats, ReadTask, TASKS_MAX};
 use crate::source::Span;
 use crate::{Beats, Code, Task};
 
@@ -19,11 +20,15 @@ pub(super) fn check(
 ) -> Option<(Vec<Span>, Beats)> {
     let read = read?;
     check_count(&read.tasks, findings);
+    check_groups(&read.tasks, findings);
     check_names(&read.tasks, findings);
     cpus::check(&read, findings);
     if let Some(grid_ns) = read.grid_ns {
         for task in &read.tasks {
-            times::check(task, grid_ns, findings);
+            times::check(&read, task, grid_ns, findings);
+        }
+        if !findings.has_errors() {
+            room::check(&read, grid_ns, findings);
         }
     }
     threads::check(&read.tasks, findings);
@@ -55,6 +60,25 @@ fn check_count(tasks: &[ReadTask], findings: &mut Findings) {
             );
             findings.add(error.at(&task.span, "the first one too many"));
             return;
+        }
+    }
+}
+
+/// A group's job pages and turns are for so many.
+fn check_groups(tasks: &[ReadTask], findings: &mut Findings) {
+    for task in tasks {
+        let members = task.members.as_deref().unwrap_or_default();
+        if let Some((_, excess)) = members.get(MEMBERS_MAX) {
+            let error = Diagnostic::error(
+                Code::TooManyMembers,
+                format!(
+                    "task `{}` has {} members, and {MEMBERS_MAX} are possible",
+                    task.shown_name(),
+                    members.len()
+                ),
+                "make two tasks of it, each with a budget of its own",
+            );
+            findings.add(error.at(excess, "the first one too many"));
         }
     }
 }

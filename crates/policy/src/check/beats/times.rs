@@ -1,11 +1,14 @@
 //! A task's times against the grid and against each other.
 
+use super::cpus;
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::ReadTask;
+use crate::read::{ReadBeats, ReadTask};
 use crate::source::Span;
 use crate::value::duration::format_duration;
+
+pub(super) const WHOLE_PPM: u64 = 1_000_000;
 
 /// A task whose period and budget could be read.
 struct Times<'a> {
@@ -16,9 +19,13 @@ struct Times<'a> {
     budget_span: &'a Span,
     lead: Option<(u64, &'a Span)>,
     offset: Option<(u64, &'a Span)>,
+    /// Of every CPU, in millionths.
+    free_ppm: u32,
+    /// On how many CPUs it may have its slots in turn; `None` for as many as a host has.
+    cpus_max: Option<usize>,
 }
 
-pub(super) fn check(task: &ReadTask, grid_ns: u64, findings: &mut Findings) {
+pub(super) fn check(read: &ReadBeats, task: &ReadTask, grid_ns: u64, findings: &mut Findings) {
     let offset = task.offset_ns.as_ref().map(|(ns, span)| (*ns, span));
     let (period, budget) = (&task.period_ns, &task.budget_ns);
     for (key, time) in [
@@ -43,9 +50,18 @@ pub(super) fn check(task: &ReadTask, grid_ns: u64, findings: &mut Findings) {
         budget_span,
         lead: task.lead_ns.as_ref().map(|(ns, span)| (*ns, span)),
         offset,
+        free_ppm: read.free_ppm,
+        // A group stays on one.
+        cpus_max: match task.threads() {
+            1 => cpus::of_task(read, task).map(|cpus| cpus.len()),
+            _ => Some(1),
+        },
     };
     // Of a task that cannot be, one reason is enough.
-    let error = times.above_period().or_else(|| times.beside_period());
+    let error = times
+        .above_period()
+        .or_else(|| times.beside_period())
+        .or_else(|| times.beyond_free());
     let doubts = [times.rounded(), times.mostly_lead()];
     let found = match error {
         Some(error) => vec![error],
@@ -143,6 +159,52 @@ impl Times<'_> {
         Some(Diagnostic::error(Code::OffsetMisfit, problem, help).at(span, ""))
     }
 
+    /// What it takes leaves less than is to stay free, of one CPU and of several in turn.
+    fn beyond_free(&self) -> Option<Diagnostic> {
+        let slots = |time_ns: u64| time_ns.div_ceil(self.grid_ns);
+        let (period, lead) = (slots(self.period_ns), slots(self.lead_ns()));
+        let width = slots(self.budget_ns) + lead;
+        let one_cpu = assignable(period, self.free_ppm);
+        let begin = self
+            .offset
+            .map_or(0, |(offset_ns, _)| slots(offset_ns).saturating_sub(lead));
+        // The first piece has the lead, and one slot after it.
+        let in_turn = one_cpu > lead && self.fits_in_turn(width, one_cpu, period, begin);
+        if width <= one_cpu || in_turn {
+            return None;
+        }
+        let free = percent(self.free_ppm);
+        let wanted = format_duration(width * self.grid_ns);
+        let period_ns = format_duration(self.period_ns);
+        let help = match one_cpu.saturating_sub(lead) {
+            0 => "let the period be longer, the grid finer, or have [beats] keep less free"
+                .to_owned(),
+            budget => format!(
+                "write budget = \"{}\", let the period be longer, or have [beats] keep less free",
+                format_duration(budget * self.grid_ns)
+            ),
+        };
+        let error = Diagnostic::error(
+            Code::BudgetAbovePeriod,
+            format!(
+                "task `{}` needs {wanted} of slots in every {period_ns}, and {free} % of every \
+                 CPU stays free",
+                self.name
+            ),
+            help,
+        );
+        Some(error.at(self.budget_span, "more than a CPU has for it"))
+    }
+
+    /// On several CPUs one after the other, with a free slot between two of them, from the last of
+    /// a period to the first of the next as well.
+    fn fits_in_turn(&self, width: u64, one_cpu: u64, period: u64, begin: u64) -> bool {
+        let cpus = width.div_ceil(one_cpu);
+        self.cpus_max.is_none_or(|most| cpus <= most as u64)
+            && width + cpus <= period
+            && begin + width + cpus - 1 <= period
+    }
+
     fn rounded(&self) -> Option<Diagnostic> {
         let slots_ns = self.slots_ns(self.budget_ns);
         (2 * (slots_ns - self.budget_ns) > self.grid_ns).then(|| {
@@ -174,4 +236,15 @@ impl Times<'_> {
         );
         Some(warning.at(span, "longer than the budget"))
     }
+}
+
+/// Slots of so many that are not kept free.
+pub(super) fn assignable(slots: u64, free_ppm: u32) -> u64 {
+    slots * (WHOLE_PPM - u64::from(free_ppm)) / WHOLE_PPM
+}
+
+/// Such as 6.25.
+pub(super) fn percent(ppm: u32) -> String {
+    let part = format!("{}.{:04}", ppm / 10_000, ppm % 10_000);
+    part.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,0 +1,31 @@
+//! Why a host does not carry what a policy names. These stand at their place in the policy.
+
+super::reasons! {
+DEVICE_MISSING = "takt::device::missing": "
+The policy names a network device that this host does not have, at least not in this network
+namespace. `ip link` lists those it has.
+";
+TOO_MANY_RULES = "takt::device::too_many_rules": "
+The matches of a link are turned into table entries: one for each combination of a source port block
+and a destination port block. A port range takes up to 30 blocks, fewer if it begins and ends at
+multiples of powers of two. A link holds 8192 entries, of 64 different combinations of fields and
+prefix lengths. No host has more room, so `takt check` finds it as well.
+";
+NO_GAP = "takt::device::no_gap": "
+Gap frames fill the time between packets with Ethernet PAUSE frames, so the device must be an
+Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
+which devices swallow PAUSE frames. pacing = \"timer\" works on every device.
+";
+NO_RECEIVE = "takt::device::no_receive": "
+A class with priority = \"background\" treats incoming packets as it does those that are sent: they
+take a turn through a device of kind ifb, which takt makes, and come back to where they were. They
+come back by their Ethernet header, which tun devices, PPP and WireGuard do not have. receive =
+false in the class leaves incoming packets alone.
+";
+DOES_NOT_FIT = "takt::task::does_not_fit": "
+The tasks before this one, or those that have their slots already, leave no room for it. A task
+occupies the same slots in each of its periods, and a part of every CPU's time is never assigned
+(free, in [beats]). Tasks that need most of a CPU are placed first; periods that divide each other
+fit together best. The message says what holds the CPUs, and the nearest that would fit.
+";
+}

@@ -1,0 +1,74 @@
+//! Where in a policy a host's refusal is about, and the words for it there.
+
+use takt_kernel::{Error, Undecided};
+use takt_policy::{Diagnostics, Policy};
+
+use crate::{print::Failure, reasons::Reason};
+
+/// One refusal, with its place if the policy names what it is about.
+pub fn of(policy: &Policy, error: &Undecided) -> Failure {
+    Failure::of_policy(error, place(policy, error))
+}
+
+/// What no host could carry of a policy; `None` if some host could.
+pub fn anywhere(policy: &Policy) -> Option<Failure> {
+    let errors = takt_kernel::unplannable(&policy.links);
+    let found = errors.iter().filter_map(|error| place(policy, error));
+    Some(Failure::of_policy(
+        errors.first()?,
+        Diagnostics::join(found),
+    ))
+}
+
+fn place(policy: &Policy, error: &Undecided) -> Option<Diagnostics> {
+    let code = <&Reason>::from(error).code;
+    Some(match error {
+        Undecided::NoDevice { device } => policy.device_error(
+            device,
+            code,
+            error.to_string(),
+            "`ip link` lists the devices of this network namespace",
+        ),
+        Undecided::Plan { device, problem } => policy.device_error(
+            device,
+            code,
+            format!("the policy of {device} is more than the kernel's tables can hold"),
+            problem.to_string(),
+        ),
+        Undecided::NoGap { device, problem } => policy.device_error(
+            device,
+            code,
+            format!("{device} cannot have pacing = \"gap\""),
+            problem.to_string(),
+        ),
+        Undecided::NoReceive { device, problem } => policy.device_error(
+            device,
+            code,
+            format!("{device} cannot have incoming traffic in the background"),
+            problem.to_string(),
+        ),
+        Undecided::NoTime(refusal) => {
+            let tasks = policy.beats.iter().flat_map(|beats| &beats.tasks);
+            let named = |name| tasks.map(|task| &task.name).position(|task| task == name);
+            policy.task_error(
+                refusal.name().and_then(named).unwrap_or_default(),
+                code,
+                "the CPUs have no room for the tasks",
+                refusal.to_string(),
+            )
+        }
+        Undecided::NoUser(error) => policy.user_error(
+            error.name(),
+            code,
+            error.to_string(),
+            "`getent passwd` lists users, and a number needs no name",
+        ),
+        Undecided::Host(Error::Foreign(foreign)) => policy.device_error(
+            foreign.device()?,
+            code,
+            foreign.to_string(),
+            foreign.remedy(),
+        ),
+        Undecided::Host(_) => return None,
+    })
+}

@@ -1,0 +1,127 @@
+//! How many files a process may have open, and what is said when that is too few.
+
+use std::{fmt, io};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, fcntl},
+    sys::resource::{Resource, getrlimit, setrlimit},
+};
+
+use crate::error::Error;
+
+/// What a command of takt's has open at once, at most: programs and maps while they are loaded,
+/// sockets, the lock.
+const NEEDED: u64 = 128;
+
+/// Too few of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shortage {
+    /// Of this process.
+    Process {
+        /// So many at once.
+        limit: u64,
+    },
+    /// Of the whole host.
+    Host,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process { limit } => write!(
+                f,
+                "the limit of this process is {limit} (ulimit -n, LimitNOFILE=), and takt needs up \
+                 to {NEEDED}; raise it"
+            ),
+            Self::Host => f.write_str(
+                "the host has as many open as it may (sysctl fs.file-max); raise that, or close some",
+            ),
+        }
+    }
+}
+
+impl Shortage {
+    /// What an error number of the kernel's says of it.
+    pub(crate) fn of(errno: Option<i32>) -> Option<Self> {
+        match errno? {
+            libc::EMFILE => Some(Self::Process { limit: limit() }),
+            libc::ENFILE => Some(Self::Host),
+            _ => None,
+        }
+    }
+
+    /// Likewise an error of libbpf's, which tells its number in words only.
+    pub(crate) fn of_bpf(error: &libbpf_rs::Error) -> Option<Self> {
+        let said = format!("{error:#}");
+        let is = |errno: i32| said.contains(&io::Error::from_raw_os_error(errno).to_string());
+        [libc::EMFILE, libc::ENFILE]
+            .into_iter()
+            .find(|errno| is(*errno))
+            .and_then(|errno| Self::of(Some(errno)))
+    }
+}
+
+/// As many as may be had without asking anybody. Programs that takt starts for others keep what
+/// they were given.
+pub fn raise_limit() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        // Where it is refused, what there is may do.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
+
+/// That there is room for all that takt may open: what lacks a file half-way is told in many words,
+/// and some of them are not about files. Nothing is opened for that.
+pub fn require_room() -> Result<(), Error> {
+    let limit = limit();
+    let is_free = |fd: u64| {
+        // SAFETY: it is only asked about, and need not be open.
+        let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd as i32) };
+        matches!(fcntl(fd, FcntlArg::F_GETFD), Err(Errno::EBADF))
+    };
+    // Numbers are given from the lowest on, so those above what is open are free.
+    let free = (0..limit.min(i32::MAX as u64)).filter(|fd| is_free(*fd));
+    match free.take(NEEDED as usize).count() as u64 {
+        NEEDED.. => Ok(()),
+        _ => Err(Error::TooManyFiles {
+            doing: "beginning".to_owned(),
+            shortage: Shortage::Process { limit },
+        }),
+    }
+}
+
+fn limit() -> u64 {
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_kernel_are_told_from_others() {
+        assert_eq!(Shortage::of(Some(libc::ENFILE)), Some(Shortage::Host));
+        let limit = limit();
+        let process = Some(Shortage::Process { limit });
+        assert_eq!(Shortage::of(Some(libc::EMFILE)), process);
+        assert_eq!(Shortage::of(Some(libc::EPERM)), None);
+        assert_eq!(Shortage::of(None), None);
+        let bpf = libbpf_rs::Error::from_raw_os_error;
+        assert_eq!(Shortage::of_bpf(&bpf(libc::EMFILE)), process);
+        assert_eq!(Shortage::of_bpf(&bpf(libc::ENFILE)), Some(Shortage::Host));
+        assert_eq!(Shortage::of_bpf(&bpf(libc::ENOENT)), None);
+    }
+
+    #[test]
+    fn the_message_names_the_limit_and_how_to_raise_it() {
+        let doing = "opening a map".to_owned();
+        let shortage = Shortage::Process { limit: 16 };
+        let said = Error::TooManyFiles { doing, shortage }.to_string();
+        for part in ["opening a map", "too many open files", "16", "ulimit -n"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+}
