@@ -87,7 +87,7 @@ pub fn require_room() -> Result<(), Error> {
     match free.take(NEEDED as usize).count() as u64 {
         NEEDED.. => Ok(()),
         _ => Err(Error::TooManyFiles {
-            doing: "beginning".to_owned(),
+            doing: "opening maps, programs and sockets".to_owned(),
             shortage: Shortage::Process { limit },
         }),
     }
