@@ -62,6 +62,11 @@ pub enum Command {
     ///
     /// Devices that an earlier policy named and this one does not are given
     /// back. Classes that stay keep their queues; nothing queued is lost.
+    ///
+    /// With --confirm it is on trial: only Enter or `yes` at the terminal, or `takt confirm` from
+    /// any session, keeps it. Anything else typed, Ctrl-C, `takt cancel` and the end of its time
+    /// take it back, also if takt is killed. Input that is no terminal is not read. Meanwhile no
+    /// other policy is applied on the host.
     #[command(
         after_help = "Examples:\n  takt apply policy.toml --dry-run\n  takt apply policy.toml --confirm 120s"
     )]
@@ -75,11 +80,24 @@ pub enum Command {
         /// it back.
         #[arg(long)]
         replace: bool,
-        /// Restore what was before, unless Enter is pressed within this time
-        /// (such as 120s or 2m). It is restored even if takt is killed.
+        /// Restore what was before, unless it is confirmed within this time, from 1s to 1h (such as
+        /// 120s or 2m).
         #[arg(long, value_name = "TIME", value_parser = patience, conflicts_with = "dry_run")]
         confirm: Option<Duration>,
     },
+
+    /// Keep the policy that `takt apply --confirm` has put on trial.
+    ///
+    /// From any session of root's, while its time lasts.
+    #[command(after_help = "Example:\n  takt confirm")]
+    Confirm,
+
+    /// Take the policy back that `takt apply --confirm` has put on trial, now.
+    ///
+    /// From any session of root's in its network namespace. What was in force before is again;
+    /// what others changed meanwhile is left alone and named.
+    #[command(after_help = "Example:\n  takt cancel")]
+    Cancel,
 
     /// Show the managed links and their classes, and the beats, with counters.
     ///
@@ -211,7 +229,10 @@ pub enum Command {
 
     /// What `apply --confirm` leaves behind to restore the state before.
     #[command(hide = true)]
-    Guard,
+    Guard {
+        /// The trial's.
+        id: String,
+    },
 
     /// Boot a real kernel in an emulator and try Takt there.
     #[command(
@@ -450,11 +471,11 @@ fn member(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
-/// How long to wait for an answer: up to a day.
+/// How long to wait to be confirmed: up to an hour, for others wait as long.
 fn patience(text: &str) -> Result<Duration, String> {
     match seconds(text) {
-        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
-        _ => Err("write a time from 1s to 1d, such as 120s or 2m".to_owned()),
+        Some(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write a time from 1s to 1h, such as 120s or 2m".to_owned()),
     }
 }
 
@@ -506,6 +527,33 @@ mod tests {
             ..plain
         };
         assert_eq!(terms, Some(full));
+    }
+
+    #[test]
+    fn a_trial_lasts_an_hour_at_most() {
+        let patience_s = |time: &str| {
+            let line = ["takt", "apply", "a.toml", "--confirm", time];
+            match Cli::try_parse_from(line)
+                .map_err(|error| error.kind())?
+                .command
+            {
+                Command::Apply { confirm, .. } => Ok(confirm.map(|time| time.as_secs())),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(patience_s("1s"), Ok(Some(1)));
+        assert_eq!(patience_s("1h"), Ok(Some(3600)));
+        for time in [
+            "0s",
+            "3601s",
+            "2h",
+            "1d",
+            "120",
+            "-1s",
+            "99999999999999999999s",
+        ] {
+            assert_eq!(patience_s(time), Err(ErrorKind::ValueValidation), "{time}");
+        }
     }
 
     #[test]

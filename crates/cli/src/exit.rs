@@ -41,7 +41,10 @@ impl From<&Error> for Exit {
             | Error::OtherScheduler { .. }
             | Error::BeatsElsewhere { .. }
             | Error::BeatsEnded { .. }
-            | Error::NoCrowd => Self::Changed,
+            | Error::NoCrowd
+            | Error::Pending(_)
+            | Error::PendingElsewhere { .. } => Self::Changed,
+            Error::NotConfirmed { left } if !left.is_empty() => Self::Changed,
             Error::NoStations { .. } => Self::Invalid,
             _ => Self::Failed,
         }

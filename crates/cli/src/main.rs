@@ -16,7 +16,7 @@ use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
         apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
-        pages, revert, run, station, status,
+        pages, revert, run, station, status, trial,
     },
 };
 
@@ -60,7 +60,9 @@ fn main() -> ExitCode {
         Command::Crowd(Crowd::Key { file }) => key::run(&file, "every host of the group", output),
         Command::Crowd(Crowd::Neighbours) => crowd::neighbours(output),
         Command::Run { beat, command, .. } => return run::run(beat, &command, output),
-        Command::Guard => confirm::guard(),
+        Command::Confirm => confirm::confirm(output),
+        Command::Cancel => confirm::cancel(output),
+        Command::Guard { id } => trial::guard(&id),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
         Command::Flows(look) => flows::run(look, output),
         Command::Revert => revert::run(output),

@@ -17,11 +17,12 @@ use crate::{
     capability,
     change::{give_back, take},
     crowd::{self, CrowdAction},
-    decide::{Found, Step, Undecided, decide, slot},
+    decide::{Found, Replace, Step, Undecided, decide, slot},
     error::Error,
     helper,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
+    pending::none_waits,
     program::Program,
     radio,
     receive::{self, Side},
@@ -37,6 +38,15 @@ pub struct Options {
     pub replace: bool,
     /// Decide and report, but change nothing.
     pub dry_run: bool,
+}
+
+impl Options {
+    pub(crate) fn replace(self) -> Replace {
+        match self.replace {
+            true => Replace::All,
+            false => Replace::None,
+        }
+    }
 }
 
 /// What became of takt's qdisc on a device.
@@ -85,7 +95,14 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     // The host's databases of users may be on a server: nothing waits for one under the lock.
     let asked = Asked::resolve(&questions)?;
     let lock = Lock::take()?;
-    let done = apply_locked(policy, source, options, &questions, &asked);
+    let done = match options.dry_run {
+        true => Ok(()),
+        false => none_waits(),
+    };
+    let done = done.map_err(Undecided::from).and_then(|()| {
+        let replace = options.replace();
+        apply_locked(policy, source, replace, options.dry_run, &questions, &asked)
+    });
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -93,18 +110,26 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     if options.dry_run {
         return Ok(done);
     }
+    tend(policy)?;
+    Ok(done)
+}
+
+/// Have the helper look at the links of the policy, which is in force.
+pub(crate) fn tend(policy: &Policy) -> Result<(), Error> {
     let wants_helper = policy.links.iter().any(wants_help);
     match helper::tend(wants_helper) {
-        Err(error) if wants_helper => Err(error.into()),
+        Err(error) if wants_helper => Err(error),
         // One that is not wanted hears of the change from the kernel as well.
-        _ => Ok(done),
+        _ => Ok(()),
     }
 }
 
-fn apply_locked(
+/// The work, under the lock.
+pub(crate) fn apply_locked(
     policy: &Policy,
     source: &Source,
-    options: Options,
+    replace: Replace,
+    dry_run: bool,
     questions: &Questions,
     asked: &Asked,
 ) -> Result<Applied, Undecided> {
@@ -113,7 +138,7 @@ fn apply_locked(
     let program = Program::open()?;
     crowd::sweep()?;
     radio::sweep()?;
-    let found = look(&mut netlink, program.as_ref(), options.replace)?;
+    let found = look(&mut netlink, program.as_ref(), replace)?;
     let slot = slot(source, &found.managed);
     let netns_cookie = found.netns_cookie;
     let rest = Rest::of_policy(policy, source, &found.ports, netns_cookie)?;
@@ -125,7 +150,7 @@ fn apply_locked(
         crowd: rest.crowd(),
     };
     let watches = watches_sockets(links);
-    if options.dry_run {
+    if dry_run {
         rest.verify()?;
         if program.is_none() && !steps.is_empty() {
             Program::verify()?;
@@ -193,7 +218,11 @@ fn receives(steps: &[Step]) -> bool {
     })
 }
 
-fn look(netlink: &mut Netlink, program: Option<&Program>, replace: bool) -> Result<Found, Error> {
+fn look(
+    netlink: &mut Netlink,
+    program: Option<&Program>,
+    replace: Replace,
+) -> Result<Found, Error> {
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(Error::netlink("identifying the namespace"))?;

@@ -1,10 +1,19 @@
-//! The clock that BPF programs count by.
+//! Clocks: the one that BPF programs count by, and the one that goes on while the host sleeps.
 
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
 pub(crate) fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
+    read_ns(ClockId::CLOCK_MONOTONIC)
+}
+
+/// Suspended time included.
+pub(crate) fn boottime_ns() -> u64 {
+    read_ns(ClockId::CLOCK_BOOTTIME)
+}
+
+fn read_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).map_or(Duration::ZERO, Duration::from);
     now.as_nanos().try_into().unwrap_or(u64::MAX)
 }

@@ -127,8 +127,26 @@ pub(crate) struct Found {
     pub managed: Vec<Managed>,
     /// Links of all namespaces.
     pub indices_taken: BTreeSet<u32>,
-    /// Whether takt may take the place of other qdiscs.
-    pub replace: bool,
+    pub replace: Replace,
+}
+
+/// Of which devices takt may take the place of other qdiscs.
+#[derive(Debug, Clone)]
+pub(crate) enum Replace {
+    None,
+    All,
+    /// Of those with these numbers.
+    Only(BTreeSet<u32>),
+}
+
+impl Replace {
+    fn allows(&self, ifindex: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(devices) => devices.contains(&ifindex),
+        }
+    }
 }
 
 /// Where the policy's questions go: not where plans in force look for the answers
@@ -255,7 +273,7 @@ fn attach(
     let ours = lost_index.is_some_and(|index| port.carries(index));
     let standing = port.root.clone().filter(|_| !ours);
     if let Some(root) = &standing {
-        if !found.replace {
+        if !found.replace.allows(port.device.index) {
             return Err(Error::from(Foreign::NeedsReplace {
                 device: link.device.clone(),
                 kind: root.kind.clone(),

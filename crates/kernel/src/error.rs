@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::{
     beats::Ended, capability, files::Shortage, flock::Holder, netlink::NetlinkError,
-    privilege::Barred,
+    pending::PendingStatus, privilege::Barred,
 };
 
 /// Why the host could not be looked at, or not be changed.
@@ -262,6 +262,42 @@ pub enum Error {
         /// What libbpf made of it.
         source: libbpf_rs::Error,
     },
+    /// Another change was asked for while a policy waits to be confirmed.
+    #[error("{0}")]
+    Pending(Box<PendingStatus>),
+    /// A policy was to be confirmed or taken back, and none waits.
+    #[error("no policy waits to be confirmed")]
+    NothingPending,
+    /// A policy was to be confirmed that is not in force any more, or not yet.
+    #[error("{0}; it can no longer be confirmed")]
+    NotConfirmable(Box<PendingStatus>),
+    /// A policy that waits was to be taken back in another network namespace than its own.
+    #[error(
+        "{policy} was applied in another network namespace; `takt cancel` there takes it back, or \
+         it goes at the end of its time"
+    )]
+    PendingElsewhere {
+        /// The name of its file.
+        policy: String,
+    },
+    /// A policy was not confirmed, and has been taken back.
+    #[error("not confirmed: what was there before is restored{}", but_for(left))]
+    NotConfirmed {
+        /// What was changed meanwhile, and left alone.
+        left: Vec<String>,
+    },
+    /// What was before a policy on trial could not be put back, or cannot be known.
+    #[error("what is in force could not be put back: {reason}")]
+    NotRestorable {
+        /// Why.
+        reason: String,
+    },
+    /// The process that takes back what is not confirmed did not start.
+    #[error("starting the guard of --confirm: {source}; nothing was changed")]
+    Guard {
+        /// What became of it.
+        source: io::Error,
+    },
     /// Something failed half-way, and so did a part of putting back what had been changed.
     #[error(
         "{first}; and taking back what had been done before that failed, too: {}",
@@ -278,6 +314,13 @@ pub enum Error {
 fn list(errors: &[Error]) -> String {
     let each: Vec<String> = errors.iter().map(Error::to_string).collect();
     each.join("; ")
+}
+
+fn but_for(left: &[String]) -> String {
+    match left {
+        [] => String::new(),
+        left => format!(", but for what was changed meanwhile: {}", left.join("; ")),
+    }
 }
 
 /// The host's queueing is not as takt left it, or not takt's to change.
@@ -327,6 +370,12 @@ pub enum Foreign {
         /// What it is now.
         found: String,
     },
+    /// Takt was to come back to a device that is gone.
+    #[error("the device {device} is gone")]
+    Gone {
+        /// Its name.
+        device: String,
+    },
 }
 
 impl Foreign {
@@ -335,7 +384,8 @@ impl Foreign {
         match self {
             Self::NeedsReplace { device, .. }
             | Self::Irreplaceable { device, .. }
-            | Self::Changed { device, .. } => Some(device),
+            | Self::Changed { device, .. }
+            | Self::Gone { device } => Some(device),
             Self::Congestion { .. } => None,
         }
     }
@@ -351,6 +401,7 @@ impl Foreign {
             }
             Self::Changed { device, .. } => format!("look: tc qdisc show dev {device}"),
             Self::Congestion { .. } => "look: sysctl net.ipv4.tcp_congestion_control".to_owned(),
+            Self::Gone { .. } => "`ip link` lists the devices of this network namespace".to_owned(),
         }
     }
 }

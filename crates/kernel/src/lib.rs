@@ -28,6 +28,7 @@ mod names;
 mod namespace;
 mod netlink;
 mod note;
+mod pending;
 pub mod places;
 mod port;
 mod privilege;
@@ -37,6 +38,7 @@ mod receive;
 mod record;
 mod registered;
 mod rest;
+mod restore;
 mod revert;
 pub mod runtime_dir;
 mod signal;
@@ -59,6 +61,10 @@ pub use helper::{Stay, feed};
 pub use levels::NetworkLevel;
 pub use monitor::{Events, Monitor};
 pub use netlink::{NetlinkError, Refusal};
+pub use pending::{
+    Admin, Pending, PendingState, PendingStatus, Role, Stage, Trial, Turn, apply_on_trial, cancel,
+    confirm,
+};
 pub use privilege::Barred;
 pub use radio::applied_radio;
 pub use receive::NoReceive;

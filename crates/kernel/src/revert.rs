@@ -13,6 +13,7 @@ use crate::{
     helper,
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Refusal, Request},
+    pending,
     program::Program,
     radio, receive,
     record::{Lock, Record},
@@ -54,11 +55,25 @@ pub enum Ending {
 
 /// Give every device of this namespace back as it was found, and its policy's threads to
 /// the kernel's own scheduler. What somebody else changed meanwhile is left alone and
-/// reported.
+/// reported. Refused while a policy waits to be confirmed.
 pub fn revert(beats: Ending) -> Result<Undone, Error> {
+    revert_with(|| {
+        pending::none_waits_for_long()?;
+        let done = revert_all(beats)?;
+        pending::forget()?;
+        Ok(done)
+    })
+}
+
+/// End what a network namespace has that is left without processes.
+pub(crate) fn revert_abandoned() -> Result<Undone, Error> {
+    revert_with(|| revert_all(Ending::Policy))
+}
+
+fn revert_with(work: impl FnOnce() -> Result<Undone, Error>) -> Result<Undone, Error> {
     capability::require()?;
     let lock = Lock::take()?;
-    let done = revert_all(beats);
+    let done = work();
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -70,7 +85,8 @@ pub fn revert(beats: Ending) -> Result<Undone, Error> {
     Ok(done)
 }
 
-fn revert_all(beats: Ending) -> Result<Undone, Error> {
+/// The work, under the lock.
+pub(crate) fn revert_all(beats: Ending) -> Result<Undone, Error> {
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let netns_cookie = netlink
         .netns_cookie()

@@ -1,18 +1,14 @@
-use std::{
-    io::{self, Write},
-    path::Path,
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use serde_json::json;
-use takt_kernel::{Action, BeatsAction, CrowdAction, Options, Source};
+use takt_kernel::{Action, Applied, BeatsAction, CrowdAction, Options, Source};
 use takt_policy::Policy;
 
 use crate::{
     args::Output,
     commands::{
-        confirm::{self, Guard},
         keys::{self, Unreadable},
+        trial,
     },
     exit::Exit,
     print, refusal,
@@ -40,75 +36,55 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
         text,
         folder: takt_policy::folder_of(file),
     };
-    let Some(patience) = confirm else {
-        return apply(&policy, &source, options, output);
+    let done = match confirm {
+        None => takt_kernel::apply(&policy, &source, options).map(|applied| (applied, None)),
+        Some(patience) => trial::begin(&policy, &source, options, patience)
+            .map(|(applied, trial)| (applied, Some(trial))),
     };
-    let guard = match Guard::start() {
-        Ok(guard) => guard,
-        Err(error) => return print::failure(output, Exit::Failed, &error),
-    };
-    let exit = apply(&policy, &source, options, output);
-    if exit != Exit::Done {
-        // Nothing was changed, so there is nothing to restore.
-        guard.dismiss();
-        return exit;
-    }
-    let _ = writeln!(
-        io::stderr(),
-        "Press Enter within {} s to keep this policy.",
-        patience.as_secs()
-    );
-    if confirm::asked(patience) {
-        return guard.dismiss();
-    }
-    let message = match guard.release() {
-        true => "not confirmed: what was there before is restored",
-        false => "not confirmed, and restoring what was there before failed; see `takt status`",
-    };
-    print::failure(output, Exit::Failed, &message)
-}
-
-fn apply(policy: &Policy, source: &Source, options: Options, output: Output) -> Exit {
-    match takt_kernel::apply(policy, source, options) {
-        Err(error) => print::refused(output, refusal::of(policy, &error)),
-        Ok(applied) => {
-            let value = json!({
-                "dry_run": options.dry_run,
-                "links": applied.links,
-                "beats": applied.beats,
-                "radio": applied.radio,
-                "crowd": applied.crowd,
-            });
-            print::result(output, &value, |_| {
-                let lines = applied.links.iter().map(|outcome| {
-                    let action = describe(outcome.action, options.dry_run);
-                    let receive = outcome.receive.as_ref().map_or_else(String::new, |device| {
-                        format!(", incoming background traffic through {device}")
-                    });
-                    format!("{}: {action}{receive}\n", outcome.device)
-                });
-                let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
-                let tasks = match tasks {
-                    0 => String::new(),
-                    tasks => format!(", {}", print::count(tasks, "task", "tasks")),
-                };
-                let beats = applied.beats.map(|action| {
-                    let action = describe_beats(action, options.dry_run);
-                    format!("beats: {action}{tasks}\n")
-                });
-                let radio = applied.radio.then(|| match options.dry_run {
-                    false => "radio: taktd sees to it while it runs\n".to_owned(),
-                    true => "radio: taktd would see to it while it runs\n".to_owned(),
-                });
-                let crowd = applied.crowd.map(|action| {
-                    let action = describe_crowd(action, options.dry_run);
-                    format!("crowd: {action}\n")
-                });
-                lines.chain(beats).chain(radio).chain(crowd).collect()
-            });
-            Exit::Done
+    match done {
+        Err(error) => print::refused(output, refusal::of(&policy, &error)),
+        Ok((applied, trial)) => {
+            show(&policy, &applied, options.dry_run, output);
+            trial.map_or(Exit::Done, |trial| trial.decide(output))
         }
     }
+}
+
+fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
+    let value = json!({
+        "dry_run": dry_run,
+        "links": applied.links,
+        "beats": applied.beats,
+        "radio": applied.radio,
+        "crowd": applied.crowd,
+    });
+    print::result(output, &value, |_| {
+        let lines = applied.links.iter().map(|outcome| {
+            let action = describe(outcome.action, dry_run);
+            let receive = outcome.receive.as_ref().map_or_else(String::new, |device| {
+                format!(", incoming background traffic through {device}")
+            });
+            format!("{}: {action}{receive}\n", outcome.device)
+        });
+        let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
+        let tasks = match tasks {
+            0 => String::new(),
+            tasks => format!(", {}", print::count(tasks, "task", "tasks")),
+        };
+        let beats = applied.beats.map(|action| {
+            let action = describe_beats(action, dry_run);
+            format!("beats: {action}{tasks}\n")
+        });
+        let radio = applied.radio.then(|| match dry_run {
+            false => "radio: taktd sees to it while it runs\n".to_owned(),
+            true => "radio: taktd would see to it while it runs\n".to_owned(),
+        });
+        let crowd = applied.crowd.map(|action| {
+            let action = describe_crowd(action, dry_run);
+            format!("crowd: {action}\n")
+        });
+        lines.chain(beats).chain(radio).chain(crowd).collect()
+    });
 }
 
 /// What was done to the scheduler, or would be.

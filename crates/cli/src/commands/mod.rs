@@ -18,3 +18,4 @@ pub mod revert;
 pub mod run;
 pub mod station;
 pub mod status;
+pub mod trial;

@@ -169,6 +169,43 @@ BPF = "takt::host::bpf": "
 A map or a program in the kernel could not be reached; the message says what was being done. Most
 often memory was short, or somebody removed takt's pins below /sys/fs/bpf.
 ";
+DEVICE_GONE = "takt::host::device_gone": "
+A policy that was not confirmed was taken back, and a device of the policy before it is not there any
+more. The rest was put back. When the device is there again, `takt apply` has it follow the policy.
+";
+PENDING = "takt::host::pending" ["pending"]: "
+A policy was applied with --confirm and is not decided yet. Until it is, no other change is made to
+the host, in no network namespace: it would be undone with it. The message says who applied it and how
+long it waits. `takt confirm` keeps it, `takt cancel` takes it back; otherwise it goes at the end of its
+time.
+";
+NOTHING_PENDING = "takt::host::nothing_pending": "
+`takt confirm` and `takt cancel` decide about a policy that was applied with --confirm, and none
+waits: it was confirmed, cancelled or taken back before. `takt status` shows what is in force.
+";
+NOT_CONFIRMABLE = "takt::host::not_confirmable": "
+A policy that was applied with --confirm can be confirmed while it is in force and its time is not over.
+This one was not applied to its end, or its time is over and it is being taken back. Apply it again.
+";
+PENDING_ELSEWHERE = "takt::host::pending_elsewhere": "
+What a policy changed is put back in the network namespace that it was applied in: `ip netns exec NAME
+takt cancel`. It can be confirmed from every namespace.
+";
+NOT_CONFIRMED = "takt::host::not_confirmed": "
+A policy was applied with --confirm and not kept: something other than Enter or yes was typed, takt was
+interrupted, `takt cancel` was run, or the time passed. What was in force before is again. What others
+changed meanwhile is left as they made it, and named.
+";
+NOT_RESTORABLE = "takt::host::not_restorable": "
+What is in force before a policy with --confirm must be known and be possible again. Either takt's
+record of a device is lost, then nothing was changed; or the policy before cannot be carried any more,
+then the new one is still in force. `takt cancel` tries again, `takt revert` takes all of takt away.
+";
+GUARD = "takt::host::guard": "
+--confirm starts a second process before anything is changed, which takes the policy back if takt
+itself is killed. It did not start, so nothing was changed: most often the limit of processes is
+reached (`ulimit -u`), or memory is short.
+";
 NOT_TAKEN_BACK = "takt::host::not_taken_back": "
 Something failed half-way, and so did putting back a part of what had been changed until then; the
 message quotes both. `takt status` says what is in force now, `takt revert` takes all of it away.

@@ -42,6 +42,13 @@ impl From<&Error> for &'static Reason {
             Error::Netlink { .. } => &host::NETLINK,
             Error::Load { .. } => &host::LOAD,
             Error::Bpf { .. } => &host::BPF,
+            Error::Pending(_) => &host::PENDING,
+            Error::NothingPending => &host::NOTHING_PENDING,
+            Error::NotConfirmable(_) => &host::NOT_CONFIRMABLE,
+            Error::PendingElsewhere { .. } => &host::PENDING_ELSEWHERE,
+            Error::NotConfirmed { .. } => &host::NOT_CONFIRMED,
+            Error::NotRestorable { .. } => &host::NOT_RESTORABLE,
+            Error::Guard { .. } => &host::GUARD,
             Error::NotTakenBack { .. } => &host::NOT_TAKEN_BACK,
         }
     }
@@ -54,6 +61,7 @@ impl From<&Foreign> for &'static Reason {
             Foreign::Irreplaceable { .. } => &host::QDISC_IRREPLACEABLE,
             Foreign::Changed { .. } => &host::QDISC_CHANGED,
             Foreign::Congestion { .. } => &host::CONGESTION_CHANGED,
+            Foreign::Gone { .. } => &host::DEVICE_GONE,
         }
     }
 }

@@ -15,19 +15,24 @@ use crate::{
 
 /// The helpers of all namespaces.
 pub fn helpers() -> Vec<Pid> {
+    processes("feed")
+}
+
+/// Those that run a command of takt's.
+pub fn processes(command: &str) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    let helps = |arguments: &[u8]| {
+    let runs = |arguments: &[u8]| {
         let mut arguments = arguments.split(|byte| *byte == 0);
         arguments
             .next()
             .is_some_and(|program| program.ends_with(b"takt"))
-            && arguments.next() == Some(b"feed")
+            && arguments.next() == Some(command.as_bytes())
     };
     processes
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let arguments = fs::read(entry.path().join("cmdline")).ok()?;
-            helps(&arguments).then(|| Pid::from_raw(pid))
+            runs(&arguments).then(|| Pid::from_raw(pid))
         })
         .collect()
 }

@@ -4,7 +4,8 @@
 //! takt through its command line, at the kernel through `tc` and `ip`, and at
 //! the traffic through sockets. [`machine`] tells how a test gets there and its
 //! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`over`], [`systemd`], [`terminals`] and [`upload`] are the tests'
+//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`over`], [`session`],
+//! [`systemd`], [`terminals`] and [`upload`] are the tests'
 //! hands.
 
 mod air;
@@ -20,6 +21,7 @@ mod metronome;
 mod over;
 mod recorder;
 mod reporting;
+mod session;
 mod shell;
 mod systemd;
 mod takt;
@@ -68,6 +70,7 @@ mod replace;
 mod reports;
 mod storm;
 mod traffic;
+mod trial;
 mod turns;
 mod units;
 mod vanished;

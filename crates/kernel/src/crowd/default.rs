@@ -12,7 +12,7 @@ pub(super) const TAKT: &str = "takt";
 /// What it is without terms, and what it is built on.
 pub(super) const CUBIC: &str = "cubic";
 
-pub(super) fn read() -> Result<String, Error> {
+pub(crate) fn read() -> Result<String, Error> {
     let text = fs::read_to_string(PATH).map_err(Error::file(PATH))?;
     Ok(text.trim().to_owned())
 }

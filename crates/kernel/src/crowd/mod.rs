@@ -11,6 +11,7 @@ mod status;
 
 pub use change::CrowdAction;
 pub(crate) use change::{Change, revert};
+pub(crate) use default::read as default_congestion;
 pub use maps::{Crowd, Usage};
 pub use note::applied_crowd;
 pub(crate) use note::{is_anywhere, settle, sweep};

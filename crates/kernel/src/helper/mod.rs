@@ -41,7 +41,7 @@ use crate::{
     netlink::{Changes, Device, Netlink},
     port::{Outline, PortMemory},
     program::Program,
-    revert::{Ending, revert},
+    revert::revert_abandoned,
 };
 
 pub(crate) use frame::gap_frame;
@@ -101,7 +101,7 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
             if abandoned {
                 // Frames that links keep have been sent by this process's sockets, which keep the
                 // namespace as long, and that its links: so those go first.
-                revert(Ending::Policy)?;
+                revert_abandoned()?;
             }
             return Ok(true);
         }

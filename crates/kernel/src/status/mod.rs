@@ -30,6 +30,7 @@ use crate::{
     flock::Holder,
     managed::{Managed, Port},
     netlink::{Device, Netlink},
+    pending::{self, PendingStatus},
     program::Program,
     record::{Glance, Glanced, Record, Source},
     stations::is_stations,
@@ -65,6 +66,8 @@ pub struct Status {
     /// The process that is changing the host. All the rest may be half old and half new then, and
     /// no problem is told. `None`: it is of one moment.
     pub changing: Option<Holder>,
+    /// A policy of this host that waits to be confirmed.
+    pub pending: Option<PendingStatus>,
 }
 
 /// A device that takt paces.
@@ -281,6 +284,7 @@ fn look(with_flows: bool) -> Result<Status, Error> {
         tasks: found.as_ref().map_or_else(|| Ok(Vec::new()), task::list)?,
         crowd: crowd::status()?,
         changing: None,
+        pending: pending::status()?,
     })
 }
 
@@ -296,6 +300,9 @@ fn look_at_change(with_flows: bool, holder: Holder) -> Status {
     }
     if let Some(crowd) = &mut status.crowd {
         crowd.problem = None;
+    }
+    if let Some(pending) = &mut status.pending {
+        pending.problem = None;
     }
     status
 }

@@ -7,7 +7,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use takt_kernel::{DeviceBuffer, DeviceState, LinkStatus, Received, Share, Status};
+use takt_kernel::{DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Received, Share, Status};
 use takt_policy::format_rate;
 
 use crate::{args::Output, exit::Exit, print};
@@ -31,20 +31,30 @@ pub fn run(output: Output, details: Details) -> Exit {
     let links = status.links.iter().map(|link| &link.problem);
     let beats = status.beats.iter().map(|beats| &beats.problem);
     let crowd = status.crowd.iter().map(|crowd| &crowd.problem);
-    match links.chain(beats).chain(crowd).all(Option::is_none) {
+    let pending = status.pending.iter().map(|pending| &pending.problem);
+    match links
+        .chain(beats)
+        .chain(crowd)
+        .chain(pending)
+        .all(Option::is_none)
+    {
         true => Exit::Done,
         false => Exit::Changed,
     }
 }
 
 fn text(status: &Status, details: Details) -> String {
-    let mut text: String = status.links.iter().map(link_text).collect();
+    let mut text = status
+        .pending
+        .as_ref()
+        .map_or_else(String::new, pending_text);
+    text.extend(status.links.iter().map(link_text));
     if let Some(holder) = &status.changing {
         text.insert_str(
             0,
             &format!("changing: {holder} is changing this host; what follows may be half done\n"),
         );
-    } else if text.is_empty() && status.beats.is_none() && status.crowd.is_none() {
+    } else if status.links.is_empty() && status.beats.is_none() && status.crowd.is_none() {
         text.push_str("no links are managed\n");
     }
     beats::write_summary(&mut text, status);
@@ -55,6 +65,14 @@ fn text(status: &Status, details: Details) -> String {
         beats::write_tasks(&mut text, status);
     }
     text
+}
+
+fn pending_text(pending: &PendingStatus) -> String {
+    let then = match &pending.before {
+        Some(before) => format!("policy {before}"),
+        None => "no policy".to_owned(),
+    };
+    format!("pending  {pending}\n  before it: {then}\n")
 }
 
 fn sends_nothing(state: DeviceState) -> Option<&'static str> {

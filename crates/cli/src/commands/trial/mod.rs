@@ -1,0 +1,186 @@
+//! `takt apply --confirm`: a policy on trial, seen from the takt that applied it.
+//!
+//! It waits for an answer at the terminal, or from another session, and takes the policy back
+//! if there is none in time. Its guard ([`guard`]) does so if this process cannot.
+
+mod answer;
+mod guard;
+
+use std::{
+    io::{self, Write},
+    os::fd::{AsFd, BorrowedFd},
+    time::Duration,
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        signal::{SigSet, Signal},
+        signalfd::{SfdFlags, SignalFd},
+    },
+};
+use serde_json::json;
+use takt_kernel::{
+    Applied, Error, Options, Pending, Role, Source, Stage, Trial as Terms, Turn, Undecided,
+};
+use takt_policy::Policy;
+
+pub use self::guard::run as guard;
+use self::{
+    answer::{Answer, Terminal},
+    guard::Guard,
+};
+use crate::{args::Output, exit::Exit, print};
+
+/// How long what another session says may stay unseen.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A policy on trial that this process has applied.
+pub struct Trial {
+    pending: Pending,
+    guard: Guard,
+    patience: Duration,
+}
+
+/// Apply the policy, with a guard that runs before anything is changed.
+pub fn begin(
+    policy: &Policy,
+    source: &Source,
+    options: Options,
+    patience: Duration,
+) -> Result<(Applied, Trial), Undecided> {
+    let terms = Terms::new(patience);
+    let mut guard = Guard::start(&terms.id).map_err(|source| Error::Guard { source })?;
+    // If it fails there is nothing to guard: the guard goes with its handle.
+    let (applied, pending) =
+        takt_kernel::apply_on_trial(policy, source, options, &terms, guard.pid())?;
+    guard.tell();
+    let trial = Trial {
+        pending,
+        guard,
+        patience,
+    };
+    Ok((applied, trial))
+}
+
+impl Trial {
+    /// Wait until it is decided, and say how.
+    pub fn decide(mut self, output: Output) -> Exit {
+        let exit = match self.wait() {
+            Err(error) => return print::refused(output, &error),
+            Ok(Stage::Kept { by }) => {
+                print::result(output, &json!({ "kept": true, "by": by }), |_| {
+                    match by.pid == std::process::id() {
+                        true => "kept".to_owned(),
+                        false => format!("kept: {by} confirmed it"),
+                    }
+                });
+                Exit::Done
+            }
+            Ok(Stage::TakenBack { left, .. }) => {
+                print::refused(output, &Error::NotConfirmed { left })
+            }
+            // It was decided, and there was no room to say how.
+            Ok(_) => print::refused(output, &Error::NothingPending),
+        };
+        self.guard.dismiss();
+        exit
+    }
+
+    fn wait(&mut self) -> Result<Stage, Error> {
+        let signals = Signals::open();
+        let mut terminal = Terminal::open();
+        self.ask(terminal.is_some());
+        loop {
+            let stage = self.pending.stage()?;
+            let time = match stage.turn(Role::Takt) {
+                Turn::End => return decided(stage),
+                Turn::TakeBack => return self.pending.take_back(),
+                Turn::Wait { time_ns } => Duration::from_nanos(time_ns).min(TICK),
+            };
+            let readable = terminal.as_ref().filter(|terminal| terminal.is_ours());
+            let fds = signals
+                .iter()
+                .map(|signals| signals.0.as_fd())
+                .chain(readable.map(|terminal| terminal.as_fd()));
+            wait_for(&fds.collect::<Vec<_>>(), time);
+            if signals.as_ref().is_some_and(Signals::interrupted) {
+                return self.pending.take_back();
+            }
+            match terminal.as_mut().map_or(Answer::None, Terminal::read) {
+                Answer::None => {}
+                Answer::Keep => match self.pending.keep() {
+                    Ok(_) => {}
+                    // Whatever it is by now, the next look tells.
+                    Err(Error::NothingPending | Error::NotConfirmable(_)) => {}
+                    Err(error) => return Err(error),
+                },
+                Answer::TakeBack => return self.pending.take_back(),
+                // An administrator who comes back may confirm it from another session.
+                Answer::Closed => terminal = None,
+            }
+        }
+    }
+
+    fn ask(&self, at_terminal: bool) {
+        let time_s = self.patience.as_secs();
+        let _ = match at_terminal {
+            true => writeln!(
+                io::stderr(),
+                "Press Enter or type yes within {time_s} s to keep this policy; anything else takes \
+                 it back.\n(`takt confirm` in another session keeps it, too.)"
+            ),
+            false => writeln!(
+                io::stderr(),
+                "`takt confirm` within {time_s} s keeps this policy, `takt cancel` takes it back."
+            ),
+        };
+    }
+}
+
+/// What a stage that nothing follows is to this process.
+fn decided(stage: Stage) -> Result<Stage, Error> {
+    match stage {
+        Stage::Failed { reason, .. } => Err(Error::NotRestorable { reason }),
+        decided => Ok(decided),
+    }
+}
+
+/// Sleep until one of these can be read, for so long at most.
+fn wait_for(fds: &[BorrowedFd], time: Duration) {
+    let mut fds: Vec<PollFd> = fds
+        .iter()
+        .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
+        .collect();
+    let timeout = PollTimeout::try_from(time + Duration::from_millis(1));
+    // If it cannot wait the next look does no harm, and time goes on.
+    let _ = poll(&mut fds, timeout.unwrap_or(PollTimeout::MAX));
+}
+
+/// Signals that would end this process: from now on they are read.
+struct Signals(SignalFd);
+
+impl Signals {
+    fn open() -> Option<Self> {
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            set.add(signal);
+        }
+        let file = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC);
+        // Without them a signal ends this process, and the guard takes over.
+        let signals = Self(file.ok()?);
+        set.thread_block().ok()?;
+        Some(signals)
+    }
+
+    /// Whether one of them says to stop. That the terminal is gone does not: a connection that
+    /// broke is what a trial is for.
+    fn interrupted(&self) -> bool {
+        while let Ok(Some(signal)) = self.0.read_signal() {
+            if signal.ssi_signo != Signal::SIGHUP as u32 {
+                return true;
+            }
+        }
+        false
+    }
+}
