@@ -182,7 +182,7 @@ Known keys:
     [radio]               interval smoothing decay weight points threshold links
                           source file key_file listen report_to device
     [crowd]               group key_file device interval aggregator aggregate
-    [beats]               grid free cpus threaded_napi batch
+    [beats]               grid free cpus threaded_napi batch join
     [[task]]              name period budget offset lead cpus overrun match members
     a task's match        thread command cgroup unit
 ";
@@ -291,6 +291,13 @@ BadName = "takt::policy::bad_name": "
 Names of classes, tenants and tasks appear in status output and in metrics, so they are short and
 plain: 1 to 31 bytes out of A-Z a-z 0-9 _ . and -. The group of a [crowd] is called as people call
 it, in 1 to 64 characters, but all of its hosts have to spell it alike.
+";
+BadJoin = "takt::policy::bad_join": "
+join, in [beats], says who besides root may take places on the beat while a policy is in force:
+\"none\", \"all\", or the name of a group, such as \"audio\". Without it that is the group \"takt\",
+which no host has before its administrator makes it: groupadd --system takt; usermod -aG takt USER.
+The group is looked up when a thread asks, by name and not by number. A group that is called none or
+all cannot be named.
 ";
 DuplicateClass = "takt::policy::duplicate_class": "
 Within a link every class has a name of its own; statistics, and packets that wait while a policy is

@@ -19,6 +19,10 @@ pub const QUESTIONS_MAX: usize = 32;
 /// The class that takes what no other class matches.
 pub const DEFAULT_CLASS: &str = "default";
 
+/// Whose members may take places on the beat, unless `[beats]` says otherwise. No host has this group
+/// before its administrator makes it.
+const JOIN_DEFAULT: &str = "takt";
+
 /// Defaults of `[beats]`.
 pub(crate) const GRID_DEFAULT_NS: u64 = 500_000;
 /// Paper 002 keeps 10 ms of 160 ms.
@@ -235,6 +239,9 @@ pub struct Beats {
     pub threaded_napi: bool,
     /// Packets handled at once with bottom halves off.
     pub batch_packets: u32,
+    /// Who may take places at run time.
+    #[serde(default)]
+    pub join: Join,
     /// In file order; never empty.
     pub tasks: Vec<Task>,
 }
@@ -248,8 +255,27 @@ impl Default for Beats {
             cpus: None,
             threaded_napi: true,
             batch_packets: BATCH_DEFAULT_PACKETS,
+            join: Join::default(),
             tasks: Vec::new(),
         }
+    }
+}
+
+/// Who may take places on the beat at run time, besides root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Join {
+    /// No other user.
+    None,
+    /// Members of the group of this name, which is looked up when a thread asks.
+    Group(String),
+    /// Every user of the host.
+    All,
+}
+
+impl Default for Join {
+    fn default() -> Join {
+        Join::Group(JOIN_DEFAULT.to_owned())
     }
 }
 

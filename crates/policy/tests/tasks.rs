@@ -1,6 +1,6 @@
 //! What a policy means by its tasks, and by how they share the CPUs.
 
-use takt_policy::{Member, Overrun, Task, ThreadMatch, parse};
+use takt_policy::{Join, Member, Overrun, Task, ThreadMatch, parse};
 
 fn beats(text: &str) -> takt_policy::Beats {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -35,6 +35,7 @@ fn a_task_alone_has_its_defaults() {
     assert_eq!((beats.grid_ns, beats.free_ppm), (500_000, 62_500));
     assert_eq!((beats.cpus, beats.batch_packets), (None, 8));
     assert!(beats.threaded_napi);
+    assert_eq!(beats.join, Join::Group("takt".to_owned()));
 }
 
 #[test]
@@ -64,11 +65,13 @@ fn tasks_and_beats_say_what_they_mean() {
         cpus = "0-3"
         threaded_napi = false
         batch = 64
+        join = "audio"
         "#,
     );
     assert_eq!((beats.grid_ns, beats.free_ppm), (100_000, 250_000));
     assert_eq!(beats.cpus, Some(vec![0, 1, 2, 3]));
     assert_eq!((beats.threaded_napi, beats.batch_packets), (false, 64));
+    assert_eq!(beats.join, Join::Group("audio".to_owned()));
     let [av, logger] = beats.tasks.as_slice() else {
         panic!("two tasks");
     };

@@ -9,6 +9,7 @@
 
 mod cpu;
 mod effort;
+mod frame;
 mod phases;
 mod refusal;
 mod remedy;
@@ -20,6 +21,7 @@ mod want;
 use serde::{Deserialize, Serialize};
 use takt_policy::Beats;
 
+pub use frame::common_frame_ns;
 pub use refusal::{Fault, Obstacle, Refusal, Remedy};
 
 /// Entries a CPU's table holds.
@@ -132,6 +134,13 @@ pub fn plan(host: &Host, demands: &[Demand]) -> Result<Timetable, Refusal> {
             host, demands, &wants, &cpus, &order, &stuck,
         )),
     }
+}
+
+/// What the table reserves in every period for such a budget and such a lead, wherever it may be:
+/// whole slots of the grid for each.
+pub fn reserved_ns(grid_ns: u64, budget_ns: u64, lead_ns: u64) -> u64 {
+    let whole = |time_ns: u64| time_ns.div_ceil(grid_ns).saturating_mul(grid_ns);
+    whole(budget_ns).saturating_add(whole(lead_ns))
 }
 
 /// What a policy's tasks ask for, in their order.

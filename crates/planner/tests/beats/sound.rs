@@ -1,6 +1,8 @@
 //! Whether a timetable keeps its promises, read from the tables slot by slot.
 
-use takt_planner::beats::{CpuTable, Demand, FRAME_MAX_NS, Host, Piece, SLOTS_MAX, Timetable};
+use takt_planner::beats::{
+    CpuTable, Demand, FRAME_MAX_NS, Host, Piece, SLOTS_MAX, Timetable, reserved_ns,
+};
 
 pub fn check(host: &Host, demands: &[Demand], timetable: &Timetable) {
     assert_eq!(timetable.placements.len(), demands.len());
@@ -15,6 +17,9 @@ pub fn check(host: &Host, demands: &[Demand], timetable: &Timetable) {
     }
     for (index, demand) in demands.iter().enumerate() {
         check_presence(demand, index, timetable);
+        if demand.standing.is_none() {
+            check_reserved(host, demand, index, timetable);
+        }
     }
 }
 
@@ -81,6 +86,27 @@ fn check_table(host: &Host, demands: &[Demand], table: &CpuTable) {
         "CPU {}",
         table.cpu
     );
+}
+
+/// The tables reserve for it what was said they would, to the nanosecond.
+fn check_reserved(host: &Host, demand: &Demand, index: usize, timetable: &Timetable) {
+    let in_period_ns = |table: &CpuTable| -> u64 {
+        let slots = table.slots.iter().filter(|slot| slot.demand == index);
+        let in_frame_ns: u64 = slots
+            .map(|slot| u64::from(slot.end_ns - slot.begin_ns))
+            .sum();
+        let periods = u64::from(table.frame_ns) / demand.period_ns;
+        match in_frame_ns {
+            0 => 0,
+            _ => {
+                assert_eq!(in_frame_ns % periods, 0);
+                in_frame_ns / periods
+            }
+        }
+    };
+    let there_ns: u64 = timetable.tables.iter().map(in_period_ns).sum();
+    let said_ns = reserved_ns(host.grid_ns, demand.budget_ns, demand.lead_ns);
+    assert_eq!(there_ns, said_ns, "{}", demand.name);
 }
 
 /// In every period of every frame it is on a CPU for all it was promised, at the same phases.

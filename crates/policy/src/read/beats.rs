@@ -9,13 +9,13 @@ use super::task::{self, Placed, ReadTask};
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS};
+use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
 use crate::source::{Source, Span};
-use crate::value::fraction;
+use crate::value::{fraction, join};
 
 const BEATS: Schema = Schema {
     what: "table of beats",
-    keys: &["grid", "free", "cpus", "threaded_napi", "batch"],
+    keys: &["grid", "free", "cpus", "threaded_napi", "batch", "join"],
 };
 
 const GRID_MIN_NS: u64 = 10_000;
@@ -37,6 +37,7 @@ pub(crate) struct ReadBeats {
     pub cpus: Option<Placed<Vec<u32>>>,
     pub threaded_napi: bool,
     pub batch_packets: u32,
+    pub join: Join,
     pub tasks: Vec<ReadTask>,
 }
 
@@ -72,6 +73,9 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
         batch_packets: section
             .integer("batch", 1..=BATCH_MAX_PACKETS, findings)
             .unwrap_or(BATCH_DEFAULT_PACKETS.into()) as u32,
+        join: section
+            .text("join", "join = \"audio\"", findings, join::parse)
+            .unwrap_or_default(),
         tasks,
     };
     if beats.tasks.is_empty() {

@@ -8,6 +8,7 @@ pub(crate) mod dscp;
 pub(crate) mod duration;
 pub(crate) mod endpoint;
 pub(crate) mod fraction;
+pub(crate) mod join;
 pub(crate) mod mark;
 pub(crate) mod name;
 pub(crate) mod owner;

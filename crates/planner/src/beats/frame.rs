@@ -1,0 +1,96 @@
+//! A frame that many tasks can share without knowing of each other.
+
+use super::phases::lcm;
+use super::{FRAME_MAX_NS, SLOTS_MAX};
+
+/// A change of the tables waits for the frame's end, so what is common to strangers is short.
+const FRAME_NS: u64 = 200_000_000;
+
+/// Of this the frame is a multiple, if it can be: the first that is not too long.
+const UNITS_NS: [u64; 8] = [
+    200_000_000,
+    100_000_000,
+    40_000_000,
+    20_000_000,
+    10_000_000,
+    5_000_000,
+    2_000_000,
+    1_000_000,
+];
+
+/// The frame of a CPU that all who come later are to divide by their periods, beside tasks of these
+/// periods. Then none of them is in the way of another by the period alone: the frame stays this short
+/// whoever comes, and its table has an entry for each slot of the grid, unless the periods that are there
+/// make it longer than that.
+pub fn common_frame_ns(grid_ns: u64, periods_ns: impl IntoIterator<Item = u64>) -> u64 {
+    let there_ns = periods_ns.into_iter().fold(grid_ns, lcm);
+    let entries_ns = grid_ns.saturating_mul(SLOTS_MAX as u64);
+    let longest_ns = FRAME_NS.min(entries_ns).max(there_ns).min(FRAME_MAX_NS);
+    UNITS_NS
+        .into_iter()
+        .map(|unit_ns| lcm(there_ns, unit_ns))
+        .find(|frame_ns| *frame_ns <= longest_ns)
+        .unwrap_or(there_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const GRID: u64 = 500_000;
+
+    #[test]
+    fn it_holds_a_whole_number_of_common_periods() {
+        let alone_ns = common_frame_ns(GRID, []);
+        assert_eq!(alone_ns, 200 * MS);
+        for period_ns in [1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 200].map(|ms| ms * MS) {
+            assert_eq!(alone_ns % period_ns, 0);
+            // And what is there by then changes nothing.
+            assert_eq!(common_frame_ns(GRID, [period_ns]), alone_ns);
+        }
+    }
+
+    #[test]
+    fn it_goes_by_what_is_there() {
+        assert_eq!(common_frame_ns(GRID, [30 * MS]), 120 * MS);
+        assert_eq!(common_frame_ns(GRID, [7 * MS, 14 * MS]), 140 * MS);
+        assert_eq!(common_frame_ns(GRID, [1000 * MS]), 1000 * MS);
+        assert_eq!(common_frame_ns(GRID, [3_999_500_000]), 3_999_500_000);
+        // As many slots as a table has entries are 41 ms.
+        assert_eq!(common_frame_ns(10_000, []), 40 * MS);
+        assert_eq!(common_frame_ns(10_000, [MS]), 40 * MS);
+        // Grids that divide no millisecond.
+        assert_eq!(common_frame_ns(7 * MS, []), 140 * MS);
+        assert_eq!(
+            common_frame_ns(333_000, [999_000]),
+            111 * 3 * 333_000 / 333 * 3
+        );
+    }
+
+    proptest! {
+        /// Whoever comes, and in whatever order: nobody is refused for the frame or the entries.
+        #[test]
+        fn periods_that_divide_it_fit_together(
+            grid_ns in prop_oneof![Just(10_000), Just(100_000), Just(GRID), 10_000..10 * MS],
+            there in proptest::collection::vec(1u64..100, 0..3),
+            divisors in proptest::collection::vec(1u64..500, 0..20),
+        ) {
+            let there_ns: Vec<u64> = there.iter().map(|slots| slots * grid_ns).collect();
+            prop_assume!(there_ns.iter().copied().fold(grid_ns, lcm) <= FRAME_MAX_NS);
+            let frame_ns = common_frame_ns(grid_ns, there_ns.iter().copied());
+            prop_assert!(frame_ns <= FRAME_MAX_NS);
+            let there_alone_ns = there_ns.iter().copied().fold(grid_ns, lcm);
+            prop_assert_eq!(frame_ns % there_alone_ns, 0);
+            if there_alone_ns <= SLOTS_MAX as u64 * grid_ns {
+                prop_assert!(frame_ns / grid_ns <= SLOTS_MAX as u64);
+            }
+            let slots = frame_ns / grid_ns;
+            let joined = divisors.iter().filter(|divisor| slots.is_multiple_of(**divisor));
+            let periods_ns = joined.map(|divisor| divisor * grid_ns);
+            prop_assert_eq!(frame_ns % periods_ns.fold(there_alone_ns, lcm), 0);
+        }
+    }
+}
