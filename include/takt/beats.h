@@ -492,6 +492,30 @@ static inline int takt_beat_join(struct takt_beat *beat, const struct takt_beat_
 	return 0;
 }
 
+/*
+ * Whether the place that the thread joined was taken back since, to make room for the tasks of a policy;
+ * problem says why, in taktd's words. While the place is there this reads the page and nothing else.
+ */
+static inline int takt_beat_lost(struct takt_beat *beat)
+{
+	struct takt_beat_line line;
+	struct takt_beat_job job;
+	int fd, error;
+
+	if (!beat->is_joined || !beat->page || takt_beat_read(beat, &job) != -ENOENT)
+		return 0;
+	memset(&line, 0, sizeof(line));
+	snprintf(line.text, sizeof(line.text), "{\"join_beat\":{\"tid\":%u}}\n",
+		 (uint32_t)syscall(SYS_gettid));
+	line.length = strlen(line.text);
+	error = takt_beat_ask(beat, &line, &fd);
+	if (fd >= 0)
+		close(fd);
+	if (error == -EPROTO)
+		takt_beat_refused(beat, line.text);
+	return error != 0;
+}
+
 /* An ordinary thread again. What was taken on terms is free for others. */
 static inline int takt_beat_leave(struct takt_beat *beat)
 {

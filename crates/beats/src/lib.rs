@@ -137,6 +137,19 @@ impl Beat {
         has
     }
 
+    /// Why the place that the thread joined was taken back since, to make room for the tasks of a policy;
+    /// `None` while it is there. Reads memory alone as long as it is.
+    pub fn lost(&self) -> Option<JoinError> {
+        self.lost_by(Path::new(SOCKET))
+    }
+
+    fn lost_by(&self, socket: &Path) -> Option<JoinError> {
+        if !self.joined || self.page.is_none() || self.job().is_some() {
+            return None;
+        }
+        taktd::ask(socket, &words::join(gettid(), None)).err()
+    }
+
     /// An ordinary thread again. What was taken on terms is free for others.
     ///
     /// # Errors
@@ -263,6 +276,19 @@ mod tests {
         beat.done();
         assert!(now_ns() >= beat_ns);
         assert_eq!(taktd.requests(), ["{}"]);
+    }
+
+    #[test]
+    fn a_place_that_is_lost_is_told_of() {
+        let taktd = Double::start(vec![PLACE, REFUSAL]);
+        taktd.write_page(now_ns());
+        let beat = Beat::ask(taktd.socket(), "{}\n").expect("a place");
+        assert!(beat.lost_by(taktd.socket()).is_none());
+        taktd.take_place();
+        assert_eq!(beat.job(), None);
+        let why = beat.lost_by(taktd.socket()).expect("it is lost");
+        assert_eq!(why.to_string(), double::REFUSAL_TEXT);
+        assert!(Beat::without().lost().is_none());
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn it_compiles_as_c11_and_as_cxx_and_works_without_takt() {
         let said = run(&program, &[]);
         let not_running = "taktd does not run; start it as root: taktd";
         let expected = format!(
-            "join {} {not_running}\nslack 1\nread {}\njob 0 deadline 0\noverran 0\nwaited 1\n\
+            "join {} {not_running}\nslack 1\nread {}\njob 0 deadline 0\noverran 0\nlost 0\nwaited 1\n\
              leave 0 {not_running}\n",
             -libc::ENOTCONN,
             -libc::ENOENT
@@ -86,7 +86,7 @@ fn with_a_place_it_reads_its_page_and_waits_for_its_beat() {
     assert!(since.elapsed() >= Duration::from_millis(30));
     assert_eq!(
         said,
-        "join 0 \nslack 1\nread 0\njob 11 deadline 8000000\noverran 0\nwaited 1\nleave 0 \n"
+        "join 0 \nslack 1\nread 0\njob 11 deadline 8000000\noverran 0\nlost 0\nwaited 1\nleave 0 \n"
     );
     let requests = taktd.requests();
     let (_, terms) = requests[0].split_once(',').expect("terms");
@@ -96,6 +96,23 @@ fn with_a_place_it_reads_its_page_and_waits_for_its_beat() {
     );
     assert!(requests[0].starts_with(r#"{"join_beat":{"tid":"#));
     assert!(requests[1].starts_with(r#"{"leave_beat":{"tid":"#));
+}
+
+#[test]
+fn a_place_that_is_lost_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    // Its page is not written, as if another thread had the place by now.
+    let taktd = Double::start(vec![PLACE, REFUSAL, r#"{"ok":{"left":true}}"#]);
+    let program = compile(dir.path(), &["cc", "-std=c11"], taktd.socket());
+    let said = run(&program, &[]);
+    assert!(said.contains("\nlost 1\n"), "{said}");
+    assert!(
+        said.ends_with(&format!("leave 0 {REFUSAL_TEXT}\n")),
+        "{said}"
+    );
+    let requests = taktd.requests();
+    assert!(requests[1].starts_with(r#"{"join_beat":{"tid":"#));
+    assert!(requests[1].ends_with("}}") && !requests[1].contains(','));
 }
 
 #[test]

@@ -37,16 +37,25 @@ pub(crate) fn netns_cookie(listener: &UnixListener) -> io::Result<u64> {
 /// The process that connected.
 pub(crate) struct Process {
     pub pid: i32,
+    /// Those that it was in when it connected, its own first.
+    pub groups: Vec<u32>,
     handle: OwnedFd,
 }
 
 impl Process {
     pub fn of(stream: &UnixStream) -> io::Result<Self> {
-        let pid = getsockopt(stream, PeerCredentials)?.pid();
+        let credentials = getsockopt(stream, PeerCredentials)?;
+        let mut groups = groups(stream)?;
+        groups.insert(0, credentials.gid());
+        let pid = credentials.pid();
         let fd: libc::c_int = option(stream, SO_PEERPIDFD)?;
         // SAFETY: the kernel has just made it, for us.
         let handle = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { pid, handle })
+        Ok(Self {
+            pid,
+            groups,
+            handle,
+        })
     }
 
     /// The host's number of one of its threads, which it calls `tid`; of its first without
@@ -89,6 +98,36 @@ impl Process {
     }
 }
 
+/// The supplementary ones of the process that connected.
+fn groups(stream: &UnixStream) -> io::Result<Vec<u32>> {
+    let mut groups: Vec<libc::gid_t> = Vec::new();
+    // They do not change any more, so the second try has room.
+    for _ in 0..2 {
+        let mut len = size_of_val(groups.as_slice()) as libc::socklen_t;
+        // SAFETY: an open socket, and room for as many bytes as are said.
+        let result = unsafe {
+            libc::getsockopt(
+                stream.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERGROUPS,
+                groups.as_mut_ptr().cast(),
+                &mut len,
+            )
+        };
+        let count = len as usize / size_of::<libc::gid_t>();
+        if result == 0 {
+            groups.truncate(count);
+            return Ok(groups);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::ERANGE) {
+            return Err(error);
+        }
+        groups = vec![0; count];
+    }
+    Err(io::Error::from_raw_os_error(libc::ERANGE))
+}
+
 fn option<T: Default>(socket: &impl AsRawFd, name: libc::c_int) -> io::Result<T> {
     let mut value = T::default();
     let mut len = size_of::<T>() as libc::socklen_t;
@@ -113,6 +152,21 @@ mod tests {
     use std::{process, sync::mpsc, thread};
 
     use super::*;
+
+    #[test]
+    fn a_process_is_in_its_groups() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let mut found = Process::of(&here).unwrap().groups;
+        let mut own: Vec<u32> = nix::unistd::getgroups()
+            .unwrap()
+            .into_iter()
+            .map(nix::unistd::Gid::as_raw)
+            .collect();
+        own.push(nix::unistd::getegid().as_raw());
+        own.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, own);
+    }
 
     #[test]
     fn a_process_has_its_own_threads_and_no_others() {

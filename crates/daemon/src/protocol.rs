@@ -198,6 +198,8 @@ pub enum Code {
     BadBeat,
     /// The thread has none, or another has it.
     NoPlace,
+    /// The policy in force lets others take places.
+    MayNotJoin,
     /// The table has no such time left.
     NoRoom,
     /// The host is to blame; the message says how.

@@ -12,7 +12,7 @@ use takt_planner::Questions;
 use takt_policy::{Class, Gate, Link, Pacing, Policy};
 
 use crate::{
-    beats::BeatsAction,
+    beats::{BeatsAction, Displaced},
     buffer::{Buffers, QueueLimits},
     capability,
     change::{give_back, take},
@@ -81,6 +81,8 @@ pub struct Applied {
     pub links: Vec<Outcome>,
     /// `None`: the policy has no tasks, and there were none.
     pub beats: Option<BeatsAction>,
+    /// Tasks that joined at run time and made room for the policy's.
+    pub displaced: Vec<Displaced>,
     /// Whether taktd has radio stations to look after, or a client's own signal.
     pub radio: bool,
     /// `None`: the policy has no crowd, and there was none.
@@ -146,6 +148,7 @@ pub(crate) fn apply_locked(
     let applied = Applied {
         links: steps.iter().map(outcome).collect(),
         beats: rest.beats(),
+        displaced: rest.displaced().to_vec(),
         radio: policy.radio.is_some(),
         crowd: rest.crowd(),
     };

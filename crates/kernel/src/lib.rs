@@ -50,7 +50,7 @@ mod sysfs;
 mod trust;
 
 pub use apply::{Action, Applied, Options, Outcome, apply};
-pub use beats::{BeatsAction, Ended};
+pub use beats::{BeatsAction, Displaced, Displacement, Ended, SentAway};
 pub use crowd::{BoundsStatus, Crowd, CrowdAction, CrowdStatus, HeardGroup, Usage, applied_crowd};
 pub use decide::{Undecided, unplannable};
 pub use error::{Error, Foreign};

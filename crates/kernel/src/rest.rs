@@ -5,7 +5,7 @@
 use takt_policy::Policy;
 
 use crate::{
-    beats::{self, BeatsAction},
+    beats::{self, BeatsAction, Displaced},
     crowd::{self, CrowdAction},
     decide::Undecided,
     error::Error,
@@ -40,6 +40,11 @@ impl<'a> Rest<'a> {
 
     pub fn beats(&self) -> Option<BeatsAction> {
         self.beats.action()
+    }
+
+    /// What joined at run time and makes room for the policy's tasks.
+    pub fn displaced(&self) -> &[Displaced] {
+        self.beats.displaced()
     }
 
     pub fn crowd(&self) -> Option<CrowdAction> {

@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 	printf("job %llu deadline %llu\n", (unsigned long long)takt_beat_job(&beat),
 	       (unsigned long long)(takt_beat_deadline_ns(&beat) - takt_beat_beat_ns(&beat)));
 	printf("overran %d\n", takt_beat_overran(&beat));
+	printf("lost %d\n", takt_beat_lost(&beat));
 	beat_ns = takt_beat_beat_ns(&beat);
 	for (period = 0; period < 3; period++)
 		takt_beat_done(&beat);

@@ -1,7 +1,9 @@
 use std::{path::Path, time::Duration};
 
 use serde_json::json;
-use takt_kernel::{Action, Applied, BeatsAction, CrowdAction, Options, Source};
+use takt_kernel::{
+    Action, Applied, BeatsAction, CrowdAction, Displaced, Displacement, Options, Source,
+};
 use takt_policy::Policy;
 
 use crate::{
@@ -55,6 +57,7 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
         "dry_run": dry_run,
         "links": applied.links,
         "beats": applied.beats,
+        "displaced": applied.displaced,
         "radio": applied.radio,
         "crowd": applied.crowd,
     });
@@ -75,6 +78,10 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
             let action = describe_beats(action, dry_run);
             format!("beats: {action}{tasks}\n")
         });
+        let displaced = applied
+            .displaced
+            .iter()
+            .map(|task| describe_displaced(task, dry_run));
         let radio = applied.radio.then(|| match dry_run {
             false => "radio: taktd sees to it while it runs\n".to_owned(),
             true => "radio: taktd would see to it while it runs\n".to_owned(),
@@ -83,7 +90,12 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
             let action = describe_crowd(action, dry_run);
             format!("crowd: {action}\n")
         });
-        lines.chain(beats).chain(radio).chain(crowd).collect()
+        lines
+            .chain(beats)
+            .chain(displaced)
+            .chain(radio)
+            .chain(crowd)
+            .collect()
     });
 }
 
@@ -98,6 +110,26 @@ pub fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
         (BeatsAction::Unloaded, true) => "the scheduler would be unloaded",
         (BeatsAction::Unchanged, _) => "unchanged",
     }
+}
+
+/// What becomes of a task that had joined at run time.
+fn describe_displaced(task: &Displaced, dry_run: bool) -> String {
+    let done = match (task.outcome, dry_run) {
+        (Displacement::Moved, false) => "moved",
+        (Displacement::Moved, true) => "would be moved",
+        (Displacement::SentAway, false) => "sent away",
+        (Displacement::SentAway, true) => "would be sent away",
+    };
+    let threads: Vec<String> = task.threads.iter().map(u32::to_string).collect();
+    let threads = match threads.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (thread {one})"),
+        _ => format!(" (threads {})", threads.join(", ")),
+    };
+    format!(
+        "beats: `{}` of user {}{threads} {done}: {}\n",
+        task.task, task.user, task.reason
+    )
 }
 
 /// What was done to congestion windows, or would be.

@@ -101,6 +101,8 @@ impl From<&JoinError> for &'static Reason {
             JoinError::Taken { .. } => &places::TAKEN,
             JoinError::Joined { .. } => &places::JOINED,
             JoinError::Invalid(_) => &places::INVALID,
+            JoinError::MayNotJoin(_) => &places::MAY_NOT_JOIN,
+            JoinError::TooMany(_) => &places::TOO_MANY,
             JoinError::NoRoom(_) => &places::NO_ROOM,
             JoinError::Host(error) => error.into(),
         }
@@ -138,6 +140,7 @@ impl From<&AskError> for &'static Reason {
                 Code::NoBeats => &places::NOT_LOADED,
                 Code::BadBeat => &taktd::BAD_BEAT,
                 Code::NoPlace => &taktd::NO_PLACE,
+                Code::MayNotJoin => &places::MAY_NOT_JOIN,
                 Code::NoRoom => &places::NO_ROOM,
                 Code::Failed => &taktd::FAILED,
             },

@@ -53,7 +53,8 @@ namespace. It may have expired. `takt background list` shows what is.
 TOO_MANY = "takt::taktd::too_many" ["too_many"]: "
 So many may be registered at once: by one user 256, and no more than an eighth of what is then still
 free for users, so that users who come later find room. Root has room of its own; docs/background.md has
-the table. Take some back, or give them a lifetime.
+the table. Take some back, or give them a lifetime. Of places on the beat: see
+`takt explain place::too_many`.
 ";
 TOO_FAST = "takt::taktd::too_fast" ["too_fast"]: "
 One user may ask, and connect, so often per second; docs/background.md has the table. Wait a moment,

@@ -61,6 +61,7 @@ mod neighbours;
 mod neighbours_flood;
 mod owners;
 mod places;
+mod quota;
 mod radio;
 mod radio_beside;
 mod receive;

@@ -99,7 +99,7 @@ fn users_have_places_by_taktd() {
         as_alice(command).says(&["taktd does not run"]).ends_with(3);
         let _daemon = Daemon::start();
         as_alice(command).says(&["there are no beats"]).ends_with(2);
-        apply(BEATS).ok();
+        apply(&format!("[beats]\njoin = \"all\"\n{BEATS}")).ok();
         as_alice("run --period 40ms --budget 8ms -- id -u")
             .says(&["1000"])
             .ok();

@@ -1,11 +1,11 @@
-//! Places on the beat, for programs that ask without privileges: whose threads, on which
-//! terms, and how much of the time one user may have.
-
-mod limit;
+//! Places on the beat, for programs that ask without privileges: whose threads, and on which terms.
 
 use std::{io, os::fd::OwnedFd};
 
-use takt_kernel::places::{self, Capacity, JoinError, Place, Terms, Wish};
+use takt_kernel::{
+    SentAway,
+    places::{self, Caller, JoinError, Place, Terms, Wish},
+};
 
 use crate::{
     peer::Process,
@@ -17,18 +17,18 @@ use crate::{
 
 /// The kernel's part.
 pub(crate) trait Seats {
-    fn join(&mut self, tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError>;
+    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError>;
     fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error>;
     fn list(&self) -> Result<Vec<Place>, takt_kernel::Error>;
-    fn capacity(&self) -> Result<Option<Capacity>, takt_kernel::Error>;
+    fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_kernel::Error>;
 }
 
 /// That of this host.
 pub(crate) struct Host;
 
 impl Seats for Host {
-    fn join(&mut self, tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
-        places::join(tid, uid, wish)
+    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
+        places::join(tid, caller, wish)
     }
 
     fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error> {
@@ -39,13 +39,15 @@ impl Seats for Host {
         places::list()
     }
 
-    fn capacity(&self) -> Result<Option<Capacity>, takt_kernel::Error> {
-        places::capacity()
+    fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_kernel::Error> {
+        places::sent_away(tid, uid)
     }
 }
 
 /// What a process that asks can be asked about.
 pub(crate) trait Asker {
+    /// The groups that it is in.
+    fn groups(&self) -> &[u32];
     /// The host's number of one of its threads, which it calls so; of its first without a
     /// number.
     fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>>;
@@ -54,6 +56,10 @@ pub(crate) trait Asker {
 }
 
 impl Asker for Process {
+    fn groups(&self) -> &[u32] {
+        &self.groups
+    }
+
     fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>> {
         Process::thread(self, tid)
     }
@@ -71,17 +77,24 @@ pub(crate) fn join(
 ) -> Result<JoinedBeat, Refusal> {
     let wish = wish(request)?;
     let tid = thread(asker, request.tid)?;
-    let standing = seats.list().map_err(failed)?;
     let Some(wish) = wish else {
-        let own = standing.into_iter().find(|place| place.tid == tid);
-        let place = own.map(shown).ok_or_else(|| no_place(tid))?;
-        return Ok(JoinedBeat { place });
+        let standing = seats.list().map_err(failed)?;
+        if let Some(own) = standing.into_iter().find(|place| place.tid == tid) {
+            return Ok(JoinedBeat { place: shown(own) });
+        }
+        return Err(match seats.sent_away(tid, uid).map_err(failed)? {
+            Some(gone) => lost(&gone),
+            None => no_place(tid),
+        });
     };
     if let Wish::AdHoc(terms) = &wish {
         terms.check().map_err(refused)?;
-        limit::admit(uid, terms, &standing, seats.capacity().map_err(failed)?)?;
     }
-    let place = seats.join(tid, uid, &wish).map_err(refused)?;
+    let caller = Caller {
+        uid,
+        groups: asker.groups().to_vec(),
+    };
+    let place = seats.join(tid, &caller, &wish).map_err(refused)?;
     // It may have ended before it had its place, and its number may be another's by now.
     if !asker.has_thread(tid) {
         seats.leave(tid).map_err(failed)?;
@@ -197,6 +210,24 @@ fn no_place(tid: u32) -> Refusal {
     )
 }
 
+fn lost(gone: &SentAway) -> Refusal {
+    let policy = match &gone.policy {
+        Some(policy) => format!("`takt apply` of {policy}"),
+        None => "`takt apply`".to_owned(),
+    };
+    Refusal::new(
+        Code::NoPlace,
+        format!(
+            "thread {} had a place in task `{}` until {} s ago, when {policy} sent it away: {}",
+            gone.tid,
+            gone.task,
+            gone.ago_ns() / 1_000_000_000,
+            gone.reason
+        ),
+        "ask for another place, or for a [[task]] in the policy",
+    )
+}
+
 fn refused(error: JoinError) -> Refusal {
     let (code, fix) = match &error {
         JoinError::NotLoaded => (Code::NoBeats, "`takt status --tasks` shows what there is"),
@@ -208,6 +239,11 @@ fn refused(error: JoinError) -> Refusal {
             (Code::NoPlace, "`takt status --tasks` shows who has which")
         }
         JoinError::Invalid(_) => (Code::BadBeat, "nothing was changed"),
+        JoinError::MayNotJoin(_) => (Code::MayNotJoin, "nothing was changed"),
+        JoinError::TooMany(_) => (
+            Code::TooMany,
+            "ask for less, end another, or have the policy declare the task",
+        ),
         JoinError::NoRoom(_) => (Code::NoRoom, "nothing was changed"),
         JoinError::Host(_) => (Code::Failed, "root may look at what taktd can do there"),
     };
@@ -224,7 +260,7 @@ fn shown(place: Place) -> BeatPlace {
         member: place.member,
         tid: place.tid,
         page: place.page,
-        user: place.ad_hoc.map(|ad_hoc| ad_hoc.uid),
+        user: place.ad_hoc,
     }
 }
 

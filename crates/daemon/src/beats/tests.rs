@@ -1,20 +1,20 @@
-use takt_kernel::places::AdHoc;
-
 use super::*;
 
 const MS: u64 = 1_000_000;
 const ALICE: u32 = 1000;
-const BOB: u32 = 1001;
 
 /// Gives a place to whoever asks.
 #[derive(Default)]
 struct Open {
     places: Vec<Place>,
-    is_unloaded: bool,
+    sent_away: Option<SentAway>,
+    /// Who came last.
+    caller: Option<Caller>,
 }
 
 impl Seats for Open {
-    fn join(&mut self, tid: u32, uid: u32, wish: &Wish) -> Result<Place, JoinError> {
+    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
+        self.caller = Some(caller.clone());
         let page = self.places.len() as u32;
         let place = match wish {
             Wish::Declared { task, member } => Place {
@@ -29,11 +29,7 @@ impl Seats for Open {
                 page,
                 task: terms.group.clone().unwrap_or_else(|| format!("tid-{tid}")),
                 member: (terms.member + 1).to_string(),
-                ad_hoc: Some(AdHoc {
-                    uid,
-                    period_ns: terms.period_ns,
-                    budget_ns: terms.budget_ns,
-                }),
+                ad_hoc: Some(caller.uid),
             },
         };
         self.places.push(place.clone());
@@ -50,11 +46,8 @@ impl Seats for Open {
         Ok(self.places.clone())
     }
 
-    fn capacity(&self) -> Result<Option<Capacity>, takt_kernel::Error> {
-        Ok((!self.is_unloaded).then_some(Capacity {
-            cpu_count: 2,
-            assigned_ppm: 937_500,
-        }))
+    fn sent_away(&self, tid: u32, _uid: u32) -> Result<Option<SentAway>, takt_kernel::Error> {
+        Ok(self.sent_away.clone().filter(|thread| thread.tid == tid))
     }
 }
 
@@ -66,6 +59,10 @@ struct Threads {
 }
 
 impl Asker for Threads {
+    fn groups(&self) -> &[u32] {
+        &[7, 29]
+    }
+
     fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>> {
         let own = tid.unwrap_or(1);
         Ok((1..=self.count).contains(&own).then_some(99 + own))
@@ -182,62 +179,40 @@ fn contradictions_and_nonsense_are_refused() {
 }
 
 #[test]
-fn users_have_a_share_and_root_has_none() {
+fn who_asks_is_told_of_with_all_groups() {
     let mut seats = Open::default();
-    // Two processors at 93.75 %: a quarter is 46.875 % of one.
-    for tid in 1..=4 {
-        join(&mut seats, &MANY, ALICE, &ad_hoc(tid, 10 * MS, MS)).unwrap();
-    }
-    assert_eq!(
-        code(join(&mut seats, &MANY, ALICE, &ad_hoc(5, 10 * MS, MS))),
-        Code::TooMany
-    );
-    join(&mut seats, &MANY, ALICE, &ad_hoc(5, 1000 * MS, MS)).unwrap();
-    join(&mut seats, &MANY, BOB, &ad_hoc(6, 10 * MS, 4 * MS)).unwrap();
-    // A third one would have some left, but all together have not.
-    assert_eq!(
-        code(join(&mut seats, &MANY, 1002, &ad_hoc(7, 10 * MS, 2 * MS))),
-        Code::TooMany
-    );
-    join(&mut seats, &MANY, 0, &ad_hoc(8, 10 * MS, 9 * MS)).unwrap();
-    assert_eq!(
-        code(join(&mut seats, &MANY, 1002, &ad_hoc(9, MS / 2, 1000))),
-        Code::BadBeat
-    );
+    join(&mut seats, &MANY, ALICE, &ad_hoc(1, 10 * MS, MS)).unwrap();
+    let caller = seats.caller.expect("a caller");
+    assert_eq!((caller.uid, caller.groups), (ALICE, vec![7, 29]));
 }
 
 #[test]
-fn users_have_so_many_tasks_and_a_group_is_one() {
-    let mut seats = Open::default();
-    let in_group = |tid: u32, member: u32| JoinBeat {
-        group: Some(GroupMember {
-            name: "av".to_owned(),
-            member,
-            of: 3,
-        }),
-        ..ad_hoc(tid, 10 * MS, 4 * MS)
+fn who_was_sent_away_is_told_why() {
+    let gone = SentAway {
+        tid: 100,
+        task: "av".to_owned(),
+        user: ALICE,
+        at_ns: 0,
+        policy: Some("studio.toml".to_owned()),
+        reason: "its slots are needed".to_owned(),
     };
-    for member in 1..=3 {
-        join(&mut seats, &MANY, ALICE, &in_group(member, member)).unwrap();
-    }
-    for tid in 10..10 + limit::TASKS_OF_ONE_MAX as u32 - 1 {
-        join(&mut seats, &MANY, ALICE, &ad_hoc(tid, 4000 * MS, MS)).unwrap();
-    }
-    assert_eq!(
-        code(join(&mut seats, &MANY, ALICE, &ad_hoc(30, 4000 * MS, MS))),
-        Code::TooMany
-    );
-}
-
-#[test]
-fn without_beats_root_alone_has_a_place_made() {
     let mut seats = Open {
-        is_unloaded: true,
+        sent_away: Some(gone),
         ..Open::default()
     };
-    assert_eq!(
-        code(join(&mut seats, &MANY, ALICE, &ad_hoc(1, 40 * MS, MS))),
-        Code::NoBeats
+    let refusal = join(&mut seats, &MANY, ALICE, &JoinBeat::default()).unwrap_err();
+    assert_eq!(refusal.code, Code::NoPlace);
+    for says in ["thread 100", "`av`", "studio.toml", "its slots are needed"] {
+        assert!(refusal.message.contains(says), "{}", refusal.message);
+    }
+    let other = JoinBeat {
+        tid: Some(2),
+        ..JoinBeat::default()
+    };
+    let refusal = join(&mut seats, &MANY, ALICE, &other).unwrap_err();
+    assert!(
+        refusal.message.contains("has no place"),
+        "{}",
+        refusal.message
     );
-    join(&mut seats, &MANY, 0, &ad_hoc(1, 40 * MS, MS)).unwrap();
 }

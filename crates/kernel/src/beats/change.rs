@@ -2,14 +2,18 @@
 //! in force with one call, and taken back if the rest of the policy fails.
 
 use serde::Serialize;
+use takt_planner::beats::Timetable;
 use takt_policy::Beats;
 
 use super::{
+    displaced::{Displaced, Displacement, remember},
     found::{Found, nobody_elses},
+    ids::Numbers,
     image::Image,
     record::BeatsRecord,
-    roster::Roster,
+    roster::{Roster, shown_name},
     scheduler::{FIRST_GENERATION, Scheduler},
+    standing::{Settled, beside, settle},
 };
 use crate::{decide::Undecided, error::Error, levels, record::Source};
 
@@ -27,6 +31,9 @@ pub enum BeatsAction {
     Unloaded,
 }
 
+/// Why a task has other slots than before.
+const MADE_ROOM: &str = "its slots are the policy's, whose tasks come first";
+
 /// A policy's part that is about threads, decided and not yet done.
 pub(crate) struct Change {
     action: Option<BeatsAction>,
@@ -35,6 +42,7 @@ pub(crate) struct Change {
     next: Option<(Box<Image>, BeatsRecord)>,
     /// What is left of a scheduler that the kernel ended is in the way.
     clears: bool,
+    displaced: Vec<Displaced>,
 }
 
 impl Change {
@@ -71,25 +79,84 @@ impl Change {
         Self::to(next, Some(found.scheduler), found.record)
     }
 
-    /// From what stands to this roster.
+    /// From what stands to this roster. What joined at run time makes room, if it has to.
     pub fn to(
-        next: Roster,
+        mut next: Roster,
         scheduler: Option<Scheduler>,
         before: Option<BeatsRecord>,
     ) -> Result<Self, Undecided> {
         if next.is_empty() {
-            let action = scheduler.is_some().then_some(BeatsAction::Unloaded);
+            return Ok(Self::end(scheduler, before));
+        }
+        let mut away = next.let_go_without_numbers(before.as_ref());
+        let settled = settle(&next.host()?, &next, before.as_ref()).map_err(Undecided::NoTime)?;
+        let Settled {
+            timetable, moved, ..
+        } = settled;
+        away.extend(
+            settled
+                .away
+                .into_iter()
+                .map(|(task, why)| (task, why.to_string())),
+        );
+        let moved = moved.into_iter().map(|task| (task, MADE_ROOM.to_owned()));
+        let displaced = [
+            (Displacement::Moved, moved.collect()),
+            (Displacement::SentAway, away),
+        ];
+        let displaced = tell(displaced, scheduler.as_ref(), before.as_ref())?;
+        next = next.without(|task| {
+            let gone = displaced
+                .iter()
+                .filter(|gone| gone.outcome == Displacement::SentAway);
+            gone.map(|gone| &gone.key).any(|key| key == task)
+        });
+        if next.is_empty() {
             return Ok(Self {
-                action,
-                ..Self::nothing(scheduler, before)
+                displaced,
+                ..Self::end(scheduler, before)
             });
         }
-        let timetable = next.plan(before.as_ref())?;
+        let policy = next.source.as_ref().map(|source| source.name.clone());
+        remember(&mut next.sent_away, &displaced, policy.as_deref());
+        let change = Self::between(next, &timetable, scheduler, before)?;
+        Ok(Self {
+            displaced,
+            ..change
+        })
+    }
+
+    /// From what stands to the same with one more, which has joined at run time.
+    pub fn beside(
+        next: Roster,
+        comes: &str,
+        scheduler: Option<Scheduler>,
+        before: Option<BeatsRecord>,
+    ) -> Result<Self, Undecided> {
+        let timetable = beside(&next.host()?, &next, before.as_ref(), comes);
+        let timetable = timetable.map_err(Undecided::NoTime)?;
+        Self::between(next, &timetable, scheduler, before)
+    }
+
+    fn end(scheduler: Option<Scheduler>, before: Option<BeatsRecord>) -> Self {
+        let action = scheduler.is_some().then_some(BeatsAction::Unloaded);
+        Self {
+            action,
+            ..Self::nothing(scheduler, before)
+        }
+    }
+
+    fn between(
+        next: Roster,
+        timetable: &Timetable,
+        scheduler: Option<Scheduler>,
+        before: Option<BeatsRecord>,
+    ) -> Result<Self, Undecided> {
         let generation = match &scheduler {
             Some(scheduler) => scheduler.generation()? + 1,
             None => FIRST_GENERATION,
         };
-        let (image, record) = next.lay_out(&timetable, before.as_ref(), generation);
+        let (image, record) = next.lay_out(timetable, before.as_ref(), generation);
         let is_same = |before: &BeatsRecord| {
             let generation = before.generation;
             *before
@@ -109,6 +176,7 @@ impl Change {
             before,
             next: Some((Box::new(image), record)),
             clears: false,
+            displaced: Vec::new(),
         })
     }
 
@@ -119,7 +187,13 @@ impl Change {
             before,
             next: None,
             clears: false,
+            displaced: Vec::new(),
         }
+    }
+
+    /// What has joined at run time and makes room.
+    pub fn displaced(&self) -> &[Displaced] {
+        &self.displaced
     }
 
     pub fn action(&self) -> Option<BeatsAction> {
@@ -222,15 +296,44 @@ impl Change {
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 if let Some(before) = &self.before {
                     let gone = record.ids.gone(&before.ids);
-                    scheduler.vacate(gone.flat_map(|numbers| {
-                        numbers.first_member..numbers.first_member + numbers.members.len() as u32
-                    }))?;
+                    scheduler.vacate(gone.flat_map(Numbers::places))?;
                 }
                 record.sweep()
             }
             _ => Ok(()),
         }
     }
+}
+
+/// With the threads that have the places.
+fn tell(
+    displaced: [(Displacement, Vec<(String, String)>); 2],
+    scheduler: Option<&Scheduler>,
+    before: Option<&BeatsRecord>,
+) -> Result<Vec<Displaced>, Error> {
+    let mut told = Vec::new();
+    for (outcome, tasks) in displaced {
+        for (key, reason) in tasks {
+            let mut threads = Vec::new();
+            let numbers = before.and_then(|before| before.ids.0.get(&key));
+            if let (Some(scheduler), Some(numbers)) = (scheduler, numbers) {
+                for member in numbers.places() {
+                    threads.push(scheduler.member(member)?.tid);
+                }
+            }
+            threads.retain(|tid| *tid != 0);
+            let user = before.and_then(|before| before.roster.ad_hoc.get(&key));
+            told.push(Displaced {
+                task: shown_name(&key).to_owned(),
+                user: user.copied().unwrap_or_default(),
+                threads,
+                outcome,
+                reason,
+                key,
+            });
+        }
+    }
+    Ok(told)
 }
 
 /// End the beats of a namespace's policy, and those that joined at run time. Was there

@@ -1,7 +1,7 @@
 //! Which task has which number in the kernel, and its members which places. What stays
 //! keeps both, and with them its threads and counters.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
@@ -15,14 +15,26 @@ pub(crate) struct Numbers {
     pub members: Vec<String>,
 }
 
+impl Numbers {
+    /// Its members' places.
+    pub fn places(&self) -> Range<u32> {
+        self.first_member..self.first_member + self.members.len() as u32
+    }
+}
+
 /// By the tasks' names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TaskIds(pub BTreeMap<String, Numbers>);
 
 impl TaskIds {
-    /// Numbers for these tasks. `None` if there are not enough: what leaves keeps its
-    /// numbers until the next time.
+    /// Numbers for these tasks; what stays keeps its own. `None` if there are not enough.
     pub fn assign(&self, tasks: &[Task]) -> Option<Self> {
+        // What has left keeps its numbers once more, unless they are needed.
+        self.assign_beside(tasks, self)
+            .or_else(|| self.assign_beside(tasks, &Self::default()))
+    }
+
+    fn assign_beside(&self, tasks: &[Task], left: &Self) -> Option<Self> {
         let mut next = BTreeMap::new();
         for task in tasks {
             let members: Vec<String> = task.members.iter().map(|m| m.name.clone()).collect();
@@ -35,7 +47,7 @@ impl TaskIds {
             if next.contains_key(&task.name) {
                 continue;
             }
-            let taken = || self.0.values().chain(next.values());
+            let taken = || left.0.values().chain(next.values());
             let id = (0..TAKT_TASKS).find(|id| taken().all(|other| other.id != *id))?;
             let count = task.members.len() as u32;
             let fits = |first: &u32| {
@@ -102,5 +114,21 @@ mod tests {
             .expect("room");
         let after = before.assign(&[task("a", &["y", "x"])]).expect("room");
         assert_ne!(after.0["a"].id, before.0["a"].id);
+    }
+
+    #[test]
+    fn numbers_of_what_has_left_are_had_if_they_are_needed() {
+        let sixteen: Vec<String> = (0..16).map(|member| member.to_string()).collect();
+        let sixteen: Vec<&str> = sixteen.iter().map(String::as_str).collect();
+        let group = |at: u32| task(&format!("group-{at}"), &sixteen);
+        let full: Vec<Task> = (0..TAKT_MEMBERS / 16).map(group).collect();
+        let before = TaskIds::default().assign(&full).expect("room");
+        let mut next = full.clone();
+        next[7] = task("new", &sixteen);
+        let after = before.assign(&next).expect("those of what has left");
+        assert_eq!(after.0["new"].places(), before.0["group-7"].places());
+        assert_eq!(after.0["group-15"], before.0["group-15"]);
+        next.push(task("more", &["one"]));
+        assert_eq!(before.assign(&next), None);
     }
 }

@@ -1,11 +1,13 @@
 //! Threads on the beat: the scheduler that runs them, and what it is told.
 //!
-//! [`roster`] says which tasks there are to be and has slots found for them; [`ids`] gives
+//! [`roster`] says which tasks there are to be, [`standing`] has slots found for them, those of the policy
+//! first, and [`displaced`] tells who had to make room; [`ids`] gives
 //! them numbers, [`image`] is what the kernel reads, [`scheduler`] brings it there, [`record`]
 //! remembers it. [`found`] looks what stands, [`ended`] whether it still runs, and [`change`]
 //! goes from there to what is wanted.
 
 mod change;
+mod displaced;
 mod ended;
 mod found;
 mod ids;
@@ -13,11 +15,14 @@ mod image;
 mod record;
 mod roster;
 mod scheduler;
+mod standing;
 
 pub use change::BeatsAction;
 pub(crate) use change::{Change, revert, withdraw};
+pub use displaced::{Displaced, Displacement, SentAway};
 pub use ended::Ended;
 pub(crate) use found::{Found, nobody_elses, running};
+pub(crate) use ids::Numbers;
 pub(crate) use record::BeatsRecord;
-pub(crate) use roster::Roster;
+pub(crate) use roster::{Roster, ad_hoc_key, shown_name};
 pub(crate) use scheduler::Scheduler;

@@ -32,6 +32,15 @@ impl BeatsRecord {
         Some(placement)
     }
 
+    /// What only root can change: the periods and places of all tasks but users'.
+    pub fn fixed(&self) -> Vec<(u64, &Placement)> {
+        let tasks = self.roster.beats.tasks.iter();
+        tasks
+            .filter(|task| !self.roster.is_users(&task.name))
+            .filter_map(|task| Some((task.period_ns, self.placement(&task.name)?)))
+            .collect()
+    }
+
     pub fn read(generation: u32) -> Result<Option<Self>, Error> {
         let path = path(generation);
         let Some(text) = runtime_dir::read(&path)? else {

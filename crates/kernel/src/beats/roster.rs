@@ -4,11 +4,24 @@
 use std::{collections::BTreeMap, fs};
 
 use serde::{Deserialize, Serialize};
-use takt_planner::beats::{Host, Placement, Refusal, Timetable, demands, plan};
+use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
+use takt_planner::beats::{Host, Placement, Timetable};
 use takt_policy::Beats;
 
-use super::{ids::TaskIds, image::Image, record::BeatsRecord};
-use crate::{decide::Undecided, error::Error, namespace, record::Source};
+use super::{
+    displaced::SentAway, ids::TaskIds, image::Image, record::BeatsRecord, standing::common_frames,
+};
+use crate::{error::Error, namespace, record::Source};
+
+/// What a task is called that joined at run time: a name that no policy and no other user can give.
+pub(crate) fn ad_hoc_key(uid: u32, name: &str) -> String {
+    format!("u{uid}/{name}")
+}
+
+/// What its own user calls it.
+pub(crate) fn shown_name(task: &str) -> &str {
+    task.rsplit_once('/').map_or(task, |(_, name)| name)
+}
 
 /// All tasks that a scheduler is to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +36,9 @@ pub(crate) struct Roster {
     pub beats: Beats,
     /// Whom tasks that joined are counted for, by their names.
     pub ad_hoc: BTreeMap<String, u32>,
+    /// Threads that had joined and were sent away, the last ones last.
+    #[serde(default)]
+    pub sent_away: Vec<SentAway>,
 }
 
 impl Roster {
@@ -40,6 +56,9 @@ impl Roster {
             ad_hoc: before
                 .map(|roster| roster.ad_hoc.clone())
                 .unwrap_or_default(),
+            sent_away: before
+                .map(|roster| roster.sent_away.clone())
+                .unwrap_or_default(),
         };
         let joined = before.into_iter().flat_map(|roster| &roster.beats.tasks);
         let joined = joined.filter(|task| next.ad_hoc.contains_key(&task.name));
@@ -51,48 +70,76 @@ impl Roster {
         self.beats.tasks.is_empty()
     }
 
-    /// Find slots. What stands, and is to be as it was, stays where it is if that is
-    /// possible; what joined at run time in any case.
-    pub fn plan(&self, before: Option<&BeatsRecord>) -> Result<Timetable, Undecided> {
-        let host = self.host()?;
-        let planned = match self.plan_around(&host, before, true) {
-            // Whoever is new is to blame, unless all can be had in another order.
-            Err(first @ Refusal::NoRoom { .. }) => {
-                self.plan_around(&host, before, false).map_err(|_| first)
-            }
-            Err(_) => self.plan_around(&host, before, false),
-            Ok(timetable) => Ok(timetable),
+    /// Whether the task joined at run time, for a user who is not root.
+    pub fn is_users(&self, task: &str) -> bool {
+        self.ad_hoc.get(task).is_some_and(|uid| *uid != 0)
+    }
+
+    /// Those that joined at run time, by their places among the tasks: root's before users', and
+    /// older ones before younger.
+    pub fn joined_in_precedence(&self) -> Vec<usize> {
+        let joined = |of_users: bool| {
+            let tasks = self.beats.tasks.iter().enumerate();
+            tasks.filter_map(move |(at, task)| {
+                let is_joined = self.ad_hoc.contains_key(&task.name);
+                (is_joined && self.is_users(&task.name) == of_users).then_some(at)
+            })
         };
-        planned.map_err(Undecided::NoTime)
+        joined(false).chain(joined(true)).collect()
     }
 
-    fn plan_around(
-        &self,
-        host: &Host,
+    /// What users' periods have to divide, for each CPU that carries beats.
+    pub fn common_frames_ns(&self, before: Option<&BeatsRecord>) -> Result<Vec<u64>, Error> {
+        let fixed = before.map(BeatsRecord::fixed).unwrap_or_default();
+        let frames = common_frames(&self.host()?, &fixed);
+        Ok(frames.into_iter().map(|(_, frame_ns)| frame_ns).collect())
+    }
+
+    /// Whether the scheduler has places for all threads, those that stay in the ones they have.
+    pub fn has_numbers(&self, before: Option<&BeatsRecord>) -> bool {
+        let ids = before.map(|record| &record.ids);
+        let none = TaskIds::default();
+        ids.unwrap_or(&none).assign(&self.beats.tasks).is_some()
+    }
+
+    /// Let go of those that joined and for which the scheduler has no places beside the policy's threads, of
+    /// least precedence first: their names, and why.
+    pub fn let_go_without_numbers(
+        &mut self,
         before: Option<&BeatsRecord>,
-        all_stay: bool,
-    ) -> Result<Timetable, Refusal> {
-        let mut demands = demands(&self.beats);
-        for (demand, task) in demands.iter_mut().zip(&self.beats.tasks) {
-            let Some(before) = before else {
-                continue;
+    ) -> Vec<(String, String)> {
+        let mut gone = Vec::new();
+        while !self.has_numbers(before) {
+            let Some(last) = self.joined_in_precedence().pop() else {
+                break;
             };
-            let same_grid = before.roster.beats.grid_ns == self.beats.grid_ns;
-            let is_same = |old: &takt_policy::Task| {
-                takt_policy::Task {
-                    line: task.line,
-                    ..old.clone()
-                } == *task
-            };
-            let stays = before.roster.beats.tasks.iter().any(is_same) && same_grid;
-            if (all_stay && stays) || self.ad_hoc.contains_key(&task.name) {
-                demand.standing = before.placement(&task.name).cloned();
-            }
+            let task = self.beats.tasks.remove(last);
+            self.ad_hoc.remove(&task.name);
+            gone.push((
+                task.name,
+                format!(
+                    "the scheduler has places for {TAKT_MEMBERS} threads in {TAKT_TASKS} tasks, and the \
+                     policy's come first"
+                ),
+            ));
         }
-        plan(host, &demands)
+        gone
     }
 
-    fn host(&self) -> Result<Host, Error> {
+    /// Without these tasks.
+    pub fn without(&self, gone: impl Fn(&str) -> bool) -> Self {
+        let mut left = self.clone();
+        left.beats.tasks.retain(|task| !gone(&task.name));
+        left.ad_hoc.retain(|name, _| !gone(name));
+        left
+    }
+
+    /// What would be there if no thread had joined at run time.
+    pub fn without_joined(&self) -> Self {
+        self.without(|task| self.ad_hoc.contains_key(task))
+    }
+
+    pub fn host(&self) -> Result<Host, Error> {
         let wanted = self.beats.cpus.as_ref();
         Ok(Host {
             cpus: online_cpus()?
@@ -104,11 +151,6 @@ impl Roster {
         })
     }
 
-    /// How many CPUs may carry beats.
-    pub fn cpu_count(&self) -> Result<u32, Error> {
-        Ok(self.host()?.cpus.len() as u32)
-    }
-
     /// What the kernel reads of it, and what takt remembers.
     pub fn lay_out(
         &self,
@@ -118,7 +160,7 @@ impl Roster {
     ) -> (Image, BeatsRecord) {
         let tasks = &self.beats.tasks;
         let ids = before.map(|record| record.ids.clone()).unwrap_or_default();
-        // What has left keeps its numbers once more, unless they are needed.
+        // All others only where no thread that joined would lose its place with its number.
         let ids = ids
             .assign(tasks)
             .or_else(|| TaskIds::default().assign(tasks))

@@ -63,12 +63,9 @@ mod tests {
 
     fn beats(threaded_napi: bool, batch_packets: u32) -> Beats {
         Beats {
-            grid_ns: 500_000,
-            free_ppm: 62_500,
-            cpus: None,
             threaded_napi,
             batch_packets,
-            tasks: Vec::new(),
+            ..Beats::default()
         }
     }
 

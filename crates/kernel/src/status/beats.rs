@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    beats::{BeatsRecord, Ended, Found},
+    beats::{BeatsRecord, Ended, Found, SentAway},
     error::Error,
     levels::{NetworkLevel, network_level},
 };
@@ -25,6 +25,8 @@ pub struct BeatsStatus {
     pub grid_ns: Option<u64>,
     /// How network processing is kept below the beats; `None`: as it was.
     pub network: Option<NetworkLevel>,
+    /// Threads that had joined at run time and made room for a policy's tasks; the last ones last.
+    pub sent_away: Vec<SentAway>,
     /// Those that carry beats.
     pub cpus: Vec<CpuStatus>,
 }
@@ -81,6 +83,7 @@ pub(super) fn status(found: &Found) -> Result<BeatsStatus, Error> {
             .map(|source| source.name.clone()),
         grid_ns: roster.map(|roster| roster.beats.grid_ns),
         network: network_level()?,
+        sent_away: roster.map_or_else(Vec::new, |roster| roster.sent_away.clone()),
         cpus,
     })
 }

@@ -7,7 +7,7 @@ use takt_policy::{Overrun, Task};
 
 use super::Lateness;
 use crate::{
-    beats::{BeatsRecord, Found, Scheduler},
+    beats::{BeatsRecord, Found, Scheduler, shown_name},
     error::Error,
 };
 
@@ -144,7 +144,7 @@ fn status(
     let pieces: Vec<_> = pieces.into_iter().flatten().map(Into::into).collect();
     let members = (numbers.first_member..).zip(&numbers.members);
     Ok(Some(TaskStatus {
-        name: task.name.clone(),
+        name: shown_name(&task.name).to_owned(),
         period_ns: task.period_ns,
         budget_ns: task.budget_ns,
         offset_ns: pieces

@@ -20,7 +20,7 @@ use nix::{
     unistd::{ForkResult, Pid, Uid, fork},
 };
 use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
-use takt_kernel::places::{self, Terms, Wish};
+use takt_kernel::places::{self, Caller, Terms, Wish};
 
 use super::become_program;
 use crate::{
@@ -99,7 +99,7 @@ fn enter(terms: &Terms, mask: &SigSet) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(AskError::NotRunning) if Uid::effective().is_root() => {
             let wish = Wish::AdHoc(terms.clone());
-            places::join(process::id(), 0, &wish)
+            places::join(process::id(), &Caller::ROOT, &wish)
                 .map(drop)
                 .map_err(|error| (&error).into())
         }

@@ -42,6 +42,7 @@ pub fn write_tasks(text: &mut String, status: &Status) {
     };
     write_network(text, beats);
     write_cpus(text, beats);
+    write_sent_away(text, beats);
     if status.tasks.is_empty() {
         return;
     }
@@ -63,6 +64,20 @@ pub fn write_tasks(text: &mut String, status: &Status) {
     );
     for task in &status.tasks {
         write_task(text, task);
+    }
+}
+
+fn write_sent_away(text: &mut String, beats: &BeatsStatus) {
+    for thread in &beats.sent_away {
+        let _ = writeln!(
+            text,
+            "  sent away {} s ago: thread {} of user {}, which had joined in `{}`: {}",
+            thread.ago_ns() / 1_000_000_000,
+            thread.tid,
+            thread.user,
+            thread.task,
+            thread.reason
+        );
     }
 }
 

@@ -1,0 +1,338 @@
+//! Places on the beat that threads take at run time, beside those that the policy's rules
+//! find.
+
+mod quota;
+mod refusal;
+mod terms;
+mod who;
+
+use std::{os::fd::OwnedFd, time::Duration};
+
+use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
+use takt_policy::{Join, Task};
+
+use crate::{
+    beats::{
+        self, BeatsRecord, Change, Found, Numbers, Roster, Scheduler, SentAway, ad_hoc_key,
+        shown_name,
+    },
+    decide::Undecided,
+    error::Error,
+    record::Lock,
+};
+
+pub use refusal::JoinError;
+pub use terms::{Terms, Wish};
+pub use who::Caller;
+
+/// For another takt, which may wait for a frame's end, while taktd serves no others.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A thread and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// As the host numbers threads.
+    pub tid: u32,
+    /// Which of the job pages is its own.
+    pub page: u32,
+    /// The policy's name for it; of an ad hoc task, the group's, or `tid-` and the thread's number.
+    pub task: String,
+    /// The policy's name for it; of an ad hoc task, its number, from 1.
+    pub member: String,
+    /// The user whose an ad hoc task is; `None`: the policy declares it.
+    pub ad_hoc: Option<u32>,
+}
+
+/// Give one of the caller's threads a place.
+pub fn join(tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
+    let admitted = admitted(caller)?;
+    let lock = Lock::take_within(PATIENCE)?;
+    let joined = join_locked(tid, caller.uid, admitted, wish);
+    if joined.is_err() {
+        // A task that was made for it has no thread.
+        sweep_locked()?;
+    }
+    lock.end()?;
+    joined
+}
+
+/// What the policy in force says of who may join, once the caller has been found to be one of them.
+/// `None`: it is root, who may whatever it says.
+fn admitted(caller: &Caller) -> Result<Option<Join>, JoinError> {
+    if caller.uid == 0 {
+        return Ok(None);
+    }
+    let (_, record) = beats::running()?;
+    // Whether this host has beats at all is root's to say.
+    let record = record.ok_or(JoinError::NotLoaded)?;
+    who::check(caller, &record.roster.beats.join)?;
+    Ok(Some(record.roster.beats.join))
+}
+
+fn join_locked(
+    tid: u32,
+    uid: u32,
+    admitted: Option<Join>,
+    wish: &Wish,
+) -> Result<Place, JoinError> {
+    if let Some(Found {
+        ended: Some(ended), ..
+    }) = Found::look()?
+    {
+        return Err(Error::BeatsEnded { ended }.into());
+    }
+    let (scheduler, record) = beats::running()?;
+    if let Some(join) = admitted {
+        let record = record.as_ref().ok_or(JoinError::NotLoaded)?;
+        if record.roster.beats.join != join {
+            let changed = "the policy has changed meanwhile, and who may join with it; ask again";
+            return Err(JoinError::MayNotJoin(changed.to_owned()));
+        }
+    }
+    let (task, member) = match wish {
+        Wish::Declared { task, member } => {
+            let record = record.ok_or(JoinError::NotLoaded)?;
+            (task.clone(), declared(&record, task, member.as_deref())?)
+        }
+        Wish::AdHoc(terms) => {
+            terms.check()?;
+            let roster = record.as_ref().map(|record| record.roster.clone());
+            let roster = roster.unwrap_or_default();
+            let name = terms.group.clone().unwrap_or_else(|| format!("tid-{tid}"));
+            let key = ad_hoc_key(uid, &name);
+            let task = terms.task(&key);
+            match roster.beats.tasks.iter().find(|task| task.name == key) {
+                Some(known) => check_same(known, &task)?,
+                None => enter(roster, task, (tid, uid), scheduler, record)?,
+            }
+            (key, terms.member)
+        }
+    };
+    let (Some(scheduler), Some(record)) = beats::running()? else {
+        return Err(JoinError::NotLoaded);
+    };
+    let Some(numbers) = record.ids.0.get(&task) else {
+        return Err(JoinError::NotLoaded);
+    };
+    let at = numbers.first_member + member;
+    let place = place(&record, &task, member, tid);
+    match scheduler.seat(tid, at)? {
+        Ok(()) => Ok(place),
+        Err(_) => Err(match scheduler.member(at)?.tid {
+            0 => JoinError::Joined {
+                tid,
+                task: place_of(&scheduler, &record, tid)?.unwrap_or(place.task),
+            },
+            other if other == tid => JoinError::Joined {
+                tid,
+                task: place.task,
+            },
+            other => JoinError::Taken {
+                task: place.task,
+                member: place.member,
+                tid: other,
+            },
+        }),
+    }
+}
+
+/// Which of a declared task's members is meant.
+fn declared(record: &BeatsRecord, task: &str, member: Option<&str>) -> Result<u32, JoinError> {
+    let listed = |names: Vec<&str>| names.join(", ");
+    // What has joined is its own user's to join, and on its terms.
+    let is_declared = |name: &str| !record.roster.ad_hoc.contains_key(name);
+    let numbers = record.ids.0.get(task).filter(|_| is_declared(task));
+    let Some(numbers) = numbers else {
+        let known = record.ids.0.keys().map(String::as_str);
+        return Err(JoinError::NoTask {
+            task: task.to_owned(),
+            known: match listed(known.filter(|name| is_declared(name)).collect()) {
+                none if none.is_empty() => "none".to_owned(),
+                known => known,
+            },
+        });
+    };
+    let known = || listed(numbers.members.iter().map(String::as_str).collect());
+    match member {
+        None if numbers.members.len() == 1 => Ok(0),
+        None => Err(JoinError::Group {
+            task: task.to_owned(),
+            known: known(),
+        }),
+        Some(member) => (0..)
+            .zip(&numbers.members)
+            .find_map(|(at, name)| (name == member).then_some(at))
+            .ok_or_else(|| JoinError::NoMember {
+                task: task.to_owned(),
+                member: member.to_owned(),
+                known: known(),
+            }),
+    }
+}
+
+/// The group is there already: on the same terms?
+fn check_same(known: &Task, wanted: &Task) -> Result<(), JoinError> {
+    if known == wanted {
+        return Ok(());
+    }
+    Err(JoinError::Invalid(format!(
+        "the group `{}` has other terms: a budget of {} in every {} for {} members; all members must say \
+         the same",
+        shown_name(&known.name),
+        takt_policy::format_duration(known.budget_ns),
+        takt_policy::format_duration(known.period_ns),
+        known.members.len()
+    )))
+}
+
+/// Make room for a task that no policy declares.
+fn enter(
+    mut roster: Roster,
+    task: Task,
+    (tid, uid): (u32, u32),
+    scheduler: Option<Scheduler>,
+    before: Option<BeatsRecord>,
+) -> Result<(), JoinError> {
+    let frames_ns = roster.common_frames_ns(before.as_ref())?;
+    quota::admit(uid, &task, &roster, &frames_ns)?;
+    let (comes, threads) = (task.name.clone(), task.members.len());
+    roster.ad_hoc.insert(comes.clone(), uid);
+    roster.beats.tasks.push(task);
+    roster.sent_away.retain(|thread| thread.tid != tid);
+    if !roster.has_numbers(before.as_ref()) {
+        return Err(JoinError::NoRoom(format!(
+            "the scheduler has no places for {threads} more threads in a task: {TAKT_MEMBERS} threads in \
+             {TAKT_TASKS} tasks are the most"
+        )));
+    }
+    let change = Change::beside(roster, &comes, scheduler, before);
+    let change = change.map_err(|refusal| match refusal {
+        Undecided::Host(error) => JoinError::Host(error),
+        refusal => JoinError::NoRoom(refusal.to_string()),
+    })?;
+    Ok(change.make()?)
+}
+
+fn place(record: &BeatsRecord, task: &str, member: u32, tid: u32) -> Place {
+    let numbers = record.ids.0.get(task);
+    Place {
+        tid,
+        page: numbers.map_or(0, |numbers| numbers.first_member + member),
+        task: shown_name(task).to_owned(),
+        member: numbers
+            .and_then(|numbers| numbers.members.get(member as usize).cloned())
+            .unwrap_or_default(),
+        ad_hoc: record.roster.ad_hoc.get(task).copied(),
+    }
+}
+
+/// The task that a thread has a place in.
+fn place_of(
+    scheduler: &Scheduler,
+    record: &BeatsRecord,
+    tid: u32,
+) -> Result<Option<String>, Error> {
+    let places = occupied(scheduler, record)?;
+    Ok(places
+        .into_iter()
+        .find(|place| place.tid == tid)
+        .map(|place| place.task))
+}
+
+fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Place>, Error> {
+    let mut places = Vec::new();
+    for (task, numbers) in &record.ids.0 {
+        for member in 0..numbers.members.len() as u32 {
+            let tid = scheduler.member(numbers.first_member + member)?.tid;
+            if tid != 0 {
+                places.push(place(record, task, member, tid));
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// Whether the thread had a place. The slots of an ad hoc task are free again when its
+/// last member has left.
+pub fn leave(tid: u32) -> Result<bool, Error> {
+    let lock = Lock::take_within(PATIENCE)?;
+    let left = leave_locked(tid);
+    sweep_locked()?;
+    lock.end()?;
+    left
+}
+
+fn leave_locked(tid: u32) -> Result<bool, Error> {
+    let (Some(scheduler), Some(record)) = beats::running()? else {
+        return Ok(false);
+    };
+    let places = occupied(&scheduler, &record)?;
+    let Some(place) = places.iter().find(|place| place.tid == tid) else {
+        return Ok(false);
+    };
+    Ok(scheduler.seat(0, place.page)?.is_ok())
+}
+
+/// Every thread that has a place.
+pub fn list() -> Result<Vec<Place>, Error> {
+    match beats::running()? {
+        (Some(scheduler), Some(record)) => occupied(&scheduler, &record),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Free what threads that are no more had on their own terms. Fails at once while another takt
+/// changes the host.
+pub fn sweep() -> Result<(), Error> {
+    let lock = Lock::take_within(Duration::ZERO)?;
+    let swept = sweep_locked();
+    lock.end()?;
+    swept
+}
+
+fn sweep_locked() -> Result<(), Error> {
+    let (Some(scheduler), Some(record)) = beats::running()? else {
+        return Ok(());
+    };
+    let mut left = Vec::new();
+    for (task, numbers) in &record.ids.0 {
+        if record.roster.ad_hoc.contains_key(task) && !is_occupied(&scheduler, numbers)? {
+            left.push(task.clone());
+        }
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    let next = record
+        .roster
+        .without(|task| left.iter().any(|gone| gone == task));
+    let change = Change::to(next, Some(scheduler), Some(record));
+    change.map_err(Undecided::without_new_tasks)?.make()
+}
+
+fn is_occupied(scheduler: &Scheduler, numbers: &Numbers) -> Result<bool, Error> {
+    for member in numbers.places() {
+        if scheduler.member(member)?.tid != 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Why a thread that had joined has its place no longer, if it was sent away; to be told to its user and to
+/// root.
+pub fn sent_away(tid: u32, uid: u32) -> Result<Option<SentAway>, Error> {
+    let (_, record) = beats::running()?;
+    let threads = record
+        .into_iter()
+        .flat_map(|record| record.roster.sent_away);
+    let mut told = threads.filter(|thread| uid == 0 || thread.user == uid);
+    Ok(told.find(|thread| thread.tid == tid))
+}
+
+/// The map of job pages, to be read alone; `None` without beats.
+pub fn job_pages() -> Result<Option<OwnedFd>, Error> {
+    Scheduler::open()?
+        .map(|scheduler| scheduler.job_pages())
+        .transpose()
+}

@@ -1,0 +1,179 @@
+//! How much of the beat those may have who are not root. Counted is what the tables reserve for
+//! their tasks: whole slots of the grid, for leads as for budgets. What the policy declares, and what
+//! root's threads joined with, is not counted: root has decided that.
+
+use takt_planner::beats::reserved_ns;
+use takt_policy::{Task, format_duration as time};
+
+use super::JoinError;
+use crate::beats::Roster;
+
+/// Of one user.
+const TASKS_OF_ONE_MAX: usize = 8;
+const THREADS_OF_ONE_MAX: usize = 32;
+/// Of all users together. The scheduler has places for 256 tasks and 256 threads, and a policy must
+/// find some.
+const TASKS_OF_USERS_MAX: usize = 64;
+const THREADS_OF_USERS_MAX: usize = 128;
+/// Of the time that can be assigned on all processors together.
+const SHARE_OF_ONE_PPM: u64 = 250_000;
+const SHARE_OF_USERS_PPM: u64 = 500_000;
+/// Shorter periods cost every thread of their processor something.
+const PERIOD_OF_USERS_MIN_NS: u64 = 1_000_000;
+
+/// May this user have this task, beside those that stand? `frames_ns`: for each CPU that carries beats,
+/// what users' periods there have to divide.
+pub(super) fn admit(
+    uid: u32,
+    task: &Task,
+    standing: &Roster,
+    frames_ns: &[u64],
+) -> Result<(), JoinError> {
+    if uid == 0 {
+        return Ok(());
+    }
+    check_period(task, standing.beats.grid_ns, frames_ns)?;
+    let of_users = || {
+        let tasks = standing.beats.tasks.iter();
+        tasks.filter(|other| standing.is_users(&other.name))
+    };
+    let of_one = || of_users().filter(|other| standing.ad_hoc.get(&other.name) == Some(&uid));
+    let one = format!("user {uid}");
+    let all = "all users together";
+    check_count(&one, of_one(), task, TASKS_OF_ONE_MAX, THREADS_OF_ONE_MAX)?;
+    check_count(
+        all,
+        of_users(),
+        task,
+        TASKS_OF_USERS_MAX,
+        THREADS_OF_USERS_MAX,
+    )?;
+    let cpus = frames_ns.len();
+    let share = Share::new(standing, cpus);
+    share.check(&one, of_one(), task, SHARE_OF_ONE_PPM)?;
+    share.check(all, of_users(), task, SHARE_OF_USERS_PPM)
+}
+
+/// So that strangers' periods go together: none makes the frame of a CPU so long, or its table so full,
+/// that no other fits beside it.
+fn check_period(task: &Task, grid_ns: u64, frames_ns: &[u64]) -> Result<(), JoinError> {
+    let period_ns = task.period_ns;
+    if period_ns < PERIOD_OF_USERS_MIN_NS {
+        return Err(JoinError::Invalid(format!(
+            "only root's periods are shorter than {}",
+            time(PERIOD_OF_USERS_MIN_NS)
+        )));
+    }
+    let goes = |frame_ns: &u64| frame_ns.is_multiple_of(period_ns);
+    // One that is not on the grid is refused for that, with the grid in the message.
+    if frames_ns.iter().any(goes) || !period_ns.is_multiple_of(grid_ns) {
+        return Ok(());
+    }
+    let frame_ns = frames_ns.iter().copied().max().unwrap_or_default();
+    let divides = |candidate: &u64| frame_ns.is_multiple_of(*candidate);
+    let longest_ns = frame_ns.min(period_ns);
+    let nearest_ns = (1..)
+        .map(|parts| frame_ns / parts)
+        .take_while(|part_ns| *part_ns >= PERIOD_OF_USERS_MIN_NS)
+        .filter(divides)
+        .find(|part_ns| *part_ns <= longest_ns && part_ns.is_multiple_of(grid_ns));
+    let fits = nearest_ns.map_or_else(String::new, |ns| format!("; a period of {} does", time(ns)));
+    Err(JoinError::Invalid(format!(
+        "users' periods divide {}, so that they go together, and {} does not{fits}",
+        time(frame_ns),
+        time(period_ns)
+    )))
+}
+
+fn check_count<'a>(
+    who: &str,
+    theirs: impl Iterator<Item = &'a Task>,
+    task: &Task,
+    tasks_max: usize,
+    threads_max: usize,
+) -> Result<(), JoinError> {
+    let (tasks, threads) = theirs.fold((0, 0), |(tasks, threads), other| {
+        (tasks + 1, threads + other.members.len())
+    });
+    for (there, more, most, what) in [
+        (tasks, 1, tasks_max, "tasks"),
+        (threads, task.members.len(), threads_max, "threads"),
+    ] {
+        if there + more > most {
+            return Err(JoinError::TooMany(format!(
+                "{who} may have {most} {what} on the beat that no policy declares, {there} are there, and \
+                 this would be {more} more"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Parts of one processor's time.
+const WHOLE: u128 = 1_000_000_000_000;
+const PPM: u128 = WHOLE / 1_000_000;
+
+/// What all processors have to share, and in what measure.
+struct Share {
+    grid_ns: u64,
+    assignable: u128,
+}
+
+impl Share {
+    fn new(standing: &Roster, cpus: usize) -> Self {
+        let of_one_ppm = 1_000_000_u128.saturating_sub(standing.beats.free_ppm.into());
+        Self {
+            grid_ns: standing.beats.grid_ns,
+            assignable: cpus as u128 * of_one_ppm * PPM,
+        }
+    }
+
+    fn reserved_ns(&self, task: &Task) -> u64 {
+        reserved_ns(self.grid_ns, task.budget_ns, task.lead_ns)
+    }
+
+    /// Rounded up.
+    fn of(&self, task: &Task) -> u128 {
+        let in_period = u128::from(self.reserved_ns(task)) * WHOLE;
+        in_period.div_ceil(u128::from(task.period_ns.max(1)))
+    }
+
+    fn check<'a>(
+        &self,
+        who: &str,
+        theirs: impl Iterator<Item = &'a Task>,
+        task: &Task,
+        most_ppm: u64,
+    ) -> Result<(), JoinError> {
+        let most = self.assignable * u128::from(most_ppm) / 1_000_000;
+        let reserved: u128 = theirs.map(|other| self.of(other)).sum();
+        let wanted = self.of(task);
+        if reserved + wanted <= most {
+            return Ok(());
+        }
+        let lead = match task.lead_ns {
+            0 => String::new(),
+            lead_ns => format!(" with a lead of {}", time(lead_ns)),
+        };
+        let slots = self.reserved_ns(task) / self.grid_ns;
+        Err(JoinError::TooMany(format!(
+            "{who} may have {} of a processor's time on the beat reserved, {} is, and a budget of {}{lead} \
+             takes {} more: {slots} whole {} of {} in every {}",
+            percent(most),
+            percent(reserved),
+            time(task.budget_ns),
+            percent(wanted),
+            if slots == 1 { "slot" } else { "slots" },
+            time(self.grid_ns),
+            time(task.period_ns),
+        )))
+    }
+}
+
+fn percent(share: u128) -> String {
+    let tenths = share * 1000 / WHOLE;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests;
