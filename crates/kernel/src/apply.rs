@@ -105,6 +105,8 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
         let replace = options.replace();
         apply_locked(policy, source, replace, options.dry_run, &questions, &asked)
     });
+    let starts_helper = done.is_ok() && !options.dry_run;
+    let _coming = starts_helper.then(|| announce(policy));
     // What went wrong first is what to report.
     let ended = lock.end();
     let done = done?;
@@ -114,6 +116,15 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     }
     tend(policy)?;
     Ok(done)
+}
+
+/// Count the policy's helper as running until this is dropped: it starts after the host's lock
+/// is let go. Under the lock.
+pub(crate) fn announce(policy: &Policy) -> Option<helper::Coming> {
+    let wants_helper = policy.links.iter().any(wants_help);
+    // Without it, others may see for a moment that the helper is not there yet.
+    let coming = wants_helper.then(helper::announce);
+    coming.and_then(Result::ok).flatten()
 }
 
 /// Have the helper look at the links of the policy, which is in force.

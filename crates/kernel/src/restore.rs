@@ -9,11 +9,12 @@ use takt_policy::{Link, Policy};
 
 use crate::{
     applied_policy,
-    apply::{apply_locked, tend},
+    apply::{announce, apply_locked, tend},
     beats::nobody_elses,
     crowd,
     decide::{Replace, Undecided},
     error::{Error, Foreign},
+    helper::Coming,
     managed::{Managed, Port},
     namespace::netns_cookie,
     netlink::{Netlink, Qdisc},
@@ -106,6 +107,13 @@ impl<'a> Restoration<'a> {
         apply_locked(policy, source, replace, false, questions, asked)
             .map_err(|refusal| not_restorable(source, refusal))?;
         Ok(left)
+    }
+
+    /// Count the helper of what is put back as running until this is dropped. Under the lock.
+    pub fn announce(&self) -> Option<Coming> {
+        self.policy
+            .as_ref()
+            .and_then(|before| announce(&before.policy))
     }
 
     /// When it is done, and the lock is free.

@@ -398,7 +398,7 @@ fn keys_of_others_are_refused_with_their_mode() {
         assert_eq!(seen.stderr, "");
         set_mode(dir, 0o700);
         as_alice(&check)
-            .says(&["a crowd", "cannot be seen", "warning"])
+            .says(&["a crowd", "cannot be seen", "⚠"])
             .ends_with(0);
         apply(policy).ok();
         takt("revert").ok();

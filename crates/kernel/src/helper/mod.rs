@@ -47,7 +47,7 @@ use crate::{
 pub(crate) use frame::gap_frame;
 pub(crate) use listening::{Listener, Listening};
 pub(crate) use patience::Patience;
-pub(crate) use presence::{is_running, sweep, tend};
+pub(crate) use presence::{Coming, announce, is_running, sweep, tend};
 /// That packet sockets can be opened, which the helper needs.
 pub(crate) use socket::try_open;
 pub(crate) use socket::{Sent, TemplateSocket, close_together, unless_gone};

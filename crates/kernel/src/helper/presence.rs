@@ -45,6 +45,7 @@ use crate::{
 const PLACES: &str = "helper";
 const LOCK: &str = "lock";
 const SOCKET: &str = "socket";
+const COMING: &str = "coming";
 const SOCKET_MODE: u32 = 0o600;
 
 /// A helper that takes longer for an answer than this is not well.
@@ -77,6 +78,14 @@ const HELPING: u8 = b'h';
 struct Place {
     lock: PathBuf,
     socket: PathBuf,
+    /// Locked by those who are about to start or ask the helper.
+    coming: PathBuf,
+}
+
+/// While it is held, a helper counts as running: it is about to be.
+pub(crate) struct Coming {
+    place: Place,
+    _lock: Flock<File>,
 }
 
 /// The helper's own end.
@@ -100,32 +109,18 @@ impl Place {
         Self {
             lock: dir.join(format!("{name}.{LOCK}")),
             socket: dir.join(format!("{name}.{SOCKET}")),
+            coming: dir.join(format!("{name}.{COMING}")),
         }
     }
 
     /// Whether a helper has the lock.
     fn is_taken(&self) -> Result<bool, Error> {
-        let taken = self.try_lock(Mode::Shared, Duration::ZERO);
-        Ok(taken?.is_some_and(|lock| lock.is_none()))
+        is_held(&self.lock, Mode::Shared)
     }
 
-    /// `None`: there is nothing to lock; the inner `None`: another process has it.
-    fn try_lock(
-        &self,
-        mode: Mode,
-        patience: Duration,
-    ) -> Result<Option<Option<Flock<File>>>, Error> {
-        let open = || {
-            OpenOptions::new()
-                .read(true)
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(&self.lock)
-                .map_err(Error::file(&self.lock))
-        };
-        match flock::lock(&self.lock, open, mode, patience) {
-            Err(error) if error.is_missing() => Ok(None),
-            locked => Ok(Some(locked?.ok())),
-        }
+    /// Whether a takt has said that it is about to start one. Several may have.
+    fn is_coming(&self) -> Result<bool, Error> {
+        is_held(&self.coming, Mode::Exclusive)
     }
 
     fn claim(self) -> Result<Option<Presence>, Error> {
@@ -155,6 +150,15 @@ impl Place {
     fn clear(&self) {
         let _ = fs::remove_file(&self.socket);
         let _ = fs::remove_file(&self.lock);
+    }
+
+    /// Take the directories away that nothing lies in any more.
+    fn leave(&self) {
+        if let Some(dir) = self.lock.parent()
+            && fs::remove_dir(dir).is_ok()
+        {
+            record::leave_empty(LEAVE_PATIENCE);
+        }
     }
 
     /// Have the helper look. It is an error if there is one that does not answer in time.
@@ -246,11 +250,7 @@ impl Presence {
 impl Drop for Presence {
     fn drop(&mut self) {
         self.place.clear();
-        if let Some(dir) = self.place.lock.parent()
-            && fs::remove_dir(dir).is_ok()
-        {
-            record::leave_empty(LEAVE_PATIENCE);
-        }
+        self.place.leave();
     }
 }
 
@@ -271,13 +271,54 @@ impl Asker {
     }
 }
 
+impl Drop for Coming {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.place.coming);
+        self.place.leave();
+    }
+}
+
 fn dir() -> PathBuf {
     Path::new(DIR).join(PLACES)
 }
 
-/// Whether this namespace has a helper.
+/// `None`: there is nothing to lock; the inner `None`: another process has it.
+fn try_lock(path: &Path, mode: Mode) -> Result<Option<Option<Flock<File>>>, Error> {
+    let open = || {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(Error::file(path))
+    };
+    match flock::lock(path, open, mode, Duration::ZERO) {
+        Err(error) if error.is_missing() => Ok(None),
+        locked => Ok(Some(locked?.ok())),
+    }
+}
+
+/// Whether a lock in `mode` is refused.
+fn is_held(path: &Path, mode: Mode) -> Result<bool, Error> {
+    Ok(try_lock(path, mode)?.is_some_and(|lock| lock.is_none()))
+}
+
+/// Whether this namespace has a helper, or is about to have one.
 pub(crate) fn is_running() -> Result<bool, Error> {
-    Place::own()?.is_taken()
+    let place = Place::own()?;
+    // In this order: the one is held until the other is.
+    Ok(place.is_coming()? || place.is_taken()?)
+}
+
+/// Say that [`tend`] is about to start a helper, while the host's lock is still held: a link that
+/// waits for its helper is not without one.
+pub(crate) fn announce() -> Result<Option<Coming>, Error> {
+    let place = Place::own()?;
+    let open = || {
+        runtime_dir::private_dirs(&dir())?;
+        runtime_dir::private_file(&place.coming)
+    };
+    let lock = flock::lock(&place.coming, open, Mode::Shared, CLAIM_PATIENCE)?;
+    Ok(lock.ok().map(|lock| Coming { place, _lock: lock }))
 }
 
 /// Have the helper look at the links, which have changed. If any of them is
@@ -307,13 +348,15 @@ pub(crate) fn sweep() {
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_stem().and_then(|name| name.to_str());
-        let (Some(name), Some(LOCK)) = (name, path.extension().and_then(|kind| kind.to_str()))
-        else {
+        let kind = path.extension().and_then(|kind| kind.to_str());
+        let (Some(name), Some(LOCK | COMING)) = (name, kind) else {
             continue;
         };
-        let place = Place::at(&dir(), name);
-        if let Ok(Some(Some(_lock))) = place.try_lock(Mode::Exclusive, Duration::ZERO) {
-            place.clear();
+        if let Ok(Some(Some(_lock))) = try_lock(&path, Mode::Exclusive) {
+            if kind == Some(LOCK) {
+                Place::at(&dir(), name).clear();
+            }
+            let _ = fs::remove_file(&path);
         }
     }
     // Others may be in it still.

@@ -26,7 +26,7 @@ pub use self::{
     status::{PendingState, PendingStatus},
 };
 use crate::{
-    apply::{Applied, Options, apply_locked, tend},
+    apply::{Applied, Options, announce, apply_locked, tend},
     capability,
     clock::boottime_ns,
     crowd,
@@ -82,6 +82,7 @@ pub fn apply_on_trial(
         let noted = note_applied(&mut journal);
         Ok((applied, Pending(journal), noted))
     });
+    let _coming = done.is_ok().then(|| announce(policy));
     // What went wrong first is what to report.
     let ended = lock.end();
     let (applied, mut pending, noted) = done?;
@@ -152,6 +153,11 @@ impl Pending {
         let lock = Lock::take()?;
         let looked = self.0.look();
         let done = looked.and_then(|()| take_back(&mut self.0, restoration));
+        let restored = done
+            .as_ref()
+            .ok()
+            .and_then(|(_, restored)| restored.as_ref());
+        let _coming = restored.map(Restoration::announce);
         let ended = lock.end();
         let (stage, restored) = done?;
         ended?;
