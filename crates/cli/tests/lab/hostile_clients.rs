@@ -247,8 +247,10 @@ impl Flooder {
                 let (user, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
                 let is_user =
                     setresgid(group, group, group).is_ok() && setresuid(user, user, user).is_ok();
-                while is_user {
-                    let _ = UnixStream::connect(SOCKET);
+                if is_user {
+                    loop {
+                        let _ = UnixStream::connect(SOCKET);
+                    }
                 }
                 // SAFETY: it only ends.
                 unsafe { libc::_exit(1) }
