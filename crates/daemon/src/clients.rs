@@ -21,9 +21,13 @@ use crate::{
 const IDLE_NS: u64 = 30_000_000_000;
 /// From there to the request's end, and from an answer to where all of it is taken.
 const PATIENCE_NS: u64 = 5_000_000_000;
+/// For an answer that another thread gives.
+const WAIT_NS: u64 = 120_000_000_000;
 const CHUNK_BYTES: usize = 4096;
 
 pub(crate) struct Client {
+    /// No other connection has it.
+    pub id: u64,
     pub stream: UnixStream,
     pub caller: Caller,
     /// Begins with a request that has not been answered.
@@ -32,6 +36,8 @@ pub(crate) struct Client {
     output: Vec<u8>,
     /// When it came, was last answered, or began a request after that.
     since_ns: u64,
+    /// For the answer of another thread. Nothing more is read from it until then.
+    pub waits: bool,
     /// Whether there is anything to do for it.
     pub is_ready: bool,
     /// The number of its last turn.
@@ -48,13 +54,15 @@ pub(crate) enum Input {
 }
 
 impl Client {
-    pub fn new(stream: UnixStream, caller: Caller, now_ns: u64, turn: u64) -> Self {
+    pub fn new(id: u64, stream: UnixStream, caller: Caller, now_ns: u64, turn: u64) -> Self {
         Self {
+            id,
             stream,
             caller,
             input: Vec::new(),
             output: Vec::new(),
             since_ns: now_ns,
+            waits: false,
             // Its request may have come with it.
             is_ready: true,
             turn,
@@ -71,6 +79,7 @@ impl Client {
     /// What to wait for.
     pub fn wants(&self) -> PollFlags {
         match self.output.is_empty() {
+            _ if self.waits => PollFlags::empty(),
             false => PollFlags::POLLOUT,
             true => PollFlags::POLLIN,
         }
@@ -82,7 +91,7 @@ impl Client {
 
     /// Whether a request is here already.
     pub fn has_line(&self) -> bool {
-        self.output.is_empty() && self.line_end().is_some()
+        !self.waits && self.output.is_empty() && self.line_end().is_some()
     }
 
     fn line_end(&self) -> Option<usize> {
@@ -138,7 +147,11 @@ impl Client {
     /// Bytes are no progress: a request that is complete is, and an answer that is taken.
     pub fn is_overdue(&self, now_ns: u64) -> bool {
         let is_at_rest = self.input.is_empty() && self.output.is_empty();
-        let patience_ns = if is_at_rest { IDLE_NS } else { PATIENCE_NS };
+        let patience_ns = match is_at_rest {
+            _ if self.waits => WAIT_NS,
+            true => IDLE_NS,
+            false => PATIENCE_NS,
+        };
         now_ns.saturating_sub(self.since_ns) > patience_ns
     }
 }
@@ -166,7 +179,7 @@ mod tests {
     fn client() -> (Client, UnixStream) {
         let (here, there) = UnixStream::pair().unwrap();
         here.set_nonblocking(true).unwrap();
-        (Client::new(here, CALLER, 0, 0), there)
+        (Client::new(1, here, CALLER, 0, 0), there)
     }
 
     #[test]

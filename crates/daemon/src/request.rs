@@ -2,7 +2,7 @@
 
 use std::{os::unix::net::UnixStream, path::PathBuf};
 
-use takt_kernel::{background, places};
+use takt_kernel::background;
 
 use crate::{
     beats,
@@ -18,35 +18,31 @@ use crate::{
 };
 
 impl Daemon {
-    pub(crate) fn answer(&mut self, client: &Client, line: &[u8]) -> Reply {
-        let result = self.done(client, line);
-        let pages = match &result {
-            Ok(Done::JoinedBeat(_)) => beats::job_pages(),
-            _ => None,
-        };
-        Reply::with(result.into(), pages)
+    /// `None`: the answer comes later, from the thread that was asked.
+    pub(crate) fn answer(&mut self, client: &Client, line: &[u8]) -> Option<Reply> {
+        self.done(client, line).transpose().map(Reply::from)
     }
 
-    fn done(&mut self, client: &Client, line: &[u8]) -> Result<Done, Refusal> {
+    fn done(&mut self, client: &Client, line: &[u8]) -> Result<Option<Done>, Refusal> {
         let (now_ns, caller) = (now_ns(), client.caller);
         // First of all, so that asking too often costs little.
         self.registry.admit(now_ns, caller.uid)?;
         if line.len() > LINE_MAX_BYTES {
             return Err(too_long());
         }
-        match parse(line)? {
+        let done = match parse(line)? {
             Request::Add(add) => {
                 let added = self.registry.add(now_ns, caller, &add)?;
                 self.follow();
                 let warning = self.warning(now_ns, caller);
-                Ok(Done::Added(Added { added, warning }))
+                Done::Added(Added { added, warning })
             }
             Request::Remove(remove) => {
                 self.registry.remove(now_ns, caller, &remove)?;
                 self.follow();
-                Ok(Done::Removed(Removed { removed: true }))
+                Done::Removed(Removed { removed: true })
             }
-            Request::List(_) => Ok(Done::Listed(self.registry.list(now_ns, caller))),
+            Request::List(_) => Done::Listed(self.registry.list(now_ns, caller)),
             Request::Join(_) => {
                 if self.groups.is_full() {
                     return Err(Refusal::new(
@@ -64,19 +60,13 @@ impl Daemon {
                 })?;
                 self.groups.insert(group.clone());
                 let group = group.display().to_string();
-                Ok(Done::Joined(Joined { group }))
+                Done::Joined(Joined { group })
             }
-            Request::JoinBeat(request) => {
-                let asker = asker(&client.stream)?;
-                let joined = beats::join(&mut beats::Host, &asker, caller.uid, &request)?;
-                self.ad_hoc |= joined.place.user.is_some();
-                Ok(Done::JoinedBeat(joined))
+            Request::JoinBeat(join) => return self.ask_beats(client, beats::Wanted::Join(join)),
+            Request::LeaveBeat(leave) => {
+                return self.ask_beats(client, beats::Wanted::Leave(leave));
             }
-            Request::LeaveBeat(request) => {
-                let asker = asker(&client.stream)?;
-                beats::leave(&mut beats::Host, &asker, &request).map(Done::LeftBeat)
-            }
-            Request::ListBeats(_) => beats::list(&beats::Host).map(Done::ListedBeats),
+            Request::ListBeats(_) => return self.ask_beats(client, beats::Wanted::List),
             Request::ListRadio(_) => {
                 let is_ours = caller.netns_cookie == self.netns_cookie;
                 let sources = if is_ours {
@@ -84,7 +74,7 @@ impl Daemon {
                 } else {
                     Vec::new()
                 };
-                Ok(Done::ListedRadio(ListedRadio { sources }))
+                Done::ListedRadio(ListedRadio { sources })
             }
             Request::ListCrowd(_) => {
                 let is_ours = caller.netns_cookie == self.netns_cookie;
@@ -93,21 +83,24 @@ impl Daemon {
                 } else {
                     Vec::new()
                 };
-                Ok(Done::ListedCrowd(ListedCrowd { neighbourhoods }))
+                Done::ListedCrowd(ListedCrowd { neighbourhoods })
             }
-        }
+        };
+        Ok(Some(done))
     }
 
-    /// Threads that have ended leave their places; the time of those that came on their own
-    /// terms is free again.
-    pub(crate) fn sweep_beats(&mut self) {
-        if !self.ad_hoc {
-            return;
-        }
-        let is_ad_hoc = |place: &places::Place| place.ad_hoc.is_some();
-        let left = places::sweep().and_then(|()| places::list());
-        // What fails is tried again.
-        self.ad_hoc = left.map_or(true, |places| places.iter().any(is_ad_hoc));
+    fn ask_beats(
+        &mut self,
+        client: &Client,
+        wanted: beats::Wanted,
+    ) -> Result<Option<Done>, Refusal> {
+        self.beats.request(beats::Request {
+            connection: client.id,
+            uid: client.caller.uid,
+            asker: asker(&client.stream)?,
+            wanted,
+        });
+        Ok(None)
     }
 
     /// Why a registration may be without effect.

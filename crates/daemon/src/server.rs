@@ -1,5 +1,6 @@
 //! taktd itself: one thread, which does a bounded amount of work for each of those that wait,
-//! and has an order among them: signals, time, root, users.
+//! and has an order among them: signals, time, root, users. What may take longer is done by
+//! threads of its own: [`crate::part`], [`crate::beats`].
 
 use std::{
     collections::BTreeMap,
@@ -27,6 +28,7 @@ use takt_kernel::background;
 use crate::{
     SOCKET,
     admission::{self, Admission},
+    beats,
     clients::{Client, Input},
     crowd::Crowd,
     endpoint::Endpoint,
@@ -62,14 +64,12 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     let dir = Path::new(SOCKET).parent().unwrap_or(Path::new("/"));
     let endpoint = Endpoint::claim(dir)?;
     privileges::drop_others()?;
-    let mut daemon = Daemon {
-        netns_cookie: peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?,
-        ..Daemon::default()
-    };
+    let netns_cookie = peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?;
+    let beats = beats::Worker::start().map_err(Error::system("starting a thread"))?;
+    let mut daemon = Daemon::new(netns_cookie, beats);
     // What a taktd left that was killed.
     daemon.follow();
-    daemon.ad_hoc = true;
-    daemon.sweep_beats();
+    daemon.beats.sweep();
     if let Ok(left) = background::sweep() {
         daemon.groups.adopt(left);
     }
@@ -88,7 +88,6 @@ fn signals() -> Result<SignalFd, Error> {
         .map_err(Error::system("waiting for signals"))
 }
 
-#[derive(Default)]
 pub(crate) struct Daemon {
     pub(crate) registry: Registry,
     table: Table,
@@ -97,13 +96,14 @@ pub(crate) struct Daemon {
     arrivals: BTreeMap<u32, Bucket>,
     /// Counts them.
     turns: u64,
+    /// Counts connections.
+    connections: u64,
     pub(crate) groups: Groups,
     /// What was complained about last.
     pub(crate) problem: Option<String>,
     /// Namespaces with a class for registered traffic, and when that was seen last.
     pub(crate) asked_for: BTreeMap<u64, u64>,
-    /// Whether there may be threads on the beat on their own terms.
-    pub(crate) ad_hoc: bool,
+    pub(crate) beats: beats::Worker,
     pub(crate) radio: Radio,
     pub(crate) crowd: Crowd,
     /// Of the network namespace that this is done in.
@@ -136,6 +136,24 @@ impl<'a> Listener<'a> {
 }
 
 impl Daemon {
+    fn new(netns_cookie: u64, beats: beats::Worker) -> Self {
+        Self {
+            registry: Registry::default(),
+            table: Table::default(),
+            clients: Vec::new(),
+            arrivals: BTreeMap::new(),
+            turns: 0,
+            connections: 0,
+            groups: Groups::default(),
+            problem: None,
+            asked_for: BTreeMap::new(),
+            beats,
+            radio: Radio::default(),
+            crowd: Crowd::default(),
+            netns_cookie,
+        }
+    }
+
     fn run(&mut self, endpoint: &Endpoint, signals: &SignalFd) -> Result<(), Error> {
         let mut root = Listener::of(&endpoint.root);
         let mut users = Listener::of(&endpoint.users);
@@ -146,6 +164,7 @@ impl Daemon {
                 due_ns = now_ns + TICK_NS;
                 self.tick(now_ns);
             }
+            self.hand_out();
             self.accept(&mut root);
             self.serve(true);
             self.serve(false);
@@ -170,7 +189,10 @@ impl Daemon {
             false => wake_ns.saturating_sub(now_ns),
         };
         let patience_ms = patience_ns.div_ceil(NS_PER_MS);
-        let mut fds = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        let mut fds = vec![
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.beats.as_fd(), PollFlags::POLLIN),
+        ];
         fds.extend(
             listeners
                 .iter()
@@ -185,6 +207,8 @@ impl Daemon {
         };
         let mut is_ready = fds.iter().map(|fd| fd.any() != Some(false));
         let is_ending = is_ready.next() == Some(true);
+        // Looked at in any case.
+        let _beats = is_ready.next();
         let ready: Vec<bool> = is_ready.collect();
         let (at_listeners, at_clients) = ready.split_at(listeners.len());
         for (listener, is_ready) in listeners.into_iter().zip(at_listeners) {
@@ -200,7 +224,7 @@ impl Daemon {
         self.registry.tick(now_ns);
         self.follow();
         self.groups.tick();
-        self.sweep_beats();
+        self.beats.sweep();
         self.arrivals.retain(|_, bucket| !bucket.is_full(now_ns));
         self.clients.retain(|client| !client.is_overdue(now_ns));
     }
@@ -268,8 +292,24 @@ impl Daemon {
             Admission::Evict(at) => refuse(&mut self.clients.remove(at).stream, busy()),
             Admission::Refuse => return refuse(&mut stream, busy()),
         }
-        let client = Client::new(stream, caller, now_ns, self.turns);
+        self.connections += 1;
+        let client = Client::new(self.connections, stream, caller, now_ns, self.turns);
         self.clients.push(client);
+    }
+
+    /// Give the clients that wait for them the replies that have come.
+    fn hand_out(&mut self) {
+        let now_ns = now_ns();
+        for (connection, reply) in self.beats.finished() {
+            let clients = &mut self.clients;
+            let Some(at) = clients.iter().position(|client| client.id == connection) else {
+                continue;
+            };
+            clients[at].waits = false;
+            if clients[at].answer(&reply, now_ns).is_err() {
+                clients.remove(at);
+            }
+        }
     }
 
     /// Answer what clients have said, root's or users', those first that have waited longest.
@@ -299,10 +339,17 @@ impl Daemon {
 
     /// One request of a client; whether it stays.
     fn serve_one(&mut self, client: &mut Client) -> bool {
+        // All that is heard of one that waits is that it has gone.
+        if client.waits {
+            return false;
+        }
         match client.next(now_ns()) {
             Input::Line(line) => {
-                let reply = self.answer(client, &line);
-                // Who does not listen to answers need not ask.
+                let Some(reply) = self.answer(client, &line) else {
+                    client.waits = true;
+                    return true;
+                };
+                // A client that does not listen to answers need not ask.
                 client.answer(&reply, now_ns()).is_ok()
             }
             Input::Incomplete => true,

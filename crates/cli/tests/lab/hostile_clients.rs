@@ -1,26 +1,25 @@
 //! Users who mean taktd ill: none of them holds up root, another user, or taktd's own work.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io::{BufRead, BufReader, Read, Write},
     os::unix::{
         fs::{MetadataExt, PermissionsExt, symlink},
         net::UnixStream,
-        process::CommandExt,
     },
     path::Path,
-    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use nix::{
+    fcntl::{Flock, FlockArg},
     sys::{
-        signal::Signal,
+        signal::{Signal, kill},
         stat::{Mode, umask},
-        wait::waitpid,
+        wait::{WaitStatus, waitpid},
     },
-    unistd::{ForkResult, Gid, Pid, Uid, fork, setresgid, setresuid},
+    unistd::{ForkResult, Gid, Pid, Uid, fork, pause, setresgid, setresuid},
 };
 use serde_json::Value;
 
@@ -29,7 +28,7 @@ use crate::{
     kernel_bpf::{entries, wait_for},
     machine::DEFAULT,
     owners::{ALICE, as_user, quiet_wire},
-    shell::{Ran, run, run_command},
+    shell::run,
     takt::{apply, takt},
 };
 
@@ -53,8 +52,11 @@ fn a_flood_of_connections_holds_up_neither_root_nor_the_end() {
         let _wire = quiet_wire();
         let daemon = Daemon::start();
         apply(POLICY).ok();
-        let flood = [ALICE, BOB].map(Flooder::start);
+        let flood = [ALICE, BOB].map(Process::that_floods);
         thread::sleep(Duration::from_millis(500));
+        for (flooder, uid) in flood.iter().zip([ALICE, BOB]) {
+            flooder.assert_floods_as(uid);
+        }
 
         let ask = |socket: &str| {
             let began = Instant::now();
@@ -107,14 +109,14 @@ fn a_lock_of_a_users_keeps_no_taktd_from_starting() {
         run("taktd")
             .says(&["another taktd is running", &named])
             .ends_with(1);
-        let _locks = ["/run/taktd", "/run/taktd/lock", ROOT_SOCKET, SOCKET].map(lock_as_alice);
-        as_real_user(ALICE, "cat /run/taktd/lock").ends_with(1);
-        assert_eq!(
-            as_real_user(ALICE, "ls /run/taktd").status.map(|s| s != 0),
-            Some(true)
-        );
-        assert!(as_real_user_connects(ALICE, SOCKET));
-        assert!(!as_real_user_connects(ALICE, ROOT_SOCKET));
+        let _locks = ["/run/taktd", "/run/taktd/lock"].map(|path| Process::that_locks(ALICE, path));
+        thread::sleep(Duration::from_millis(500));
+        for path in ["/run/taktd", "/run/taktd/lock"] {
+            let opens = Process::of(ALICE, || File::open(path).is_ok());
+            assert!(!opens.is_well(), "{path}");
+        }
+        assert!(connects(ALICE, SOCKET));
+        assert!(!connects(ALICE, ROOT_SOCKET));
         daemon.ends_with(Signal::SIGKILL);
         let daemon = Daemon::start();
         daemon.ends_with(Signal::SIGTERM);
@@ -235,33 +237,70 @@ fn who_does_not_read_answers_is_left() {
     });
 }
 
-/// A process of this user's that connects to taktd and leaves, without end.
-struct Flooder(Pid);
+/// A process of a user's, without any of root's capabilities, until this is dropped.
+struct Process(Pid);
 
-impl Flooder {
-    fn start(uid: u32) -> Self {
-        // SAFETY: the child makes system calls, and nothing that another thread may hold.
+impl Process {
+    /// Its status tells whether `act` was well.
+    fn of(uid: u32, act: impl FnOnce() -> bool) -> Self {
+        // SAFETY: the child makes system calls, and waits for nothing that another thread has.
         match unsafe { fork() }.unwrap() {
             ForkResult::Parent { child } => Self(child),
             ForkResult::Child => {
                 let (user, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
-                let is_user =
-                    setresgid(group, group, group).is_ok() && setresuid(user, user, user).is_ok();
-                if is_user {
-                    loop {
-                        let _ = UnixStream::connect(SOCKET);
-                    }
-                }
+                let is_well = setresgid(group, group, group).is_ok()
+                    && setresuid(user, user, user).is_ok()
+                    && act();
                 // SAFETY: it only ends.
-                unsafe { libc::_exit(1) }
+                unsafe { libc::_exit(i32::from(!is_well)) }
             }
         }
     }
+
+    /// Connects to taktd and leaves, without end.
+    fn that_floods(uid: u32) -> Self {
+        Self::of(uid, || {
+            loop {
+                let _ = UnixStream::connect(SOCKET);
+            }
+        })
+    }
+
+    /// Holds a lock if it can.
+    fn that_locks(uid: u32, path: &str) -> Self {
+        Self::of(uid, || {
+            let lock = File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusive));
+            pause();
+            drop(lock);
+            true
+        })
+    }
+
+    fn is_well(self) -> bool {
+        let ended = waitpid(self.0, None).unwrap();
+        std::mem::forget(self);
+        matches!(ended, WaitStatus::Exited(_, 0))
+    }
+
+    #[track_caller]
+    fn assert_floods_as(&self, uid: u32) {
+        let read = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", self.0)).unwrap();
+        let status = read("status");
+        let user = format!("Uid:\t{uid}\t{uid}\t{uid}\t");
+        assert!(status.contains(&user), "{status}");
+        let ran_ns: u64 = read("schedstat")
+            .split(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(ran_ns > 10_000_000, "it ran for {ran_ns} ns");
+    }
 }
 
-impl Drop for Flooder {
+impl Drop for Process {
     fn drop(&mut self) {
-        let _ = nix::sys::signal::kill(self.0, Signal::SIGKILL);
+        let _ = kill(self.0, Signal::SIGKILL);
         let _ = waitpid(self.0, None);
     }
 }
@@ -283,44 +322,6 @@ impl Conversation {
     }
 }
 
-/// Without any of root's capabilities.
-fn as_real_user(uid: u32, line: &str) -> Ran {
-    let mut words = line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap());
-    run_command(command.args(words).uid(uid).gid(uid))
-}
-
-fn as_real_user_connects(uid: u32, socket: &str) -> bool {
-    // SAFETY: as above.
-    match unsafe { fork() }.unwrap() {
-        ForkResult::Child => {
-            let user = Uid::from_raw(uid);
-            let is_there =
-                setresuid(user, user, user).is_ok() && UnixStream::connect(socket).is_ok();
-            // SAFETY: it only ends.
-            unsafe { libc::_exit(i32::from(!is_there)) }
-        }
-        ForkResult::Parent { child } => {
-            let ended = waitpid(child, None).unwrap();
-            matches!(ended, nix::sys::wait::WaitStatus::Exited(_, 0))
-        }
-    }
-}
-
-/// Holds it if it can.
-struct Lock(Child);
-
-fn lock_as_alice(path: &str) -> Lock {
-    let mut flock = Command::new("flock");
-    flock.args([path, "sleep", "1000"]).uid(ALICE).gid(ALICE);
-    let flock = flock.stderr(Stdio::null()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(100));
-    Lock(flock)
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn connects(uid: u32, socket: &str) -> bool {
+    Process::of(uid, || UnixStream::connect(socket).is_ok()).is_well()
 }

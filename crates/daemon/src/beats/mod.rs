@@ -1,5 +1,8 @@
 //! Places on the beat, for programs that ask without privileges: whose threads, and on which terms.
 
+mod turns;
+mod worker;
+
 use std::{io, os::fd::OwnedFd};
 
 use takt_kernel::{
@@ -15,8 +18,10 @@ use crate::{
     },
 };
 
+pub(crate) use worker::{Request, Wanted, Worker};
+
 /// The kernel's part.
-pub(crate) trait Seats {
+trait Seats {
     fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError>;
     fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error>;
     fn list(&self) -> Result<Vec<Place>, takt_kernel::Error>;
@@ -24,7 +29,7 @@ pub(crate) trait Seats {
 }
 
 /// That of this host.
-pub(crate) struct Host;
+struct Host;
 
 impl Seats for Host {
     fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
@@ -45,7 +50,7 @@ impl Seats for Host {
 }
 
 /// What a process that asks can be asked about.
-pub(crate) trait Asker {
+trait Asker {
     /// The groups that it is in.
     fn groups(&self) -> &[u32];
     /// The host's number of one of its threads, which it calls so; of its first without a
@@ -69,7 +74,7 @@ impl Asker for Process {
     }
 }
 
-pub(crate) fn join(
+fn join(
     seats: &mut impl Seats,
     asker: &impl Asker,
     uid: u32,
@@ -105,7 +110,7 @@ pub(crate) fn join(
     })
 }
 
-pub(crate) fn leave(
+fn leave(
     seats: &mut impl Seats,
     asker: &impl Asker,
     request: &LeaveBeat,
@@ -117,7 +122,7 @@ pub(crate) fn leave(
     }
 }
 
-pub(crate) fn list(seats: &impl Seats) -> Result<ListedBeats, Refusal> {
+fn list(seats: &impl Seats) -> Result<ListedBeats, Refusal> {
     let places = seats.list().map_err(failed)?;
     Ok(ListedBeats {
         places: places.into_iter().map(shown).collect(),
@@ -125,7 +130,7 @@ pub(crate) fn list(seats: &impl Seats) -> Result<ListedBeats, Refusal> {
 }
 
 /// The job pages, for a program to find its own. It can do without.
-pub(crate) fn job_pages() -> Option<OwnedFd> {
+fn job_pages() -> Option<OwnedFd> {
     places::job_pages().ok().flatten()
 }
 
