@@ -1,4 +1,4 @@
-//! How many datagrams a second are dealt with that change nothing: `cargo bench -p takt-agent`.
+//! Rejected datagrams handled per second: `cargo bench -p takt-agent`.
 
 use std::{
     hint::black_box,
@@ -25,11 +25,11 @@ fn main() {
     measure("malformed", &[0; 76], 0);
     measure("replayed", &sealed(1, 5), 0);
     measure("forged, one source, by the real clock", &sealed(2, 9), 1);
-    // Every one is looked at: what the limits are for.
+    // The limits do not apply: every datagram is checked.
     measure("forged, without limits", &sealed(2, 9), 1_000_000_000);
 }
 
-/// The clock goes so much faster than the real one, for limits to end sooner.
+/// The test's clock runs faster than the real one by this factor, so that limits expire sooner.
 fn measure(what: &str, datagram: &[u8], speed: u64) {
     let rate = Rate::once_per(200_000_000);
     let bodies = BODY_BYTES..=BODY_BYTES;

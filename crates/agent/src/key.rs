@@ -1,4 +1,4 @@
-//! Key files: 32 bytes in hexadecimal, for their owner's eyes only.
+//! Key files: 32 bytes in hexadecimal, readable for their owner only.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, Permissions},
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::sealed::Key;
 
-/// A line end more or less is nobody's business.
+/// A missing or additional line end is accepted.
 const FILE_MAX_BYTES: u64 = 2 * Key::BYTES as u64 + 2;
 
 const MODE: u32 = 0o600;
@@ -25,50 +25,52 @@ pub enum KeyError {
     /// The file cannot be opened, read or written.
     #[error("{path}: {source}")]
     File {
-        /// Where the key is, or was to be.
+        /// The key file's path.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A new key is never put over anything.
-    #[error("{path} exists, and whoever shares its key would be lost; name another file")]
+    /// The file exists. A new key never replaces a file.
+    #[error(
+        "{path} exists, and a new key would exclude all members that have this one; name another file"
+    )]
     Exists {
-        /// What is there.
+        /// The key file's path.
         path: PathBuf,
     },
-    /// The file says something else, or more.
+    /// The file holds something else, or more.
     #[error(
         "{path} is no key of 64 hexadecimal digits; `takt radio key FILE` and `takt crowd key FILE` make one"
     )]
     NoKey {
-        /// Where the key was to be.
+        /// The key file's path.
         path: PathBuf,
     },
     /// A directory, a device or a pipe.
     #[error("{path} is no regular file, so it holds no key")]
     NoFile {
-        /// Where the key was to be.
+        /// The key file's path.
         path: PathBuf,
     },
-    /// The file's mode lets its group or others at it.
+    /// The file's mode gives its group or others access.
     #[error(
         "{path} has mode {mode:04o}, so others than its owner can get at the key; chmod 600 {path}"
     )]
     Public {
-        /// Where the key is.
+        /// The key file's path.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
     },
-    /// Its owner knows the key, and can replace it.
+    /// Another user owns the file, so that user knows the key and can replace it.
     #[error(
         "{path} belongs to user {uid}, and a key has to be root's or one's own (mode {mode:04o}); if \
          no other knows it, chown root {path}"
     )]
     Foreign {
-        /// Where the key is.
+        /// The key file's path.
         path: PathBuf,
-        /// Its owner.
+        /// The file's owner.
         uid: u32,
         /// Its permissions.
         mode: u32,
@@ -78,18 +80,18 @@ pub enum KeyError {
     NoRandom(io::Error),
 }
 
-/// What could be found out about a key.
+/// The result of examining a key file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Examined {
-    /// It was read, and is one.
+    /// It holds a key.
     Sound,
-    /// It is there, and not for this user to read.
+    /// It exists, and this user may not read it.
     Unread,
-    /// It lies where this user may not look.
+    /// This user may not search its directory.
     Hidden,
 }
 
-/// Whether a key is there, and as it should be, as far as this user can see.
+/// Checks a key file as far as this user may see it.
 pub fn examine_key(path: &Path) -> Result<Examined, KeyError> {
     let is_denied = |error: &KeyError| match error {
         KeyError::File { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
@@ -106,10 +108,10 @@ pub fn examine_key(path: &Path) -> Result<Examined, KeyError> {
     }
 }
 
-/// Read a key, if no others can get at it.
+/// Reads a key, if only its owner and root have access to the file.
 pub fn read_key(path: &Path) -> Result<Key, KeyError> {
     let file = file_error(path);
-    // A pipe is not waited for.
+    // A pipe must not block.
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(OFlag::O_NONBLOCK.bits())
@@ -127,7 +129,7 @@ pub fn read_key(path: &Path) -> Result<Key, KeyError> {
     Ok(Key::new(&bytes))
 }
 
-/// Make a new key, in a file that did not exist.
+/// Makes a new key, in a file that did not exist.
 pub fn make_key(path: &Path) -> Result<(), KeyError> {
     let file = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists {
@@ -154,7 +156,7 @@ pub fn make_key(path: &Path) -> Result<(), KeyError> {
         .set_permissions(Permissions::from_mode(MODE))
         .and_then(|()| made.write_all(text.as_bytes()));
     written.map_err(|error| {
-        // Half a key is none, and would be in the way of the next try.
+        // An incomplete key is useless, and would block the next attempt.
         let _ = fs::remove_file(path);
         file(error)
     })
@@ -243,7 +245,7 @@ mod tests {
         if !Uid::effective().is_root() {
             return;
         }
-        // As root it is known whose it is.
+        // Root sees the owner.
         nix::unistd::chown(&path, Some(Uid::from_raw(1000)), None).unwrap();
         let error = examine_key(&path).expect_err("it is another user's");
         assert!(error.to_string().contains("user 1000"), "{error}");

@@ -1,8 +1,8 @@
-//! What Takt's daemons tell each other over the air, and what follows from it.
+//! Datagrams between Takt's daemons, and the decisions that follow from them.
 //!
-//! `sealed` makes datagrams that only members of a group can make, whatever they say;
-//! `radio` decides on stations' weights; `source` is where the strengths of their
-//! connections come from. The first two know neither clock nor socket.
+//! `sealed` makes datagrams that only members of a group can make; `radio` decides on stations'
+//! weights; `source` reads the strengths of their connections. The first two use neither clock
+//! nor socket.
 
 pub mod crowd;
 mod key;

@@ -1,4 +1,4 @@
-//! The numbers that hosts are known by when they send to each other.
+//! The numbers by which hosts identify themselves to each other.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,7 +8,7 @@ const MAC: u64 = 1 << 48;
 const IPV4: u64 = 2 << 48;
 const IPV6: u64 = 1 << 63;
 
-/// Made of an address, so that nobody else has it.
+/// Made of an address, so that no other host has it.
 pub(crate) fn number_of(address: Address) -> u64 {
     match address {
         Address::Mac([a, b, c, d, e, f]) => MAC | u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
@@ -20,7 +20,7 @@ pub(crate) fn number_of(address: Address) -> u64 {
     }
 }
 
-/// The address that a number is made of, if all of it is in there.
+/// The address of which a number was made, if the number holds all of it.
 pub fn address_of(number: u64) -> Option<Address> {
     let [_, _, a, b, c, d, e, f] = number.to_be_bytes();
     let mac = Address::Mac([a, b, c, d, e, f]);

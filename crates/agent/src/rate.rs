@@ -1,10 +1,10 @@
-//! How often something may happen.
+//! Rate limits.
 
-/// So many at once, and then one every interval.
+/// A burst at once, and then one event every interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     interval_ns: u64,
-    /// What the tokens of a full bucket are worth.
+    /// The value of a full bucket's tokens.
     depth_ns: u64,
 }
 
@@ -34,25 +34,25 @@ impl Rate {
         self.interval_ns
     }
 
-    /// So many at once.
+    /// The burst.
     pub fn burst(&self) -> u64 {
         self.depth_ns / self.interval_ns
     }
 
-    /// And so many a second from then on.
+    /// Events per second after the burst.
     pub fn per_second_count(&self) -> u64 {
         1_000_000_000 / self.interval_ns
     }
 }
 
-/// A token bucket, as the moment at which it is full again.
+/// A token bucket, stored as the moment at which it is full again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bucket {
     full_ns: u64,
 }
 
 impl Bucket {
-    /// Whether there is a token; then it is taken.
+    /// Takes a token, if there is one.
     pub fn take(&mut self, rate: &Rate, now_ns: u64) -> bool {
         let full_ns = self.full_ns.max(now_ns).saturating_add(rate.interval_ns);
         let is_there = full_ns - now_ns <= rate.depth_ns;
@@ -62,7 +62,7 @@ impl Bucket {
         is_there
     }
 
-    /// Whether it may be forgotten: a new one is as full.
+    /// Whether it may be forgotten, since a new one is as full.
     pub fn is_full(&self, now_ns: u64) -> bool {
         self.full_ns <= now_ns
     }
@@ -100,7 +100,7 @@ mod tests {
         }
 
         #[test]
-        fn who_keeps_to_the_rate_is_never_refused(more_ns in prop::collection::vec(0..10_000u64, 1..300)) {
+        fn events_within_the_rate_are_never_refused(more_ns in prop::collection::vec(0..10_000u64, 1..300)) {
             let mut bucket = Bucket::default();
             let mut now_ns = 0;
             for more_ns in more_ns {

@@ -1,18 +1,18 @@
-//! What a terminal gets of the air.
+//! A terminal's throughput and flows.
 
-/// In 1/256.
+/// 1, as a ratio in 1/256.
 const RATIO_ONE: u64 = 256;
-/// The first bit of the flows' number says whether it lends.
+/// The highest bit of the flow count says whether the terminal lends.
 const LENDS: u16 = 1 << 15;
 
 /// What a terminal did in a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Delivered to the other ends.
+    /// Bytes per second delivered to the other ends.
     pub rate_bytes_ps: u32,
-    /// That delivered anything; 0: it is idle, and leaves.
+    /// Flows that delivered data. 0: the terminal is idle, and leaves the group.
     pub flows: u16,
-    /// Its applications want no more than it gets.
+    /// Its applications limit its rate, not its windows.
     pub lends: bool,
     /// The mean round trip over the shortest, in 1/256; 0: none was measured.
     pub rtt_ratio_q8: u16,
@@ -26,13 +26,13 @@ impl Activity {
         self.flows == 0
     }
 
-    /// A ratio of two times, or two sums of as many.
+    /// The ratio of two times, or of two sums with as many terms.
     pub(crate) fn ratio_q8(rtt: u64, rtt_min: u64) -> u16 {
         let ratio = rtt.saturating_mul(RATIO_ONE).checked_div(rtt_min);
         ratio.unwrap_or(0).min(u16::MAX.into()) as u16
     }
 
-    /// Big-endian: rate, flows with the bit for lending, ratio.
+    /// Big-endian: rate, flows with the lending bit, ratio.
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         let lends = if self.lends { LENDS } else { 0 };
         let mut bytes = [0; Self::BYTES];

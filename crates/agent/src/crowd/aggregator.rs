@@ -1,5 +1,5 @@
-//! A host that terminals report to, and that tells all of all: better on the wire, since what a
-//! terminal sends to another goes over the air twice.
+//! A host that collects the terminals' reports and sends the sum to all of them. It is best on
+//! the wire, since a frame from one terminal to another goes over the air twice.
 
 use std::net::SocketAddr;
 
@@ -15,19 +15,19 @@ use super::{
 };
 use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Purpose, Receiver, Sender};
 
-/// Hears every terminal, and tells all of all.
+/// Receives all reports and answers with their sum.
 pub struct Aggregator {
     interval_ns: u64,
     receiver: Receiver,
     sender: Sender,
     beat: Beat,
     members: Members,
-    /// Reports that there was no room for.
+    /// Reports without room.
     not_its_own: u64,
 }
 
 impl Aggregator {
-    /// Nobody is there yet. `random` is for when it first tells, within an interval.
+    /// An aggregator without members. `random` places its first sum within an interval.
     pub fn new(now_ns: u64, own: Own, random: u32) -> Self {
         let bodies = REPORT_BYTES..=REPORT_BYTES;
         Self {
@@ -40,7 +40,7 @@ impl Aggregator {
         }
     }
 
-    /// A datagram has come; whether a member has sent it.
+    /// Handles a datagram; returns whether a member sent it.
     pub fn hear(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) -> bool {
         let mut body = [0; BODY_MAX_BYTES];
         let opened = self.receiver.open(now_ns, from.ip(), datagram, &mut body);
@@ -64,8 +64,8 @@ impl Aggregator {
         is_taken
     }
 
-    /// What to tell all, once an interval, in as many datagrams as it takes. Nobody is told of
-    /// nobody.
+    /// Writes the sum, once an interval, in as many datagrams as it takes. There is none
+    /// without members.
     pub fn tell(&mut self, now_ns: u64, random: u32, mut send: impl FnMut(&[u8])) {
         let interval_ns = self.interval_ns();
         if !self.beat.strikes(now_ns, interval_ns, random) {
@@ -87,22 +87,22 @@ impl Aggregator {
         }
     }
 
-    /// When [`Self::tell`] is to be asked next.
+    /// When [`Self::tell`] is due next.
     pub fn due_ns(&self) -> u64 {
         self.beat.due_ns()
     }
 
-    /// How often it tells, with as many as are there.
+    /// The interval between sums, with the current members.
     pub fn interval_ns(&self) -> u64 {
         Form::Aggregated.interval_ns(self.interval_ns, self.members.count())
     }
 
-    /// Who is there, by number.
+    /// The members, by number.
     pub fn members(&self) -> impl Iterator<Item = (u64, &Member)> {
         self.members.iter()
     }
 
-    /// `dropped`: by the kernel.
+    /// `dropped`: datagrams that the kernel dropped.
     pub fn datagrams(&self, dropped: u64) -> Datagrams {
         self.receiver.counters().told(self.not_its_own, dropped)
     }

@@ -1,37 +1,36 @@
-//! What telling each other costs the air, and how often it may be done for that.
+//! The air time of reports, and the rate of reports that it allows.
 //!
-//! In a network with an access point what a terminal sends to a group goes over the air
+//! In a network with an access point a frame from a terminal to a group goes over the air
 //! twice: to the access point, which acknowledges it, and from there to all, at a rate that
-//! everyone understands. A host on the wire is told once, and answers all with one datagram. So
-//! ten terminals need 3.2 % of the air to hear each other five times a second, and 2.0 %
-//! with an aggregator.
+//! every station understands. An aggregator on the wire is told once, and answers all terminals
+//! with one datagram. So ten terminals need 3.2 % of the air to hear each other five times a
+//! second, and 2.0 % with an aggregator.
 //!
-//! Figures are those of 802.11g at its slowest rate, 6 Mbit/s, with the spaces and the mean
-//! backoff of a first attempt. They are counted one after the other, as if no two backoffs ran
-//! at a time.
+//! Figures are for 802.11g at its slowest rate, 6 Mbit/s, with interframe spaces and the mean
+//! backoff of a first attempt. They are added up, as if no two backoffs overlapped.
 
-/// Of a report to the group: to the access point and from it.
+/// A report to the group: to the access point and from it.
 pub const TO_ALL_NS: u64 = 631_000;
-/// Of a report to a host on the wire.
+/// A report to a host on the wire.
 pub const TO_ONE_NS: u64 = 345_500;
-/// Of a sum, without entries, and for each entry; to all.
+/// A sum to all: without entries, and for each entry.
 pub const SUM_NS: u64 = 277_500;
 pub const SUM_ENTRY_NS: u64 = 21_400;
 
-/// What all reports together may take: a part in so many.
+/// All reports together may take the air's time divided by this.
 const SHARE_DIVISOR: u64 = 50;
 
 /// How terminals hear of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Everyone tells everyone.
+    /// Each terminal reports to all others.
     Multicast,
-    /// One is told by everyone, and tells everyone.
+    /// An aggregator receives all reports and answers to all terminals.
     Aggregated,
 }
 
 impl Form {
-    /// So much do `terminals` need to report once each.
+    /// The air time that `terminals` need for one report each.
     pub fn round_ns(self, terminals: usize) -> u64 {
         let count = terminals as u64;
         match self {
@@ -43,7 +42,7 @@ impl Form {
         }
     }
 
-    /// How often `terminals` may report that want to do so every `interval_ns`.
+    /// The report interval of `terminals` that ask for `interval_ns`.
     pub fn interval_ns(self, interval_ns: u64, terminals: usize) -> u64 {
         interval_ns.max(self.round_ns(terminals) * SHARE_DIVISOR)
     }
@@ -56,11 +55,12 @@ mod tests {
     use super::{super::report::REPORT_BYTES, super::sum, *};
     use crate::sealed::DATAGRAM_MAX_BYTES;
 
-    /// What is around a body: the seal, UDP, IPv4 and Ethernet.
+    /// Overhead around a body: the seal, UDP, IPv4 and Ethernet.
     const AROUND_BYTES: usize = DATAGRAM_MAX_BYTES - crate::sealed::BODY_MAX_BYTES + 8 + 20 + 14;
     const INTERVAL_NS: u64 = 200_000_000;
 
-    /// A frame with this body, at the slowest rate, with what comes before and after it.
+    /// The air time of a frame with this body at the slowest rate, preamble and spaces
+    /// included.
     fn frame_ns(body_bytes: usize, acknowledged: bool) -> u64 {
         let profile = Profile::dot11g();
         let rate = &profile.rates[0];
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn ten_terminals_take_less_than_two_percent() {
-        // Five times a second, only with an aggregator.
+        // Five reports a second fit only with an aggregator.
         assert_eq!(Form::Aggregated.interval_ns(INTERVAL_NS, 10), INTERVAL_NS);
         assert_eq!(Form::Multicast.interval_ns(INTERVAL_NS, 6), INTERVAL_NS);
         assert_eq!(Form::Multicast.interval_ns(INTERVAL_NS, 10), 315_500_000);
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// What an aggregator would spend that answered each of ten terminals.
+    /// The cost if an aggregator answered each of ten terminals separately.
     #[test]
     fn one_answer_for_all_is_cheaper_than_one_for_each() {
         let body_bytes = sum::SUM_MAX_BYTES - (sum::ENTRIES_MAX - 10) * 16;

@@ -1,6 +1,6 @@
-//! When a host speaks: about every interval, and never long at the same time as others.
+//! When a host sends: about every interval, and not repeatedly at the same time as other hosts.
 
-/// Each time is its interval more or less a fifth.
+/// Each distance is the interval more or less a fifth.
 const JITTER_DIVISOR: u64 = 5;
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -10,7 +10,7 @@ pub struct Beat {
 }
 
 impl Beat {
-    /// The first is due within an interval.
+    /// The first moment is within an interval.
     pub fn new(now_ns: u64, interval_ns: u64, random: u32) -> Self {
         Self {
             due_ns: now_ns.saturating_add(part(interval_ns, random)),
@@ -21,7 +21,7 @@ impl Beat {
         self.due_ns
     }
 
-    /// Whether it is time; the next is then due about an interval from now.
+    /// Whether it is time. The next moment is then about an interval from now.
     pub fn strikes(&mut self, now_ns: u64, interval_ns: u64, random: u32) -> bool {
         if now_ns < self.due_ns {
             return false;
@@ -33,7 +33,7 @@ impl Beat {
     }
 }
 
-/// The longest from one to the next, in whole milliseconds: what others are told.
+/// The longest distance, in whole milliseconds; reports announce it.
 pub fn within_ms(interval_ns: u64) -> u16 {
     let longest_ns = interval_ns + interval_ns / JITTER_DIVISOR;
     longest_ns.div_ceil(NS_PER_MS).min(u16::MAX.into()) as u16

@@ -1,25 +1,26 @@
-//! Who is there.
+//! The members of a group.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
 use super::Activity;
 
-/// So many are known at a time.
+/// The most members that are known at a time.
 pub const MEMBERS_MAX: usize = 256;
-/// Who was silent for so many of the times within which it wanted to speak is gone.
+/// A member that was silent for this many of its announced times is gone.
 const SILENCES: u64 = 3;
-/// What a member may want at most: somewhat more than the air has so many wait.
+/// The longest time that a member may announce: somewhat more than the air forces on this many
+/// terminals.
 const WITHIN_MAX_NS: u64 = 12_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// A terminal that is there.
+/// A member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// What it does, as was last said.
+    /// Its last reported activity.
     pub activity: Activity,
-    /// Where it sent from; `None` if another told of it.
+    /// The sender's address; `None` if an aggregator reported the member.
     pub from: Option<IpAddr>,
-    /// When that was.
+    /// When it was last reported.
     pub heard_ns: u64,
     gone_ns: u64,
 }
@@ -29,8 +30,8 @@ pub struct Member {
 pub struct Members(BTreeMap<u64, Member>);
 
 impl Members {
-    /// A member says what it does, and when it will next; whether there is room for it. One that
-    /// is idle leaves.
+    /// Records a member's activity and the time within which it reports again; returns whether
+    /// there was room. An idle member leaves.
     pub fn hear(
         &mut self,
         now_ns: u64,
@@ -57,7 +58,7 @@ impl Members {
         true
     }
 
-    /// Whose time is over is gone.
+    /// Removes members whose announced time has passed.
     pub fn expire(&mut self, now_ns: u64) {
         self.0.retain(|_, member| now_ns <= member.gone_ns);
     }

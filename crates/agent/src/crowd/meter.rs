@@ -1,9 +1,9 @@
-//! What a terminal did, from what the kernel counts.
+//! A terminal's activity, from the kernel's counters.
 //!
-//! A flow is counted when its own period ends, which is the law's and up to a round trip more.
-//! So in one of this side's periods it may be counted twice, or not at all. What it delivered
-//! is therefore taken over the time that it was counted for, and how many flows there are from
-//! the last few periods.
+//! A flow is counted when its own period ends: the law's period and up to a round trip more. So
+//! within one of the reader's periods a flow may be counted twice, or not at all. Its bytes are
+//! therefore taken over the time for which it was counted, and the number of flows over the
+//! last few periods.
 
 use std::collections::VecDeque;
 
@@ -13,23 +13,23 @@ use super::Activity;
 const PERIODS: usize = 5;
 const NS_PER_US: u64 = 1000;
 
-/// Sums over flows and their periods, since whenever.
+/// Sums over flows and their periods.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Delivered to the other ends.
+    /// Bytes delivered to the other ends.
     pub delivered_bytes: u64,
-    /// How long flows were counted for.
+    /// The time for which flows were counted.
     pub passed_us: u64,
-    /// How much of that their windows held them back.
+    /// The part of it in which windows limited the flows.
     pub limited_us: u64,
-    /// Mean round trips, of periods in which there were any.
+    /// Sum of mean round trips, of periods with any.
     pub rtt_sum_us: u64,
-    /// Shortest round trips, of the same periods.
+    /// Sum of shortest round trips, of the same periods.
     pub rtt_min_sum_us: u64,
 }
 
 impl Counts {
-    /// What was counted since `before`. Who counts may have begun anew.
+    /// The difference to `before`. Counters may have been reset in between.
     fn since(&self, before: &Self) -> Self {
         Self {
             delivered_bytes: self.delivered_bytes.saturating_sub(before.delivered_bytes),
@@ -41,30 +41,30 @@ impl Counts {
     }
 }
 
-/// What a reading says.
+/// The result of a reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// What the terminal does.
+    /// The terminal's activity.
     pub activity: Activity,
-    /// Flows that their windows hold back.
+    /// Flows that their windows limit.
     pub limited_flows: u16,
 }
 
-/// Reads what has been counted, once a period.
+/// Reads the counters once a period.
 #[derive(Default)]
 pub struct Meter {
-    /// When it was read, and what it said; the oldest first.
+    /// Times and counters of the last readings, the oldest first.
     readings: VecDeque<(u64, Counts)>,
     last: Measured,
-    /// When something had last been counted.
+    /// When a counter last grew.
     counted_ns: u64,
-    /// Of one flow.
+    /// Rate and ratio of one flow.
     rate_bytes_ps: u64,
     ratio_q8: u16,
 }
 
 impl Meter {
-    /// A period is over, and this has been counted.
+    /// Ends a period with these counters.
     pub fn read(&mut self, now_ns: u64, counts: Counts) -> Measured {
         let Some((_, before)) = self.readings.back() else {
             self.readings.push_back((now_ns, counts));
@@ -85,8 +85,8 @@ impl Meter {
         }
         let (since_ns, before) = self.readings.front().copied().unwrap_or_default();
         let recent = counts.since(&before);
-        // Over so few periods that one in which nothing was counted weighs, the flows are those
-        // of the time before it: who has just come would leave again.
+        // With so few readings one empty period weighs much. So the flows are counted over the
+        // time before it; otherwise a new terminal would leave again.
         let until_ns = if self.readings.len() > PERIODS {
             now_ns
         } else {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the periods of flows have to do with those of who reads.
+        /// The result does not depend on the phase of flows' periods against the reader's.
         #[test]
         fn flows_are_counted_and_so_is_what_they_get(
             begins_us in prop::collection::vec(1..PERIOD_US, 1..6),
@@ -180,7 +180,7 @@ mod tests {
                 let each = u64::from(activity.rate_bytes_ps) / u64::from(activity.flows);
                 prop_assert!(each.abs_diff(rate_bytes_ps) <= rate_bytes_ps / 100 + 1);
             }
-            // They end, and a second later nothing is left of them.
+            // The flows end, and a second later nothing is left of them.
             for period in 41..=41 + PERIODS as u64 {
                 meter.read(period * PERIOD_US * 1000, counts);
             }
@@ -188,9 +188,9 @@ mod tests {
             prop_assert_eq!(meter.read(now_ns, counts), Measured::default());
         }
 
-        /// Whoever reads may begin at any time, and flows may wait long for their answers.
+        /// The reader may start at any time, and a flow's answers may be late.
         #[test]
-        fn who_has_come_stays(
+        fn a_new_terminal_stays(
             since_us in 0..PERIOD_US,
             is_limited: bool,
             late_us in prop::collection::vec(0..250_000u64, 1..50),

@@ -1,7 +1,8 @@
-//! Terminals that share the air and tell each other what they get of it: who is there, who says
-//! what and when, and what follows for the law (`algo/window.h`). After paper 001, section 6.
+//! Terminals that share the air and report their throughput to each other: the group's members,
+//! the reports and their times, and the input of the law (`algo/window.h`). After section 6 of
+//! the paper on a cooperative middleware (docs/papers.md).
 //!
-//! A [`Terminal`] hears the others itself, or is told of them by an [`Aggregator`].
+//! A [`Terminal`] hears the others itself, or through an [`Aggregator`].
 
 mod activity;
 mod aggregator;
@@ -23,22 +24,23 @@ pub use terminal::{Terminal, Terms};
 
 use crate::{Rate, sealed::Key};
 
-/// The shortest that a policy may have between two reports.
+/// The shortest report interval that a policy may set.
 const INTERVAL_MIN_NS: u64 = 100_000_000;
 
-/// Who speaks here.
+/// A member's identity.
 pub struct Own {
-    /// With the name of the group in it.
+    /// The group's key, with its name.
     pub key: Key,
-    /// One that nobody else in the group has.
+    /// A number that no other member has.
     pub number: u64,
-    /// As [`crate::sealed::Sender::new`] wants it.
+    /// The sender's epoch, see [`crate::sealed::Sender::new`].
     pub epoch: u64,
-    /// What the policy wants between two reports.
+    /// The policy's report interval.
     pub interval_ns: u64,
 }
 
-/// How often one sender is heard: somewhat oftener than anybody reports, `burst` at once.
+/// The rate at which one sender is accepted: somewhat above any member's rate, with `burst` at
+/// once.
 const fn heard_rate(burst: u64) -> Rate {
     Rate::new(INTERVAL_MIN_NS / 2, burst)
 }

@@ -1,14 +1,14 @@
-//! What a terminal says of itself: the body of a sealed datagram.
+//! A terminal's report: the body of a sealed datagram.
 
 use super::Activity;
 
-/// What a terminal did, and how long it may be silent, in milliseconds, big-endian.
+/// The terminal's activity, and the time until its next report in milliseconds, big-endian.
 pub const REPORT_BYTES: usize = Activity::BYTES + 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     pub activity: Activity,
-    /// The next one comes within this time.
+    /// The next report comes within this time.
     pub within_ms: u16,
 }
 
@@ -21,7 +21,7 @@ impl Report {
         bytes
     }
 
-    /// `None`: of another length.
+    /// `None`: the length is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (activity, rest) = bytes.split_first_chunk()?;
         let within = rest.try_into().ok()?;

@@ -1,13 +1,13 @@
-//! What an aggregator says of all: the body of a sealed datagram, and of more if they are many.
-//! Each terminal stands there by its number, so that everyone can leave itself out, and count
-//! each of the others up to a limit of its own.
+//! An aggregator's sum: the body of a sealed datagram, or of several. Each entry has its
+//! terminal's number, so that a terminal can leave itself out, and limit what it counts of each
+//! other one.
 
 use super::Activity;
 use crate::sealed::BODY_MAX_BYTES;
 
 const HEAD_BYTES: usize = 2;
 const ENTRY_BYTES: usize = 8 + Activity::BYTES;
-/// That fit one datagram.
+/// Entries that fit one datagram.
 pub const ENTRIES_MAX: usize = (BODY_MAX_BYTES - HEAD_BYTES) / ENTRY_BYTES;
 pub const SUM_MIN_BYTES: usize = HEAD_BYTES + ENTRY_BYTES;
 pub const SUM_MAX_BYTES: usize = HEAD_BYTES + ENTRIES_MAX * ENTRY_BYTES;
@@ -18,8 +18,8 @@ pub struct Entry {
     pub activity: Activity,
 }
 
-/// How long the aggregator may be silent, in milliseconds, and up to [`ENTRIES_MAX`] entries:
-/// number and what it does. The answer is how many bytes that are.
+/// Writes the time until the next sum, in milliseconds, and up to [`ENTRIES_MAX`] entries of
+/// number and activity. Returns the length in bytes.
 pub fn write(
     within_ms: u16,
     entries: impl Iterator<Item = Entry>,
@@ -37,7 +37,7 @@ pub fn write(
     &body[..length]
 }
 
-/// `None`: of a length that no number of entries has.
+/// `None`: no number of entries has this length.
 pub fn read(body: &[u8]) -> Option<(u16, impl Iterator<Item = Entry>)> {
     let (head, rest) = body.split_first_chunk()?;
     let (entries, rest) = rest.as_chunks::<ENTRY_BYTES>();

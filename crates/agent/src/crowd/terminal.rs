@@ -1,4 +1,4 @@
-//! A terminal: it hears of others, tells of itself, and knows what the law is to reckon with.
+//! A terminal: it receives reports, sends its own, and keeps the law's input.
 
 use std::net::SocketAddr;
 
@@ -15,17 +15,17 @@ use super::{
 };
 use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Purpose, Receiver, Sender};
 
-/// Another's rate counts up to so many times the own one (docs/crowd-law.md, "Influence").
+/// Another member's rate counts up to the own rate times this (docs/crowd-law.md, "Influence").
 const LIMIT_FACTOR: u64 = 2;
-/// A sum of all members that there can be is so many datagrams.
+/// Datagrams of a sum of the most members.
 const SUMS_AT_ONCE: u64 = super::MEMBERS_MAX.div_ceil(sum::ENTRIES_MAX) as u64;
 
-/// How a terminal hears of others, and what the law goes by.
+/// How a terminal receives reports, and the law's parameters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Terms {
-    /// Who tells of the others; `None`: they do so themselves.
+    /// The aggregator; `None`: members report to each other.
     pub aggregator: Option<SocketAddr>,
-    /// How bounds are reckoned.
+    /// Parameters of the bounds.
     pub window: WindowTerms,
 }
 
@@ -49,14 +49,14 @@ pub struct Terminal {
     members: Members,
     group: Group,
     activity: Activity,
-    /// Whether others think that it is active.
+    /// Whether other members consider it active.
     is_known: bool,
-    /// Datagrams by members about whom they may not speak.
+    /// Datagrams from members about other members.
     not_its_own: u64,
 }
 
 impl Terminal {
-    /// It is idle, and has heard of nobody yet. `random` is for when it first reports, within an
+    /// An idle terminal that knows no member. `random` places its first report within an
     /// interval.
     pub fn new(now_ns: u64, own: Own, terms: Terms, random: u32) -> Self {
         let (purpose, bodies, burst) = match terms.form() {
@@ -83,7 +83,7 @@ impl Terminal {
         }
     }
 
-    /// A datagram has come; whether a member has sent it.
+    /// Handles a datagram; returns whether a member sent it.
     pub fn hear(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) -> bool {
         let mut body = [0; BODY_MAX_BYTES];
         let opened = self.receiver.open(now_ns, from.ip(), datagram, &mut body);
@@ -124,8 +124,7 @@ impl Terminal {
         true
     }
 
-    /// A period is over, and this is what the terminal did in it: what the law is to reckon
-    /// with in the next.
+    /// Ends a period with the terminal's activity; returns the law's input for the next one.
     pub fn period(&mut self, now_ns: u64, activity: Activity) -> Group {
         self.members.expire(now_ns);
         self.activity = activity;
@@ -137,15 +136,16 @@ impl Terminal {
             self.group
                 .hear(activity.rate_bytes_ps.into(), limit, activity.lends);
         }
-        // Who wants little counts others up to little, and sees nothing of what they can get.
+        // A terminal that lends counts other members up to a low limit, so it cannot measure
+        // the group's capacity.
         if !activity.is_idle() && !activity.lends {
             self.group.remember(&self.terms.window);
         }
         self.group
     }
 
-    /// What to tell the others now, if anything. Who is idle says so once, and is silent then:
-    /// it has no part in what the others share, and the air is theirs.
+    /// The report to send now, if one is due. An idle terminal says so once and is then silent:
+    /// it has no part in the shared air, and leaves the air to the others.
     pub fn report<'a>(
         &mut self,
         now_ns: u64,
@@ -160,7 +160,7 @@ impl Terminal {
         (was_known || self.is_known).then(|| self.seal(interval_ns, datagram))?
     }
 
-    /// The last word, if the others think that it is active.
+    /// The last report, if the others consider it active.
     pub fn leave<'a>(&mut self, datagram: &'a mut [u8; DATAGRAM_MAX_BYTES]) -> Option<&'a [u8]> {
         self.activity = Activity::default();
         let was_known = std::mem::take(&mut self.is_known);
@@ -179,18 +179,18 @@ impl Terminal {
         self.sender.seal(&report.to_bytes(), datagram)
     }
 
-    /// When [`Self::report`] is to be asked next.
+    /// When [`Self::report`] is due next.
     pub fn due_ns(&self) -> u64 {
         self.beat.due_ns()
     }
 
-    /// How often it reports, with as many as are there.
+    /// The report interval with the current members.
     pub fn report_interval_ns(&self) -> u64 {
         let terminals = self.members.count() + 1;
         self.terms.form().interval_ns(self.interval_ns, terminals)
     }
 
-    /// The others, by number.
+    /// The other members, by number.
     pub fn members(&self) -> impl Iterator<Item = (u64, &Member)> {
         self.members.iter()
     }
@@ -200,17 +200,17 @@ impl Terminal {
         self.number
     }
 
-    /// What it did in the last period.
+    /// Its activity in the last period.
     pub fn activity(&self) -> &Activity {
         &self.activity
     }
 
-    /// What the law reckons with since that was over.
+    /// The law's input since that period.
     pub fn group(&self) -> &Group {
         &self.group
     }
 
-    /// `dropped`: by the kernel.
+    /// `dropped`: datagrams that the kernel dropped.
     pub fn datagrams(&self, dropped: u64) -> Datagrams {
         self.receiver.counters().told(self.not_its_own, dropped)
     }

@@ -1,5 +1,5 @@
-//! What a socket does not even take in: a classic BPF program that the kernel runs for each
-//! datagram.
+//! A filter for datagrams that a socket shall not even queue: a classic BPF program that the
+//! kernel runs for each datagram.
 
 use std::{
     io,
@@ -11,12 +11,12 @@ use nix::libc::{self, sock_filter, sock_fprog};
 
 /// The program sees a datagram from its UDP header on, which begins with the source port.
 const PORT_AT: u32 = 0;
-/// Where the IPv4 source address is, by the network header.
+/// The offset of the IPv4 source address, from the network header.
 const SOURCE_AT: u32 = libc::SKF_NET_OFF as u32 + 12;
 const REFUSE: sock_filter = step(libc::BPF_RET | libc::BPF_K, 0);
 const TAKE: sock_filter = step(libc::BPF_RET | libc::BPF_K, u32::MAX);
 
-/// Only from `port`, and from none of these addresses.
+/// Accepts datagrams from `port`, and from none of these addresses.
 pub(super) fn attach(
     socket: &UdpSocket,
     port: u16,
@@ -37,7 +37,7 @@ pub(super) fn attach(
         len: program.len() as u16,
         filter: program.as_mut_ptr(),
     };
-    // SAFETY: the kernel copies the program, which is as long as said.
+    // SAFETY: the kernel copies the program, whose length is given.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -62,7 +62,7 @@ const fn step(code: u32, k: u32) -> sock_filter {
     }
 }
 
-/// So many steps are left out if what was loaded is `k`, and so many if it is not.
+/// Skips `jt` instructions if the loaded value is `k`, and `jf` otherwise.
 const fn skip_if(k: u32, equal: u8, other: u8) -> sock_filter {
     sock_filter {
         jt: equal,

@@ -1,10 +1,10 @@
-//! Datagrams that members of a group send, and anybody else.
+//! Datagrams of a group's members, and of strangers.
 //!
-//! Nobody is woken by what comes: the sockets are looked at a few times in each interval, and
-//! so many datagrams are read then, and no more. So a flood costs a bounded share of a
-//! processor, however fast it comes and whatever the interval, and the rest of it ends in the
-//! kernel when the socket is full. Who was heard before has a socket of its own, connected to
-//! where it is: what strangers send does not fill it.
+//! No datagram wakes the process. It reads the sockets a few times in each interval, and at
+//! most a fixed number of datagrams each time. So a flood costs a bounded share of a processor,
+//! whatever its rate and the interval, and the kernel drops the rest when the socket is full. A
+//! member that was heard before has a socket of its own, connected to its address, which
+//! strangers' datagrams do not fill.
 
 mod filter;
 mod socket;
@@ -22,58 +22,59 @@ use crate::{
     sealed::DATAGRAM_MAX_BYTES,
 };
 
-/// Those of one that is known, at a time. It sends about one in an interval.
+/// Datagrams read at a time from a member's own socket. A member sends about one in an
+/// interval.
 const OF_ONE: usize = 2;
-/// So many have a socket of their own; more share that of the strangers.
+/// Members with a socket of their own; further members share the strangers' socket.
 const OWN_MAX: usize = 256;
-/// A socket that nothing came on for so long is closed.
+/// A member's socket is closed after this time without a datagram.
 const SILENT_NS: u64 = 60_000_000_000;
 
-/// Where datagrams come in.
+/// Where datagrams are received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// On all addresses of this network namespace.
     Everywhere {
-        /// Of UDP.
+        /// The UDP port.
         port: u16,
     },
-    /// On all addresses, by one device alone.
+    /// On all addresses, through one device only.
     Device {
-        /// The device's.
+        /// The device's name.
         name: String,
-        /// Of UDP.
+        /// The UDP port.
         port: u16,
     },
-    /// To a multicast group, by the device that has this address. Whoever belongs to it sends
-    /// from the group's port.
+    /// For a multicast group, through the device with this address. Members send from the
+    /// group's port.
     Group {
-        /// The device's.
+        /// The device's name.
         name: String,
-        /// Its address.
+        /// The group's address.
         own: Ipv4Addr,
-        /// Of UDP.
+        /// The UDP port.
         group: SocketAddrV4,
     },
 }
 
-/// The sockets of a place, and who has been heard there.
+/// The sockets of a place, and the members heard there.
 pub struct Listener {
     place: Place,
     strangers: UdpSocket,
-    /// Of reading from it.
+    /// Limits reading from it.
     rate: Rate,
     budget: Bucket,
-    /// Those of members that are known, and when each was heard.
+    /// Own sockets of known members, and when each member was heard.
     own: BTreeMap<SocketAddr, (UdpSocket, u64)>,
-    /// By sockets that are closed.
+    /// Datagrams dropped by sockets that are closed.
     dropped: u64,
-    /// Read from own sockets of a group: so many the strangers' was offered and refused, which
-    /// the kernel counts as dropped, too.
+    /// Datagrams read from members' own sockets of a group. The strangers' socket refused as
+    /// many, which the kernel also counts as dropped.
     refused: u64,
 }
 
 impl Listener {
-    /// `strangers`: how many datagrams are read of those who were not heard before.
+    /// `strangers`: how many datagrams are read from senders not heard before.
     pub fn open(place: Place, strangers: Rate) -> io::Result<Self> {
         let socket = socket::open(&place)?;
         let mut listener = Self {
@@ -89,14 +90,14 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Hand what has come to `hear`, with where it is from. It says whether a member has sent
-    /// it.
+    /// Passes received datagrams to `hear`, with their source. `hear` returns whether a member
+    /// sent it.
     pub fn poll(&mut self, now_ns: u64, mut hear: impl FnMut(SocketAddr, &[u8]) -> bool) {
         self.hear_the_known(now_ns, &mut hear);
         self.hear_strangers(now_ns, &mut hear);
     }
 
-    /// What the kernel dropped because sockets were full.
+    /// Datagrams that the kernel dropped because sockets were full.
     pub fn dropped(&self) -> u64 {
         let sockets = self.own.values().map(|(socket, _)| socket);
         let sockets = sockets.chain([&self.strangers]);
@@ -111,12 +112,12 @@ impl Listener {
         let (dropped, refused) = (&mut self.dropped, &mut self.refused);
         self.own.retain(|from, (socket, heard_ns)| {
             for _ in 0..OF_ONE {
-                // What ends it, such as a member that is gone, ends it for this time.
+                // An error, such as of a member that is gone, ends reading for this time.
                 let Ok((length, sender)) = socket.recv_from(&mut datagram) else {
                     break;
                 };
                 *refused += u64::from(is_group);
-                // Between opening and connecting, it was everybody's.
+                // Between opening and connecting, the socket received from any sender.
                 if hear(sender, &datagram[..length]) && sender == *from {
                     *heard_ns = now_ns;
                 }
@@ -148,7 +149,8 @@ impl Listener {
         }
     }
 
-    /// Give a member that is known its socket; without, it is heard among the strangers.
+    /// Gives a known member its own socket. Without one, it is heard through the strangers'
+    /// socket.
     fn settle(&mut self, now_ns: u64, from: SocketAddr) {
         if let Some((_, heard_ns)) = self.own.get_mut(&from) {
             *heard_ns = now_ns;
@@ -162,8 +164,8 @@ impl Listener {
         }
     }
 
-    /// What is sent to a group comes on every socket that it fits. So that of the strangers is
-    /// to refuse what has another.
+    /// A datagram to a group arrives on every socket that it fits. So the strangers' socket
+    /// refuses senders that have their own.
     fn tell_apart(&mut self) -> io::Result<()> {
         let Place::Group { group, .. } = &self.place else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! UDP sockets that datagrams come in on.
+//! UDP sockets that receive datagrams.
 
 use std::{
     ffi::OsString,
@@ -17,15 +17,15 @@ use nix::{
 
 use super::Place;
 
-/// A few intervals' worth of reports.
+/// Room for a few intervals' reports.
 const BUFFER_BYTES: usize = 256 * 1024;
 const BUFFER_OF_ONE_BYTES: usize = 8 * 1024;
 
-/// What the kernel says of a socket's memory (`SK_MEMINFO_*`), the last what it dropped.
+/// Values of a socket's memory report (`SK_MEMINFO_*`); the last is the number of drops.
 const MEMINFO_NUMBERS: usize = 9;
 const MEMINFO_DROPS: usize = 8;
 
-/// For whoever sends there.
+/// A socket for any sender.
 pub(super) fn open(place: &Place) -> io::Result<UdpSocket> {
     let socket = listen(place, BUFFER_BYTES)?;
     if let Place::Group { own, group, .. } = place {
@@ -34,15 +34,15 @@ pub(super) fn open(place: &Place) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// For one sender alone.
+/// A socket for one sender only.
 pub(super) fn open_connected(place: &Place, to: SocketAddr) -> io::Result<UdpSocket> {
     let socket = listen(place, BUFFER_OF_ONE_BYTES)?;
     socket.connect(to)?;
     Ok(socket)
 }
 
-/// To speak with, from where those who listen expect it: to one host, or to a group on this
-/// link. It is connected, so nothing comes in on it that is for whoever listens there.
+/// A socket for sending, from the port that receivers expect: to one host, or to a group on
+/// this link. It is connected, so datagrams for a listener on that port do not arrive on it.
 pub fn speak(device: &str, from: SocketAddrV4, to: SocketAddr) -> io::Result<UdpSocket> {
     let socket = bound(of(AddressFamily::Inet)?, Some(device), from.into())?;
     socket.set_multicast_ttl_v4(1)?;
@@ -51,7 +51,7 @@ pub fn speak(device: &str, from: SocketAddrV4, to: SocketAddr) -> io::Result<Udp
     Ok(socket)
 }
 
-/// A socket on a port that others of this user may have, too: of this process, that is.
+/// A socket on a port that other sockets of this user may share; those are of this process.
 fn listen(place: &Place, buffer_bytes: usize) -> io::Result<UdpSocket> {
     let (fd, address) = match place {
         Place::Everywhere { port } | Place::Device { port, .. } => unbound(*port)?,
@@ -74,14 +74,14 @@ fn bound(fd: OwnedFd, device: Option<&str>, to: SocketAddr) -> io::Result<UdpSoc
     Ok(UdpSocket::from(fd))
 }
 
-/// One for IPv6 and IPv4, and what it is to be bound to.
+/// A socket for IPv6 and IPv4, and the address to bind it to.
 fn unbound(port: u16) -> io::Result<(OwnedFd, SocketAddr)> {
     match of(AddressFamily::Inet6) {
         Ok(fd) => {
             setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
             Ok((fd, SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))))
         }
-        // A kernel without IPv6.
+        // For a kernel without IPv6.
         Err(Errno::EAFNOSUPPORT) => {
             let fd = of(AddressFamily::Inet)?;
             Ok((fd, SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))))
@@ -99,7 +99,7 @@ fn of(family: AddressFamily) -> Result<OwnedFd, Errno> {
 pub(super) fn dropped(socket: &UdpSocket) -> u32 {
     let mut numbers = [0u32; MEMINFO_NUMBERS];
     let mut size = size_of_val(&numbers) as libc::socklen_t;
-    // SAFETY: the buffer is as long as said.
+    // SAFETY: the buffer has the given length.
     let result = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

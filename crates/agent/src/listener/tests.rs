@@ -26,7 +26,7 @@ fn voice(last: u8, group: SocketAddrV4) -> UdpSocket {
     speak("lo", from, group.into()).unwrap()
 }
 
-/// What came, if members begin with an M.
+/// What is received, if members' datagrams begin with an M.
 fn heard(listener: &mut Listener, now_ns: u64) -> Vec<(SocketAddr, Vec<u8>)> {
     // The kernel delivers over the loopback at once; this is for slow hosts.
     sleep(Duration::from_millis(5));
@@ -54,18 +54,18 @@ fn what_goes_to_a_group_is_heard_once() {
         assert_eq!(listener.own_count(), 2);
     }
     assert_eq!(listener.dropped(), 0);
-    // From another port nobody of the group sends.
+    // No member of the group sends from another port.
     let other = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     other.send_to(b"M", group).unwrap();
     assert_eq!(heard(&mut listener, 5), []);
-    // Who was silent for long is a stranger again.
+    // A member that was silent for long is a stranger again.
     assert_eq!(heard(&mut listener, SILENT_NS + 5), []);
     assert_eq!(listener.own_count(), 0);
     voices[0].send(b"M").unwrap();
     assert_eq!(heard(&mut listener, SILENT_NS + 6).len(), 1);
 }
 
-/// More than a socket holds, between any two looks at it.
+/// More than a socket holds, between any two readings.
 #[test]
 fn strangers_that_flood_a_group_keep_no_member_out() {
     let group = group();

@@ -1,7 +1,6 @@
-//! A client's side: what it measures within an interval becomes one report. Paper 003,
-//! section 4.2.
+//! A client's side: its samples of an interval become one report. SoCPS, section 4.2.
 
-/// Averages samples, and says when it is time to report.
+/// Averages samples, and says when a report is due.
 #[derive(Debug)]
 pub struct Client {
     interval_ns: u64,
@@ -11,7 +10,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The first interval begins.
+    /// Begins the first interval.
     pub fn new(now_ns: u64, interval_ns: u64) -> Self {
         Self {
             interval_ns,
@@ -21,24 +20,24 @@ impl Client {
         }
     }
 
-    /// The access point is heard so well now.
+    /// A sample of the access point's signal.
     pub fn sample(&mut self, snr_centidb: i32) {
         self.sum_centidb += i64::from(snr_centidb);
         self.count += 1;
     }
 
-    /// When to ask next.
+    /// When a report is due next.
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// The average of the interval that has ended, if one has and anything was measured in
-    /// it. However late this is asked, there is never more than one report.
+    /// The average of the interval that has ended, if one has and a sample was taken in it. A
+    /// late call returns one report only.
     pub fn report(&mut self, now_ns: u64) -> Option<i32> {
         if now_ns < self.due_ns {
             return None;
         }
-        // Late by less than an interval: the next one ends when it would have.
+        // Late by less than an interval: the next interval ends on time.
         let next_ns = self.due_ns.saturating_add(self.interval_ns);
         self.due_ns = if next_ns > now_ns {
             next_ns

@@ -1,5 +1,5 @@
-//! Strengths of connection: from what clients and drivers say to stations' weights. After
-//! paper 003 (SoCPS), section 4.
+//! Strengths of connection: from reports and drivers' samples to stations' weights. After
+//! SoCPS, section 4.
 
 mod client;
 mod report;

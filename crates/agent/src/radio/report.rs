@@ -1,4 +1,4 @@
-//! What a client says of itself: who it is, and how well it hears. It is the body of a
+//! A client's report: its addresses and the strength of its connection. It is the body of a
 //! sealed datagram.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,27 +6,27 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::Sample;
 use crate::{Address, number::number_of};
 
-/// Kind, one byte that is zero, MAC, IPv4, IPv6, and hundredths of a dB, big-endian. An
-/// address that a client has none of is zero.
+/// Kind, one zero byte, MAC, IPv4, IPv6, and hundredths of a dB, big-endian. An address that a
+/// client does not have is zero.
 pub const REPORT_BYTES: usize = 2 + 6 + 4 + 16 + 4;
 
 const KIND: u8 = 1;
 
-/// Who a client is, and how well it hears.
+/// A client's addresses and strength of connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// Of the device that it hears with.
+    /// The MAC address of its device.
     pub mac: Option<[u8; 6]>,
-    /// Likewise.
+    /// Its IPv4 address.
     pub v4: Option<Ipv4Addr>,
-    /// Likewise; none that only its own link knows.
+    /// Its IPv6 address; not a link-local one.
     pub v6: Option<Ipv6Addr>,
     /// Signal over noise, the interval's average.
     pub snr_centidb: i32,
 }
 
 impl Report {
-    /// The body of a datagram, as [`REPORT_BYTES`] says.
+    /// The body of a datagram, see [`REPORT_BYTES`].
     pub fn to_bytes(self) -> [u8; REPORT_BYTES] {
         let mut bytes = [0; REPORT_BYTES];
         bytes[0] = KIND;
@@ -70,8 +70,8 @@ impl Report {
         }
     }
 
-    /// The number under which this is sealed: made of the first of its addresses. So a
-    /// sender's number and whom it speaks for are one thing.
+    /// The number under which this report is sealed, made of the first of its addresses. So a
+    /// sender's number says for which client it may report.
     pub fn sender(&self) -> Option<u64> {
         self.sample().addresses().next().map(number_of)
     }
@@ -102,7 +102,7 @@ mod tests {
             let read = Report::from_bytes(&report.to_bytes());
             match good {
                 true => prop_assert_eq!(read, Some(report)),
-                // All zeroes is how none is said.
+                // An address of zeroes is absent.
                 false => prop_assert!(read.is_none_or(|read| read != report)),
             }
         }

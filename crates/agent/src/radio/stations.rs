@@ -1,5 +1,5 @@
-//! The access point's side: which stations there are, how well they hear, and what weight
-//! follows. Paper 003, sections 4.2 and 4.3.
+//! The access point's side: stations, their strengths and the resulting weights. SoCPS,
+//! sections 4.2 and 4.3.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use thiserror::Error;
 
 use crate::Address;
 
-/// As many as a link has places for.
+/// As many as a link's table holds.
 pub const STATIONS_MAX: usize = TAKT_STATIONS as usize;
 
-/// A station that was silent for this long is one that nothing is known of: it may have
-/// stopped reporting, and would be held for ever.
+/// A station is forgotten after this time without a report: it may have stopped reporting, and
+/// would be throttled for ever.
 const FORGOTTEN_NS: u64 = 60_000_000_000;
 
-/// What a station is called, and how well it hears, in hundredths of a dB.
+/// A station's addresses and strength, in hundredths of a dB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// The first is who it is; it has the others, too.
+    /// The first identifies it.
     pub names: [Option<Address>; 3],
     /// Signal over noise.
     pub snr_centidb: i32,
 }
 
 impl Sample {
-    /// Of a station that is known by one address.
+    /// A sample of a station with one address.
     pub fn of(address: Address, snr_centidb: i32) -> Self {
         Self {
             names: [Some(address), None, None],
@@ -33,30 +33,30 @@ impl Sample {
         }
     }
 
-    /// All that it is called.
+    /// All its addresses.
     pub fn addresses(&self) -> impl Iterator<Item = Address> {
         self.names.into_iter().flatten()
     }
 }
 
-/// What is to be done.
+/// A change of a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// An address is a station's that has this weight.
+    /// A station with this address has this weight.
     Weigh {
-        /// Every one that the station has comes by itself.
+        /// Each address of a station has a change of its own.
         address: Address,
         /// 0 to 1,000,000.
         weight_ppm: u32,
     },
-    /// Nothing is known any more of who has an address.
+    /// The station with this address is unknown now.
     Forget {
-        /// Any that was weighed.
+        /// An address that had a weight.
         address: Address,
     },
 }
 
-/// There is no place for one more station.
+/// There is no room for another station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "{STATIONS_MAX} stations are known, and no more are taken until one is silent for a minute"
@@ -65,7 +65,7 @@ pub struct TooMany;
 
 struct Station {
     soc: Soc,
-    /// The addresses that are its, as long as it is known.
+    /// Its addresses, as long as it is known.
     names: [Option<Address>; 3],
     weight_ppm: u32,
 }
@@ -76,12 +76,12 @@ pub struct Stations {
     stats: SocStats,
     /// By their first address.
     known: BTreeMap<Address, Station>,
-    /// Whose the other addresses are.
+    /// The stations of the other addresses.
     owners: BTreeMap<Address, Address>,
 }
 
 impl Stations {
-    /// Nobody is known yet.
+    /// No stations are known.
     pub fn new(terms: SocTerms) -> Self {
         Self {
             terms,
@@ -96,7 +96,7 @@ impl Stations {
         &self.stats
     }
 
-    /// Whether an address is one of a station that is known.
+    /// Whether a known station has this address.
     pub fn knows(&self, address: &Address) -> bool {
         self.known.contains_key(address) || self.owners.contains_key(address)
     }
@@ -109,10 +109,11 @@ impl Stations {
         })
     }
 
-    /// A station was heard, or measured.
+    /// Records a sample of a station.
     ///
-    /// An address is the first one's who has it, until that one is forgotten or has it no
-    /// more. So nobody takes away another's, and one that moves on is free after a minute.
+    /// An address belongs to the first station that has it, until that station is forgotten or
+    /// has it no more. So no station takes away another's address, and an address that moves is
+    /// free after a minute.
     pub fn hear(
         &mut self,
         now_ns: u64,
@@ -169,7 +170,7 @@ impl Stations {
         Ok(())
     }
 
-    /// Time has passed. To be asked at least every interval.
+    /// Accounts for the time that has passed. To be called at least every interval.
     pub fn tick(&mut self, now_ns: u64, actions: &mut Vec<Action>) {
         let Self {
             terms,

@@ -1,9 +1,9 @@
-//! The policy's terms, as `algo/soc.h` takes them.
+//! The policy's radio parameters, as `algo/soc.h` takes them.
 
 use takt_algo::{SocLaw, SocTerms};
 use takt_policy::{Radio, WeightLaw};
 
-/// What a policy says of averages, and of weights.
+/// Averaging and weighing as the policy says.
 pub fn terms_of(radio: &Radio) -> SocTerms {
     let law = match &radio.law {
         WeightLaw::Piecewise { points } => SocLaw::Piecewise(
@@ -24,7 +24,7 @@ pub fn terms_of(radio: &Radio) -> SocTerms {
     )
 }
 
-/// The weight that a policy gives to a strength, in parts per million.
+/// The weight for a strength, in parts per million.
 pub fn weight_ppm(radio: &Radio, soc_centidb: i32) -> u32 {
     terms_of(radio).weight_ppm(soc_centidb)
 }

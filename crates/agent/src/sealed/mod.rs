@@ -10,12 +10,12 @@
 //!  ..  tag, 16 bytes, over all of the above, and the group's name
 //! ```
 //!
-//! Sender, epoch and counter are the cipher's nonce. So they must never come twice with
-//! one key: a sender's number is one that nobody else has, such as its hardware address,
-//! and a sender that starts anew has a newer epoch, by the clock.
+//! Sender, epoch and counter are the cipher's nonce, so a combination must never occur twice
+//! with one key. No two senders have the same number (a hardware address, for instance), and a
+//! restarted sender has a newer epoch, by the clock.
 //!
-//! What the group uses a key for (its purpose) is part of what is sealed, and so is its name if
-//! it has one: a datagram made for one is none for another.
+//! A key's purpose is part of what is sealed, and so is the group's name if it has one: a
+//! datagram for one purpose or group is invalid for another.
 
 mod receiver;
 mod sender;
@@ -34,9 +34,9 @@ pub struct Purpose(u8);
 impl Purpose {
     /// Stations' reports to their access point.
     pub const RADIO: Self = Self(1);
-    /// What terminals that share the air say of themselves.
+    /// Reports of terminals that share the air.
     pub const CROWD: Self = Self(2);
-    /// What one of them, or a host on the wire, heard of all.
+    /// An aggregator's sum of such reports.
     pub const CROWD_SUM: Self = Self(3);
 }
 
@@ -51,10 +51,10 @@ pub const BODY_MAX_BYTES: usize = 256;
 /// The longest datagram.
 pub const DATAGRAM_MAX_BYTES: usize = HEADER_BYTES + BODY_MAX_BYTES + TAG_BYTES;
 
-/// The longest name of a group, in bytes; what is beyond does not count.
+/// The longest name of a group, in bytes; further bytes are ignored.
 const GROUP_MAX_BYTES: usize = 256;
 
-/// What members of a group share.
+/// The key that members of a group share.
 #[derive(Clone)]
 pub struct Key {
     cipher: XChaCha20Poly1305,
@@ -62,7 +62,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// So long is the secret that it is made of.
+    /// The length of the secret from which the key is made.
     pub const BYTES: usize = 32;
 
     /// For a group without a name.
@@ -89,7 +89,7 @@ impl Key {
             .ok()
     }
 
-    /// Whether who has the key made it.
+    /// Whether an owner of the key made it.
     fn decrypt(&self, header: &[u8; HEADER_BYTES], text: &mut [u8], tag: &Tag) -> bool {
         let (beside, length) = self.beside(header);
         self.cipher
@@ -97,7 +97,7 @@ impl Key {
             .is_ok()
     }
 
-    /// What is sealed with the body and stands outside of it.
+    /// The authenticated data outside the body.
     fn beside(&self, header: &[u8; HEADER_BYTES]) -> ([u8; HEADER_BYTES + GROUP_MAX_BYTES], usize) {
         let mut beside = [0; HEADER_BYTES + GROUP_MAX_BYTES];
         let length = HEADER_BYTES + self.group.len();
@@ -113,7 +113,7 @@ fn nonce(header: &[u8; HEADER_BYTES]) -> XNonce {
     nonce.into()
 }
 
-/// Which datagram of whom.
+/// A datagram's sender, epoch and counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Serial {
     sender: u64,

@@ -1,6 +1,6 @@
-//! Who of the group says what, and what is not worth a look. What is cheap comes first:
-//! length and kind; whether this one has come before; whether too many are coming; and
-//! only then the cipher. Nothing is allocated for a datagram.
+//! Opens datagrams and rejects what no member sealed. Cheap checks come first: length and kind,
+//! then whether the counter is new, then the rate, and only then the cipher. Nothing is
+//! allocated for a datagram.
 
 use std::{collections::HashMap, net::IpAddr, ops::RangeInclusive};
 
@@ -16,41 +16,41 @@ use crate::rate::{Bucket, Rate};
 
 /// Senders that are remembered.
 const SENDERS_MAX: usize = 1024;
-/// One that was silent for this long makes room for another.
+/// A sender that was silent for this long may be replaced.
 const SILENT_NS: u64 = 60_000_000_000;
-/// Counters so far beyond the newest are no surprise: datagrams get lost.
+/// Counters up to this far beyond the newest are expected, since datagrams get lost.
 const AHEAD_MAX: u64 = 1 << 16;
 
-/// Why a datagram was not taken.
+/// Why a datagram was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Rejected {
-    /// Length, first bytes, version or purpose are others.
+    /// Length, first bytes, version or purpose differ.
     #[error("it is no datagram of this kind")]
     Malformed,
-    /// Its counter has come in this epoch, or is too far behind the newest to tell.
+    /// Its counter was received in this epoch, or is too far behind the newest to tell.
     #[error("it came before, or is older than what came")]
     Replayed,
-    /// Its epoch is before the sender's last; or after it, and that was heard a moment ago.
+    /// Its epoch is before the sender's last, or after it although the last was heard just now.
     #[error("its sender has started anew since, or only just before")]
     OldEpoch,
-    /// It fits no sender that is known, and so many of those were looked at already.
-    #[error("too many come that nobody expects")]
+    /// It is of no known sender, and enough of those were checked already.
+    #[error("too many datagrams of unknown senders arrive")]
     Flood,
-    /// The cipher's tag does not fit.
+    /// The cipher's tag does not match.
     #[error("it was not made with this key, or was changed on its way")]
     Forged,
-    /// A known sender's share is used up, of what is looked at or of what is taken.
+    /// A known sender's rate is used up, of checks or of accepted datagrams.
     #[error("its sender says more than it may")]
     TooFast,
-    /// None of those has been silent for a minute.
+    /// The table is full, and no known sender has been silent for a minute.
     #[error("there are as many senders as are remembered")]
     Full,
 }
 
-/// How many datagrams came to which end.
+/// Number of datagrams by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Handed on.
+    /// Accepted.
     pub taken: u64,
     /// [`Rejected::Malformed`].
     pub malformed: u64,
@@ -69,7 +69,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// All of them.
+    /// The sum of all.
     pub fn read(&self) -> u64 {
         let Self {
             taken,
@@ -84,8 +84,8 @@ impl Counters {
         taken + malformed + replayed + old_epoch + flood + forged + too_fast + full
     }
 
-    /// As people are told of them: `not_its_own` of those taken were about another than who
-    /// sent them, and the kernel dropped `dropped` unread.
+    /// The user-visible counters. `not_its_own` of the accepted datagrams were about a station
+    /// other than their sender, and the kernel dropped `dropped` unread.
     pub fn told(&self, not_its_own: u64, dropped: u64) -> Datagrams {
         Datagrams {
             read: self.read(),
@@ -113,23 +113,23 @@ impl Counters {
     }
 }
 
-/// What a member said.
+/// An accepted datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened<'a> {
-    /// Its number.
+    /// The sender's number.
     pub sender: u64,
-    /// In the clear, of a length that the receiver takes.
+    /// The decrypted body, of a length that the receiver accepts.
     pub body: &'a [u8],
 }
 
-/// What is known of a sender.
+/// A known sender.
 struct Known {
     epoch: u64,
     window: Window,
     heard_ns: u64,
-    /// Of datagrams that are worth a look.
+    /// Limits checks of its datagrams.
     looks: Bucket,
-    /// Of those that are taken.
+    /// Limits accepted datagrams.
     taken: Bucket,
 }
 
@@ -138,10 +138,10 @@ pub struct Receiver {
     key: Key,
     purpose: Purpose,
     body_bytes: RangeInclusive<usize>,
-    /// How often a sender is heard.
+    /// The rate at which a sender's datagrams are accepted.
     rate: Rate,
-    /// How often it is worth a look: copies of its next datagrams, with what nobody else
-    /// knows of them, cost so much at most.
+    /// The rate at which a sender's datagrams are checked: it bounds the cost of copies of its
+    /// next datagrams, whose sealed part is made up.
     look_rate: Rate,
     known: HashMap<u64, Known>,
     strangers: Strangers,
@@ -149,7 +149,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Bodies have so many bytes, [`BODY_MAX_BYTES`] at most; a sender is heard so often.
+    /// Bodies have one of these lengths, at most [`BODY_MAX_BYTES`]; `rate` limits each sender.
     pub fn new(key: Key, purpose: Purpose, body_bytes: RangeInclusive<usize>, rate: Rate) -> Self {
         Self {
             key,
@@ -163,7 +163,7 @@ impl Receiver {
         }
     }
 
-    /// What became of all that it was shown.
+    /// The number of datagrams by outcome.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -173,7 +173,7 @@ impl Receiver {
         self.known.len()
     }
 
-    /// What the datagram says, in `body`.
+    /// Opens a datagram into `body`.
     pub fn open<'a>(
         &mut self,
         now_ns: u64,
@@ -228,11 +228,11 @@ impl Receiver {
         Ok(serial.sender)
     }
 
-    /// Is it worth a look?
+    /// Decides whether the cipher is worth its cost.
     ///
-    /// Who only sends, and does not overhear, cannot know a sender's epoch and counter. So
-    /// what fits is looked at whatever else comes, and a flood of the rest silences nobody
-    /// who is known already.
+    /// A sender that cannot overhear the members does not know their epochs and counters. So
+    /// expected datagrams are checked whatever else arrives, and a flood of others silences no
+    /// known sender.
     fn admit(&mut self, now_ns: u64, source: IpAddr, serial: Serial) -> Result<(), Rejected> {
         if let Some(known) = self.known.get_mut(&serial.sender) {
             if serial.epoch < known.epoch {
@@ -256,7 +256,7 @@ impl Receiver {
         }
     }
 
-    /// A member has made it; may it be heard now?
+    /// Accepts a member's datagram, if its rate allows.
     fn take(&mut self, now_ns: u64, serial: Serial) -> Result<(), Rejected> {
         if !self.known.contains_key(&serial.sender) {
             self.make_room(now_ns)?;
@@ -269,7 +269,7 @@ impl Receiver {
             taken: Bucket::default(),
         });
         if serial.epoch != known.epoch {
-            // A sender that is heard has not started anew: somebody else uses its number.
+            // An active sender has not restarted: another host uses its number.
             let silent_ns = now_ns.saturating_sub(known.heard_ns);
             if silent_ns < 2 * self.rate.interval_ns() {
                 return Err(Rejected::OldEpoch);
@@ -284,7 +284,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// For one more; only who has the key gets here.
+    /// Makes room for one more sender; only an owner of the key gets here.
     fn make_room(&mut self, now_ns: u64) -> Result<(), Rejected> {
         if self.known.len() < SENDERS_MAX {
             return Ok(());

@@ -2,7 +2,7 @@ use super::{
     BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, HEADER_BYTES, Key, MAGIC, NONCE_AT, Purpose, Serial,
 };
 
-/// Seals what a member has to say.
+/// Seals a member's datagrams.
 pub struct Sender {
     key: Key,
     purpose: Purpose,
@@ -10,8 +10,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// `sender`: a number that no other member has. `epoch`: one that this sender never had
-    /// before and that is above all it had, such as the nanoseconds of the clock on the wall.
+    /// `sender`: a number that no other member has. `epoch`: a number above all that this
+    /// sender had before, such as the wall clock in nanoseconds.
     pub fn new(key: Key, purpose: Purpose, sender: u64, epoch: u64) -> Self {
         Self {
             key,
@@ -24,8 +24,8 @@ impl Sender {
         }
     }
 
-    /// The next datagram; `None` if the body is longer than [`BODY_MAX_BYTES`], or all
-    /// counters have been used.
+    /// The next datagram; `None` if the body is longer than [`BODY_MAX_BYTES`], or all counters
+    /// have been used.
     pub fn seal<'a>(
         &mut self,
         body: &[u8],

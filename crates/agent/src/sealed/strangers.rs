@@ -1,5 +1,5 @@
-//! How many datagrams of those not known yet are looked at: each costs a computation,
-//! and anybody can send them.
+//! Limits how many datagrams of unknown senders are checked: each costs a computation, and any
+//! host can send them.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -9,13 +9,13 @@ use std::{
 use crate::rate::{Bucket, Rate};
 
 const SLOTS: usize = 1024;
-/// A station says who it is with every report, so one that is lost here is heard with one
-/// of the next.
+/// Every report identifies its station, so after a lost one the station is heard with a later
+/// one.
 const OF_ONE: Rate = Rate::per_second(10, 10);
 const OF_ALL: Rate = Rate::per_second(1000, 100);
 
-/// A bucket for each source, and one for all. Sources share buckets by a hash that only
-/// this process knows: who floods takes from others only by chance.
+/// A bucket for each source, and one for all. Sources share buckets by a hash that only this
+/// process knows, so a flooding source takes from others only by chance.
 pub(super) struct Strangers {
     hash: RandomState,
     of_one: Box<[Bucket; SLOTS]>,

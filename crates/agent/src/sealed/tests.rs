@@ -46,7 +46,7 @@ fn open_from(
     Ok((opened.sender, opened.body.to_vec()))
 }
 
-/// Where a member is.
+/// A member's address.
 fn place(member: u64) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + member as u32))
 }
@@ -94,7 +94,7 @@ fn a_sender_that_starts_anew_is_heard_and_its_past_is_not() {
     let (mut old, mut new) = (sender(5, 10), sender(5, 11));
     let before = next(&mut old, [1; BODY_BYTES]);
     assert!(open(&mut receiver, 0, &before).is_ok());
-    // It cannot have started anew just now: it was heard.
+    // It cannot have restarted just now: it was heard.
     let early = next(&mut new, [2; BODY_BYTES]);
     assert_eq!(
         open(&mut receiver, INTERVAL_NS, &early),
@@ -175,9 +175,9 @@ fn what_does_not_fit_is_not_sealed() {
     assert!(last.seal(&[0], &mut datagram).is_none());
 }
 
-/// A million in a second, from everywhere: so many are looked at, and members are heard.
+/// A million a second, from everywhere: a bounded number is checked, and members are heard.
 #[test]
-fn a_flood_costs_so_much_and_silences_nobody_who_is_known() {
+fn a_flood_has_a_bounded_cost_and_silences_no_known_sender() {
     let mut receiver = receiver();
     let mut members: Vec<_> = (0..20).map(|n| sender(n, 1)).collect();
     let mut intruder = Sender::new(Key::new(&[8; 32]), Purpose::RADIO, 99, 1);
@@ -204,7 +204,7 @@ fn a_flood_costs_so_much_and_silences_nobody_who_is_known() {
     assert!(counters.forged <= 1100, "{counters:?}");
 }
 
-/// One source that floods takes nothing from a station that comes now.
+/// One flooding source does not delay a station that joins now.
 #[test]
 fn one_source_does_not_keep_others_out() {
     let mut receiver = receiver();
@@ -226,9 +226,9 @@ fn one_source_does_not_keep_others_out() {
     assert!(heard.count() >= 45);
 }
 
-/// Copies of a member's next datagram, with the rest made up, cost that member at most.
+/// Copies of a member's next datagram, with the rest made up, cost only that member.
 #[test]
-fn who_overhears_one_member_silences_no_other() {
+fn copies_of_one_members_datagrams_silence_no_other() {
     let mut receiver = receiver();
     let (mut one, mut other) = (sender(1, 1), sender(2, 1));
     for member in [&mut one, &mut other] {
@@ -262,7 +262,7 @@ fn senders_are_remembered_as_long_as_there_is_room() {
         assert!(come(now(n), n, 1).is_ok());
     }
     assert_eq!(come(now(1024), 5000, 1), Err(Rejected::Full));
-    // The longest silent one made room.
+    // The sender that was silent longest made room.
     assert!(come(now(1) + 60_000_000_000, 5000, 2).is_ok());
     assert_eq!(receiver.known_count(), 1024);
 }
@@ -313,7 +313,7 @@ proptest! {
             }
             prop_assert!(open(&mut receiver, now_ns, &datagram).is_err());
         }
-        // And who it was about is heard as ever.
+        // And the genuine sender is heard as before.
         last = next(&mut sender, [4; BODY_BYTES]);
         prop_assert_eq!(open(&mut receiver, now_ns + INTERVAL_NS, &last), Ok((5, vec![4; BODY_BYTES])));
     }

@@ -1,12 +1,12 @@
-//! Which counters of an epoch have come: the newest, and those shortly before it.
+//! The counters of an epoch that were received: the newest, and those shortly before it.
 
-/// Datagrams may overtake each other by so many.
+/// Datagrams may be reordered by up to this many.
 const SIZE: u64 = 64;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Window {
     newest: u64,
-    /// Bit k: that `newest - k` has come.
+    /// Bit k: `newest - k` was received.
     seen: u64,
 }
 
@@ -15,7 +15,7 @@ impl Window {
         self.newest
     }
 
-    /// Whether this one has not come yet, as far as is known. None is counted 0.
+    /// Whether this counter was not received yet, as far as is known. Counters begin at 1.
     pub fn is_new(&self, counter: u64) -> bool {
         match self.newest.checked_sub(counter) {
             None => true,

@@ -7,16 +7,16 @@ use takt_kernel::SignalMeter;
 use super::{Source, SourceError};
 use crate::{Address, radio::Sample};
 
-/// A station counts as heard as long as the access point has it, with the signal of the
-/// last frame that came from it: one that has nothing to say is not gone, and its weight
-/// must not fall so far that nothing is sent to it any more.
+/// A station counts as heard as long as the access point has it, with the signal of the last
+/// frame from it. A station that sends nothing is not gone, and its weight must not fall so far
+/// that it is sent nothing any more.
 pub struct StationDump {
     device: String,
     meter: Option<SignalMeter>,
 }
 
 impl StationDump {
-    /// Of this access point's device, which need not be there yet.
+    /// For this access point's device, which need not exist yet.
     pub fn new(device: impl Into<String>) -> Self {
         Self {
             device: device.into(),
@@ -24,8 +24,8 @@ impl StationDump {
         }
     }
 
-    /// Who is heard, in dB over noise. After an error the device is looked for anew: it may have
-    /// gone, and come back with another number.
+    /// The stations' SNR in dB. After an error the device is looked up again: it may have been
+    /// recreated with another number.
     pub fn measure(&mut self) -> Result<BTreeMap<[u8; 6], i32>, SourceError> {
         let meter = match self.meter.take() {
             Some(meter) => Ok(meter),

@@ -1,5 +1,5 @@
-//! A file with lines `ADDR DB`, which something else keeps up to date: a script that asks
-//! the controller of closed access points, or a test.
+//! A file with lines `ADDR DB`, written by another program: a script that asks the controller
+//! of closed access points, or a test.
 
 use std::{
     fs::File,
@@ -17,11 +17,11 @@ use crate::{
 
 const FILE_MAX_BYTES: u64 = 128 * STATIONS_MAX as u64;
 
-/// Reads the whole file each time. Empty lines and what follows a `#` say nothing.
+/// Reads the whole file each time. Empty lines and text after `#` are ignored.
 pub struct SnrFile(PathBuf);
 
 impl SnrFile {
-    /// Of this file, which need not be there yet.
+    /// For this file, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }

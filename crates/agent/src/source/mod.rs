@@ -1,5 +1,5 @@
-//! Where strengths of connection come from: clients' reports, the driver's own table of
-//! stations, or a file.
+//! Sources of strengths of connection: clients' reports, the driver's own table of stations, or
+//! a file.
 
 mod dump;
 mod file;
@@ -16,41 +16,41 @@ pub use reports::Reports;
 
 use crate::radio::Sample;
 
-/// Why a source has nothing to say now.
+/// Why a source has no data now.
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// The file cannot be opened or read.
     #[error("{path}: {source}")]
     File {
-        /// The source's.
+        /// The file's path.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Nothing of the file was taken.
+    /// A line of the file is invalid; the whole file is ignored.
     #[error("{path}, line {line}: {problem}")]
     Line {
-        /// The source's.
+        /// The file's path.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
         /// What is wrong with it, or what to write instead.
         problem: String,
     },
-    /// Nothing of the file was taken, likewise.
+    /// The file is too long and is ignored.
     #[error("{path}: {problem}")]
     TooLarge {
-        /// The source's.
+        /// The file's path.
         path: PathBuf,
-        /// How much would be read.
+        /// The limit that it exceeds.
         problem: String,
     },
-    /// The port that reports come in on cannot be opened.
+    /// The port for reports cannot be opened.
     #[error("reports on UDP port {port}: {source}")]
     Socket {
-        /// As the policy has it.
+        /// The port in the policy.
         port: u16,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The driver cannot be asked, or there is no such device.
@@ -58,17 +58,17 @@ pub enum SourceError {
     Wireless(takt_kernel::Error),
 }
 
-/// Something that knows how well stations hear.
+/// A source of stations' strengths.
 pub trait Source {
     /// How often to ask, if weights change every `interval_ns`.
     fn period_ns(&self, interval_ns: u64) -> u64 {
         interval_ns
     }
 
-    /// What has become known since it was last asked. An error has added nothing.
+    /// The samples since the last call. An error adds none.
     fn poll(&mut self, now_ns: u64, samples: &mut Vec<Sample>) -> Result<(), SourceError>;
 
-    /// What came to it from others, and what became of that.
+    /// The datagrams that it received, and their outcome.
     fn datagrams(&self) -> Option<Datagrams> {
         None
     }

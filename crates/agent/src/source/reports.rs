@@ -12,11 +12,11 @@ use crate::{
     sealed::{BODY_MAX_BYTES, Key, Purpose, Receiver},
 };
 
-/// Of those that were not heard before: enough for all that a link has places for to come at
-/// once, and a hundredth of a processor.
+/// Datagrams of unknown senders per second: enough for a full table of stations at once, and a
+/// hundredth of a processor.
 const STRANGERS: Rate = Rate::per_second(4_000, 512);
 
-/// Reports that come in on a port.
+/// Reports received on a port.
 pub struct Reports {
     listener: Listener,
     clients: Clients,
@@ -24,12 +24,12 @@ pub struct Reports {
 
 struct Clients {
     receiver: Receiver,
-    /// Reports that named others than their sender.
+    /// Reports about other hosts than their sender.
     not_its_own: u64,
 }
 
 impl Reports {
-    /// Listen on all addresses of this network namespace.
+    /// Listens on all addresses of this network namespace.
     pub fn listen(port: u16, key: Key, interval_ns: u64) -> Result<Self, SourceError> {
         let listener = Listener::open(Place::Everywhere { port }, STRANGERS)
             .map_err(|source| SourceError::Socket { port, source })?;
@@ -63,17 +63,17 @@ impl Clients {
     }
 }
 
-/// A client has the address that it sends from.
+/// A client reports for the address from which it sends.
 fn names(report: &Report, from: IpAddr) -> bool {
     match from {
         IpAddr::V4(v4) => report.v4 == Some(v4),
-        // From one that is only its link's, any other may be named.
+        // From a link-local address, a client may name any address.
         IpAddr::V6(v6) => report.v6 == Some(v6) || v6.is_unicast_link_local(),
     }
 }
 
 impl Source for Reports {
-    /// So that a report counts soon, and a socket does not overflow.
+    /// Often enough that a report counts soon and a socket does not overflow.
     fn period_ns(&self, interval_ns: u64) -> u64 {
         interval_ns / 4
     }

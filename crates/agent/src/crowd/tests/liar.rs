@@ -1,9 +1,9 @@
-//! A member that lies. What it can move is what docs/crowd.md says, by report or through an
-//! aggregator, whatever it says from period to period.
+//! A member with false reports. Its influence is bounded as docs/crowd.md says, by report or
+//! through an aggregator, whatever it reports from period to period.
 
 use super::*;
 
-/// What one member does in a period; `None`: it says nothing.
+/// One member's report in a period; `None`: none.
 type Act = Option<(u32, bool)>;
 
 fn act() -> impl Strategy<Value = Act> {
@@ -11,7 +11,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop::option::weighted(0.9, (rate, any::<bool>()))
 }
 
-/// A terminal and all the others, with the same key.
+/// A terminal and all other members, with the same key.
 struct World {
     terminal: Terminal,
     aggregator: Option<Aggregator>,
@@ -33,7 +33,7 @@ impl World {
         }
     }
 
-    /// What the law has to reckon with after a period in which these did that.
+    /// The law's input after a period with these reports.
     fn after(&mut self, now_ns: u64, rate_bytes_ps: u32, acts: &[Act]) -> takt_algo::Group {
         for (number, act) in acts.iter().enumerate() {
             let Some((rate_bytes_ps, lends)) = *act else {
@@ -65,9 +65,9 @@ impl World {
 }
 
 proptest! {
-    /// With one liar a share is at most twice the own rate, over those who share, larger than
-    /// without, and not below what is left if there is one more to share with. What the group
-    /// is believed to achieve is at most twice the largest own rate more, and never less.
+    /// With one false member a share is at most twice the own rate, over the members that
+    /// share, larger than without it, and not below the share with one more member. The group's
+    /// presumed rate grows by at most twice the largest own rate, and never shrinks.
     #[test]
     fn one_liar_moves_a_share_by_so_much(
         aggregated: bool,
@@ -92,8 +92,8 @@ proptest! {
         }
     }
 
-    /// However many lie, and whatever: a share is less than twice the own rate, and not less
-    /// than an equal part of the own rate among all that can be known.
+    /// With any number of false members a share is less than twice the own rate, and not less
+    /// than an equal part of the own rate among the most members that can be known.
     #[test]
     fn no_number_of_liars_moves_a_share_further(
         aggregated: bool,

@@ -31,7 +31,7 @@ fn own(number: u64) -> Own {
     }
 }
 
-/// Where a member is.
+/// A member's address.
 fn place(number: u64) -> SocketAddr {
     let ip = match number {
         AGGREGATOR => Ipv4Addr::new(192, 0, 2, 1),
@@ -61,7 +61,7 @@ fn gets(rate_bytes_ps: u32) -> Activity {
     }
 }
 
-/// What it says next.
+/// The next report.
 fn said(terminal: &mut Terminal, now_ns: u64) -> Option<Vec<u8>> {
     let mut datagram = [0; DATAGRAM_MAX_BYTES];
     let sealed = terminal.report(now_ns, 1 << 31, &mut datagram);
@@ -89,14 +89,14 @@ fn terminals_hear_each_other_and_share() {
                 continue;
             };
             for (to, terminal) in all.iter_mut().enumerate() {
-                // What comes back from the access point is its own.
+                // The access point returns its own report.
                 let heard = terminal.hear(now_ns, place(from as u64 + 1), &datagram);
                 assert_eq!(heard, to != from);
             }
         }
     }
     assert_eq!(numbers(&all[1]), [1, 3]);
-    // Of two megabytes, it counts others up to four; the first, of one, up to two.
+    // With 2 MB/s, it counts others up to 4; the first one, with 1 MB/s, up to 2.
     assert_eq!(all[1].group().share_bytes_ps(), 2_000_000);
     assert_eq!(all[0].group().share_bytes_ps(), 5_000_000 / 3);
     assert_eq!(all[1].group().users(), 3);
@@ -104,14 +104,14 @@ fn terminals_hear_each_other_and_share() {
 }
 
 #[test]
-fn who_is_silent_for_three_of_its_intervals_is_gone() {
+fn a_member_silent_for_three_intervals_is_gone() {
     let (mut one, mut other) = (terminal(1), terminal(2));
     other.period(0, gets(1));
     let datagram = said(&mut other, 0).unwrap();
-    // Clocks need not agree.
+    // Clocks may differ.
     let now_ns = 1 << 50;
     assert!(one.hear(now_ns, place(2), &datagram));
-    // An interval may be a fifth longer than it is on average.
+    // An interval may be a fifth longer than its mean.
     let gone_ns = now_ns + 3 * INTERVAL_NS * 6 / 5;
     one.period(gone_ns, gets(1000));
     assert_eq!((numbers(&one), one.group().users()), (vec![2], 2));
@@ -121,7 +121,7 @@ fn who_is_silent_for_three_of_its_intervals_is_gone() {
 }
 
 #[test]
-fn who_is_idle_says_so_once_and_is_silent() {
+fn an_idle_terminal_says_so_once_and_is_silent() {
     let mut one = terminal(1);
     let mut at = |activity, period| {
         one.period(period * INTERVAL_NS, activity);
@@ -156,7 +156,7 @@ fn an_aggregator_tells_all_of_all() {
         terminal.period(0, gets(1000 + number as u32));
         let report = said(terminal, 0).unwrap();
         assert!(aggregator.hear(0, place(number), &report));
-        // Terminals do not listen to each other then.
+        // With an aggregator, terminals do not listen to each other.
         assert!(!told_terminal(500).hear(0, place(number), &report));
     }
     let sums = told(&mut aggregator, INTERVAL_NS);
@@ -175,14 +175,14 @@ fn an_aggregator_tells_all_of_all() {
         let others: Vec<_> = (0..count).filter(|n| *n != terminal.number()).collect();
         assert_eq!(numbers(&fresh), others);
     }
-    // It falls silent, and everyone is alone.
+    // The aggregator falls silent, and every terminal is alone.
     let mut one = told_terminal(500);
     assert!(one.hear(INTERVAL_NS, place(AGGREGATOR), &sums[0]));
     one.period(2 * INTERVAL_NS, gets(1000));
     assert_eq!(one.group().users(), ENTRIES_MAX as u64 + 1);
     one.period(60 * INTERVAL_NS, gets(1000));
     assert_eq!(one.group().users(), 1);
-    // Nobody is told of nobody.
+    // There is no sum without members.
     assert_eq!(
         told(&mut aggregator, 60 * INTERVAL_NS),
         Vec::<Vec<u8>>::new()
@@ -203,7 +203,7 @@ fn so_many_are_known() {
     }
     assert!(!come(&mut one, now(256), 256));
     assert_eq!(numbers(&one).len(), MEMBERS_MAX);
-    // The more there are, the more seldom they speak.
+    // More members report less often.
     assert!(one.report_interval_ns() > 8_000_000_000);
     one.period(now(256) + 3 * INTERVAL_NS * 6 / 5, gets(1));
     assert!(come(&mut one, now(600), 257));
@@ -243,7 +243,7 @@ proptest! {
         }
     }
 
-    /// Nobody speaks at the same times as another for long, nor oftener than the air allows.
+    /// No two members send at the same times repeatedly, nor more often than the air allows.
     #[test]
     fn times_differ_and_keep_to_the_interval(randoms in prop::collection::vec(any::<u32>(), 2..200)) {
         let mut beat = beat::Beat::new(0, INTERVAL_NS, randoms[0]);

@@ -1,10 +1,10 @@
-//! Datagrams that no member made, or made for another time: nothing is different after them.
+//! Datagrams that no member sealed, or sealed for another time, change nothing.
 
 use super::*;
 
 #[derive(Debug, Clone)]
 enum Come {
-    /// The next that a member would send, changed in a bit.
+    /// A member's next datagram with one bit changed.
     Changed(usize),
     Cut(usize),
     Longer(Vec<u8>),
@@ -29,7 +29,7 @@ fn come() -> impl Strategy<Value = Come> {
     ]
 }
 
-/// Who sends to whoever is tried.
+/// The sender for the tested receiver.
 fn sender(aggregated: bool, key: Key, number: u64) -> Sender {
     let purpose = match aggregated {
         true => Purpose::CROWD_SUM,
@@ -99,11 +99,11 @@ proptest! {
             prop_assert_eq!(group.users(), expected.users());
             prop_assert_eq!(group.share_bytes_ps(), expected.share_bytes_ps());
         }
-        // And the member is heard as ever.
+        // And the member is heard as before.
         prop_assert!(terminal.hear(INTERVAL_NS, from, &seal(&mut member, &body)));
     }
 
-    /// What has the key in it, and no sense: no member, and no panic.
+    /// Sealed nonsense: no member results, and no panic.
     #[test]
     fn a_member_may_say_anything(bodies in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..257), 1..40)) {
         let mut heard = [terminal(1), told_terminal(1)];

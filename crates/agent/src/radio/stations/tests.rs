@@ -52,7 +52,7 @@ fn a_station_is_heard_falls_silent_and_is_forgotten() {
     let mut stations = stations();
     let heard = hear(&mut stations, 0, &[mac(1), ip(1)], 800);
     assert_eq!(heard, [weigh(mac(1), 800_000), weigh(ip(1), 800_000)]);
-    // What stays as it is need not be said again.
+    // An unchanged weight need not be written again.
     assert_eq!(hear(&mut stations, INTERVAL_NS, &[mac(1), ip(1)], 800), []);
     assert_eq!(tick(&mut stations, INTERVAL_NS * 2), []);
     let decayed = [weigh(mac(1), 400_000), weigh(ip(1), 400_000)];
@@ -70,10 +70,10 @@ fn a_station_is_heard_falls_silent_and_is_forgotten() {
 }
 
 #[test]
-fn nobody_takes_an_address_away() {
+fn a_station_cannot_take_anothers_address() {
     let mut stations = stations();
     hear(&mut stations, 0, &[mac(1), ip(1)], 800);
-    // As one of its own, or as the one it is known by.
+    // As one of its own, or as its identifying address.
     let liar = hear(&mut stations, 0, &[mac(2), ip(1)], 100);
     assert_eq!(liar, [weigh(mac(2), 100_000)]);
     assert_eq!(
@@ -82,7 +82,7 @@ fn nobody_takes_an_address_away() {
     );
     assert_eq!(hear(&mut stations, 0, &[ip(1)], 100), []);
     assert!(stations.weights().any(|known| known == (ip(1), 800_000)));
-    // The first gets another, and with it the second what it asked for.
+    // The first station gets another address, and the second the one it asked for.
     let moved = hear(&mut stations, INTERVAL_NS, &[mac(1), ip(2)], 800);
     assert_eq!(
         moved,
@@ -104,7 +104,7 @@ fn there_are_never_too_many() {
     }
     let one_more = Sample::of(number(STATIONS_MAX), 500);
     assert_eq!(stations.hear(0, &one_more, &mut actions), Err(TooMany));
-    // Those that are known are heard.
+    // Known stations are still heard.
     stations
         .hear(0, &Sample::of(number(7), 100), &mut actions)
         .unwrap();
@@ -137,7 +137,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever is heard: what was said to the kernel is what the stations are.
+    /// After any samples, what was written to the kernel equals the stations' weights.
     #[test]
     fn the_kernel_knows_what_is_known(steps in prop::collection::vec(step(), 1..100)) {
         let mut stations = stations();

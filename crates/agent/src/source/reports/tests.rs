@@ -17,7 +17,7 @@ use crate::{
 
 const INTERVAL_NS: u64 = 200_000_000;
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
-/// After which a socket is closed.
+/// A socket is closed after this time.
 const SILENT_NS: u64 = 60_000_000_000;
 
 fn key(byte: u8) -> Key {
@@ -54,7 +54,7 @@ impl Client {
     }
 }
 
-/// On a port that nobody has.
+/// On an unused port.
 fn listening() -> (Reports, u16) {
     let port = UdpSocket::bind((HERE, 0))
         .unwrap()
@@ -105,9 +105,9 @@ fn clients_are_heard_and_only_for_themselves() {
     );
 }
 
-/// More than a socket holds, between any two looks at it.
+/// More than a socket holds, between any two readings.
 #[test]
-fn who_is_known_is_heard_through_a_flood() {
+fn a_known_client_is_heard_through_a_flood() {
     let (mut reports, port) = listening();
     let mut members: Vec<_> = (0..8)
         .map(|n| Client::new(port, key(1), &report(n, 0)))
@@ -128,7 +128,7 @@ fn who_is_known_is_heard_through_a_flood() {
     }
     let said = reports.datagrams().unwrap();
     assert!(said.malformed >= 5 * STRANGERS.burst() / 2, "{said:?}");
-    // Whoever falls silent leaves no socket behind, and everything was counted.
+    // A member that falls silent leaves no socket behind, and every datagram was counted.
     heard(&mut reports, 5 * INTERVAL_NS + SILENT_NS);
     assert_eq!(reports.listener.own_count(), 0);
     heard(&mut reports, 6 * INTERVAL_NS + SILENT_NS);
@@ -137,7 +137,7 @@ fn who_is_known_is_heard_through_a_flood() {
     assert_eq!(said.read + said.dropped, 6 * 8 + 5 * 5000, "{said:?}");
 }
 
-/// However often it is looked: so many of strangers in a second.
+/// However often sockets are read, the number of strangers' datagrams per second is bounded.
 #[test]
 fn a_flood_is_read_at_a_bounded_rate() {
     let (mut reports, port) = listening();
@@ -188,7 +188,7 @@ proptest! {
             prop_assert_eq!(reports.clients.hear(now_ns, from, &spoiled), None);
             stations.tick(now_ns, &mut actions);
         }
-        // Nothing decays here, so nothing is to be done at all.
+        // Nothing decays here, so there are no changes at all.
         prop_assert_eq!(&actions, &Vec::<Action>::new());
         prop_assert_eq!(stations.weights().collect::<Vec<_>>(), before);
     }
