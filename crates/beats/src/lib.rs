@@ -1,5 +1,5 @@
-//! For threads that run on the beat: to take a place in the time-slot table, to say that a
-//! period's work is done, and to read which beat it is.
+//! For threads that run on the beat: to reserve time slots, to end a period's work, and to read
+//! the current beat.
 //!
 //! ```
 //! use std::time::Duration;
@@ -34,48 +34,48 @@ pub use words::{Group, Overrun, Terms};
 const SOCKET: &str = "/run/taktd/socket";
 const PIN: &std::ffi::CStr = c"/sys/fs/bpf/takt-beats/takt_jobs";
 
-/// The calling thread's place on the beat, if it has one. Dropping it leaves the thread where
-/// it is: a place goes with [`Beat::leave`], or with the thread.
+/// The calling thread's reservation, if it has one. Dropping this value does not end the
+/// reservation; [`Beat::leave`] or the end of the thread does.
 #[derive(Debug)]
 pub struct Beat {
     joined: bool,
-    /// As the host numbers it.
+    /// The host's number of the thread.
     tid: u32,
-    /// Which page is its own, of those there are.
+    /// The index of its page.
     page: Option<(Pages, usize)>,
     overruns_seen: u64,
-    /// It is about the thread that made it.
+    /// It belongs to the thread that made it.
     _of_this_thread: PhantomData<*const ()>,
 }
 
 /// The job that a thread is in, or was in last. Times are CLOCK_MONOTONIC, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Job {
-    /// Counted from the clock's 0 in periods, from 1.
+    /// The period's number from the clock's 0, from 1.
     pub number: u64,
     /// When it was to begin.
     pub beat_ns: u64,
     /// When its last slot ends.
     pub deadline_ns: u64,
-    /// How often it runs.
+    /// The task's period.
     pub period_ns: u64,
-    /// How long it may run in each period.
+    /// The budget in each period.
     pub budget_ns: u64,
-    /// Jobs of this task that were cut.
+    /// Overruns of this task so far.
     pub overruns: u64,
 }
 
 impl Beat {
-    /// Take a place on terms of one's own. Its timers are exact from then on, whatever comes
-    /// of it.
+    /// Reserves time slots on these terms. The thread's timers are exact from then on, even if
+    /// taktd refuses.
     ///
     /// # Errors
-    /// taktd does not run, or refuses, and says why.
+    /// taktd does not run, or refuses with a reason.
     pub fn join(terms: &Terms) -> Result<Self, JoinError> {
         Self::ask(Path::new(SOCKET), &words::join(gettid(), Some(terms)))
     }
 
-    /// Take a place that the policy declares; `member` if the task is a group.
+    /// Reserves a member that the policy declares; `member` if the task is a group.
     ///
     /// # Errors
     /// As [`Beat::join`].
@@ -83,10 +83,10 @@ impl Beat {
         Self::ask(Path::new(SOCKET), &words::join_task(gettid(), task, member))
     }
 
-    /// The place that the thread has already, by the policy's rules or by `takt run`.
+    /// The reservation that the thread already has, by the policy's rules or by `takt run`.
     ///
     /// # Errors
-    /// It has none, or that is not to be found out: without privileges by taktd alone.
+    /// It has none, or finding out needs privileges or taktd.
     pub fn own() -> Result<Self, JoinError> {
         be_exact();
         let tid = gettid();
@@ -100,13 +100,13 @@ impl Beat {
         }
     }
 
-    /// No place: done is `sched_yield()`.
+    /// No reservation: [`Beat::done`] is `sched_yield()`.
     pub fn without() -> Self {
         Self::with(false, gettid(), None)
     }
 
-    /// This job's work is done. Returns at the next beat; without Takt, after a
-    /// `sched_yield()`. Who was released with a lead waits out the rest here, on the CPU.
+    /// Ends this job's work. Returns at the next beat; without Takt, after a `sched_yield()`. A
+    /// thread that was released with a lead waits out the rest here, on the CPU.
     pub fn done(&self) {
         // SAFETY: it has no arguments.
         unsafe { libc::sched_yield() };
@@ -121,13 +121,13 @@ impl Beat {
         }
     }
 
-    /// Which job it is; `None` without Takt, or if the place is lost.
+    /// The current job; `None` without Takt, or if the reservation is lost.
     pub fn job(&self) -> Option<Job> {
         let (pages, at) = self.page.as_ref()?;
         pages.read(*at, self.tid)
     }
 
-    /// Whether a job was cut since this was asked last, or since the thread joined.
+    /// Whether a job overran since the last call, or since the thread joined.
     pub fn overran(&mut self) -> bool {
         let Some(job) = self.job() else {
             return false;
@@ -137,8 +137,8 @@ impl Beat {
         has
     }
 
-    /// Why the place that the thread joined was taken back since, to make room for the tasks of a policy;
-    /// `None` while it is there. Reads memory alone as long as it is.
+    /// Why the reservation that the thread joined was withdrawn, to make room for a policy's tasks; `None`
+    /// while it exists. Until then the call only reads memory.
     pub fn lost(&self) -> Option<JoinError> {
         self.lost_by(Path::new(SOCKET))
     }
@@ -150,7 +150,7 @@ impl Beat {
         taktd::ask(socket, &words::join(gettid(), None)).err()
     }
 
-    /// An ordinary thread again. What was taken on terms is free for others.
+    /// Makes this an ordinary thread again, and frees its reservation.
     ///
     /// # Errors
     /// taktd does not run any more, or refuses.
@@ -165,7 +165,7 @@ impl Beat {
         be_exact();
         let answer = taktd::ask(socket, request)?;
         let tid = answer.tid.unwrap_or_else(gettid);
-        // Without pages it runs on the beat, and does not know which.
+        // Without pages the thread runs on the beat, but cannot read its job.
         let page = answer.pages.and_then(|pages| {
             let pages = Pages::map(pages)?;
             Some((pages, usize::try_from(answer.page?).ok()?))
@@ -186,12 +186,12 @@ impl Beat {
     }
 }
 
-/// Further away than a period is nobody's lead.
+/// A lead is at most a period; a beat further away is no lead.
 fn is_within_lead(job: &Job, now_ns: u64) -> bool {
     now_ns < job.beat_ns && job.beat_ns - now_ns < job.period_ns
 }
 
-/// Without this an ordinary thread's sleeps end up to 50 us late.
+/// Without this, an ordinary thread's sleeps end up to 50 us late.
 fn be_exact() {
     // SAFETY: a call by values; it cannot fail.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
@@ -207,7 +207,7 @@ fn now_ns() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the clock exists, and it is told where to write.
+    // SAFETY: the clock exists, and the kernel writes to a valid structure.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32).as_nanos() as u64
 }
@@ -267,7 +267,7 @@ mod tests {
                 overruns: 5,
             }
         );
-        // Those from before it came are not its own.
+        // Overruns from before it joined are not counted.
         assert!(!beat.overran());
         taktd.write_overruns(6);
         assert!(beat.overran());
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_lost_is_told_of() {
+    fn a_lost_reservation_is_reported() {
         let taktd = Double::start(vec![PLACE, REFUSAL]);
         taktd.write_page(now_ns());
         let beat = Beat::ask(taktd.socket(), "{}\n").expect("a place");
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn without_taktd_joining_says_so() {
-        let error = Beat::ask(Path::new("/nonexistent"), "{}").expect_err("nobody is there");
+        let error = Beat::ask(Path::new("/nonexistent"), "{}").expect_err("there is no taktd");
         assert!(matches!(error, JoinError::NotRunning));
         // SAFETY: a call by values.
         let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };

@@ -1,4 +1,4 @@
-//! What the scheduler writes for its members to read.
+//! The pages that the scheduler writes for its members.
 
 use std::{
     ffi::CStr,
@@ -11,10 +11,10 @@ use crate::Job;
 
 const PAGES: usize = 256;
 
-/// The scheduler does not write for longer than this many looks.
+/// A reader gives up after so many tries; the scheduler's writes are shorter.
 const LOOKS_MAX: usize = 1000;
 
-/// As in bpf/beats/beats_maps.h. Another writes it at any time.
+/// As in bpf/beats/beats_maps.h. The scheduler writes it at any time.
 #[repr(C)]
 #[derive(Default)]
 struct JobPage {
@@ -30,14 +30,14 @@ struct JobPage {
     pad: AtomicU64,
 }
 
-/// All members' pages, mapped to be read.
+/// All members' pages, mapped read-only.
 #[derive(Debug)]
 pub(crate) struct Pages {
     first: NonNull<JobPage>,
 }
 
 impl Pages {
-    /// By their pin: for root.
+    /// By their pin, which only root can open.
     pub fn open(pin: &CStr) -> Option<Self> {
         const BPF_OBJ_GET: libc::c_long = 7;
         #[repr(C)]
@@ -49,12 +49,11 @@ impl Pages {
         let get = Get {
             pathname: pin.as_ptr() as u64,
             bpf_fd: 0,
-            // Opened for reading alone it could not be mapped; it is the map that is closed to
-            // writers.
+            // A read-only descriptor cannot be mapped; the map itself is closed to writers.
             file_flags: 0,
         };
-        // SAFETY: the kernel reads a structure of that size, and makes a descriptor, which
-        // is owned once it is known to be one.
+        // SAFETY: the kernel reads a structure of that size and makes a descriptor, which is
+        // owned once it is known to be valid.
         let map = unsafe {
             let fd = libc::syscall(libc::SYS_bpf, BPF_OBJ_GET, &raw const get, size_of::<Get>());
             OwnedFd::from_raw_fd(i32::try_from(fd).ok().filter(|fd| *fd >= 0)?)
@@ -63,7 +62,7 @@ impl Pages {
     }
 
     pub fn map(map: OwnedFd) -> Option<Self> {
-        // SAFETY: a new mapping, which nothing else knows of.
+        // SAFETY: a new mapping, which no other code knows.
         let first = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -79,27 +78,27 @@ impl Pages {
         })
     }
 
-    /// Which page is that thread's.
+    /// The index of that thread's page.
     pub fn find(&self, tid: u32) -> Option<usize> {
         self.all()
             .iter()
             .position(|page| page.tid.load(Ordering::Acquire) == tid)
     }
 
-    /// `None` if it is not that thread's.
+    /// `None` if it is not that thread's page.
     pub fn read(&self, at: usize, tid: u32) -> Option<Job> {
         self.all().get(at)?.read(tid)
     }
 
     fn all(&self) -> &[JobPage] {
-        // SAFETY: mapped for as long as this lives, and atomics all over.
+        // SAFETY: mapped for as long as this value lives, and only atomics.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), PAGES) }
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: it is this value's own, and nobody borrows it any more.
+        // SAFETY: it is this value's own mapping, and no borrow of it is left.
         unsafe { libc::munmap(self.first.as_ptr().cast(), PAGES * size_of::<JobPage>()) };
     }
 }

@@ -1,4 +1,4 @@
-//! A word with taktd: one line there, one line back, and a descriptor that may come along.
+//! A request to taktd: one line, one line as the answer, and perhaps a descriptor with it.
 
 use std::{
     fmt, io,
@@ -13,23 +13,23 @@ use std::{
 
 use crate::words::{number_of, text_of};
 
-/// A taktd that takes longer for an answer than this is not well.
+/// After this time taktd counts as hung.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LINE_MAX_BYTES: usize = 4096;
 
-/// Why a thread got no place, or could not leave it.
+/// Why a thread got no reservation, or could not leave it.
 #[derive(Debug)]
 pub enum JoinError {
     /// taktd does not run.
     NotRunning,
-    /// In taktd's words.
+    /// taktd refused; its message.
     Refused {
         /// What is wrong.
         message: String,
         /// What would be right.
         fix: String,
     },
-    /// taktd was not reached, or not understood.
+    /// taktd was not reached, or its answer was not understood.
     Failed(io::Error),
 }
 
@@ -53,7 +53,7 @@ impl From<io::Error> for JoinError {
 
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// As the host numbers the thread.
+    /// The host's number of the thread.
     pub tid: Option<u32>,
     pub page: Option<u32>,
     pub pages: Option<OwnedFd>,
@@ -65,7 +65,7 @@ pub(crate) fn ask(socket: &Path, request: &str) -> Result<Answer, JoinError> {
         _ => JoinError::Failed(error),
     })?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    // One that is told that taktd is busy need not have been heard.
+    // A busy taktd may close the connection before it has read the request.
     let written = stream.write_all(request.as_bytes());
     let (line, pages) = receive(&stream)?;
     if line.is_empty() {
@@ -109,15 +109,15 @@ fn receive_some(stream: &UnixStream, bytes: &mut [u8]) -> io::Result<(usize, Opt
         iov_base: bytes.as_mut_ptr().cast(),
         iov_len: bytes.len(),
     };
-    // SAFETY: all zeros is a message without anything.
+    // SAFETY: all zeros is a valid empty message.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &mut part;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
-    // SAFETY: a calculation.
+    // SAFETY: pure arithmetic.
     message.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<i32>() as u32) } as _;
     let read = loop {
-        // SAFETY: all that it points to is there, and as long as it says.
+        // SAFETY: the message's pointers are valid for the given lengths.
         let read =
             unsafe { libc::recvmsg(stream.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) };
         match usize::try_from(read) {
@@ -130,8 +130,8 @@ fn receive_some(stream: &UnixStream, bytes: &mut [u8]) -> io::Result<(usize, Opt
             }
         }
     };
-    // SAFETY: the kernel has written the header that there is, and the descriptor after
-    // it is new and nobody else's.
+    // SAFETY: the kernel has written this header, and the descriptor after it is new and not
+    // owned elsewhere.
     let descriptor = unsafe {
         let header = libc::CMSG_FIRSTHDR(&message);
         let is_descriptor = !header.is_null()

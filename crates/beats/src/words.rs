@@ -1,28 +1,28 @@
-//! What is said to taktd: docs/beats.md.
+//! Requests to taktd: docs/beats.md.
 
 use std::{fmt::Write, time::Duration};
 
-/// A place that the policy does not declare.
+/// The terms of a reservation that the policy does not declare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// How often the thread runs.
+    /// The thread's period.
     pub period: Duration,
-    /// How long, in each period; of a group all members together.
+    /// The budget in each period; of a group, of all members together.
     pub budget: Duration,
-    /// When in its period; `None` for where there is room.
+    /// The offset in its period; `None` for any that fits.
     pub offset: Option<Duration>,
-    /// To be released so much earlier; done waits out the rest.
+    /// The lead: how much earlier a member is released. `done` waits out the rest.
     pub lead: Duration,
-    /// What becomes of who uses more than the budget.
+    /// What happens to a thread that exceeds its budget.
     pub overrun: Overrun,
-    /// Whom it shares the budget with.
+    /// The hand-off group with which it shares the budget.
     pub group: Option<Group>,
 }
 
 /// A member of a group: each hands over to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// By which its members find each other.
+    /// The group's name, which its members have in common.
     pub name: String,
     /// From 1, in the order of hand-off.
     pub member: u32,
@@ -30,20 +30,20 @@ pub struct Group {
     pub of: u32,
 }
 
-/// What becomes of a thread that has used its budget up and goes on.
+/// What happens to a thread that has used up its budget and goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Overrun {
     /// It is an ordinary thread until its next period.
     #[default]
     Demote,
-    /// Likewise, and it gets SIGXCPU.
+    /// As `Demote`, and it gets SIGXCPU.
     Signal,
     /// All of its group are ordinary threads from then on.
     StopGroup,
 }
 
 impl Terms {
-    /// A place for a single thread, where there is room.
+    /// Terms of a single thread, at any offset that fits.
     pub fn new(period: Duration, budget: Duration) -> Self {
         Self {
             period,
@@ -74,7 +74,7 @@ pub(crate) fn leave(tid: u32) -> String {
 fn spell(terms: &Terms) -> String {
     let mut text = String::new();
     let mut put = |key: &str, value: &str| {
-        // Writing into text does not fail.
+        // Writing into a string does not fail.
         let _ = write!(text, ",\"{key}\":{value}");
     };
     put("period_ns", &nanoseconds(terms.period));
@@ -100,7 +100,7 @@ fn spell(terms: &Terms) -> String {
     text
 }
 
-/// More than 64 bits hold is refused like all that is beyond a period.
+/// A value that does not fit into 64 bits is refused, like all that is longer than a period.
 fn nanoseconds(duration: Duration) -> String {
     u64::try_from(duration.as_nanos())
         .unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! `include/takt/beats.h`: compiled as programs do, and run without Takt, and with a double
-//! of it.
+//! `include/takt/beats.h`: compiled as programs do, run without Takt, and run with the test
+//! double.
 
 mod double;
 
@@ -13,7 +13,7 @@ use double::{Double, PLACE, REFUSAL, REFUSAL_TEXT};
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
-/// Compile the member; where it is then.
+/// Compiles the program; returns its path.
 fn compile(dir: &Path, compiler: &[&str], socket: &Path) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = dir.join("member");
@@ -50,7 +50,7 @@ fn is_there(compiler: &str) -> bool {
 #[test]
 fn it_compiles_as_c11_and_as_cxx_and_works_without_takt() {
     let dir = tempfile::tempdir().unwrap();
-    let nobody = dir.path().join("nobody");
+    let absent = dir.path().join("absent");
     let compilers: [&[&str]; 7] = [
         &["cc", "-std=c11"],
         &["gcc", "-std=c11", "-O2"],
@@ -62,7 +62,7 @@ fn it_compiles_as_c11_and_as_cxx_and_works_without_takt() {
     ];
     let there = |compiler: &&&[&str]| compiler[0] == "cc" || is_there(compiler[0]);
     for compiler in compilers.iter().filter(there) {
-        let program = compile(dir.path(), compiler, &nobody);
+        let program = compile(dir.path(), compiler, &absent);
         let said = run(&program, &[]);
         let not_running = "taktd does not run; start it as root: taktd";
         let expected = format!(
@@ -132,7 +132,7 @@ fn monotonic_ns() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the clock exists, and it is told where to write.
+    // SAFETY: the clock exists, and the kernel writes to a valid structure.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

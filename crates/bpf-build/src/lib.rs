@@ -1,12 +1,11 @@
-//! For build scripts of crates that carry a BPF program: how the programs under
-//! `bpf/` are compiled.
+//! For build scripts of crates with a BPF program: compiles the programs under `bpf/`.
 
 use std::{env, path::Path, process::Command};
 
 use libbpf_cargo::SkeletonBuilder;
 
-/// clang 17 is the first that knows everything the programs use; 19 is what CI
-/// runs. `CLANG` overrides the choice.
+/// clang 17 is the first that supports all features of the programs; CI uses 19. `CLANG`
+/// overrides the choice.
 fn clang() -> String {
     if let Ok(chosen) = env::var("CLANG") {
         return chosen;
@@ -22,12 +21,12 @@ fn clang() -> String {
 /// the build's output directory.
 ///
 /// # Panics
-/// If it does not compile, which ends the build with the compiler's words.
+/// If it does not compile. The message is the compiler's.
 pub fn skeleton(name: &str) {
     skeleton_in(name, name);
 }
 
-/// Likewise of `bpf/ROOM/NAME.bpf.c`, a second program of a room.
+/// As [`skeleton`], for `bpf/ROOM/NAME.bpf.c`, a second program in a directory.
 ///
 /// # Panics
 /// As [`skeleton`].

@@ -2,58 +2,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::sample::{CongestionState, Limit};
 
-/// Something that happened to a flow.
+/// An event of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// What it was.
+    /// What happened.
     #[serde(flatten)]
     pub what: What,
     /// CLOCK_MONOTONIC.
     pub at_ns: u64,
     /// The flow's id.
     pub flow: u64,
-    /// As the kernel had them when it told of it.
+    /// The window at that time, in segments.
     pub cwnd_segments: u32,
-    /// Likewise; `None` until a loss has set it.
+    /// The threshold at that time; `None` until a loss has set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssthresh_segments: Option<u32>,
-    /// Likewise.
+    /// The segments in flight at that time.
     pub in_flight_segments: u32,
 }
 
-/// What can happen to a flow.
+/// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum What {
     /// A packet was sent again.
     Retransmit {
-        /// How many that packet held.
+        /// Its segments.
         segments: u32,
     },
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     Timeout,
-    /// Loss recovery went on to another state.
+    /// Loss recovery changed its state.
     State {
         /// Before.
         from: CongestionState,
-        /// From now on.
+        /// Afterwards.
         to: CongestionState,
     },
-    /// Acknowledgements said that own segments were marked.
+    /// Acknowledgements reported marks on own segments.
     EcnEcho {
         /// Since the last event of this kind.
         segments: u32,
     },
-    /// Packets came marked.
+    /// Packets arrived marked.
     EcnMark {
         /// Since the last event of this kind.
         packets: u32,
     },
-    /// Another thing holds it back: a window that is full, or that is not any more.
+    /// The flow's limit changed: a window is full, or no longer full.
     Limit {
         /// Before.
         from: Limit,
-        /// From now on.
+        /// Afterwards.
         to: Limit,
     },
 }

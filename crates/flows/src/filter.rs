@@ -2,19 +2,19 @@ use std::net::IpAddr;
 
 use crate::flow::{Ends, Flow};
 
-/// Which flows are wanted. Of each kind one has to fit; none named is all.
+/// Selects flows. Of each kind of condition one has to match; no condition matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Of either end.
     pub ports: Vec<u16>,
-    /// Likewise.
+    /// Of either end.
     pub addresses: Vec<IpAddr>,
     /// Names, as in [`Flow::application`].
     pub applications: Vec<String>,
 }
 
 impl Filter {
-    /// Whether this one is wanted.
+    /// Whether the flow is selected.
     pub fn admits(&self, flow: &Flow) -> bool {
         let application = flow.application.as_ref();
         self.admits_ends(&flow.ends)

@@ -1,6 +1,6 @@
-//! TCP flows as the monitor sees them, and how a recording of them is written and read.
-//! Nothing here touches the host: `takt-kernel` looks, `takt flows` shows and records,
-//! `takt-report` draws.
+//! TCP flows as the monitor samples them, and the format of their recordings. This crate does
+//! not touch the host: `takt-kernel` samples, `takt flows` shows and records, `takt-report`
+//! draws.
 
 mod event;
 mod filter;

@@ -2,17 +2,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{event::Event, flow::Flow, sample::Sample};
 
-/// Of the format. A reader refuses another.
+/// The format's version. A reader refuses another.
 pub const VERSION: u32 = 1;
 
-/// How a recording begins.
+/// The first line of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`VERSION`], of who wrote it.
+    /// The writer's [`VERSION`].
     pub version: u32,
     /// As `uname -r` prints it.
     pub kernel: String,
-    /// Between two looks at the flows.
+    /// Between two samples.
     pub interval_ns: u64,
     /// CLOCK_MONOTONIC, as all times that follow.
     pub at_ns: u64,
@@ -20,39 +20,39 @@ pub struct Header {
     pub unix_ns: u64,
 }
 
-/// A line of a recording, which is an object in JSON. `kind` says which.
+/// A line of a recording, which is a JSON object. `kind` names its type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Line {
-    /// The first line, and no other.
+    /// The first line, and only the first.
     Recording(Header),
-    /// A flow appears, or something of it has become known. Before its first sample.
+    /// A flow appears, or more of it becomes known. It precedes the flow's first sample.
     Flow(Flow),
-    /// How a flow was.
+    /// A sample of a flow.
     Sample(Sample),
-    /// It was not there any more.
+    /// The flow is gone.
     End {
-        /// When it was looked for.
+        /// When that was noticed.
         at_ns: u64,
         /// The flow's id.
         flow: u64,
     },
-    /// So many events found no room in the kernel since the line before of this kind.
+    /// Events for which the kernel's buffer had no room since the last line of this kind.
     Lost {
         /// When they were counted.
         at_ns: u64,
-        /// How many.
+        /// Their number.
         events: u64,
     },
-    /// `kind` is then its own.
+    /// The event's own `kind` is used.
     #[serde(untagged)]
     Event(Event),
 }
 
 impl Line {
-    /// With the end of the line.
+    /// With a newline.
     pub fn to_json(&self) -> String {
-        // Numbers, strings and keys that are strings: nothing that JSON cannot say.
+        // Numbers, strings and string keys: JSON can represent all of them.
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 }

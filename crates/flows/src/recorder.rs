@@ -1,19 +1,19 @@
-//! From what is seen, again and again, to the lines of a recording.
+//! From repeated samples to the lines of a recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{event::Event, flow::Flow, line::Line, sample::Sample};
 
-/// A flow that is there now.
+/// A flow that exists now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Which one it is.
+    /// Its properties.
     pub flow: Flow,
-    /// How it is.
+    /// Its sample.
     pub sample: Sample,
 }
 
-/// Remembers what it has told, and tells what is new.
+/// Remembers which lines were written, and writes what is new.
 #[derive(Debug, Default)]
 pub struct Recorder {
     known: BTreeMap<u64, Known>,
@@ -23,14 +23,14 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Known {
     flow: Flow,
-    /// `None` of a flow that only events have told of.
+    /// `None` for a flow that only events have named.
     sample: Option<Sample>,
 }
 
 impl Recorder {
-    /// Lines for all flows that are there `now_ns` and for the events until then, each with
-    /// its flow; `lost` counts from the beginning. A sample that only the time has changed of
-    /// is left out.
+    /// Lines for all flows that exist at `now_ns` and for the events until then, each with its
+    /// flow; `lost` counts from the beginning. A sample in which only the time changed is left
+    /// out.
     pub fn take(
         &mut self,
         now_ns: u64,

@@ -1,4 +1,4 @@
-//! A recording as it is read again.
+//! A recording that is read again.
 
 use std::collections::BTreeMap;
 
@@ -11,51 +11,51 @@ use crate::{
     sample::Sample,
 };
 
-/// What became of each flow, in the order in which they appeared.
+/// A recording's flows, in order of appearance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
-    /// What its first line says.
+    /// The first line.
     pub header: Header,
     /// One for each flow.
     pub tracks: Vec<Track>,
-    /// Events that found no room in the kernel.
+    /// Events for which the kernel's buffer had no room.
     pub lost_events: u64,
 }
 
 /// All that is known of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Track {
-    /// As it was named last.
+    /// Its last description.
     pub flow: Flow,
-    /// In the order of their lines.
+    /// Its samples, in the order of their lines.
     pub samples: Vec<Sample>,
-    /// Likewise.
+    /// Its events, likewise.
     pub events: Vec<Event>,
-    /// When it was found gone; `None` if it was there to the last.
+    /// When it was found gone; `None` if it existed to the end.
     pub ended_ns: Option<u64>,
 }
 
 /// Why a text is no recording.
 #[derive(Debug, Error)]
 pub enum BadRecording {
-    /// Nothing says what the text is.
+    /// The first line is missing.
     #[error("it is empty, or its first line is not a recording's: {{\"kind\":\"recording\",…}}")]
     NoHeader,
-    /// A takt has written it that has another format.
+    /// Another version of takt has written it in another format.
     #[error("it is of version {found}, and this takt reads version {VERSION}")]
     OtherVersion {
-        /// What its first line says.
+        /// The version in its first line.
         found: u32,
     },
-    /// A line is not as a [`Line`] is.
+    /// A line is no valid [`Line`].
     #[error("line {line}: {reason}")]
     BadLine {
         /// Counted from 1.
         line: usize,
-        /// Where it goes wrong.
+        /// The parser's message.
         reason: serde_json::Error,
     },
-    /// Something is told of a flow before its first line.
+    /// A line refers to a flow before the flow's own line.
     #[error("line {line} is about flow {flow}, which no line before names")]
     Nameless {
         /// Counted from 1.
@@ -66,7 +66,7 @@ pub enum BadRecording {
 }
 
 impl Recording {
-    /// A last line without an end is what a killed writer leaves, and not looked at.
+    /// A killed writer may leave an incomplete last line, which is ignored.
     pub fn parse(text: &str) -> Result<Self, BadRecording> {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let lines = whole.lines().enumerate().map(|(at, line)| {
@@ -79,7 +79,7 @@ impl Recording {
         Self::from_lines(lines)
     }
 
-    /// From lines that have not been text.
+    /// From lines that were not read from a text.
     pub fn of(lines: impl IntoIterator<Item = Line>) -> Result<Self, BadRecording> {
         Self::from_lines(lines.into_iter().map(Ok))
     }
@@ -105,7 +105,7 @@ impl Recording {
         lines
     }
 
-    /// From the beginning to what was seen last; `None` if nothing was.
+    /// The time from the beginning to the last line; `None` if there was none.
     pub fn span_ns(&self) -> Option<(u64, u64)> {
         let moments = self.tracks.iter().flat_map(|track| {
             let samples = track.samples.iter().map(|sample| sample.at_ns);
@@ -114,7 +114,7 @@ impl Recording {
         moments.max().map(|last_ns| (self.header.at_ns, last_ns))
     }
 
-    /// Those flows alone that moved most, so many at most, most first.
+    /// Only the `most` flows with the most bytes, the largest first.
     pub fn heaviest(mut self, flows_max: usize) -> Self {
         self.tracks
             .sort_by_key(|track| (std::cmp::Reverse(track.moved_bytes()), track.flow.id));
@@ -122,7 +122,7 @@ impl Recording {
         self
     }
 
-    /// With so many samples of each flow, at most, evenly chosen.
+    /// With at most so many samples of each flow, evenly chosen.
     pub fn thinned(mut self, samples_max: usize) -> Self {
         for track in &mut self.tracks {
             let every = track.samples.len().div_ceil(samples_max.max(1)).max(1);
@@ -160,7 +160,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The flow that it should be about is the error.
+    /// The error is the missing flow's id.
     fn add(&mut self, line: Line, places: &mut BTreeMap<u64, usize>) -> Result<(), u64> {
         let place = |flow: u64| places.get(&flow).copied().ok_or(flow);
         match line {
@@ -182,7 +182,7 @@ impl Recording {
 }
 
 impl Track {
-    /// While it was looked at.
+    /// While it was observed.
     fn moved_bytes(&self) -> u64 {
         let bytes = |sample: &Sample| sample.acked_bytes + sample.received_bytes;
         match (self.samples.first(), self.samples.last()) {

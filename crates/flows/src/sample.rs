@@ -2,18 +2,18 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A flow at one moment. Segments are as the kernel counts them, of `mss_bytes` at most.
+/// A flow at one moment. Segments are counted as the kernel does, of `mss_bytes` at most.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// CLOCK_MONOTONIC.
     pub at_ns: u64,
     /// The flow's id.
     pub flow: u64,
-    /// Of the connection.
+    /// The connection's state.
     pub state: State,
-    /// Of its loss recovery.
+    /// The state of loss recovery.
     pub congestion_state: CongestionState,
-    /// What holds it back now.
+    /// The flow's limit at that time.
     pub limit: Limit,
     /// The congestion window.
     pub cwnd_segments: u32,
@@ -23,65 +23,65 @@ pub struct Sample {
     /// The bounds that the congestion control `takt` keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lower_segments: Option<u32>,
-    /// Likewise; both are `None` of a flow that has none.
+    /// The upper bound; both are `None` for a flow without bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper_segments: Option<u32>,
-    /// Sent, and neither arrived nor taken for lost, as far as is known.
+    /// Sent, and neither acknowledged nor counted as lost.
     pub in_flight_segments: u32,
-    /// What a segment holds now, at most.
+    /// The largest segment at that time.
     pub mss_bytes: u32,
     /// Smoothed; `None` until one was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<u32>,
-    /// How much it varies: the mean deviation.
+    /// The mean deviation of round trips.
     pub rtt_var_us: u32,
-    /// The least of the kernel's last minutes (net.ipv4.tcp_min_rtt_wlen); `None` until there is
-    /// one.
+    /// The shortest of the kernel's last minutes (net.ipv4.tcp_min_rtt_wlen); `None` until
+    /// there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_min_us: Option<u32>,
-    /// How fast own bytes arrived lately, as the kernel reckons; 0 until it has.
+    /// The kernel's estimate of the recent rate of delivery; 0 until there is one.
     pub delivery_bytes_ps: u64,
-    /// The application gave no more than that.
+    /// The application limited that rate.
     pub is_app_limited: bool,
     /// Written and not acknowledged.
     pub send_queue_bytes: u32,
-    /// Of these, never sent.
+    /// Of these, not sent yet.
     pub unsent_bytes: u32,
-    /// What they take of memory.
+    /// The memory that they use.
     pub send_memory_bytes: u32,
-    /// Come and not read.
+    /// Received and not read.
     pub receive_queue_bytes: u32,
-    /// The receiver's window, as the peer said last.
+    /// The receiver's window, as last announced.
     pub peer_window_bytes: u32,
-    /// What is left of the window that this end has offered.
+    /// The rest of the window that this end has announced.
     pub own_window_bytes: u32,
     /// Own bytes that were acknowledged, since the connection began.
     pub acked_bytes: u64,
-    /// The peer's bytes that came, likewise.
+    /// Bytes received from the peer, since the connection began.
     pub received_bytes: u64,
-    /// Own segments that arrived, likewise.
+    /// Own segments that arrived, since the connection began.
     pub delivered_segments: u32,
-    /// Own segments taken for lost, likewise.
+    /// Own segments counted as lost, since the connection began.
     pub lost_segments: u32,
-    /// Own segments sent again, likewise.
+    /// Own segments sent again, since the connection began.
     pub retransmitted_segments: u32,
-    /// Times that the retransmission timer ran out, likewise.
+    /// Expiries of the retransmission timer, since the connection began.
     pub timeouts: u32,
-    /// Own segments of which the receiver said that they were marked.
+    /// Own segments that the receiver reported as marked.
     pub ecn_echo_segments: u32,
-    /// Packets that came marked, since the monitor is there.
+    /// Packets that arrived marked, since the monitor was loaded.
     pub ecn_mark_packets: u32,
 }
 
-/// TCP's, as RFC 9293 has them; those without a window are left out.
+/// TCP's states (RFC 9293), without those that have no window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Both ends may send.
     Established,
-    /// This end has asked for it.
+    /// This end has sent a SYN.
     SynSent,
-    /// The peer has, and this end has answered.
+    /// The peer has sent a SYN, and this end has answered.
     SynReceived,
     /// This end has closed, which is not acknowledged.
     #[serde(rename = "fin-wait-1")]
@@ -91,21 +91,21 @@ pub enum State {
     FinWait2,
     /// The peer has closed, and this end has not.
     CloseWait,
-    /// Then this end has, too, which is not acknowledged.
+    /// The peer has closed, then this end, which is not acknowledged.
     LastAck,
-    /// Both have at the same time, and the own is not acknowledged.
+    /// Both have closed at the same time, and this end's is not acknowledged.
     Closing,
     /// None of these.
     Other,
 }
 
-/// Where loss recovery is.
+/// The state of loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionState {
-    /// Nothing is the matter.
+    /// Normal.
     Open,
-    /// Duplicate acknowledgements, and nothing taken for lost yet.
+    /// Duplicate acknowledgements, and nothing counted as lost yet.
     Disorder,
     /// The window shrinks because of ECN or a full queue of the host's own.
     Cwr,
@@ -113,11 +113,11 @@ pub enum CongestionState {
     Recovery,
     /// After a timeout.
     Loss,
-    /// None of these: a later kernel's.
+    /// Another state, of a later kernel.
     Other,
 }
 
-/// What holds a flow back.
+/// What limits a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -129,7 +129,7 @@ pub enum Limit {
     Receiver,
 }
 
-/// What is not numbered here a later kernel may have.
+/// Other numbers are of a later kernel.
 impl From<u8> for State {
     fn from(state: u8) -> Self {
         match state {

@@ -2,18 +2,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{recorder::Seen, sample::State};
 
-/// When to look through all processes for who holds which socket: that is dear, so only for
-/// flows that nobody was found for yet, and for each of them a few times.
+/// Decides when to search all processes for the holders of sockets. The search is expensive, so
+/// it is done only for flows without a known holder, and a few times for each.
 #[derive(Debug, Default)]
 pub struct Survey {
     tried: BTreeMap<u64, u32>,
 }
 
-/// A socket may be waiting to be accepted; one of the kernel's own is held by nobody.
+/// A socket may be waiting to be accepted; a kernel socket has no holder.
 const TRIES_MAX: u32 = 3;
 
 impl Survey {
-    /// Whether to look now, given what was seen.
+    /// Whether to search now, given these flows.
     pub fn is_due(&mut self, seen: &[Seen]) -> bool {
         let unknown: BTreeSet<u64> = seen
             .iter()
@@ -31,7 +31,7 @@ impl Survey {
     }
 }
 
-/// Those that were closed on this side live on without a process.
+/// Sockets that were closed on this side live on without a process.
 fn has_holder(state: State) -> bool {
     matches!(
         state,

@@ -5,7 +5,7 @@ use nix::libc::c_char;
 pub const NAME_BYTES: usize = 256;
 /// The last byte is NUL.
 pub const NAME_BYTES_MAX: usize = NAME_BYTES - 1;
-/// The only alignment that the kernel takes.
+/// The only alignment that the kernel accepts.
 pub const VQ_ALIGN: u32 = 4096;
 /// `enum vduse_req_type`.
 pub const GET_VQ_STATE: u32 = 0;

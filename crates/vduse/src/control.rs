@@ -15,7 +15,7 @@ use crate::abi::{self, DevConfig, NAME_BYTES, VqConfig};
 use crate::error::{Error, Result};
 use crate::net::{NetDevice, QUEUE_LENGTHS};
 
-/// What a network device is to be.
+/// The parameters of a network device.
 #[derive(Debug, Clone)]
 pub struct NetConfig {
     /// The device's name on the vDPA bus; the interface gets another.
@@ -28,13 +28,13 @@ pub struct NetConfig {
 #[derive(Debug)]
 pub struct Control(File);
 
-/// What the create call reads: the configuration space comes right after.
+/// The argument of the create call; the configuration space follows it.
 #[repr(C)]
 struct NetDevConfig {
     head: DevConfig,
     mac: [u8; 6],
-    /// `status`, `max_virtqueue_pairs` and `mtu` of `struct virtio_net_config`,
-    /// which go with features that the device does not have.
+    /// `status`, `max_virtqueue_pairs` and `mtu` of `struct virtio_net_config`, which need
+    /// features that the device does not have.
     unused: [u8; 6],
 }
 
@@ -48,8 +48,8 @@ impl Control {
         open.map(Control).map_err(Error::Control)
     }
 
-    /// Makes a network device with one queue each way and without offloads, so
-    /// that every frame is one that goes over the air as it is.
+    /// Makes a network device with one queue each way and without offloads, so that every frame
+    /// is one that goes over the air as it is.
     pub fn create_net(&self, config: &NetConfig) -> Result<NetDevice> {
         let lifetime = |source: io::Error| Error::Lifetime {
             action: "created",
@@ -91,9 +91,8 @@ impl Control {
         NetDevice::new(config.name.clone(), file)
     }
 
-    /// Goes on with a device whose process has ended; `None` if there is none of
-    /// this name. Its driver gets no frames through any more: this is for taking it
-    /// off the bus.
+    /// Opens a device whose process has ended; `None` if there is none of this name. It
+    /// transfers no frames any more: this is for removing it from the bus.
     pub fn adopt_net(&self, name: &str) -> Result<Option<NetDevice>> {
         c_name(name)?;
         match open_device(name) {
@@ -107,7 +106,7 @@ impl Control {
         }
     }
 
-    /// Removes a device that is not on the bus and that nobody has open.
+    /// Removes a device that is not on the bus and not open in any process.
     pub fn destroy(&self, name: &str) -> Result<()> {
         let c_name = c_name(name)?;
         // SAFETY: the call reads the name, all of its 256 bytes.

@@ -1,20 +1,18 @@
-//! Network devices whose hardware is this process, by way of the kernel's VDUSE
-//! ("vDPA device in user space").
+//! Network devices whose hardware is this process, through the kernel's VDUSE ("vDPA device in
+//! user space").
 //!
-//! The kernel's own virtio-net drives them, so that they behave as a network
-//! card does and a TAP device does not: a frame stays where it is for as long as
-//! the hardware has not taken it, the driver's queue is then full, and what comes
-//! after waits in the qdisc.
+//! The kernel's own virtio-net drives them, so they behave like a network card and unlike a TAP
+//! device: a frame stays in the driver's queue until the hardware has taken it, the queue is
+//! then full, and later packets wait in the qdisc.
 //!
-//! [`Control`] makes and removes devices, [`NetDevice`] is one; `abi` is what
-//! linux/vduse.h says, `message` what the kernel asks of a device, `memory`
-//! where the driver's queues and frames lie, and `ring` one such queue. Takes the modules vduse, virtio_vdpa
-//! and virtio_net, and CAP_SYS_ADMIN with CAP_NET_ADMIN.
+//! [`Control`] makes and removes devices, [`NetDevice`] is one; `abi` is linux/vduse.h,
+//! `message` the kernel's requests, `memory` the memory of the driver's queues and frames, and
+//! `ring` one such queue. It needs the modules vduse, virtio_vdpa and virtio_net, and
+//! CAP_SYS_ADMIN with CAP_NET_ADMIN.
 //!
-//! A device that exists still has to be put on the vDPA bus, which is `vdpa dev
-//! add name NAME mgmtdev vduse`, in the first network namespace. The driver then
-//! asks questions that the command waits for: it has to run while somebody
-//! [answers](NetDevice::answer).
+//! A new device still has to be put on the vDPA bus, with `vdpa dev add name NAME mgmtdev
+//! vduse`, in the first network namespace. The driver then sends requests for which the command
+//! waits, so they must be [answered](NetDevice::answer) while the command runs.
 
 mod abi;
 mod control;

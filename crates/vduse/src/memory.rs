@@ -1,7 +1,7 @@
-//! The memory in which the driver's rings and frames lie.
+//! The memory of the driver's rings and frames.
 //!
-//! The driver knows it by I/O addresses. The kernel keeps the rings in regions of
-//! their own, and copies the frames through one large region.
+//! The driver uses I/O addresses. The kernel keeps the rings in regions of their own, and
+//! copies frames through one large region.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap};
 
 use crate::abi;
 
-/// Maps every region that there is.
+/// Maps every region.
 pub fn map(device: &File) -> io::Result<GuestMemoryMmap> {
     let mut regions = Vec::new();
     let mut from = 0;
@@ -35,9 +35,9 @@ fn first_from(device: &File, from: u64) -> io::Result<Option<(GuestRegionMmap, u
         last: u64::MAX,
         ..abi::IotlbEntry::default()
     };
-    // SAFETY: the structure is the one the call reads and writes, and lives on.
+    // SAFETY: the call reads and writes this structure, which outlives it.
     let descriptor = match unsafe { abi::iotlb_get_fd(device.as_raw_fd(), &mut entry) } {
-        // SAFETY: the call returns a descriptor that is ours.
+        // SAFETY: the call returns a descriptor that this process owns.
         Ok(descriptor) => unsafe { OwnedFd::from_raw_fd(descriptor) },
         Err(Errno::EINVAL) => return Ok(None),
         Err(errno) => return Err(errno.into()),

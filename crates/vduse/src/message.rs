@@ -1,10 +1,10 @@
-//! What the kernel asks of a device: `struct vduse_dev_request` and
-//! `struct vduse_dev_response`, 152 bytes each.
+//! The kernel's requests to a device: `struct vduse_dev_request` and `struct
+//! vduse_dev_response`, 152 bytes each.
 
 use crate::abi;
 
 pub const MESSAGE_BYTES: usize = 152;
-/// Where the part begins that differs by type.
+/// The offset of the part that differs by type.
 const BODY: usize = 24;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub struct Request {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Question {
-    /// How far the device has got in a queue.
+    /// The driver asks for the device's position in a queue.
     QueueState { index: u32 },
     /// The driver sets the device's status.
     Status(u8),
-    /// Where things lie has changed.
+    /// The address mapping has changed.
     Remap,
-    /// One that a later kernel may have.
+    /// A request of a later kernel.
     Unknown(u32),
 }
 

@@ -16,20 +16,20 @@ use crate::memory;
 use crate::message::{Answer, MESSAGE_BYTES, Question, Request};
 use crate::ring::{self, Chain, Next, Ring};
 
-/// Of the queue to the driver and the queue from it. virtio-net keeps free what
-/// a packet in the most pieces would take, 19 descriptors, and stops at less:
-/// the second is as short as it can be.
+/// Of the queue to the driver and the queue from it. virtio-net stops its queue when fewer
+/// descriptors are free than a packet in the most pieces needs, 19. So the second queue is as
+/// short as possible.
 pub const QUEUE_LENGTHS: [u16; 2] = [128, 32];
 const TO_DRIVER: usize = 0;
 const FROM_DRIVER: usize = 1;
 
-/// A network device whose hardware is this process. Nothing here waits.
+/// A network device whose hardware is this process. No call here waits.
 #[derive(Debug)]
 pub struct NetDevice {
     name: String,
     file: File,
     kicks: EventFd,
-    /// There while the driver works.
+    /// Present while the driver works.
     running: Option<Running>,
 }
 
@@ -39,8 +39,8 @@ struct Running {
     rings: [Ring; 2],
 }
 
-/// A frame that the device has taken from its driver and has to give back: until
-/// it is [finished](NetDevice::finish) it counts as in the hardware.
+/// A frame that the device has taken from its driver. It counts as in the hardware until it is
+/// [finished](NetDevice::finish).
 #[derive(Debug)]
 #[must_use]
 pub struct Taken(u16);
@@ -62,7 +62,7 @@ impl NetDevice {
         })
     }
 
-    /// Readable when the kernel wants an [answer](Self::answer).
+    /// Readable when the kernel has a request to [answer](Self::answer).
     pub fn questions(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -78,7 +78,7 @@ impl NetDevice {
         self.running.is_some()
     }
 
-    /// Answers all that the kernel asks at the moment.
+    /// Answers all pending requests of the kernel.
     pub fn answer(&mut self) -> Result<()> {
         loop {
             let mut bytes = [0; MESSAGE_BYTES];
@@ -151,10 +151,10 @@ impl NetDevice {
         }
     }
 
-    /// The driver's queue, with the kicks that go with it.
+    /// A queue of the driver, with its notifications.
     fn queue(&self, index: usize) -> Result<Queue> {
         let mut info = VqInfo {
-            // One of two.
+            // The index of the queue, 0 or 1.
             index: index as u32,
             ..VqInfo::default()
         };
@@ -194,7 +194,8 @@ impl NetDevice {
     /// Takes the driver's next frame, which replaces what is in `frame`; `None`
     /// if there is none.
     pub fn take(&mut self, frame: &mut Vec<u8>) -> Result<Option<Taken>> {
-        // Empty is fine: kicks come before frames are looked for, never after.
+        // An empty read is fine: notifications are cleared before frames are looked for, never
+        // after.
         let _ = self.kicks.read();
         let Some((memory, buffer)) = self.next(FROM_DRIVER)? else {
             return Ok(None);
@@ -206,26 +207,26 @@ impl NetDevice {
         }
     }
 
-    /// Gives a frame back: it has been sent, or given up. The driver may now put
-    /// the next one into its queue.
+    /// Returns a frame to the driver as sent or dropped. The driver may then put the next one
+    /// into its queue.
     pub fn finish(&mut self, taken: Taken) -> Result<()> {
         self.give_back(FROM_DRIVER, taken.0, 0)
     }
 
-    /// Hands a frame to the driver as received; false if the driver has no buffer
-    /// for it, or does not work, and the frame is lost.
+    /// Passes a frame to the driver as received; false if the frame is lost because the driver
+    /// has no buffer for it, or does not work.
     pub fn deliver(&mut self, frame: &[u8]) -> Result<bool> {
         let Some((memory, buffer)) = self.next(TO_DRIVER)? else {
             return Ok(false);
         };
         let head = buffer.head_index();
-        // A buffer with nothing in it is one the driver throws away.
+        // The driver drops a buffer without content.
         let bytes = ring::write(&memory, buffer, frame).map_err(|e| self.blame(e))?;
         self.give_back(TO_DRIVER, head, bytes)?;
         Ok(bytes != 0)
     }
 
-    /// The next buffer in a queue of the driver's, and the memory it lies in.
+    /// The next buffer in a queue of the driver, and its memory.
     fn next(&mut self, index: usize) -> Result<Option<(Arc<GuestMemoryMmap>, Chain)>> {
         let mut is_new = false;
         loop {
@@ -238,8 +239,8 @@ impl NetDevice {
                 Ok(Next::OutOfReach) if is_new => {
                     return Err(self.blame("it put a frame where there is no memory"));
                 }
-                // The region through which frames are copied comes with the first
-                // of them, and the kernel does not tell.
+                // The region through which frames are copied appears with the first frame,
+                // without a notice from the kernel.
                 Ok(Next::OutOfReach) => self.remap()?,
                 Err(error) => return Err(self.blame(error)),
             }
@@ -249,7 +250,7 @@ impl NetDevice {
 
     fn give_back(&mut self, index: usize, head: u16, bytes: u32) -> Result<()> {
         let Some(Running { memory, rings }) = &mut self.running else {
-            // The driver has gone, and with it the queue that the buffer was in.
+            // The driver is gone, and with it the buffer's queue.
             return Ok(());
         };
         if let Err(error) = rings[index].give_back(memory, head, bytes) {

@@ -1,4 +1,4 @@
-//! One of the driver's queues, and the frames in its buffers.
+//! One queue of the driver, and the frames in its buffers.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use virtio_queue::desc::split::Descriptor;
 use virtio_queue::{DescriptorChain, Error, Queue, QueueOwnedT, QueueT};
 use vm_memory::{GuestMemory, GuestMemoryMmap, Permissions};
 
-/// `struct virtio_net_hdr_v1`, in front of every frame. All zeros but for the
-/// number of buffers, which is 1 in what comes from the device.
+/// `struct virtio_net_hdr_v1`, in front of every frame. All zeros except the number of buffers,
+/// which is 1 in received frames.
 const HEADER: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
-/// More than any frame, offloads being off.
+/// Longer than any frame, since offloads are off.
 const FRAME_BYTES_MAX: u64 = 65_535;
 
-/// A buffer of the driver's.
+/// A buffer of the driver.
 pub type Chain = DescriptorChain<Arc<GuestMemoryMmap>>;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Ring(pub Queue);
 
 pub enum Next {
     Empty,
-    /// There is a buffer, in memory that is not known, and it stays there.
+    /// A buffer lies in unmapped memory, and stays in the queue.
     OutOfReach,
     Buffer(Chain),
 }
@@ -39,7 +39,7 @@ impl Ring {
         Ok(Next::OutOfReach)
     }
 
-    /// Gives a buffer back with so many bytes written to it.
+    /// Returns a buffer with so many bytes written to it.
     pub fn give_back(
         &mut self,
         memory: &GuestMemoryMmap,
@@ -59,7 +59,7 @@ fn is_within(memory: &GuestMemoryMmap, buffer: Descriptor) -> bool {
         .is_ok_and(|bytes| GuestMemory::check_range(memory, buffer.addr(), bytes, access))
 }
 
-/// Replaces what is in `frame` by the frame in a buffer.
+/// Copies a buffer's frame into `frame`.
 pub fn read(memory: &GuestMemoryMmap, buffer: Chain, frame: &mut Vec<u8>) -> io::Result<()> {
     frame.clear();
     let mut reader = buffer.reader(memory).map_err(io::Error::other)?;
@@ -68,7 +68,7 @@ pub fn read(memory: &GuestMemoryMmap, buffer: Chain, frame: &mut Vec<u8>) -> io:
     Ok(())
 }
 
-/// Puts a frame into a buffer; returns the bytes written, 0 if it is too long.
+/// Copies a frame into a buffer; returns the bytes written, 0 if it is too long.
 pub fn write(memory: &GuestMemoryMmap, buffer: Chain, frame: &[u8]) -> io::Result<u32> {
     let mut writer = buffer.writer(memory).map_err(io::Error::other)?;
     if writer.available_bytes() < HEADER.len() + frame.len() {

@@ -1,5 +1,5 @@
-//! Stands in for taktd and for the scheduler: answers what it was told to, and hands over
-//! pages that it writes itself.
+//! A test double of taktd and of the scheduler: it gives prepared answers, and hands over pages
+//! that it writes itself.
 
 use std::{
     fs::File,
@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// The thread is called otherwise on the host than by itself.
+/// The thread's number on the host differs from its own.
 pub const PLACE: &str =
     r#"{"ok":{"place":{"task":"av","member":"2","tid":4242,"page":3,"user":1000}}}"#;
 pub const REFUSAL: &str =
@@ -92,13 +92,13 @@ impl Double {
 
     #[allow(
         dead_code,
-        reason = "not every test that takes this file loses a place"
+        reason = "not every test that uses this file loses a reservation"
     )]
     pub fn take_place(&self) {
         self.write(0, 0);
     }
 
-    /// What was asked, in order, of as many clients as there were answers.
+    /// The requests, in order, of as many clients as there were answers.
     pub fn requests(&self) -> Vec<String> {
         let patience = Duration::from_secs(10);
         std::iter::from_fn(|| self.heard.recv_timeout(patience).ok()).collect()
