@@ -1,4 +1,4 @@
-//! Writes the vectors under `algo/vectors/` as the native build answers today.
+//! Writes the vectors under `algo/vectors/` with the answers of the current native build.
 
 use std::{fs, path::Path};
 

@@ -21,9 +21,9 @@ pub struct Setup {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// The owner was idle and has a frame.
+    /// An idle owner has a frame.
     Start { now_ns: u64 },
-    /// A frame left, and counts from `from_ns` at the earliest.
+    /// A frame left; it counts from `from_ns` at the earliest.
     Spend {
         from_ns: u64,
         sent_ns: u64,

@@ -1,4 +1,4 @@
-//! `algo/calendar.h`: which of all that wait is due first?
+//! `algo/calendar.h`: which entry is due first?
 
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_CALENDAR_BUCKETS_MAX, TAKT_ENTRIES};
@@ -27,17 +27,17 @@ pub enum Call {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// How many wait now.
+    /// The number of entries.
     Waiting(u64),
     First {
         id: u64,
         due_ns: u64,
     },
-    /// Too far ahead to be ordered yet.
+    /// The first entry is too far ahead to be ordered yet.
     AskAgain {
         at_ns: u64,
     },
-    Nobody,
+    Empty,
 }
 
 const BUCKET_NS: u64 = 1 << takt_algo::Calendar::SHIFT;
@@ -81,7 +81,7 @@ impl Concept for Calendar {
             return Ok(Answer::Waiting(machine.state().calendar.count.into()));
         }
         Ok(match (step.answer, step.wake_ns) {
-            (0, u64::MAX) => Answer::Nobody,
+            (0, u64::MAX) => Answer::Empty,
             (0, at_ns) => Answer::AskAgain { at_ns },
             (id, _) => Answer::First {
                 id,
@@ -92,7 +92,7 @@ impl Concept for Calendar {
 
     fn record() -> Result<Vec<Vector<Self>>, Failure> {
         Ok(vec![
-            nobody()?,
+            no_entries()?,
             order()?,
             crowd()?,
             far()?,
@@ -110,7 +110,7 @@ fn recorder(name: &str) -> Result<Recorder<Calendar>, Failure> {
     Recorder::new(name, Setup {})
 }
 
-/// Take out whoever is first, until nobody is left.
+/// Removes the first entry until none is left.
 fn empty(calendar: &mut Recorder<Calendar>, mut now_ns: u64) -> Result<(), Failure> {
     loop {
         match calendar.call(Call::First { now_ns })? {
@@ -119,13 +119,13 @@ fn empty(calendar: &mut Recorder<Calendar>, mut now_ns: u64) -> Result<(), Failu
                 calendar.call(Call::Remove { id: id as u32 })?;
             }
             Answer::AskAgain { at_ns } => now_ns = at_ns,
-            Answer::Nobody | Answer::Waiting(_) => return Ok(()),
+            Answer::Empty | Answer::Waiting(_) => return Ok(()),
         }
     }
 }
 
-fn nobody() -> Result<Vector<Calendar>, Failure> {
-    let mut calendar = recorder("nobody waits")?;
+fn no_entries() -> Result<Vector<Calendar>, Failure> {
+    let mut calendar = recorder("nothing is queued")?;
     empty(&mut calendar, 12_345)?;
     Ok(calendar.done())
 }
@@ -146,7 +146,7 @@ fn order() -> Result<Vector<Calendar>, Failure> {
         HORIZON_NS - 2 * BUCKET_NS,
     ];
     for (n, ahead_ns) in (0u32..10).zip(ahead_ns).rev() {
-        // Ids from everywhere between 1 and the last.
+        // Ids from the whole range.
         let id = 1 + n * 449;
         let due_ns = now_ns + ahead_ns;
         calendar.call(Call::Insert { id, due_ns, now_ns })?;
@@ -214,7 +214,7 @@ fn round() -> Result<Vector<Calendar>, Failure> {
 }
 
 fn long_ago() -> Result<Vector<Calendar>, Failure> {
-    let mut calendar = recorder("nobody asked for a minute")?;
+    let mut calendar = recorder("no call for a minute")?;
     let minute_ns = 60_000_000_000;
     for (id, due_ns) in [(7, 900_000_000), (8, 100), (9, 2_000_000_000)] {
         calendar.call(Call::Insert {

@@ -33,7 +33,7 @@ pub struct Frame {
     bytes: String,
 }
 
-/// What was read of it, and its class, counted from 1 in the policy's order.
+/// The fields that were read, and the class, counted from 1 in the policy's order.
 #[derive(Serialize)]
 pub struct Answer {
     class: u64,
@@ -129,7 +129,7 @@ fn ip(key: &takt_key) -> Option<Ip> {
     })
 }
 
-/// Spaces are for the reader.
+/// Spaces are for readability.
 fn bytes_of(hex: &str) -> Result<Vec<u8>, Failure> {
     let digits: Option<Vec<u32>> = hex
         .chars()

@@ -1,4 +1,4 @@
-//! One header of `algo/`, as its vectors see it.
+//! One header of `algo/` and its vectors.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -12,23 +12,23 @@ use crate::{
 pub trait Concept: Sized {
     /// The name of its file.
     const FILE: &'static str;
-    /// The file's own explanation, line by line.
+    /// The explanation at the head of the file, line by line.
     const ABOUT: &'static [&'static str];
 
-    /// What a vector starts with.
+    /// A vector's initial parameters.
     type Setup: Serialize + DeserializeOwned;
     type Call: Serialize + DeserializeOwned;
     type Answer: Serialize;
 
-    /// The state is all zero.
+    /// The state is all zero before.
     fn prepare(setup: &Self::Setup, state: &mut State) -> Result<(), Failure>;
     fn call(call: &Self::Call, machine: &mut dyn Machine) -> Result<Self::Answer, Failure>;
 
-    /// Think up the calls; the native machine answers them.
+    /// Makes up the calls; the native machine answers them.
     fn record() -> Result<Vec<Vector<Self>>, Failure>;
 }
 
-/// One story, from an empty state on.
+/// One sequence of calls, from an empty state on.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "", deny_unknown_fields)]
 pub struct Vector<C: Concept> {
@@ -44,11 +44,11 @@ pub struct Exchange<C: Concept> {
     pub answer: Value,
 }
 
-/// A file of vectors, whatever concept it is about.
+/// A file of vectors, of any concept.
 pub struct File {
     /// The file's stem.
     pub name: &'static str,
-    /// As it was when this was compiled.
+    /// Its text when this was compiled.
     pub text: &'static str,
     record: fn() -> Result<String, Failure>,
     replay: fn(&str, &mut dyn Machine) -> Result<usize, Failure>,
@@ -64,12 +64,12 @@ pub fn file<C: Concept>(text: &'static str) -> File {
 }
 
 impl File {
-    /// The text that the native build would write today.
+    /// The text that the native build would write now.
     pub fn record(&self) -> Result<String, Failure> {
         (self.record)()
     }
 
-    /// Hold the machine against every vector; how many steps that were.
+    /// Compares the machine with every vector; returns the number of steps.
     pub fn replay(&self, machine: &mut dyn Machine) -> Result<usize, Failure> {
         (self.replay)(self.text, machine)
     }

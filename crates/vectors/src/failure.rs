@@ -3,49 +3,49 @@ use thiserror::Error;
 /// Why a file's vectors do not hold.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// Not the JSON of vectors.
+    /// The file is no JSON of vectors.
     #[error("{file}: {source}; record the vectors anew")]
     Unreadable {
-        /// Which file.
+        /// The file.
         file: &'static str,
-        /// What the parser says.
+        /// The parser's message.
         source: serde_json::Error,
     },
-    /// Nothing that could be replayed.
+    /// The file cannot be replayed.
     #[error("{file}: {what} makes no sense")]
     Senseless {
-        /// Which file.
+        /// The file.
         file: &'static str,
         /// What is wrong with it.
         what: String,
     },
-    /// A call was answered otherwise.
+    /// A call had another answer.
     #[error("{file}, `{vector}`, step {step}: {call}\n expected {expected}\n answered {answered}")]
     Answer {
-        /// Which file.
+        /// The file.
         file: &'static str,
-        /// Which of its vectors.
+        /// The vector.
         vector: String,
         /// Counted from 1.
         step: usize,
-        /// As the file has it.
+        /// The call in the file.
         call: String,
-        /// As the file has it.
+        /// The answer in the file.
         expected: String,
-        /// By the code.
+        /// The answer of the code.
         answered: String,
     },
     /// The state differs after the calls.
     #[error("{file}, `{vector}`: byte {offset} of the state differs from the native one")]
     State {
-        /// Which file.
+        /// The file.
         file: &'static str,
-        /// Which of its vectors.
+        /// The vector.
         vector: String,
         /// The first byte that differs.
         offset: usize,
     },
-    /// A kernel that does not replay.
+    /// A kernel that cannot replay.
     #[error("running algo/ in the kernel: {0}")]
     Kernel(#[from] libbpf_rs::Error),
 }

@@ -19,14 +19,14 @@ mod skel {
 
 const _: () = assert!(size_of::<skel::types::takt_vector_state>() == size_of::<State>());
 
-/// What a loaded program needs to live in.
+/// The memory of a loaded program's skeleton.
 pub type Memory = MaybeUninit<OpenObject>;
 
-/// The running kernel. Loading takes root.
+/// The running kernel. Loading needs root.
 pub struct Kernel<'memory>(skel::VectorsSkel<'memory>);
 
 impl<'memory> Kernel<'memory> {
-    /// Load the programs into the running kernel.
+    /// Loads the programs into the running kernel.
     pub fn load(memory: &'memory mut Memory) -> Result<Self, Failure> {
         let open = skel::VectorsSkelBuilder::default().open(memory)?;
         Ok(Self(open.load()?))
@@ -36,7 +36,7 @@ impl<'memory> Kernel<'memory> {
 impl Machine for Kernel<'_> {
     fn state(&mut self) -> &mut State {
         let bss = self.0.maps.bss_data.as_deref_mut();
-        // The program has a variable, so there is memory for it.
+        // The program has a variable, so the map is there.
         let state = &mut bss.expect("the state is a global variable").state;
         // SAFETY: the same C struct, bound by two generators.
         unsafe { &mut *ptr::from_mut(state).cast::<State>() }

@@ -1,10 +1,9 @@
-//! The test vectors of `algo/`: what its calls have to answer, step by step, in
-//! files under `algo/vectors/` that any implementation can be held against.
+//! The test vectors of `algo/`: the answers to its calls, step by step, in files under
+//! `algo/vectors/`. Any implementation can be compared with them.
 //!
-//! They are recorded from the native build by `cargo run -p takt-vectors
-//! --example record`, and replayed by every [`Machine`]: natively, and inside
-//! the running kernel's BPF machine. Both must give the answers in the files,
-//! and leave the same bytes behind.
+//! They are recorded from the native build by `cargo run -p takt-vectors --example record`, and
+//! replayed by every [`Machine`]: natively, and in the running kernel's BPF machine. Both must
+//! give the answers in the files, and leave the same bytes behind.
 
 mod byteclock;
 mod calendar;

@@ -26,7 +26,7 @@ pub struct Plan {
     rate_bps: u64,
     lag_max_ns: u64,
     overhead_bytes: u32,
-    /// It tells stations apart, by MAC.
+    /// The link has stations, by MAC.
     #[serde(default, skip_serializing_if = "is_false")]
     stations: bool,
     classes: Vec<Class>,
@@ -37,23 +37,23 @@ pub struct Plan {
 pub struct Class {
     id: u32,
     rate_bps: u64,
-    /// Left out: its rate.
+    /// Without it, the class's rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ceil_bps: Option<u64>,
-    /// Left out: its rate.
+    /// Without it, the class's rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weight_bps: Option<u64>,
     #[serde(default, skip_serializing_if = "is_none")]
     floor_bps: u64,
     queue_packets: u16,
     priority: u8,
-    /// Yields to more important tasks.
+    /// The class is in the background.
     #[serde(default, skip_serializing_if = "is_false")]
     gated: bool,
-    /// The tenant's that it belongs to.
+    /// The class's tenant.
     #[serde(default, skip_serializing_if = "is_none")]
     group: u8,
-    /// Of a tenant: the group that it stands for.
+    /// Of a tenant: its node.
     #[serde(default, skip_serializing_if = "is_none")]
     heads: u8,
 }
@@ -62,7 +62,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Nought is left out of the file.
+/// Zero is left out of the file.
 fn is_none<T: Copy + Into<u64>>(value: &T) -> bool {
     (*value).into() == 0
 }
@@ -70,28 +70,28 @@ fn is_none<T: Copy + Into<u64>>(value: &T) -> bool {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// `idle`: nothing is queued, not even in the express place.
+    /// `idle`: nothing is queued, not even on the fast path.
     Enqueue {
         class: u32,
-        /// The class that the plan before would have given it to.
+        /// The class of the packet under the previous plan.
         #[serde(default, skip_serializing_if = "is_none")]
         before: u32,
         bytes: u32,
         frames: u32,
         idle: bool,
-        /// Of the task that sent it; see algo/gate.h.
+        /// The priority of the task that sent it; see algo/gate.h.
         #[serde(default, skip_serializing_if = "is_none")]
         task_prio: u32,
         now_ns: u64,
     },
-    /// User space gives a station its weight; see algo/station.h.
+    /// User space sets a station's weight; see algo/station.h.
     Weigh {
         station: Mac,
         weight_ppm: u32,
         #[serde(default, skip_serializing_if = "is_false")]
         by_hand: bool,
     },
-    /// User space knows it no more.
+    /// User space forgets the station.
     Forget {
         station: Mac,
     },
@@ -99,7 +99,7 @@ pub enum Call {
     Beat {
         now_ns: u64,
     },
-    /// A packet for this station, in this class: its element?
+    /// A packet for this station, in this class: which entity?
     Station {
         class: u32,
         station: Mac,
@@ -112,7 +112,7 @@ pub enum Call {
     Dequeue {
         now_ns: u64,
     },
-    /// Look at the next class, and give up one of its packets.
+    /// Take the next class, and drop one of its packets.
     Flush,
     FlushExpress,
     /// Another policy.
@@ -122,7 +122,7 @@ pub enum Call {
     },
 }
 
-/// The address, its first byte on the wire highest.
+/// The address; its first byte on the wire is the highest.
 type Mac = u64;
 
 #[derive(Serialize)]
@@ -154,7 +154,7 @@ pub enum Answer {
     Counters(Counters),
 }
 
-/// Those of `struct takt_class_stats`, and what is still queued.
+/// The counters of `struct takt_class_stats`, and the packets still queued.
 #[derive(Serialize)]
 pub struct Counters {
     enqueued_packets: u64,
@@ -176,7 +176,7 @@ impl Concept for Link {
     const ABOUT: &'static [&'static str] = &[
         "A link: floors that are due go first, then the best priority: what is guaranteed and",
         "due, earliest first, and then what is spare, by weight. Tenants are links within it.",
-        "Place 65535 is the express place: its packet leaves before anything else is asked.",
+        "Packet slot 65535 is the fast path: its packet leaves before anything else is asked.",
     ];
     type Setup = Plan;
     type Call = Call;

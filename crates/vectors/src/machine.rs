@@ -1,4 +1,4 @@
-//! Something that runs `algo/`, one step at a time.
+//! Machines that run `algo/`, one step at a time.
 
 use takt_algo::{Plain, zeroed_box};
 
@@ -7,7 +7,7 @@ use crate::{
     sys::{takt_vector_run, takt_vector_state, takt_vector_step},
 };
 
-/// What the steps of a vector work on.
+/// The state on which the steps of a vector work.
 pub type State = takt_vector_state;
 /// A call and, once it has run, its answer.
 pub type Step = takt_vector_step;
@@ -17,12 +17,12 @@ unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for Step {}
 
-/// What replays calls: this process, or a kernel.
+/// A machine that replays calls: this process, or a kernel.
 pub trait Machine {
-    /// The state that calls work on.
+    /// The state.
     fn state(&mut self) -> &mut State;
 
-    /// Run the step on the state, and fill in its answer.
+    /// Runs the step on the state, and fills in its answer.
     fn run(&mut self, step: &mut Step) -> Result<(), Failure>;
 }
 
@@ -49,8 +49,8 @@ impl Machine for Native {
 
     fn run(&mut self, step: &mut Step) -> Result<(), Failure> {
         let packet_at = self.0.packet.as_ptr() as u64;
-        // SAFETY: two valid structs; every index in algo/ is masked, and only
-        // as much is read of the packet as the step says.
+        // SAFETY: two valid structs; every index in algo/ is masked, and the packet is read
+        // only up to the length in the step.
         unsafe { takt_vector_run(&mut *self.0, step, packet_at) };
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::{
     machine::Machine,
 };
 
-/// A vector in the making.
+/// A vector being recorded.
 pub struct Recorder<C: Concept> {
     vector: Vector<C>,
     machine: Native,
@@ -28,7 +28,7 @@ impl<C: Concept> Recorder<C> {
         Ok(Self { vector, machine })
     }
 
-    /// Take down the call and its answer, which later calls may depend on.
+    /// Records the call and its answer, which later calls may depend on.
     pub fn call(&mut self, call: C::Call) -> Result<C::Answer, Failure> {
         let answer = C::call(&call, &mut self.machine)?;
         self.vector.steps.push(Exchange {
@@ -43,12 +43,12 @@ impl<C: Concept> Recorder<C> {
     }
 }
 
-/// The answer as it stands in the file.
+/// The answer as the file has it.
 pub fn value<C: Concept>(answer: &C::Answer) -> Result<Value, Failure> {
     serde_json::to_value(answer).map_err(unreadable::<C>)
 }
 
-/// The whole file: JSON with a step to a line.
+/// The whole file: JSON with a step on each line.
 pub fn text<C: Concept>() -> Result<String, Failure> {
     let vectors: Vec<String> = C::record()?
         .iter()
@@ -76,7 +76,7 @@ fn vector_text<C: Concept>(vector: &Vector<C>) -> Result<String, Failure> {
     ))
 }
 
-/// An array with an element to a line.
+/// An array with an element on each line.
 fn lines(elements: impl IntoIterator<Item = String>, indent: usize) -> String {
     let mut text = String::new();
     for element in elements {

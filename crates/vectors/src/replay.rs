@@ -1,4 +1,4 @@
-//! Holding a machine against recorded vectors.
+//! Replays recorded vectors on a machine.
 
 use serde::Deserialize;
 use takt_algo::to_bytes;
@@ -16,7 +16,7 @@ struct Vectors<C: Concept> {
     vectors: Vec<Vector<C>>,
 }
 
-/// How many steps there were.
+/// The number of steps.
 pub fn replay<C: Concept>(text: &str, machine: &mut dyn Machine) -> Result<usize, Failure> {
     let unreadable = |source| Failure::Unreadable {
         file: C::FILE,
@@ -52,7 +52,7 @@ fn run<C: Concept>(vector: &Vector<C>, machine: &mut dyn Machine) -> Result<(), 
     Ok(())
 }
 
-/// Not only the answers: every clock, queue and counter.
+/// The comparison includes every clock, queue and counter, not only the answers.
 fn compare<C: Concept>(vector: &Vector<C>, native: &State, state: &State) -> Result<(), Failure> {
     let pairs = to_bytes(native).iter().zip(to_bytes(state));
     match pairs.enumerate().find(|(_, (one, other))| one != other) {

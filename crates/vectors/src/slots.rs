@@ -13,13 +13,13 @@ use crate::{
 
 pub enum Slots {}
 
-/// A table of equal slots, or one written out.
+/// A table of equal slots, or one in full.
 #[derive(Serialize, Deserialize)]
 pub struct Setup {
     frame_ns: u32,
     /// Release, beat, end and task of each.
     slots: Vec<[u32; 4]>,
-    /// Behind these, so many of 600 ns, one every 900, for tasks 0 to 255 in turn.
+    /// After these, so many of 600 ns, one every 900, for tasks 0 to 255 in turn.
     more: u32,
 }
 
@@ -32,7 +32,7 @@ pub enum Call {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is this task's slot.
+    /// This task's slot is open.
     Open {
         task: u32,
         beat_ns: u64,
@@ -41,7 +41,7 @@ pub enum Answer {
     /// All time is free until this task's slot.
     Free { task: u32, release_ns: u64 },
     /// All time is free.
-    Nobody,
+    NoSlots,
 }
 
 impl Concept for Slots {
@@ -89,7 +89,7 @@ impl Concept for Slots {
         machine.run(&mut step)?;
         let span = machine.state().span;
         Ok(match step.answer {
-            _ if span.task == TAKT_NOBODY => Answer::Nobody,
+            _ if span.task == TAKT_NOBODY => Answer::NoSlots,
             0 => Answer::Free {
                 task: span.task,
                 release_ns: step.wake_ns,
@@ -117,7 +117,7 @@ fn recorder(name: &str, frame_ns: u32, slots: &[[u32; 4]]) -> Result<Recorder<Sl
     Recorder::new(name, setup)
 }
 
-/// Just before each of these moments, then, and just after.
+/// Just before each of these moments, at it, and just after.
 fn look_around(table: &mut Recorder<Slots>, moments: &[u64]) -> Result<(), Failure> {
     for &moment_ns in moments {
         for now_ns in [moment_ns.saturating_sub(1), moment_ns, moment_ns + 1] {

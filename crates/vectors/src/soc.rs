@@ -41,7 +41,7 @@ pub enum Call {
     Tick {
         now_ns: u64,
     },
-    /// What a SoC weighs, whatever the station's is.
+    /// The weight of any SoC, independent of the station's.
     Weight {
         soc_centidb: i32,
     },
@@ -57,7 +57,7 @@ impl Concept for Soc {
     const FILE: &'static str = "soc.json";
     const ABOUT: &'static [&'static str] = &[
         "The strength of a station's connection: smoothing, decay of missed reports, GB and PW.",
-        "After paper 003 (SoCPS), section 4; its figures and tables are named.",
+        "After SoCPS, section 4; its figures and tables are named.",
     ];
     type Setup = Setup;
     type Call = Call;
@@ -215,7 +215,7 @@ fn missed() -> Result<Vector<Soc>, Failure> {
         now_ns: START_NS,
         sample_centidb: 1400,
     })?;
-    // Half an interval late is missed.
+    // A report is missed half an interval late.
     for half in 1..=12 {
         let edge_ns = START_NS + half * INTERVAL_NS / 2;
         for now_ns in [edge_ns - 1, edge_ns] {

@@ -22,7 +22,7 @@ pub struct Setup {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// Which job has its beat then?
+    /// The number of the job with its beat then.
     Job {
         beat_ns: u64,
     },
@@ -34,7 +34,7 @@ pub enum Call {
     Yield {
         job: u64,
     },
-    /// What is left of a job's budget?
+    /// The rest of a job's budget.
     Left {
         job: u64,
     },
@@ -47,7 +47,7 @@ pub enum Call {
 
 #[derive(Serialize)]
 pub struct Answer {
-    /// A job, what is left, or whether that was the end of the job.
+    /// A job, the rest of its budget, or whether the job ended.
     is: u64,
     /// The member that goes, or goes on, next.
     turn: u32,

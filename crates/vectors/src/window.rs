@@ -41,7 +41,7 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// A new period: forget who was heard.
+    /// Begins a period: forgets the members that were heard.
     Forget,
     Hear {
         rate: u64,
@@ -68,7 +68,7 @@ impl Concept for Window {
     const FILE: &'static str = "window.json";
     const ABOUT: &'static [&'static str] = &[
         "Bounds on a congestion window: from round trips, active terminals and their capacity.",
-        "After paper 001, section 6; docs/crowd-law.md derives the law.",
+        "After section 6 of the paper on a cooperative middleware; docs/crowd-law.md derives the law.",
     ];
     type Setup = Setup;
     type Call = Call;
@@ -197,7 +197,7 @@ fn alone() -> Result<Vector<Window>, Failure> {
         let sample = Sample { rtt_us, ..SAMPLE };
         period(&mut window, &[(sample.rate, false)], sample)?;
     }
-    // One lost in 16 is the radio, more is not.
+    // One lost in 16 is the radio's loss; more is not.
     for lost in [25, 26] {
         let sample = Sample { lost, ..SAMPLE };
         period(&mut window, &[(sample.rate, false)], sample)?;
@@ -236,7 +236,7 @@ fn neighbours() -> Result<Vector<Window>, Failure> {
 }
 
 fn lending() -> Result<Vector<Window>, Failure> {
-    let mut window = recorder("who is held back by its application lends its share")?;
+    let mut window = recorder("a terminal that its application limits lends its share")?;
     let heard = [(1_000_000, false), (1_000_000, false), (100_000, true)];
     let sample = Sample {
         rate: 1_000_000,
@@ -251,7 +251,7 @@ fn lending() -> Result<Vector<Window>, Failure> {
             ..sample
         },
     )?;
-    // Now it is this one.
+    // Now it is the limit.
     period(
         &mut window,
         &heard,
@@ -265,7 +265,7 @@ fn lending() -> Result<Vector<Window>, Failure> {
 }
 
 fn beside() -> Result<Vector<Window>, Failure> {
-    let mut window = recorder("beside somebody who fills queues the share is held")?;
+    let mut window = recorder("beside a stranger that fills queues the share is held")?;
     for _ in 0..20 {
         period(&mut window, &[(1_500_000, false); 2], SAMPLE)?;
     }

@@ -1,5 +1,4 @@
-//! The vectors against the native build. The kernel is held against them in
-//! takt's own tests, which know the lab.
+//! Replays the vectors on the native build. The lab tests of takt replay them in the kernel.
 
 use takt_vectors::{Native, files};
 

@@ -1,4 +1,4 @@
-//! What the classifier's vectors show.
+//! The frames of the classifier's vectors.
 
 use super::{Classify, Frame, Setup};
 use crate::{Failure, concept::Vector, recorder::Recorder};
@@ -127,7 +127,7 @@ fn ipv6() -> Result<Vector<Classify>, Failure> {
         "0000 ".repeat(4)
     );
     story.frame("86dd", 0, &v6(0, 0, OTHER_HOST6, &chain))?;
-    // Six are skipped; the seventh is not looked behind.
+    // Six extension headers are skipped; the seventh ends the search.
     let one = "0000 0104 0000 0000 ";
     let last = "1100 0104 0000 0000 c000 138f";
     story.frame("86dd", 0, &v6(0, 0, OTHER_HOST6, &(one.repeat(5) + last)))?;
@@ -149,7 +149,7 @@ fn tagged() -> Result<Vector<Classify>, Failure> {
 
 fn not_told_apart() -> Result<Vector<Classify>, Failure> {
     let mut story = Story::new("what cannot be read belongs to the default class")?;
-    // ARP; a mark can be told all the same.
+    // ARP; a mark is still found.
     let arp = "0001 0800 0604 0001 0000 0000 0000 0a01 0001";
     story.frame("0806", 0, arp)?;
     story.frame("0806", 0x100, arp)?;
@@ -171,7 +171,7 @@ fn not_told_apart() -> Result<Vector<Classify>, Failure> {
     story.frame("86dd", 0, &cut(&extended, 2 * 48))?;
     story.frame("8100", 0, "0005")?;
     story.frame("0800", 0, "")?;
-    // Versions and header lengths that are none.
+    // Invalid versions and header lengths.
     story.frame("0800", 0, &udp.replacen("45", "65", 1))?;
     story.frame("0800", 0, &udp.replacen("45", "44", 1))?;
     story.frame("86dd", 0, &udp)?;

@@ -1,4 +1,4 @@
-//! What the link's vectors tell.
+//! The link's vectors.
 
 mod sharing;
 mod stations;
@@ -34,14 +34,14 @@ pub fn all() -> Result<Vec<Vector<Link>>, Failure> {
     ])
 }
 
-/// A link with its traffic: remembers what a qdisc would.
+/// A link with its traffic: it remembers what a qdisc would.
 struct Wire {
     recorder: Recorder<Link>,
     now_ns: u64,
     queued: u32,
-    /// The express place is taken.
+    /// The fast path's slot is taken.
     express: bool,
-    /// Priority of the task that sends what arrives.
+    /// Priority of the task that sends the next packets.
     sender: u32,
 }
 
@@ -72,7 +72,7 @@ fn class(id: u32, rate_bps: u64, priority: u8) -> Class {
     }
 }
 
-/// Guaranteed `rate_bps`, up to `ceil_bps`; 0 is as much as the link has.
+/// Guaranteed `rate_bps`, up to `ceil_bps`; 0 is the link's rate.
 fn borrower(id: u32, rate_bps: u64, ceil_bps: u64, weight_bps: u64) -> Class {
     Class {
         ceil_bps: Some(ceil_bps),
@@ -96,7 +96,7 @@ impl Wire {
         self.arrive_behind(class, 0, bytes, frames)
     }
 
-    /// The plan before would have given it to class `before`.
+    /// The previous plan would have put it into class `before`.
     fn arrive_behind(
         &mut self,
         class: u32,
@@ -120,7 +120,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The device asks for a packet; what the link says if it has to be asked.
+    /// The device asks for a packet; returns the link's wake time if it has to be asked again.
     fn ask(&mut self) -> Result<Answer, Failure> {
         if std::mem::take(&mut self.express) {
             self.queued -= 1;
@@ -133,7 +133,7 @@ impl Wire {
         Ok(answer)
     }
 
-    /// Ask until all is sent, with a timer that is so late.
+    /// Asks until all packets are sent, with a timer that is late by this.
     fn drain(&mut self, late_ns: u64) -> Result<(), Failure> {
         while self.queued > 0 {
             if let Answer::Wait { until_ns } = self.ask()? {
@@ -184,7 +184,7 @@ fn short_link() -> Result<Vector<Link>, Failure> {
         class(3, 4 * MBIT, 0),
     ];
     let mut wire = Wire::new(
-        "twenty on a link of ten: nobody starves",
+        "twenty on a link of ten: none starves",
         plan(10 * MBIT, &classes),
     )?;
     for _ in 0..5 {
@@ -218,13 +218,13 @@ fn priorities() -> Result<Vector<Link>, Failure> {
 fn express() -> Result<Vector<Link>, Failure> {
     let classes = [class(1, MBIT, 0), class(2, MBIT, 0)];
     let mut wire = Wire::new(
-        "who finds nobody waiting goes express",
+        "a packet that finds empty queues takes the fast path",
         plan(1000 * MBIT, &classes),
     )?;
     wire.arrive(1, 100, 1)?;
     wire.drain(0)?;
     wire.now_ns += 500_000;
-    // Not due yet; then the other class finds somebody waiting.
+    // Not due yet; then the other class is backlogged.
     wire.arrive(1, 100, 1)?;
     wire.arrive(2, 100, 1)?;
     wire.drain(0)?;
@@ -281,7 +281,7 @@ fn late_timer() -> Result<Vector<Link>, Failure> {
         wire.arrive(2, 1400, 1)?;
     }
     wire.drain(1_000_000)?;
-    // Much later than may be caught up.
+    // Much later than what it may catch up with.
     wire.now_ns += 1_000_000_000;
     for _ in 0..3 {
         wire.arrive(1, 700, 1)?;
@@ -398,13 +398,13 @@ fn gate() -> Result<Vector<Link>, Failure> {
         wire.sender = sender;
         wire.arrive(class, 976, 1)?;
     }
-    // The important class goes; the others are held, and looked at again.
+    // The important class goes; the others are blocked, and checked again.
     for _ in 0..2 {
         wire.ask()?;
     }
     wire.now_ns += 1_000_000;
     wire.ask()?;
-    // For one of them the gate opens, closes, and opens for both.
+    // The gate opens for one of them, closes, and opens for both.
     run(&mut wire, NICE_10)?;
     wire.ask()?;
     run(&mut wire, NICE_0)?;

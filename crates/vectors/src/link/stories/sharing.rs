@@ -1,4 +1,4 @@
-//! Classes and tenants that share what a link has, and lend it.
+//! Classes and tenants that share and lend a link's capacity.
 
 use super::{MBIT, Wire, borrower, class, plan};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     link::{Answer, Call, Class, Link},
 };
 
-/// Each always has something to send, until so much time has passed.
+/// Each is always backlogged, until so much time has passed.
 fn busy(wire: &mut Wire, classes: &[(u32, u32)], until_ns: u64) -> Result<(), Failure> {
     for (id, bytes) in classes {
         wire.arrive(*id, *bytes, 1)?;
@@ -35,7 +35,7 @@ pub fn sharing() -> Result<Vector<Link>, Failure> {
         class(4, 20 * MBIT, 3),
     ];
     let mut wire = Wire::new(
-        "120 on a link of 100: costs scale, and nobody bursts when others stop",
+        "120 on a link of 100: costs scale, and none bursts when others stop",
         plan(100 * MBIT, &classes),
     )?;
     let frames = [(1, 1476), (2, 976), (3, 1476), (4, 176)];
@@ -125,7 +125,7 @@ pub fn tenants() -> Result<Vector<Link>, Failure> {
 
 pub fn tenants_change() -> Result<Vector<Link>, Failure> {
     let mut wire = Wire::new(
-        "a tenant leaves under load, and another gets its group",
+        "a tenant leaves under load, and another gets its node",
         plan(100 * MBIT, &with_tenants()),
     )?;
     for _ in 0..5 {
@@ -145,7 +145,7 @@ pub fn tenants_change() -> Result<Vector<Link>, Failure> {
         id: 30,
         ..with_tenants()[0]
     });
-    // One class stays with the group, one stands alone now, one comes over.
+    // One class stays with the tenant, one leaves it, one joins it.
     after[3].group = 0;
     after[4].group = 1;
     wire.recorder

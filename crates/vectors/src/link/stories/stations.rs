@@ -1,4 +1,4 @@
-//! Stations that come, go and change their weight while their packets wait.
+//! Stations that appear, disappear and change their weight while their packets are queued.
 
 use super::{MBIT, Wire, borrower, plan};
 use crate::{
@@ -12,7 +12,7 @@ const FIRST: u64 = 0x0200_0000_0001;
 const SECOND: u64 = 0x0200_0000_0002;
 const THIRD: u64 = 0x0200_0000_0003;
 
-/// Two classes of weight 1 and 3 that tell stations apart, on a link of 10 Mbit/s.
+/// Two classes of weight 1 and 3, with stations, on a link of 10 Mbit/s.
 fn air(name: &str) -> Result<Wire, Failure> {
     let classes = [borrower(1, 0, 0, MBIT), borrower(2, 0, 0, 3 * MBIT)];
     let stations = Plan {
@@ -38,7 +38,7 @@ impl Wire {
         Ok(())
     }
 
-    /// So many frames for a station, in a class. Their element.
+    /// So many frames for a station, in a class. Returns their entity.
     fn arrive_for(&mut self, station: u64, class: u32, frames: u32) -> Result<u32, Failure> {
         let mut element = 0;
         for _ in 0..frames {
@@ -56,7 +56,7 @@ impl Wire {
         Ok(element)
     }
 
-    /// Ask until so many frames have left, or nobody may go.
+    /// Asks until so many frames have left, or no entity is eligible.
     fn let_out(&mut self, frames: u32) -> Result<(), Failure> {
         let left = self.queued.saturating_sub(frames);
         let mut asked = 0;
@@ -82,23 +82,23 @@ pub fn stations() -> Result<Vector<Link>, Failure> {
         }
     }
     wire.let_out(12)?;
-    // What was ahead by its weight is not held back by it any more; the other is held.
+    // The one that was ahead by its weight is no longer delayed by it; the other is throttled.
     wire.weigh(SECOND, 1_000_000)?;
     wire.weigh(FIRST, 0)?;
     wire.let_out(12)?;
     wire.weigh(FIRST, 1)?;
     wire.let_out(10)?;
-    // Nobody alive: all are equal.
+    // User space is dead: all weights are equal.
     wire.now_ns += 6_000_000_000;
     wire.drain(0)?;
     wire.done(&elements)
 }
 
 pub fn stations_come_and_go() -> Result<Vector<Link>, Failure> {
-    let mut wire = air("a station that nobody knew, one that is forgotten, one in its place")?;
+    let mut wire = air("an unknown station, one that is forgotten, one in its place")?;
     let first = wire.arrive_for(FIRST, 1, 6)?;
     let second = wire.arrive_for(SECOND, 1, 6)?;
-    // Found as it waits, and held; alone it is looked for again and again.
+    // It is found while it waits, and throttled; alone it is looked for again and again.
     wire.weigh(FIRST, 0)?;
     wire.beat()?;
     wire.let_out(7)?;
