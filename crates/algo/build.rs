@@ -1,5 +1,5 @@
-//! Compiles algo/ natively and binds it: the same lines that BPF runs. The
-//! constants that the qdisc shares with user space are bound along with it.
+//! Compiles algo/ natively and binds it: the same lines that BPF runs. Constants that the qdisc
+//! shares with user space are bound, too.
 
 use std::{env, path::PathBuf};
 
@@ -31,8 +31,8 @@ fn main() {
         .write_to_file(out.join("sys.rs"))
         .expect("OUT_DIR is writable");
 
-    // A debug build still runs the scheduler at full speed: the property tests
-    // send thousands of millions of frames through it.
+    // A debug build also runs the scheduler at full speed: the property tests send thousands of
+    // millions of frames through it.
     cc::Build::new()
         .file(&wrappers)
         .include(&algo)

@@ -13,12 +13,12 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// The highest number that an entry may have.
+    /// The highest id of an entry.
     pub const ENTRIES_MAX: u32 = sys::TAKT_ENTRIES - 1;
-    /// Of a bucket's width in nanoseconds, as a power of two.
+    /// The width of a bucket: this power of two, in nanoseconds.
     pub const SHIFT: u32 = 16;
 
-    /// One without entries.
+    /// An empty calendar.
     pub fn new() -> Self {
         Self {
             calendar: Box::new(takt_calendar {
@@ -30,7 +30,7 @@ impl Calendar {
         }
     }
 
-    /// `id` must not be waiting already.
+    /// `id` must not be in the calendar.
     pub fn insert(&mut self, id: u32, due_ns: u64, now_ns: u64) {
         self.shelf.entry[(id & Self::ENTRIES_MAX) as usize].due_ns = due_ns;
         // SAFETY: two valid structs; see the crate's documentation.
@@ -39,8 +39,8 @@ impl Calendar {
         }
     }
 
-    /// The first entry and its due time, or when to ask again for one that is
-    /// too far ahead to be ordered yet.
+    /// The first entry and its due time, or when to ask again if the first is too far ahead to
+    /// be ordered yet.
     pub fn first(&mut self, now_ns: u64) -> Result<(u32, u64), u64> {
         let mut wake_ns = 0;
         // SAFETY: as above.
@@ -56,7 +56,7 @@ impl Calendar {
         ))
     }
 
-    /// `id` must be waiting.
+    /// `id` must be in the calendar.
     pub fn remove(&mut self, id: u32) {
         // SAFETY: as above.
         unsafe { sys::takt_calendar_remove(&mut *self.calendar, &mut *self.shelf, id) }

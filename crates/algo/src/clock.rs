@@ -2,7 +2,7 @@
 
 use crate::sys;
 
-/// A clock that moves by the bytes that were sent.
+/// A clock that advances with the bytes sent.
 #[derive(Clone, Copy)]
 pub struct ByteClock {
     params: sys::takt_clock_params,
@@ -21,25 +21,24 @@ impl ByteClock {
         }
     }
 
-    /// Go on at another rate, as when a policy is replaced.
+    /// Changes the rate, as when a policy is replaced.
     pub fn set_rate(&mut self, rate_bps: u64) {
         self.params.rate_bps = rate_bps;
     }
 
-    /// The owner was idle and has a frame at `now_ns`.
+    /// An idle owner has a frame at `now_ns`.
     pub fn start(&mut self, now_ns: u64) {
         // SAFETY: a valid struct; see the crate's documentation.
         unsafe { sys::takt_clock_start(&mut self.state, now_ns) }
     }
 
-    /// A frame of `len` bytes left at `sent_ns`, counted from `from_ns` at the
-    /// earliest.
+    /// A frame of `len` bytes left at `sent_ns`, counted from `from_ns` at the earliest.
     pub fn spend(&mut self, from_ns: u64, sent_ns: u64, len: u64) {
         // SAFETY: as above.
         unsafe { sys::takt_clock_spend(&mut self.state, &self.params, from_ns, sent_ns, len) }
     }
 
-    /// Earliest departure of the next frame.
+    /// The earliest departure of the next frame.
     pub fn due_ns(&self) -> u64 {
         self.state.due_ns
     }

@@ -6,24 +6,24 @@ use crate::{
     zeroed_box,
 };
 
-/// What a link that is asked for a frame answers.
+/// A gap-mode link's answer when it is asked for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// A class's packet.
+    /// A packet of a class.
     Packet {
-        /// Whose it is.
+        /// The class.
         class: u32,
-        /// As it occupies the wire.
+        /// Bytes on the wire.
         wire_bytes: u32,
     },
-    /// Templates are numbered as they are stored.
+    /// A template, by its number in the order of storing.
     Gap {
-        /// Which length of the stock it is.
+        /// The index of its length.
         template: u32,
-        /// As it occupies the wire.
+        /// Bytes on the wire.
         wire_bytes: u32,
     },
-    /// Nothing may go before then.
+    /// No frame may leave before then.
     Wait {
         /// When to ask again.
         until_ns: u64,
@@ -36,14 +36,14 @@ pub enum Left {
 pub struct GapLink {
     link: Link,
     gap: Box<takt_gap>,
-    /// The template in each place; 0: none.
+    /// The template in each slot; 0: none.
     places: Vec<u32>,
     stored: u32,
 }
 
 impl GapLink {
-    /// A link whose longest gap frame is this long, as the kernel counts; it
-    /// sends gaps when it holds `enough` templates.
+    /// A link whose longest gap frame is this long, as the kernel counts; it sends gap frames
+    /// when it holds `enough` templates.
     pub fn new(longest: u32, enough: u32) -> Self {
         let mut gap = zeroed_box::<takt_gap>();
         gap.longest = longest;
@@ -63,15 +63,15 @@ impl GapLink {
         if place == 0 {
             return None;
         }
-        // Only a stale one is replaced, which somebody else's numbers tell.
+        // Only a stale template is replaced. Its feeder's number differs from this one's.
         self.stored += 1;
         self.places[place] = self.stored;
         Some(self.stored)
     }
 
-    /// A packet arrives for a class; whether it is kept.
+    /// A packet arrives for a class; returns whether it is kept.
     pub fn enqueue(&mut self, plan: &takt_plan, class: u32, bytes: u32, now_ns: u64) -> bool {
-        let idle = self.link.nobody_waits().into();
+        let idle = self.link.is_idle().into();
         let mut arrival = takt_arrival {
             id: class,
             bytes,
@@ -122,7 +122,7 @@ impl GapLink {
         }
     }
 
-    /// Give up all templates, as when the device goes down; how many there were.
+    /// Drops all templates, as when the device goes down; returns their number.
     pub fn flush(&mut self) -> u32 {
         let mut flushed = 0;
         for _ in 0..sys::TAKT_GAP_FLUSH_MAX {
@@ -139,7 +139,7 @@ impl GapLink {
         flushed
     }
 
-    /// The link beneath.
+    /// The link.
     pub fn link(&self) -> &Link {
         &self.link
     }
@@ -149,7 +149,7 @@ impl GapLink {
         &self.gap
     }
 
-    /// The user space side of the stock.
+    /// User space's side of the stock.
     pub fn gap_mut(&mut self) -> &mut takt_gap {
         &mut self.gap
     }

@@ -2,10 +2,10 @@
 
 use crate::sys;
 
-/// How many there are.
+/// The number of buckets.
 pub const BUCKETS: u32 = sys::TAKT_BUCKETS;
 
-/// Which bucket a duration is counted in.
+/// The bucket in which a duration is counted.
 pub fn bucket(ns: u64) -> u32 {
     // SAFETY: integers only.
     unsafe { sys::takt_bucket(ns) }

@@ -2,14 +2,14 @@
 
 use crate::sys;
 
-/// The key of a packet whose network header (or first VLAN tag, if `ethertype`
-/// is a VLAN's) begins `packet`.
+/// The key of a packet that begins with its network header, or with its first VLAN tag if
+/// `ethertype` is a VLAN's.
 pub fn read_key(ethertype: u16, packet: &[u8], mark: u32) -> sys::takt_key {
     let mut key = sys::takt_key {
         mark,
         ..Default::default()
     };
-    // The C side expects headers where the kernel puts them: aligned to four.
+    // The C side expects headers aligned to four bytes, as the kernel places them.
     let mut aligned = vec![0u32; packet.len().div_ceil(4)];
     // SAFETY: the vector spans at least as many bytes as the packet.
     let packet = unsafe {

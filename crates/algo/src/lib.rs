@@ -1,11 +1,11 @@
-//! The decisions of `algo/`, bound for Rust: the same C that runs in the
-//! kernel, behind types that cannot be used wrongly.
+//! The decisions of `algo/`, bound for Rust: the same C that runs in the kernel, behind safe
+//! types.
 //!
-//! Every array index in `algo/` is masked and every loop bounded, so no
-//! argument, however wild, makes these calls touch memory beyond the structs
-//! they are given. That is what the `unsafe` blocks here rely on.
+//! Every array index in `algo/` is masked and every loop bounded. So with any arguments these
+//! calls touch no memory beyond the structs that they are given. The `unsafe` blocks here rely
+//! on that.
 
-/// What bindgen makes of `algo/*.h`; the headers say what it is.
+/// The bindings of `algo/*.h`, documented in the headers.
 #[allow(missing_docs, non_camel_case_types, non_upper_case_globals, dead_code)]
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks)]
 pub mod sys {

@@ -1,4 +1,4 @@
-//! `algo/link.h`: the whole packet scheduler, without a packet in it.
+//! `algo/link.h`: the whole packet scheduler, without packet data.
 
 use crate::{
     plain::zeroed_box,
@@ -6,19 +6,19 @@ use crate::{
     sys::{self, takt_arrival, takt_choice, takt_element, takt_link, takt_newcomer, takt_plan},
 };
 
-/// What a link answers when it is asked for a packet.
+/// A link's answer when it is asked for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
     /// A packet.
     Packet {
-        /// Where it was kept.
+        /// Its packet slot.
         place: u32,
-        /// Whose it is.
+        /// Its class.
         class: u32,
-        /// What it is charged for.
+        /// The bytes that it is charged for.
         bytes: u32,
     },
-    /// Nothing may go before then.
+    /// No packet may leave before then.
     Wait {
         /// When to ask again.
         until_ns: u64,
@@ -30,7 +30,7 @@ pub enum Dequeued {
 /// A link's state: clocks, queues, counters.
 pub struct Link {
     state: Box<takt_link>,
-    /// Whether the express place is taken; in the kernel, its packet tells.
+    /// Whether the fast path's slot is taken; in the kernel, its packet tells.
     express: bool,
 }
 
@@ -46,7 +46,7 @@ impl Link {
         }
     }
 
-    /// A packet arrives for a class; the place to keep it in. `None`: drop it.
+    /// A packet arrives for a class; returns the slot to keep it in. `None`: drop it.
     pub fn enqueue(
         &mut self,
         plan: &takt_plan,
@@ -58,8 +58,7 @@ impl Link {
         self.enqueue_behind(plan, class, 0, bytes, frames, now_ns)
     }
 
-    /// The element of a packet to that station in this class: made if need be, as
-    /// the qdisc does it.
+    /// The entity of a packet to that station in this class; made if needed, as the qdisc does.
     pub fn station_element(
         &mut self,
         plan: &takt_plan,
@@ -86,13 +85,13 @@ impl Link {
         }
     }
 
-    /// The table of stations, as user space has it.
+    /// User space's view of the table of stations.
     pub fn stations(&mut self) -> Stations<'_> {
         Stations::of(&mut self.state.flows.stations)
     }
 
-    /// A packet is about to arrive whose registration changed then. Whether
-    /// packets may be queued from before that.
+    /// A packet is about to arrive whose registration changed then. Returns whether packets
+    /// from before that may be queued.
     pub fn meet(&mut self, plan: &takt_plan, registered_ns: u64) -> bool {
         // SAFETY: two valid structs; see the crate's documentation.
         unsafe {
@@ -101,9 +100,9 @@ impl Link {
         }
     }
 
-    /// As [`Self::enqueue`], of a packet that would have gone to the element
-    /// `before` until the plan or its registration changed; it must not overtake
-    /// the packets there. `TAKT_PULLS` may be added.
+    /// As [`Self::enqueue`], for a packet that would have gone to the entity `before` until the
+    /// plan or its registration changed; it must not overtake the packets there. `TAKT_PULLS`
+    /// may be added.
     pub fn enqueue_behind(
         &mut self,
         plan: &takt_plan,
@@ -126,16 +125,16 @@ impl Link {
         )
     }
 
-    /// As [`Self::enqueue`]; whether anybody waits is filled in.
+    /// As [`Self::enqueue`]; fills in whether the link is idle.
     pub fn enqueue_of(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
-        arrival.idle = self.nobody_waits().into();
+        arrival.idle = self.is_idle().into();
         // SAFETY: three valid structs; see the crate's documentation.
         let place = unsafe { sys::takt_link_enqueue(&mut *self.state, plan, &arrival) };
         self.keep(place)
     }
 
-    /// Nobody waits but for those whom the gate holds, and the express place is empty.
-    pub(crate) fn nobody_waits(&self) -> bool {
+    /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
+    pub(crate) fn is_idle(&self) -> bool {
         !self.express && self.state.order.group[0].waiting == 0
     }
 
@@ -145,7 +144,7 @@ impl Link {
         self.state.order.held.running = task_prio;
     }
 
-    /// A packet was given this place, if it was given one.
+    /// Notes that a packet was given this slot, if it was given one.
     pub(crate) fn keep(&mut self, place: u32) -> Option<u32> {
         self.express |= place == sys::TAKT_EXPRESS;
         (place != 0).then_some(place)
@@ -159,7 +158,7 @@ impl Link {
         })
     }
 
-    /// The packet in the express place, or what `choose` chooses.
+    /// The packet on the fast path, or the one that `choose` chooses.
     pub(crate) fn dequeue_by(
         &mut self,
         choose: impl FnOnce(&mut takt_link, &mut takt_choice),
@@ -192,7 +191,7 @@ impl Link {
         }
     }
 
-    /// Give up every packet, as when the device goes down; how many there were.
+    /// Drops every packet, as when the device goes down; returns their number.
     pub fn flush(&mut self) -> u32 {
         let queued = self.queued_packets();
         // SAFETY: as above.
@@ -207,7 +206,7 @@ impl Link {
         queued
     }
 
-    /// The one in the express place included.
+    /// The one on the fast path included.
     pub fn queued_packets(&self) -> u32 {
         self.state.queued_packets + u32::from(self.express)
     }
@@ -221,7 +220,7 @@ impl Link {
         self.state.clock.due_ns
     }
 
-    /// What the scheduler itself remembers.
+    /// The scheduler's own state.
     pub fn state(&self) -> &takt_link {
         &self.state
     }

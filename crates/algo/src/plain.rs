@@ -1,6 +1,6 @@
-//! Structs that are nothing but integers, as they cross into kernel maps.
+//! Structs of integers that cross into kernel maps.
 
-// One reason holds for all of them, and stands before the first.
+// One reason holds for all of them; it precedes the first.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
@@ -10,8 +10,8 @@ use crate::sys;
 /// A C struct of integers and arrays of them.
 ///
 /// # Safety
-/// Every bit pattern, all zeroes included, is a valid value, and the type has
-/// no padding that is ever read.
+/// Every bit pattern, all zeroes included, is a valid value, and the type has no padding that
+/// is ever read.
 pub unsafe trait Plain: Sized {}
 
 // SAFETY: generated from algo/, where such structs hold integers only and
@@ -69,7 +69,7 @@ pub fn to_bytes<T: Plain>(value: &T) -> &[u8] {
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }
 
-/// A value read from the kernel; `None` if the size is another program's.
+/// A value read from the kernel; `None` if its size differs from this program's.
 pub fn from_bytes<T: Plain>(bytes: &[u8]) -> Option<Box<T>> {
     // A map's value is rounded up to eight bytes.
     if bytes.len() < size_of::<T>() || bytes.len() >= size_of::<T>() + 8 {

@@ -8,16 +8,16 @@ use crate::{
 /// The time-slot table of one CPU.
 pub struct Slots {
     table: Box<takt_table>,
-    /// The last answer, which the next look begins with.
+    /// The last answer, where the next look-up begins.
     span: takt_span,
 }
 
 impl Slots {
-    /// As many as a table holds.
+    /// The most slots of a table.
     pub const SLOTS_MAX: usize = sys::TAKT_TABLE_SLOTS as usize;
 
-    /// At most [`Self::SLOTS_MAX`] slots, in order, disjoint and within the frame. Those
-    /// beyond are left out.
+    /// At most [`Self::SLOTS_MAX`] slots, in order, disjoint and within the frame. Further
+    /// slots are left out.
     pub fn new(frame_ns: u32, slots: &[takt_slot]) -> Self {
         let mut table = zeroed_box::<takt_table>();
         table.frame_ns = frame_ns;
@@ -38,7 +38,7 @@ impl Slots {
         (self.span.task != sys::TAKT_NOBODY).then_some(Span(self.span))
     }
 
-    /// When the frame began that `now_ns` lies in.
+    /// The begin of the frame in which `now_ns` lies.
     pub fn frame_start(&self, now_ns: u64) -> u64 {
         // SAFETY: as above.
         unsafe { sys::takt_frame_start(&*self.table, now_ns) }
@@ -50,7 +50,7 @@ impl Slots {
 pub struct Span(takt_span);
 
 impl Span {
-    /// Whose slot it is.
+    /// The task.
     pub fn task(&self) -> u32 {
         self.0.task
     }

@@ -4,10 +4,10 @@ use crate::sys::{self, takt_soc, takt_soc_params, takt_soc_point};
 
 pub use crate::sys::takt_soc_stats as SocStats;
 
-/// How SoC becomes weight. Paper 003, section 4.3.
+/// The law from SoC to weight. SoCPS, section 4.3.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocLaw {
-    /// All above the threshold, nothing otherwise.
+    /// Full weight above the threshold, none otherwise.
     GoodBad {
         /// In hundredths of a dB.
         threshold_centidb: i32,
@@ -17,14 +17,14 @@ pub enum SocLaw {
     Piecewise(Vec<(i32, u32)>),
 }
 
-/// How samples become SoC, and SoC weight.
+/// How samples become SoC, and SoC becomes weight.
 #[derive(Clone, Copy)]
 pub struct SocTerms(takt_soc_params);
 
 impl SocTerms {
-    /// As many as a law has.
+    /// The most points of a law.
     pub const POINTS_MAX: usize = sys::TAKT_SOC_POINTS as usize;
-    /// What a sample can be, in hundredths of a dB; others are cut.
+    /// The range of a sample, in hundredths of a dB; others are cut.
     pub const SAMPLES_CENTIDB: std::ops::RangeInclusive<i32> =
         sys::TAKT_SOC_MIN_CENTIDB..=sys::TAKT_SOC_MAX_CENTIDB as i32;
 
@@ -55,7 +55,7 @@ impl SocTerms {
         Self(params)
     }
 
-    /// How often a station should be heard.
+    /// The interval of reports.
     pub fn interval_ns(&self) -> u64 {
         self.0.interval_ns
     }
@@ -72,7 +72,7 @@ impl SocTerms {
 pub struct Soc(takt_soc);
 
 impl Soc {
-    /// A report came. The first is the SoC, later ones are smoothed into it.
+    /// A report arrived. The first is the SoC, later ones are smoothed into it.
     pub fn report(
         &mut self,
         stats: &mut SocStats,
@@ -84,7 +84,7 @@ impl Soc {
         unsafe { sys::takt_soc_report(&mut self.0, stats, &terms.0, sample_centidb, now_ns) }
     }
 
-    /// Time has passed; reports that were missed meanwhile decay the SoC.
+    /// Time has passed; missed reports decay the SoC.
     pub fn tick(&mut self, stats: &mut SocStats, terms: &SocTerms, now_ns: u64) {
         // SAFETY: as above.
         unsafe { sys::takt_soc_tick(&mut self.0, stats, &terms.0, now_ns) }
@@ -96,7 +96,7 @@ impl Soc {
         unsafe { sys::takt_soc_centidb(&self.0) }
     }
 
-    /// When the last report came.
+    /// When the last report arrived.
     pub fn heard_ns(&self) -> u64 {
         self.0.heard_ns
     }

@@ -1,5 +1,5 @@
-//! User space's side of `algo/station.h`: the table of a link's stations, which
-//! the kernel reads meanwhile and which several processes may write.
+//! User space's side of `algo/station.h`: the table of a link's stations. The kernel reads it
+//! at any time, and several processes may write it.
 
 use std::{
     fmt,
@@ -14,48 +14,48 @@ use crate::sys::{
     TAKT_STATION_WRITTEN, TAKT_STATIONS, takt_address, takt_station, takt_stations,
 };
 
-/// Who receives over the air: by MAC where the device has Ethernet headers, else by IP.
+/// A receiver over the air: by MAC where the device has Ethernet headers, else by IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
     /// Where frames have Ethernet headers.
     Mac([u8; 6]),
-    /// Where they have none.
+    /// Where frames have none.
     Ip(IpAddr),
 }
 
 /// A station that user space knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// Of its place in the table, from 1.
+    /// Its number in the table, from 1.
     pub number: u32,
-    /// What it is known by.
+    /// The address that identifies it.
     pub address: Address,
     /// 0 to 1,000,000.
     pub weight_ppm: u32,
-    /// The weight stays, whoever is alive.
+    /// The weight stays without a live agent.
     pub by_hand: bool,
 }
 
-/// All places are taken.
+/// The table is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableFull;
 
-/// A link's table of stations, wherever it lies.
+/// A link's table of stations, in memory of the caller.
 pub struct Stations<'a> {
     table: *mut takt_stations,
     lives: PhantomData<&'a mut takt_stations>,
 }
 
 impl<'a> Stations<'a> {
-    /// The stations in this memory.
+    /// The table in this memory.
     pub fn of(table: &'a mut takt_stations) -> Self {
-        // SAFETY: valid for 'a, and nobody else's.
+        // SAFETY: valid for 'a, and borrowed exclusively.
         unsafe { Self::at(table) }
     }
 
     /// # Safety
-    /// Points to a table that is valid for 'a. Others may write it meanwhile, by
-    /// the rules in `algo/station.h`.
+    /// Points to a table that is valid for 'a. Other processes may write it at the same time,
+    /// by the rules in `algo/station.h`.
     pub unsafe fn at(table: *mut takt_stations) -> Self {
         Self {
             table,
@@ -63,8 +63,8 @@ impl<'a> Stations<'a> {
         }
     }
 
-    /// Give a station its weight, in parts per million. One that was set by hand
-    /// keeps its weight unless this one is, too.
+    /// Sets a station's weight, in parts per million. A weight that was set by hand stays
+    /// unless this one is set by hand, too.
     pub fn set(
         &mut self,
         address: Address,
@@ -89,8 +89,7 @@ impl<'a> Stations<'a> {
         Ok(())
     }
 
-    /// The station is nobody that is known any more. One that was set by hand stays
-    /// unless this is by hand, too.
+    /// Removes the station. One that was set by hand stays unless this is by hand, too.
     pub fn forget(&mut self, address: Address, by_hand: bool) {
         let Some(place) = self.find(address.into()) else {
             return;
@@ -104,18 +103,18 @@ impl<'a> Stations<'a> {
         self.tell(place);
     }
 
-    /// Somebody who knows the weights is alive at this moment of the monotonic clock.
+    /// An agent is alive at this moment of the monotonic clock.
     pub fn beat(&mut self, now_ns: u64) {
         // SAFETY: an aligned field of a valid table.
         let beat = unsafe { AtomicU64::from_ptr(&raw mut (*self.table).beat_ns) };
         let before_ns = beat.swap(now_ns, Ordering::Relaxed);
         if before_ns + sys::TAKT_STATION_STALE_NS < now_ns {
-            // Nobody goes by the old weights any more: let the link look at once.
+            // The old weights were stale: let the link read the table at once.
             self.changes().fetch_add(1, Ordering::Release);
         }
     }
 
-    /// In the order of their places.
+    /// In table order.
     pub fn known(&self) -> Vec<Known> {
         (0..TAKT_STATIONS as usize)
             .filter_map(|place| {
@@ -137,7 +136,8 @@ impl<'a> Stations<'a> {
         weight_ppm: u32,
         by_hand: bool,
     ) -> Result<(), TableFull> {
-        // Where it was before, its elements may still be; else where nobody ever was.
+        // Prefer the station's old entry, where its entities may still be; then entries that
+        // were never used.
         let mut places: Vec<usize> = (0..TAKT_STATIONS as usize).collect();
         places.sort_by_key(|place| {
             let station = self.station(*place);
@@ -174,7 +174,7 @@ impl<'a> Stations<'a> {
         })
     }
 
-    /// Have the link look at this place.
+    /// Makes the link read this entry.
     fn tell(&mut self, place: usize) {
         // SAFETY: an aligned field of a valid table; place is below 256.
         let changed = unsafe {
@@ -215,7 +215,7 @@ impl<'a> Stations<'a> {
     }
 }
 
-/// What user space writes of a place.
+/// An entry as user space writes it.
 struct Fields<'a> {
     words: [&'a AtomicU64; 2],
     state: &'a AtomicU32,
@@ -273,7 +273,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Whether it is a single station's: nobody's address and a group's are not.
+    /// Whether it is a single station's address: neither zero nor a group's.
     pub fn is_of_one(&self) -> bool {
         match self {
             Self::Mac(mac) => mac[0] & 1 == 0 && *mac != [0; 6],

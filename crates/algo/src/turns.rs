@@ -2,7 +2,7 @@
 
 use crate::sys::{self, takt_turns, takt_turns_params};
 
-/// Whose turn it is within a task, and what is left of its budget.
+/// The member whose turn it is within a task, and the rest of its budget.
 #[derive(Clone, Copy)]
 pub struct Turns {
     params: takt_turns_params,
@@ -10,7 +10,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// As many as a group has.
+    /// The most members of a group.
     pub const MEMBERS_MAX: u32 = sys::TAKT_MEMBERS_MAX;
 
     /// A task of 1 to [`Self::MEMBERS_MAX`] members.
@@ -37,19 +37,19 @@ impl Turns {
         unsafe { sys::takt_job_at(&self.params, beat_ns) }
     }
 
-    /// What is left of the job's budget; 0 as well when its work is done.
+    /// The rest of the job's budget; also 0 when its work is done.
     pub fn left_ns(&self, job: u64) -> u64 {
         // SAFETY: two valid structs; see the crate's documentation.
         unsafe { sys::takt_turns_left(&self.state, &self.params, job) }
     }
 
-    /// A member ran for so long.
+    /// A member ran for this long.
     pub fn charge(&mut self, job: u64, ran_ns: u64) {
         // SAFETY: as above.
         unsafe { sys::takt_turns_charge(&mut self.state, job, ran_ns) }
     }
 
-    /// The member whose turn it is has done its work. Is that the end of the job?
+    /// The member whose turn it is has done its work. Returns whether that ends the job.
     pub fn end_turn(&mut self, job: u64) -> bool {
         // SAFETY: as above.
         unsafe { sys::takt_turns_yield(&mut self.state, &self.params, job) != 0 }

@@ -2,18 +2,19 @@
 
 use crate::sys::{self, takt_window, takt_window_bounds, takt_window_group, takt_window_params};
 
-/// How bounds are reckoned; the same for all flows of a group.
+/// The parameters of the bounds; the same for all flows of a group.
 #[derive(Debug, Clone, Copy)]
 pub struct WindowTerms(takt_window_params);
 
 impl WindowTerms {
-    /// What all terminals keep in queues together. Why so many: `docs/crowd-law.md`.
+    /// The packets that all terminals together keep in queues: `docs/crowd-law.md` derives the
+    /// number.
     pub const STANDING_SEGMENTS: u32 = 6;
-    /// How slowly a fallen capacity is believed: by 2^-7 per period.
+    /// The capacity estimate falls by 2^-7 per period.
     pub const MEMORY_SHIFT: u32 = 7;
 
-    /// `standing_segments` for all terminals together; windows are `window_max` segments at
-    /// most (2 to 1,000,000; others are cut).
+    /// `standing_segments` for all terminals together; windows are at most `window_max`
+    /// segments (2 to 1,000,000; others are cut).
     pub fn new(standing_segments: u32, memory_shift: u32, window_max: u32) -> Self {
         Self(takt_window_params {
             standing_q10: u64::from(standing_segments) * u64::from(sys::TAKT_WINDOW_ONE_Q10),
@@ -22,7 +23,7 @@ impl WindowTerms {
         })
     }
 
-    /// As the kernel reads them.
+    /// The layout that the kernel reads.
     pub fn params(&self) -> takt_window_params {
         self.0
     }
@@ -38,12 +39,12 @@ impl Default for WindowTerms {
     }
 }
 
-/// What a terminal knows of its group, itself included.
+/// A terminal's knowledge of its group, itself included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Group(takt_window_group);
 
 impl Group {
-    /// Begin a period: what was heard is forgotten, what can be achieved is not.
+    /// Begins a period: forgets the members that were heard, not the capacity.
     pub fn forget_members(&mut self) {
         self.0 = takt_window_group {
             capacity: self.0.capacity,
@@ -51,8 +52,8 @@ impl Group {
         };
     }
 
-    /// A member, oneself included, gets `rate_bytes_ps`, which counts up to `limit_bytes_ps`;
-    /// `is_lender`: its applications want no more.
+    /// A member, oneself included, has `rate_bytes_ps`, which counts up to `limit_bytes_ps`;
+    /// `is_lender`: its applications limit its rate.
     pub fn hear(&mut self, rate_bytes_ps: u64, limit_bytes_ps: u64, is_lender: bool) {
         // SAFETY: a valid struct; see the crate's documentation.
         unsafe {
@@ -71,24 +72,24 @@ impl Group {
         unsafe { sys::takt_window_remember(&mut self.0, &terms.0) }
     }
 
-    /// Terminals that use what they can get.
+    /// The number of terminals that use all they can get.
     pub fn users(&self) -> u64 {
         // SAFETY: as above.
         unsafe { sys::takt_window_users(&self.0) }
     }
 
-    /// What each of them may have, in bytes per second.
+    /// The share of each of them, in bytes per second.
     pub fn share_bytes_ps(&self) -> u64 {
         // SAFETY: as above.
         unsafe { sys::takt_window_share(&self.0, self.0.rate) }
     }
 
-    /// As the kernel reads it.
+    /// The layout that the kernel reads.
     pub fn sum(&self) -> takt_window_group {
         self.0
     }
 
-    /// What the group achieved lately, in bytes per second.
+    /// The group's recent capacity, in bytes per second.
     pub fn capacity_bytes_ps(&self) -> u64 {
         self.0.capacity
     }
@@ -115,24 +116,24 @@ impl Bounds {
         self.0.lower
     }
 
-    /// The window goes no higher, in segments.
+    /// The upper bound, in segments.
     pub fn upper(&self) -> u32 {
         self.0.upper
     }
 
-    /// A window within them; after a timeout the lower one does not hold.
+    /// A window cut to them; the lower one does not hold after a timeout.
     pub fn bound(&self, window: u32, after_timeout: bool) -> u32 {
         // SAFETY: a valid struct.
         unsafe { sys::takt_window_bound(&self.0, window, u32::from(after_timeout)) }
     }
 }
 
-/// The law's memory of one flow.
+/// The law's state of one flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flow(takt_window);
 
 impl Flow {
-    /// A period is over: the bounds for the next.
+    /// A period is over; returns the bounds for the next.
     pub fn update(
         &mut self,
         terms: &WindowTerms,
@@ -145,7 +146,7 @@ impl Flow {
         bounds
     }
 
-    /// What its window is drawn to, in 1/1024 segments.
+    /// The window that the law aims at, in 1/1024 segments.
     pub fn target_q10(&self) -> u64 {
         self.0.target_q10
     }

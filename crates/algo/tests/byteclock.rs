@@ -7,7 +7,7 @@ const RATE_MIN_BPS: u64 = sys::TAKT_RATE_MIN_BPS as u64;
 const RATE_MAX_BPS: u64 = sys::TAKT_RATE_MAX_BPS;
 const NS_PER_BYTE_AT_1BPS: u128 = sys::TAKT_NS_PER_BYTE_AT_1BPS as u128;
 
-/// A rate as likely to be slow as fast, and hardly ever a round number.
+/// Slow and fast rates are equally likely, and hardly any is a round number.
 fn rate_bps() -> impl Strategy<Value = u64> {
     prop_oneof![
         8 => (3.0..11.60206f64)
@@ -22,12 +22,12 @@ fn len() -> impl Strategy<Value = u64> {
     prop_oneof![64..=1538u64, 1..=1u64 << 19]
 }
 
-/// Where the clock stands, in units of 1/rate ns: a whole number.
+/// The clock's position in units of 1/rate ns: a whole number.
 fn position(clock: &ByteClock, rate_bps: u64) -> u128 {
     u128::from(clock.due_ns()) * u128::from(rate_bps) + u128::from(clock.rem())
 }
 
-/// Where it has to stand.
+/// The position that it must have.
 fn exact(start_ns: u64, rate_bps: u64, sum_bytes: u128) -> u128 {
     u128::from(start_ns) * u128::from(rate_bps) + NS_PER_BYTE_AT_1BPS * sum_bytes
 }
@@ -83,8 +83,8 @@ proptest! {
         prop_assert_eq!(clock.due_ns(), before_ns.max(again_ns));
     }
 
-    /// After a stall, however long, at most lag_max's worth leaves at once, and
-    /// the frame that was due anyway.
+    /// After a stall of any length, at most lag_max's worth leaves at once, and the frame that
+    /// was due anyway.
     #[test]
     fn catching_up_is_bounded(
         rate_bps in 1_000_000..=RATE_MAX_BPS,
@@ -92,7 +92,7 @@ proptest! {
         stall_ns in 0..1u64 << 55,
         len in 512..=1u64 << 16,
     ) {
-        // As many frames as a test may send.
+        // The most frames that a test sends.
         let lag_max_ns = lag_max_ns.min((len * 8 * 1_000_000_000 / rate_bps) * 2000);
         let mut clock = ByteClock::new(rate_bps, lag_max_ns);
         clock.start(1);
@@ -106,7 +106,7 @@ proptest! {
         prop_assert!(caught_up < u128::from(lag_max_ns.min(stall_ns) + 1) * u128::from(rate_bps));
     }
 
-    /// Bytes that count from the moment something else let them go.
+    /// Bytes that count from the time when something else released them.
     #[test]
     fn a_clock_counts_from_the_ideal_start(
         rate_bps in rate_bps(), len in len(),
@@ -147,7 +147,7 @@ proptest! {
         prop_assert_eq!(position(&clock, rate_bps), exact(now_ns, rate_bps, len.into()));
     }
 
-    /// No policy that was checked brings these; still they must not trap.
+    /// No checked policy has these; still they must not trap.
     #[test]
     fn wild_parameters_only_give_wild_times(
         rate_bps: u64, lag_max_ns: u64, from_ns: u64, sent_ns: u64, len: u64,
@@ -160,9 +160,8 @@ proptest! {
     }
 }
 
-/// A thousand million frames of changing length, each served a little late, and
-/// not one unit of 1/rate ns is lost or gained. At primes, no cost is a whole
-/// number of nanoseconds.
+/// A thousand million frames of changing length, each served a little late, and not one unit of
+/// 1/rate ns is lost or gained. With prime rates no cost is a whole number of nanoseconds.
 #[test]
 fn no_drift_over_1e9_frames() {
     const RATES_BPS: [u64; 3] = [1_009, 7_000_003, 399_999_999_977];

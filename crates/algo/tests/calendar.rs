@@ -9,7 +9,7 @@ const BUCKET_NS: u64 = 1 << Calendar::SHIFT;
 const HORIZON_NS: u64 = BUCKET_NS * sys::TAKT_CALENDAR_BUCKETS_MAX as u64;
 const ENTRIES_MAX: u32 = Calendar::ENTRIES_MAX;
 
-/// The calendar beside what it claims to be.
+/// The calendar beside its specification.
 #[derive(Default)]
 struct Pair {
     calendar: Calendar,
@@ -32,7 +32,7 @@ impl Pair {
         self.sorted.first().copied()
     }
 
-    /// Ask as the link does: again at once, for as long as it is told to.
+    /// Asks as the link does: again at once, for as long as it is told to.
     fn first(&mut self) -> Result<(u32, u64), u64> {
         loop {
             match self.calendar.first(self.now_ns) {
@@ -42,8 +42,8 @@ impl Pair {
         }
     }
 
-    /// The answer must be exact: somebody of the earliest due, or a time to ask
-    /// again which is not too late.
+    /// The answer must be exact: an entry of the earliest due, or a time to ask again which is
+    /// not too late.
     fn check_exact(&mut self) -> Option<u32> {
         assert_eq!(self.calendar.len(), self.sorted.len() as u32);
         match (self.first(), self.earliest()) {
@@ -65,7 +65,7 @@ impl Pair {
     }
 }
 
-/// How far ahead something is due, at every scale that makes a difference.
+/// How far ahead an entry is due, at every scale that makes a difference.
 fn ahead_ns() -> impl Strategy<Value = u64> {
     prop_oneof![
         3 => Just(0u64),
@@ -79,13 +79,13 @@ fn ahead_ns() -> impl Strategy<Value = u64> {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// A newcomer, due so much later than now.
+    /// A new entry, due this much later than now.
     Insert(u64),
-    /// Time passes, and whoever is due is served and due again so much later.
+    /// Time passes, and the first entry is served if it is due, and due again this much later.
     Serve { pass_ns: u64, again_ns: u64 },
-    /// Time passes until the next moment there is something to do.
+    /// Time passes until the next event.
     Wake,
-    /// Somebody, not necessarily the first, leaves.
+    /// An entry, not necessarily the first, is removed.
     Remove(prop::sample::Index),
 }
 
@@ -99,7 +99,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Serve the first entry if it is due; who it was.
+/// Serves the first entry if it is due; returns its id.
 fn serve(pair: &mut Pair) -> Option<(u32, u64)> {
     let id = pair.check_exact()?;
     let (due_ns, ..) = pair.earliest()?;
@@ -154,7 +154,7 @@ proptest! {
 
     /// More than a search reaches, in a handful of buckets.
     #[test]
-    fn in_a_crowd_nobody_is_overtaken_by_more_than_a_bucket(
+    fn in_a_full_bucket_none_is_overtaken_by_more_than_a_bucket(
         start_ns in 0..1u64 << 62,
         mut dues_ns in prop::collection::vec(0..4 * BUCKET_NS, 1..1000),
     ) {
@@ -172,7 +172,7 @@ proptest! {
         prop_assert!(pair.calendar.is_empty());
     }
 
-    /// Everybody far ahead of the ring, all of them in its last bucket at first.
+    /// All entries far ahead of the ring, at first all in its last bucket.
     #[test]
     fn far_entries_are_all_served_and_none_too_early(
         start_ns in 0..1u64 << 62,
@@ -201,7 +201,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_calendar_names_nobody() {
+fn an_empty_calendar_has_no_first() {
     assert_eq!(Calendar::new().first(12_345), Err(u64::MAX));
 }
 
@@ -234,7 +234,7 @@ fn one_in_every_fourth_bucket_of_the_ring_is_in_order() {
     }
 }
 
-/// The ring is walked over many times, its start in every position.
+/// The ring is traversed many times, its start in every position.
 #[test]
 fn order_holds_round_and_round() {
     let mut pair = Pair::default();

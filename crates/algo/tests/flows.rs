@@ -1,5 +1,5 @@
-//! Flows by themselves: found again, forgotten when they may be, and never so
-//! many that those who are there would notice.
+//! Flows by themselves: found again, forgotten when they may be, and never so many that
+//! existing flows are disturbed.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl Flows {
         unsafe { sys::takt_flow_find(&mut self.link.flows, identity) }
     }
 
-    /// As the qdisc does it: find it, or make room and add it.
+    /// As the qdisc does: finds it, or makes room and adds it.
     fn element(&mut self, identity: u64, class: u32) -> u32 {
         let id = self.find(identity);
         if id != 0 {
@@ -90,7 +90,7 @@ impl Flows {
         id
     }
 
-    /// Send what may go until then; by element, the moments of its packets.
+    /// Sends what may leave until then; returns the times of each entity's packets.
     fn run(&mut self, until_ns: u64) -> BTreeMap<u32, Vec<u64>> {
         let mut sent = BTreeMap::<u32, Vec<u64>>::new();
         if std::mem::take(&mut self.express) > 0 {
@@ -113,7 +113,7 @@ impl Flows {
         sent
     }
 
-    /// What all flows and classes together have counted.
+    /// The counters of all flows and classes together.
     fn counted(&self) -> (u64, u64, u64) {
         let stats = || self.link.order.element.iter().map(|element| &element.stats);
         (
@@ -137,7 +137,7 @@ fn a_flow_is_found_again_and_paced_by_itself() {
     assert_eq!(sent.len(), 50);
     for times in sent.values() {
         for pair in times.windows(2) {
-            // A millisecond for 1500 bytes, but for the others' frames.
+            // A millisecond for 1500 bytes, plus the other flows' frames.
             assert!(
                 (pair[1] - pair[0]).abs_diff(1_000_000) < 100_000,
                 "{times:?}"
@@ -146,7 +146,7 @@ fn a_flow_is_found_again_and_paced_by_itself() {
     }
 }
 
-/// A hundred thousand strangers with a packet each pass by fifty that are paced.
+/// A hundred thousand strangers with a packet each beside fifty paced flows.
 #[test]
 fn a_flood_neither_exhausts_nor_disturbs() {
     let mut flows = Flows::new(12_000_000);
@@ -194,7 +194,7 @@ fn a_flood_neither_exhausts_nor_disturbs() {
     );
 }
 
-/// Everybody holds packets: newcomers share the class's own queue.
+/// All flows are backlogged: new ones share the class's own queue.
 #[test]
 fn when_all_are_busy_newcomers_share() {
     let mut flows = Flows::new(1000);
@@ -207,7 +207,7 @@ fn when_all_are_busy_newcomers_share() {
     assert_eq!(flows.link.flows.forgotten, 0);
 }
 
-/// Idle ones make room as others come, and leave their counters to the class.
+/// Idle flows are replaced by new ones, and leave their counters to the class.
 #[test]
 fn the_idle_are_forgotten_and_their_counters_stay() {
     let mut flows = Flows::new(12_000_000);

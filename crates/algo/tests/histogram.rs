@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use takt_algo::{BUCKETS, bucket};
 
-/// Where a bucket begins, as the header says.
+/// The begin of a bucket, as the header says.
 fn floor_ns(bucket: u32) -> u64 {
     match bucket {
         0 | 1 => u64::from(bucket),

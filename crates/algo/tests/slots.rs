@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use takt_algo::{Slots, sys::takt_slot};
 
-/// Slots from widths: how much is free before each, and how long it is in front of and
-/// behind its beat.
+/// Slots from widths: the free time before each, and its length before and after its beat.
 fn slots(widths: &[(u32, u32, u32)]) -> (u32, Vec<takt_slot>) {
     let mut at_ns = 0;
     let slots = (0..)
@@ -38,7 +37,7 @@ fn expected(frame_ns: u32, slots: &[takt_slot], now_ns: u64) -> Option<(u32, (u6
         .find(|(_, (_, _, end_ns))| *end_ns > now_ns)
 }
 
-/// Looks at one moment, and then at others, whatever was found before.
+/// Looks up one moment, and then others, from any previous answer.
 fn check(frame_ns: u32, slots: &[takt_slot], moments_ns: impl IntoIterator<Item = u64>) {
     let mut table = Slots::new(frame_ns, slots);
     for now_ns in moments_ns {
@@ -48,7 +47,7 @@ fn check(frame_ns: u32, slots: &[takt_slot], moments_ns: impl IntoIterator<Item 
     }
 }
 
-/// All slots have a length; to be free, or to lead, takes no time now and then.
+/// All slots have a length; free time and leads are sometimes zero.
 fn widths(count: usize) -> impl Strategy<Value = Vec<(u32, u32, u32)>> {
     let some = || prop_oneof![Just(0), 0..200u32];
     prop::collection::vec((some(), some(), 1..200u32), 1..count)
@@ -81,7 +80,7 @@ proptest! {
         check(frame_ns, &slots, moments_ns.chain([u64::from(frame_ns) - 1]));
     }
 
-    /// Walking from edge to edge, every slot opens and ends once in each frame, on time.
+    /// Going from edge to edge, every slot opens and ends once in each frame, on time.
     #[test]
     fn edges_lead_through_every_slot(widths in widths(20), frames in 1..4u64) {
         let (frame_ns, slots) = slots(&widths);
@@ -103,7 +102,7 @@ proptest! {
         prop_assert_eq!(opened, all.collect::<Vec<_>>());
     }
 
-    /// Whatever stands in a table: no look goes astray or hangs.
+    /// With any table, a look-up stays within it and ends.
     #[test]
     fn nonsense_does_no_harm(
         frame_ns in any::<u32>(),

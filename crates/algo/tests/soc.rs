@@ -1,4 +1,4 @@
-//! Strength of connection against the paper's formulas in floating point.
+//! Strength of connection against SoCPS's formulas in floating point.
 
 use proptest::prelude::*;
 use takt_algo::{Soc, SocLaw, SocStats, SocTerms};
@@ -15,7 +15,7 @@ fn sample() -> impl Strategy<Value = i32> {
     prop_oneof![8 => SocTerms::SAMPLES_CENTIDB, 1 => any::<i32>()]
 }
 
-/// What is taken of it.
+/// The value that is used of it.
 fn cut(sample_centidb: i32) -> i32 {
     let range = SocTerms::SAMPLES_CENTIDB;
     sample_centidb.clamp(*range.start(), *range.end())
@@ -24,7 +24,7 @@ fn cut(sample_centidb: i32) -> i32 {
 #[derive(Debug, Clone)]
 enum Step {
     Report(i32),
-    /// So many intervals without one, and this share of another.
+    /// This many intervals without one, and this share of another.
     Silence(u64, f64),
 }
 
@@ -62,7 +62,7 @@ proptest! {
                     let late_ns = (part * INTERVAL_NS as f64) as u64;
                     soc.tick(&mut stats, &terms, now_ns + missed_ns + late_ns);
                     let heard = soc.centidb();
-                    // Asked again, it says the same.
+                    // Asked again, it gives the same answer.
                     soc.tick(&mut stats, &terms, now_ns + missed_ns + late_ns);
                     prop_assert_eq!(soc.centidb(), heard);
                     if model > 0.0 && whole > 0 {
@@ -98,7 +98,7 @@ proptest! {
         for silent_ns in silences_ns {
             soc.tick(&mut stats, &terms, silent_ns);
             prop_assert!(soc.centidb() <= before);
-            // Nor does it turn a good one into one that is heard below the noise.
+            // Nor does it turn a good station into one below the noise.
             prop_assert!(soc.centidb() >= before.min(0));
             before = soc.centidb();
         }

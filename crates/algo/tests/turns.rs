@@ -8,7 +8,7 @@ use takt_algo::Turns;
 const PERIOD_NS: u64 = 1_000_000;
 const BUDGET_NS: u64 = 200_000;
 
-/// What a plain account of all jobs says.
+/// A plain account of all jobs.
 #[derive(Default)]
 struct Account {
     used_ns: BTreeMap<u64, u64>,
@@ -30,7 +30,7 @@ impl Account {
 enum Step {
     Run(u64),
     Yield,
-    /// So many periods pass.
+    /// This many periods pass.
     Pass(u64),
 }
 
@@ -83,8 +83,8 @@ proptest! {
         prop_assert_eq!(job - 1, beat_ns / period_ns);
     }
 
-    /// Jobs of another period have other numbers, mostly smaller ones: they must not wait
-    /// until the clock has caught up with those of the old.
+    /// Jobs of another period have other numbers, mostly smaller ones: they must not wait until
+    /// the clock has caught up with the old numbers.
     #[test]
     fn another_period_starts_with_its_next_job(
         old_ns in 100_000..4_000_000_000u64,
@@ -97,7 +97,7 @@ proptest! {
         turns.end_turn(job);
         turns.set_times(new_ns, 60_000);
         let job = turns.job_at(now_ns);
-        // One of two that follow each other at least, should the numbers meet.
+        // One of at least two that follow each other, in case the numbers meet.
         prop_assert!(turns.left_ns(job) == 60_000 || turns.left_ns(job + 1) == 60_000);
     }
 }

@@ -1,4 +1,4 @@
-//! The crowd's law, `algo/window.h`: what holds whatever is measured and heard.
+//! The crowd's law, `algo/window.h`: properties that hold for any measurement and report.
 
 use proptest::prelude::*;
 use takt_algo::{Bounds, Flow, FlowSample, Group, WindowTerms};
@@ -50,8 +50,8 @@ prop_compose! {
 }
 
 proptest! {
-    /// Whatever comes: ordered, at least a pair, at most the maximum; and a window that is
-    /// bound is between them, but for a timeout.
+    /// With any input the bounds are ordered, at least a pair, at most the maximum; and a
+    /// bounded window is between them, except after a timeout.
     #[test]
     fn bounds_are_ordered(
         samples in prop::collection::vec(any_sample(), 1..20),
@@ -74,14 +74,14 @@ proptest! {
         }
     }
 
-    /// Longer round trips at the same rate never widen the window of one that is alone and
-    /// has no other to hold out against.
+    /// Longer round trips at the same rate never widen the window of a terminal that is alone
+    /// and has no stranger to hold out against.
     #[test]
     fn monotone_in_the_ratio(
         window in 8..500u32, rtt_min_us in 500..100_000u64, more_us in (0..100_000u64, 0..100_000u64),
     ) {
         let target = |rtt_us| {
-            // The window is what it is; the rate falls as the round trip grows.
+            // The window is constant; the rate falls as the round trip grows.
             let sample = sample(window, rtt_us, rtt_min_us);
             let mut flow = Flow::default();
             flow.update(&terms(), &group(&[], &[]), &sample);
@@ -92,7 +92,7 @@ proptest! {
         prop_assert!(target(rtt_min_us + far) <= target(rtt_min_us + near) + 64);
     }
 
-    /// A window moves to the double or to the half in a period, and no further.
+    /// A window at most doubles or halves in a period.
     #[test]
     fn steps_are_limited(
         first in 2..500u32, rates in prop::collection::vec(0..10_000_000u64, 1..10),
@@ -128,8 +128,8 @@ proptest! {
         prop_assert!((mean - flow.target_q10() as f64 / 1024.0).abs() < 0.05);
     }
 
-    /// One member, whatever it says, moves the share by what its rate may count for, and
-    /// never below its own part of one more terminal.
+    /// One member with any report moves the share by what its rate may count for, and never
+    /// below its own part of one more terminal.
     #[test]
     fn one_liar_is_bounded(
         rates in prop::collection::vec(100_000..1_000_000u64, 1..20), lie in any::<u64>(),
@@ -146,7 +146,7 @@ proptest! {
     }
 }
 
-/// Who lends leaves the rest to the others, and keeps what it had.
+/// A lender leaves the rest to the others, and keeps what it had.
 #[test]
 fn lenders_lend() {
     assert_eq!(group(&[900, 900, 300], &[]).share_bytes_ps(), 700);
@@ -161,7 +161,7 @@ fn lenders_lend() {
     assert_eq!((flow.target_q10(), bounds.lower()), (before, 0));
 }
 
-/// Nothing is bound before anything is known.
+/// No bounds before anything is known.
 #[test]
 fn first_of_all_no_bounds() {
     let mut flow = Flow::default();
@@ -173,7 +173,7 @@ fn first_of_all_no_bounds() {
     assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
 }
 
-/// Slow start is left alone until round trips grow, once; what is heard does not shorten it.
+/// Slow start is left alone until round trips grow, once; reports do not shorten it.
 #[test]
 fn slow_start_is_left_alone() {
     let mut flow = Flow::default();
@@ -192,8 +192,8 @@ fn slow_start_is_left_alone() {
     assert!(bounds.upper() < WINDOW_MAX, "it does not start twice");
 }
 
-/// Whoever has far more than the others shares from then on, though its window is not what
-/// holds it back.
+/// A terminal that has far more than the others shares from then on, although its window does
+/// not limit it.
 #[test]
 fn slow_start_ends_with_a_share() {
     let mut flow = Flow::default();
@@ -214,7 +214,7 @@ fn slow_start_ends_with_a_share() {
     assert_eq!(bounds, Bounds::new(0, WINDOW_MAX));
 }
 
-/// Losses beyond the radio's hand the window back to the congestion control.
+/// Losses beyond the radio's end the lower bound.
 #[test]
 fn many_losses_end_the_lower_bound() {
     for (lost, is_held) in [(0, true), (6, true), (7, false), (100, false)] {
@@ -228,7 +228,7 @@ fn many_losses_end_the_lower_bound() {
     }
 }
 
-/// Alone, on a pipe that holds so much: it fills it, keeps its small queue, and stays.
+/// Alone, on a pipe of this size: it fills the pipe, keeps its small queue, and stays.
 #[test]
 fn alone_it_settles_with_its_queue() {
     for (pipe, rtt_min_us) in [(4u64, 1_000u64), (40, 16_000), (500, 256_000)] {

@@ -1,5 +1,5 @@
-//! Which gap frame next: never one that leaves a remainder too short for
-//! another, and nothing is left in the end.
+//! Which gap frame is next: never one that leaves a remainder too short for another, and the
+//! remainder reaches zero.
 
 use proptest::prelude::*;
 use takt_algo::{

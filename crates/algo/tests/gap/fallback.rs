@@ -1,5 +1,4 @@
-//! No templates: the timer paces, as if gap mode were off, until there are
-//! plenty again.
+//! Without templates the timer paces, as if gap mode were off, until there are enough again.
 
 use takt_algo::Left;
 
@@ -8,7 +7,7 @@ use crate::wire::{Wire, plan};
 const RATE_BPS: u64 = 10_000_000;
 const PACKET_NS: u64 = 1538 * 8 * 1_000_000_000 / RATE_BPS;
 
-/// Run for a time and never feed.
+/// Runs for a time without feeding.
 fn starve(wire: &mut Wire, ns: u64) -> Vec<u64> {
     let end_ns = wire.now_ns + ns;
     let mut sent_ns = Vec::new();
@@ -27,7 +26,7 @@ fn starve(wire: &mut Wire, ns: u64) -> Vec<u64> {
 }
 
 #[test]
-fn a_link_that_nobody_feeds_paces_by_the_timer() {
+fn a_link_without_a_feeder_paces_by_the_timer() {
     let mut wire = Wire::new(plan(&[RATE_BPS]), 0);
     wire.enqueue(1, 1514);
     wire.enqueue(1, 1514);
@@ -52,7 +51,7 @@ fn a_feeder_that_dies_ends_gap_mode_and_another_begins_it() {
     assert!(gaps >= 48);
     assert_eq!(wire.link.gap().flowing, 0);
     assert_eq!(wire.link.gap().fallbacks, 1);
-    // Nothing is lost or doubled by the change.
+    // The change loses and doubles nothing.
     let rate = sent_ns.len() as f64 / (1e9 / PACKET_NS as f64);
     assert!((0.99..1.01).contains(&rate), "{rate}");
     assert!(
@@ -61,7 +60,7 @@ fn a_feeder_that_dies_ends_gap_mode_and_another_begins_it() {
             .all(|pair| pair[1] - pair[0] == PACKET_NS)
     );
 
-    // A little is not enough.
+    // A few templates are not enough.
     wire.feed(2);
     starve(&mut wire, 100_000_000);
     assert_eq!(wire.link.gap().frames, gaps);

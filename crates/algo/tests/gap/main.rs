@@ -1,5 +1,5 @@
-//! Gap mode: the decisions by themselves, the stock against a model, and what
-//! comes out on the wire.
+//! Gap mode: the decisions by themselves, the stock against a model, and the frames on the
+//! wire.
 
 mod choose;
 mod fallback;

@@ -8,7 +8,7 @@ use crate::wire::{LINK_BPS, LONGEST, OVERHEAD, Wire, plan};
 /// Half of the shortest frame early here, half late there.
 const ERROR_MAX_BYTES: f64 = 42.0 + 0.5;
 
-/// How far off a class's spacings are at most, and their mean, in millionths.
+/// The largest error of a class's spacings and of their mean, in millionths.
 fn errors(wire: &Wire, class: u32, bytes: u32, rate_bps: u64) -> (f64, f64) {
     let spacings = wire.spacings(class);
     let exact = f64::from(bytes + OVERHEAD) * LINK_BPS as f64 / rate_bps as f64;
@@ -76,8 +76,7 @@ proptest! {
     }
 }
 
-/// The device never holds more than two of the longest frames and what a late
-/// timer takes.
+/// The device never holds more than two of the longest frames and what a late timer adds.
 #[test]
 fn the_wire_does_not_run_ahead() {
     for percent in [10, 50, 99] {
@@ -93,7 +92,7 @@ fn the_wire_does_not_run_ahead() {
     }
 }
 
-/// Nobody waits: no gaps; and who comes then starts now.
+/// Nothing is queued: no gaps; and the next packet starts at the current time.
 #[test]
 fn an_idle_link_is_silent() {
     let mut wire = Wire::new(plan(&[10_000_000]), 0);
@@ -115,7 +114,7 @@ fn an_idle_link_is_silent() {
     assert!(wire.link.link().free_ns() >= wire.now_ns);
 }
 
-/// Packets that each find nobody waiting do not run ahead of the time either.
+/// Packets that each find empty queues do not run ahead of the time either.
 #[test]
 fn a_volley_waits_for_the_wire() {
     let mut wire = Wire::new(plan(&[LINK_BPS]), 0);

@@ -1,5 +1,5 @@
-//! The stock: what is put in comes out once, by its length, and there is no
-//! more of it than there are places.
+//! The stock: a stored template comes out once, by its length, and there are no more than
+//! slots.
 
 use std::collections::BTreeMap;
 
@@ -64,8 +64,7 @@ fn a_link_with_a_timer_takes_none() {
     assert_eq!(GapLink::new(1514, 1).store(&plan, 100), None);
 }
 
-/// What a feeder that is gone has left is used until another one's comes, which
-/// takes its place.
+/// Templates of a previous feeder are used until the new feeder's arrive and replace them.
 #[test]
 fn a_new_feeders_templates_replace_the_old_ones() {
     let plan = plan();

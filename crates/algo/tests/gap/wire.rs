@@ -1,4 +1,4 @@
-//! A wire on which every byte counts, and who feeds it.
+//! A wire on which every byte counts, and its feeder.
 
 use takt_algo::{
     GapLink, Left,
@@ -29,7 +29,7 @@ pub fn plan(rates_bps: &[u64]) -> Box<takt_plan> {
     plan
 }
 
-/// A frame of a class, by where on the wire it began.
+/// A frame of a class, and its begin on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     pub class: u32,
@@ -60,7 +60,7 @@ impl Wire {
         }
     }
 
-    /// Fill up every basic length.
+    /// Fills up every basic length.
     pub fn feed(&mut self, of_each: u16) {
         let fine = TAKT_GAP_LEN_MIN..TAKT_GAP_LEN_MIN + TAKT_GAP_STEP;
         let coarse = (TAKT_GAP_LEN_MIN..LONGEST)
@@ -77,7 +77,7 @@ impl Wire {
         assert!(self.link.enqueue(&self.plan, class, bytes, self.now_ns));
     }
 
-    /// Ask for one frame.
+    /// Asks for one frame.
     pub fn dequeue(&mut self) -> Left {
         let left = self.link.dequeue(&self.plan, self.now_ns);
         match left {
@@ -97,9 +97,8 @@ impl Wire {
         left
     }
 
-    /// Keep these classes backlogged with frames of so many bytes until each
-    /// has sent `frames`, with a timer that is late by turns and a feeder that
-    /// looks once in a while.
+    /// Keeps these classes backlogged with frames of this many bytes until each has sent
+    /// `frames`, with a timer that is late by turns and a feeder that runs now and then.
     pub fn saturate(&mut self, classes: u32, bytes: u32, frames: usize, late_ns: u64) {
         for class in 1..=classes {
             self.enqueue(class, bytes);

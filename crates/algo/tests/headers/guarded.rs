@@ -1,4 +1,4 @@
-//! A packet at the very end of the memory that can be read.
+//! A packet at the very end of readable memory.
 
 use std::{ffi::c_void, num::NonZeroUsize, ptr::NonNull};
 
@@ -8,9 +8,8 @@ use takt_algo::sys::{self, takt_key};
 const PAGE: usize = 4096;
 const PAGES: NonZeroUsize = NonZeroUsize::new(2 * PAGE).unwrap();
 
-/// Two pages, the second of which faults; the packet ends at the first one's
-/// end, or up to three bytes before it, since headers begin at a multiple of
-/// four.
+/// Two pages, the second of which faults; the packet ends at the first one's end, or up to
+/// three bytes before it, since headers begin at a multiple of four.
 pub struct Guarded {
     memory: NonNull<c_void>,
     start: u64,
@@ -27,7 +26,7 @@ impl Guarded {
             mprotect(memory.byte_add(PAGE), PAGE, ProtFlags::PROT_NONE).unwrap();
             memory
         };
-        // SAFETY: the first page, which is nobody else's.
+        // SAFETY: the first page, which is not borrowed elsewhere.
         let page = unsafe { std::slice::from_raw_parts_mut(memory.cast::<u8>().as_ptr(), PAGE) };
         page.fill(slack);
         let at = PAGE - packet.len().next_multiple_of(4);
@@ -42,7 +41,7 @@ impl Guarded {
 
     pub fn read_key(&self, ethertype: u16, addresses: bool) -> takt_key {
         let mut key = takt_key::default();
-        // SAFETY: readable from start to end; beyond that is what is tested.
+        // SAFETY: readable from start to end; the test checks that nothing is read beyond.
         unsafe {
             sys::takt_key_read(&mut key, ethertype, self.start, self.end, addresses.into());
         }

@@ -1,5 +1,5 @@
-//! Reading headers: against a parser that indexes slices, and on memory that
-//! faults behind the packet.
+//! Reading headers: against a parser that indexes slices, and on memory that faults behind the
+//! packet.
 
 mod guarded;
 mod packets;
@@ -10,7 +10,7 @@ use takt_algo::sys::{takt_key, takt_key_reverse};
 
 use guarded::Guarded;
 
-/// Read the key where bytes behind the packet cannot be read, or are `slack`.
+/// Reads the key where bytes behind the packet cannot be read, or are `slack`.
 fn read(ethertype: u16, packet: &[u8], slack: u8, addresses: bool) -> takt_key {
     Guarded::new(packet, slack).read_key(ethertype, addresses)
 }
@@ -58,7 +58,7 @@ proptest! {
     }
 }
 
-/// The generator above is worth something only if most of it gets through.
+/// The generator above is useful only if most of its packets are parsed.
 #[test]
 fn well_known_packets() {
     let udp = packets::hex(

@@ -1,4 +1,4 @@
-//! Packets as they might come, and some that should not.
+//! Packets, plausible and not.
 
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn ipv4() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// The chain of extension headers, and what comes behind it.
+/// The chain of extension headers, and the protocol after it.
 fn ipv6() -> impl Strategy<Value = Vec<u8>> {
     let extension = (
         prop::sample::select(vec![0u8, 43, 60, 0, 43, 60, 44]),

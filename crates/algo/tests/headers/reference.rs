@@ -1,4 +1,4 @@
-//! What a packet's key is, said with slices that know their length.
+//! The specification of a packet's key, with slices that know their length.
 
 use takt_algo::sys::{self, takt_key};
 
@@ -91,7 +91,7 @@ fn add_ports(key: &mut takt_key, rest: Option<&[u8]>) {
     }
 }
 
-/// An address as it stands in the packet, in words of the machine.
+/// An address as it is in the packet, in words of the machine.
 fn words(octets: &[u8]) -> [u32; 4] {
     let mut words = [0; 4];
     for (word, chunk) in words.iter_mut().zip(octets.chunks_exact(4)) {

@@ -1,4 +1,4 @@
-//! What is spare is lent up to a ceiling, by weight, and taken back at once.
+//! Spare capacity is lent up to a ceiling, by weight, and taken back at once.
 
 use proptest::prelude::*;
 use takt_algo::sys::takt_class_params;
@@ -47,7 +47,7 @@ proptest! {
         }
     }
 
-    /// Of what is left of the link, each gets a part by its weight.
+    /// Each gets a part of the link's spare capacity by its weight.
     #[test]
     fn what_is_spare_goes_by_weight(weights in prop::collection::vec(1..50u64, 2..10)) {
         let classes: Vec<_> = weights
@@ -72,10 +72,10 @@ proptest! {
         }
     }
 
-    /// However the others come and go: never more than its ceiling, but for what
-    /// a timer's or another's frames made it late (lag_max), and a packet.
+    /// However other classes come and go: never more than its ceiling, except what a timer's or
+    /// another class's frames made it late (lag_max), and a packet.
     #[test]
-    fn nobody_exceeds_its_ceiling(
+    fn no_class_exceeds_its_ceiling(
         ceils_bps in prop::collection::vec(10 * MBIT..80 * MBIT, 2..8),
         turns in prop::collection::vec((any::<u8>(), 1..200u64), 1..20),
     ) {
@@ -96,7 +96,7 @@ proptest! {
         }
     }
 
-    /// Whoever is guaranteed something waits for one frame of each at most.
+    /// A class with a guarantee waits for one frame of each other class at most.
     #[test]
     fn a_guarantee_is_taken_back_within_a_frame_per_class(borrowers in 1..20u32, ms in 1..50u64) {
         let mut classes = vec![plan::best_effort(MBIT, 3); borrowers as usize];
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// A ceiling for those to whom nothing is guaranteed.
+/// A ceiling for classes without a guarantee.
 #[test]
 fn best_effort_with_a_ceiling() {
     let capped = takt_class_params {
@@ -130,8 +130,8 @@ fn best_effort_with_a_ceiling() {
     assert!(near(traffic.rate_bps(2, NS_PER_S, end_ns), 90e6, 0.01));
 }
 
-/// Hundreds whose every frame is further ahead in virtual time than the
-/// calendar sees are placed again and again, and nobody is forgotten.
+/// Hundreds of classes whose every frame is beyond the calendar's horizon in virtual time are
+/// inserted again and again, and none is forgotten.
 #[test]
 fn light_weights_share_too() {
     let plan = plan::of(LINK_BPS, &[plan::best_effort(1000, 6); 500]);

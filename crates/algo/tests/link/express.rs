@@ -1,5 +1,4 @@
-//! The express place is a short cut, not another road: it leads to the same
-//! clocks and counters.
+//! The fast path is a short cut: it leads to the same clocks and counters.
 
 use proptest::prelude::*;
 use takt_algo::{
@@ -16,7 +15,7 @@ fn laid_out() -> Box<takt_link> {
     link
 }
 
-/// Send one packet, by the express place if `idle` and it may. Where it was.
+/// Sends one packet, by the fast path if `idle` and it may. Returns its slot.
 fn pass(
     link: &mut takt_link,
     plan: &takt_plan,
@@ -45,9 +44,8 @@ fn dequeue(link: &mut takt_link, plan: &takt_plan, now_ns: u64) -> takt_choice {
 }
 
 proptest! {
-    /// A packet that finds nobody queued and is asked for before another comes:
-    /// `held_ns` later, for the device was busy, but not longer than its clock
-    /// may lag.
+    /// A packet that finds empty queues and is asked for before another arrives: `held_ns`
+    /// later, since the device was busy, but not longer than its clock may lag.
     #[test]
     fn both_ways_end_in_the_same_state(
         arrivals in prop::collection::vec(
@@ -82,7 +80,7 @@ proptest! {
 }
 
 #[test]
-fn whoever_finds_others_waiting_waits_too() {
+fn a_packet_behind_a_queue_waits_too() {
     let plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
     let mut link = laid_out();
     assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_EXPRESS);

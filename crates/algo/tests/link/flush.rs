@@ -1,4 +1,4 @@
-//! The device goes down: everything is given up, whatever its moment was.
+//! The device goes down: all packets are dropped, whatever their due times.
 
 use takt_algo::{Dequeued, Link, sys, zeroed_box};
 
@@ -24,7 +24,7 @@ fn nothing_to_flush() {
 }
 
 #[test]
-fn the_express_place_is_emptied_too() {
+fn the_fast_path_is_emptied_too() {
     let plan = plan::equals(1_000_000_000, &[1_000_000, 2_000_000]);
     let mut link = Link::new();
     link.enqueue(&plan, 2, 1000, 1, 0);
@@ -35,8 +35,8 @@ fn the_express_place_is_emptied_too() {
     assert_eq!(link.element(2).stats.sent_packets, 0);
 }
 
-/// Every class, in every priority, with moments minutes ahead: a step of the
-/// flush gives up one packet, so that the kernel's bounded loop gets through.
+/// Every class, in every priority, with due times minutes ahead: a step of the flush drops one
+/// packet, so that the kernel's bounded loop suffices.
 #[test]
 fn classes_due_in_the_far_future_cost_no_more_than_others() {
     let mut plan = plan::link(1_000_000_000);
@@ -48,7 +48,7 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
     unsafe { sys::takt_link_init(&mut *state) };
     let now_ns = 1 << 40;
     for id in 1..sys::TAKT_CLASSES {
-        // What the largest segment costs at this rate: over an hour.
+        // The cost of the largest segment at this rate: over an hour.
         state.order.element[id as usize].pace.due_ns = now_ns + 4_194_304_000_000;
         let arrival = sys::takt_arrival {
             id,
@@ -67,11 +67,11 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
         unsafe { sys::takt_link_flush(&mut *state) };
         steps += 1;
     }
-    // One for each packet, and one for each element it passes.
+    // One for each packet, and one for each entity that it passes.
     assert!(steps <= 2 * sys::TAKT_CLASSES);
 }
 
-/// After a flush the link is as good as new.
+/// After a flush the link is as new.
 #[test]
 fn traffic_goes_on_afterwards() {
     let plan = plan::equals(1_000_000_000, &[1_000_000; 10]);

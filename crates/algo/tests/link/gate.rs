@@ -55,7 +55,7 @@ fn the_sender_itself_passes() {
     assert_eq!(leaves(&mut link, &plan, START_NS), Some(1));
 }
 
-/// Or a burst would stand before the next packet of the foreground.
+/// Otherwise a burst would precede the next packet of the foreground.
 #[test]
 fn the_link_does_not_make_up_for_what_was_held() {
     let plan = plan::of(12 * MBIT, &[gated()]);
@@ -74,7 +74,7 @@ fn the_link_does_not_make_up_for_what_was_held() {
 }
 
 #[test]
-fn who_has_no_sender_here_passes() {
+fn a_packet_without_a_local_sender_passes() {
     let plan = plan::of(100 * MBIT, &[gated()]);
     let mut link = Link::new();
     link.run_task(1);
@@ -83,13 +83,13 @@ fn who_has_no_sender_here_passes() {
 }
 
 #[test]
-fn whoever_is_held_goes_when_the_task_has_stopped() {
+fn a_blocked_packet_leaves_when_the_task_has_stopped() {
     let plan = plan::of(100 * MBIT, &[gated()]);
     let mut link = Link::new();
     link.run_task(NICE_0);
     arrive(&mut link, &plan, 1, NICE_19, START_NS);
     assert_eq!(leaves(&mut link, &plan, START_NS), None);
-    // Asked before that by somebody who happens to be idle.
+    // Asked before that on an idle processor.
     link.run_task(TAKT_TASK_NOBODY);
     let at_ns = START_NS + POLL_NS / 4;
     assert_eq!(leaves(&mut link, &plan, at_ns), Some(1));
@@ -111,7 +111,7 @@ fn the_most_important_sender_goes_first() {
 }
 
 #[test]
-fn a_sender_who_is_made_more_important_is_held_no_longer() {
+fn a_sender_that_is_made_more_important_is_blocked_no_longer() {
     let plan = plan::of(100 * MBIT, &[gated()]);
     let mut link = Link::new();
     link.run_task(NICE_10);
@@ -122,7 +122,7 @@ fn a_sender_who_is_made_more_important_is_held_no_longer() {
 }
 
 #[test]
-fn others_take_the_express_place_while_the_background_is_held() {
+fn others_take_the_fast_path_while_the_background_is_blocked() {
     let plan = plan::of(100 * MBIT, &[plan::best_effort(MBIT, 6), gated()]);
     let mut link = Link::new();
     link.run_task(NICE_0);
@@ -155,7 +155,7 @@ fn a_floor_is_served_behind_a_closed_gate() {
     assert!((480_000..=520_000).contains(&bits), "{bits}");
 }
 
-/// What happens on the CPU.
+/// Events on the CPU.
 #[derive(Debug, Clone)]
 enum Event {
     Runs(u32),
@@ -181,8 +181,8 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Class 1 in the foreground, 2 and 3 held by the gate, 3 within a tenant, 4 only in the background.
-fn everybody() -> Box<takt_plan> {
+/// Class 1 in the foreground, 2 and 3 gated, 3 within a tenant, 4 only in the background.
+fn all_classes() -> Box<takt_plan> {
     let mut plan = plan::of(
         100 * MBIT,
         &[
@@ -197,10 +197,11 @@ fn everybody() -> Box<takt_plan> {
 }
 
 proptest! {
-    /// Nobody passes a closed gate, nobody open is kept, and nothing is lost or overtaken.
+    /// No class passes a closed gate, no open class is blocked, and nothing is lost or
+    /// overtaken.
     #[test]
-    fn the_gate_holds_whom_it_should(events in prop::collection::vec(event(), 1..400)) {
-        let plan = everybody();
+    fn the_gate_blocks_exactly_closed_classes(events in prop::collection::vec(event(), 1..400)) {
+        let plan = all_classes();
         let mut link = Link::new();
         let mut queues = vec![VecDeque::new(); 5];
         let mut senders = [0u32; 5];
@@ -225,7 +226,7 @@ proptest! {
                     match link.dequeue(&plan, now_ns) {
                         Dequeued::Packet { place, class, .. } => {
                             let id = class as usize;
-                            // It was let go when it came.
+                            // It was released when it arrived.
                             let express = place == TAKT_EXPRESS;
                             prop_assert!(express || open(id),
                                 "{id} under {running} from {}", senders[id]);
@@ -237,7 +238,7 @@ proptest! {
                             prop_assert!(until_ns >= now_ns);
                             let held = (1..5).any(|id| waits(id) && !open(id));
                             prop_assert!(!held || until_ns <= now_ns + POLL_NS);
-                            // Only the link itself keeps those from going for whom the gate is open.
+                            // Only the link itself delays classes whose gate is open.
                             let kept = (1..5).any(|id| waits(id) && open(id));
                             prop_assert!(!kept || link.free_ns() > now_ns);
                         }

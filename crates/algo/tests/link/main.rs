@@ -1,5 +1,4 @@
-//! The scheduler of a link: against a model that searches lists, and against
-//! what it promises.
+//! The scheduler of a link: against a model that searches lists, and against its guarantees.
 
 mod borrowing;
 mod express;

@@ -1,7 +1,7 @@
-//! The link as one would explain it: lists that are searched from one end to
-//! the other, and clocks in exact fractions. Every class is paced.
+//! A plain model of the link: lists that are searched from one end to the other, and clocks in
+//! exact fractions. Every class is paced.
 //!
-//! Only one thing it takes from the link: how long frames were of late.
+//! It takes only one value from the link: how long recent frames were.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ impl Clock {
     }
 }
 
-/// A packet as the model remembers it.
+/// A packet in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
     pub place: u32,
@@ -45,7 +45,7 @@ pub struct Packet {
 pub struct Class {
     clock: Clock,
     queue: VecDeque<Packet>,
-    /// Of the plan that was in force when its first packet began to wait.
+    /// Of the plan that was in force when its first packet was queued.
     priority: usize,
     pub enqueued: u64,
     pub sent: u64,
@@ -58,9 +58,9 @@ pub struct Class {
 pub struct Link {
     clock: Clock,
     express: Option<(u32, Packet)>,
-    /// How much each priority's clock is behind real time.
+    /// How far each priority's clock is behind real time.
     behind_ns: [u64; TAKT_PRIORITIES as usize],
-    /// The most that waited at once of late, times 4.
+    /// The most entities that were recently backlogged at once, times 4.
     crowd: [usize; TAKT_PRIORITIES as usize],
     pub classes: Vec<Class>,
 }
@@ -81,12 +81,12 @@ impl Link {
         waiting as u32 + u32::from(self.express.is_some())
     }
 
-    /// What this priority's clock shows.
+    /// The time of this priority's clock.
     fn clock_ns(&self, priority: usize, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.behind_ns[priority])
     }
 
-    /// Those of a priority that wait, and when each is due by its clock.
+    /// The backlogged classes of a priority, and when each is due by its clock.
     fn waiting(&self, priority: usize) -> impl Iterator<Item = (u64, u32)> {
         (0..)
             .zip(&self.classes)
@@ -94,7 +94,7 @@ impl Link {
             .map(|(id, class)| (class.clock.due_ns, id))
     }
 
-    /// The class is now of this priority, whose clock shows another time.
+    /// The class now has this priority, whose clock shows another time.
     fn change_priority(&mut self, id: u32, priority: usize) {
         let to_ns = self.behind_ns[priority];
         let class = &mut self.classes[id as usize];
@@ -124,7 +124,7 @@ impl Link {
         }
     }
 
-    /// Was the right thing done with this arrival?
+    /// Checks the answer to this arrival.
     #[allow(clippy::too_many_arguments)]
     pub fn enqueue(
         &mut self,
@@ -176,8 +176,8 @@ impl Link {
         class.queue.push_back(packet);
     }
 
-    /// When the first has to go, and who: of those that are due, the best
-    /// priority and then the earliest; if nobody is due, whoever is soonest.
+    /// When the first has to go, and its class: of the due classes, the best priority and then
+    /// the earliest; if none is due, the earliest.
     fn first(&self, now_ns: u64) -> Option<(u64, usize)> {
         let firsts = || {
             (0..self.behind_ns.len()).filter_map(|priority| {
@@ -189,7 +189,7 @@ impl Link {
         due.or_else(|| firsts().min())
     }
 
-    /// Was this the right answer?
+    /// Checks this answer.
     pub fn dequeue(
         &mut self,
         plan: &takt_plan,
@@ -220,8 +220,8 @@ impl Link {
             let Dequeued::Wait { until_ns } = answer else {
                 panic!("{answer:?} at {now_ns}, too early for {ideal_ns}");
             };
-            // For a class that is far ahead, and while a new plan takes effect,
-            // the link looks again on the way.
+            // For a class that is far ahead, and while a new plan takes effect, the link looks
+            // again in between.
             assert!(now_ns < until_ns && until_ns <= ideal_ns);
             return;
         }
@@ -233,14 +233,14 @@ impl Link {
         else {
             panic!("{answer:?} at {now_ns}, when one of priority {priority} was due at {due_ns}");
         };
-        // Several may be due at the very same moment.
+        // Several may be due at the same time.
         let chosen = &self.classes[class as usize];
         assert_eq!(chosen.priority, priority);
         assert_eq!(chosen.clock.due_ns + self.behind_ns[priority], due_ns);
 
         let crowd = 4 * self.waiting(priority).count();
         self.crowd[priority] = crowd.max(self.crowd[priority].saturating_sub(1));
-        // The clock of the priority stands still for whoever is too late.
+        // The clock of the priority stops for a class that is too late.
         let mut lag_max_ns = plan.link.lag_max_ns;
         let busy_ns = now_ns.min(free_ns);
         if busy_ns > due_ns {
@@ -280,7 +280,7 @@ impl Link {
         }
     }
 
-    /// Is the link where the model is, in every clock and counter?
+    /// Compares every clock and counter of the link with the model.
     pub fn check(&self, link: &takt_algo::Link) {
         assert_eq!(link.queued_packets(), self.queued_packets());
         assert_eq!(link.free_ns(), self.clock.due_ns);

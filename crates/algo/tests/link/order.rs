@@ -1,6 +1,6 @@
-//! Any traffic, any plans: every answer and every counter equals the model's.
-//! The model never lets a packet go early, always serves who is due, keeps each
-//! class's packets in order, and so does the link if it equals it.
+//! Any traffic, any plans: every answer and every counter equals the model's. The model never
+//! lets a packet go early, always serves a due class, and keeps each class's packets in order.
+//! So does the link if it equals the model.
 
 use proptest::prelude::*;
 use takt_algo::{
@@ -22,7 +22,7 @@ enum Step {
     Dequeue {
         times: u32,
     },
-    /// The watchdog fires so late.
+    /// The watchdog fires this late.
     Wake {
         late_ns: u64,
     },
@@ -92,8 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Ask again for as long as the link says "now": it moves a few dozen far
-/// classes at a time.
+/// Asks again for as long as the link says "now": it moves a few dozen far classes at a time.
 fn dequeue(link: &mut Link, plan: &takt_plan, now_ns: u64) -> Dequeued {
     loop {
         match link.dequeue(plan, now_ns) {
@@ -151,7 +150,7 @@ proptest! {
     }
 }
 
-/// A class that has left the policy takes nothing in and lets everything out.
+/// A class that has left the policy accepts no packets and sends all it has.
 #[test]
 fn a_class_that_left_drains() {
     let mut plan = plan::equals(1_000_000_000, &[1_000_000]);

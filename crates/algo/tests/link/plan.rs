@@ -1,4 +1,4 @@
-//! Plans for tests, written down in one line.
+//! Short notation for the plans of tests.
 
 use takt_algo::{
     sys::{self, takt_class_params, takt_plan},
@@ -17,7 +17,7 @@ pub fn link(rate_bps: u64) -> Box<takt_plan> {
     plan
 }
 
-/// Paced at its rate: there is nothing to borrow.
+/// Paced at its rate: it cannot borrow.
 pub fn class(rate_bps: u64, priority: u8) -> takt_class_params {
     takt_class_params {
         rate_bps,
@@ -37,7 +37,7 @@ pub fn borrower(rate_bps: u64, ceil_bps: u64) -> takt_class_params {
     }
 }
 
-/// Nothing is guaranteed, and nothing but the link limits it.
+/// Nothing is guaranteed, and only the link limits it.
 pub fn best_effort(weight_bps: u64, priority: u8) -> takt_class_params {
     takt_class_params {
         rate_bps: 0,
@@ -70,7 +70,7 @@ pub fn equals(link_bps: u64, classes_bps: &[u64]) -> Box<takt_plan> {
     of(link_bps, &classes)
 }
 
-/// Make `id` a tenant that shares `params` among these classes.
+/// Makes `id` a tenant that shares `params` among these classes.
 pub fn tenant(
     plan: &mut takt_plan,
     id: u32,

@@ -13,7 +13,7 @@ const LINK_BPS: u64 = 100 * MBIT;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Each gets what is guaranteed to it as long as those before it leave that.
+    /// Each priority gets its guarantee as far as better ones leave it.
     #[test]
     fn a_lower_priority_gets_what_is_left(rates in prop::collection::vec(5..60u64, 2..8)) {
         let classes: Vec<_> = (0..)
@@ -58,7 +58,7 @@ proptest! {
         }
     }
 
-    /// Under a priority that takes all, a floor is what is left, and exactly that.
+    /// Under a priority that takes all, exactly the floors are left.
     #[test]
     fn floors_are_served_whatever_goes_before(floors in prop::collection::vec(1..8u64, 1..10)) {
         let mut classes = vec![plan::best_effort(MBIT, 0)];
@@ -77,9 +77,9 @@ proptest! {
     }
 }
 
-/// Starved for long, a priority does not make others of its own wait afterwards.
+/// After a long starvation, a priority's classes do not make each other wait.
 #[test]
-fn nobody_pays_for_a_priority_that_starved() {
+fn no_class_pays_for_a_priority_that_starved() {
     let plan = plan::of(
         LINK_BPS,
         &[

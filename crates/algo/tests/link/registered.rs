@@ -1,5 +1,5 @@
-//! Flows that are registered as background, and taken back, while they send:
-//! none of their packets overtakes another, and nobody waits for what is held.
+//! Flows that are registered as background, and unregistered, while they send: none of their
+//! packets overtakes another, and no packet waits for blocked ones.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -28,7 +28,7 @@ struct Sender {
     flows: [Registration; 4],
     changes: u64,
     sent: u64,
-    /// Each flow's packets on their way, oldest first.
+    /// Each flow's packets in the link, oldest first.
     under_way: [VecDeque<u64>; 4],
     places: HashMap<u32, (usize, u64)>,
 }
@@ -55,7 +55,7 @@ impl Sender {
         };
     }
 
-    /// As `bpf/link` does it.
+    /// As `bpf/link` does.
     fn send(&mut self, flow: usize) {
         let Registration { changed_ns, on } = self.flows[flow];
         let (to, other) = match on {
@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// Until nothing is queued: how long that takes.
+    /// Runs until nothing is queued; returns the time it takes.
     fn drain(&mut self) -> u64 {
         let began_ns = self.now_ns;
         loop {
@@ -109,7 +109,7 @@ impl Sender {
     }
 }
 
-/// Background is held: by a pace of a packet in twelve seconds.
+/// Background is delayed by a pace of a packet in twelve seconds.
 fn held() -> Box<takt_plan> {
     plan::of(
         10 * MBIT,
@@ -125,7 +125,7 @@ fn open() -> Box<takt_plan> {
 }
 
 #[test]
-fn who_was_taken_back_does_not_wait_for_what_is_held() {
+fn an_unregistered_flow_does_not_wait_for_delayed_packets() {
     let mut sender = Sender::new(held());
     sender.switch(0);
     for _ in 0..10 {
@@ -136,18 +136,18 @@ fn who_was_taken_back_does_not_wait_for_what_is_held() {
         sender.send(0);
         sender.send(1);
     }
-    // 30 packets of 1.2 ms, and nothing of a held packet's twelve seconds.
+    // 30 packets of 1.2 ms, and nothing of a delayed packet's twelve seconds.
     assert!(sender.drain() <= 36_000_000);
 }
 
 #[test]
-fn the_others_leave_what_is_held_where_it_is() {
+fn other_flows_leave_delayed_packets_in_place() {
     let mut sender = Sender::new(held());
     sender.switch(0);
     for _ in 0..10 {
         sender.send(0);
     }
-    // Somebody else is registered, and taken back, meanwhile.
+    // Another flow is registered, and unregistered, meanwhile.
     sender.switch(1);
     sender.switch(1);
     sender.send(2);
@@ -157,12 +157,12 @@ fn the_others_leave_what_is_held_where_it_is() {
         sender.dequeue().ok()
     })
     .collect();
-    // The first was express, and each class starts with one.
+    // The first took the fast path, and each class starts with one.
     assert_eq!(left, [0, 2]);
 }
 
 #[test]
-fn who_is_registered_lets_its_own_go_first() {
+fn a_registered_flow_keeps_its_order() {
     let mut sender = Sender::new(open());
     for _ in 0..10 {
         sender.send(0);

@@ -1,5 +1,4 @@
-//! Over a long time every class gets its rate, to the byte, and the link never
-//! more than it has.
+//! Over a long time every class gets its rate, to the byte, and the link never exceeds its own.
 
 use proptest::prelude::*;
 use takt_algo::{Dequeued, Link, sys::takt_plan};
@@ -8,8 +7,8 @@ use crate::plan;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Keep every class busy with `bytes` frames until `end_ns`, with a timer that
-/// is late by turns. The bytes each class has sent.
+/// Keeps every class backlogged with `bytes` frames until `end_ns`, with a timer that is late
+/// by turns. Returns the bytes that each class has sent.
 fn saturate(plan: &takt_plan, classes: u32, bytes: u32, late_ns: u64, end_ns: u64) -> Vec<u64> {
     let mut link = Link::new();
     let (mut now_ns, mut turn) = (0, 0);
@@ -35,7 +34,7 @@ fn saturate(plan: &takt_plan, classes: u32, bytes: u32, late_ns: u64, end_ns: u6
         .collect()
 }
 
-/// What a rate is worth in a time, to the next frame and the timer's lateness.
+/// The bytes of a rate in a time, to the next frame and the timer's lateness.
 fn assert_worth(sent_bytes: u64, rate_bps: u64, end_ns: u64, bytes: u32, late_ns: u64) {
     let exact = u128::from(rate_bps) * u128::from(end_ns) / (8 * u128::from(NS_PER_S));
     let late = u128::from(rate_bps) * u128::from(late_ns) / (8 * u128::from(NS_PER_S));
@@ -69,7 +68,7 @@ fn five_classes_on_a_link_with_room_get_exactly_their_rates() {
         let end_ns = 60 * NS_PER_S;
         let sent = saturate(&plan, 5, 1514, late_ns, end_ns);
         for (sent_bytes, rate_bps) in sent.into_iter().zip(RATES_BPS) {
-            // The five share a wire: one frame each may stand in the way.
+            // The five share a wire: one frame of each may be in the way.
             assert_worth(sent_bytes, rate_bps, end_ns, 1514, late_ns + 4 * 12_112);
         }
     }
@@ -84,11 +83,11 @@ fn the_link_never_carries_more_than_its_rate() {
     let end_ns = 60 * NS_PER_S;
     let sent = saturate(&plan, 5, 1500, 0, end_ns);
     assert_worth(sent.iter().sum(), 10_000_000, end_ns, 1500, 0);
-    // Nobody starves.
+    // No class starves.
     assert!(sent.iter().all(|bytes| *bytes * 8 / 60 > 1_000_000));
 }
 
-/// The classes of a better priority take what they may, the others the rest.
+/// Classes of a better priority take what they may, the others the rest.
 #[test]
 fn priority_decides_on_a_link_that_is_short() {
     let mut plan = plan::link(10_000_000);
@@ -100,7 +99,7 @@ fn priority_decides_on_a_link_that_is_short() {
     assert_worth(sent[1], 4_000_000, end_ns, 2 * 1500, 0);
 }
 
-/// As many classes as fit, all at once, on a link that has just enough.
+/// The most classes that fit, all at once, on a link that has just enough.
 #[test]
 fn four_thousand_classes_get_their_rate() {
     let rates_bps: Vec<u64> = (0..4000).map(|n| 200_000 + n * 10).collect();

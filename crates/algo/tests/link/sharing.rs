@@ -1,4 +1,4 @@
-//! Guarantees that ask for more than there is: costs scale, for all at once.
+//! Guarantees that ask for more than there is: all costs scale at once.
 
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ proptest! {
         let end_ns = traffic.now_ns;
         for (id, rate_bps) in (1..).zip(&rates_bps) {
             let share_bps = (u128::from(LINK_BPS) * u128::from(*rate_bps) / u128::from(sum_bps)) as u64;
-            // Its own frame, and what all the others' frames are worth to it.
+            // Its own frame, and the share of all other frames.
             let slack = f64::from(frames(id)) * 2.0
                 + f64::from(count) * 1500.0 * *rate_bps as f64 / sum_bps as f64;
             let excess = traffic.excess_bytes(&[id], share_bps, start_ns);
@@ -45,9 +45,9 @@ proptest! {
         }
     }
 
-    /// Others stop; nobody has anything to catch up for longer than 10 ms.
+    /// When other classes stop, none has anything to catch up for longer than 10 ms.
     #[test]
-    fn nobody_bursts_when_others_stop(
+    fn no_class_bursts_when_others_stop(
         rates_bps in prop::collection::vec(10 * MBIT..100 * MBIT, 2..12),
         stay in 1..12usize,
     ) {
@@ -70,8 +70,8 @@ proptest! {
         }
     }
 
-    /// Whoever comes to a full link, with less than its share, waits for a frame
-    /// of each of the others at most.
+    /// A class that joins a full link, with less than its share, waits for a frame of each of
+    /// the others at most.
     #[test]
     fn a_sparse_newcomer_is_served_at_once(
         rates_bps in prop::collection::vec(20 * MBIT..100 * MBIT, 3..20),
@@ -87,7 +87,7 @@ proptest! {
         for _ in 0..10 {
             let came_ns = traffic.now_ns;
             traffic.send(&plan, count + 1);
-            // Half of what its share would allow.
+            // Half of its share.
             traffic.run(&plan, 24 * NS_PER_MS * (1 + rates_bps.iter().sum::<u64>() / LINK_BPS));
             let served = traffic.sent.iter().rfind(|sent| sent.class == count + 1);
             let waited_ns = served.expect("served").at_ns.saturating_sub(came_ns);
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// The paper's figure 3 on a link of 100.
+/// PSPacer's figure 3 on a link of 100.
 #[test]
 fn four_four_four_two_two_on_ten() {
     const RATES: [u64; 5] = [40, 40, 40, 20, 20];
@@ -129,7 +129,7 @@ fn four_four_four_two_two_on_ten() {
     }
 }
 
-/// More than can be late together within what a timer is forgiven.
+/// More than can be late together within the lateness that a timer is allowed.
 #[test]
 fn shares_follow_rates_among_a_thousand() {
     let rates_bps: Vec<u64> = (0..1000).map(|n| (1 + n % 4) * 100_000).collect();

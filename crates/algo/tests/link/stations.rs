@@ -1,5 +1,6 @@
-//! Stations with weights that change: shares follow them to within one frame, nobody who may send
-//! waits while the link is free, and no change gives anybody more or less than its weights say.
+//! Stations with weights that change: shares follow them to within one frame, no eligible
+//! station waits while the link is free, and no change gives a station more or less than its
+//! weights say.
 
 use proptest::prelude::*;
 use takt_algo::{
@@ -19,7 +20,7 @@ fn station(n: usize) -> Address {
     Address::Mac([2, 0, 0, 0, (n >> 8) as u8, n as u8])
 }
 
-/// A link whose classes weigh so much, and that tells stations apart.
+/// A link whose classes have these weights, with stations.
 fn air(weights_bps: &[u64]) -> Box<takt_plan> {
     let classes: Vec<_> = weights_bps
         .iter()
@@ -30,13 +31,14 @@ fn air(weights_bps: &[u64]) -> Box<takt_plan> {
     plan
 }
 
-/// One element of the link: a station in a class.
+/// One entity of the link: a station in a class.
 struct Sender {
     station: usize,
     class: u32,
     id: u32,
     sent_bytes: f64,
-    /// Its weights, each for as long in virtual time as it held; those while it was held apart.
+    /// Its weights, each for its duration in virtual time; those while it was throttled are
+    /// apart.
     worth_bytes: f64,
     held_worth_bytes: f64,
 }
@@ -51,7 +53,7 @@ struct Air {
 }
 
 impl Air {
-    /// Every station always has something to send in every class, frames of these lengths in turn.
+    /// Every station is always backlogged in every class, with frames of these lengths in turn.
     fn busy(plan: Box<takt_plan>, classes: u32, weights_ppm: &[u32], sizes: Vec<u32>) -> Self {
         let mut air = Self {
             link: Link::new(),
@@ -62,7 +64,7 @@ impl Air {
             next: 0,
         };
         air.weigh(weights_ppm);
-        // It takes the express place, which is no share.
+        // It takes the fast path, which is no share.
         air.arrive(999, 1);
         air.link.dequeue(&air.plan, air.now_ns);
         for station in 0..weights_ppm.len() {
@@ -79,7 +81,7 @@ impl Air {
                 });
             }
         }
-        // Elements learn their weights as the link is asked.
+        // Entities learn their weights as the link is asked.
         for _ in 0..air.senders.len() {
             air.link.dequeue(&air.plan, air.now_ns);
         }
@@ -118,7 +120,8 @@ impl Air {
         self.link.state().order.group[0].virtual_ns[usize::from(PRIORITY)]
     }
 
-    /// Ask until a frame leaves, of which sender; `None` if nobody may send. Whoever sent has more.
+    /// Asks until a frame leaves; returns its sender, or `None` if none is eligible. The sender
+    /// stays backlogged.
     fn step(&mut self) -> Option<usize> {
         loop {
             let before_ns = self.virtual_ns();
@@ -166,9 +169,9 @@ impl Air {
         class_bps as f64 * f64::from(scale_ppm)
     }
 
-    /// Everybody has had what a fluid would have given, to within one frame: at one virtual time;
-    /// and in all that was sent, no more than one frame ahead, nor behind by more than one for each
-    /// share like its own.
+    /// Every entity has had what a fluid would have given it, to within one frame: at one
+    /// virtual time; and in all that was sent, no more than one frame ahead, nor behind by more
+    /// than one for each share like its own.
     fn assert_fluid(&self) {
         let frame = f64::from(FRAME_MAX);
         let weights: Vec<f64> = self.senders.iter().map(|s| self.weight(s)).collect();
@@ -188,10 +191,10 @@ impl Air {
         assert!(earliest <= latest * (1.0 + 1e-9), "{earliest} {latest}");
     }
 
-    /// Nobody has had more than its weights were worth and one frame, or less than that without it,
-    /// however often they changed.
+    /// No entity has had more than its weights were worth and one frame, or less than that
+    /// without it, however often they changed.
     fn assert_worth(&self, changes: usize) {
-        // A change rounds what is owed down to a whole nanosecond.
+        // A change rounds the debt down to a whole nanosecond.
         let slack = f64::from(FRAME_MAX) + 1.0 + changes as f64 * 0.01;
         for sender in &self.senders {
             let more = sender.sent_bytes - sender.worth_bytes;
@@ -202,7 +205,7 @@ impl Air {
     }
 }
 
-/// Every station has the elements that say they are its.
+/// Every station has the entities that name it.
 fn assert_rings(link: &Link) {
     let flows = &link.state().flows;
     let used = &flows.flow[..flows.fresh as usize];
@@ -252,7 +255,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_of_weight_starves_or_bursts_anybody(
+    fn no_change_of_weight_starves_or_bursts_a_station(
         first in weights(2..40), sizes in sizes(),
         changes in prop::collection::vec(
             (0..40usize, prop_oneof![1 => Just(0u32), 3 => 1..=WHOLE, 1 => Just(WHOLE)], 0..20usize),
@@ -274,8 +277,8 @@ proptest! {
         }
     }
 
-    /// Addresses come and go, the agent dies and lives again, the policy changes: all that was
-    /// queued leaves in the end, and everything adds up.
+    /// Addresses come and go, the agent dies and returns, the policy changes: all queued
+    /// packets leave in the end, and the counters add up.
     #[test]
     fn nothing_is_lost_whatever_becomes_of_stations(
         steps in prop::collection::vec((0..8u32, 0..300usize, 0..=WHOLE), 1..400),
@@ -318,7 +321,7 @@ proptest! {
             }
             assert_rings(&air.link);
         }
-        // Nobody is alive any more.
+        // No agent is alive any more.
         air.now_ns += 10 * NS_PER_S;
         for _ in 0..100_000 {
             match air.link.dequeue(&air.plan, air.now_ns) {
@@ -331,7 +334,7 @@ proptest! {
     }
 }
 
-/// Who of the two was sent to, in frames.
+/// The station of the two that was sent to, in frames.
 fn sent(air: &mut Air, frames: usize) -> [usize; 2] {
     let mut sent = [0; 2];
     for _ in 0..frames {
@@ -361,7 +364,7 @@ fn weight_0_holds_and_comes_back_level() {
 }
 
 #[test]
-fn a_station_alone_is_held_until_somebody_gives_it_a_weight() {
+fn a_station_alone_is_throttled_until_it_gets_a_weight() {
     let mut air = Air::busy(air(&[1_000_000]), 1, &[0], vec![FRAME_MAX]);
     let queued = |air: &Air| air.link.element(air.senders[0].id).queue.packets;
     let before = queued(&air);
@@ -399,7 +402,7 @@ fn the_queue_limit_holds_while_a_station_is_held() {
 }
 
 #[test]
-fn nobody_alive_for_five_seconds_and_all_are_equal_but_those_set_by_hand() {
+fn without_an_agent_for_five_seconds_all_are_equal_but_those_set_by_hand() {
     let mut air = Air::busy(air(&[1_000_000]), 1, &[100_000, WHOLE, 0], vec![FRAME_MAX]);
     air.link.stations().set(station(2), 0, true).unwrap();
     let count = |air: &mut Air, beats: bool, frames: u32| {
@@ -437,7 +440,7 @@ fn nobody_alive_for_five_seconds_and_all_are_equal_but_those_set_by_hand() {
 fn a_station_that_is_forgotten_or_takes_anothers_place_counts_as_itself() {
     let mut air = Air::busy(air(&[1_000_000]), 1, &[0, WHOLE], vec![FRAME_MAX]);
     assert_eq!(sent(&mut air, 10), [0, 10]);
-    // Somebody else at its place in the table.
+    // Another station in its entry of the table.
     air.link.stations().forget(station(0), false);
     for n in 2..256 {
         air.set(n, 0);
@@ -455,7 +458,7 @@ fn a_station_that_is_forgotten_or_takes_anothers_place_counts_as_itself() {
 }
 
 #[test]
-fn a_policy_without_stations_lets_go_whoever_is_held() {
+fn a_policy_without_stations_releases_throttled_entities() {
     let mut air = Air::busy(air(&[1_000_000]), 1, &[0, WHOLE], vec![FRAME_MAX]);
     assert_eq!(sent(&mut air, 10), [0, 10]);
     air.plan.stations = sys::TAKT_STATIONS_NONE;

@@ -1,10 +1,10 @@
-//! The link's places for packets: all of them can be used, none is lost.
+//! The link's packet slots: all of them can be used, none is lost.
 
 use takt_algo::{Dequeued, Link, sys};
 
 use crate::plan;
 
-/// Every place but the express one.
+/// Every slot but the fast path's.
 const PLACES: u32 = sys::TAKT_EXPRESS - 1;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_full_store_drops_and_recovers() {
     }
     assert_eq!(link.queued_packets(), PLACES + 1);
 
-    // The express place is not the store's; the next one gives a place back.
+    // The fast path's slot is not the store's; the next packet frees a slot.
     assert!(matches!(link.dequeue(&plan, 0), Dequeued::Packet { .. }));
     assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), None);
     let Dequeued::Packet { place, .. } = link.dequeue(&plan, 1_000_000) else {
@@ -49,7 +49,7 @@ fn a_class_holds_what_its_limit_allows() {
     let mut plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
     plan.class_params[1].queue_packets = 3;
     let mut link = Link::new();
-    // One is on its way, three wait.
+    // One is on the fast path, three wait.
     let taken = (0..10).filter(|_| link.enqueue(&plan, 1, 100, 1, 0).is_some());
     assert_eq!(taken.count(), 4);
     assert_eq!(link.element(1).stats.dropped_packets, 6);

@@ -29,7 +29,7 @@ fn assert_near(traffic: &Traffic, classes: &[u32], from_ns: u64, want_bps: u64) 
     );
 }
 
-/// Run for a second after a settling tenth; when that second began.
+/// Runs for a second after a settling tenth; returns the second's begin.
 fn settle(traffic: &mut Traffic, plan: &takt_plan, busy: &[u32]) -> u64 {
     traffic.busy(plan, busy.iter().copied());
     traffic.run(plan, 100 * NS_PER_MS);
@@ -102,10 +102,10 @@ proptest! {
     }
 }
 
-/// The tenant leaves and another gets its group, while classes hold packets:
-/// the newcomer's ceiling holds, and nobody goes by the one that left.
+/// The tenant leaves and another gets its node, while classes hold packets: the new tenant's
+/// ceiling holds, and the old tenant's has no effect.
 #[test]
-fn a_group_is_given_to_another_tenant_under_load() {
+fn a_node_is_given_to_another_tenant_under_load() {
     let mut plan = pair(plan::borrower(60 * MBIT, 0), plan::borrower(40 * MBIT, 0));
     let mut traffic = Traffic::new(frame);
     settle(&mut traffic, &plan, &[1, 2, 3]);
@@ -117,7 +117,7 @@ fn a_group_is_given_to_another_tenant_under_load() {
     assert_near(&traffic, &[3], start_ns, 80 * MBIT);
 }
 
-/// Classes change hands, one way and the other, and stand alone.
+/// Classes move between tenants, and leave both.
 #[test]
 fn classes_move_between_tenants_under_load() {
     let rates = [plan::class(30 * MBIT, 3), plan::class(20 * MBIT, 3)];
@@ -145,7 +145,7 @@ fn classes_move_between_tenants_under_load() {
     }
 }
 
-/// A class whose tenant left does not wait for a priority that has no turn.
+/// A class whose tenant left does not wait for a priority without a turn.
 #[test]
 fn a_guarantee_holds_at_once_after_its_tenant_left() {
     let mut plan = pair(plan::borrower(60 * MBIT, 0), plan::borrower(40 * MBIT, 0));

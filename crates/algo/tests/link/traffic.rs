@@ -1,4 +1,4 @@
-//! Classes that always have something to send, and what comes of it.
+//! Classes that are always backlogged, and their departures.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub fn frame(_: u32) -> u32 {
     1500
 }
 
-/// Is the value within this part of what is wanted?
+/// Whether the value is within this part of the wanted one.
 pub fn near(value: f64, want: f64, part: f64) -> bool {
     (value / want - 1.0).abs() <= part
 }
@@ -49,14 +49,14 @@ impl Traffic {
         }
     }
 
-    /// The timer is late by up to so much, by turns.
+    /// The timer is late by up to this, by turns.
     pub fn late(mut self, late_ns: u64) -> Self {
         self.late_ns = late_ns;
         self
     }
 
-    /// From now on these classes, and only these, always have something to send.
-    /// What the others have queued is still sent: one frame each.
+    /// From now on these classes, and only these, are always backlogged. What the others have
+    /// queued is still sent: one frame each.
     pub fn busy(&mut self, plan: &takt_plan, classes: impl IntoIterator<Item = u32>) {
         self.busy = classes.into_iter().collect();
         for id in self.busy.clone() {
@@ -72,7 +72,7 @@ impl Traffic {
         assert!(place.is_some(), "room for class {id}");
     }
 
-    /// Let so much time pass.
+    /// Lets this much time pass.
     pub fn run(&mut self, plan: &takt_plan, pass_ns: u64) {
         let end_ns = self.now_ns + pass_ns;
         while self.now_ns < end_ns {
@@ -112,8 +112,8 @@ impl Traffic {
         self.bytes(class, from_ns, to_ns) as f64 * 8e9 / (to_ns - from_ns) as f64
     }
 
-    /// The most that these classes sent beyond `rate_bps` in any window from
-    /// `from_ns` on, in bytes.
+    /// The most that these classes sent beyond `rate_bps` in any window from `from_ns` on, in
+    /// bytes.
     pub fn excess_bytes(&self, classes: &[u32], rate_bps: u64, from_ns: u64) -> f64 {
         let (mut excess, mut most, mut last_ns) = (0f64, 0f64, from_ns);
         for sent in &self.sent {
@@ -128,8 +128,8 @@ impl Traffic {
         most
     }
 
-    /// The most that a class that was busy all the time from `from_ns` to
-    /// `to_ns` fell short of `rate_bps`, in bytes.
+    /// The most that a class that was always backlogged from `from_ns` to `to_ns` fell short of
+    /// `rate_bps`, in bytes.
     pub fn shortage_bytes(&self, class: u32, rate_bps: u64, from_ns: u64, to_ns: u64) -> f64 {
         let (mut short, mut most, mut last_ns) = (0f64, 0f64, from_ns);
         let worth = |ns: u64| rate_bps as f64 * ns as f64 / 8e9;

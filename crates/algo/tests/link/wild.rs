@@ -1,7 +1,7 @@
-//! Everything at once: plans of all sorts that replace each other under load,
-//! tenants that come and go, classes that move, flows that are put elsewhere.
-//! Whatever happens, no packet is lost, none overtakes another of its flow,
-//! nobody is forgotten, and the wire is never idle while anybody may go.
+//! Everything at once: plans of all sorts that replace each other under load, tenants that come
+//! and go, classes that move, flows that change their class. No packet is lost, none overtakes
+//! another of its flow, no entity is forgotten, and the wire is never idle while an entity is
+//! eligible.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use takt_algo::{
 
 use crate::plan;
 
-/// Classes 1 to 10, tenants 11 to 14 and, once more, 15 to 18 with their groups.
+/// Classes 1 to 10, tenants 11 to 14 and, once more, 15 to 18 with their nodes.
 const CLASSES: u32 = 10;
 const TENANTS: u32 = 8;
 const FLOWS: usize = 12;
@@ -35,7 +35,7 @@ impl Policy {
             plan.class_params[id as usize] = plan::leaving();
         }
         for (n, params) in (0..).zip(&self.tenants) {
-            // Two tenants take turns at a group.
+            // Two tenants take turns at a node.
             let group = 1 + (n % 4) as u8;
             if let Some(params) = params
                 && plan.tenant[usize::from(group)] == 0
@@ -123,7 +123,7 @@ enum Step {
     Dequeue {
         times: u32,
     },
-    /// So often until the next moment there is something to do, so late.
+    /// This many times until the next event, this late.
     Wake {
         times: u32,
         late_ns: u64,
@@ -131,7 +131,7 @@ enum Step {
     Pass {
         ns: u64,
     },
-    /// The CPU turns to a task of this priority.
+    /// The CPU switches to a task of this priority.
     Run {
         task_prio: u32,
     },
@@ -167,9 +167,9 @@ struct Run {
     policy: Policy,
     old_policy: Policy,
     now_ns: u64,
-    /// By place: the packet's flow, number, and element.
+    /// By slot: the packet's flow, number, and entity.
     places: BTreeMap<u32, (usize, u64, u32)>,
-    /// By flow: the numbers of its packets in the order they came.
+    /// By flow: the numbers of its packets in order of arrival.
     flows: Vec<VecDeque<u64>>,
     number: u64,
     flushed: u64,
@@ -192,7 +192,7 @@ impl Run {
         }
     }
 
-    /// As the qdisc does it: packets of the plan before are waited for.
+    /// As the qdisc does: packets of the previous plan are waited for.
     fn enqueue(&mut self, flow: usize, bytes: u32, task_prio: u32) {
         let id = self.policy.flows[flow];
         let before = if self.old_are_queued() {
@@ -228,7 +228,7 @@ impl Run {
             && (link.old_packets > 0 || link.generation != self.plan.generation as u32)
     }
 
-    /// Replace the plan, unless packets of the one before the last still wait.
+    /// Replaces the plan, unless packets of the one before the last still wait.
     fn replace(&mut self, policy: Policy) {
         if self.old_are_queued() {
             return;
@@ -257,7 +257,7 @@ impl Run {
             Dequeued::Wait { until_ns } => {
                 assert!(!self.places.is_empty());
                 if self.link.free_ns() <= self.now_ns
-                    && let Some(id) = self.who_may_go()
+                    && let Some(id) = self.eligible()
                 {
                     panic!("{answer:?} at {}, and {}", self.now_ns, self.show(id));
                 }
@@ -269,8 +269,8 @@ impl Run {
         answer
     }
 
-    /// Does somebody wait for whom there is no ceiling, and no other packet?
-    fn who_may_go(&self) -> Option<u32> {
+    /// A backlogged class with no ceiling and no other packet to wait for.
+    fn eligible(&self) -> Option<u32> {
         let link = self.link.state();
         if link.plan_hand < sys::TAKT_ELEMENTS {
             return None;
@@ -351,7 +351,7 @@ impl Run {
         assert_eq!(self.link.dequeue(&self.plan, self.now_ns), Dequeued::Empty);
     }
 
-    /// To the end; a plan that stays lets everybody go.
+    /// Runs to the end; a plan that stays lets every packet go.
     fn drain(&mut self) {
         self.link.run_task(sys::TAKT_TASK_NOBODY);
         for _ in 0..100_000 {
