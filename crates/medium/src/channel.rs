@@ -14,18 +14,18 @@ use crate::{Rate, SnrPath};
 pub struct Fading {
     /// Standard deviation.
     pub deviation_db: f64,
-    /// How long it stays as it is.
+    /// The coherence time.
     pub coherence_ns: u64,
 }
 
-/// How far from the mean is looked when losses are averaged, in deviations.
+/// The range of the average over losses, in deviations.
 const REACH: i32 = 5;
-/// Points per deviation then.
+/// Points per deviation in that range.
 const DENSITY: i32 = 8;
 
 impl Fading {
-    /// What part of the frames of `bytes` is lost at a mean SNR, over a time
-    /// that is long against the coherence.
+    /// The part of frames of `bytes` that is lost at a mean SNR, over a time that is long
+    /// against the coherence.
     pub fn mean_frame_error_rate(&self, rate: &Rate, snr_db: f64, bytes: u32) -> f64 {
         if self.deviation_db <= 0.0 {
             return rate.errors.frame_error_rate(snr_db, bytes);
@@ -49,8 +49,7 @@ impl Fading {
 pub(crate) struct Channel {
     pub path: SnrPath,
     fading: Fading,
-    /// Of this channel alone, so that what other stations do does not change
-    /// what this one hears.
+    /// Of this channel alone, so that other stations do not change what this one receives.
     random: Pcg64Mcg,
     deviation: f64,
     at_ns: u64,
@@ -68,7 +67,7 @@ impl Channel {
         }
     }
 
-    /// The SNR of this moment, with its fluctuation.
+    /// The SNR at this time, with its fluctuation.
     pub fn sample_db(&mut self, now_ns: u64) -> f64 {
         let mean_db = f64::from(self.path.snr_centidb(now_ns)) / 100.0;
         if self.fading.deviation_db <= 0.0 {

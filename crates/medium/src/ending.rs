@@ -1,4 +1,4 @@
-//! What becomes of what was sent: received, answered, sent again or given up.
+//! Outcomes of transmissions: received, answered, repeated or dropped.
 
 use crate::{Action, Medium, NodeId, Outcome, exchange::Phase};
 
@@ -80,7 +80,7 @@ impl Medium {
             };
         } else {
             self.senders.clear();
-            // The others could read it and leave the time for its answer.
+            // The other nodes could read it and leave time for its answer.
             let reserved_ns = self.profile.nav_ns(answer_ns) + self.profile.difs_ns;
             self.clear_after(reserved_ns);
             self.nodes[receiver].clear_ns = self.now_ns + self.profile.eifs_ns();
@@ -88,8 +88,8 @@ impl Medium {
         }
     }
 
-    /// Whether `receiver` could read the frame that `sender` has just sent
-    /// over the channel of `station`.
+    /// Whether `receiver` could read the frame that `sender` has just sent over the channel of
+    /// `station`.
     fn receive(&mut self, sender: usize, receiver: usize, station: usize) -> bool {
         let now_ns = self.now_ns;
         let Some(hand) = self.nodes[sender].hand else {
@@ -105,7 +105,7 @@ impl Medium {
                 to: NodeId(receiver as u16),
                 token: hand.frame.token,
             });
-            // A broadcast is sent once, so nobody gets it twice.
+            // A broadcast is sent once, so no station receives it twice.
             let is_broadcast = self.peer(sender).is_none();
             if let Some(hand) = &mut self.nodes[sender].hand {
                 hand.delivered = !is_broadcast;
@@ -136,7 +136,7 @@ impl Medium {
         }
     }
 
-    /// The sender alone knows nothing of an answer's time and waits for it.
+    /// Only the sender waits for an answer that does not come.
     fn await_timeout(&mut self, index: usize) {
         let now_ns = self.now_ns;
         let timeout_ns = self.profile.ack_timeout_ns();
@@ -171,14 +171,14 @@ impl Medium {
         }
     }
 
-    /// The air is idle from now on; everyone's slots count after `space_ns`.
+    /// The air is idle from now on; all nodes' slots count after `space_ns`.
     fn clear_after(&mut self, space_ns: u64) {
         for node in &mut self.nodes {
             node.clear_ns = self.now_ns + space_ns;
         }
     }
 
-    /// Keep the senders' memory for the next frame.
+    /// Reuse the vector of senders for the next frame.
     fn keep(&mut self, mut senders: Vec<usize>) {
         senders.clear();
         self.senders = senders;

@@ -1,13 +1,12 @@
-//! How likely a frame is lost at a signal-to-noise ratio: the bit error rate
-//! that theory gives for the modulation, and every bit by itself.
+//! The probability of losing a frame at a signal-to-noise ratio: the theoretical bit error rate
+//! of the modulation, independent for each bit.
 
 use libm::{erfc, expm1, log1p, pow, sqrt};
 
-/// Where a rate's bit error rate comes from.
+/// The formula of a rate's bit error rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ErrorModel {
-    /// Half of erfc(sqrt(SNR)), with `gain_db` added to the SNR first. Paper
-    /// 003, section 3.1.
+    /// Half of erfc(sqrt(SNR)), with `gain_db` added to the SNR first. SoCPS, section 3.1.
     Psk {
         /// Added to the SNR first.
         gain_db: f64,
@@ -32,7 +31,7 @@ pub enum ErrorModel {
     },
 }
 
-/// How many bits a symbol carries.
+/// Bits of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constellation {
     /// One.
@@ -45,7 +44,7 @@ pub enum Constellation {
     Qam64,
 }
 
-/// How much of what is sent is data.
+/// The part of the sent bits that is data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRate {
     /// 1/2.
@@ -106,8 +105,8 @@ impl Constellation {
     }
 }
 
-/// The weights of the first paths through a decoder that differ from the right
-/// one in `distance`, `distance + step`, ... bits.
+/// The weights of the first paths through a decoder that differ from the right one in
+/// `distance`, `distance + step`, ... bits.
 struct Spectrum {
     /// Bits that one step of the punctured code takes.
     bits: f64,
@@ -223,8 +222,7 @@ mod tests {
         low
     }
 
-    /// The paper's formula by itself: half of the longest frames are lost at
-    /// 8.7 dB.
+    /// SoCPS's formula by itself: half of the longest frames are lost at 8.7 dB.
     #[test]
     fn the_papers_formula() {
         let half = half_lost_at_db(ErrorModel::Psk { gain_db: 0.0 }, 1536);
@@ -233,8 +231,8 @@ mod tests {
         assert!((half - shifted - 1.7).abs() < 1e-6, "{shifted}");
     }
 
-    /// Not so 802.11b's: by its formulas, coding makes 5.5 Mbit/s need a little
-    /// less than 2.
+    /// An exception is 802.11b: by its formulas, 5.5 Mbit/s needs slightly less SNR than 2
+    /// Mbit/s because of coding.
     #[test]
     fn faster_rates_need_more() {
         for profile in [Profile::dot11g(), Profile::dot11n()] {

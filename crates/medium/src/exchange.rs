@@ -1,5 +1,5 @@
-//! The air: who sends when. One event after another; idle slots are counted,
-//! not waited for.
+//! Access to the air, one event after another. Idle slots are counted, not simulated one by
+//! one.
 
 use crate::{Medium, RateChoice, Receiver};
 
@@ -9,12 +9,12 @@ pub(crate) enum Phase {
     /// Frames are on the air since `first_ns` and until `end_ns`.
     Data {
         first_ns: u64,
-        /// Not everyone knows before a slot has passed (a slot is as long as
-        /// hearing that and turning around takes): who goes in it collides.
+        /// Nodes hear it only after a slot has passed (a slot is as long as hearing and turning
+        /// around takes): a node that starts within it collides.
         is_heard: bool,
         end_ns: u64,
     },
-    /// An acknowledgement follows to the only sender.
+    /// An acknowledgement to the only sender follows.
     Ack {
         end_ns: u64,
         sender: usize,
@@ -43,7 +43,7 @@ enum Event {
 }
 
 impl Medium {
-    /// Let everything happen that happens up to `now_ns`.
+    /// Processes all events up to `now_ns`.
     pub(crate) fn advance(&mut self, now_ns: u64) {
         while let Some((at_ns, event)) = self.next_event()
             && at_ns <= now_ns
@@ -88,8 +88,8 @@ impl Medium {
         }
     }
 
-    /// Earliest time at which an action can come, without further inputs: a
-    /// frame's end, not its start.
+    /// Earliest time at which an action can come, without further inputs: a frame's end, not
+    /// its start.
     pub(crate) fn next_outcome_ns(&self) -> Option<u64> {
         let timeout_ns = self.next_timeout().map(|(at_ns, _)| at_ns);
         let air_ns = match self.phase {
@@ -127,7 +127,7 @@ impl Medium {
         self.senders.contains(&index)
     }
 
-    /// The rate of a node's next attempt, and how long that is on the air.
+    /// The rate of a node's next attempt, and its duration on the air.
     fn attempt(&self, index: usize, now_ns: u64) -> (usize, u64) {
         let Some(hand) = &self.nodes[index].hand else {
             return (0, 0);
@@ -158,7 +158,7 @@ impl Medium {
         }
     }
 
-    /// The station at whose channel a node's frame goes; `None` if at everyone's.
+    /// The station whose channel a node's frame uses; `None` for a broadcast.
     pub(crate) fn peer(&self, index: usize) -> Option<usize> {
         if index != usize::from(Self::ACCESS_POINT.0) {
             return Some(index);

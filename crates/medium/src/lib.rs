@@ -1,10 +1,9 @@
 //! An emulated wireless LAN: one access point, stations, and the air between
 //! them, slot by slot.
 //!
-//! [`Medium`] does no input or output and reads no clock. Frames go in with
-//! [`Medium::handle`], what became of them comes out of [`Medium::poll`], and
-//! [`Medium::wake_ns`] says when to ask again. All times are nanoseconds of a
-//! clock of the caller's. The same profile, seed and inputs give the same
+//! [`Medium`] does no input or output and reads no clock. Frames go in with [`Medium::handle`],
+//! outcomes come out of [`Medium::poll`], and [`Medium::wake_ns`] says when to call again. All
+//! times are nanoseconds of the caller's clock. The same profile, seed and inputs give the same
 //! outputs, bit by bit, on every machine.
 //!
 //! ```
@@ -26,8 +25,7 @@
 //! assert_eq!(done, Some((7, Outcome::Acknowledged)));
 //! ```
 //!
-//! What is modelled, after which sources, and how it was validated:
-//! `docs/medium.md`.
+//! `docs/medium.md` says what is modelled, after which sources, and how it was validated.
 
 mod channel;
 mod ending;

@@ -1,4 +1,4 @@
-//! What goes into the medium and what comes out of it.
+//! The medium's inputs and outputs.
 
 use std::collections::VecDeque;
 
@@ -12,95 +12,95 @@ use crate::{Fading, Profile, RateChoice, SnrPath, channel::Channel, exchange::Ph
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u16);
 
-/// What a node is to send.
+/// A frame that a node is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// The caller's; the medium only hands it back.
+    /// The caller's token; the medium returns it unchanged.
     pub token: u64,
-    /// Of the Ethernet frame, without its FCS.
+    /// Length of the Ethernet frame, without its FCS.
     pub bytes: u32,
-    /// Who is to have it.
+    /// The receiver.
     pub to: Receiver,
 }
 
-/// Stations send to the access point whatever is written here, as 802.11's
-/// stations do; it is the caller who passes such frames on.
+/// Stations send to the access point whatever is written here, as 802.11's stations do; the
+/// caller forwards such frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receiver {
-    /// This one alone.
+    /// One node.
     Node(NodeId),
-    /// At the slowest basic rate, once, without acknowledgement.
+    /// All stations: at the slowest basic rate, once, without acknowledgement.
     Everyone,
 }
 
-/// What the medium is told.
+/// Inputs of the medium.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// A node takes a frame in hand.
+    /// A node starts to send a frame.
     Transmit {
-        /// Who sends.
+        /// The sender.
         from: NodeId,
-        /// What.
+        /// The frame.
         frame: Frame,
     },
-    /// A station's SNR goes another way from now on.
+    /// A station's SNR follows another path from now on.
     Path {
-        /// Whose.
+        /// The station.
         station: NodeId,
-        /// How well it hears from now on.
+        /// Its path.
         path: SnrPath,
     },
     /// Frames to and from a station are sent at another rate from now on.
     Rate {
-        /// Whose.
+        /// The station.
         station: NodeId,
-        /// By which rate it is sent to.
+        /// Its rate.
         choice: RateChoice,
     },
 }
 
-/// What the medium says.
+/// Outputs of the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// A frame arrived. A broadcast arrives at every station by itself.
+    /// A frame arrived. A broadcast arrives at each station separately.
     Deliver {
         /// When it ended.
         at_ns: u64,
-        /// Who sent.
+        /// The sender.
         from: NodeId,
-        /// Who has it.
+        /// The receiver.
         to: NodeId,
-        /// The frame's.
+        /// The frame's token.
         token: u64,
     },
-    /// The medium is done with a frame, will not name it again, and its sender
-    /// is free to take the next.
+    /// The frame is finished, the medium does not use its token again, and its sender may take
+    /// the next frame.
     Done {
         /// When its sender knew.
         at_ns: u64,
-        /// Who sent.
+        /// The sender.
         from: NodeId,
-        /// The frame's.
+        /// The frame's token.
         token: u64,
-        /// What became of it.
+        /// The outcome.
         outcome: Outcome,
-        /// What all its attempts took of the air, with SIFS and acknowledgement.
+        /// The air time of all its attempts, with SIFS and acknowledgement.
         air_ns: u64,
     },
 }
 
-/// What became of a transmission.
+/// The outcome of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It arrived, and its sender heard so.
+    /// It arrived and was acknowledged.
     Acknowledged,
-    /// Sent once; nobody knows who heard it.
+    /// Sent once, as a broadcast; its reception is unknown.
     Unacknowledged,
     /// Sent as often as allowed and never acknowledged.
     Dropped,
 }
 
-/// Why an input changed nothing.
+/// Why an input was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refused {
     /// The node has a frame already.
@@ -114,14 +114,14 @@ pub enum Refused {
     NoRate(usize),
 }
 
-/// What frames to and from a station took of the air.
+/// Air time of frames to and from a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Air {
     /// Frames, with SIFS and acknowledgement where there was one.
     pub busy_ns: u64,
     /// Transmissions, repeated ones included.
     pub attempts: u64,
-    /// Of these, those that another was on the air with.
+    /// Transmissions that collided.
     pub collisions: u64,
     /// Attempts without collision that could not be read.
     pub losses: u64,
@@ -137,7 +137,7 @@ pub struct Medium {
     pub(crate) now_ns: u64,
     pub(crate) busy_ns: u64,
     pub(crate) phase: Phase,
-    /// Who sends, while frames are on the air.
+    /// The senders, while frames are on the air.
     pub(crate) senders: Vec<usize>,
     pub(crate) actions: VecDeque<Action>,
 }
@@ -163,7 +163,7 @@ impl Medium {
         medium
     }
 
-    /// A node more, that hears so well.
+    /// Adds a node with this path.
     pub fn add_station(&mut self, path: SnrPath) -> NodeId {
         const STILL: Fading = Fading {
             deviation_db: 0.0,
@@ -181,13 +181,13 @@ impl Medium {
         NodeId(index as u16)
     }
 
-    /// What the medium goes by.
+    /// The profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// Take an input at `now_ns`, which is not before that of any call earlier
-    /// (if it is, the input counts as of that one).
+    /// Takes an input at `now_ns`. If an earlier call had a later time, the input counts as of
+    /// that time.
     pub fn handle(&mut self, now_ns: u64, input: Input) -> Result<(), Refused> {
         self.advance(now_ns);
         match input {
@@ -208,14 +208,13 @@ impl Medium {
         }
     }
 
-    /// The next thing that has happened up to `now_ns`, if any. Call it until
-    /// there is none.
+    /// The next action up to `now_ns`, if any. Call it until there is none.
     pub fn poll(&mut self, now_ns: u64) -> Option<Action> {
         self.advance(now_ns);
         self.actions.pop_front()
     }
 
-    /// Nothing happens before then unless there is another input; `None`: ever.
+    /// No action comes before this time unless there is another input; `None`: none ever.
     pub fn wake_ns(&self) -> Option<u64> {
         match self.actions.is_empty() {
             true => self.next_outcome_ns(),
@@ -235,9 +234,8 @@ impl Medium {
         Ok(self.station(station)?.channel.path.snr_centidb(now_ns))
     }
 
-    /// What a station's receiver would read in this moment, with the
-    /// fluctuation that its frames meet. Asking draws from that fluctuation, so
-    /// runs are the same only if the same is asked.
+    /// The SNR that a station's receiver would read now, with the fluctuation that its frames
+    /// meet. A call draws from that fluctuation, so runs are equal only if their calls are.
     pub fn sample_snr_centidb(&mut self, now_ns: u64, station: NodeId) -> Result<i32, Refused> {
         self.advance(now_ns);
         let now_ns = self.now_ns;
@@ -245,13 +243,13 @@ impl Medium {
         Ok(libm::round(snr_db * 100.0) as i32)
     }
 
-    /// How long somebody sent or was about to answer so far. Where frames collide that is less
-    /// than what each of them took.
+    /// The time for which the air was occupied so far. Where frames collide that is less than
+    /// the sum of their air times.
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
     }
 
-    /// What a station's frames took of the air so far.
+    /// Air time of a station's frames so far.
     pub fn air(&self, station: NodeId) -> Result<Air, Refused> {
         Ok(self.station(station)?.air)
     }

@@ -1,4 +1,4 @@
-//! One transmitter: the frame it has in hand, its backoff, and when it may go.
+//! One transmitter: its frame, its backoff, and when it may send.
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -7,18 +7,18 @@ use crate::{Air, Frame, Profile, RateChoice, Rules, channel::Channel};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// To the access point; that one's own is not used.
+    /// To the access point; the access point's own is not used.
     pub channel: Channel,
     pub rate_choice: RateChoice,
     pub air: Air,
     pub hand: Option<InHand>,
     /// Slots still to wait; `None` if the next frame needs none.
     backoff: Option<u32>,
-    /// Largest draw of the next backoff.
+    /// The largest draw of the next backoff.
     cw: u32,
-    /// From when on slots count, as long as the air stays idle.
+    /// Slots count from this time on, as long as the air stays idle.
     pub clear_ns: u64,
-    /// It has sent and waits for an answer that will not come by then.
+    /// It has sent and waits for an answer, which will not come, until then.
     pub timeout_ns: Option<u64>,
     random: Pcg64Mcg,
 }
@@ -28,13 +28,13 @@ pub(crate) struct InHand {
     pub frame: Frame,
     pub since_ns: u64,
     pub failures: u32,
-    /// Its receiver has it already and only the acknowledgement was lost.
+    /// Its receiver has it already; only the acknowledgement was lost.
     pub delivered: bool,
     /// Index of the rate of the attempt on the air.
     pub rate: usize,
     /// When that attempt ends.
     pub end_ns: u64,
-    /// What it took of the air so far.
+    /// Air time of the frame so far.
     pub air_ns: u64,
 }
 
@@ -53,7 +53,7 @@ impl Node {
         }
     }
 
-    /// When it sends if the air stays idle; only of nodes that are not sending.
+    /// When it sends if the air stays idle; only for nodes that are not sending.
     pub fn access_ns(&self, slot_ns: u64) -> Option<u64> {
         match (&self.hand, self.timeout_ns) {
             (Some(hand), None) => Some(self.countdown_end_ns(slot_ns).max(hand.since_ns)),
@@ -65,7 +65,7 @@ impl Node {
         self.clear_ns + u64::from(self.backoff.unwrap_or_default()) * slot_ns
     }
 
-    /// Takes a frame in hand. `hears_idle` is what the node knows of the air.
+    /// Takes a frame. `hears_idle` is the node's view of the air.
     pub fn take(&mut self, frame: Frame, now_ns: u64, hears_idle: bool, slot_ns: u64) {
         self.hand = Some(InHand {
             frame,
@@ -77,7 +77,7 @@ impl Node {
             air_ns: 0,
         });
         if !hears_idle {
-            // A backoff that still stands from the last frame goes on.
+            // A backoff left over from the last frame continues.
             if self.backoff.is_none() {
                 self.draw();
             }
@@ -86,13 +86,12 @@ impl Node {
         }
     }
 
-    /// Its turn has come.
+    /// The node starts to send.
     pub fn start(&mut self) {
         self.backoff = None;
     }
 
-    /// It hears that the air has been busy since `busy_ns`: slots that passed
-    /// until then are over.
+    /// The air has been busy since `busy_ns`: slots before that are over.
     pub fn freeze(&mut self, busy_ns: u64, profile: &Profile) {
         match self.backoff {
             Some(slots) => {
@@ -102,7 +101,7 @@ impl Node {
                     (Rules::Bianchi, Some(_)) => passed + 1,
                     _ => passed,
                 };
-                // A backoff without a frame ends where its last slot does.
+                // A backoff without a frame ends with its last slot.
                 let is_over = self.hand.is_none() && passed >= u64::from(slots);
                 let left = u64::from(slots).saturating_sub(counted) as u32;
                 self.backoff = (!is_over).then_some(left);
@@ -112,8 +111,8 @@ impl Node {
         }
     }
 
-    /// The frame in hand was sent to its end: back to the first window, and a
-    /// backoff before the next, whether it is there already or not.
+    /// The frame is finished: back to the first window, and a backoff before the next frame, in
+    /// any case.
     pub fn finish(&mut self, profile: &Profile) -> Option<InHand> {
         self.timeout_ns = None;
         self.cw = profile.cw_min;
@@ -121,7 +120,7 @@ impl Node {
         self.hand.take()
     }
 
-    /// No answer came; whether the frame may be sent again.
+    /// No answer came; returns whether the frame may be sent again.
     pub fn fail(&mut self, profile: &Profile) -> bool {
         self.timeout_ns = None;
         let Some(hand) = &mut self.hand else {

@@ -1,18 +1,18 @@
-//! How a station's signal-to-noise ratio goes up and down as it moves.
+//! A station's signal-to-noise ratio over time as it moves.
 
 use thiserror::Error;
 
-/// A piecewise linear SNR in hundredths of a dB over time; before its first
-/// point and after its last it stays as it is there.
+/// A piecewise linear SNR in hundredths of a dB over time; constant before its first point and
+/// after its last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnrPath {
     /// Times in ns, rising, and the SNR at each.
     points: Vec<(u64, i32)>,
-    /// The path begins anew whenever this much time has passed.
+    /// The path starts again whenever this much time has passed.
     period_ns: Option<u64>,
 }
 
-/// Why a path is none.
+/// Why a path is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PathError {
     /// It has no points.
@@ -27,7 +27,7 @@ pub enum PathError {
 }
 
 impl SnrPath {
-    /// A station that stays where it is.
+    /// A station that does not move.
     pub fn constant(snr_centidb: i32) -> Self {
         SnrPath {
             points: vec![(0, snr_centidb)],
@@ -49,7 +49,7 @@ impl SnrPath {
         }
     }
 
-    /// Through `points` again and again, anew after every `period_ns`.
+    /// Through `points` repeatedly, once every `period_ns`.
     pub fn repeating(points: Vec<(u64, i32)>, period_ns: u64) -> Result<Self, PathError> {
         let path = Self::once(points)?;
         match path.points.last() {
@@ -61,9 +61,8 @@ impl SnrPath {
         }
     }
 
-    /// Someone who walks around the room in two minutes and is nearest to the
-    /// base station at 70 s and 190 s, between `far` and `near` (paper 003,
-    /// section 5.3.4 and figure 19).
+    /// A person who walks around the room in two minutes and is nearest to the base station at
+    /// 70 s and 190 s, between `far` and `near` (SoCPS, section 5.3.4 and figure 19).
     pub fn round_trip(far_centidb: i32, near_centidb: i32) -> Self {
         const SECOND_NS: u64 = 1_000_000_000;
         let middle = far_centidb + (near_centidb - far_centidb) / 6;
@@ -78,7 +77,7 @@ impl SnrPath {
         }
     }
 
-    /// How well it hears now, in hundredths of a dB.
+    /// The SNR now, in hundredths of a dB.
     pub fn snr_centidb(&self, now_ns: u64) -> i32 {
         let at_ns = self
             .period_ns

@@ -1,21 +1,21 @@
-//! How long a frame takes on the air.
+//! Air times of frames.
 
 use crate::ErrorModel;
 
-/// One of the rates a profile can send at.
+/// A rate of a profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
-    /// For people, and to choose the rate of an acknowledgement.
+    /// The nominal rate; it also determines the rate of an acknowledgement.
     pub bps: u64,
-    /// How long frames take.
+    /// The air time of frames.
     pub phy: Phy,
-    /// How often they are lost.
+    /// The loss of frames.
     pub errors: ErrorModel,
     /// Every station understands it: broadcasts and acknowledgements use it.
     pub basic: bool,
 }
 
-/// How long a frame takes.
+/// The air time of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phy {
     /// Direct sequence and CCK: a preamble, then bits one after another,
@@ -40,7 +40,7 @@ const SYMBOL_NS: u64 = 4000;
 const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
 
 impl Rate {
-    /// Of a frame of `bytes` with everything the MAC puts around it.
+    /// The air time of a frame of `bytes` MAC bytes.
     pub fn airtime_ns(&self, bytes: u32) -> u64 {
         let bits = u64::from(bytes) * 8;
         match self.phy {
@@ -64,7 +64,7 @@ impl Rate {
 mod tests {
     use crate::Profile;
 
-    /// By hand from the standard's formulas.
+    /// Computed by hand from the standard's formulas.
     #[test]
     fn frames_take_as_long_as_the_standard_says() {
         let airtime_us = |profile: Profile, bps: u64, bytes: u32| {

@@ -1,4 +1,4 @@
-//! The kinds of wireless LAN that can be emulated.
+//! The wireless LANs that can be emulated.
 
 mod dsss;
 mod ofdm;
@@ -8,66 +8,64 @@ use crate::{Fading, Rate};
 /// Everything that is the same for all stations of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// As a script names it.
+    /// The name in scripts.
     pub name: &'static str,
     /// A slot of the backoff.
     pub slot_ns: u64,
-    /// Before an acknowledgement.
+    /// The space before an acknowledgement.
     pub sifs_ns: u64,
-    /// Before a backoff.
+    /// The space before a backoff.
     pub difs_ns: u64,
-    /// How long after the start of an answer a station knows that there is one
-    /// (PHY-RX-START-Delay).
+    /// The time from the start of an answer until a station knows of it (PHY-RX-START-Delay).
     pub rx_start_ns: u64,
-    /// From any node to any other.
+    /// Propagation from any node to any other.
     pub propagation_ns: u64,
     /// Backoff is 0..=cw slots; cw is one less than a power of two.
     pub cw_min: u32,
-    /// The most that the window grows to.
+    /// The largest window.
     pub cw_max: u32,
-    /// So often a frame is sent before it is dropped; `None`: no limit.
+    /// The most attempts for a frame; `None`: no limit.
     pub attempts_max: Option<u32>,
-    /// Whether frames to one receiver are acknowledged, and sent again if not.
+    /// Whether frames to one receiver are acknowledged, and repeated if not.
     pub acknowledged: bool,
-    /// What the MAC adds to an Ethernet frame without its FCS.
+    /// Bytes that the MAC adds to an Ethernet frame without its FCS.
     pub overhead_bytes: u32,
-    /// As it is sent.
+    /// The length of an acknowledgement.
     pub ack_bytes: u32,
     /// Slowest first; at least one is basic.
     pub rates: Vec<Rate>,
-    /// Of stations that are not told otherwise.
+    /// The rate of stations without one of their own.
     pub rate_choice: RateChoice,
-    /// What the standard lets a node do.
+    /// The rules of contention.
     pub rules: Rules,
-    /// None: strengths stay as paths say.
+    /// None: the SNR is exactly the path's.
     pub fading: Option<Fading>,
 }
 
-/// By which rate a node sends.
+/// How a node's rate is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateChoice {
     /// An index into the profile's rates.
     Fixed(usize),
-    /// The fastest at which, at the mean SNR of the moment, at most a tenth of
-    /// 1500 byte packets are lost; if there is none, the slowest.
+    /// The fastest rate at which, at the current mean SNR, at most a tenth of 1500 byte packets
+    /// are lost; if there is none, the slowest.
     BySnr,
 }
 
-/// Whose rules contention follows.
+/// The rules of contention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
-    /// IEEE 802.11's: a backoff stands still while the air is busy, and who
-    /// could not read a frame waits EIFS.
+    /// IEEE 802.11's: a backoff stands still while the air is busy, and a node that could not
+    /// read a frame waits EIFS.
     Standard,
-    /// The assumptions of G. Bianchi, Performance analysis of the IEEE 802.11
-    /// distributed coordination function (JSAC 2000): a busy period counts as
-    /// one slot of every backoff, and after a collision everyone goes on after
-    /// DIFS. For validation.
+    /// The assumptions of G. Bianchi, Performance analysis of the IEEE 802.11 distributed
+    /// coordination function (JSAC 2000): a busy period counts as one slot of every backoff,
+    /// and after a collision all nodes continue after DIFS. For validation.
     Bianchi,
 }
 
 impl Profile {
-    /// All that stations can be given, without those for validation.
+    /// All profiles for stations, without those for validation.
     pub fn all() -> Vec<Profile> {
         vec![
             Self::wavelan(),
@@ -89,7 +87,7 @@ impl Profile {
         bytes.saturating_add(self.overhead_bytes)
     }
 
-    /// The slowest basic rate: broadcasts, and what EIFS reckons with.
+    /// The slowest basic rate: for broadcasts and EIFS.
     pub(crate) fn slowest_basic(&self) -> usize {
         self.rates
             .iter()
@@ -121,7 +119,7 @@ impl Profile {
         }
     }
 
-    /// For how long those who read a frame leave the air to its answer.
+    /// For how long nodes that read a frame leave the air to its answer.
     pub(crate) fn nav_ns(&self, answer_ns: u64) -> u64 {
         match self.rules {
             Rules::Standard => answer_ns,
@@ -129,8 +127,7 @@ impl Profile {
         }
     }
 
-    /// From a frame's end until its sender knows that no answer comes
-    /// (802.11-2007, 9.2.8).
+    /// From a frame's end until its sender knows that no answer comes (802.11-2007, 9.2.8).
     pub(crate) fn ack_timeout_ns(&self) -> u64 {
         match self.rules {
             Rules::Standard => self.sifs_ns + self.slot_ns + self.rx_start_ns,
@@ -138,8 +135,7 @@ impl Profile {
         }
     }
 
-    /// From which mean SNR on each rate loses at most a tenth of the longest
-    /// frames.
+    /// The least mean SNR at which a rate loses at most a tenth of the longest frames.
     pub(crate) fn needed_snr_centidb(&self) -> Vec<i32> {
         const LONGEST_BYTES: u32 = 1514;
         const LOSS: f64 = 0.1;
@@ -169,11 +165,10 @@ impl Profile {
     }
 }
 
-/// The place that all profiles but the validation's are in. A deviation of 3.6
-/// dB goes, with [`dsss`]'s WaveLAN receiver, through the points of the paper's
-/// weights. The coherence is that of someone who walks at 1.5 m/s (the paper,
-/// section 5.3.4: 1 to 3 m/s) under 2.4 GHz: 0.423 / Doppler frequency, 12 Hz
-/// (T. S. Rappaport, Wireless communications, section 5.4).
+/// The environment of all profiles but the validation's. With [`dsss`]'s WaveLAN receiver, a
+/// deviation of 3.6 dB goes through the points of SoCPS's weights. The coherence is that of a
+/// person who walks at 1.5 m/s (SoCPS, section 5.3.4: 1 to 3 m/s) under 2.4 GHz: 0.423 /
+/// Doppler frequency, 12 Hz (T. S. Rappaport, Wireless communications, section 5.4).
 const PAPERS_ROOM: Fading = Fading {
     deviation_db: 3.6,
     coherence_ns: 35_000_000,

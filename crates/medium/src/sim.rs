@@ -1,5 +1,5 @@
-//! A plain event loop around the medium: sources, queues and statistics, in
-//! virtual time. For tests, and to see what the medium does by itself.
+//! A plain event loop around the medium: sources, queues and statistics, in virtual time. For
+//! tests, and to study the medium by itself.
 
 mod queue;
 pub mod runs;
@@ -20,7 +20,7 @@ use crate::{
 };
 use traffic::Source;
 
-/// Frames that wait in front of a station's own transmitter at most.
+/// The most frames that wait in front of a station's own transmitter.
 const STATION_QUEUE_FRAMES: usize = 50;
 
 /// A network with the queue `Q` at its access point.
@@ -32,7 +32,7 @@ pub struct Simulation<Q: Queue> {
     station_queues: Vec<Fifo>,
     sources: Vec<Source>,
     stations: Vec<Station>,
-    /// Frames by token; those that are gone are free for others.
+    /// Frames by token; finished ones free their place.
     packets: Vec<Packet>,
     free_tokens: Vec<u64>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -44,12 +44,12 @@ pub struct Simulation<Q: Queue> {
 enum Event {
     /// The next frame of a source is due.
     Source(usize),
-    /// A frame has come over the wire to the access point.
+    /// A frame has arrived at the access point over the wire.
     Arrival(u64),
 }
 
 impl<Q: Queue> Simulation<Q> {
-    /// A medium with nothing on it.
+    /// A network without stations.
     pub fn new(profile: Profile, seed: u64, access_queue: Q) -> Self {
         Simulation {
             medium: Medium::new(profile, seed),
@@ -67,26 +67,26 @@ impl<Q: Queue> Simulation<Q> {
         }
     }
 
-    /// Frames to the stations come to the access point over `wire`.
+    /// Frames to the stations arrive at the access point over `wire`.
     pub fn with_wire(mut self, wire: Wire) -> Self {
         self.wire = Some(wire);
         self
     }
 
-    /// A station that hears so well.
+    /// Adds a station with this path.
     pub fn add_station(&mut self, path: SnrPath) -> NodeId {
         self.station_queues.push(Fifo::new(STATION_QUEUE_FRAMES));
         self.stations.push(Station::default());
         self.medium.add_station(path)
     }
 
-    /// By which rate a node sends from now on.
+    /// Sets a node's rate from now on.
     pub fn set_rate(&mut self, station: NodeId, choice: RateChoice) -> Result<(), Refused> {
         self.medium
             .handle(self.now_ns, Input::Rate { station, choice })
     }
 
-    /// Traffic from the beginning on.
+    /// Adds traffic from the beginning on.
     pub fn add_flow(&mut self, flow: Flow) {
         let index = self.sources.len();
         let start_ns = self.now_ns + flow.start_ns;
@@ -94,7 +94,7 @@ impl<Q: Queue> Simulation<Q> {
         self.schedule(start_ns, Event::Source(index));
     }
 
-    /// Let `duration_ns` pass.
+    /// Runs for `duration_ns`.
     pub fn run(&mut self, duration_ns: u64) {
         let until_ns = self.now_ns + duration_ns;
         loop {
@@ -118,7 +118,7 @@ impl<Q: Queue> Simulation<Q> {
         self.drain();
     }
 
-    /// Forget what was counted so far, after warming up.
+    /// Resets the statistics, after warming up.
     pub fn reset_statistics(&mut self) {
         for (index, station) in self.stations.iter_mut().enumerate() {
             let air = self
@@ -133,7 +133,7 @@ impl<Q: Queue> Simulation<Q> {
         }
     }
 
-    /// What became of each station's frames, in the order of their adding.
+    /// Each station's statistics, in order of adding.
     pub fn stations(&self) -> Vec<Station> {
         let mut stations = self.stations.clone();
         for (index, station) in stations.iter_mut().enumerate() {
@@ -146,7 +146,7 @@ impl<Q: Queue> Simulation<Q> {
         stations
     }
 
-    /// What waits at the access point.
+    /// The queue at the access point.
     pub fn access_queue_mut(&mut self) -> &mut Q {
         &mut self.access_queue
     }
@@ -215,7 +215,7 @@ impl<Q: Queue> Simulation<Q> {
         self.free_tokens.push(token);
     }
 
-    /// Hand frames to transmitters that are free.
+    /// Passes frames to transmitters that are free.
     fn feed(&mut self) {
         let access_point = Medium::ACCESS_POINT;
         if self.medium.is_free(access_point)
@@ -245,7 +245,7 @@ impl<Q: Queue> Simulation<Q> {
         debug_assert_eq!(taken, Ok(()));
     }
 
-    /// Take what has happened on the air.
+    /// Processes the medium's actions.
     fn drain(&mut self) {
         while let Some(action) = self.medium.poll(self.now_ns) {
             match action {

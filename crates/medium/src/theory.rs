@@ -1,5 +1,5 @@
-//! What is known of such networks in closed form, to validate the medium
-//! against. Times are in seconds, throughputs in bit/s of Ethernet frames.
+//! Closed formulas for such networks, to validate the medium. Times are in seconds, throughputs
+//! in bit/s of Ethernet frames.
 
 use crate::{Profile, Rate};
 
@@ -13,7 +13,7 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// Stations that send frames of so many bytes without end.
+    /// For stations that always have frames of this many bytes.
     pub fn new(profile: Profile, rate: usize, bytes: u32) -> Self {
         let on_air = |rate: &Rate, bytes| rate.airtime_ns(bytes) + profile.propagation_ns;
         Saturation {
@@ -50,11 +50,10 @@ impl Saturation {
                 + slots.collision * collision_s)
     }
 
-    /// The same under the standard's rules: backoffs stand still while the air
-    /// is busy, so that only who has just sent can use the slot right after;
-    /// EIFS follows collisions; retries are limited (G. Bianchi and I.
-    /// Tinnirello, Remarks on IEEE 802.11 DCF performance analysis, IEEE
-    /// Communications Letters 2005).
+    /// The same under the standard's rules: backoffs stand still while the air is busy, so that
+    /// only the last sender can use the slot right after; EIFS follows collisions; retries are
+    /// limited (G. Bianchi and I. Tinnirello, Remarks on IEEE 802.11 DCF performance analysis,
+    /// IEEE Communications Letters 2005).
     pub fn standard_bps(&self, stations: u32) -> f64 {
         let (window, stages) = (self.window(), self.stages());
         let attempts = self.profile.attempts_max.unwrap_or(64) as i32;
@@ -79,9 +78,8 @@ impl Saturation {
                 + slots.collision * collision_s)
     }
 
-    /// What each of `stations` gets if one of them sends like `slow` and all
-    /// others like this (M. Heusse et al., Performance anomaly of 802.11b,
-    /// INFOCOM 2003, section III).
+    /// The throughput of each of `stations` if one of them sends like `slow` and all others
+    /// like this (M. Heusse et al., Performance anomaly of 802.11b, INFOCOM 2003, section III).
     pub fn anomaly_bps(&self, slow: &Saturation, stations: u32) -> f64 {
         let n = f64::from(stations);
         let cw = f64::from(self.profile.cw_min);
@@ -111,7 +109,7 @@ impl Saturation {
     }
 }
 
-/// How likely a slot is which.
+/// The probabilities of kinds of slots.
 struct Slots {
     idle: f64,
     success: f64,
@@ -131,7 +129,7 @@ impl Slots {
     }
 }
 
-/// The probability of an attempt in a slot that `attempt` gives for the
+/// The fixed point: the probability of an attempt in a slot, which `attempt` gives for the
 /// probability of a collision that follows from it.
 fn fixed_point(attempt: impl Fn(f64) -> f64, stations: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -155,8 +153,8 @@ fn seconds(ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The shape of the paper's figure 6: the more stations, the more a larger
-    /// first window is worth; more doublings do the same.
+    /// The shape of figure 6 of Bianchi's paper: with more stations a larger first window gains
+    /// more, and so do more doublings.
     #[test]
     fn bianchis_curves() {
         let share = |window, stages, stations| {

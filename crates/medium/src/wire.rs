@@ -10,8 +10,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// `rate_bps` of zero is a wire that takes no time but its delay. At most
-    /// `limit_ns` of sending wait in front of it.
+    /// A wire with `rate_bps` of zero only delays. At most `limit_ns` of sending wait in front
+    /// of it.
     pub fn new(rate_bps: u64, delay_ns: u64, limit_ns: u64) -> Self {
         Wire {
             rate_bps,
@@ -21,8 +21,8 @@ impl Wire {
         }
     }
 
-    /// Send `bytes`; when the last of them is there, or `None` if the queue is
-    /// full and the frame is lost.
+    /// Sends `bytes`; returns when the last of them arrives, or `None` if the queue is full and
+    /// the frame is lost.
     pub fn carry(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         let start_ns = self.free_ns.max(now_ns);
         if start_ns - now_ns > self.limit_ns {

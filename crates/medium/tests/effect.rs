@@ -1,5 +1,5 @@
-//! The effect that paper 003 is about, on the medium alone: one station that
-//! can hardly hear, FIFO against a weight for it.
+//! The effect that SoCPS is about, on the medium alone: one station with a weak signal, FIFO
+//! against a weight for it.
 
 use takt_medium::{
     Action, Fading, Frame, Input, Medium, NodeId, Profile, Receiver, SnrPath,
@@ -36,7 +36,7 @@ fn the_papers_weights() {
     );
 }
 
-/// What a bad station's retries take, everyone lacks.
+/// The air time of a bad station's retries is lost for all others.
 #[test]
 fn leaving_a_bad_station_out_raises_the_total() {
     for stations in [2, 4, 6, 8] {
@@ -45,8 +45,8 @@ fn leaving_a_bad_station_out_raises_the_total() {
     }
 }
 
-/// Without retries a lost frame takes no longer than another, so nothing but
-/// the bad station's share can be won, one part in eight at most.
+/// Without retries a lost frame takes no longer than another, so only the bad station's share
+/// can be gained, one part in eight at most.
 #[test]
 fn without_retries_there_is_no_more_to_win_than_its_share() {
     let run = at_three_db(Profile::wavelan_classic(), 8, Traffic::cbr_1m5());
@@ -68,13 +68,12 @@ fn retries_for_one_cost_the_others_their_voice() {
         worst(&fifo),
         worst(&weighted)
     );
-    // Nor do they wait long: what is queued before them is theirs.
+    // Nor do they wait long: only their own packets are queued before them.
     let delay_ns = weighted[1].delay_ns(990).unwrap();
     assert!(delay_ns < fifo[1].delay_ns(500).unwrap(), "{delay_ns}");
 }
 
-/// Loss by SNR goes where the paper's weights do, from nothing above 14 dB to
-/// nearly all at 0 dB.
+/// Loss by SNR follows SoCPS's weights, from nothing above 14 dB to nearly all at 0 dB.
 #[test]
 fn wavelans_losses_go_through_the_papers_points() {
     let profile = Profile::wavelan();
@@ -86,7 +85,7 @@ fn wavelans_losses_go_through_the_papers_points() {
     }
 }
 
-/// Bit/s of a bad and a good station that get `run` frames in turn, the bad one
+/// Throughput in bit/s of a bad and a good station that get `run` frames in turn, the bad one
 /// at 10 dB.
 fn in_runs_of(run: u64, coherence_ns: u64) -> f64 {
     const DURATION_NS: u64 = 600_000_000_000;
@@ -128,9 +127,8 @@ fn in_runs_of(run: u64, coherence_ns: u64) -> f64 {
     (delivered * u64::from(BYTES) * 8) as f64 / (now_ns as f64 / 1e9)
 }
 
-/// Why FIFO can be a little above a fair order: where fades last longer than
-/// frames, frames of one station in a row profit from each other. FIFO has such
-/// runs, a fair order has none.
+/// Why FIFO can be slightly above a fair order: where fades last longer than frames, successive
+/// frames of one station have the same luck. FIFO has such runs, a fair order has none.
 #[test]
 fn runs_of_frames_profit_from_fades_that_last() {
     let gain = |coherence_ns| in_runs_of(4, coherence_ns) / in_runs_of(1, coherence_ns) - 1.0;

@@ -1,4 +1,4 @@
-//! The medium against what is known of such networks (`docs/medium.md`).
+//! The medium against theory (`docs/medium.md`).
 
 use takt_medium::{
     Profile, Rules,

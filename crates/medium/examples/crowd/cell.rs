@@ -13,23 +13,23 @@ use crate::tcp::{Ack, Receiver, Sender};
 const DATA_BYTES: u32 = 1514;
 const ACK_BYTES: u32 = 66;
 pub const SEGMENT_BITS: f64 = 1448.0 * 8.0;
-/// TCP holds back what its own device has not sent (TCP small queues).
+/// TCP limits what its own device has not sent yet (TCP small queues).
 const OWN_QUEUE_FRAMES: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     pub terminals: usize,
-    /// There and back, of the wire.
+    /// The wire's round trip.
     pub delay_ns: u64,
-    /// Of data on the wire, in ppm.
+    /// Random loss of data on the wire, in ppm.
     pub loss_ppm: u32,
-    /// Frames that wait at the access point.
+    /// The queue at the access point, in frames.
     pub access_frames: usize,
-    /// Index of the rate of all; 7: 54 Mbit/s.
+    /// Index of all stations' rate; 7: 54 Mbit/s.
     pub rate: usize,
     /// When the last terminal begins.
     pub last_begins_ns: u64,
-    /// What comes before is not measured.
+    /// The warm-up, which is not measured.
     pub warm_ns: u64,
     pub measured_ns: u64,
 }
@@ -58,9 +58,9 @@ pub struct Terminal {
     timeout_at_ns: u64,
 }
 
-/// What decides bounds, each terminal's at its own times.
+/// Sets each terminal's bounds, at its own times.
 pub trait Control {
-    /// When it wants to be asked again.
+    /// When it has to be called again.
     fn decide(&mut self, now_ns: u64, terminals: &mut [Terminal], index: usize) -> Option<u64>;
 }
 
@@ -212,7 +212,7 @@ impl Cell {
         self.schedule(at_ns, Event::AtAccessPoint(token));
     }
 
-    /// Let a terminal send what it may.
+    /// Lets a terminal send what its window allows.
     fn pump(&mut self, index: usize) {
         let now_ns = self.now_ns;
         while self.terminals[index].is_on && self.terminals[index].queue.len() < OWN_QUEUE_FRAMES {

@@ -1,4 +1,4 @@
-//! One run, and what is read from it.
+//! One run and its figures.
 
 use takt_algo::WindowTerms;
 
@@ -10,22 +10,22 @@ use crate::{
 const PERIODS: usize = 100;
 
 pub struct Figures {
-    /// Of each terminal, Mbit/s.
+    /// Mbit/s of each terminal.
     pub rates: Vec<f64>,
     rtts_ns: Vec<u64>,
     pub unrest: f64,
 }
 
-struct Nobody;
+struct NoControl;
 
-impl Control for Nobody {
+impl Control for NoControl {
     fn decide(&mut self, _: u64, _: &mut [Terminal], _: usize) -> Option<u64> {
         None
     }
 }
 
 pub fn cubic(setup: Setup) -> Figures {
-    run(setup, &mut Nobody)
+    run(setup, &mut NoControl)
 }
 
 struct Fixed(f64);
@@ -38,12 +38,12 @@ impl Control for Fixed {
     }
 }
 
-/// Every window is so many segments.
+/// Every window has this many segments.
 pub fn fixed(setup: Setup, window: f64) -> Figures {
     run(setup, &mut Fixed(window))
 }
 
-/// The first `members` have Takt.
+/// The first `members` terminals have Takt.
 pub fn with_takt(setup: Setup, members: usize) -> Figures {
     with_standing(setup, members, WindowTerms::STANDING_SEGMENTS)
 }

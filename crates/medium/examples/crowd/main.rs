@@ -1,4 +1,4 @@
-//! The figures that `docs/crowd-law.md` speaks of, as `docs/crowd-law.generated.md`.
+//! The figures of `docs/crowd-law.md`, as `docs/crowd-law.generated.md`.
 //!
 //!     cargo run --release -p takt-medium --example crowd >docs/crowd-law.generated.md
 
@@ -81,7 +81,7 @@ fn row(name: &str, setup: Setup) {
     );
 }
 
-/// Nothing moves if slow start never had to end.
+/// It stays zero if slow start did not have to end.
 fn unrest(figures: &Figures) -> String {
     match figures.unrest.is_nan() {
         true => "no bound".to_owned(),
@@ -90,7 +90,7 @@ fn unrest(figures: &Figures) -> String {
 }
 
 /// One and a half times the wire and one frame and one acknowledgement that wait for their
-/// turns among terminals and access point that all always have frames.
+/// turns among terminals and an access point that always have frames.
 fn bar_ms(setup: Setup) -> f64 {
     let saturation = Saturation::new(Profile::dot11g(), setup.rate, 1514);
     let senders = setup.terminals as u32 + 1;

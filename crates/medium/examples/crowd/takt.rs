@@ -1,4 +1,4 @@
-//! Terminals that tell each other how they are doing, and bound their windows by it.
+//! Terminals that report to each other, and bound their windows by the reports.
 
 use takt_algo::{Flow, FlowSample, Group, WindowTerms};
 
@@ -7,7 +7,7 @@ use crate::cell::{Control, SEGMENT_BITS, Terminal};
 const PERIOD_NS: u64 = 200_000_000;
 const WINDOW_MAX: u32 = 1_000_000;
 const MSS_BYTES: u32 = (SEGMENT_BITS / 8.0) as u32;
-/// A neighbour's rate counts up to so many times the own one.
+/// A neighbour's rate counts up to the own rate times this.
 const RATE_RATIO_MAX: u64 = 2;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +45,7 @@ impl Takt {
 }
 
 impl Takt {
-    /// How much the target of the first terminal moves, as deviation over mean: of its last
+    /// The variation of the first terminal's target, as deviation over mean: of its last
     /// `periods` periods.
     pub fn unrest(&self, periods: usize) -> f64 {
         let targets = &self.members[0].targets;
@@ -117,7 +117,7 @@ impl Control for Takt {
         me.targets.push(me.flow.target_q10() as f64 / 1024.0);
         sender.lower = f64::from(bounds.lower());
         sender.upper = f64::from(bounds.upper());
-        // A tenth earlier or later, so that reports do not meet for ever.
+        // A tenth earlier or later, so that reports do not collide repeatedly.
         let jitter_ns = (now_ns / 1000 * 7919 + index as u64 * 104_729) % (PERIOD_NS / 5);
         Some(now_ns + PERIOD_NS * 9 / 10 + jitter_ns)
     }

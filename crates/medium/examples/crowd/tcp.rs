@@ -1,6 +1,6 @@
-//! One upload: a sender under CUBIC, bounded or not, and its receiver. What Linux does as far as
-//! it decides rates: selective acknowledgements, losses by time (RACK), delayed acknowledgements,
-//! and growth only while the window is what holds the sender back.
+//! One upload: a sender under CUBIC, bounded or not, and its receiver. It does what Linux does
+//! as far as it affects rates: selective acknowledgements, losses by time (RACK), delayed
+//! acknowledgements, and growth only while the window limits the sender.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ const CUBIC_BETA: f64 = 0.7;
 /// A round with fewer round trips does not end slow start, as in Linux.
 const HYSTART_MIN_SAMPLES: u32 = 8;
 
-/// What a receiver tells.
+/// An acknowledgement.
 #[derive(Debug, Clone)]
 pub struct Ack {
-    /// The first segment that is missing.
+    /// The first missing segment.
     pub next: u64,
-    /// Those beyond that are there.
+    /// Segments received beyond that.
     pub beyond: Vec<u64>,
 }
 
@@ -68,7 +68,7 @@ struct Segment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    /// Until what was sent before is acknowledged.
+    /// Until all sent before is acknowledged.
     Recovery(u64),
     Timeout(u64),
 }
@@ -77,7 +77,7 @@ enum State {
 pub struct Sender {
     window: f64,
     threshold: f64,
-    /// Of Takt, in segments; CUBIC alone has none.
+    /// Takt's bounds, in segments; CUBIC alone has none.
     pub lower: f64,
     pub upper: f64,
     state: State,
@@ -134,7 +134,7 @@ impl Sender {
         }
     }
 
-    /// What may be in flight. The lower bound does not hold after a timeout.
+    /// The limit of segments in flight. The lower bound does not hold after a timeout.
     pub fn window(&self) -> u64 {
         let lower = match self.state {
             State::Timeout(_) => 0.0,
@@ -147,17 +147,17 @@ impl Sender {
         matches!(self.state, State::Timeout(_))
     }
 
-    /// In its first slow start.
+    /// Whether it is in its first slow start.
     pub fn is_starting(&self) -> bool {
         self.threshold.is_infinite()
     }
 
-    /// Whether the window has held it back since it was last asked.
+    /// Whether the window has limited it since the last call.
     pub fn take_limited(&mut self) -> bool {
         std::mem::take(&mut self.is_limited)
     }
 
-    /// The segment to send now, if one may go.
+    /// The segment to send now, if the window allows one.
     pub fn send(&mut self, now_ns: u64) -> Option<u64> {
         let pipe = self.flight.values().filter(|segment| !segment.is_lost);
         let is_full = pipe.count() as u64 >= self.window();
@@ -237,7 +237,7 @@ impl Sender {
         if let Some(rtt_ns) = rtt_ns {
             self.measure(rtt_ns);
         }
-        // Nothing overtakes anything here.
+        // Segments are not reordered here.
         let mut is_loss = false;
         for segment in self.flight.values_mut() {
             let is_overtaken = newest_ns.is_some_and(|newest_ns| segment.sent_ns < newest_ns);
@@ -308,7 +308,7 @@ impl Sender {
         self.window += (target - self.window) / self.window * count;
     }
 
-    /// Leave slow start when a round's least RTT rises (as Linux' does by delay).
+    /// Leaves slow start when a round's least RTT rises (as Linux does by delay).
     fn hystart(&mut self) {
         let Some((first, _)) = self.flight.first_key_value() else {
             return;

@@ -1,4 +1,4 @@
-//! What of the medium decides how much is won.
+//! Which assumptions of the medium decide the gain.
 
 use takt_medium::{
     ErrorModel, Fading, Profile, RateChoice,
@@ -13,7 +13,7 @@ use crate::{
     one_bad::{gain, good_loss, one_bad},
 };
 
-/// What decides: attempts, coherence, deviation and gain of the receiver.
+/// The assumptions: attempts, coherence, deviation and gain of the receiver.
 pub fn decisive() {
     heading("8 stations, one at 3 dB: wavelan, but");
     columns(&[
@@ -102,7 +102,7 @@ pub fn decisive() {
     }
 }
 
-/// Where PW's weight comes near to one: does it ever lose to FIFO?
+/// Where PW's weight is close to one: is its total ever below FIFO's?
 pub fn below() {
     heading("PW against FIFO, total throughput, wavelan with another coherence");
     columns(&[

@@ -1,4 +1,4 @@
-//! PW as it runs, its weights following readings that fluctuate, and other points.
+//! PW in operation, with weights that follow fluctuating readings, and other points.
 
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -27,20 +27,20 @@ const STRENGTHS_DB: std::ops::RangeInclusive<i32> = 8..=15;
 const GOOD_CENTIDB: i32 = 2000;
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 const SECONDS: u64 = 900;
-/// 1.5 Mbit/s, each frame at any time within its interval: a full queue is kind to
-/// whoever comes after the longest gap.
+/// 1.5 Mbit/s, each frame at a random time within its interval: a full queue favours the sender
+/// after the longest gap.
 const CBR: Traffic = Traffic::Cbr {
     bytes: BYTES,
     interval_ns: 8_000_000,
     jitter_ns: 4_000_000,
 };
-/// T_soc, and what Takt does by default.
+/// T_soc, and Takt's default.
 const INTERVAL_NS: u64 = 200_000_000;
 const SMOOTHING: f64 = 0.5;
 const QUEUE_FRAMES: usize = 50;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A reading is a deviation of its own: 200 ms are many times the coherence.
+/// Each reading has its own deviation: 200 ms are many times the coherence.
 pub fn laws() {
     heading("PW by readings every 200 ms: total over FIFO's, wavelan, mean of four seeds");
     let strengths: Vec<String> = STRENGTHS_DB.map(|db| format!("{db} dB")).collect();
@@ -69,7 +69,7 @@ pub fn laws() {
     }
 }
 
-/// What the access point thinks of the bad station.
+/// The access point's estimate of the bad station.
 struct Soc {
     mean_db: f64,
     deviation_db: f64,

@@ -1,4 +1,4 @@
-//! The figures that `docs/medium.md` speaks of, as `docs/medium.generated.md`.
+//! The figures of `docs/medium.md`, as `docs/medium.generated.md`.
 //!
 //!     cargo run --release -p takt-medium --example figures >docs/medium.generated.md
 

@@ -36,7 +36,7 @@ pub fn cbr(profile: &Profile) {
     }
 }
 
-/// The paper's VoIP to 8 stations.
+/// SoCPS's VoIP to 8 stations.
 pub fn voip(profile: &Profile) {
     heading(&format!(
         "{}: loss of VoIP to 8 stations, in %",

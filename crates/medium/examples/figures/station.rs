@@ -1,4 +1,4 @@
-//! What one station loses, and one that walks.
+//! The losses of one station, and of one that walks.
 
 use takt_medium::{
     Profile, SnrPath,
@@ -50,7 +50,7 @@ pub fn loss() {
     }
 }
 
-/// Two rounds of the walk of figure 19, what arrives by 10 s.
+/// Two rounds of the walk of figure 19: arrivals by 10 s.
 pub fn moving() {
     heading("A station that walks, wavelan, 1.5 Mbit/s to it alone");
     columns(&["Time, s", "SNR, dB", "kbit/s", "Lost, %"]);

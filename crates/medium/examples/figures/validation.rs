@@ -1,4 +1,4 @@
-//! Against what is known.
+//! Comparison with theory.
 
 use takt_medium::{
     Profile, Rules,

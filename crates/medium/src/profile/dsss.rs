@@ -10,11 +10,10 @@ const SHORT_NS: u64 = 96 * MICROSECOND_NS;
 /// 24 of header, 4 of FCS, 8 of LLC and SNAP, less 14 of Ethernet.
 const DOT11_OVERHEAD_BYTES: u32 = 22;
 
-/// What WaveLAN's receiver gains against the paper's formula: with it half of
-/// the longest frames are lost at 7 dB, and, over the fluctuation of the
-/// paper's room, a fifth come through at 4 dB and four fifths at 10 dB, which
-/// are the points of the paper's weights, drawn from its measurements (paper
-/// 003, sections 4.3 and 5.1, figures 22 and 23).
+/// The gain of WaveLAN's receiver against SoCPS's formula. With it half of the longest frames
+/// are lost at 7 dB, and, over the fluctuation of SoCPS's room, a fifth are received at 4 dB
+/// and four fifths at 10 dB. These are the points of SoCPS's weights, drawn from its
+/// measurements (sections 4.3 and 5.1, figures 22 and 23).
 const WAVELAN_GAIN_DB: f64 = 1.7;
 
 fn serial(bps: u64, preamble_ns: u64, errors: ErrorModel, basic: bool) -> Rate {
@@ -35,18 +34,17 @@ impl Profile {
         };
         Profile {
             name: "wavelan",
-            // Acknowledgements go at 2 Mbit/s, too; both rates would be basic.
+            // Acknowledgements are sent at 2 Mbit/s, too; both rates would be basic.
             rates: vec![serial(2_000_000, LONG_NS, errors, true)],
             rate_choice: RateChoice::Fixed(0),
             ..Self::dot11b_long()
         }
     }
 
-    /// 2 Mbit/s before the standard (NCR WaveLAN; B. Tuch 1993, the paper's
-    /// reference 12): nothing is acknowledged and nothing sent again. Spaces
-    /// and slots of 32 bits and Ethernet's frames, as Linux's driver sets its
-    /// Intel 82593 up (wavelan_cs.c); its backoff after Ethernet's rules is
-    /// simplified to 802.11's.
+    /// 2 Mbit/s before the standard (NCR WaveLAN; B. Tuch 1993, SoCPS's reference 12): no
+    /// acknowledgements and no retries. Spaces and slots of 32 bits and Ethernet's frames, as
+    /// Linux's driver sets its Intel 82593 up (wavelan_cs.c); its backoff after Ethernet's
+    /// rules is simplified to 802.11's.
     pub fn wavelan_classic() -> Self {
         const FCS_BYTES: u32 = 4;
         let errors = ErrorModel::Psk {
@@ -70,7 +68,7 @@ impl Profile {
         Self::dot11b("802.11b-long", LONG_NS)
     }
 
-    /// The same with the short preamble, which 1 Mbit/s has not.
+    /// The same with the short preamble, which 1 Mbit/s does not have.
     pub fn dot11b_short() -> Self {
         Self::dot11b("802.11b-short", SHORT_NS)
     }

@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 
 use crate::NodeId;
 
-/// A frame on its way.
+/// A queued frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// By which its end is told.
+    /// The token of its transmission.
     pub token: u64,
-    /// Where it goes, or comes from.
+    /// Its receiver, or its sender.
     pub station: NodeId,
-    /// With its headers.
+    /// Its length with headers.
     pub bytes: u32,
-    /// Which flow it is of, in the order of their adding.
+    /// The number of its flow, in order of adding.
     pub source: usize,
     /// When it was sent.
     pub born_ns: u64,
@@ -21,12 +21,11 @@ pub struct Packet {
     pub is_delivered: bool,
 }
 
-/// Where frames wait for the transmitter.
+/// A queue in front of the transmitter.
 pub trait Queue {
-    /// `false`: there is no room, the frame is lost.
+    /// `false`: there is no room, and the frame is lost.
     fn enqueue(&mut self, packet: Packet) -> bool;
-    /// The frame to send next. Asked whenever the transmitter gets free or a
-    /// frame comes.
+    /// The frame to send next. Called whenever the transmitter becomes free or a frame arrives.
     fn dequeue(&mut self, now_ns: u64) -> Option<Packet>;
 }
 
@@ -38,7 +37,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// With room for so many.
+    /// With room for this many.
     pub fn new(limit_frames: usize) -> Self {
         Fifo {
             packets: VecDeque::new(),
@@ -61,10 +60,9 @@ impl Queue for Fifo {
     }
 }
 
-/// A queue for every station, and bytes shared by weight: whose frame would
-/// end first if they were sent side by side goes first (S. J. Golestani, A
-/// self-clocked fair queueing scheme, 1994). A stand-in for Takt's own, to know
-/// the medium by.
+/// A queue for every station, and bytes shared by weight: the frame that would end first if all
+/// were sent side by side goes first (S. J. Golestani, A self-clocked fair queueing scheme,
+/// 1994). A stand-in for Takt's own, for studies of the medium.
 #[derive(Debug, Clone)]
 pub struct Weighted {
     limit_frames: usize,
@@ -92,8 +90,7 @@ impl Weighted {
         }
     }
 
-    /// Parts per million; stations have one million unless told otherwise, and
-    /// with zero they are held.
+    /// Parts per million; a station has one million by default, and with zero it is throttled.
     pub fn set_weight(&mut self, station: NodeId, weight_ppm: u32) {
         self.share(station).weight_ppm = weight_ppm;
     }

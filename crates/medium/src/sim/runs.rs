@@ -7,16 +7,16 @@ use super::{Direction, Fifo, Flow, Queue, Simulation, Station, Traffic, Weighted
 use crate::{NodeId, Profile, RateChoice, SnrPath};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// So good that nothing is lost.
+/// Good enough that nothing is lost.
 const PERFECT_CENTIDB: i32 = 8000;
-/// What the paper calls good: 15 dB or more; well above.
+/// A good station: SoCPS says 15 dB or more; this is well above.
 const GOOD_CENTIDB: i32 = 2500;
 /// Frames that wait at the access point: ALTQ's and BSD's default.
 const ACCESS_QUEUE_FRAMES: usize = 50;
 const WARM_UP_NS: u64 = 2 * SECOND_NS;
 
-/// Stations that always have frames for the access point, one at each of
-/// `rates`, and never lose one but by collision.
+/// Stations that always have frames for the access point, one at each of `rates`, and lose
+/// frames only by collision.
 pub fn saturated(profile: &Profile, rates: &[usize], bytes: u32, seconds: u64) -> Vec<Station> {
     let profile = Profile {
         fading: None,
@@ -45,21 +45,20 @@ pub fn total_bps(stations: &[Station]) -> f64 {
     stations.iter().map(Station::throughput_bps).sum()
 }
 
-/// The paper's experiment with UDP: the access point sends to stations of which
-/// the first is bad.
+/// SoCPS's experiment with UDP: the access point sends to stations, the first of which is bad.
 #[derive(Debug, Clone)]
 pub struct OneBad {
-    /// What the medium goes by.
+    /// The medium's profile.
     pub profile: Profile,
-    /// How many there are.
+    /// Number of stations.
     pub stations: u16,
-    /// How well the bad one hears.
+    /// SNR of the bad one.
     pub bad_snr_centidb: i32,
-    /// What each has sent to it.
+    /// The traffic to each.
     pub traffic: Traffic,
-    /// How long it lasts.
+    /// Duration.
     pub seconds: u64,
-    /// Whence all chance comes.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -69,7 +68,7 @@ impl OneBad {
         self.run(Fifo::new(ACCESS_QUEUE_FRAMES))
     }
 
-    /// The good stations have weight one and the bad one another.
+    /// The good stations have weight one and the bad one this weight.
     pub fn weighted(&self, bad_weight_ppm: u32) -> Vec<Station> {
         let mut queue = Weighted::new(ACCESS_QUEUE_FRAMES);
         queue.set_weight(NodeId(1), bad_weight_ppm);
@@ -77,8 +76,7 @@ impl OneBad {
     }
 
     fn run(&self, queue: impl Queue) -> Vec<Station> {
-        // At random, because a queue that is full is kind to whoever comes
-        // after the longest gap.
+        // At random, because a full queue favours the sender after the longest gap.
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         let mut simulation = Simulation::new(self.profile.clone(), self.seed, queue);
         for index in 0..self.stations {
@@ -102,8 +100,7 @@ impl OneBad {
     }
 }
 
-/// The weight that the paper's PW gives (section 5.1): 0 up to 0 dB, 0.2 at 4,
-/// 0.8 at 10 and 1 from 14 on.
+/// The weight of SoCPS's PW (section 5.1): 0 up to 0 dB, 0.2 at 4, 0.8 at 10 and 1 from 14 on.
 pub fn papers_weight_ppm(snr_centidb: i32) -> u32 {
     const POINTS: [(i32, i32); 4] = [(0, 0), (400, 200_000), (1000, 800_000), (1400, 1_000_000)];
     let snr_centidb = snr_centidb.clamp(POINTS[0].0, POINTS[3].0);

@@ -1,22 +1,22 @@
-//! What became of a station's frames.
+//! Statistics of a station's frames.
 
 use super::Packet;
 use crate::Air;
 
-/// What became of a station's packets.
+/// The outcome of a station's packets.
 #[derive(Debug, Clone, Default)]
 pub struct Station {
     /// Frames that its sources sent.
     pub offered: u64,
-    /// Those that arrived.
+    /// Frames that arrived.
     pub delivered: u64,
-    /// Of the Ethernet frames that were delivered.
+    /// Bytes of the Ethernet frames that were delivered.
     pub delivered_bytes: u64,
-    /// Frames for which there was no room in a queue.
+    /// Frames for which a queue had no room.
     pub queue_lost: u64,
-    /// Frames that were sent and did not arrive.
+    /// Frames that were transmitted and did not arrive.
     pub air_lost: u64,
-    /// From the source to the receiver, in the order of arrival.
+    /// From the source to the receiver, in order of arrival.
     pub delays_ns: Vec<u64>,
     pub(super) air: Air,
     pub(super) air_before: Air,
@@ -45,14 +45,13 @@ impl Station {
         self.delivered_bytes as f64 * 8.0 / self.duration_s()
     }
 
-    /// Part of the frames that were lost, 0 to 1, of those that are not on
-    /// their way any more.
+    /// The part of frames that was lost, 0 to 1, without those still in transit.
     pub fn loss(&self) -> f64 {
         let lost = self.queue_lost + self.air_lost;
         lost as f64 / (lost + self.delivered).max(1) as f64
     }
 
-    /// Part of the time in which the air was busy with its frames.
+    /// The part of the time in which the air was busy with its frames.
     pub fn airtime_share(&self) -> f64 {
         (self.air.busy_ns - self.air_before.busy_ns) as f64 / 1e9 / self.duration_s()
     }
@@ -62,7 +61,7 @@ impl Station {
         self.air.attempts - self.air_before.attempts
     }
 
-    /// Those that were on the air together.
+    /// Transmissions that overlapped.
     pub fn collisions(&self) -> u64 {
         self.air.collisions - self.air_before.collisions
     }

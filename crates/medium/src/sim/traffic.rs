@@ -1,4 +1,4 @@
-//! What sends.
+//! Traffic sources.
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -8,17 +8,17 @@ use crate::NodeId;
 /// Frames between one station and the access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// Which one.
+    /// The station.
     pub station: NodeId,
-    /// To it, or from it.
+    /// The direction.
     pub direction: Direction,
-    /// How much, and when.
+    /// The pattern.
     pub traffic: Traffic,
-    /// From now until its first frame.
+    /// The time until its first frame.
     pub start_ns: u64,
 }
 
-/// Which way packets go.
+/// The direction of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the access point.
@@ -27,19 +27,19 @@ pub enum Direction {
     Up,
 }
 
-/// Lengths are those of Ethernet frames without FCS.
+/// Lengths are of Ethernet frames without FCS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
     /// One frame every `interval_ns`, give or take up to `jitter_ns`.
     Cbr {
         /// Of each packet.
         bytes: u32,
-        /// From packet to packet.
+        /// The time between packets.
         interval_ns: u64,
-        /// At most so much earlier or later, by chance.
+        /// The largest random deviation from it.
         jitter_ns: u64,
     },
-    /// There are always a few frames waiting.
+    /// A few frames are always queued.
     Saturated {
         /// Of each packet.
         bytes: u32,
@@ -48,22 +48,21 @@ pub enum Traffic {
     OnOff {
         /// Of each packet.
         bytes: u32,
-        /// From packet to packet, while it talks.
+        /// The time between packets, during talk.
         interval_ns: u64,
-        /// How long it talks.
+        /// The duration of talk.
         on_ns: u64,
-        /// How long it is silent then.
+        /// The duration of silence after it.
         off_ns: u64,
     },
 }
 
-/// What a saturated source keeps waiting.
+/// The queue of a saturated source.
 const SATURATION_FRAMES: usize = 3;
 
 impl Traffic {
-    /// The paper's VoIP: 350 bytes of UDP, RTP and voice every 30 ms, which
-    /// are 93 kbit/s; here with IP and Ethernet headers (paper 003, section
-    /// 5.1).
+    /// SoCPS's VoIP: 350 bytes of UDP, RTP and voice every 30 ms, which are 93 kbit/s; here
+    /// with IP and Ethernet headers (section 5.1).
     pub fn voip() -> Self {
         const IP_AND_ETHERNET_BYTES: u32 = 20 + 14;
         Traffic::Cbr {
@@ -73,8 +72,8 @@ impl Traffic {
         }
     }
 
-    /// The paper's 1.5 Mbit/s in the longest frames, slightly irregular so that
-    /// senders do not march in step.
+    /// SoCPS's 1.5 Mbit/s in the longest frames, slightly irregular so that senders are not in
+    /// step.
     pub fn cbr_1m5() -> Self {
         Traffic::Cbr {
             bytes: 1514,
@@ -118,7 +117,7 @@ impl Source {
         }
     }
 
-    /// When the frame after the one of `now_ns` is due.
+    /// When the frame after that of `now_ns` is due.
     pub fn next_ns(&mut self, now_ns: u64, random: &mut Pcg64Mcg) -> Option<u64> {
         match self.flow.traffic {
             Traffic::Saturated { .. } => None,

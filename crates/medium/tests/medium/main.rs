@@ -1,4 +1,4 @@
-//! The medium's promises to whoever drives it.
+//! The medium's guarantees to its driver.
 
 mod properties;
 mod rules;
@@ -15,7 +15,7 @@ fn network(profile: Profile, snrs: &[i32]) -> Medium {
     medium
 }
 
-/// Everything that happens without further inputs.
+/// All actions without further inputs.
 fn all(medium: &mut Medium) -> Vec<Action> {
     let mut actions = Vec::new();
     while let Some(now_ns) = medium.wake_ns() {

@@ -1,4 +1,4 @@
-//! Whatever is sent, whenever.
+//! Properties for any frames at any times.
 
 use proptest::prelude::*;
 use takt_medium::{Action, Frame, Input, NodeId, Outcome, Profile, Receiver, SnrPath};
@@ -25,7 +25,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..80)
 }
 
-/// Drive it through `steps`, polling at every `tick_ns` too if there are any.
+/// Drives it through `steps`, polling at every `tick_ns` too if there are any.
 fn drive(profile: Profile, steps: &[Step], tick_ns: Option<u64>) -> (Vec<Action>, usize) {
     let mut medium = network(profile, &[1500, 500, 800, 0]);
     let mut actions = Vec::new();
@@ -81,8 +81,8 @@ fn drive(profile: Profile, steps: &[Step], tick_ns: Option<u64>) -> (Vec<Action>
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Jumping over idle slots comes to the same as looking at every one of
-    /// them, and the same inputs to the same outputs.
+    /// Jumping over idle slots gives the same result as visiting each of them, and the same
+    /// inputs give the same outputs.
     #[test]
     fn how_often_it_is_asked_changes_nothing(steps in steps()) {
         for profile in Profile::all() {
@@ -92,8 +92,8 @@ proptest! {
         }
     }
 
-    /// Whatever is sent ends with one Done, in order of time; nothing arrives
-    /// twice or after that, and what was acknowledged did arrive.
+    /// Every frame ends with one Done, in order of time; nothing arrives twice or after that,
+    /// and an acknowledged frame did arrive.
     #[test]
     fn every_frame_comes_to_an_end(steps in steps()) {
         for profile in Profile::all() {
@@ -119,7 +119,7 @@ proptest! {
         }
     }
 
-    /// Nothing happens before the time it asks to be woken at.
+    /// There is no action before the wake time.
     #[test]
     fn it_wakes_in_time(steps in steps()) {
         for profile in Profile::all() {

@@ -96,7 +96,7 @@ fn a_backoff_goes_on_without_a_frame() {
 }
 
 #[test]
-fn who_starts_within_a_slot_collides_and_who_comes_later_waits() {
+fn a_node_that_starts_within_a_slot_collides_and_a_later_one_waits() {
     let collisions = |after_us: u64| {
         let mut medium = network(still(Profile::dot11b_long()), &[PERFECT; 2]);
         for (station, at_us) in [(1, 500), (2, 500 + after_us)] {
@@ -113,7 +113,7 @@ fn who_starts_within_a_slot_collides_and_who_comes_later_waits() {
         medium.air(NodeId(1)).unwrap().collisions
     };
     assert!(collisions(0) > 0 && collisions(19) > 0);
-    // One may still draw what the other draws, but not here.
+    // Both could draw the same number, but not with this seed.
     assert_eq!([collisions(20), collisions(500)], [0, 0]);
 }
 
@@ -177,7 +177,7 @@ fn stations_send_everything_to_the_access_point() {
 }
 
 #[test]
-fn a_frame_that_nobody_hears_is_sent_seven_times_in_ever_longer_windows() {
+fn an_unheard_frame_is_sent_seven_times_in_ever_longer_windows() {
     let mut total_us = 0;
     const ROUNDS: u64 = 300;
     for seed in 0..ROUNDS {
