@@ -7,10 +7,10 @@ use crate::html::page;
 use crate::plot::windows;
 use crate::units::{number, time};
 
-/// Drawings of so many flows; the table has all.
+/// The number of flows that are drawn; the table has all.
 const DRAWN_MAX: usize = 40;
 
-/// A page of a recording, called `name`: the flows that moved most come first. The same
+/// A page of a recording with this name; flows with the most bytes come first. The same
 /// recording gives the same bytes.
 pub fn flows_page(name: &str, recording: &Recording) -> String {
     let sorted = recording.clone().heaviest(usize::MAX);

@@ -1,4 +1,4 @@
-//! A page of reports: one file, nothing loaded, no script, light and dark.
+//! A page of reports: one file without external resources or scripts, light and dark.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -23,7 +23,7 @@ pub fn html(reports: &[Report]) -> String {
     page("Takt in the laboratory", &content)
 }
 
-/// What every page is made of.
+/// The frame of every page.
 pub fn page(title: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -41,8 +41,8 @@ pub fn page(title: &str, content: &Markup) -> String {
     page.into_string() + "\n"
 }
 
-/// The report's main result as an SVG of its own, for a document to show.
-/// `None` where the report has nothing a figure could show.
+/// The report's main result as an SVG of its own, for a document. `None` where the report has
+/// nothing to draw.
 pub fn picture(report: &Report) -> Option<String> {
     glance(report)
         .or_else(|| figures(report).into_iter().next())
@@ -50,7 +50,7 @@ pub fn picture(report: &Report) -> Option<String> {
         .map(standalone)
 }
 
-/// Everything needed to get the same figures again.
+/// Everything needed to reproduce the figures.
 fn provenance(reports: &[Report]) -> Markup {
     html! {
         dl {

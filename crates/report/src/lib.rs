@@ -1,5 +1,5 @@
-//! What an experiment found, and how it is shown: rows of metrics, the
-//! statistics behind them, a table for the terminal and a page with plots.
+//! Results of experiments and their presentation: rows of metrics, the statistics behind them,
+//! a table for the terminal and a page with plots.
 
 mod flows;
 mod html;

@@ -29,7 +29,7 @@ pub struct Report {
 pub struct Row {
     /// Takt or a peer, with its settings.
     pub scheduler: String,
-    /// What it was put to.
+    /// The case.
     pub case: String,
     /// By name, which ends in the unit.
     #[serde(flatten)]
@@ -37,8 +37,8 @@ pub struct Row {
 }
 
 impl Report {
-    /// As `--output json` prints it and docs/results keeps it: one row a line, so that a new run
-    /// changes the lines of what it measured anew.
+    /// As `--output json` prints it and docs/results keeps it: one row a line, so that a new
+    /// run changes only the lines of what it measured.
     pub fn json(&self) -> serde_json::Result<String> {
         let head = serde_json::to_string(&Report {
             rows: Vec::new(),
@@ -52,7 +52,7 @@ impl Report {
 }
 
 impl Row {
-    /// The metric as a finite number, if it is there and is one.
+    /// The metric as a finite number, if there is one.
     pub fn number(&self, metric: &str) -> Option<f64> {
         self.metrics.get(metric)?.as_f64()
     }

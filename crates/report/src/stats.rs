@@ -18,11 +18,11 @@ pub fn nearest_rank<T: Copy + Ord>(sorted: &[T], per_mille: u16) -> Option<T> {
 pub struct Quantiles<T> {
     /// The median.
     pub p50: T,
-    /// Nine in ten are no more.
+    /// 90 %.
     pub p90: T,
-    /// 99 in 100 are no more.
+    /// 99 %.
     pub p99: T,
-    /// The most.
+    /// The largest.
     pub max: T,
 }
 
@@ -39,13 +39,13 @@ impl<T: Copy + Ord> Quantiles<T> {
     }
 }
 
-/// How far packets arrive from an even beat: for every two packets in a row,
-/// the distance between their gap and the gap they should have.
+/// How far packets are from even spacing: for every two successive packets, the distance
+/// between their gap and the ideal gap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spacing {
-    /// How far departures were from their ideal moments.
+    /// How far departures were from their ideal times.
     pub error_ns: Quantiles<u64>,
-    /// The same, counted.
+    /// The same as a histogram.
     pub error_histogram_ns: Histogram,
 }
 
@@ -79,7 +79,7 @@ impl Spacing {
     }
 }
 
-/// How far each gap between two arrivals in a row is from the one it should be.
+/// The distance of each gap between two successive arrivals from the ideal one.
 pub fn gap_errors_ns(arrivals_ns: &[u64], target_gap_ns: f64) -> Vec<u64> {
     arrivals_ns
         .windows(2)
@@ -105,7 +105,7 @@ const EDGES_BELOW_TEN: [u64; 6] = [0, 1, 2, 3, 4, 6];
 const EDGES_PER_DECADE: [u64; 5] = [10, 16, 25, 40, 63];
 
 impl Histogram {
-    /// Of these samples.
+    /// The histogram of these samples.
     pub fn of(samples: &[u64]) -> Self {
         let edges = histogram_edges();
         let mut counts = vec![0; edges.len()];
@@ -140,9 +140,8 @@ fn histogram_edges() -> Vec<u64> {
         .collect()
 }
 
-/// The rate a receiver saw between its first and its last arrival. The first
-/// frame only starts the clock, so its bits are not among `bits_after_first`.
-/// `None` if no time passed.
+/// The rate that a receiver saw between its first and its last arrival. The first frame only
+/// starts the clock, so its bits are not among `bits_after_first`. `None` if no time passed.
 pub fn achieved_bps(first_ns: u64, last_ns: u64, bits_after_first: u64) -> Option<f64> {
     let elapsed_ns = last_ns.checked_sub(first_ns).filter(|&ns| ns > 0)?;
     Some(bits_after_first as f64 * 1e9 / elapsed_ns as f64)

@@ -5,13 +5,12 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use crate::rows::Report;
 use crate::view::{Case, Column, columns, is_subject, tables};
 
-/// What a terminal is sure to have.
+/// A width that every terminal has.
 const WIDTH_MAX: usize = 100;
 
-/// The report in at most a hundred columns, grouped by case, Takt's rows
-/// marked. Cases that are about different things have tables of their own.
-/// Where there is no room for every metric the least important go rather than
-/// wrap; the JSON and the page have them all.
+/// The report in at most a hundred columns, grouped by case, Takt's rows marked. Cases with
+/// different metrics have tables of their own. Where there is no room for every metric, the
+/// least important are left out; the JSON and the page have them all.
 pub fn table(report: &Report) -> String {
     let mut tables = tables(report);
     if tables.is_empty() {
@@ -51,7 +50,7 @@ fn draw(cases: &[Case], columns: &[Column]) -> String {
         .load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(["case", "  scheduler"].into_iter().chain(headings));
-    // Cases of one row each need no air between them.
+    // Cases with one row each need no blank line between them.
     let spaced = cases.iter().any(|case| case.rows.len() > 1);
     for case in cases {
         if spaced {

@@ -1,6 +1,6 @@
-//! Figures as a reader wants them: `99.9989 Mbit/s`, `1.27 µs`, `−68,000`.
+//! Figures for readers: `99.9989 Mbit/s`, `1.27 µs`, `−68,000`.
 
-/// What a metric counts, read off the end of its name.
+/// A metric's unit, read off the end of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     BitsPerSecond,
@@ -29,7 +29,7 @@ impl Unit {
             .unwrap_or((metric, Unit::Plain))
     }
 
-    /// What a column's heading adds where the cells are bare numbers.
+    /// The addition to a column's heading where the cells are bare numbers.
     pub fn heading(self) -> Option<&'static str> {
         match self {
             Unit::Ppm => Some("ppm"),
@@ -53,14 +53,14 @@ impl Unit {
     }
 }
 
-/// Six digits, so that a hundred ppm show: `99.9989 Mbit/s`.
+/// Six digits, so that a hundred ppm are visible: `99.9989 Mbit/s`.
 pub fn rate(bps: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
     let (figure, unit) = scaled(bps, 6, &UNITS, "bit/s");
     format!("{} {unit}", without_zeros(&figure))
 }
 
-/// Three digits, `1.70 µs`; what is below a microsecond in whole nanoseconds.
+/// Three digits, `1.70 µs`; below a microsecond in whole nanoseconds.
 pub fn time(ns: f64) -> String {
     match scaled(ns, 3, &TIMES, "ns") {
         (_, "ns") => format!("{} ns", number(ns, 0)),

@@ -1,21 +1,21 @@
-//! A report in the order it is shown: cases as they ran, in each case Takt
-//! first, and the metrics that matter most leftmost.
+//! A report in the order of presentation: cases as they ran, in each case Takt first, and the
+//! most important metrics leftmost.
 
 use serde_json::Value;
 
 use crate::rows::{Report, Row};
 use crate::units::Unit;
 
-/// The scheduler a reader came for.
+/// The subject of the reports.
 pub const SUBJECT: &str = "takt";
-/// Takt as it is by default where it was tried in other ways, too.
+/// Takt with default settings, where others were tried, too.
 const SUBJECTS: [&str; 2] = [SUBJECT, "takt-pw"];
 
 pub fn is_subject(scheduler: &str) -> bool {
     SUBJECTS.contains(&scheduler)
 }
 
-/// The order, the colour and the marker of a scheduler are its place in here.
+/// A scheduler's index here determines its order, colour and marker.
 const SCHEDULERS: [&str; 35] = [
     SUBJECT,
     "fq",
@@ -54,7 +54,7 @@ const SCHEDULERS: [&str; 35] = [
     "vegas",
 ];
 
-/// Place in the fixed order; schedulers nobody foresaw come last.
+/// The scheduler's index in the fixed order; unknown schedulers come last.
 pub fn scheduler_rank(scheduler: &str) -> usize {
     SCHEDULERS
         .iter()
@@ -94,8 +94,8 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
     cases
 }
 
-/// The metric a table is about. A case that has none of them belongs to the
-/// table of the case before it.
+/// The metric that a table is about. A case that has none of them belongs to the table of the
+/// case before it.
 const THEMES: [&str; 20] = [
     "path_mean_ns",
     "fall_most_ns",
@@ -119,7 +119,7 @@ const THEMES: [&str; 20] = [
     "cost_ns_per_packet",
 ];
 
-/// Cases in a row that are about the same, a table for each.
+/// Successive cases with the same main metric, a table for each.
 pub fn tables<'a>(report: &'a Report) -> Vec<Vec<Case<'a>>> {
     let mut tables: Vec<(Option<&str>, Vec<Case>)> = Vec::new();
     for case in cases(report) {
@@ -135,8 +135,8 @@ pub fn tables<'a>(report: &'a Report) -> Vec<Vec<Case<'a>>> {
     tables.into_iter().map(|(_, cases)| cases).collect()
 }
 
-/// What a figure shows: the rows that have the metric, without the cases that
-/// are parts of others, and without cases that are left empty.
+/// The rows of a figure: those that have the metric, without cases that are parts of others,
+/// and without empty cases.
 pub fn plotted_cases<'a>(report: &'a Report, metric: &str) -> Vec<Case<'a>> {
     let mut cases = cases(report);
     cases.retain(|case| !case.is_detail());
@@ -165,12 +165,12 @@ pub struct Column {
     unit: Unit,
     /// Of one or two lines.
     pub heading: String,
-    /// Where the width runs out, the lowest goes first.
+    /// Where the width is too small, the lowest is left out first.
     pub weight: u8,
 }
 
-/// The metrics of today's experiments, what matters most leftmost: name,
-/// heading (without the unit), weight.
+/// The metrics of the experiments, the most important leftmost: name, heading (without the
+/// unit), weight.
 const METRICS: [(&str, &str, u8); 135] = [
     ("snr_db", "SNR\ndB", 9),
     ("total_bps", "total", 9),

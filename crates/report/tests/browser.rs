@@ -1,4 +1,4 @@
-//! The page in a real browser, on a phone and on a desk: nothing complains, every plot is
+//! The page in a real browser, in a phone's and a desktop's width: no errors, every plot is
 //! drawn, nothing is cut off. Skipped where there is no Chromium.
 
 use std::{env, fs, path::Path, path::PathBuf, process::Command};
@@ -11,7 +11,7 @@ const BROWSERS: [&str; 4] = [
     "google-chrome",
     "google-chrome-stable",
 ];
-/// A phone's and a desk's, in CSS pixels.
+/// Widths of a phone and a desktop, in CSS pixels.
 const WIDTHS: [u32; 2] = [390, 1280];
 
 /// Looks at the page in a frame of the given width.
@@ -34,18 +34,18 @@ fn a_browser_shows_all_of_the_page_at_every_width() {
     }
 }
 
-/// What the browser says of the page.
+/// The browser's output.
 fn look(browser: &Path, folder: &Path, width: u32) -> String {
     let done = Command::new(browser)
-        // The page is our own, and a browser that is root's has no sandbox. Its profile goes
-        // with the folder.
+        // The page is our own, and a browser that runs as root has no sandbox. Its profile is
+        // removed with the directory.
         .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
         .args(["--hide-scrollbars", "--allow-file-access-from-files"])
         .arg(format!(
             "--user-data-dir={}",
             folder.join("profile").display()
         ))
-        // The browser's own time: it ends as soon as nothing more is to come.
+        // The browser's virtual time: it ends as soon as nothing is pending.
         .args(["--virtual-time-budget=20000", "--dump-dom"])
         .arg(format!(
             "file://{}#{width}",
@@ -73,7 +73,7 @@ fn find_browser() -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// The results in docs/: as much as a full run of everything has to show.
+/// The results in docs/: as much as a full run of everything shows.
 fn shown_reports() -> Vec<Report> {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
     ["pacing", "background", "beats", "radio", "crowd", "cost"]

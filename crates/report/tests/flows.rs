@@ -4,7 +4,8 @@ use serde_json::json;
 use takt_flows::Recording;
 use takt_report::{Report, Row, flows_page, html};
 
-/// From a machine of the lab: an upload over 20 Mbit/s that loses 1 %, and for a second all.
+/// From a machine of the lab: an upload over 20 Mbit/s that loses 1 %, and for a second all
+/// packets.
 fn sample() -> Recording {
     Recording::parse(include_str!("fixtures/upload.flows")).unwrap()
 }

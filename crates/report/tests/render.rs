@@ -1,5 +1,5 @@
-//! The sample reports, rendered. Their figures are made up: plausible, so that
-//! the layout is tried with what it will meet, and marked as samples.
+//! The sample reports, rendered. Their figures are made up but plausible, so that the layout is
+//! tested with realistic values, and marked as samples.
 
 use takt_report::{Report, Row, html, picture, table};
 

@@ -1,4 +1,4 @@
-//! What all stations get together, by how well one of them hears.
+//! Total throughput of all stations, by the SNR of one of them.
 
 use maud::{Markup, html};
 

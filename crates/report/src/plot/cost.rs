@@ -1,4 +1,4 @@
-//! What a scheduler adds to the way of one packet, as bars.
+//! A scheduler's cost per packet, as bars.
 
 use maud::html;
 

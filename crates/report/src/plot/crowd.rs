@@ -1,5 +1,5 @@
-//! What terminals that share the air get together, and how long round trips are: by their
-//! number, and by the wire's delay.
+//! Total throughput and round trips of terminals that share the air, by their number and by the
+//! wire's delay.
 
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ const TERMINALS: &str = "terminals";
 const WIRED_NS: &str = "wired_rtt_ns";
 const TOTAL_BPS: &str = "total_bps";
 const RTT_NS: &str = "rtt_p99_ns";
-/// What the bars are about.
+/// The quantity of the bars.
 const USUAL_TERMINALS: f64 = 10.0;
 const USUAL_WIRED_NS: f64 = 16e6;
 /// Both axes are the same for every picture of them.
@@ -113,7 +113,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
     })
 }
 
-/// Nothing but uploads: no loss, no stranger.
+/// Uploads only: no loss, no stranger.
 fn is_plain_upload(row: &Row) -> bool {
     let (Some(terminals), Some(wired_ns)) = (row.number(TERMINALS), row.number(WIRED_NS)) else {
         return false;
@@ -121,7 +121,7 @@ fn is_plain_upload(row: &Row) -> bool {
     row.case == format!("upload-{terminals}-{}ms", wired_ns / 1e6)
 }
 
-/// Rows along one metric, whose values are as far from each other as any.
+/// Rows along one metric, with evenly spaced values.
 struct Place<'a> {
     rows: Vec<&'a Row>,
     metric: &'static str,

@@ -15,8 +15,8 @@ const PANEL: f64 = 46.0;
 const ROW: f64 = 64.0;
 const GAP: f64 = 16.0;
 const FLOOR_NS: f64 = 1.0;
-/// A logarithmic axis has no zero, and no error at all is what we hope for: it
-/// gets a place of its own, left of the axis.
+/// A logarithmic axis has no zero, and no error at all is the ideal. It has a place of its own,
+/// left of the axis.
 const ZERO_PX: f64 = 7.0;
 /// A label needs about this much of the axis.
 const LABEL_PX: f64 = 52.0;
@@ -105,7 +105,7 @@ fn panel(scale: &LogScale, row: &Row, left: f64, base: f64) -> Markup {
         @for bucket in buckets.iter().filter(|bucket| bucket.count > 0.0) {
             @let from = if bucket.from_ns < FLOOR_NS { 0.0 } else { scale.place(bucket.from_ns) };
             @let to = scale.place(bucket.to_ns);
-            // A bar of few among many must still be seen.
+            // A bar of a few among many must still be visible.
             @let height = (bucket.count / most * PANEL).max(1.0);
             rect class=(format!("{} bar", colour(&row.scheduler)))
                 x=(px(left + from)) y=(px(base - height))

@@ -1,5 +1,4 @@
-//! How late threads start after their beats by what the network carries, a
-//! panel for each period.
+//! Lateness of threads after their beats by network load, a panel for each period.
 
 use maud::{Markup, html};
 
@@ -12,7 +11,7 @@ use crate::view::{Case, plotted_cases, schedulers};
 
 const METRIC: &str = "jitter_p99_ns";
 const MOST: &str = "jitter_max_ns";
-/// Which rows belong here: threads are late elsewhere, too.
+/// Only these rows: threads are late in other cases, too.
 const PERIOD: &str = "period_ns";
 const FLOOR_NS: f64 = 10.0;
 const HEIGHT: f64 = 470.0;

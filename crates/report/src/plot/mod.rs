@@ -32,17 +32,17 @@ pub use glance::glance;
 /// The style of every figure, on the page and standing alone.
 pub const FIGURE_CSS: &str = include_str!("figure.css");
 
-/// All figures are as wide; the page scales them.
+/// All figures have this width; the page scales them.
 const WIDTH: f64 = 1000.0;
 
-/// A drawing and the sentence that says what it shows.
+/// A drawing and its caption.
 pub struct Figure {
     pub title: &'static str,
     pub caption: &'static str,
     pub drawing: Markup,
 }
 
-/// Every figure the report has the metrics for.
+/// Every figure for which the report has metrics.
 pub fn figures(report: &Report) -> Vec<Figure> {
     let draw: [fn(&Report) -> Option<Figure>; 11] = [
         air::figure,
@@ -93,7 +93,7 @@ fn text(class: &str, at: (f64, f64), content: &str) -> Markup {
     html! { text class=(class) x=(px(at.0)) y=(px(at.1)) { (content) } }
 }
 
-/// A scheduler's name, set off if it is the one the reader came for.
+/// A scheduler's name, set off if it is Takt.
 fn scheduler_label(at: (f64, f64), scheduler: &str) -> Markup {
     let class = if is_subject(scheduler) {
         "end name subject"

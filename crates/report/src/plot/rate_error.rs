@@ -18,7 +18,7 @@ const BOTTOM: f64 = HEIGHT - 62.0;
 const FLOOR_PPM: f64 = 0.1;
 /// Schedulers at the same target stand side by side.
 const APART_PX: f64 = 7.0;
-/// Room at both ends for the ones that stand aside.
+/// Room at both ends for schedulers drawn side by side.
 const MARGIN_PX: f64 = 36.0;
 
 pub fn figure(report: &Report) -> Option<Figure> {

@@ -1,4 +1,4 @@
-//! From values to places on the drawing.
+//! From values to coordinates.
 
 /// A logarithmic axis over whole decades.
 pub struct LogScale {
@@ -10,8 +10,8 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// The decades that cover `values`. What lies below `floor` is drawn at
-    /// `floor`, for a logarithmic axis has no zero. `None` without values.
+    /// The decades that cover `values`. Values below `floor` are drawn at `floor`, since a
+    /// logarithmic axis has no zero. `None` without values.
     pub fn covering(
         values: impl IntoIterator<Item = f64>,
         floor: f64,

@@ -16,7 +16,7 @@ const RIGHT: f64 = WIDTH - 96.0;
 const TOP: f64 = 58.0;
 const ROW: f64 = 20.0;
 const CASE_GAP: f64 = 12.0;
-/// Clocks count whole nanoseconds, so less than one is drawn as one.
+/// Clocks count whole nanoseconds, so smaller values are drawn as one.
 const FLOOR_NS: f64 = 1.0;
 
 pub fn figure(report: &Report) -> Option<Figure> {

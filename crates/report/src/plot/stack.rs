@@ -8,7 +8,7 @@ use crate::view::Case;
 pub struct Stack {
     row_px: f64,
     gap_px: f64,
-    /// Upper edges of the cases, and at last the lower edge of all.
+    /// Upper edges of the cases, and the lower edge of the last.
     edges: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The time-slot table, and what really ran in each slot.
+//! The time-slot table, and the threads that ran in each slot.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -10,9 +10,10 @@ use crate::rows::{Report, Row};
 use crate::units::round_time;
 use crate::view::{SUBJECT, scheduler_rank};
 
-/// For each thread its name and when it ran: `[["beat-0", [[0, 5000], …]], …]`.
+/// For each thread its name and the intervals in which it ran: `[["beat-0", [[0, 5000], …]],
+/// …]`.
 const RAN: &str = "trace_ns";
-/// For each task the same of its slots.
+/// For each task its slots, likewise.
 const SLOTS: &str = "slots_ns";
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = WIDTH - 20.0;
@@ -20,13 +21,13 @@ const TOP: f64 = 30.0;
 const ROW: f64 = 30.0;
 const BAR: f64 = 16.0;
 const TICKS: f64 = 10.0;
-/// What is shorter would not show.
+/// A shorter interval would not be visible.
 const WIDTH_MIN: f64 = 0.4;
 
 /// A thread or a task, and its intervals.
 type Line<'a> = (&'a str, Vec<(f64, f64)>);
 
-/// Of Takt's rows, the one with most to show: the last.
+/// Takt's last row with a trace, which shows most.
 pub fn figure(report: &Report) -> Option<Figure> {
     let row = report
         .rows
@@ -54,7 +55,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
             @let mine = slots.iter().find(|(task, _)| task == name);
             @let class = match mine {
                 Some(_) => colour(SUBJECT),
-                // No scheduler anybody knows has this place.
+                // The colour after all known schedulers.
                 None => format!("s{}", scheduler_rank("")),
             };
             @for interval in intervals {
@@ -91,7 +92,7 @@ fn bar(
     }
 }
 
-/// What is not of this form is left out.
+/// Values of another form are left out.
 fn lines<'a>(row: &'a Row, metric: &str) -> Vec<Line<'a>> {
     let list = row.metrics.get(metric).and_then(Value::as_array);
     list.into_iter()

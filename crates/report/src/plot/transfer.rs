@@ -1,4 +1,4 @@
-//! How long a transfer takes by its size, a panel for each rate of the link.
+//! Transfer time by size, a panel for each rate of the link.
 
 use maud::{Markup, html};
 
@@ -65,7 +65,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
     Some(Figure {
         title: "A transfer beside a background upload",
         caption: "Mean time of a foreground upload, by its size, while another upload runs in \
-                  the background. The lowest line is the same upload with nobody beside it; a \
+                  the background. The lowest line is the same upload alone; a \
                   line on top of it is what one wants.",
         drawing: svg(
             HEIGHT,

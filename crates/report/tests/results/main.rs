@@ -1,11 +1,11 @@
-//! What docs/ and the README say of results is what the reports in docs/results say, to
-//! the byte. After new runs (`make results`), `TAKT_UPDATE=1 cargo test -p takt-report --test
-//! results` writes it anew.
+//! Compares figures in docs/ and the README with the reports in docs/results, to the byte.
+//! After new runs (`make results`), `TAKT_UPDATE=1 cargo test -p takt-report --test results`
+//! updates them.
 //!
-//! [`runs`] reads the reports; [`table`] is a table of docs/comparison.md and [`tables`] which
-//! there are, [`sentence`] and [`sentences`] the same for figures in its text; [`headlines`] are
-//! the lines of the README's table; [`page`] is docs/RESULTS.md, which has all figures with what
-//! they are from and how they spread.
+//! [`runs`] reads the reports; [`table`] is a table of docs/comparison.md and [`tables`] lists
+//! them, [`sentence`] and [`sentences`] do the same for figures in its text; [`headlines`] are
+//! the lines of the README's table; [`page`] is docs/RESULTS.md, which has all figures with
+//! their source and spread.
 
 mod headlines;
 mod page;

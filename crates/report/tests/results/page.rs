@@ -1,4 +1,4 @@
-//! docs/RESULTS.md: every figure of docs/comparison.md, what it is from and how it spreads.
+//! docs/RESULTS.md: every figure of docs/comparison.md, with its source and spread.
 
 use std::fmt::Write;
 

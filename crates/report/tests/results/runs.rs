@@ -1,5 +1,5 @@
-//! All runs of one experiment: `NAME.json` is what is shown, `NAME.2.json.gz` and so on are
-//! for the spread.
+//! All runs of one experiment: `NAME.json` is shown, `NAME.2.json.gz` and so on give the
+//! spread.
 
 use std::{
     fs::{self, File},
@@ -30,17 +30,17 @@ impl Runs {
         self.0.len()
     }
 
-    /// Each commit that a run is of, once.
+    /// The commit of each run, without duplicates.
     pub fn commits(&self) -> Vec<&str> {
         let mut commits: Vec<&str> = self.0.iter().map(|run| run.commit.as_str()).collect();
         commits.dedup();
         commits
     }
 
-    /// The largest of the metric in these cases, run by run; a run that lacks it is left out,
-    /// and all are if the first one does.
+    /// The largest of the metric in these cases, run by run. A run that lacks it is left out;
+    /// all are if the first one lacks it.
     pub fn values(&self, scheduler: &str, cases: &[String], metric: &str) -> Vec<f64> {
-        // Of an error it counts how large it is, not which way it goes.
+        // Of an error the size counts, not the sign.
         let size = |value: f64| match metric.contains("_error_") {
             true => value.abs(),
             false => value,
@@ -60,7 +60,7 @@ impl Runs {
     }
 }
 
-/// The experiment's.
+/// The runs of this experiment.
 pub fn of<'a>(runs: &'a [Runs], experiment: &str) -> &'a Runs {
     runs.iter()
         .find(|runs| runs.shown().experiment == experiment)

@@ -1,5 +1,5 @@
-//! The figures of docs/comparison.md outside its tables. Those that compare two figures of a table are its
-//! author's to look after.
+//! The figures of docs/comparison.md outside its tables. Figures that compare two figures of a
+//! table are not checked.
 
 use crate::sentence::Sentence;
 use crate::tables::{figure, percent, percent_hundredths, seconds, tenths, us, whole};

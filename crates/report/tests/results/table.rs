@@ -2,17 +2,17 @@
 
 use crate::runs::Runs;
 
-/// Whether runs beyond the first are looked at.
+/// Whether runs beyond the first are shown.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Show {
-    /// As the first run has it.
+    /// The first run's figure.
     Figure,
     /// And from least to most, where runs differ.
     Spread,
 }
 
 pub struct Table {
-    /// Of the marker on the page.
+    /// The name in the page's marker.
     pub name: &'static str,
     pub experiment: &'static str,
     pub columns: &'static [Column],
@@ -22,18 +22,18 @@ pub struct Table {
 pub struct Column {
     pub heading: &'static str,
     pub scheduler: &'static str,
-    /// What is added to a line's case.
+    /// The addition to a line's case.
     pub part: &'static str,
 }
 
 pub struct Line {
     pub label: String,
-    /// Of several the largest figure is shown.
+    /// The largest figure of these is shown.
     pub cases: Vec<String>,
     pub figures: Vec<Figure>,
 }
 
-/// A metric, and how it is written.
+/// A metric and its format.
 #[derive(Clone, Copy)]
 pub struct Figure {
     pub metric: &'static str,
@@ -98,7 +98,7 @@ fn line(label: &str, cells: impl Iterator<Item = String>) -> String {
     format!("| {label}| {} |\n", cells.join(" | "))
 }
 
-/// The text with what stands between the table's markers replaced.
+/// The text with the content between the table's markers replaced.
 pub fn replaced(text: &str, name: &str, table: &str) -> String {
     let begin = format!("<!-- table {name}: made from docs/results -->\n");
     let end = format!("<!-- end of {name} -->\n");

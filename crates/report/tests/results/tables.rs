@@ -37,7 +37,7 @@ pub const fn figure(metric: &'static str, written: fn(f64) -> String) -> Figure 
     Figure { metric, written }
 }
 
-// How figures are written.
+// Formats of figures.
 
 pub fn whole(value: f64) -> String {
     number(value, 0)
@@ -63,7 +63,7 @@ fn percent_fine(value: f64) -> String {
     number(value, 4) + " %"
 }
 
-/// Of errors that are small, or else very large.
+/// For errors that are either small or very large.
 pub fn percent_of_error(value: f64) -> String {
     number(value, if value < 1.0 { 3 } else { 0 }) + " %"
 }

@@ -1,4 +1,4 @@
-//! Where values and moments lie on the drawing.
+//! Coordinates of values and times.
 
 use maud::{Markup, html};
 use takt_flows::Recording;
@@ -18,7 +18,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// From the recording's first moment to its last; `None` if nothing was seen.
+    /// From the recording's first moment to its last; `None` if it is empty.
     pub fn of(recording: &Recording, px: (f64, f64)) -> Option<Self> {
         let (from_ns, to_ns) = recording.span_ns()?;
         Some(Self {
@@ -33,7 +33,7 @@ impl Time {
         self.px.0 + share.min(1.0) * (self.px.1 - self.px.0)
     }
 
-    /// Where the last moment is.
+    /// The coordinate of the last moment.
     pub fn end_px(&self) -> f64 {
         self.px.1
     }
@@ -48,7 +48,7 @@ impl Time {
         })
     }
 
-    /// The seconds, below everything.
+    /// The seconds, below all areas.
     pub fn ticks(&self, bottom: f64) -> Markup {
         html! {
             @for (ns, x) in self.steps() {
@@ -74,12 +74,12 @@ impl Area {
         }
     }
 
-    /// What is off the axis is drawn at its end.
+    /// Values off the axis are drawn at its end.
     pub fn place(&self, value: f64) -> f64 {
         self.bottom - (value / self.most).clamp(0.0, 1.0) * (self.bottom - self.top)
     }
 
-    /// The grid, and what is shown in it.
+    /// The grid and its labels.
     pub fn frame(&self, time: &Time, name: &str, show: &dyn Fn(f64) -> String) -> Markup {
         let step = round_step(self.most, TICKS);
         let ticks = (0..=(self.most / step).floor() as usize).map(|at| at as f64 * step);
@@ -97,7 +97,7 @@ impl Area {
     }
 }
 
-/// Nothing of anything needs no unit.
+/// Zero needs no unit.
 fn or_zero(value: f64, show: &dyn Fn(f64) -> String) -> String {
     match value {
         0.0 => "0".to_owned(),

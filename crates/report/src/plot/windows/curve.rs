@@ -1,4 +1,4 @@
-//! Values over time: each holds until the next.
+//! Values over time; each holds until the next.
 
 use std::fmt::Write;
 
@@ -6,22 +6,22 @@ use maud::{Markup, html};
 
 use super::area::Area;
 
-/// Points closer than that are one place on the drawing.
+/// Points closer than this share a place on the drawing.
 const COLUMN_PX: f64 = 0.5;
 
-/// Nothing for nothing.
+/// An empty path without points.
 pub fn curve(class: &str, area: &Area, points: &[(f64, f64)]) -> Markup {
     let path = steps(area, points, 'M');
     html! { @if !path.is_empty() { path class=(class) d=(path) {} } }
 }
 
-/// What lies between two curves, of the same moments.
+/// The area between two curves with the same times.
 pub fn band(area: &Area, lower: &[(f64, f64)], upper: &[(f64, f64)]) -> Markup {
     let (Some(first), Some(last)) = (lower.first(), lower.last()) else {
         return Markup::default();
     };
     let mut back: Vec<_> = upper.to_vec();
-    // Back along the upper bound: there a value holds from the moment before.
+    // Back along the upper bound, where a value holds from the time before.
     back.reverse();
     for at in 0..back.len().saturating_sub(1) {
         back[at].1 = back[at + 1].1;
@@ -42,8 +42,8 @@ pub fn band(area: &Area, lower: &[(f64, f64)], upper: &[(f64, f64)]) -> Markup {
     }
 }
 
-/// A path, from where `start` says: of what falls on the same place the least and the most
-/// are drawn, so that no peak is lost.
+/// A path from `start` on. Of points at the same place the least and the largest are drawn, so
+/// that no peak is lost.
 fn steps(area: &Area, points: &[(f64, f64)], start: char) -> String {
     let mut path = String::new();
     let mut rest = points;

@@ -1,4 +1,4 @@
-//! What happened, a line for each kind: ticks for what takes no time, bars for what lasts.
+//! Events, a line for each kind: ticks for moments, bars for intervals.
 
 use maud::{Markup, html};
 use takt_flows::{CongestionState, Event, Limit, Track, What};
@@ -9,17 +9,17 @@ use crate::plot::{line, px, text};
 
 const LANE: f64 = 17.0;
 const MARK: f64 = 11.0;
-/// Of what is shorter, or closer, one is seen.
+/// Of shorter or closer events one is drawn.
 const MARK_PX: f64 = 1.0;
 
 struct Lane {
     name: &'static str,
     colour: &'static str,
-    /// From and to, places.
+    /// Coordinates of begin and end.
     marks: Vec<(f64, f64)>,
 }
 
-/// From `top` on, and where they end.
+/// Draws from `top` on; returns the lower edge.
 pub fn lanes(track: &Track, time: &Time, top: f64) -> (Markup, f64) {
     let ticks = |is_it: fn(&What) -> bool| {
         let events = track.events.iter().filter(|event| is_it(&event.what));
@@ -88,7 +88,7 @@ pub fn lanes(track: &Track, time: &Time, top: f64) -> (Markup, f64) {
     (markup, bottom)
 }
 
-/// From when it is so to when it is not any more.
+/// The interval from one state to the next.
 fn spans(
     track: &Track,
     time: &Time,

@@ -1,5 +1,5 @@
-//! A flow over time: its window between its bounds, its round trips, its rate, and what
-//! happened to it. From a recording, or from an experiment that has one.
+//! A flow over time: its window between its bounds, its round trips, its rate, and its events.
+//! From a recording, or from an experiment that has one.
 
 mod area;
 mod curve;
@@ -16,9 +16,9 @@ use crate::rows::Report;
 use crate::units::{number, rate, round_time};
 use crate::view::SUBJECT;
 
-/// Lines of a recording, as they stand in a file.
+/// Lines of a recording, as in a file.
 const LINES: &str = "flows_lines";
-/// More would be a wall.
+/// The most flows that are drawn of a row.
 const FLOWS_MAX: usize = 3;
 
 const LEFT: f64 = 96.0;
@@ -30,7 +30,7 @@ const RTT_PX: f64 = 110.0;
 const RATE_PX: f64 = 70.0;
 /// Above the largest window, so that it does not run along the edge.
 const AIR: f64 = 1.08;
-/// A bound that is so many times further away than the window would flatten it.
+/// A bound that exceeds the window by this factor is not drawn; it would flatten the window.
 const BOUND_FAR: f64 = 2.0;
 
 const CAPTION: &str = "The congestion window with its bounds (shaded), the segments in flight \
@@ -38,7 +38,7 @@ const CAPTION: &str = "The congestion window with its bounds (shaded), the segme
                        shortest; the rate of delivery; and what happened. Steps: a value holds \
                        until the next sample.";
 
-/// The flows that one of Takt's rows has recorded, those that moved most.
+/// The flows that one of Takt's rows has recorded, those with the most bytes.
 pub fn figure(report: &Report) -> Option<Figure> {
     let rows = report.rows.iter().filter(|row| row.scheduler == SUBJECT);
     let recording = rows
@@ -65,7 +65,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
     })
 }
 
-/// All that can be seen of one flow, as a drawing of its own.
+/// One flow as a drawing of its own.
 pub fn of_flow(track: &Track, recording: &Recording) -> Option<Markup> {
     let time = Time::of(recording, (LEFT, RIGHT))?;
     let (drawing, bottom) = flow(track, &time, 0.0, false);
@@ -88,7 +88,7 @@ fn recording(lines: &Value) -> Option<Recording> {
     Recording::of(lines?).ok()
 }
 
-/// The drawing from `top` on, and where it ends.
+/// Draws from `top` on; returns the lower edge.
 fn flow(track: &Track, time: &Time, top: f64, is_named: bool) -> (Markup, f64) {
     let top = top + if is_named { NAME_PX } else { 0.0 };
     let points = |value: &dyn Fn(&Sample) -> Option<f64>| -> Vec<(f64, f64)> {
@@ -135,7 +135,7 @@ fn flow(track: &Track, time: &Time, top: f64, is_named: bool) -> (Markup, f64) {
     (markup, bottom + 24.0)
 }
 
-/// What the curves of the first area are.
+/// The legend of the first area.
 fn legend(top: f64) -> Markup {
     let entries = [("s1", "cwnd"), ("s0", "bounds"), ("s7", "in flight")];
     html! {
@@ -147,7 +147,7 @@ fn legend(top: f64) -> Markup {
     }
 }
 
-/// Who talks to whom, and how.
+/// The flow's ends and properties.
 pub fn name(track: &Track) -> String {
     let flow = &track.flow;
     let mut name = format!("{} → {}", flow.ends.local, flow.ends.remote);
