@@ -16,7 +16,7 @@ pub struct Observed {
     packets: Packets,
 }
 
-/// Over the whole run, warm-up and drain included: whatever is sent must come.
+/// Over the whole run, warm-up and drain included: every packet that was sent must arrive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Packets {
     sent: u64,
@@ -25,7 +25,7 @@ pub struct Packets {
 }
 
 impl Observed {
-    /// `None` if fewer than two packets came within the window.
+    /// `None` if fewer than two packets arrived within the window.
     pub fn new(flow: &Flow, window: &Window, target_bps: u64, frame_bytes: u32) -> Option<Self> {
         let frame_bits = u64::from(frame_bytes) * 8;
         let arrivals_ns = flow.arrivals_within(window);
@@ -42,7 +42,7 @@ impl Observed {
         })
     }
 
-    /// How far it is from its rate, either way.
+    /// The absolute error of its rate.
     pub fn rate_error_percent(&self) -> f64 {
         self.rate_error_ppm.abs() / 1e4
     }
@@ -59,8 +59,8 @@ impl Observed {
     }
 }
 
-/// All classes of a case in one row: rates are sums, `rate_error_ppm` is that
-/// of the class furthest off, and the spacing is every gap's of every class.
+/// All classes of a case in one row: rates are sums, `rate_error_ppm` is that of the class
+/// furthest off, and the spacing is of every gap of every class.
 pub fn together(classes: &[Observed]) -> Metrics {
     let mut errors_ppm: Vec<f64> = classes.iter().map(|class| class.rate_error_ppm).collect();
     errors_ppm.sort_by(|a, b| a.abs().total_cmp(&b.abs()));

@@ -14,16 +14,15 @@ use super::setup::{Setup, setup};
 use super::shape::Shape;
 use super::source::{self, Sent, Source};
 
-/// A packet of the fastest class takes 1.2 µs, and sending one takes longer:
-/// none ever waits.
+/// A packet of the fastest class takes 1.2 µs, and sending one takes longer: none ever waits.
 pub(super) const LINK_RATE_BPS: u64 = 100_000_000_000;
 const CLASS_RATE_MAX_BPS: u64 = 10_000_000_000;
-/// What a send buffer holds: one packet would do, none ever waits in it.
+/// The send buffer: room for one packet would suffice, since none waits in it.
 pub(super) const BUFFER_PACKETS: u32 = 8;
 /// Packets of one pass, and passes of one measurement.
 const PACKETS: i64 = 4_000;
 pub(super) const PASSES: usize = 3;
-/// Until the kernel has freed what the scheduler before has left.
+/// Until the kernel has freed what the previous scheduler has left.
 const SETTLE: Duration = Duration::from_millis(200);
 
 pub struct AtOnce {
@@ -31,7 +30,7 @@ pub struct AtOnce {
     shape: Shape,
 }
 
-/// Sources that take turns.
+/// Sources that send in turn.
 pub(super) struct Sender {
     scheduler: &'static str,
     sources: Vec<Source>,
@@ -39,8 +38,7 @@ pub(super) struct Sender {
     payload: Vec<u8>,
 }
 
-/// One scheduler in one case in one round: nanoseconds for each packet, pass
-/// by pass.
+/// One scheduler in one case in one round: nanoseconds for each packet, pass by pass.
 pub struct Measured {
     case: &'static str,
     scheduler: Scheduler,
@@ -109,7 +107,7 @@ impl Sender {
 
     pub(super) fn passes(&mut self) -> Result<[i64; PASSES]> {
         std::thread::sleep(SETTLE);
-        // After this every flow has had a packet, and every cache has met it.
+        // Afterwards every flow has had a packet, and every cache has seen it.
         self.pass(self.sources.len() as i64)?;
         let before = pair::received()?;
         let mut packet_ns = [0; PASSES];
@@ -171,8 +169,8 @@ pub fn rows(cases: &[AtOnce], measured: &[Measured]) -> Vec<Row> {
     rows
 }
 
-/// What a packet takes, less what it takes with no scheduler: medians, and how
-/// far the passes lie apart.
+/// The cost of a packet, less its cost with no scheduler: medians, and the distance of the
+/// passes.
 pub(super) fn cost(packet_ns: &mut [i64], baseline_ns: &mut [i64]) -> Option<Metrics> {
     packet_ns.sort_unstable();
     baseline_ns.sort_unstable();

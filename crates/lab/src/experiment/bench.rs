@@ -1,4 +1,4 @@
-//! What every experiment is given: which schedulers, how long, which program.
+//! The options of every experiment: schedulers, length, program.
 
 use std::path::{Path, PathBuf};
 
@@ -37,9 +37,8 @@ impl Bench {
         })
     }
 
-    /// Lets `measure` work with each wanted scheduler in turn, one that the
-    /// kernel lacks excepted. No scheduler at all is always wanted and first:
-    /// the others are measured against it.
+    /// Calls `measure` with each wanted scheduler in turn, except one that the kernel lacks. No
+    /// scheduler at all is always wanted and first: it is the reference for the others.
     pub fn with_each<T>(
         &self,
         mut measure: impl FnMut(Scheduler, &mut Root<'_>) -> Result<T>,

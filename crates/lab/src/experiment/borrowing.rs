@@ -1,8 +1,8 @@
-//! Does a class get its guarantee when all want theirs, its ceiling when it is
-//! alone, and its part of what others leave?
+//! Does a class get its guarantee when all want theirs, its ceiling when it is alone, and its
+//! part of what others leave?
 //!
-//! Each case is one tree on 100 Mbit/s that lives through phases: other classes
-//! have packets in each. What each class is to get is written beside it.
+//! Each case is one tree on 100 Mbit/s that runs through phases, in which different classes
+//! have packets. Each class's expected rate is written beside it.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use super::tree::{Leaf, Tenant, Tree};
 use super::tree_setup::tree_setup;
 
 const MBIT: u64 = 1_000_000;
-/// Packets each class keeps waiting, at most.
+/// The most packets that each class keeps queued.
 const BACKLOG: u32 = 16;
-/// By then the classes that were stopped have no packet left.
+/// By then the stopped classes have no packets left.
 const SETTLE: Duration = Duration::from_millis(100);
 
 struct Case {
@@ -37,11 +37,11 @@ struct Case {
 
 struct Phase {
     kind: Kind,
-    /// The Mbit/s each class of the tree is to get; zero: it has no packets.
+    /// The Mbit/s expected for each class of the tree; zero: it has no packets.
     wanted_mbit: &'static [f64],
 }
 
-/// What a phase shows, and the metric of the case that has its worst error.
+/// What a phase shows, and the metric of the case with its worst error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One class alone: its ceiling.
@@ -60,7 +60,7 @@ impl Kind {
     ];
 }
 
-/// One phase as it was.
+/// A phase's measurement.
 struct Seen {
     achieved_bps: Vec<f64>,
     wanted_bps: Vec<f64>,
@@ -164,7 +164,7 @@ fn cases() -> [Case; 3] {
             phases: vec![
                 phase(Kind::Lone, &[0.0, 0.0, 100.0]),
                 phase(Kind::All, &[40.0, 55.0, 5.0]),
-                // What the other may not take.
+                // The part that the other may not take.
                 phase(Kind::Some, &[60.0, 0.0, 40.0]),
                 // The other may take all but the floor.
                 phase(Kind::Some, &[0.0, 95.0, 5.0]),
@@ -193,7 +193,7 @@ fn cases() -> [Case; 3] {
                     Kind::Some,
                     &[40.0 + 40.0 / 3.0, 20.0 + 20.0 / 3.0, 0.0, 0.0],
                 ),
-                // Each takes its tenant's whole guarantee: it is lent at home.
+                // Each takes its tenant's whole guarantee: it is lent within the tenant.
                 phase(Kind::Some, &[0.0, 60.0, 0.0, 40.0]),
             ],
         },

@@ -26,13 +26,13 @@ pub fn open(from: Namespace, to: Namespace, address: Ipv4Addr) -> Result<(TcpStr
     Ok((sender, receiver))
 }
 
-/// Sends as much as goes, until the window is over, and ends the flow.
+/// Sends as much as possible until the window is over, and ends the flow.
 pub fn send(socket: &mut TcpStream, window: Window) -> Result<()> {
     send_until(socket, window.end_ns)?;
     end(socket)
 }
 
-/// Sends as much as goes until then.
+/// Sends as much as possible until then.
 pub fn send_until(socket: &mut TcpStream, end_ns: u64) -> Result<()> {
     let piece = vec![0; PIECE_BYTES];
     while now_ns() < end_ns {
@@ -45,7 +45,7 @@ pub fn send_until(socket: &mut TcpStream, end_ns: u64) -> Result<()> {
     Ok(())
 }
 
-/// What is under way may stay there: the network goes.
+/// Data in flight may stay there: the network is removed.
 pub fn end(socket: &TcpStream) -> Result<()> {
     socket.shutdown(Shutdown::Both).doing("end a flow")
 }

@@ -1,4 +1,4 @@
-//! Running the programs an experiment is set up with.
+//! Runs the programs that set an experiment up.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::error::{ExperimentError, Result};
 
-/// Runs a program to its end and returns what it printed.
+/// Runs a program to its end and returns its output.
 pub fn run<S: AsRef<OsStr>>(program: S, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     command.args(arguments);
@@ -39,8 +39,8 @@ fn batch(program: &str, script: &str) -> Result<()> {
         .spawn()
         .map_err(|source| not_started(&command, source))?;
     if let Some(mut input) = child.stdin.take() {
-        // It stops reading at its first error; what it then says on stderr is
-        // the error to report, not this broken pipe.
+        // It stops reading at its first error. Its message on stderr is the error to report,
+        // not this broken pipe.
         let _ = input.write_all(script.as_bytes());
     }
     let output = child

@@ -1,11 +1,11 @@
-//! What does a packet cost more than with no scheduler at all?
+//! The additional cost of a packet over no scheduler at all.
 //!
-//! Two answers. [*At once*](super::at_once): packets find their class idle and
-//! go straight through, queued and dequeued in the call that sent them.
-//! [*Waiting*](super::waiting): every class has packets queued, and each leaves
-//! when its moment comes. Both with classes of one flow each, and with one class
-//! in which every flow has a rate to itself. And both with [stations](super::stations) that share
-//! by weight. Last, what it costs when TCP is [watched](super::monitored).
+//! Two cases. [*At once*](super::at_once): packets find their class idle and go straight
+//! through, queued and dequeued in the call that sent them. [*Waiting*](super::waiting): every
+//! class has packets queued, and each leaves at its due time. Both with classes of one flow
+//! each, and with one class in which every flow has its own rate. And both with
+//! [stations](super::stations) that share by weight. Last, the cost when TCP is
+//! [watched](super::monitored).
 
 use takt_report::Row;
 
@@ -17,11 +17,11 @@ use super::pair;
 use super::stations;
 use super::waiting;
 
-/// Rounds take the schedulers in turn, so that what changes slowly concerns
-/// all of them, and none is taken off and put on more often than that.
+/// Rounds take the schedulers in turn, so that slow changes affect all of them, and none is
+/// attached and detached more often than that.
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
-    // Traffic has no receiver here: what happens after the cable is no part of
-    // the cost, and the less of it there is the better the rest shows.
+    // Traffic has no receiver here: the work after the cable is no part of the cost, and with
+    // less of it the rest shows better.
     let misled = pair::drop_on_arrival()?;
     let rounds = if bench.short { 1 } else { 3 };
     let cases = AtOnce::cases();

@@ -22,7 +22,7 @@ impl Daemon {
         Self::started(command, namespace)
     }
 
-    /// One that thinks that it is alone on its host.
+    /// A taktd in a namespace of its own, as if alone on its host.
     pub fn start_alone(namespace: Namespace) -> Result<Self> {
         let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
         let mut command = Command::new("unshare");

@@ -1,9 +1,9 @@
-//! Two hundred downloads from a web server that knows nothing of Takt, paced
-//! by a rule on its port.
+//! Two hundred downloads from a web server without support for Takt, paced by a rule on its
+//! port.
 //!
-//! The server is Python's own (`python3 -m http.server`), in `a`; the figures
-//! are those of the clients in `b`: the bytes each got, headers of HTTP
-//! included, over the time from its request to its last byte.
+//! The server is Python's own (`python3 -m http.server`), in `a`. The figures are those of the
+//! clients in `b`: the bytes that each received, headers of HTTP included, over the time from
+//! its request to its last byte.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -31,9 +31,9 @@ const RATE_BPS: u64 = 400_000;
 const DURATION_S: u64 = 15;
 const PORT: u16 = 80;
 const FILE: &str = "film";
-/// The server lets five clients wait to be accepted; they come one by one.
+/// The server lets five clients wait to be accepted; they connect one by one.
 const BETWEEN_CLIENTS: Duration = Duration::from_millis(10);
-/// Several times what a download should take.
+/// Several times the expected time of a download.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
 /// `None` if the scheduler cannot express this case.
@@ -109,13 +109,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Fails only if it has ended already.
+        // Fails only if it has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// What a client knows of its download when it has ended.
+/// A client's record of its finished download.
 #[derive(Debug, Clone, Copy)]
 struct Download {
     bytes: usize,
@@ -151,14 +151,14 @@ impl Client {
         })
     }
 
-    /// Takes what has come; true when that was the end.
+    /// Reads what has arrived; true when that was the end.
     fn read(&mut self, buffer: &mut [u8]) -> Result<bool> {
         match self.stream.read(buffer) {
             Ok(0) => Ok(true),
             Ok(bytes) => {
                 self.bytes += bytes;
-                // The server closes when its thread gets round to it: what
-                // counts is the last byte.
+                // The server closes when its thread gets round to it; only the last byte
+                // counts.
                 self.took = Some(self.requested.elapsed());
                 Ok(false)
             }
@@ -168,7 +168,7 @@ impl Client {
     }
 }
 
-/// Every client at once, in one loop; each is to get more than `bytes`.
+/// Every client at once, in one loop; each expects more than `bytes`.
 fn download_all(bytes: usize) -> Result<Vec<Download>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("create an epoll")?;
     let mut clients: Vec<Client> = Vec::with_capacity(DOWNLOADS);

@@ -1,63 +1,63 @@
-//! What can stop an experiment.
+//! Errors that stop an experiment.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// What can stop an experiment, or one of the programs that it starts.
+/// An error of an experiment, or of one of the programs that it starts.
 #[derive(Debug, Error)]
 pub enum ExperimentError {
-    /// The experiment was asked for by a name that none has.
+    /// There is no experiment with this name.
     #[error("there is no experiment `{name}`; there are: {known}")]
     UnknownExperiment {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// All names, with commas between them.
         known: String,
     },
 
-    /// Likewise a scheduler.
+    /// There is no scheduler with this name.
     #[error("there is no scheduler `{name}`; there are: {known}")]
     UnknownScheduler {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// All names, with commas between them.
         known: String,
     },
 
-    /// This is not the lab, or the namespace was never made.
+    /// This is not the lab, or the namespace was not made.
     #[error("network namespace `{name}` cannot be entered ({source}); the lab creates it as root")]
     Namespace {
-        /// The namespace's.
+        /// The namespace's name.
         name: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: std::io::Error,
     },
 
-    /// It is not in the machine, or cannot be executed.
+    /// The program is not in the machine, or cannot be executed.
     #[error("`{program}` cannot be started: {source}")]
     Start {
-        /// Its name.
+        /// The program's name.
         program: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: std::io::Error,
     },
 
-    /// It ran, and ended with an error.
+    /// The program ended with an error.
     #[error("`{command}` failed: {stderr}")]
     Command {
-        /// As it was called.
+        /// Its command line.
         command: String,
-        /// What it complained about.
+        /// Its error output.
         stderr: String,
     },
 
     /// The kernel was built without this peer; the experiment goes on without it.
     #[error("the kernel has no {scheduler}: {reason}")]
     Unsupported {
-        /// Its name, as rows of the report have it.
+        /// The scheduler's name in rows.
         scheduler: &'static str,
-        /// What was tried, and what came of it.
+        /// What was tried, and its result.
         reason: String,
     },
 
@@ -66,63 +66,62 @@ pub enum ExperimentError {
     System {
         /// What was tried.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: std::io::Error,
     },
 
-    /// A file of the kernel's, of a program's or of the caller's is missing, or not as it should
-    /// be.
+    /// A file of the kernel, of a program or of the caller is missing or invalid.
     #[error("cannot read {path}: {reason}")]
     Unreadable {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What is the matter with it.
+        /// What is wrong with it.
         reason: String,
     },
 
-    /// A program said on its output, or was told on its input, what makes no sense.
+    /// A program's input or output is invalid.
     #[error("`{command}` printed something else than expected: {reason}")]
     Output {
-        /// Which one.
+        /// The program.
         command: String,
-        /// What is the matter with it.
+        /// What is wrong with it.
         reason: String,
     },
 
-    /// So little arrived that there is nothing to measure.
+    /// Too few packets arrived for a measurement.
     #[error(
         "{scheduler} let fewer than two packets through in {case} (sent {sent}, received {received})"
     )]
     NoTraffic {
-        /// Its name, as rows of the report have it.
+        /// The scheduler's name in rows.
         scheduler: &'static str,
-        /// Which of the experiment's cases.
+        /// The case.
         case: String,
-        /// Packets.
+        /// Packets that were sent.
         sent: u64,
-        /// Likewise.
+        /// Packets that arrived.
         received: u64,
     },
 
-    /// Every one was left out after an error of its own.
+    /// Every cell was left out after an error of its own.
     #[error("no cell of the experiment came to its end; what stopped each is said above")]
     NoCell,
 
-    /// The sender's buffer filled up, where a scheduler had nothing to wait for.
+    /// The sender's buffer filled up, although the scheduler should not queue.
     #[error("{scheduler} held packets back that should have gone at once")]
     HeldBack {
-        /// Its name, as rows of the report have it.
+        /// The scheduler's name in rows.
         scheduler: &'static str,
     },
 
-    /// Of packets that were sent one by one, some did not arrive.
+    /// Some of the packets that were sent one by one did not arrive.
     #[error("{scheduler} let {arrived} of {sent} packets through at once")]
     Lost {
-        /// Its name, as rows of the report have it.
+        /// The scheduler's name in rows.
         scheduler: &'static str,
-        /// Packets.
+        /// Packets that were sent.
         sent: u64,
-        /// Likewise.
+        /// Packets that arrived.
         arrived: u64,
     },
 
@@ -130,32 +129,32 @@ pub enum ExperimentError {
     #[error(transparent)]
     RadioDevice(#[from] takt_vduse::Error),
 
-    /// A script asks for a wireless standard that is not there.
+    /// A script asks for an unknown wireless standard.
     #[error("the medium has no profile `{name}`; there are: {known}")]
     UnknownProfile {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// All names, with commas between them.
         known: String,
     },
 
-    /// A frame was handed to the medium that it cannot carry.
+    /// The medium refused a frame.
     #[error(transparent)]
     Medium(#[from] takt_medium::Refused),
 
-    /// Queues did not run empty at the end.
+    /// Queues were not empty at the end.
     #[error("{queued_bytes} bytes were still queued {waited_s} s after the last packet was sent")]
     Stuck {
         /// In sockets, as their senders see it.
         queued_bytes: u64,
-        /// How long was waited for it.
+        /// The time that was waited.
         waited_s: u64,
     },
 }
 
 pub type Result<T> = std::result::Result<T, ExperimentError>;
 
-/// Names what was being done when the system said no.
+/// Adds to a system error what was being done.
 pub(super) trait WhileDoing<T> {
     fn doing(self, action: &'static str) -> Result<T>;
 }

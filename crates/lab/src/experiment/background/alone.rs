@@ -1,4 +1,4 @@
-//! A background upload with nobody else on the link: does it get all of it?
+//! A background upload alone on the link: does it get all of it?
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Stage<'_> {
     pub fn background_alone(&self, rate_bps: u64, short: bool) -> Result<Metrics> {
         let watched = Duration::from_secs(if short { 2 } else { 10 });
         let watched_bytes = rate_bps / 8 * watched.as_secs();
-        // As much again comes before and after.
+        // As much again precedes and follows the measured part.
         let segments_before = Segments::now()?;
         let reception = self
             .server

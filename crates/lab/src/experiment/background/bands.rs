@@ -1,5 +1,5 @@
-//! The weights of fq's bands, which `tc` knows from iproute2 6.7 on: said to the
-//! kernel directly, so that fq can be at its best with an older one.
+//! The weights of fq's bands, which `tc` supports from iproute2 6.7 on. They are set through
+//! netlink directly, so that fq is at its best with an older `tc`, too.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -19,8 +19,8 @@ const TCA_OPTIONS: u16 = 2;
 const TCA_FQ_WEIGHTS: u16 = 17;
 const NLA_F_NESTED: u16 = 1 << 15;
 
-/// Bytes that a band may send before the next gets its turn: for the bands in
-/// front as good as without end, for the last one as few as fq takes.
+/// Bytes that a band may send before the next gets its turn: practically unlimited for the
+/// first bands, and the least that fq accepts for the last one.
 const WEIGHTS: [i32; 3] = [i32::MAX / 2, i32::MAX / 2, 1 << 14];
 
 /// Sets the weights of the fq behind the device buffer.
@@ -80,7 +80,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The number in an `NLMSG_ERROR`; zero means done.
+/// The error number in an `NLMSG_ERROR`; zero means success.
 fn errno(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let number = answer.get(16..20)?.try_into().ok()?;

@@ -1,4 +1,4 @@
-//! What stands at the host's end of the wire, and which socket is told what.
+//! The qdisc at the host's end of the wire, and the options of each socket.
 
 use std::fmt::Write;
 
@@ -7,20 +7,19 @@ use crate::experiment::setup::Qdisc;
 
 use super::upload::{Marking, Port};
 
-/// The paper's device as it was bought, and as the paper made it (000, LP-LBE,
-/// sections 4.1 and 5.1).
+/// LP-LBE's device with its original buffer, and with the reduced one (sections 4.1 and 5.1).
 const WIDE_BUFFER_BYTES: u32 = 6_400;
 const NARROW_BUFFER_BYTES: u32 = 1_600;
-/// Bytes that a shaper lets wait; more than any queue here grows to.
+/// Bytes that a shaper queues; more than any queue here grows to.
 const SHAPER_LIMIT_BYTES: u32 = 3_000_000;
 /// `TC_PRIO_BULK`, which prio and fq put into their last band.
 const PRIORITY_BULK: i32 = 2;
-/// Lower effort (RFC 8622) in the place of the old type of service.
+/// Lower effort (RFC 8622) in the field of the old type of service.
 const TOS_LOWER_EFFORT: i32 = 1 << 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
-    /// Nobody in the background: what the others are measured against.
+    /// No background upload: the reference for the others.
     Alone,
     Fifo,
     PriorityWide,
@@ -30,7 +29,7 @@ pub enum Contender {
     Takt,
     Cake,
     Fq,
-    /// A congestion control that makes way, over a FIFO that does not.
+    /// A congestion control that yields, over a FIFO that does not.
     TcpLp,
 }
 
@@ -47,7 +46,7 @@ impl Contender {
         Self::TcpLp,
     ];
 
-    /// How rows name it.
+    /// The name in rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::Alone => "alone",
@@ -66,22 +65,21 @@ impl Contender {
         self != Self::Alone
     }
 
-    /// What is attached to the host's device.
+    /// The qdiscs on the host's device.
     ///
-    /// - TBF stands for the device's buffer: with the wire's rate and a burst of
-    ///   `n` bytes, tokens and bytes that wait for the wire always add up to `n`,
-    ///   so a frame enters the buffer as soon as it fits, and what is behind it
-    ///   stays in the queueing discipline. (The paper's driver stops only when
-    ///   it holds more than `n`, so up to a frame more.)
+    /// - TBF models the device's buffer: with the wire's rate and a burst of `n` bytes, tokens
+    ///   and bytes that wait for the wire always add up to `n`. So a frame enters the buffer as
+    ///   soon as it fits, and later frames stay in the queueing discipline. (The driver in
+    ///   LP-LBE stops only when it holds more than `n`, so up to a frame more.)
     /// - FIFO: pfifo of 1,000 packets, Linux's default for such a device.
-    /// - prio, fq: as they are; the background socket says that it is bulk.
+    /// - prio, fq: plain; the background socket is marked as bulk.
     /// - fq: a quantum of one frame, since a frame is long here; its weights are
-    ///   [set](super::bands) to as good as strict.
-    /// - CAKE keeps its own queue short and needs no device buffer to be short.
-    ///   `diffserv4` has a tin for lower effort; `raw` counts frames as the wire
-    ///   here does, so the bandwidth is exactly right.
-    /// - Takt: one line says what is in the background. The link's clock is the
-    ///   wire's, so that the wire never has more than the frame it is sending.
+    ///   [set](super::bands) to practically strict.
+    /// - CAKE keeps its own queue short and needs no short device buffer. `diffserv4` has a tin
+    ///   for lower effort; `raw` counts frames as the wire here does, so the bandwidth is
+    ///   exactly right.
+    /// - Takt: one line puts the port in the background. The link's clock is the wire's, so
+    ///   that the wire never holds more than the frame it is sending.
     pub fn qdisc(self, rate_bps: u64) -> Qdisc {
         let behind_buffer = |buffer_bytes: u32, child: &str| {
             Qdisc::Tc(vec![
@@ -106,7 +104,7 @@ impl Contender {
         }
     }
 
-    /// What the background socket says about itself. Takt and the tasks are told by the port.
+    /// The background socket's own options. Takt and the tasks recognise it by its port.
     pub fn marking(self) -> Marking {
         match self {
             Self::PriorityWide | Self::Priority | Self::Fq => Marking {

@@ -1,12 +1,10 @@
-//! What does incoming background traffic take from a task that needs the
-//! processor?
+//! How much processor time does incoming background traffic take from a task that computes?
 //!
-//! Datagrams come at an even pace for a receiver of nice 19 while a task of
-//! ordinary importance computes. The server that sends them has the lab's only
-//! processor too, and goes before all: its work, and the cable's, is part of every
-//! loss. So the same is measured with the packets dropped as they come out of the
-//! cable, before the host does anything with them; what is lost beyond that is
-//! the host's own processing.
+//! Datagrams arrive at an even pace for a receiver of nice 19 while a task of ordinary
+//! importance computes. The server that sends them has the lab's only processor too, with the
+//! highest priority: its work, and the cable's, is part of every loss. So the same is measured
+//! with the packets dropped as they come out of the cable, before the host processes them; the
+//! loss beyond that is the host's own processing.
 
 use std::net::UdpSocket;
 use std::path::Path;
@@ -28,10 +26,10 @@ use crate::experiment::source::{self, Mark};
 
 const RATE_BPS: u64 = 5_700_000;
 const PACKET_BYTES: u32 = 1_500;
-/// Packets come for so long before the task computes, and after.
+/// Packets arrive for this long before the task computes, and after.
 const MARGIN: Duration = Duration::from_millis(50);
 
-/// The task, and what it does in a second when nothing comes.
+/// The task, and its work in a second without traffic.
 #[derive(Debug, Clone, Copy)]
 pub struct Task {
     pub computes: Duration,
@@ -42,15 +40,15 @@ pub struct Task {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Download {
     loss_percent: f64,
-    /// Packets that the host's IP handed on while the task computed.
+    /// Packets that the host's IP delivered while the task computed.
     while_computing: u64,
     sent: u64,
     received: u64,
     reordered: u64,
 }
 
-/// `runs` downloads through whatever stands at the host's device.
-/// `dropped_percent` is what the task loses to packets that are dropped at once.
+/// `runs` downloads through the contender at the host's device. `dropped_percent` is the task's
+/// loss when packets are dropped at once.
 pub fn measure(takt: &Path, task: Task, runs: u32, dropped_percent: f64) -> Result<Metrics> {
     let downloads = (0..runs)
         .map(|_| download(takt, task))
@@ -58,8 +56,8 @@ pub fn measure(takt: &Path, task: Task, runs: u32, dropped_percent: f64) -> Resu
     Ok(figures(&downloads, dropped_percent))
 }
 
-/// What the task loses on average while every packet is dropped at the device's
-/// ingress, to be measured while nothing else is attached there.
+/// The task's mean loss while every packet is dropped at the device's ingress, to be measured
+/// while nothing else is attached there.
 pub fn dropped_percent(takt: &Path, task: Task, runs: u32) -> Result<f64> {
     A.run(|| {
         command::tc_batch(&[
@@ -102,7 +100,7 @@ fn download(takt: &Path, task: Task) -> Result<Download> {
     })
 }
 
-/// The server: a datagram whenever one is due. Returns how many.
+/// The server: sends a datagram whenever one is due. Returns their number.
 fn send(socket: &UdpSocket, duration: Duration) -> Result<u64> {
     importance::more_than_all()?;
     let frame_bits = u64::from(PACKET_BYTES + ETHERNET_HEADER_BYTES) * 8;
@@ -120,7 +118,7 @@ fn send(socket: &UdpSocket, duration: Duration) -> Result<u64> {
     Ok(packets.into())
 }
 
-/// Packets that IP handed to their protocol on the host so far.
+/// Packets that IP has delivered to their protocol on the host so far.
 fn delivered() -> Result<u64> {
     // /proc/net is the namespace of the process's first thread.
     const COUNTERS: &str = "/proc/thread-self/net/snmp";
@@ -133,7 +131,7 @@ fn delivered() -> Result<u64> {
     parse_delivered(&table).ok_or_else(|| unreadable("no InDelivers of Ip in it".to_owned()))
 }
 
-/// The table has a line of names for each protocol, and then one of numbers.
+/// The table has a line of names for each protocol, and then a line of numbers.
 fn parse_delivered(table: &str) -> Option<u64> {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix("Ip:"));
     let (names, numbers) = (lines.next()?, lines.next()?);

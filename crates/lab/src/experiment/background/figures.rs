@@ -15,7 +15,7 @@ pub fn mean_ns(transfers: &[Transfer]) -> f64 {
     total_ns as f64 / transfers.len() as f64
 }
 
-/// `alone_ns`: what a transfer takes with nobody in the background.
+/// `alone_ns`: a transfer's time without background.
 pub fn of_transfers(
     transfers: &[Transfer],
     foreground_bytes: u64,
@@ -66,7 +66,7 @@ pub fn of_transfers(
     row
 }
 
-/// A KB is a thousand bytes that came to the server's program.
+/// A KB is a thousand bytes that arrived in the server's program.
 pub fn of_effort(prefix: &str, efforts: impl IntoIterator<Item = Effort>) -> Metrics {
     let whole = efforts
         .into_iter()

@@ -1,18 +1,17 @@
-//! How important a thread is to the kernel's scheduler.
+//! A thread's importance to the kernel's scheduler.
 
 use std::io;
 
 use crate::experiment::error::{Result, WhileDoing};
 
-/// The calling thread gives way to every other. The far end of the wire is such
-/// threads: in reality it has a processor of its own, so it must not keep the
-/// host's from what is to be done there.
+/// The calling thread yields to every other. The far end of the wire has such threads: in
+/// reality it has a processor of its own, so it must not delay the host's work here.
 pub fn less_than_all() -> Result<()> {
     schedule(libc::SCHED_IDLE, 0).doing("give way to every other thread")
 }
 
-/// The calling thread runs as soon as it wants to. For a far end that sends at
-/// moments of its own, whatever the host does.
+/// The calling thread runs as soon as it is ready. For a far end that sends at its own times,
+/// whatever the host does.
 pub fn more_than_all() -> Result<()> {
     schedule(libc::SCHED_FIFO, 1).doing("go before every other thread")
 }
@@ -27,7 +26,7 @@ fn schedule(policy: libc::c_int, sched_priority: libc::c_int) -> io::Result<()> 
     }
 }
 
-/// Makes a thread, the calling one if `thread` is zero, as nice as that.
+/// Sets the nice value of a thread, the calling one if `thread` is zero.
 pub fn nice(thread: u32, nice: i32) -> Result<()> {
     // SAFETY: only numbers are passed.
     match unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, nice) } {

@@ -1,14 +1,13 @@
-//! Does a background upload slow down what happens in front of it, and what
-//! does keeping it back cost?
+//! Does a background upload slow down a foreground upload, and what does preventing that cost?
 //!
-//! The paper's experiment (000, LP-LBE, section 5): while 500 KB are uploaded in
-//! the background, a foreground upload of 10 to 300 KB starts. From the bottom:
-//! [`wire`] is the modem's link and the way to the server, [`contender`] what
-//! stands before it, [`tasks`] and [`bands`] what two of the peers need beyond
-//! `tc`; [`upload`] is a connection and its receiver, [`importance`] whose turn
-//! the processor is; [`transfer`] is one run and [`alone`] the background by
-//! itself; [`processor`] and [`download`] are about a task that computes, and
-//! [`program`] and [`receiver`] what its background is; [`work`] and [`segments`] count, and [`figures`] makes rows.
+//! The experiment of LP-LBE, section 5: while 500 KB are uploaded in the background, a
+//! foreground upload of 10 to 300 KB starts. From the bottom: [`wire`] is the modem's link and
+//! the way to the server, [`contender`] the qdisc in front of it, [`tasks`] and [`bands`] what
+//! two of the peers need beyond `tc`; [`upload`] is a connection and its receiver,
+//! [`importance`] sets threads' priorities; [`transfer`] is one run and [`alone`] the
+//! background by itself; [`processor`] and [`download`] are about a task that computes, and
+//! [`program`] and [`receiver`] are its background programs; [`work`] and [`segments`] count,
+//! and [`figures`] makes rows.
 
 mod alone;
 mod bands;
@@ -44,14 +43,14 @@ use super::error::{ExperimentError, Result, WhileDoing};
 use super::pair::{self, A, B};
 use super::root::Root;
 
-/// Uplinks of the paper's time: WCDMA as it was, and HSUPA.
+/// Uplinks at the time of LP-LBE: the original WCDMA, and HSUPA.
 const RATES_BPS: [(&str, u64); 2] = [("384kbit", 384_000), ("5.7mbit", 5_700_000)];
 /// The programs in the background, and the tasks that process its packets.
 const BACKGROUND_NICE: i32 = 19;
-/// The foreground starts up to so much later: some frames at the slow rate.
+/// The foreground starts up to this much later: some frames at the slow rate.
 const OFFSET_MAX: Duration = Duration::from_millis(100);
 
-/// How much of everything.
+/// The size of a run.
 struct Extent {
     sizes_kb: &'static [u64],
     runs: u32,
@@ -68,7 +67,7 @@ const SHORT: Extent = Extent {
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let _single_frames = pair::with_single_frames()?;
-    // What a connection learnt of the path would help the next one.
+    // Cached path metrics of a connection would help the next one.
     for namespace in [A, B] {
         namespace.run(|| {
             std::fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")
@@ -102,7 +101,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// One contender's rows. The first one's transfers are the others' measure.
+/// One contender's rows. The first contender's transfers are the reference for the others.
 fn measure(
     stage: &Stage<'_>,
     wire: &Wire,
@@ -127,7 +126,7 @@ fn measure(
         let _tasks = (contender == Contender::Tasks)
             .then(Tasks::start)
             .transpose()?;
-        // The first connections pay for what they find unprepared.
+        // The first connections pay for cold caches.
         stage.transfer(10_000, Duration::ZERO)?;
         for size_kb in extent.sizes_kb {
             let case = format!("{rate}-{size_kb}kb");
@@ -152,8 +151,8 @@ fn measure(
     Ok(rows)
 }
 
-/// The same for every contender, and unlike from run to run: the multiples of
-/// the golden ratio are spread evenly whatever their number.
+/// The same for every contender, and different from run to run: the multiples of the golden
+/// ratio are evenly spread for any number of runs.
 fn offset(run: u32) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     OFFSET_MAX.mul_f64((f64::from(run) * GOLDEN).fract())

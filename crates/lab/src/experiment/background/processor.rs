@@ -1,12 +1,11 @@
-//! What does the background take from a task that needs the processor, and how
-//! long does it wait once that task rests?
+//! How much processor time does the background take from a task that computes, and how long
+//! does it wait once that task rests?
 //!
-//! A task of ordinary importance computes without end on the host. Meanwhile an
-//! upload whose data lies in the socket already would go on by itself: every
-//! acknowledgement lets packets out, on top of the task. What the task loses is
-//! counted in its own work, against the same task with no traffic at all. The far
-//! end of the wire is this processor's too: with the gate open it is part of the
-//! loss, with the gate closed nothing arrives there.
+//! A task of ordinary importance computes without end on the host. Meanwhile an upload whose
+//! data is already in the socket would continue by itself: every acknowledgement releases
+//! packets, on top of the task. The task's loss is counted in its own work, against the same
+//! task with no traffic at all. The far end of the wire is on this processor, too: with the
+//! gate open it is part of the loss, with the gate closed nothing arrives there.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ const RATE_BPS: u64 = 20_000_000;
 /// All of an upload fits into the sender's buffer, and into the receiver's.
 const BUFFER_BYTES: usize = 32 << 20;
 const STEADY_BYTES: u64 = 500_000;
-/// The task computes for so long, and the upload would go on for longer.
+/// The task computes for this long, and the upload would take longer.
 const COMPUTES: Duration = Duration::from_secs(1);
 const COMPUTES_SHORT: Duration = Duration::from_millis(250);
 const UPLOAD_BYTES: u64 = STEADY_BYTES + RATE_BPS / 8 * 3 / 2;
@@ -48,7 +47,7 @@ const SPELL: Duration = Duration::from_millis(20);
 const WAITING_BYTES: usize = 64 * 2_304;
 const DATAGRAM_BYTES: usize = 1_472;
 
-/// What stands at the host's end of the wire.
+/// The contender at the host's end of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Peer {
     Like(Contender),
@@ -87,7 +86,7 @@ impl Peer {
         }
     }
 
-    /// Whether it has anything to do with what comes in: the others are like FIFO.
+    /// Whether it treats incoming packets; the others are like FIFO.
     fn downloads(self) -> bool {
         self == Self::Like(Contender::Fifo) || self == Self::Ungated || self.has_gate()
     }
@@ -97,7 +96,7 @@ impl Peer {
     }
 }
 
-/// All that goes to the server is in the background, and all that comes from it.
+/// All traffic to and from the server is in the background.
 fn policy(gate: &str) -> String {
     format!(
         "[link.{DEVICE}]\nrate = \"{RATE_BPS}bit\"\n\
@@ -154,7 +153,7 @@ pub fn run(takt: &Path, short: bool) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Work done in a second, by a task that does nothing else for so long.
+/// Work done in a second, by a task that runs alone for that time.
 pub fn compute(duration: Duration) -> f64 {
     let started = Instant::now();
     let mut units = 0_u64;
@@ -165,8 +164,8 @@ pub fn compute(duration: Duration) -> f64 {
     units as f64 / started.elapsed().as_secs_f64()
 }
 
-/// A unit of work. Not `spin_loop()`: its instruction is one nanosecond like any other, and
-/// takes the emulator a thousand.
+/// A unit of work. Not `spin_loop()`: its instruction is one nanosecond like any other, but
+/// costs the emulator a thousand.
 fn fill() {
     const STEPS: u64 = 2_000;
     for step in 0..STEPS {
@@ -174,7 +173,7 @@ fn fill() {
     }
 }
 
-/// What the task lost, and what the background got meanwhile.
+/// The task's loss, and the background's progress in the same time.
 struct Loss {
     percent: f64,
     frames: u64,
@@ -225,7 +224,7 @@ fn upload(
     })
 }
 
-/// What the processor does while the task rests.
+/// The processor's work while the task rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Idle,
@@ -233,8 +232,8 @@ enum Next {
     Less,
 }
 
-/// From the moment the task rests to the first packet at the other end of the
-/// cable, by the kernel's receive timestamps.
+/// From the moment when the task rests to the first packet at the other end of the cable, by
+/// the kernel's receive timestamps.
 fn waits(takt: &Path, next: Next, spells: u32) -> Result<Metrics> {
     let shape = Shape::udp([RATE_BPS]);
     let mut sinks = Sink::open(&shape, 2 * SPELL * spells)?;

@@ -1,6 +1,5 @@
-//! The background program: a process of its own, as it is in life. The gate asks
-//! which process a packet's socket belongs to, and this one's threads are the
-//! foreground and the observer.
+//! The background program, in a process of its own. The gate asks for the process of a packet's
+//! socket, and this process's threads are the foreground and the observer.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -24,7 +23,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Connects `socket` to the server's `port` and sends `bytes`, so many at once.
+    /// Connects `socket` to the server's `port` and sends `bytes`, this many at once.
     pub fn start(
         takt: &Path,
         socket: OwnedFd,
@@ -66,14 +65,14 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Both fail only if it has ended already.
+        // Both fail only if it has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The program itself. A TCP connection is closed in the end, and the server's
-/// closing awaited.
+/// The program itself. A TCP connection is closed at the end, and the program waits for the
+/// server to close it.
 pub fn send_from_stdin(port: u16, bytes: u64, piece: usize, nice: i32) -> Result<()> {
     importance::nice(CALLING_THREAD, nice)?;
     let socket = std::io::stdin()

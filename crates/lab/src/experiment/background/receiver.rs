@@ -1,5 +1,5 @@
-//! The background program that receives: a process of its own, as the one that
-//! sends. The gate asks which process the socket belongs to that a packet is for.
+//! The background program that receives: a process of its own, like the sending one. The gate
+//! asks for the process of a packet's destination socket.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::net::UdpSocket;
@@ -16,18 +16,18 @@ use crate::experiment::pair::{A, RECEIVER, SENDER};
 use crate::experiment::source::{MARK_BYTES, Mark};
 
 const CALLING_THREAD: u32 = 0;
-/// As the program says that it is ready.
+/// The program's message that it is ready.
 const READY: &str = "ready";
-/// After so long without a packet there are no more. Idle time is free in the lab.
+/// After this time without a packet there are no more. Idle time is free in the lab.
 const SILENCE: Duration = Duration::from_secs(5);
 /// Room for all that one run sends.
 const BUFFER_BYTES: usize = 16 << 20;
 
-/// What came of numbered datagrams.
+/// The numbered datagrams that arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Came {
     pub packets: u64,
-    /// Packets that came after one that was sent later.
+    /// Packets that arrived after one that was sent later.
     pub reordered: u64,
 }
 
@@ -64,7 +64,7 @@ impl Receiver {
         }
     }
 
-    /// Waits until nothing comes any more.
+    /// Waits until nothing arrives any more.
     pub fn finish(mut self) -> Result<Came> {
         let line = self.line()?;
         serde_json::from_str(&line).map_err(|_| unexpected(&line))
@@ -81,7 +81,7 @@ impl Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        // Both fail only if it has ended already.
+        // Both fail only if it has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -94,7 +94,7 @@ fn unexpected(reason: &str) -> ExperimentError {
     }
 }
 
-/// The program itself: says that it is ready, and in the end what came.
+/// The program itself: reports that it is ready, and at the end what arrived.
 pub fn receive_numbered(port: u16, nice: i32) -> Result<()> {
     // First: the socket's importance is that of the task that opens it.
     importance::nice(CALLING_THREAD, nice)?;

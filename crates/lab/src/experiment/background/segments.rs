@@ -1,4 +1,4 @@
-//! What TCP had to send again, and what came out of order.
+//! TCP's retransmissions and out-of-order segments.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use crate::experiment::error::{ExperimentError, Result};
 use crate::experiment::namespace::Namespace;
 use crate::experiment::pair::{A, B};
 
-/// Since the namespaces exist.
+/// Since the namespaces were made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Segments {
     /// By the host.
     pub retransmitted: u64,
-    /// At the server, which had to queue them until the ones before came.
+    /// At the server, which had to queue them until earlier segments arrived.
     pub out_of_order: u64,
 }
 

@@ -1,16 +1,15 @@
-//! A task for each priority queue, as it is built from today's Linux without
-//! copying packets to user space.
+//! A task for each priority queue, built from the facilities of current Linux without copying
+//! packets to user space.
 //!
 //! Each priority has a veth pair of its own on the host, and each end of it a
 //! kernel thread that processes what arrives there (threaded NAPI). Packets are
 //! routed into their priority's pair by port, and redirected from its far end to
 //! the real device; acknowledgements go the other way through the same pair.
-//! The background's threads are as unimportant as the background's program.
+//! The background's threads have the priority of the background's program.
 //!
-//! NAPI on a veth comes with GRO, which is kept from merging anything by a size
-//! that nothing fits. A packet that passes a veth is taken from its socket's
-//! account: TCP does not hold the rest back as it does otherwise, and more of a
-//! connection's window waits in its priority's queue.
+//! NAPI on a veth comes with GRO, which is prevented from merging by a size that nothing fits.
+//! A packet that passes a veth is taken from its socket's account: TCP small queues have no
+//! effect then, and more of a connection's window waits in its priority's queue.
 
 use crate::experiment::command;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
@@ -25,13 +24,13 @@ const SERVER_ADDRESS: &str = "02:00:00:00:00:0b";
 
 /// One priority's pair of devices.
 struct Queue {
-    /// Where the host's IP layer sends, and receives.
+    /// The host's IP layer sends and receives here.
     near: &'static str,
     far: &'static str,
     port: Port,
     /// Of routes and of rules.
     table: &'static str,
-    /// What the packet's priority was before it passed the pair.
+    /// The packet's priority before it passed the pair.
     priority: &'static str,
     nice: i32,
 }
@@ -55,7 +54,7 @@ const QUEUES: [Queue; 2] = [
     },
 ];
 
-/// Taken down when this is dropped.
+/// Removed when this is dropped.
 pub struct Tasks(());
 
 impl Tasks {
@@ -148,8 +147,8 @@ fn ethtool(words: &str) -> Result<()> {
     command::run("ethtool", &words).map(drop)
 }
 
-/// The kernel thread that processes what arrives at a device: `napi/DEVICE-ID`,
-/// of which `comm` may show the beginning only.
+/// The kernel thread that processes what arrives at a device: `napi/DEVICE-ID`, of which `comm`
+/// may hold the beginning only.
 fn napi_thread(device: &str) -> Result<u32> {
     let wanted = format!("napi/{device}-");
     let processes = std::fs::read_dir("/proc").doing("list processes")?;

@@ -13,31 +13,31 @@ use crate::experiment::error::Result;
 
 /// The background upload, of "500 KB": a KB here is a thousand bytes.
 pub const BACKGROUND_BYTES: u64 = 500_000;
-/// So much of it has come when the foreground may start: by then the wire is
-/// busy all the time.
+/// The foreground may start when this much of it has arrived: by then the wire is busy all the
+/// time.
 const STEADY_BYTES: u64 = 100_000;
 
-/// What a run found. Times are from the call of `connect()` at the host to the
-/// last byte at the server's program, by one clock.
+/// The result of a run. Times are from the call of `connect()` at the host to the last byte at
+/// the server's program, by one clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
     pub foreground: Duration,
     pub background: Option<Duration>,
     /// While the foreground's upload ran.
     pub both: Effort,
-    /// From its start until both had come, as the paper counts.
+    /// From its start until both had arrived, as LP-LBE counts.
     pub all: Effort,
 }
 
-/// What the machine did, modem and server among it, and for how many bytes at
-/// the server.
+/// The machine's work, modem and server included, and the bytes that the server received
+/// meanwhile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
     pub work: Work,
     pub bytes: u64,
 }
 
-/// The lab as it stands for one contender at one rate.
+/// The lab, set up for one contender at one rate.
 pub struct Stage<'lab> {
     pub contender: Contender,
     pub server: &'lab Server,
@@ -76,7 +76,7 @@ impl Stage<'_> {
         Program::start(self.takt, socket, port, bytes, WRITE_BYTES)
     }
 
-    /// Also the moment it began, and what of the background had come by then.
+    /// Returns also the moment it began, and the part of the background that had arrived.
     fn foreground(
         &self,
         bytes: u64,
@@ -87,7 +87,7 @@ impl Stage<'_> {
         let socket = upload::open(Marking::default())?;
         let (go, gone) = mpsc::channel();
         let sender = std::thread::spawn(move || {
-            // Both ends of the channel live until the last byte has come.
+            // Both ends of the channel live until the last byte has arrived.
             let _ = gone.recv();
             send(socket, Port::Foreground.number(), bytes, WRITE_BYTES)
         });

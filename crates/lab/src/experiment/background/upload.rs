@@ -1,5 +1,4 @@
-//! One upload: a TCP connection from the host, and a receiver that knows when
-//! what had come.
+//! One upload: a TCP connection from the host, and a receiver that records when data arrived.
 
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -17,12 +16,12 @@ use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::pair::{A, B};
 
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-/// What programs write at once.
+/// The size of a program's write.
 pub const WRITE_BYTES: usize = 16 * 1024;
 /// Longer than any upload of this experiment takes.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Which of the two uploads, told apart by the port at the server.
+/// The two uploads, told apart by the server's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Port {
     Foreground,
@@ -38,7 +37,7 @@ impl Port {
     }
 }
 
-/// What a socket says about itself before it connects.
+/// Options of a socket, set before it connects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marking {
     /// `SO_PRIORITY`.
@@ -58,8 +57,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// `buffer_bytes` is what connections may receive before anybody reads it;
-    /// without it the kernel decides as it goes.
+    /// `buffer_bytes` is what connections may receive before the server reads it; without it
+    /// the kernel tunes the size.
     pub fn start(buffer_bytes: Option<usize>) -> Result<Self> {
         let listen = |port: Port| -> Result<TcpListener> {
             let listener = TcpListener::bind(SocketAddrV4::new(SERVER, port.number()))
@@ -77,8 +76,8 @@ impl Server {
         })
     }
 
-    /// Takes the next upload of that kind; says when `early_bytes` had come,
-    /// and when all `bytes` had.
+    /// Takes the next upload of that kind; reports when `early_bytes` had arrived, and when all
+    /// `bytes` had.
     pub fn expect(&self, port: Port, bytes: u64, early_bytes: u64) -> Result<Reception> {
         let listener = match port {
             Port::Foreground => &self.foreground,
@@ -118,12 +117,12 @@ impl Reception {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Returns when the first part had come.
+    /// Returns when the first part had arrived.
     pub fn wait_early(&self) -> Result<Instant> {
         wait(&self.early)
     }
 
-    /// Returns when the last byte had come.
+    /// Returns when the last byte had arrived.
     pub fn wait_whole(&self) -> Result<Instant> {
         wait(&self.whole)
     }
@@ -165,7 +164,7 @@ impl Progress {
             self.received.store(after, Ordering::Relaxed);
             for (at, told) in &self.milestones {
                 if (before + 1..=after).contains(at) {
-                    // Who does not wait for this has dropped the other end.
+                    // A caller that does not wait for this has dropped the other end.
                     let _ = told.send(now);
                 }
             }
@@ -187,7 +186,7 @@ fn marked(marking: Marking) -> Result<OwnedFd> {
         None,
     )
     .doing("open a socket")?;
-    // As browsers and backup programs do: the last, short segment goes at once.
+    // As browsers and backup programs do: the last, short segment is sent at once.
     setsockopt(&socket, sockopt::TcpNoDelay, &true).doing("set TCP_NODELAY")?;
     if let Some(tos) = marking.type_of_service {
         setsockopt(&socket, sockopt::Ipv4Tos, &tos).doing("set IP_TOS")?;

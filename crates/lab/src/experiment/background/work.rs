@@ -1,4 +1,4 @@
-//! What the processor did over a span of time.
+//! The processor's work over a span of time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::experiment::error::{ExperimentError, Result};
 use crate::experiment::load::Idle;
 
 const STATISTICS: &str = "/proc/stat";
-/// Observations that tell what one of them costs.
+/// Observations that measure the cost of an observation.
 const REHEARSALS: usize = 9;
 
 /// Instructions (busy nanoseconds of the virtual clock) and task switches.
@@ -24,7 +24,7 @@ pub struct Moment {
     switches: u64,
 }
 
-/// Looks at the counters, and knows what looking costs.
+/// Reads the counters, and knows the cost of reading them.
 pub struct Observer {
     own: Work,
 }
@@ -45,7 +45,7 @@ impl Observer {
         })
     }
 
-    /// Work done between two moments, without that of observing.
+    /// Work between two moments, without the cost of observing.
     pub fn between(&self, earlier: &Moment, later: &Moment) -> Work {
         let whole = later.since(earlier);
         Work {

@@ -1,4 +1,4 @@
-//! The threads that are to run on the beat, whoever schedules them.
+//! The threads that are to run on the beat, under any scheduler.
 
 use super::clock::Rhythm;
 
@@ -10,11 +10,11 @@ pub struct Beat {
     pub budget_ns: u64,
 }
 
-/// Threads of one period and budget, and the time-slot grid they stand on.
+/// Threads of one period and budget, and their time-slot grid.
 #[derive(Debug, Clone)]
 pub struct Beats {
     pub grid_ns: u64,
-    /// How much earlier Takt lets a thread go that waits out the rest itself.
+    /// Takt's lead for a thread that waits out the rest itself.
     pub lead_ns: u64,
     pub threads: Vec<Beat>,
 }
@@ -26,10 +26,10 @@ pub const MS: u64 = 1_000 * US;
 const TICK_NS: u64 = 4 * MS;
 
 impl Beats {
-    /// The paper's four threads (002, section 3.4), T = 40 ms and L = 8 ms: 80 %
-    /// of the processor is promised. Between any two a millisecond is free, in
-    /// which a slot for the lead has room. No beat coincides with the kernel's
-    /// tick, in the middle of which nobody can start anything.
+    /// The four threads of HiTactix (section 3.4), T = 40 ms and L = 8 ms: 80 % of the
+    /// processor is assigned. Between any two a millisecond is free, which has room for a slot
+    /// for the lead. No beat coincides with the kernel's tick, in the middle of which nothing
+    /// can start.
     pub fn slow() -> Self {
         Self {
             grid_ns: 500 * US,
@@ -42,7 +42,7 @@ impl Beats {
         }
     }
 
-    /// The same share of the processor forty times as often.
+    /// The same share of the processor with a fortieth of the period.
     pub fn fast() -> Self {
         Self {
             grid_ns: 20 * US,
@@ -51,7 +51,7 @@ impl Beats {
         }
     }
 
-    /// One thread by itself, so that nothing but what else runs delays it.
+    /// A single thread, so that only the measured causes delay it.
     pub fn single() -> Self {
         let mut fast = Self::fast();
         fast.threads.truncate(1);
@@ -94,8 +94,8 @@ fn four(phases_ns: [u64; 4], period_ns: u64, budget_ns: u64) -> Vec<Beat> {
 }
 
 impl Beat {
-    /// What a thread computes on every beat: three quarters of its budget, so
-    /// that what interrupts it does not make it overrun.
+    /// A thread's work on every beat: three quarters of its budget, so that interrupts do not
+    /// make it overrun.
     pub fn work_ns(&self) -> u64 {
         self.budget_ns * 3 / 4
     }

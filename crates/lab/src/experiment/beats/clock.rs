@@ -1,4 +1,4 @@
-//! The time every period is counted in: CLOCK_MONOTONIC.
+//! The clock of all periods: CLOCK_MONOTONIC.
 
 use nix::errno::Errno;
 use nix::sys::time::TimeSpec;
@@ -13,13 +13,13 @@ pub fn now_ns() -> u64 {
     })
 }
 
-/// Sleeps until the clock says so, and not at all if it says so already.
+/// Sleeps until this time, and not at all if it has passed.
 pub fn sleep_until(at_ns: u64) {
     let at = TimeSpec::new(
         (at_ns / 1_000_000_000) as i64,
         (at_ns % 1_000_000_000) as i64,
     );
-    // A moment stays the same however often a signal interrupts the sleep.
+    // An absolute time does not shift when a signal interrupts the sleep.
     while clock_nanosleep(CLOCK, ClockNanosleepFlags::TIMER_ABSTIME, &at) == Err(Errno::EINTR) {}
 }
 

@@ -1,4 +1,4 @@
-//! Who schedules the threads, each set up as its experts would.
+//! The schedulers, each set up as its experts would.
 
 use super::beat::{Beat, Beats};
 use super::policy;
@@ -7,15 +7,13 @@ use super::script::{Class, Wait};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
     Takt,
-    /// Takt lets a thread go a little early, which then reads the clock until its
-    /// beat.
+    /// Takt releases a thread slightly early, which then reads the clock until its beat.
     TaktLead,
     Fifo,
-    /// SCHED_FIFO that does the same: sleeps a little less, and reads the clock.
+    /// SCHED_FIFO that does the same: sleeps slightly less, and reads the clock.
     FifoLead,
     Deadline,
-    /// SCHED_DEADLINE with `sched_yield()` at the end of a job, as its
-    /// documentation has it.
+    /// SCHED_DEADLINE with `sched_yield()` at the end of a job, as its documentation says.
     DeadlineYield,
     /// The kernel's default class.
     Default,
@@ -32,7 +30,7 @@ impl Contender {
         Self::Default,
     ];
 
-    /// How rows name it.
+    /// The name in rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::Takt => "takt",
@@ -45,7 +43,7 @@ impl Contender {
         }
     }
 
-    /// What Takt is told, if it is Takt.
+    /// Takt's policy, if it is Takt.
     pub fn policy(self, beats: &Beats) -> Option<String> {
         match self {
             Self::Takt | Self::TaktLead => Some(policy::of_threads(beats, self == Self::TaktLead)),
@@ -55,14 +53,14 @@ impl Contender {
         }
     }
 
-    /// What the `at`th thread asks of the kernel.
+    /// The scheduling parameters that the `at`th thread sets.
     pub fn class(self, at: usize, beat: &Beat) -> Class {
         // Above threaded interrupts (50), below the kernel's own watchdogs (99).
-        // A priority of its own for every thread, in the order of their beats:
-        // whoever comes next does not wait for whoever is late.
+        // A priority of its own for every thread, in the order of their beats: the next thread
+        // does not wait for a late one.
         const LOWEST_PRIORITY: u32 = 80;
         match self {
-            // Takt finds the thread by its name.
+            // Takt recognises the thread by its name.
             Self::Takt | Self::TaktLead | Self::Default => Class::Ordinary,
             Self::Fifo | Self::FifoLead => Class::Fifo {
                 priority: LOWEST_PRIORITY + at as u32,
@@ -74,10 +72,9 @@ impl Contender {
         }
     }
 
-    /// How the threads wait for their beats. Under SCHED_DEADLINE a thread that
-    /// yields runs again a period after it did before, whenever that was: one that
-    /// began late stays late. One that sleeps until its beat does not, and is the
-    /// better peer.
+    /// How the threads wait for their beats. Under SCHED_DEADLINE a thread that yields runs
+    /// again a period after its last run: one that began late stays late. A thread that sleeps
+    /// until its beat does not, and is the better peer.
     pub fn wait(self, beats: &Beats) -> Wait {
         let lead_ns = match self {
             Self::TaktLead | Self::FifoLead => beats.lead_ns,
@@ -90,7 +87,7 @@ impl Contender {
         }
     }
 
-    /// Whether it needs the machine set up for SCHED_FIFO.
+    /// Whether the machine must be set up for SCHED_FIFO.
     pub fn is_fifo(self) -> bool {
         matches!(self, Self::Fifo | Self::FifoLead)
     }

@@ -1,8 +1,8 @@
-//! rt-tests' cyclictest, a program that knows nothing of Takt: how late does
-//! its thread wake, by its own account?
+//! cyclictest of rt-tests, a program without support for Takt: its own measurement of how late
+//! its thread wakes.
 //!
-//! It sleeps until moments of its own, a thousand times a second. For Takt these
-//! are aligned to the clock (`--secaligned`) and lie within the thread's slot.
+//! It sleeps until times of its own, a thousand times a second. For Takt these are aligned to
+//! the clock (`--secaligned`) and lie within the thread's slot.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,18 +24,18 @@ use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::metrics::{Metrics, metrics};
 use crate::experiment::pair::A;
 
-/// Where the host puts it.
+/// The program's place in the image.
 const PROGRAM: &str = "/add/cyclictest";
 /// Of the process and of both its threads: one measures, the other waits.
 pub const NAME: &str = "cyclictest";
 /// Between the slot's begin and the moment the thread wakes.
 const INTO_SLOT_US: u64 = 60;
-/// It begins with the next whole second, or the one after if that is near. To be started half a
-/// second before saves busy time, which idle time is not.
+/// It begins with the next whole second, or the one after if that is near. Starting it half a
+/// second before saves busy time.
 const SECOND_NS: u64 = 1_000 * MS;
 const STARTS_BEFORE_NS: u64 = 500 * MS;
 const STARTS_WITHIN: Duration = Duration::from_secs(3);
-/// Latencies above have one place in the histogram.
+/// Larger latencies share one bucket of the histogram.
 const HISTOGRAM_NS: u64 = 1_000_000;
 
 /// The part of its report that matters here.
@@ -95,8 +95,8 @@ pub fn measure(
     });
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     A.run(|| {
-        // Programs have the slack of whoever starts them. That of an ordinary
-        // thread is 50 µs otherwise, whoever schedules it.
+        // A program inherits the timer slack of its parent. An ordinary thread's is 50 µs by
+        // default, under any scheduler.
         exact_timers()?;
         command::run(PROGRAM, &arguments).map(drop)
     })?;

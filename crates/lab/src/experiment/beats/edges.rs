@@ -1,5 +1,5 @@
-//! What delays a beat, and for how long at most: one thread, and one cause at a
-//! time. (Another beat is the cause in [`between_beats`](super::switches).)
+//! The delay of a beat by one cause at a time: one thread, and its largest delay. (Another beat
+//! is the cause in [`between_beats`](super::switches).)
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub enum Cause {
     Idle,
     /// Two threads that never leave user mode by themselves.
     Busy,
-    /// The kernel's tick, which comes at the same moment, and the same threads.
+    /// The kernel's tick, at the moment of the beat, and the same threads.
     Tick,
     /// Packets of both ends, and nothing else.
     Network,

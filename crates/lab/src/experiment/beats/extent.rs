@@ -1,5 +1,5 @@
-//! How long everything is watched. Busy virtual time takes about its own length
-//! in wall time, and this is what all of the experiment consists of.
+//! The length of everything. Busy virtual time takes about its own length in wall time, and
+//! this experiment is almost all busy.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Extent {
     pub throughput: Duration,
 }
 
-/// Only a full run has it.
+/// In a full run only.
 pub const CYCLICTEST: Duration = ms(5_000);
 
 const fn ms(ms: u64) -> Duration {
@@ -46,7 +46,7 @@ impl Extent {
         }
     }
 
-    /// What may delay a beat, and is tried with a contender.
+    /// Causes of delay that are tried with a contender.
     pub fn causes(&self, contender: Contender) -> &'static [Cause] {
         match contender {
             Contender::Takt => &Cause::ALL,
@@ -68,7 +68,7 @@ impl Extent {
         use Contender::{Deadline, DeadlineYield, Default, Fifo, FifoLead, Takt, TaktLead};
         let loads: &[Load] = match contender {
             DeadlineYield | FifoLead if self.short || is_fast => &[],
-            // Once is enough to see what else could be a peer, and why one is not.
+            // One measurement suffices to show why these are no peers.
             DeadlineYield | FifoLead => &[Load::Rate(600)],
             Default if self.short => &[],
             Takt | TaktLead | Fifo | Deadline | Default => match (self.short, is_fast) {
@@ -83,8 +83,8 @@ impl Extent {
             (true, false) => ms(400),
             (true, true) => ms(200),
             (false, true) => ms(3_000),
-            // A thousand periods of the four threads together; where Takt has
-            // promised something, a thousand of each.
+            // A thousand periods of the four threads together; for Takt, which gives
+            // guarantees, a thousand of each.
             (false, false) if EXTREMES[1..].contains(&load) && is_takt => ms(40_000),
             (false, false) => ms(10_000),
         };

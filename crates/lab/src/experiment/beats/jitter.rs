@@ -1,4 +1,4 @@
-//! How late a thread starts after its beat: the paper's ΔT (002, figure 7).
+//! How late a thread starts after its beat: HiTactix's ΔT (figure 7).
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,13 +27,13 @@ pub fn under_load(
     let played = play(takt, length, cast)?;
     let mut row = of_threads(beats, &played.records[0], played.window);
     row.extend(of_load(&played.records[1..], played.window));
-    // By which a figure knows the rows that belong to it.
+    // A figure recognises its rows by this metric.
     let period_ns = beats.threads[0].rhythm.period_ns;
     row.extend(metrics([("period_ns", json!(period_ns))]));
     Ok(row)
 }
 
-/// What the two busy threads and the network got.
+/// The work of the two busy threads and the network.
 fn of_load(records: &[Vec<Record>], window: Window) -> Metrics {
     let per_second = |amount: u64| amount as f64 * 1e9 / window.length_ns() as f64;
     let done_ns: u64 = records[0].iter().map(|record| record.done).sum();
@@ -89,7 +89,7 @@ pub fn of_threads(beats: &Beats, records: &[Record], window: Window) -> Metrics 
     ])
 }
 
-/// Beats within the window on which nobody began a job.
+/// Beats within the window without a job.
 pub fn missed(beats: &Beats, records: &[Record], window: Window) -> u64 {
     let expected: u64 = beats
         .threads

@@ -1,4 +1,4 @@
-//! What else the machine does while threads wait for their beats.
+//! The machine's load while threads wait for their beats.
 
 use super::beat::MS;
 use super::clock::Rhythm;
@@ -18,8 +18,7 @@ pub enum Load {
     Saturated,
 }
 
-/// What the paper sent and received, in KB/s, and what no 10 Mbit/s Ethernet
-/// could carry.
+/// HiTactix's loads in KB/s, and one that no 10 Mbit/s Ethernet could carry.
 pub const LOADS: [Load; 8] = [
     Load::Rate(0),
     Load::Rate(100),
@@ -30,11 +29,11 @@ pub const LOADS: [Load; 8] = [
     Load::Rate(600),
     Load::Saturated,
 ];
-/// Nothing, the paper's most, and the machine's most.
+/// No traffic, HiTactix's most, and the machine's most.
 pub const EXTREMES: [Load; 3] = [Load::Rate(0), Load::Rate(600), Load::Saturated];
 
 impl Load {
-    /// As cases are named: `600kBps`.
+    /// The name in cases: `600kBps`.
     pub fn name(self) -> String {
         match self {
             Self::Rate(rate) => format!("{rate}kBps"),
@@ -68,7 +67,7 @@ impl Load {
     }
 }
 
-/// Payload that came, and that was sent, at both ends together.
+/// Payload that was received and sent, at both ends together.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Carried {
     pub received_bytes: u64,

@@ -1,14 +1,12 @@
-//! Do threads run when they were promised, and what does that cost?
+//! Do threads run at their guaranteed times, and what does that cost?
 //!
-//! The paper's experiment (002, HiTactix, section 3): four threads of T = 40 ms
-//! and L = 8 ms beside packets that come and go and two busy ordinary threads;
-//! their jitter, the cost of a switch, what delays a beat. From the bottom:
-//! [`clock`] is the time all count in, [`beat`] who is to run when, [`policy`]
-//! how Takt is told and [`contender`] how everybody else is, [`settings`] what
-//! that needs of the machine; [`script`] is what a [`process`] of this
-//! experiment plays and [`program`] that program, [`load`] what goes on beside
-//! it; [`stage`] plays, and [`jitter`], [`switches`], [`edges`], [`overrun`],
-//! [`group`], [`throughput`] and [`cyclictest`] are what is measured, in each
+//! The experiment of HiTactix, section 3: four threads of T = 40 ms and L = 8 ms beside packets
+//! and two busy ordinary threads; their jitter, the cost of a switch, the causes of delay. From
+//! the bottom: [`clock`] is the clock of all threads, [`beat`] the threads, [`policy`] Takt's
+//! policy and [`contender`] the other schedulers' settings, [`settings`] those of the machine;
+//! [`script`] is the input of a [`process`] of this experiment and [`program`] that program,
+//! [`load`] the load beside it; [`stage`] runs them, and [`jitter`], [`switches`], [`edges`],
+//! [`overrun`], [`group`], [`throughput`] and [`cyclictest`] are the measurements, in each
 //! contender's [`turn`].
 
 mod beat;
@@ -55,7 +53,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     }
     switches::compare(&mut rows);
     throughput::compare(&mut rows, Contender::Fifo.name());
-    // What is compared stands together, whoever's turn it was measured in.
+    // Rows to be compared are adjacent, although measured in different turns.
     rows.sort_by_key(|row| {
         GROUPS
             .iter()
@@ -65,7 +63,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// How cases begin, in the order in which they are shown.
+/// The beginnings of cases' names, in the order in which they are shown.
 const GROUPS: [&str; 8] = [
     "40ms-",
     "1ms-",

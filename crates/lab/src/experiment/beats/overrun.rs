@@ -1,4 +1,4 @@
-//! A thread that never yields, beside three that do as they declared.
+//! A thread that never yields, beside three that keep their declaration.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use super::switches::without_end;
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
 
-/// Frames in the plot of what ran when.
+/// Frames in the plot of the threads' runs.
 const FRAMES_SHOWN: u64 = 2;
 
-/// The three's jitter, and when the first one was cut if it never yields.
+/// The jitter of the three, and the cut of the first one if it never yields.
 pub fn measure(
     takt: &Path,
     contender: Contender,
@@ -52,7 +52,8 @@ pub fn measure(
     Ok(row)
 }
 
-/// How long after the end of its budget it was cut, if it has spans: one that
+/// How long after the end of its budget it was cut, if it has spans. A thread that yields has
+/// jobs instead.
 /// yields has jobs instead.
 fn of_cuts(contender: Contender, beat: &Beat, record: &Record) -> Metrics {
     let mut late = match contender {
@@ -68,8 +69,8 @@ fn of_cuts(contender: Contender, beat: &Beat, record: &Record) -> Metrics {
     ])
 }
 
-/// A slot ends where the table says. The thread may have run before it, and may
-/// run after it, as an ordinary one: that takes two switches, more than a tick.
+/// A slot ends where the table says. The thread may have run before it, and may run after it,
+/// as an ordinary one: that takes two switches, more than a tick.
 fn after_slots(beat: &Beat, spans: &[(u64, u64)]) -> Vec<i64> {
     const TICK_MAX_NS: u64 = 4 * US;
     let runs = runs(spans, TICK_MAX_NS);
@@ -88,7 +89,7 @@ fn after_slots(beat: &Beat, spans: &[(u64, u64)]) -> Vec<i64> {
         .collect()
 }
 
-/// A budget of SCHED_DEADLINE's ends when the thread has run for so long.
+/// A budget of SCHED_DEADLINE ends when the thread has run for that time.
 fn after_budgets(beat: &Beat, spans: &[(u64, u64)]) -> Vec<i64> {
     const INTERRUPT_MAX_NS: u64 = 100 * US;
     runs(spans, INTERRUPT_MAX_NS)
@@ -97,8 +98,7 @@ fn after_budgets(beat: &Beat, spans: &[(u64, u64)]) -> Vec<i64> {
         .collect()
 }
 
-/// Spans with nothing but an interrupt between them are one run. The last one was
-/// ended by the window.
+/// Spans with nothing but an interrupt between them are one run. The window ended the last one.
 fn runs(spans: &[(u64, u64)], interrupt_max_ns: u64) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for (start_ns, end_ns) in spans {
@@ -111,8 +111,8 @@ fn runs(spans: &[(u64, u64)], interrupt_max_ns: u64) -> Vec<(u64, u64)> {
     runs
 }
 
-/// What the table has, in nanoseconds from the window's begin: the planner puts
-/// a task where its offset says, or refuses.
+/// The slots, in nanoseconds from the window's begin: the planner puts a task where its offset
+/// says, or refuses.
 fn slots(beats: &Beats, window: Window, length_ns: u64) -> Value {
     let slots = beats.threads.iter().map(|beat| {
         let frames = (0..length_ns / beat.rhythm.period_ns).map(|frame| {
@@ -137,8 +137,8 @@ mod tests {
             (MS, 3 * MS),
             // A tick, and then the end of the slot.
             (3 * MS + 3_000, 9 * MS + 7_000),
-            // In free slots, and from there right into the next one; goes on
-            // as an ordinary thread after it.
+            // In free slots, and from there right into the next one; it goes on as an ordinary
+            // thread after it.
             (39 * MS, 49 * MS + 9_000),
             (49 * MS + 15_000, 50 * MS),
             (81 * MS, 83 * MS),

@@ -1,5 +1,4 @@
-//! What Takt is told: the experiment's threads as a policy. All times are whole
-//! microseconds.
+//! The experiment's threads as a policy. All times are whole microseconds.
 
 use std::fmt::Write;
 
@@ -19,8 +18,7 @@ pub fn of_threads(beats: &Beats, with_lead: bool) -> String {
     text
 }
 
-/// One task for all threads: they hand the processor on, in their order, within
-/// the first one's budget.
+/// One task for all threads: they hand over in their order, within the first one's budget.
 pub fn of_group(beats: &Beats, members: &[String]) -> String {
     let mut text = grid(beats);
     for beat in beats.threads.iter().take(1) {
@@ -29,10 +27,9 @@ pub fn of_group(beats: &Beats, members: &[String]) -> String {
     text
 }
 
-/// A program of two threads of its own name, of which the second is the one that
-/// matters: it gets the first beat's slots. The first thread, which the process
-/// began with, has a task so that it does not take that place; it sleeps most of
-/// the time, and uses what it has for nothing.
+/// A program of two threads of its own name, of which the second matters: it gets the first
+/// beat's slots. The first thread, with which the process began, has a task so that it does not
+/// take that reservation; it sleeps most of the time and does not need its slots.
 pub fn of_second_thread(beats: &Beats, program: &str) -> String {
     let mut text = grid(beats);
     for beat in beats.threads.iter().take(1) {

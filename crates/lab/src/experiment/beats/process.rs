@@ -43,8 +43,7 @@ impl Process {
         })
     }
 
-    /// Waits until it has ended by itself; the records are in the order of the
-    /// threads.
+    /// Waits until it has ended by itself; the records are in the order of the threads.
     pub fn finish(mut self) -> Result<Vec<Record>> {
         let command = || format!("takt {}", WORDS.join(" "));
         let records = self
@@ -72,7 +71,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only if it has ended already.
+        // Both fail only if it has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

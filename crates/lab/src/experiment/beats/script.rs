@@ -1,5 +1,4 @@
-//! What a program of this experiment is told to do, and what it says in the
-//! end. Both travel as JSON.
+//! The input of a program of this experiment, and its output. Both are JSON.
 
 use std::net::Ipv4Addr;
 
@@ -14,8 +13,8 @@ pub struct Script {
     pub threads: Vec<Role>,
 }
 
-/// When what happens counts, in CLOCK_MONOTONIC. Everybody starts before
-/// `begin_ns` and ends at `end_ns`.
+/// The measured window, in CLOCK_MONOTONIC. All threads start before `begin_ns` and end at
+/// `end_ns`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Window {
     pub begin_ns: u64,
@@ -35,14 +34,14 @@ impl Window {
 /// One thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Role {
-    /// At most 15 bytes, as the kernel keeps it.
+    /// At most 15 bytes, the kernel's limit.
     pub name: String,
     pub class: Class,
     pub part: Part,
 }
 
 impl Role {
-    /// A thread as any other.
+    /// An ordinary thread.
     pub fn ordinary(name: impl Into<String>, part: Part) -> Self {
         Self {
             name: name.into(),
@@ -52,7 +51,7 @@ impl Role {
     }
 }
 
-/// The kernel's scheduling class that a thread asks for itself.
+/// The scheduling class that a thread sets for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
     Ordinary,
@@ -68,8 +67,8 @@ pub enum Part {
         wait: Wait,
         work_ns: u64,
     },
-    /// Works for `work_ns` and yields, again and again: a member of a group, or
-    /// one of two threads that pass the processor to each other.
+    /// Works for `work_ns` and yields, repeatedly: a member of a group, or one of two threads
+    /// that yield to each other.
     Relay {
         work_ns: u64,
     },
@@ -97,33 +96,33 @@ pub enum Part {
 /// How a thread waits for its beat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wait {
-    /// `clock_nanosleep` until `lead_ns` before the beat; the rest is waited out
-    /// by reading the clock.
+    /// `clock_nanosleep` until `lead_ns` before the beat; it waits out the rest by reading the
+    /// clock.
     Sleep { lead_ns: u64 },
     /// `sched_yield()`: the scheduler knows the beat, and the lead.
     Yield { lead_ns: u64 },
-    /// `sched_yield()` under SCHED_DEADLINE: the kernel lets it go a period
-    /// after it did the last time.
+    /// `sched_yield()` under SCHED_DEADLINE: the kernel releases it a period after its last
+    /// release.
     YieldPeriod,
 }
 
-/// What a thread did within the window.
+/// A thread's activity within the window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Record {
     pub name: String,
     pub jobs: Vec<Job>,
-    /// When it ran, first and last reading of the clock.
+    /// The spans in which it ran, from the first to the last reading of the clock.
     pub spans: Vec<(u64, u64)>,
     /// Nanoseconds of work, round trips, or bytes of payload.
     pub done: u64,
-    /// Releases that came before their beat: there must be none.
+    /// Releases before their beat: there must be none.
     pub early: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub beat_ns: u64,
-    /// First reading of the clock after it was let go.
+    /// First reading of the clock after its release.
     pub woke_ns: u64,
     /// First reading of the clock that is not before the beat.
     pub start_ns: u64,

@@ -1,17 +1,17 @@
-//! What an administrator sets for SCHED_FIFO on the whole machine.
+//! The machine-wide settings for SCHED_FIFO.
 
 use std::path::PathBuf;
 
 use crate::experiment::error::{Result, WhileDoing};
 
-/// Real-time threads may use all of the processor: by default the kernel stops
-/// them for a twentieth of every second.
+/// Real-time threads may use all of the processor: by default the kernel stops them for a
+/// twentieth of every second.
 const RT_RUNTIME: (&str, &str) = ("/proc/sys/kernel/sched_rt_runtime_us", "-1");
-/// Newer kernels instead lend ordinary threads a SCHED_DEADLINE server that
-/// goes before them. Not in every kernel, and a debugging interface.
+/// Newer kernels instead give ordinary threads a SCHED_DEADLINE server that precedes them. Not
+/// in every kernel, and a debugging interface.
 const FAIR_SERVER: (&str, &str) = ("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "0");
 
-/// Put back when this is dropped.
+/// Restored when this is dropped.
 #[must_use]
 pub struct Unthrottled(Vec<(PathBuf, String)>);
 

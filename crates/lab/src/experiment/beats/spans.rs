@@ -1,4 +1,4 @@
-//! Who ran when: the spans of several threads in one order.
+//! The spans of several threads in one order.
 
 use serde_json::{Value, json};
 
@@ -7,13 +7,13 @@ use super::script::{Record, Window};
 /// A thread ran, at least from its first reading of the clock to its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The place of the thread's record.
+    /// The index of the thread's record.
     pub thread: usize,
     pub start_ns: u64,
     pub end_ns: u64,
 }
 
-/// Everybody's spans and jobs, by when they began.
+/// All threads' spans and jobs, by their begin.
 pub fn merged(records: &[Record]) -> Vec<Span> {
     let mut spans: Vec<Span> = records
         .iter()
@@ -32,8 +32,8 @@ pub fn merged(records: &[Record]) -> Vec<Span> {
     spans
 }
 
-/// From one thread's last reading of the clock to another's first, of every
-/// switch from one to the other.
+/// From one thread's last reading of the clock to another's first, for every switch from one to
+/// the other.
 pub fn switches_ns(spans: &[Span], wanted: impl Fn(usize, usize) -> bool) -> Vec<u64> {
     let mut found: Vec<u64> = spans
         .windows(2)
@@ -60,8 +60,8 @@ pub fn disorders(spans: &[Span], threads: usize) -> usize {
         .count()
 }
 
-/// What ran in the first `length_ns` of the window, for a plot: for each thread
-/// its name and when it ran, in nanoseconds from the window's begin.
+/// The spans in the first `length_ns` of the window, for a plot: for each thread its name and
+/// intervals, in nanoseconds from the window's begin.
 pub fn trace(records: &[Record], window: Window, length_ns: u64) -> Value {
     let spans = merged(records);
     let rows = records.iter().enumerate().map(|(thread, record)| {

@@ -1,4 +1,4 @@
-//! Playing: all programs at once, for as long as it takes.
+//! Runs all programs at once, for the measured time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::experiment::error::Result;
 use crate::experiment::namespace::Namespace;
 use crate::experiment::pair::A;
 
-/// In which every program has started, and every thread has had its first beats.
+/// In this time every program starts, and every thread has its first beats.
 const WARM_UP_NS: u64 = 300 * MS;
 /// Windows begin with a frame: every period of this experiment divides it.
 const FRAME_NS: u64 = 40 * MS;
@@ -20,7 +20,7 @@ const FRAME_NS: u64 = 40 * MS;
 /// The programs, each in its network namespace.
 pub type Cast = Vec<(Namespace, Vec<Role>)>;
 
-/// What everybody did.
+/// The records of all threads.
 pub struct Played {
     pub window: Window,
     /// In the order of the cast.
@@ -64,7 +64,7 @@ pub fn beats(contender: Contender, beats: &Beats) -> (Namespace, Vec<Role>) {
     (A, threads.collect())
 }
 
-/// A program in which nobody has anything to do with beats.
+/// A program without threads on the beat.
 pub fn ordinary(threads: Vec<Role>) -> (Namespace, Vec<Role>) {
     (A, threads)
 }

@@ -1,5 +1,5 @@
-//! The cost of a switch: from the last reading of the clock in one thread to the
-//! first in the next (paper 002, table 2).
+//! The cost of a switch: from the last reading of the clock in one thread to the first in the
+//! next (HiTactix, table 2).
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
 use crate::experiment::namespace::Namespace;
 
-/// The switch that has nothing to do with beats.
+/// A switch between ordinary threads.
 pub const PLAIN: &str = "switch-threads";
 const MEAN: &str = "switch_mean_ns";
-/// Between two yields: short, and longer than what one of them costs.
+/// Between two yields: short, and longer than a yield costs.
 const SPELL_NS: u64 = 10 * US;
 
 /// Two ordinary threads of one program yield to each other.
@@ -32,7 +32,7 @@ pub fn between_threads(takt: &Path, length: Duration) -> Result<Metrics> {
     Ok(figures(&played, |_, _| true))
 }
 
-/// The members of a group of two, of which the first hands on to the second.
+/// The members of a group of two, of which the first hands over to the second.
 pub fn in_group(takt: &Path, members: &[String], length: Duration) -> Result<Metrics> {
     let relay = |name: &String| Role::ordinary(name, Part::Relay { work_ns: SPELL_NS });
     let cast = vec![stage::ordinary(members.iter().map(relay).collect())];
@@ -40,8 +40,7 @@ pub fn in_group(takt: &Path, members: &[String], length: Duration) -> Result<Met
     Ok(figures(&played, |from, to| (from, to) == (0, 1)))
 }
 
-/// From a thread that reads the clock until it is cut, to the one whose slot
-/// begins then.
+/// From a thread that reads the clock until it is cut, to the one whose slot begins then.
 pub fn between_beats(
     takt: &Path,
     contender: Contender,
@@ -55,7 +54,7 @@ pub fn between_beats(
         threads: beats.threads[1..].to_vec(),
         ..beats.clone()
     };
-    // The other's work is also what delays this one.
+    // The other thread's work also delays this one.
     row.extend(jitter::of_threads(
         &second,
         &played.records[0][1..],
@@ -64,7 +63,7 @@ pub fn between_beats(
     Ok(row)
 }
 
-/// From a thread that has done its job, to an ordinary one that reads the clock.
+/// From a thread that has finished its job, to an ordinary one that reads the clock.
 pub fn to_ordinary(
     takt: &Path,
     contender: Contender,
@@ -75,7 +74,7 @@ pub fn to_ordinary(
     Ok(figures(&played, |from, to| (from, to) == (0, 1)))
 }
 
-/// From an ordinary thread that reads the clock, to one whose beat has come.
+/// From an ordinary thread that reads the clock, to one whose beat begins.
 pub fn from_ordinary(
     takt: &Path,
     contender: Contender,
@@ -86,7 +85,7 @@ pub fn from_ordinary(
     Ok(figures(&played, |from, to| (from, to) == (1, 0)))
 }
 
-/// One program, so that no switch is one of memory too.
+/// One program, so that no switch changes the memory map.
 fn beside_watcher(contender: Contender, beats: &Beats) -> Cast {
     let (namespace, mut threads) = stage::beats(contender, beats);
     threads.truncate(1);
@@ -107,7 +106,7 @@ pub fn without_end(contender: Contender, beats: &Beats) -> (Namespace, Vec<Role>
     (namespace, threads)
 }
 
-/// How much more every switch takes than one from an ordinary thread to another.
+/// The additional cost of every switch over one between ordinary threads.
 pub fn compare(rows: &mut [Row]) {
     let plain_ns = rows
         .iter()

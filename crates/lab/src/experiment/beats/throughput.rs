@@ -1,4 +1,4 @@
-//! What ordinary threads get done in the share of the processor that is left.
+//! The work of ordinary threads in the remaining share of the processor.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::experiment::namespace::Namespace;
 use crate::experiment::pair::A;
 
 const DONE: &str = "work_per_s";
-/// Where the host puts it.
+/// The program's place in the image.
 const HACKBENCH: &str = "/add/hackbench";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +57,8 @@ impl Errand {
     }
 }
 
-/// What is done beside four threads whose jobs take half of the processor:
-/// nanoseconds of computing, round trips, or messages.
+/// The work beside four threads whose jobs take half of the processor: nanoseconds of
+/// computing, round trips, or messages.
 pub fn measure(
     takt: &Path,
     contender: Contender,
@@ -87,16 +87,16 @@ pub fn measure(
     ]))
 }
 
-/// How many messages a second hackbench sends and receives: it is told how many
-/// in all, and takes as long as it takes.
+/// Messages per second that hackbench sends and receives; hackbench is given their total
+/// number, and takes its time.
 fn messages(takt: &Path, beats: (Namespace, Vec<Role>), length: Duration) -> Result<Metrics> {
     const THREADS: u64 = 4;
-    /// A guess, for it to take about as long as the other errands.
+    /// An estimate, so that it takes about as long as the other work.
     const MESSAGES_PER_S: f64 = 50_000.0;
     let loops = (length.as_secs_f64() * MESSAGES_PER_S) as u64 / (THREADS * THREADS);
     let words = format!("--threads --groups=1 --fds={THREADS} --loops={loops}");
     let words: Vec<&str> = words.split_whitespace().collect();
-    // The beats do not end before it does.
+    // The beats last longer than it.
     let window = stage::window(10 * length);
     let (namespace, threads) = beats;
     let _beats = Process::start(takt, namespace, window, threads)?;

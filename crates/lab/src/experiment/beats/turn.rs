@@ -1,4 +1,4 @@
-//! One contender's turn at everything it takes part in.
+//! One contender's turn: all measurements in which it takes part.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ impl<'lab> Turn<'lab> {
         }
     }
 
-    /// All its rows; nothing of it is left on the machine.
+    /// All its rows; it leaves nothing on the machine.
     pub fn take(mut self, extent: &Extent) -> Result<Vec<Row>> {
         self.jitter(extent)?;
         self.switches(extent)?;
@@ -164,7 +164,7 @@ impl<'lab> Turn<'lab> {
         Ok(())
     }
 
-    /// Takt follows the policy, if there is one; the kernel is by itself if not.
+    /// Takt follows the policy, if there is one; otherwise the kernel is unchanged.
     fn prepare(&mut self, policy: Option<String>) -> Result<()> {
         if self.told != policy {
             match &policy {

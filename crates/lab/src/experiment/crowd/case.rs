@@ -1,4 +1,4 @@
-//! What is asked of the contenders.
+//! The cases for the contenders.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::experiment::wlan::{SERVER, SERVER_ADDRESS, Station};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
     pub terminals: usize,
-    /// Of the wire, there and back.
+    /// The wire's round trip.
     pub wired_rtt: Duration,
     pub traffic: Traffic,
-    /// Of what terminals send, on the wire.
+    /// Random loss of the terminals' data, on the wire.
     pub loss_ppm: u32,
-    /// The last terminal's, if it is not the contender's.
+    /// The last terminal's congestion control, if it is not the contender's.
     pub stranger: Option<Stranger>,
 }
 
@@ -80,8 +80,8 @@ impl Case {
         name
     }
 
-    /// Traffic before figures count lasts `warm_up`, the contest with it `length`. The stranger,
-    /// or those who meet it, come in the middle of what does not count.
+    /// Traffic before the measurement lasts `warm_up`, the contest with it `length`. The
+    /// stranger, or the terminals that join it, begin in the middle of the warm-up.
     pub fn flows(&self, warm_up: Duration, length: Duration) -> Vec<Flow> {
         let mut flows = Vec::new();
         for station in Station::first(self.terminals) {

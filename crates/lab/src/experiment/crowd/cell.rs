@@ -21,35 +21,35 @@ use crate::experiment::wlan::{
     Waiting, Wlan,
 };
 
-/// The backoffs are the same whoever decides.
+/// The backoffs are the same under every contender.
 const SEED: u64 = 1;
-/// Everyone hears well, and sends at 54 Mbit/s.
+/// All stations have a good signal, and send at 54 Mbit/s.
 const SNR_CENTIDB: i32 = 6000;
 pub const PROFILE: &str = "802.11g";
 pub const RATE: usize = 7;
-/// What the air does is told for every so long.
+/// The interval of the air's statistics.
 pub const INTERVAL: Duration = Duration::from_secs(1);
-/// Connections are there before traffic.
+/// Connections are open before traffic.
 const PREPARATION: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     pub case: Case,
     pub contender: Contender,
-    /// Traffic before figures count: queues fill and flows find their windows.
+    /// Traffic before the measurement: queues fill and flows find their windows.
     pub warm_up: Duration,
-    /// In which figures count.
+    /// The measurement.
     pub length: Duration,
     /// The first terminal's flow, for the page.
     pub is_recorded: bool,
 }
 
-/// What a cell has seen.
+/// A cell's records.
 pub struct Seen {
     pub played: Played,
     pub air: Statistics,
     pub window: Window,
-    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    /// The zero of the medium's clock, in CLOCK_MONOTONIC.
     pub began_ns: u64,
     pub recorded: Option<Vec<Line>>,
 }
@@ -97,7 +97,7 @@ impl Cell {
         Station::first(self.case.terminals)
     }
 
-    /// Who has what the contender is.
+    /// The terminals with the contender's congestion control.
     fn members(&self) -> Vec<Station> {
         let strangers = usize::from(self.case.stranger.is_some());
         Station::first(self.case.terminals - strangers).collect()
@@ -143,13 +143,13 @@ impl Cell {
     }
 }
 
-/// Vegas is not for every namespace unless the first one says so.
+/// Vegas is not allowed in other namespaces unless the first one allows it.
 fn allow() -> Result<()> {
     const SETTING: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
     std::fs::write(SETTING, "reno cubic bbr vegas").doing("allow congestion controls")
 }
 
-/// Of all new connections in this namespace.
+/// The congestion control of all new connections in this namespace.
 fn choose(congestion_control: &str) -> Result<()> {
     const SETTING: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
     std::fs::write(SETTING, congestion_control).doing("choose a congestion control")

@@ -1,20 +1,20 @@
-//! Who decides how much is in flight, set as somebody who knows it would set it.
+//! What limits the data in flight, each set up as an expert would.
 
 use crate::experiment::wlan::DEVICE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
     Takt,
-    /// With a taktd that has ended: each flow goes by its own round trips.
+    /// With a taktd that has ended: each flow uses its own round trips.
     TaktAlone,
     Cubic,
-    /// It paces by itself, whatever the qdisc.
+    /// It paces by itself, with any qdisc.
     Bbr,
     Vegas,
-    /// The access point keeps a tenth of what others' does, and what is too much is lost: also
-    /// acknowledgements, and the air has room for data instead.
+    /// The access point queues a tenth of what others' does, and drops the rest: also
+    /// acknowledgements, so that the air has room for data instead.
     CubicShortQueue,
-    /// The access point sorts what waits there by flow, and drops what waits too long.
+    /// The access point separates its queue by flow, and drops what waits too long.
     CubicFqCodel,
 }
 
@@ -31,7 +31,7 @@ impl Contender {
         }
     }
 
-    /// As the kernel calls it; Takt's policy chooses its own beside it.
+    /// The kernel's name; Takt's policy sets its own.
     pub fn congestion_control(self) -> &'static str {
         match self {
             Self::Bbr => "bbr",
@@ -40,8 +40,8 @@ impl Contender {
         }
     }
 
-    /// Where acknowledgements wait for the access point's turn: as many as its device keeps by
-    /// default (`txqueuelen`), first in, first out.
+    /// The queue in which acknowledgements wait for the access point's turn: a FIFO of its
+    /// device's default length (`txqueuelen`).
     pub fn access_point(self) -> String {
         qdisc(match self {
             Self::CubicFqCodel => FQ_CODEL,
@@ -50,8 +50,8 @@ impl Contender {
         })
     }
 
-    /// A terminal's own queue is what distributions and mac80211 have there, whoever decides: it
-    /// holds little, since TCP holds back what its own device has not sent.
+    /// A terminal's own queue is the default of distributions and mac80211, under every
+    /// contender. It holds little, since TCP small queues limit it.
     pub fn terminal(self) -> String {
         qdisc(FQ_CODEL)
     }

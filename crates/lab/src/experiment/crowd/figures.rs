@@ -1,4 +1,4 @@
-//! What is made of what a cell has seen.
+//! From a cell's records to figures.
 
 use std::time::Duration;
 
@@ -105,7 +105,8 @@ pub fn of(cell: &Cell, seen: &Seen) -> Metrics {
     found
 }
 
-/// Of each terminal, both directions. Guests are left out: they were there for a third.
+/// Of each terminal, both directions. Guests are left out: they were there for a third of the
+/// time.
 fn rates_bps(cell: &Cell, seen: &Seen) -> Vec<f64> {
     let mut bytes = vec![0; cell.case.terminals];
     for (flow, heard) in &seen.played.flows {
@@ -142,9 +143,9 @@ fn air(cell: &Cell, seen: &Seen) -> AirStatistics {
     })
 }
 
-/// The least round trip that contention allows where everyone sends: the wire, and a frame and
-/// its acknowledgement that wait for their turns among terminals and access point that all
-/// always have frames. `None` where not all of them send all the time, or not up only.
+/// The least round trip that contention allows where all terminals send: the wire, and a frame
+/// and its acknowledgement that wait for their turns among terminals and an access point that
+/// always have frames. `None` where not all of them send all the time, or not only up.
 fn floor_ns(case: &Case) -> Option<f64> {
     if case.traffic != Traffic::Up {
         return None;

@@ -1,5 +1,5 @@
-//! Terminals with Takt: a policy and a taktd each, and at the access point the one that collects
-//! what they report, which for ten terminals takes less air than each telling all.
+//! Terminals with Takt: a policy and a taktd each, and an aggregator at the access point, which
+//! for ten terminals takes less air than reports to all.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::experiment::wlan::{ACCESS_POINT, ACCESS_POINT_ADDRESS, BRIDGE, DEVICE
 /// taktd's own default.
 pub const PORT: u16 = 7642;
 
-/// They are as they were when this is dropped.
+/// They are restored when this is dropped.
 pub struct Group {
     daemons: Vec<Daemon>,
     members: Vec<Namespace>,
@@ -23,7 +23,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Policies are in force when it returns, and if `hears`, there are daemons.
+    /// Policies are in force when it returns, and if `hears`, daemons run.
     pub fn start(takt: &Path, terminals: Vec<Station>, hears: bool) -> Result<Self> {
         let mut group = Self {
             daemons: Vec::new(),

@@ -1,10 +1,12 @@
-//! What do terminals that share the air achieve together, and how long do their packets wait?
+//! What throughput do terminals that share the air achieve together, and how long do their
+//! packets wait?
 //!
-//! What paper 001 proposed and left unmeasured: terminals upload to a server behind an access
-//! point, over real TCP on an emulated 802.11g. From the bottom: [`case`] says who sends what
-//! when, [`contender`] who decides how much is in flight, [`group`] how terminals get Takt; [`probe`] hears what TCP measures,
-//! [`recorder`] what `takt flows` sees; [`play`] is all flows at once; [`cell`] is one of each for
-//! as long as it takes, [`figures`] what is made of it. [`plan`] says which cells there are.
+//! The setting that the cooperative middleware (docs/papers.md) proposed and did not measure:
+//! terminals upload to a server behind an access point, over real TCP on an emulated 802.11g.
+//! From the bottom: [`case`] describes the traffic, [`contender`] what limits the data in
+//! flight, [`group`] sets terminals up with Takt; [`probe`] records TCP's measurements,
+//! [`recorder`] what `takt flows` sees; [`play`] runs all flows at once; [`cell`] is one
+//! combination, [`figures`] its figures, and [`plan`] the list of cells.
 
 mod case;
 mod cell;
@@ -30,7 +32,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     for cell in cells {
         match cell.measure(bench.takt()) {
             Ok(row) => rows.push(row),
-            // Half an hour of others' figures is not to be lost for one.
+            // The figures of half an hour are not to be lost for one failure.
             Err(error) => eprintln!("it is left out: {error}"),
         }
     }

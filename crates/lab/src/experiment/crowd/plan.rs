@@ -1,11 +1,11 @@
-//! Which cells there are, and how long each is.
+//! The cells and their lengths.
 //!
 //! A second on a full air takes the host between 5 and 8: some three thousand frames, each
-//! through several stacks, a virtio device and the medium; and a cell's network and taktds take a
-//! dozen more. All cases of all contenders for the 60 s that they were meant to be would be more
-//! than a day. So figures are of 3 to 8 s, most where the bars are (ten terminals, 16 ms); other
-//! delays are there with ten terminals and other numbers at 16 ms, and the rest with those that a
-//! question is about.
+//! through several stacks, a virtio device and the medium; a cell's network and taktds take a
+//! dozen more. All cases of all contenders for 60 s each would take more than a day. So figures
+//! are of 3 to 8 s, most where the bars are (ten terminals, 16 ms). Other delays are measured
+//! with ten terminals, other numbers at 16 ms, and the rest with the contenders that a question
+//! is about.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use super::contender::Contender;
 
 use Contender::{Bbr, Cubic, CubicFqCodel, CubicShortQueue, Takt, TaktAlone, Vegas};
 
-/// Slow start is over then, and queues are as long as it made them.
+/// Slow start is over then, and queues have the length that it gave them.
 const WARM_UP_S: u64 = 2;
-/// In half of it a group has learned what it can have, before a stranger takes some.
+/// In half of it a group learns its capacity, before a stranger takes some.
 const WARM_UP_ACQUAINTED_S: u64 = 16;
 
 pub fn full() -> Vec<Cell> {
@@ -51,7 +51,8 @@ pub fn full() -> Vec<Cell> {
     };
     add(Case::upload(1, 16), 4, &[Takt, Cubic]);
     add(ten, 8, &[Takt, Cubic, Bbr]);
-    // Ten need four segments each to fill the air, and hardly notice; fewer do.
+    // Ten terminals need four segments each to fill the air, and are hardly affected; fewer
+    // are.
     for terminals in [1, 2, 10] {
         add(lossy(terminals), 4, &[Takt, Cubic]);
     }
@@ -71,7 +72,7 @@ pub fn full() -> Vec<Cell> {
     cells
 }
 
-/// Ten terminals that upload: about a minute on a host that does nothing else.
+/// Ten terminals that upload: about a minute on an otherwise idle host.
 pub fn short() -> Vec<Cell> {
     [Takt, Cubic]
         .map(|contender| Cell {

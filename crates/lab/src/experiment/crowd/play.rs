@@ -16,18 +16,18 @@ use crate::experiment::record::{Record, Window};
 pub struct Played {
     /// By flow.
     pub flows: Vec<(Flow, Heard)>,
-    /// What the processor did meanwhile.
+    /// The processor's work in that time.
     pub busy: Busy,
     pub retransmitted_segments: u64,
 }
 
-/// Of one flow, both its ends.
+/// Both ends of one flow.
 pub struct Heard {
     pub received: Record,
     pub sender: Told,
 }
 
-/// Traffic begins with the window's warm-up; `senders` is everyone who may send.
+/// Traffic begins with the window's warm-up; `senders` are all hosts that may send.
 pub fn play(flows: &[Flow], senders: &[Namespace], window: Window) -> Result<Played> {
     let mut open = Vec::new();
     for flow in flows {
@@ -88,14 +88,14 @@ fn watch(senders: &[Namespace], window: Window) -> Result<Watched> {
     })
 }
 
-/// As the probe calls the flow.
+/// The flow's name in the probe.
 fn name(sender: &TcpStream) -> Result<(String, String)> {
     let local = sender.local_addr().doing("ask for a flow's address")?;
     let peer = sender.peer_addr().doing("ask for a flow's address")?;
     Ok((local.to_string(), peer.to_string()))
 }
 
-/// Since the namespaces are there, of all of them.
+/// Counted since the namespaces were made, in all of them.
 fn retransmitted_segments(namespaces: &[Namespace]) -> Result<u64> {
     // /proc/net is the namespace of the process's first thread.
     const COUNTERS: &str = "/proc/thread-self/net/snmp";

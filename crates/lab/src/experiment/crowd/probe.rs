@@ -1,8 +1,9 @@
 //! Every round trip that TCP measures, by the kernel's own tracepoint `tcp_probe`.
 //!
-//! With each acknowledgement it tells the flow's smoothed round trip (RFC 6298), to which the
-//! measurement before has added an eighth of what it differed: from one to the next the
-//! measurement follows, to 8 µs. An acknowledgement that measured nothing leaves it as it is.
+//! With each acknowledgement it reports the flow's smoothed round trip (RFC 6298). The
+//! measurement has added an eighth of its difference to it, so the measurement follows from two
+//! successive values, to 8 µs. An acknowledgement without a measurement leaves the value
+//! unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +14,13 @@ const FOLDER: &str = "/sys/kernel/tracing";
 const EVENT: &str = "events/tcp/tcp_probe";
 /// For minutes of a full air.
 const BUFFER_KB: &str = "32768";
-/// Who sends data hears nothing but acknowledgements.
+/// A sender of data receives only acknowledgements.
 const FILTER: &str = "data_len == 0";
 
 /// It records until it is dropped.
 pub struct Probe(());
 
-/// What one flow told.
+/// The records of one flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     pub round_trips_us: Vec<u64>,
@@ -111,7 +112,7 @@ mod tests {
         let key = ("10.8.0.11:4000".to_owned(), "10.8.0.1:5001".to_owned());
         let told = &flows[&key];
         assert_eq!(told.windows, [4; 6]);
-        // The second one said nothing new.
+        // The second one is unchanged.
         for (found, wanted) in told.round_trips_us.iter().zip(&measured_us[2..]) {
             assert!(found.abs_diff(*wanted) <= 8, "{found} is not {wanted}");
         }

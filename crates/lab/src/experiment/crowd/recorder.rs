@@ -1,4 +1,4 @@
-//! What `takt flows` records of a terminal's flow, for the page.
+//! The recording of a terminal's flow by `takt flows`, for the page.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
 
 const INTERVAL: &str = "50ms";
-/// What a page can show.
+/// As much as a page can show.
 const SAMPLES_MAX: usize = 150;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -45,7 +45,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The flow that moved most.
+    /// The flow with the most bytes.
     pub fn finish(mut self) -> Result<Vec<Line>> {
         self.end();
         let recording = Recording::parse(&self.text());
@@ -64,7 +64,7 @@ impl Recorder {
         }
     }
 
-    /// Once: its number may be another's afterwards.
+    /// Only once: its number may be reused afterwards.
     fn end(&mut self) {
         if !matches!(self.takt.try_wait(), Ok(None)) {
             return;

@@ -1,4 +1,4 @@
-//! What a thread asks of the kernel's scheduler.
+//! A thread's own scheduling parameters.
 
 use std::ffi::CString;
 use std::io;
@@ -9,14 +9,14 @@ use crate::experiment::error::{Result, WhileDoing};
 
 const CALLING_THREAD: libc::pid_t = 0;
 
-/// Gives the calling thread its name. Takt finds it by that.
+/// Gives the calling thread its name, by which Takt recognises it.
 pub fn name(name: &str) -> Result<()> {
     let name = CString::new(name).map_err(io::Error::other);
     nix::sys::prctl::set_name(&name.doing("name a thread")?).doing("name a thread")
 }
 
-/// The calling thread's timers are as exact as those of real-time threads: an
-/// ordinary thread's may be 50 µs late unless it asks.
+/// Makes the calling thread's timers as exact as those of real-time threads: an ordinary
+/// thread's may be 50 µs late by default.
 pub fn exact_timers() -> Result<()> {
     const SLACK_NS: u64 = 1;
     nix::sys::prctl::set_timerslack(SLACK_NS).doing("ask for exact timers")

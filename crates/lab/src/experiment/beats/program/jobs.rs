@@ -1,4 +1,4 @@
-//! Threads that run when they are let go, and write down when that was.
+//! Threads that run when released, and record the time.
 
 use crate::experiment::beats::clock::{Rhythm, now_ns, sleep_until};
 use crate::experiment::beats::script::{Job, Record, Wait, Window};
@@ -6,13 +6,13 @@ use crate::experiment::error::Result;
 
 use super::work::Piece;
 
-/// Two readings of the clock further apart than this have something between
-/// them: reading takes a tenth of it, the shortest interrupt twice as long.
+/// Two readings of the clock further apart than this have something between them: reading takes
+/// a tenth of it, the shortest interrupt twice as long.
 const PAUSE_NS: u64 = 600;
-/// Spans that a thread remembers.
+/// Spans that a thread records.
 const SPANS_MAX: usize = 1 << 17;
 
-/// A job on every beat that comes while the thread is free.
+/// A job on every beat during which the thread is free.
 pub fn beats(
     rhythm: Rhythm,
     wait: Wait,
@@ -68,8 +68,7 @@ pub fn beats(
     }
 }
 
-/// The first reading of the clock from `release_ns` on, and how often it was
-/// read before.
+/// The first reading of the clock from `release_ns` on, and the number of readings before.
 fn yield_until(release_ns: u64) -> (u64, u64) {
     let mut early = 0;
     loop {
@@ -82,7 +81,7 @@ fn yield_until(release_ns: u64) -> (u64, u64) {
     }
 }
 
-/// Works and yields, again and again.
+/// Works and yields, repeatedly.
 pub fn relay(work: Piece, window: Window, enter: impl FnOnce() -> Result<()>) -> Result<Record> {
     let mut record = watching();
     enter()?;
@@ -98,10 +97,11 @@ pub fn relay(work: Piece, window: Window, enter: impl FnOnce() -> Result<()>) ->
     }
 }
 
-/// Reads the clock without end from a first beat on, and notes the spans in which nobody else ran.
+/// Reads the clock without end from a first beat on, and records the spans in which no other
+/// thread ran.
 pub fn watch(rhythm: Rhythm, window: Window, enter: impl FnOnce() -> Result<()>) -> Result<Record> {
     let mut record = watching();
-    // Not before the window: nobody else would start under SCHED_FIFO.
+    // Not before the window: under SCHED_FIFO no other thread would start.
     sleep_until(rhythm.next_after(window.begin_ns - 1));
     enter()?;
     let mut from_ns = now_ns();
@@ -126,7 +126,7 @@ fn watching() -> Record {
 }
 
 fn note(record: &mut Record, window: Window, span: (u64, u64)) {
-    // What begins earlier says nothing of how it came about.
+    // An earlier begin does not show its cause.
     if window.contains(span.0) && record.spans.len() < record.spans.capacity() {
         record.spans.push(span);
     }

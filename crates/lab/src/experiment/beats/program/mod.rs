@@ -1,9 +1,8 @@
-//! The programs of this experiment, which are processes of their own as they
-//! are in life: threads with names that record what they did in memory, and say
-//! so in the end.
+//! The programs of this experiment, in processes of their own: threads with names that record
+//! their runs in memory, and report them at the end.
 //!
-//! [`play`] is the program, [`class`] what a thread asks of the kernel's
-//! scheduler, [`work`] what it computes; the rest are its [parts](super::script::Part).
+//! [`play`] is the program, [`class`] sets a thread's scheduling, [`work`] is its computation;
+//! the rest are its [parts](super::script::Part).
 
 mod class;
 mod jobs;
@@ -20,7 +19,7 @@ use self::work::Work;
 use super::script::{Part, Record, Role, Script, Window};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
-/// Plays the script on standard input, and writes the records to standard output.
+/// Runs the script on standard input, and writes the records to standard output.
 pub fn play_from_stdin() -> Result<()> {
     let mut text = String::new();
     std::io::stdin()
@@ -40,7 +39,7 @@ pub fn play_from_stdin() -> Result<()> {
 }
 
 fn play(script: &Script) -> Result<Vec<Record>> {
-    // No page is missing when a beat comes.
+    // No page fault occurs at a beat.
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).doing("lock memory")?;
     let work = Work::calibrate();
     std::thread::scope(|scope| {
@@ -61,7 +60,7 @@ fn play(script: &Script) -> Result<Vec<Record>> {
 
 fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
     class::name(&role.name)?;
-    // Everything is prepared in the class that does not disturb anyone.
+    // Everything is prepared in the default class, which disturbs no other thread.
     let class = || class::enter(role.class);
     let record = match &role.part {
         Part::Jobs {

@@ -1,4 +1,4 @@
-//! What ordinary threads do.
+//! The work of ordinary threads.
 
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 
@@ -12,7 +12,7 @@ pub fn compute(work: Work, window: Window) -> Record {
     counted(window, || Ok(work.unit())).unwrap_or_default()
 }
 
-/// A byte goes to a partner and comes back; round trips are counted.
+/// Sends a byte to a partner and back; round trips are counted.
 pub fn pipes(window: Window) -> Result<Record> {
     let (mut from_partner, to_me) = pipe().doing("open a pipe")?;
     let (from_me, mut to_partner) = pipe().doing("open a pipe")?;
@@ -26,7 +26,7 @@ pub fn pipes(window: Window) -> Result<Record> {
                 .doing("read from a pipe")?;
             Ok(1)
         });
-        // The partner ends when nobody can write to it any more.
+        // The partner ends when the pipe has no writer any more.
         drop(to_partner);
         counted
     })
@@ -37,8 +37,8 @@ fn echo(mut from: PipeReader, mut to: PipeWriter) {
     while from.read_exact(&mut byte).is_ok() && to.write_all(&byte).is_ok() {}
 }
 
-/// The longest system calls that ordinary programs make: the paper measured
-/// its own system's (table 3).
+/// The longest system calls that ordinary programs make; HiTactix measured its own system's
+/// (table 3).
 pub fn strain(window: Window) -> Result<Record> {
     const MAPPED_BYTES: usize = 4 << 20;
     let mut zeros = std::fs::File::open("/dev/zero").doing("open /dev/zero")?;
@@ -53,7 +53,7 @@ pub fn strain(window: Window) -> Result<Record> {
     })
 }
 
-/// Does something again and again, and sums up what it did within the window.
+/// Repeats something, and sums up its results within the window.
 fn counted(window: Window, mut something: impl FnMut() -> Result<u64>) -> Result<Record> {
     let mut done = 0;
     loop {

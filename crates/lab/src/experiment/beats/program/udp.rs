@@ -10,7 +10,7 @@ use crate::experiment::error::{Result, WhileDoing};
 
 /// The largest payload that fits a frame.
 const PAYLOAD_BYTES: usize = 1_472;
-/// How often a receiver to whom nothing comes looks at the clock.
+/// How often a receiver without packets reads the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Sends at an even pace, or without pause, until the window's end.
@@ -24,7 +24,7 @@ pub fn send(to: SocketAddr, rate_bytes_per_s: Option<u64>, window: Window) -> Re
     while now_ns() < window.end_ns {
         match socket.send(&payload) {
             Ok(bytes) if window.contains(now_ns()) => done += bytes as u64,
-            // Until the receiver is there its end answers that nobody is.
+            // Until the receiver has opened its port, its end answers with ICMP errors.
             Err(error) if error.kind() != ErrorKind::ConnectionRefused => {
                 return Err(error).doing("send a datagram");
             }

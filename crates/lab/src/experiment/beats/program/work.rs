@@ -1,26 +1,26 @@
-//! Work whose length is known: it takes as long whatever else the processor is
-//! made to do meanwhile does, and that comes on top.
+//! Work of known length: it takes the same processor time whatever else the processor does, and
+//! other work comes on top.
 
 use crate::experiment::beats::clock::now_ns;
 
-/// Steps that are done between two readings of the clock.
+/// Steps between two readings of the clock.
 const UNIT_STEPS: u64 = 2_000;
 const REHEARSALS: u32 = 50;
 
-/// What this machine needs for a unit of work.
+/// This machine's time for a unit of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
     unit_ns: u64,
 }
 
-/// So many units.
+/// This many units.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece {
     steps: u64,
 }
 
 impl Work {
-    /// The shortest of some rehearsals is the one that nobody interrupted.
+    /// The shortest of some rehearsals was not interrupted.
     pub fn calibrate() -> Self {
         let unit_ns = (0..REHEARSALS)
             .map(|_| {
@@ -35,14 +35,14 @@ impl Work {
         }
     }
 
-    /// As much as takes `ns` if nobody interrupts it.
+    /// The units that take `ns` without interruption.
     pub fn of_ns(self, ns: u64) -> Piece {
         Piece {
             steps: ns * UNIT_STEPS / self.unit_ns,
         }
     }
 
-    /// Does a unit, and says how many nanoseconds of work that was.
+    /// Does a unit, and returns its nanoseconds of work.
     pub fn unit(self) -> u64 {
         spin(UNIT_STEPS);
         self.unit_ns
