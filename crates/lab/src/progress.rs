@@ -1,5 +1,5 @@
-//! What an experiment says while it runs: whole lines that begin with its name,
-//! since another may run at the same time.
+//! An experiment's progress messages: whole lines that begin with its name, since another may
+//! run at the same time.
 
 use std::io::{self, Write};
 
@@ -37,7 +37,7 @@ impl<W: Write> Write for Progress<W> {
         if !self.line.starts_with(self.name.as_bytes()) {
             self.line.splice(..0, self.name.bytes());
         }
-        // One call, so that nobody's line stands in the middle of another's.
+        // One call, so that lines do not mix with other processes' lines.
         self.out.write_all(&self.line)?;
         self.line.clear();
         self.out.flush()

@@ -1,5 +1,4 @@
-//! Running an experiment from outside: boot, let the guest measure, read its
-//! report.
+//! Runs an experiment from outside: boots, lets the guest measure, reads its report.
 
 use std::{
     ffi::OsString,
@@ -20,9 +19,9 @@ use crate::{
 /// The experiment with downloads in it, in full.
 const NEEDS_WEB_SERVER: &str = "pacing";
 
-/// What an experiment's kernel is told beyond what all are. The pair's devices have no
-/// receive queues of their own: what they bring is handled by the backlog of the CPU, which
-/// for `beats` is to be a thread, as devices' packets are elsewhere.
+/// Additional kernel arguments of an experiment. The pair's devices have no receive queues of
+/// their own: the CPU's backlog handles their packets. For `beats` that is to be a thread, as
+/// it is for packets of other devices.
 fn kernel_arguments(name: &str) -> Vec<String> {
     match name {
         "beats" => vec!["thread_backlog_napi".to_owned()],
@@ -30,8 +29,8 @@ fn kernel_arguments(name: &str) -> Vec<String> {
     }
 }
 
-/// A run that takes longer by the host's clock has gone wrong. The longest take most of an hour
-/// in full, and some times that on a host that runs other machines beside it.
+/// A run that takes longer by the host's clock has failed. The longest take most of an hour in
+/// full, and several times that on a busy host.
 const TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// The experiment with programs of rt-tests in it.
@@ -40,37 +39,38 @@ const NEEDS_RT_TESTS: &str = "beats";
 /// Why there is no report.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// No experiment has that name, nor is it the tour's.
+    /// There is no experiment with this name, and it is not the tour.
     #[error("there is no experiment {name}; there are {}, {}", NAMES.join(", "), tour::NAME)]
     Unknown {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
     },
-    /// The machine cannot be made: its kernel, or programs that the experiment needs, are missing.
+    /// The machine cannot be made: its kernel, or programs that the experiment needs, are
+    /// missing.
     #[error(transparent)]
     Host(#[from] host::Error),
     /// The machine did not run to its end.
     #[error("the experiment {name}: {source}")]
     Machine {
-        /// The experiment's.
+        /// The experiment.
         name: String,
-        /// What became of it.
+        /// What went wrong.
         source: host::Error,
     },
-    /// The experiment has said why on standard error.
+    /// The experiment failed; its message is on standard error.
     #[error("the experiment {name} failed in the lab (status {status})")]
     Failed {
-        /// Its name.
+        /// The experiment.
         name: String,
-        /// As the lab's command left it.
+        /// The exit status of the lab's command.
         status: i32,
     },
-    /// It ended well, and its output is something else.
+    /// The experiment succeeded, but its output is no report.
     #[error("the experiment {name} printed no report: {source}")]
     Unreadable {
-        /// Its name.
+        /// The experiment.
         name: String,
-        /// What is the matter with its output.
+        /// What is wrong with its output.
         source: serde_json::Error,
     },
 }
@@ -80,11 +80,11 @@ pub enum RunError {
 pub struct RunOptions {
     /// As [`ExecOptions::kernel`].
     pub kernel: Option<String>,
-    /// A short run, of a minute or a few; the tour is always one.
+    /// A short run, of a minute or a few; the tour is always short.
     pub short: bool,
     /// For the report: the command that reproduces it.
     pub command: String,
-    /// Likewise: the commit that this program was built from.
+    /// For the report: the commit from which this program was built.
     pub commit: String,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
     exec.timeout = TIMEOUT;
     let mut progress = Progress::new(name, io::stderr());
     let captured = host::capture(&exec, &mut progress);
-    // Of a last line without its end; nobody reads it if this fails.
+    // A last line without its end; an error here has no reader.
     let _ = progress.flush();
     let captured = captured.map_err(|source| RunError::Machine {
         name: name.to_owned(),

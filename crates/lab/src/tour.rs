@@ -1,6 +1,6 @@
-//! The five capabilities' experiments in short, as many at a time as there is
-//! [place](crate::host) for machines. Virtual time does not mind: their figures are those of a
-//! run alone. What a packet costs takes as long as two of them, and is left to who asks.
+//! Short runs of the five capabilities' experiments, as many at a time as there are
+//! [slots](crate::host) for machines. Virtual time is not affected: their figures are those of
+//! a run alone. The cost of a packet takes as long as two of them, and is run only on request.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -17,12 +17,12 @@ use crate::run::{RunError, RunOptions, run_one};
 /// The name of all five.
 pub const NAME: &str = "tour";
 
-/// Who begins first, so that no long one is left for the end.
+/// The longest first, so that none is left for the end.
 const LONGEST_FIRST: [&str; 5] = ["pacing", "crowd", "beats", "background", "radio"];
 
 type Outcome = (&'static str, Result<Report, RunError>);
 
-/// All reports in the order of [`NAMES`]. The first error is the end: machines that run then
+/// All reports in the order of [`NAMES`]. The first error ends the tour: machines that run then
 /// end with this program.
 pub(crate) fn run(options: &RunOptions) -> Result<Vec<Report>, RunError> {
     // Once for all of them.
@@ -55,7 +55,7 @@ fn run_each(
 ) {
     while let Some(name) = next() {
         let outcome = run_one(name, true, options);
-        // Nobody listens any more after an error.
+        // After an error there is no receiver any more.
         if outcomes.send((name, outcome)).is_err() {
             return;
         }

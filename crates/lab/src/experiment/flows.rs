@@ -1,8 +1,8 @@
-//! Thousands of flows, each at a rate of its own: does every one get it?
+//! Thousands of flows, each with its own rate: does each get it?
 //!
-//! Each flow is a connected UDP socket that says nothing about itself to Takt:
-//! one class with `per_flow = true` paces them all. A flow's rate is the class's,
-//! so nobody's share depends on how many others there are.
+//! Each flow is a connected UDP socket without options for Takt: one class with `per_flow =
+//! true` paces them all. A flow's rate is the class's, so its share does not depend on the
+//! number of flows.
 
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ use super::sink::Sink;
 use super::source::Source;
 use super::traffic::{Flow, Traffic, Window};
 
-/// Packets each flow keeps waiting, at most: one that is due and the next.
+/// The most packets that each flow keeps queued: one that is due and the next.
 const BACKLOG: u32 = 2;
-/// A flow is off if it is this far from its rate, and by a packet more.
+/// A flow is off if it is this far from its rate, plus a packet.
 const TOLERANCE: f64 = 0.01;
 const TOLERANCE_PACKETS: f64 = 1.0;
 
@@ -45,7 +45,7 @@ const CASES: [Case; 2] = [
         name: "flows-10000x20kbit",
         flows: 10_000,
         rate_bps: 20_000,
-        // Most of a short run of it would be opening sockets.
+        // A short run would mostly open sockets.
         length: Length::only_full_ms(60_000),
     },
 ];
@@ -85,8 +85,8 @@ impl Case {
         }
         let sinks = Sink::open(shape, duration)?;
         let mut traffic = Traffic::at_rest(shape, sources, sinks)?;
-        // Clients do not come in one instant: their first packets are spread
-        // over the time in which each sends one.
+        // Clients do not start at the same time: their first packets are spread over the time
+        // in which each sends one.
         let period_ns = self.packet_ns(shape);
         traffic.start_one_by_one(Duration::from_nanos(period_ns as u64) / self.flows as u32)?;
         let window = traffic.run(Duration::from_nanos(period_ns as u64), duration)?;
@@ -128,7 +128,7 @@ impl Case {
         Ok(row)
     }
 
-    /// Flows of which more or fewer packets came than their rate allows.
+    /// Flows of which more or fewer packets arrived than their rate allows.
     fn off(&self, flows: &[Flow], window: &Window, packet_ns: f64) -> usize {
         let wanted = (window.end_ns - window.start_ns) as f64 / packet_ns;
         flows

@@ -1,10 +1,9 @@
 //! Gap mode: how exact is spacing in bytes on the wire?
 //!
-//! The receiving end records all frames in order. A frame's position is the sum
-//! of all wire bytes before it, gap frames included, so it says when the frame
-//! was on a wire of the link's rate, whenever the emulated cable delivered it.
-//! Schedulers without gap frames leave the wire idle instead; there a position
-//! is the time of arrival, in bytes of the link's rate.
+//! The receiving end records all frames in order. A frame's position is the sum of all wire
+//! bytes before it, gap frames included. So it says when the frame was on a wire of the link's
+//! rate, whenever the emulated cable delivered it. Schedulers without gap frames leave the wire
+//! idle instead; there a position is the time of arrival, in bytes of the link's rate.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -30,11 +29,11 @@ const LINK_BPS: u64 = 100_000_000;
 /// Preamble, check sequence and the shortest distance between frames.
 const OVERHEAD_BYTES: u32 = 24;
 const NS_PER_S: f64 = 1e9;
-/// Packets each class keeps waiting, at most: a look must not let a queue run
-/// dry, for an idle link sends no gaps.
+/// The most packets that each class keeps queued: no queue may run dry between two refills,
+/// since an idle link sends no gaps.
 const BACKLOG: u32 = 64;
 const WARM_UP: Duration = Duration::from_millis(300);
-/// Often, so that no look takes long.
+/// Often, so that each read is short.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 struct Case {
@@ -59,8 +58,8 @@ const CASES: [Case; 4] = [
         rates_bps: &[90_000_000],
         length: Length::only_full_ms(5_000),
     },
-    // No whole multiple of each other. Longer, since the first and the last
-    // frame of each may be off by a frame of the other.
+    // The rates are no multiples of each other. Longer, since the first and the last frame of
+    // each may be off by a frame of the other.
     Case {
         name: "gap-two",
         rates_bps: &[37_000_000, 23_000_000],
@@ -68,7 +67,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Where frames were, in wire bytes, by class.
+/// Positions of frames, in wire bytes, by class.
 struct Observed {
     positions: Vec<Vec<f64>>,
     gap_frames: u64,
@@ -130,7 +129,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, bench: &Bench) -> Result<V
     Ok(rows)
 }
 
-/// Send, record, and say where the frames were after warming up.
+/// Sends, records, and returns the frames' positions after warming up.
 fn observe(shape: &Shape, with_gaps: bool, duration: Duration) -> Result<Observed> {
     let sources = Source::open(shape, BACKLOG)?;
     for (index, source) in sources.iter().enumerate() {
@@ -250,7 +249,7 @@ fn figures(shape: &Shape, observed: &Observed) -> Option<Metrics> {
     ]))
 }
 
-/// What Takt itself counts of gaps.
+/// Takt's own counters of gaps.
 fn counters(bench: &Bench, with_gaps: bool) -> Result<Value> {
     if !with_gaps {
         return Ok(Value::Null);

@@ -1,4 +1,4 @@
-//! iperf3, as anyone would run it: a server in `b`, a client in `a`.
+//! iperf3 in its usual form: a server in `b`, a client in `a`.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It has ended by itself if all went well; both calls are then empty.
+        // It has ended by itself if all went well; both calls then have no effect.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -54,8 +54,8 @@ impl Client {
                 .args(["--parallel", &shape.sockets().count().to_string()])
                 .stdout(Stdio::piped());
             if let Some(bytes_per_s) = options.pacing_bytes_per_s {
-                // TCP paces its payload: who wants a rate on the wire asks for
-                // less by the share of the headers.
+                // TCP paces its payload: for a rate on the wire, ask for less by the share of
+                // the headers.
                 let bits_per_s = shape.tcp_goodput_bps(8 * bytes_per_s);
                 command.args(["--fq-rate", &bits_per_s.to_string()]);
             }

@@ -1,4 +1,4 @@
-//! How long a case is measured, and whether a short run has it at all.
+//! The length of a case, and whether a short run includes it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ impl Length {
         }
     }
 
-    /// Of a case that shows what another one shows, more of it, or for long.
+    /// A case that repeats another one's point with more of it, or for longer.
     pub const fn only_full_ms(full_ms: u64) -> Self {
         Self {
             full_ms,
@@ -24,7 +24,7 @@ impl Length {
         }
     }
 
-    /// `None` if this run is to leave the case out.
+    /// `None` if this run leaves the case out.
     pub fn of(self, short: bool) -> Option<Duration> {
         let ms = if short {
             self.short_ms

@@ -6,8 +6,8 @@ use super::error::{ExperimentError, Result, WhileDoing};
 
 const TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Returns when somebody in this thread's namespace listens on `port`. Trying
-/// to connect would use up iperf3's one session.
+/// Returns when a socket in this thread's namespace listens on `port`. A trial connection would
+/// use up iperf3's one session.
 pub fn wait_for(server: &str, port: u16) -> Result<()> {
     const SOCKETS: &str = "/proc/thread-self/net/tcp";
     let started = Instant::now();

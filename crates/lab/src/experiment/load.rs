@@ -1,4 +1,4 @@
-//! How much of the machine's time was idle.
+//! The machine's idle time.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

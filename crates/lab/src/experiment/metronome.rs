@@ -1,9 +1,9 @@
 //! A sender that keeps the pace itself, one packet at each tick of a timer.
 //!
-//! It is what a packet that waits is compared with: where a scheduler's timer
-//! lets a packet out, which wakes the sender, which sends the next one, here a
-//! timer wakes the sender, which sends a packet that leaves at once. One timer,
-//! one task switch and one packet each, and no scheduler.
+//! The reference for a packet that waits. There a scheduler's timer releases a packet, which
+//! wakes the sender, which sends the next one. Here a timer wakes the sender, which sends a
+//! packet that leaves at once. One timer, one task switch and one packet each, and no
+//! scheduler.
 
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,11 @@
-//! The experiments: what runs inside the lab, and what it measures.
+//! The experiments that run inside the lab.
 //!
-//! From the bottom: `pair` is the cable, `shape` and `tree` what is asked
-//! of a scheduler, `setup` and `tree_setup` how each `scheduler` is told,
-//! `root` where it goes; `source` and `sink` are the traffic's two ends and
-//! `traffic` its loop; `arrivals`, `shares` and `load` turn what happened
-//! into figures; `wlan` is the air. `pacing`, `background`, `beats`, `radio`,
-//! `crowd` and `cost` are the experiments themselves:
-//! parts of the first are `tcp`, `sharing`, `borrowing`, `flows`, `streams` and
-//! `downloads`.
+//! From the bottom: `pair` is the cable, `shape` and `tree` what a case asks of a scheduler,
+//! `setup` and `tree_setup` the settings of each `scheduler`, `root` attaches it; `source` and
+//! `sink` are the traffic's two ends and `traffic` its loop; `arrivals`, `shares` and `load`
+//! turn records into figures; `wlan` is the air. `pacing`, `background`, `beats`, `radio`,
+//! `crowd` and `cost` are the experiments themselves: parts of the first are `tcp`, `sharing`,
+//! `borrowing`, `flows`, `streams` and `downloads`.
 
 mod arrivals;
 mod at_once;
@@ -67,13 +65,12 @@ pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 /// Every experiment by name.
 pub(crate) const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
 
-/// IPv6 reports its multicast groups in the first second of a device's life;
-/// no scheduler is to count those frames. Idle time is free in the lab.
+/// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
+/// count those frames. Idle time is free in the lab.
 const MULTICAST_REPORTS: Duration = Duration::from_secs(2);
 
-/// Runs one experiment on the machine as it is: as root, in the lab's `pair`
-/// network. Progress goes to standard error. `command` and `commit` of the
-/// report are left empty for the host, which knows them.
+/// Runs one experiment on this machine: as root, in the lab's `pair` network. Progress goes to
+/// standard error. The host fills in `command` and `commit` of the report.
 pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
     let bench = bench::Bench::new(options)?;
     let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {

@@ -1,10 +1,9 @@
-//! The cost of looking at TCP: the processor's whole work for one packet of a bulk transfer,
-//! acknowledgements and the receiver included, while `takt flows` records it, and while `ss`,
-//! which is asked as often, prints it. What the same transfer takes with nobody looking is
-//! taken off.
+//! The cost of watching TCP: the processor's whole work for one packet of a bulk transfer,
+//! acknowledgements and the receiver included, while `takt flows` records it, and while `ss`
+//! prints it equally often. The cost of the same transfer unwatched is subtracted.
 //!
-//! Sender and receiver share the processor, so of the sender's own work it is about twice as
-//! much.
+//! Sender and receiver share the processor, so the cost is about twice as large a part of the
+//! sender's own work.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -25,13 +24,14 @@ use super::setup::{Qdisc, SocketOptions};
 use super::shape::Shape;
 use super::waiting;
 
-/// Three quarters of what the processor can carry: a busy sender, and what is idle is counted.
+/// Three quarters of what the processor can carry: the sender is busy, and idle time is
+/// counted.
 const RATE_BPS: u64 = 250_000_000;
-/// A short run has the first alone.
+/// A short run has only the first.
 const CASES: [(&str, usize); 2] = [("1-tcp-flow-watched", 1), ("100-tcp-flows-watched", 100)];
-/// Slow start is over, and who looks has begun.
+/// Slow start is over, and the watcher has begun.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// What iperf3 runs longer than it is watched.
+/// The time that iperf3 runs beyond the measurement.
 const AFTERWARDS: Duration = Duration::from_millis(500);
 const RECORD: &str = "/lab/cost.flows";
 
@@ -119,7 +119,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A queue that fills and drops, so that there is something to tell of.
+/// A queue that fills and drops, so that there are events.
 fn link() -> Qdisc {
     Qdisc::Tc(vec![format!(
         "qdisc replace dev {DEVICE} root tbf rate {RATE_BPS}bit burst 3028 limit 375000"

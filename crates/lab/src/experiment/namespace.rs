@@ -3,14 +3,14 @@
 use super::error::{ExperimentError, Result};
 use crate::guest::enter_netns;
 
-/// A namespace by the name `ip netns` has for it.
+/// A namespace, by its name for `ip netns`.
 #[derive(Debug, Clone, Copy)]
 pub struct Namespace(pub &'static str);
 
 impl Namespace {
-    /// Runs `work` on a thread of its own inside the namespace. Sockets stay in
-    /// the namespace they were opened in, and programs in the one they were
-    /// started in, so both may outlive the thread.
+    /// Runs `work` on a thread of its own inside the namespace. Sockets stay in the namespace
+    /// in which they were opened, and programs in the one in which they were started, so both
+    /// may outlive the thread.
     ///
     /// `ip netns exec` would also change the mount namespace, and hide the
     /// BPF file system in which Takt keeps its maps.

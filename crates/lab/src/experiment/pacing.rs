@@ -1,9 +1,8 @@
 //! Does every class get exactly its rate, at an even pace?
 //!
-//! Every class always has packets waiting, so the pace is the scheduler's
-//! alone. Rates count frames as the kernel's queues do (see
-//! [`shape`](super::shape)); spacing is taken from the kernel's receive
-//! timestamps at the other end of the cable.
+//! Every class always has packets queued, so the pace is only the scheduler's. Rates count
+//! frames as the kernel's queues do (see [`shape`](super::shape)); spacing is taken from the
+//! kernel's receive timestamps at the other end of the cable.
 
 use std::time::Duration;
 
@@ -37,10 +36,10 @@ struct Case {
     name: &'static str,
     shape: Shape,
     mtu_bytes: u32,
-    /// Packets each class keeps waiting, at most.
+    /// The most packets that each class keeps queued.
     backlog: u32,
     length: Length,
-    /// Names for a row of each class, beside the one of all.
+    /// Names for a row of each class, beside the row of all.
     class_rows: &'static [&'static str],
 }
 
@@ -62,7 +61,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(borrowing::run(scheduler, root, bench.short)?);
         rows.extend(flows::run(scheduler, root, bench.short)?);
         rows.extend(streams::run(scheduler, root, bench.short)?);
-        // Two hundred programs start for it, and streams show the same.
+        // It starts two hundred programs, and streams show the same.
         if !bench.short {
             rows.extend(downloads::run(scheduler, root)?);
         }
@@ -83,8 +82,8 @@ fn cases() -> Vec<Case> {
         class_rows: &[],
     };
     vec![
-        // Idle time is free in the lab and packets are not: the higher the
-        // rate, the shorter.
+        // Idle time is free in the lab and packets are not: higher rates are measured for a
+        // shorter time.
         single("single-1mbit", MBIT, Length::ms(60_000, 10_000)),
         single("single-10mbit", 10 * MBIT, Length::ms(20_000, 2_000)),
         single("single-100mbit", 100 * MBIT, Length::ms(8_000, 400)),

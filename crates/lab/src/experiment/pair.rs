@@ -12,15 +12,15 @@ pub const RECEIVER: &str = "10.0.0.2";
 /// The receiving device, in namespace `b`.
 pub const PEER_DEVICE: &str = "vb";
 /// A locally administered address that no device in the lab has.
-const NOBODY: &str = "02:00:00:00:00:fe";
+const ABSENT_MAC: &str = "02:00:00:00:00:fe";
 
-/// The end that sends.
+/// The sending end.
 pub const A: Namespace = Namespace("a");
-/// The end that receives.
+/// The receiving end.
 pub const B: Namespace = Namespace("b");
 
-/// Frames and bytes that came out of the cable in `b`, as the device counts
-/// them: Ethernet header included.
+/// Frames and bytes that came out of the cable in `b`, by the device's counters: Ethernet
+/// header included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     pub bytes: u64,
@@ -32,20 +32,19 @@ pub fn with_mtu(bytes: u32) -> Result<Setting> {
     Setting::make("mtu", bytes, 1500)
 }
 
-/// TCP hands over one frame at a time for as long as the result lives, whatever
-/// the scheduler: pacing segments of 64 KB and splitting them afterwards would
-/// pace nothing.
+/// TCP sends one frame at a time for as long as the result lives, under every scheduler: with
+/// segments of 64 KB that are split afterwards, pacing would have no effect.
 pub fn with_single_frames() -> Result<Setting> {
     Setting::make("gso_max_segs", 1, 65535)
 }
 
-/// Frames to the receiver carry an address that is not its own for as long as
-/// the result lives, and its IP layer drops them on sight. That is the cheapest
-/// and steadiest end a packet can find: no filter, no socket, no ICMP error.
+/// Frames to the receiver carry an address that is not its own for as long as the result lives,
+/// so its IP layer drops them at once. That is the cheapest and steadiest end of a packet: no
+/// filter, no socket, no ICMP error.
 pub fn drop_on_arrival() -> Result<Misled> {
     let hardware = B.run(|| hardware_address(PEER_DEVICE))?;
     let misled = Misled { hardware };
-    neighbour(NOBODY)?;
+    neighbour(ABSENT_MAC)?;
     Ok(misled)
 }
 
@@ -84,8 +83,8 @@ fn hardware_address(device: &str) -> Result<String> {
         })
 }
 
-/// The lab's neighbour entries are permanent, so that no ARP frame ever passes
-/// through the scheduler that is being measured; this one stays so.
+/// The lab's neighbour entries are permanent, so that no ARP frame ever passes through the
+/// scheduler under test; this one stays permanent.
 fn neighbour(hardware: &str) -> Result<()> {
     let words = [
         "neigh",
@@ -101,7 +100,7 @@ fn neighbour(hardware: &str) -> Result<()> {
     A.run(|| command::run("ip", &words).map(drop))
 }
 
-/// The sender believes in a wrong address until this is dropped.
+/// The sender uses a wrong address until this is dropped.
 #[must_use]
 pub struct Misled {
     hardware: String,
@@ -115,7 +114,7 @@ impl Drop for Misled {
     }
 }
 
-/// A setting of both ends, put back when this is dropped.
+/// A setting of both ends, restored when this is dropped.
 #[must_use]
 pub struct Setting {
     key: &'static str,

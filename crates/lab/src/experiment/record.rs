@@ -1,15 +1,15 @@
-//! What one end of a flow received, and when it counts.
+//! The record of a flow's end, and the measured window.
 
 use std::time::Duration;
 
 use crate::experiment::beats::now_ns;
 
-/// Throughput is told for every so long, as in the paper's figures.
+/// The interval of throughput samples, as in SoCPS's figures.
 pub const INTERVAL: Duration = Duration::from_secs(3);
-/// How long receivers look for more before they look at the clock.
+/// How long receivers wait for more before they read the clock.
 pub const PATIENCE: Duration = Duration::from_millis(100);
 
-/// When what happens counts, in CLOCK_MONOTONIC.
+/// The measured window, in CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     /// Traffic begins: queues fill and flows find their rates.
@@ -19,7 +19,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The earliest, if so much is to be done before its warm-up.
+    /// The earliest window, if this much has to be done before its warm-up.
     pub fn after(preparation: Duration, warm_up: Duration, length: Duration) -> Self {
         let warm_up_ns = now_ns() + preparation.as_nanos() as u64;
         let begin_ns = warm_up_ns + warm_up.as_nanos() as u64;
@@ -30,7 +30,7 @@ impl Window {
         }
     }
 
-    /// Later, so that it begins with a step of so long, of steps since `began_ns`.
+    /// Moves it so that it begins with a step of this length, counted from `began_ns`.
     pub fn aligned(self, began_ns: u64, step: Duration) -> Self {
         let step_ns = step.as_nanos() as u64;
         let passed_ns = self.begin_ns.saturating_sub(began_ns);
@@ -60,7 +60,7 @@ pub struct Record {
     pub bytes_per_interval: Vec<u64>,
     /// Datagrams sent within the window; none for TCP.
     pub sent: u64,
-    /// How long those of them that arrived were under way.
+    /// The delays of those of them that arrived.
     pub delays_ns: Vec<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Everything that comes out of the cable, in order: a packet socket in `b`
-//! that notes each frame's length and to whom it went.
+//! Everything that comes out of the cable, in order: a packet socket in `b` that records each
+//! frame's length and destination.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -13,13 +13,13 @@ use super::shape::ETHERNET_HEADER_BYTES;
 const BATCH: usize = 64;
 /// Up to the end of the ports of an IPv4 packet without options.
 const HEADERS_BYTES: usize = ETHERNET_HEADER_BYTES as usize + 20 + 4;
-/// Far more than arrives between two looks.
+/// Far more than arrives between two reads.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 
 /// A frame on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// As the kernel counts it: header included, check sequence not.
+    /// By the kernel's count: with the header, without the check sequence.
     pub bytes: u32,
     pub kind: Kind,
 }
@@ -30,7 +30,7 @@ pub enum Kind {
     Datagram {
         dst_port: u16,
     },
-    /// 802.3x.
+    /// 802.3x PAUSE.
     Pause,
     Other,
 }
@@ -51,7 +51,7 @@ impl Recorder {
         })
     }
 
-    /// Takes what has arrived since the last look.
+    /// Takes what has arrived since the last read.
     pub fn look(&mut self) -> Result<()> {
         let mut headers = [[0u8; HEADERS_BYTES]; BATCH];
         let mut parts = headers.each_mut().map(|header| libc::iovec {
@@ -65,8 +65,8 @@ impl Recorder {
             message.msg_hdr.msg_iovlen = 1;
         }
         loop {
-            // MSG_TRUNC: tell the whole length of what does not fit.
-            // SAFETY: as many messages as said, each of one part that lives here.
+            // MSG_TRUNC: returns the whole length of a truncated datagram.
+            // SAFETY: the given number of messages, each of one part that lives here.
             let count = unsafe {
                 libc::recvmmsg(
                     self.fd.as_raw_fd(),
@@ -84,7 +84,8 @@ impl Recorder {
                     _ => Err(error).doing("read recorded frames"),
                 };
             }
-            // SAFETY: the kernel has written these headers; nothing else
+            // SAFETY: the kernel has written these headers, and they are not borrowed
+            // elsewhere.
             // borrows them.
             let headers: &[[u8; HEADERS_BYTES]] =
                 unsafe { std::slice::from_raw_parts((&raw const headers).cast(), BATCH) };

@@ -1,4 +1,4 @@
-//! A sending device's root: which scheduler is attached there.
+//! The root qdisc of a sending device.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::namespace::Namespace;
 use super::pair::{A, DEVICE};
 use super::setup::Qdisc;
 
-/// What `tc` says of a qdisc or filter the kernel was built without.
+/// `tc`'s message for a qdisc or filter that the kernel was built without.
 const UNKNOWN_TO_KERNEL: [&str; 2] = ["qdisc kind is unknown", "TC classifier not found"];
 
-/// Whatever is attached is taken off when this is dropped.
+/// Detaches the scheduler when this is dropped.
 pub struct Root<'lab> {
     takt: &'lab Path,
     namespace: Namespace,
@@ -44,8 +44,8 @@ impl<'lab> Root<'lab> {
         }
     }
 
-    /// Puts on what `scheduler`, as rows name it, is told to do. Takes off what is there, except that one policy of Takt replaces the
-    /// other: its program is verified once, which takes seconds in the lab.
+    /// Attaches `scheduler`, as rows name it. Detaches the previous one, except that a policy
+    /// of Takt replaces another: its program is verified once, which takes seconds in the lab.
     pub fn attach(&mut self, scheduler: &'static str, qdisc: &Qdisc) -> Result<()> {
         if !(self.attached == Attached::Takt && matches!(qdisc, Qdisc::Takt(_))) {
             self.detach()?;
@@ -56,7 +56,7 @@ impl<'lab> Root<'lab> {
                 .namespace
                 .run(|| command::tc_batch(lines))
                 .map_err(|error| {
-                    // It stopped half way: what it did is undone, if anything.
+                    // It stopped half way: undo what it did.
                     let _ = self.detach_tc();
                     unsupported(scheduler, error)
                 }),

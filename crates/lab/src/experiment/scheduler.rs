@@ -4,7 +4,7 @@ use super::error::{ExperimentError, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduler {
-    /// No qdisc at all: what the others' cost is measured against.
+    /// No qdisc at all: the reference for the others' cost.
     None,
     Takt,
     Fq,
@@ -12,7 +12,7 @@ pub enum Scheduler {
     /// HTB that classifies by destination port, as Takt does.
     HtbU32,
     Tbf,
-    /// A TBF for each band of `prio`: TBF itself knows no classes.
+    /// A TBF for each band of `prio`, since TBF itself has no classes.
     PrioTbf,
     Cake,
     Pfifo,
@@ -31,7 +31,7 @@ impl Scheduler {
         Self::Pfifo,
     ];
 
-    /// How rows name it.
+    /// The name in rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,5 +1,5 @@
-//! How each scheduler is told to do what a case asks, set as somebody who
-//! knows it well would set it. Nothing here touches the machine.
+//! The settings of each scheduler for a case, as an expert would choose them. Nothing here
+//! touches the machine.
 
 use std::fmt::Write;
 
@@ -9,17 +9,17 @@ use super::shape::{Class, Shape, Transport};
 
 /// `tc`'s major number of the root qdisc.
 pub(super) const ROOT: u32 = 1;
-/// Minor number of HTB's inner class that stands for the link.
+/// Minor number of HTB's inner class for the link.
 pub(super) const LINK: u32 = 0xffff;
 /// `prio` has no more bands.
 const PRIO_BANDS_MAX: usize = 16;
-/// Wide enough for every case that does not speak of the link.
+/// Wide enough for every case without a link rate.
 const WIDE_LINK_BPS: u64 = 100_000_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
     pub qdisc: Qdisc,
-    /// What the socket of each flow says about itself.
+    /// The socket options of each flow.
     pub sockets: Vec<SocketOptions>,
 }
 
@@ -34,8 +34,7 @@ pub enum Qdisc {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// `SO_PRIORITY`. A classid here is how a qdisc with classes is told the
-    /// class without running a filter.
+    /// `SO_PRIORITY`. A classid here selects a qdisc's class without a filter.
     pub priority: u32,
     /// `SO_MAX_PACING_RATE`.
     pub pacing_bytes_per_s: Option<u64>,
@@ -56,8 +55,8 @@ pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
         Scheduler::None if !shape.waits => (Qdisc::None, silent),
         Scheduler::Takt => (Qdisc::Takt(policy(shape)), silent),
         Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
-        // A line of configuration for each flow is not what anybody would write,
-        // and the others share without keeping a rate.
+        // A line of configuration for each flow is unrealistic, and the others share without
+        // keeping a rate.
         Scheduler::Htb
         | Scheduler::HtbU32
         | Scheduler::Tbf
@@ -113,9 +112,8 @@ fn policy(shape: &Shape) -> String {
     text
 }
 
-/// What a server's connections from one port are paced at, each by itself, by
-/// somebody who cannot change the server: for Takt a rule, for fq its `maxrate`,
-/// which is that of every flow on the device.
+/// The rate of each of a server's connections from one port, set without changing the server:
+/// for Takt a rule, for fq its `maxrate`, which applies to every flow on the device.
 pub fn server_setup(scheduler: Scheduler, src_port: u16, rate_bps: u64) -> Option<Qdisc> {
     match scheduler {
         Scheduler::Takt => Some(Qdisc::Takt(format!(
@@ -132,12 +130,12 @@ pub fn server_setup(scheduler: Scheduler, src_port: u16, rate_bps: u64) -> Optio
     }
 }
 
-/// fq paces each socket at the rate the socket itself asks for.
+/// fq paces each socket at the rate that the socket itself sets.
 ///
-/// - `quantum`: fq lets a flow send one quantum, then makes it wait for all of
-///   it at once; one frame instead of two, or packets leave in pairs.
+/// - `quantum`: fq lets a flow send one quantum, then makes it wait for all of it at once; one
+///   frame instead of two, or packets leave in pairs.
 /// - `timer_slack`: 10 µs by default, to save interrupts.
-/// - `buckets`: one tree of flows for each, so that lookups stay flat.
+/// - `buckets`: one tree of flows for each, so that lookups are short.
 /// - limits: no packet of these cases is to be dropped.
 fn fq(shape: &Shape) -> String {
     let frame_bytes = shape.frame_bytes();
@@ -160,13 +158,12 @@ fn fq_sockets(shape: &Shape) -> Vec<SocketOptions> {
 
 /// HTB with a leaf for each class.
 ///
-/// - `burst`, `cburst`: two frames. With one, every late timer would cost rate
-///   for good; with more, a late timer would be followed by a volley.
-/// - `quantum` (the share when borrowing, unused here): one frame; without it
-///   HTB derives one from the rate and complains.
-/// - the leaf's queue: the pfifo of 1,000 packets that HTB brings along.
-/// - the link gets an inner class where the case gives it a rate, and costs
-///   nothing where it does not.
+/// - `burst`, `cburst`: two frames. With one, every late timer would lose rate for good; with
+///   more, a late timer would be followed by a burst.
+/// - `quantum` (the share when borrowing, unused here): one frame; without it HTB derives one
+///   from the rate and complains.
+/// - the leaf's queue: HTB's default pfifo of 1,000 packets.
+/// - the link gets an inner class where the case gives it a rate.
 /// - `default`: packets whose socket cannot name a class, iperf3's.
 fn htb(shape: &Shape) -> Vec<String> {
     let frame_bytes = shape.frame_bytes();
@@ -246,7 +243,7 @@ fn tbf_bucket(shape: &Shape, class: &Class) -> String {
     )
 }
 
-/// A band with its own TBF for each class; the link's rate has no place in it.
+/// A band with its own TBF for each class; the link's rate cannot be expressed.
 fn prio_tbf(shape: &Shape) -> Option<Vec<String>> {
     let bands = shape.classes.len();
     if !(2..=PRIO_BANDS_MAX).contains(&bands) {
@@ -266,11 +263,11 @@ fn prio_tbf(shape: &Shape) -> Option<Vec<String>> {
 /// CAKE shapes all traffic to one rate and shares it equally: one class.
 ///
 /// - `besteffort flowblind`: one queue, nothing to classify.
-/// - `rtt 3600s` (`interplanetary`): its AQM never drops, since the queue is to
-///   stand here. `raw`: frames count as the kernel counts them.
+/// - `rtt 3600s` (`interplanetary`): its AQM never drops, since a standing queue is wanted
+///   here. `raw`: frames count as the kernel counts them.
 ///
-/// Without a rate it is the flow scheduler it was made to be, with one queue
-/// for each flow.
+/// Without a rate it is the flow scheduler that it was made to be, with one queue for each
+/// flow.
 fn cake(shape: &Shape) -> Option<String> {
     let root = format!("qdisc replace dev {DEVICE} root cake");
     if !shape.waits {

@@ -1,8 +1,8 @@
-//! What a case asks of a scheduler: classes, their rates, and the link.
+//! A case's requirements: classes, their rates, and the link.
 
-/// Bytes the Ethernet header adds to an IP packet. Every qdisc here accounts
-/// the frame with it and without the checksum, as `tc` does, so a 1,500-byte
-/// packet counts 1,514 bytes for all of them, in targets and in results.
+/// Bytes that the Ethernet header adds to an IP packet. Every qdisc here accounts the frame
+/// with it and without the checksum, as `tc` does. So a 1,500-byte packet counts 1,514 bytes
+/// for all of them, in targets and in results.
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
 
 pub const FIRST_PORT: u16 = 10_000;
@@ -13,23 +13,22 @@ const TCP_HEADER_BYTES: u32 = 20 + 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
     pub name: String,
-    /// The class's traffic is what goes to this port.
+    /// The class's traffic goes to this port.
     pub dst_port: u16,
     pub rate_bps: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// `None` where the case says nothing of the link: it is then wide enough.
+    /// `None` where the case has no link rate: the link is then wide enough.
     pub link_rate_bps: Option<u64>,
     pub packet_bytes: u32,
     pub transport: Transport,
-    /// Whether packets are to wait for their moment. Where not, the rates are
-    /// so high that none ever does, and schedulers that can do without a rate
-    /// get none.
+    /// Whether packets are to wait for their due time. If not, the rates are so high that none
+    /// ever does, and schedulers that can do without a rate get none.
     pub waits: bool,
-    /// `Some(n)`: each class is `n` flows, each of which has the class's rate
-    /// to itself. `None`: each class is one flow, and its rate is the class's.
+    /// `Some(n)`: each class is `n` flows, each with the class's rate. `None`: each class is
+    /// one flow, and its rate is the class's.
     pub flows_per_class: Option<usize>,
     pub classes: Vec<Class>,
 }
@@ -63,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// So many flows of one class, each with the rate to itself.
+    /// This many flows of one class, each with its own rate.
     pub fn flows(flows: usize, rate_bps: u64) -> Self {
         Self {
             flows_per_class: Some(flows),
@@ -93,7 +92,7 @@ impl Shape {
             .flat_map(move |class| (0..flows).map(move |flow| (class, flow)))
     }
 
-    /// What is left for TCP's payload of a rate on the wire.
+    /// The part of a rate on the wire that is TCP's payload.
     pub fn tcp_goodput_bps(&self, wire_bps: u64) -> u64 {
         let payload_bytes = self.packet_bytes - TCP_HEADER_BYTES;
         wire_bps * u64::from(payload_bytes) / u64::from(self.frame_bytes())

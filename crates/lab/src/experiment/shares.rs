@@ -1,25 +1,25 @@
-//! From the arrivals of classes that share a link to how they shared it. Pure
-//! functions; arrivals are in order of time.
+//! From the arrivals of classes that share a link to their shares. Pure functions; arrivals are
+//! in order of time.
 
 use std::ops::Range;
 
-/// Shares are to hold over any span as long as this…
+/// Shares have to hold over any span of this length…
 const SHARE_WINDOW_NS: u64 = 1_000_000_000;
-/// …wherever it begins, tried at this distance.
+/// …at any begin, tried at this distance.
 const SHARE_STEP_NS: u64 = 10_000_000;
-/// Overshoot is what one class gets too much of within this.
+/// Overshoot is a class's excess within this time.
 const OVERSHOOT_WINDOW_NS: u64 = 10_000_000;
-/// One frame early is a matter of order, two are too much.
+/// One frame early is a matter of order, two are too many.
 const OVERSHOOT_FRAMES: f64 = 1.0;
 
-/// How many came within `span`.
+/// The number of arrivals within `span`.
 pub fn count(arrivals_ns: &[u64], span: &Range<u64>) -> usize {
     let until = |end_ns| arrivals_ns.partition_point(|at_ns| *at_ns < end_ns);
     until(span.end) - until(span.start)
 }
 
-/// The rate between the first and the last arrival within `span`; nothing if
-/// fewer than two came.
+/// The rate between the first and the last arrival within `span`; nothing if there were fewer
+/// than two.
 pub fn rate_bps(arrivals_ns: &[u64], span: &Range<u64>, frame_bits: u64) -> f64 {
     let until = |end_ns| arrivals_ns.partition_point(|at_ns| *at_ns < end_ns);
     match arrivals_ns.get(until(span.start)..until(span.end)) {
@@ -31,9 +31,9 @@ pub fn rate_bps(arrivals_ns: &[u64], span: &Range<u64>, frame_bits: u64) -> f64 
     }
 }
 
-/// The largest error of each class's share of what all got together, in percent
-/// of the share it should have, over every window within `span`. `None` if
-/// `span` is shorter than a window, or nothing came in one.
+/// The largest error of each class's share of the total, in percent of the expected share, over
+/// every window within `span`. `None` if `span` is shorter than a window, or nothing arrived in
+/// one.
 pub fn share_errors_percent(
     arrivals_ns: &[&[u64]],
     entitled_bps: &[f64],
@@ -63,10 +63,10 @@ pub fn share_errors_percent(
     Some(worst)
 }
 
-/// How long after the beginning of `span`, when others stopped, a class still
-/// ran above what it is entitled to: until the last window began in which more
-/// frames came than its rate allows and one. A window that begins with an
-/// arrival holds one frame more than it has gaps; that one is not counted.
+/// How long after the beginning of `span`, when others stopped, a class still ran above its
+/// rate: until the last window began in which more frames arrived than its rate allows and one.
+/// A window that begins with an arrival holds one frame more than it has gaps; that one is not
+/// counted.
 pub fn overshoot_ns(
     arrivals_ns: &[u64],
     span: &Range<u64>,

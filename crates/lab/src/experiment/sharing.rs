@@ -1,10 +1,10 @@
-//! Classes that want more than the link has: does each get its share, and does
-//! nobody overshoot when others stop?
+//! Classes that want more than the link has: does each get its share, and does none overshoot
+//! when others stop?
 //!
-//! The paper's figure 3 on a tenth of its link and a twentieth of its time:
-//! classes of 40, 40, 40, 20 and 20 Mbit/s on 100 Mbit/s, which start one after
-//! the other, all run for a while, and stop one after the other. Shares are
-//! taken while all run, overshoot after every stop but the last.
+//! PSPacer's figure 3 on a tenth of its link and a twentieth of its time: classes of 40, 40,
+//! 40, 20 and 20 Mbit/s on 100 Mbit/s, which start one after the other, all run for a while,
+//! and stop one after the other. Shares are taken while all run, overshoot after every stop but
+//! the last.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -26,9 +26,9 @@ use super::tree::{Leaf, Tree};
 use super::tree_setup::tree_setup;
 
 const MBIT: u64 = 1_000_000;
-/// Packets each class keeps waiting, at most.
+/// The most packets that each class keeps queued.
 const BACKLOG: u32 = 16;
-/// Shares are as they should be this long after the last class started.
+/// Shares must be right this long after the last class started.
 const SETTLE_NS: u64 = 100_000_000;
 /// A point of the curve that shows rates over time.
 const CURVE_STEP_NS: u64 = 50_000_000;
@@ -89,7 +89,7 @@ fn five(first_priority: Option<u8>) -> Tree {
     }
 }
 
-/// What happened, by the clock of the receive timestamps.
+/// The times of starts and stops, by the clock of the receive timestamps.
 struct Run {
     flows: Vec<Flow>,
     started_ns: u64,
@@ -195,8 +195,8 @@ impl Run {
         Ok(rows)
     }
 
-    /// The longest overshoot of each class after any stop. A class has stopped
-    /// when its last frame has come.
+    /// The longest overshoot of each class after any stop. A class has stopped when its last
+    /// frame has arrived.
     fn overshoots_ns(&self, arrivals_ns: &[&[u64]], tree: &Tree, frame_bits: u64) -> Vec<u64> {
         let stops_ns: Vec<u64> = arrivals_ns
             .iter()

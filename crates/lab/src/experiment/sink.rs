@@ -1,4 +1,4 @@
-//! A UDP socket for each class that notes when its packets arrived.
+//! A UDP socket for each class that records when its packets arrived.
 
 use std::io::IoSliceMut;
 use std::net::UdpSocket;
@@ -19,7 +19,7 @@ use super::source::{MARK_BYTES, Mark};
 
 /// Datagrams taken in one system call.
 const BATCH: usize = 64;
-/// Far more than arrives between two looks.
+/// Far more than arrives between two reads.
 const RECEIVE_BUFFER_BYTES: usize = 16 << 20;
 
 pub struct Sink {
@@ -33,7 +33,7 @@ pub struct Sink {
 pub struct Record {
     /// The kernel's receive timestamps, in the order of arrival.
     pub arrivals_ns: Vec<u64>,
-    /// Packets that came after one that was sent later.
+    /// Packets that arrived after one that was sent later.
     pub reordered: u64,
     next_sequence: u32,
 }
@@ -50,8 +50,8 @@ impl Record {
 }
 
 impl Sink {
-    /// A bound socket for each class of `shape`, in `b`, with room for what
-    /// arrives in `duration`: a record that grows is copied, and that is time.
+    /// A bound socket for each class of `shape`, in `b`, with room for the arrivals of
+    /// `duration`: growing a record would copy it, and that takes time.
     pub fn open(shape: &Shape, duration: Duration) -> Result<Vec<Self>> {
         B.run(|| {
             shape
@@ -124,7 +124,7 @@ fn expected(shape: &Shape, class: &Class, duration: Duration) -> usize {
     (bytes / f64::from(shape.frame_bytes())) as usize
 }
 
-/// Buffers for one batch. A datagram's mark is all of it that is copied.
+/// Buffers for one batch. Only a datagram's mark is copied.
 pub struct Reader {
     headers: MultiHeaders<()>,
     marks: [[u8; MARK_BYTES]; BATCH],

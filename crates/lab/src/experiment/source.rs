@@ -1,4 +1,4 @@
-//! A UDP socket for each flow that always has packets waiting.
+//! A UDP socket for each flow that always has packets queued.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -25,10 +25,10 @@ struct MaxPacingRate;
 const HEADER_BYTES: u32 = 20 + 8;
 /// Every payload starts with its [`Mark`].
 pub const MARK_BYTES: usize = 8;
-/// `SO_MAX_PACING_RATE` for "as fast as you like".
+/// `SO_MAX_PACING_RATE` for no limit.
 const UNPACED: u64 = u64::MAX;
 
-/// Which flow of its class a packet is of, and the how manieth.
+/// A packet's flow within its class, and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     pub flow: u32,
@@ -54,7 +54,7 @@ pub struct Source {
     next: Mark,
 }
 
-/// What one look at a source did.
+/// The result of one call of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     One,
@@ -63,9 +63,9 @@ pub enum Sent {
 }
 
 impl Source {
-    /// A connected socket for each flow of `shape`, in `a`. It calls itself
-    /// writable while fewer than `backlog` packets wait: the flow stays
-    /// backlogged, and the scheduler never has to drop one.
+    /// A connected socket for each flow of `shape`, in `a`. It is writable while fewer than
+    /// `backlog` packets wait: the flow stays backlogged, and the scheduler never has to drop
+    /// one.
     pub fn open(shape: &Shape, backlog: u32) -> Result<Vec<Self>> {
         Self::open_to(shape, backlog, |_| RECEIVER.to_owned())
     }
@@ -98,11 +98,11 @@ impl Source {
         })
     }
 
-    /// From now on, it keeps so many packets waiting.
+    /// From now on, it keeps this many packets queued.
     pub fn keep_waiting(&self, backlog: u32, packet_bytes: u32) -> Result<()> {
         let buffer_bytes = backlog as usize * charged_bytes(packet_bytes);
-        // The kernel doubles what it is given, and a socket is writable while
-        // less than half of that is taken.
+        // The kernel doubles the given value, and a socket is writable while less than half of
+        // that is used.
         setsockopt(&self.socket, sockopt::SndBufForce, &buffer_bytes).doing("set SO_SNDBUFFORCE")
     }
 
@@ -110,7 +110,7 @@ impl Source {
         &self.socket
     }
 
-    /// Takes the options of the next scheduler, and leaves none of the last.
+    /// Sets the options of the next scheduler, and clears those of the last.
     pub fn configure(&self, options: &SocketOptions) -> Result<()> {
         // The classids in use are far below 2³¹.
         setsockopt(&self.socket, sockopt::Priority, &(options.priority as i32))
@@ -146,8 +146,8 @@ pub fn payload(packet_bytes: u32) -> Vec<u8> {
     vec![0; (packet_bytes - HEADER_BYTES) as usize]
 }
 
-/// What the kernel charges a socket for a packet: the allocation it fits in
-/// and the socket buffer's own structures.
+/// What the kernel charges a socket for a packet: its allocation and the socket buffer's own
+/// structures.
 fn charged_bytes(packet_bytes: u32) -> usize {
     const STRUCTURES: usize = 512;
     (packet_bytes as usize + STRUCTURES).next_power_of_two() + STRUCTURES

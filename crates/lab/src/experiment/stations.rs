@@ -1,9 +1,9 @@
-//! The cost of weighing stations: one class that sends to so many receivers, each known by its
-//! own hardware address, with `[radio]` and without it, and the kernel's fq_codel, which shares
-//! among flows where nothing is weighed.
+//! The cost of weighing stations: one class that sends to many receivers, each with its own
+//! hardware address, with `[radio]` and without it, and the kernel's fq_codel, which shares
+//! among flows without weights.
 //!
-//! Packets that go at once, and packets that wait for a link that all of it is wanted of: then
-//! every one is chosen by virtual time.
+//! Packets that go at once, and packets that wait for a link that is fully used: then every one
+//! is chosen by virtual time.
 
 use takt_report::Row;
 
@@ -18,7 +18,7 @@ use super::shape::Shape;
 use super::source::Source;
 use super::waiting::{self, BACKLOG_MIN, RATE_BPS};
 
-/// A short run has the first alone.
+/// A short run has only the first.
 const CASES: [(&str, &str, usize); 2] = [
     ("8-stations", "8-stations-waiting", 8),
     ("200-stations", "200-stations-waiting", 200),
@@ -29,7 +29,7 @@ enum Contender {
     None,
     /// One queue for all.
     Takt,
-    /// One for each station, which all have weights.
+    /// One for each station, each with a weight.
     TaktRadio,
     FqCodel,
 }
@@ -46,8 +46,8 @@ impl Contender {
         }
     }
 
-    /// A link of this rate. fq_codel knows none: where packets are to wait, HTB makes them.
-    /// Its AQM never drops here, since the queue is to stand.
+    /// A link of this rate. fq_codel has no rate: where packets are to wait, HTB delays them.
+    /// Its AQM never drops here, since a standing queue is wanted.
     fn qdisc(self, rate_bps: u64) -> Qdisc {
         let waits = rate_bps < LINK_RATE_BPS;
         let policy = format!("[link.{DEVICE}]\nrate = \"{rate_bps}bit\"\n");
@@ -77,7 +77,7 @@ fn hardware(number: u32) -> String {
     format!("02:00:00:01:00:{number:02x}")
 }
 
-/// Receivers that nobody has: what is sent to them is dropped on arrival.
+/// Receivers without a host: packets to them are dropped on arrival.
 fn neighbours(verb: &str, count: usize) -> Result<()> {
     let line = |number| {
         let (receiver, hardware) = (receiver(number), hardware(number));

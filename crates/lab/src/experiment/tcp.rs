@@ -17,9 +17,9 @@ use super::shape::Shape;
 
 const CASE: &str = "tcp-100mbit";
 const RATE_BPS: u64 = 100_000_000;
-/// Slow start is long over after this.
+/// Slow start is over after this.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// What iperf3 runs longer than it is watched.
+/// The time that iperf3 runs beyond the measurement.
 const AFTERWARDS: Duration = Duration::from_millis(200);
 
 /// `None` if the scheduler cannot express this case.
@@ -39,9 +39,9 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Opt
     }))
 }
 
-/// The rate is what came out of the cable by its own counters: frames, headers
-/// and all, as the schedulers count them, acknowledgements not among them.
-/// iperf3 itself counts payload, in blocks of 128 KB.
+/// The rate is that of the frames that came out of the cable, by its own counters: with
+/// headers, as the schedulers count them, without acknowledgements. iperf3 itself counts
+/// payload, in blocks of 128 KB.
 fn measure(
     shape: &Shape,
     scheduler: Scheduler,

@@ -1,13 +1,12 @@
-//! One event loop that keeps every flow backlogged and reads what arrives.
+//! One event loop that keeps every flow backlogged and reads arrivals.
 //!
-//! One thread for both ends: on the lab's single processor a second one would
-//! only add task switches, and the operating system's choice between the two
-//! would show in the results. A source sends one packet for each that left: a
-//! volley would still be under way when the next packet is due, and delay always
-//! the same ones. Arrivals are read in batches, since the kernel has
-//! stamped them long before, and right after packets were sent: that is right
-//! after others have left, when the next one is due latest. A timer of its own
-//! would fall in step with the packets and disturb always the same ones.
+//! One thread for both ends: on the lab's single processor a second one would only add task
+//! switches, and the operating system's choice between the two would show in the results. A
+//! source sends one packet for each that left: a burst would still be in progress when the next
+//! packet is due, and always delay the same ones. Arrivals are read in batches, since the
+//! kernel has stamped them long before. They are read right after packets were sent, when the
+//! next one is due latest. A separate timer would fall in step with the packets and always
+//! disturb the same ones.
 
 use std::time::{Duration, Instant};
 
@@ -22,15 +21,15 @@ use super::shape::Shape;
 use super::sink::{Reader, Record, Sink};
 use super::source::{self, Sent, Source};
 
-/// Packets sent between two looks at the sinks, unless there are more sinks.
+/// Packets sent between two reads of the sinks, unless there are more sinks.
 const PACKETS_PER_LOOK: usize = 16;
-/// Taking the load figures keeps the processor busy for a moment.
+/// Reading the load figures keeps the processor busy for a moment.
 const AFTER_A_LOAD_FIGURE: Duration = Duration::from_millis(20);
-/// Sockets looked at before the next look at the sinks.
+/// Sockets visited before the next read of the sinks.
 const EVENTS: usize = 64;
-/// What the timer calls itself; sources go by their index.
+/// The timer's token; sources have their index.
 const TICK: u64 = u64::MAX;
-/// A queue that stands still this long is stuck.
+/// A queue that does not shrink for this long is stuck.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
 pub struct Traffic {
@@ -42,7 +41,7 @@ pub struct Traffic {
     sent_since_look: usize,
 }
 
-/// When traffic was counted, by the clock of the receive timestamps.
+/// The measured interval, by the clock of the receive timestamps.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     pub start_ns: u64,
@@ -50,7 +49,7 @@ pub struct Window {
     pub busy: Busy,
 }
 
-/// What became of one flow's packets, warm-up and all.
+/// The record of one flow's packets, warm-up included.
 #[derive(Debug)]
 pub struct Flow {
     pub sent: u64,
@@ -89,7 +88,7 @@ impl Traffic {
         })
     }
 
-    /// From now on, source `index` keeps packets waiting.
+    /// From now on, source `index` keeps packets queued.
     pub fn start(&self, index: usize) -> Result<()> {
         let event = EpollEvent::new(EpollFlags::EPOLLOUT, index as u64);
         self.epoll
@@ -97,7 +96,7 @@ impl Traffic {
             .doing("watch a sending socket")
     }
 
-    /// From now on, source `index` sends nothing; what waits still leaves.
+    /// From now on, source `index` sends nothing; its queued packets still leave.
     pub fn stop(&self, index: usize) -> Result<()> {
         self.epoll
             .delete(self.sources[index].socket())
@@ -119,7 +118,7 @@ impl Traffic {
                     continue;
                 }
                 timer.wait().doing("read a timer")?;
-                // Whoever comes late to one tick is on time for the next.
+                // A source that is late for one tick is on time for the next.
                 let due = began.elapsed().as_nanos() / tick.as_nanos();
                 let due = self.sources.len().min(due as usize);
                 for index in started..due {
@@ -132,7 +131,7 @@ impl Traffic {
         self.epoll.delete(&timer).doing("forget a timer")
     }
 
-    /// From now on, every source keeps so many packets waiting.
+    /// From now on, every source keeps this many packets queued.
     pub fn keep_waiting(&self, backlog: u32, shape: &Shape) -> Result<()> {
         for source in &self.sources {
             source.keep_waiting(backlog, shape.packet_bytes)?;
@@ -140,8 +139,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Warms up, then runs for `duration` and says when that was and how busy
-    /// the machine was meanwhile.
+    /// Warms up, then runs for `duration`; returns the interval and the machine's load in it.
     pub fn run(&mut self, warm_up: Duration, duration: Duration) -> Result<Window> {
         self.pump(warm_up)?;
         let idle_before = Idle::now()?;
@@ -176,7 +174,7 @@ impl Traffic {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // The last packet may have left the queue after the last look.
+        // The last packet may have left the queue after the last read.
         self.read_arrivals()?;
         Ok(self
             .sources
@@ -189,7 +187,7 @@ impl Traffic {
             .collect())
     }
 
-    /// Runs for `duration` and leaves the queues as they are.
+    /// Runs for `duration` and leaves the queues unchanged.
     pub fn pump(&mut self, duration: Duration) -> Result<()> {
         let end = Instant::now() + duration;
         let mut events = [EpollEvent::empty(); EVENTS];
@@ -223,7 +221,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Looks at the sinks if enough has been sent.
+    /// Reads the sinks if enough has been sent.
     fn look(&mut self) -> Result<()> {
         if self.sent_since_look >= PACKETS_PER_LOOK.max(self.sinks.len()) {
             self.read_arrivals()?;

@@ -1,5 +1,5 @@
-//! What a case asks of a link whose classes share it: guarantees, ceilings,
-//! priorities, and classes within tenants.
+//! A case's requirements for a link whose classes share it: guarantees, ceilings, priorities,
+//! and classes within tenants.
 
 use super::shape::{Class, FIRST_PORT, Shape};
 
@@ -10,7 +10,7 @@ pub struct Tree {
     pub leaves: Vec<Leaf>,
 }
 
-/// A link within the link.
+/// A tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tenant {
     pub name: &'static str,
@@ -33,7 +33,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// What it has to itself whatever the others do, unless too much is promised.
+    /// Its share whatever the others do, unless too much is guaranteed.
     pub fn guaranteed_bps(&self) -> u64 {
         self.rate_bps.or(self.floor_bps).unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Leaf {
 }
 
 impl Tree {
-    /// The leaves as classes of their own ports, for the traffic's two ends.
+    /// The leaves as classes with their own ports, for the traffic's two ends.
     pub fn shape(&self) -> Shape {
         Shape {
             link_rate_bps: Some(self.link_rate_bps),
@@ -56,7 +56,7 @@ impl Tree {
                 .map(|(leaf, dst_port)| Class {
                     name: leaf.name.to_owned(),
                     dst_port,
-                    // The most it can get: records are made that long.
+                    // The most it can get; records have room for that.
                     rate_bps: leaf
                         .ceil_bps
                         .or(leaf.rate_bps)
@@ -67,10 +67,9 @@ impl Tree {
         }
     }
 
-    /// What each leaf is guaranteed while exactly the `active` ones have
-    /// packets, in a tree without tenants: the best priority first, and where
-    /// the link has less left than a priority is promised, all of that priority
-    /// have less in proportion.
+    /// The guarantee of each leaf while exactly the `active` ones have packets, in a tree
+    /// without tenants: the best priority first. Where the link has less left than a priority's
+    /// guarantees, all of that priority have less in proportion.
     pub fn entitled_bps(&self, active: &[bool]) -> Vec<f64> {
         let mut entitled = vec![0.0; self.leaves.len()];
         let mut left_bps = self.link_rate_bps as f64;

@@ -1,5 +1,5 @@
-//! How each scheduler is told to share a link, set as somebody who knows it
-//! well would set it. Nothing here touches the machine.
+//! Each scheduler's settings for sharing a link, as an expert would choose them. Nothing here
+//! touches the machine.
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub fn tree_setup(scheduler: Scheduler, tree: &Tree) -> Option<Setup> {
     Some(Setup { qdisc, sockets })
 }
 
-/// The tree as it is.
+/// The tree.
 fn policy(tree: &Tree) -> String {
     let mut text = format!("[link.{DEVICE}]\nrate = \"{}bit\"\n", tree.link_rate_bps);
     let rate = |text: &mut String, key: &str, bps: Option<u64>| {
@@ -71,14 +71,13 @@ fn policy(tree: &Tree) -> String {
 
 /// HTB's own tree.
 ///
-/// - `rate`: HTB serves every class that is below its rate before it looks at
-///   the link, so rates that add up to more than the link has break the link's
-///   rate. They are scaled to what the link has, and the rate that was asked for
-///   becomes `ceil`.
+/// - `rate`: HTB serves every class that is below its rate before it checks the link, so rates
+///   that add up to more than the link has break the link's rate. They are scaled to the link,
+///   and the requested rate becomes `ceil`.
 /// - a floor is a guaranteed rate at a worse `prio`.
 /// - `prio` orders the borrowing.
-/// - `quantum` is the share of what is borrowed: one frame for the smallest
-///   class, the others in proportion.
+/// - `quantum` is the share of borrowed capacity: one frame for the smallest class, the others
+///   in proportion.
 /// - `burst`, `cburst`: two frames, as in [`setup`](super::setup).
 fn htb(tree: &Tree) -> Vec<String> {
     let frame_bytes = tree.shape().frame_bytes();
@@ -135,10 +134,10 @@ fn htb(tree: &Tree) -> Vec<String> {
     lines
 }
 
-/// CAKE shapes the link and shares it equally among flows. It knows no rates of
-/// classes: its tins are fixed parts of the link, four or eight of them, and
-/// what is left of one goes to the others. So it gets its one chance where
-/// there is nothing but shares, and the difference is what it cannot express.
+/// CAKE shapes the link and shares it equally among flows. It knows no rates of classes: its
+/// tins are fixed parts of the link, four or eight of them, and the rest of one goes to the
+/// others. So it takes part only where there is nothing but shares, and the difference shows
+/// what it cannot express.
 ///
 /// `rtt 3600s` (`interplanetary`), `raw`: as in [`setup`](super::setup).
 fn cake(tree: &Tree) -> Option<String> {

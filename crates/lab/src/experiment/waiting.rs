@@ -1,7 +1,6 @@
-//! The cost of packets that wait: the processor's whole work for one, sending
-//! included, while every flow is backlogged and most of the time is idle. What
-//! a [metronome](super::metronome) needs to send as many without a scheduler is
-//! taken off.
+//! The cost of packets that wait: the processor's whole work for one, sending included, while
+//! every flow is backlogged and most of the time is idle. What a [metronome](super::metronome)
+//! needs to send as many without a scheduler is subtracted.
 
 use std::time::Duration;
 
@@ -26,9 +25,9 @@ const CLASSES: [(&str, u64); 2] = [("1-class-waiting", 1), ("2000-classes-waitin
 /// tenths of a second hold whole rounds.
 const PACKETS_PER_S: u64 = 10_000;
 pub(super) const RATE_BPS: u64 = PACKETS_PER_S * 1514 * 8;
-/// Packets each flow keeps waiting, at most, and for how long they must last:
-/// the sender does nothing else while the load figures are taken, and flows that
-/// run dry meanwhile would all begin anew together.
+/// The most packets that each flow keeps queued, and how long they must last: the sender does
+/// nothing else while the load figures are read, and flows that run dry meanwhile would all
+/// start again together.
 pub(super) const BACKLOG_MIN: u32 = 3;
 const BACKLOG_LASTS: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -40,8 +39,8 @@ struct Case {
     shape: Shape,
 }
 
-/// No row for a scheduler that cannot express every case with classes, or
-/// every case with flows: one number is nothing to compare.
+/// There is no row for a scheduler that cannot express every case with classes, or every case
+/// with flows: one number is nothing to compare.
 pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for cases in [with_classes(), with_flows()] {
@@ -70,8 +69,8 @@ fn with_classes() -> Vec<Case> {
         .into()
 }
 
-/// With few flows their turns fall together as soon as a sender is late once,
-/// and then one interrupt serves all of them: that is no cost to compare.
+/// With few flows their turns coincide as soon as a sender is late once, and then one interrupt
+/// serves all of them: that cost is not comparable.
 fn with_flows() -> Vec<Case> {
     let (name, flows) = FLOWS;
     vec![Case {
@@ -80,7 +79,7 @@ fn with_flows() -> Vec<Case> {
     }]
 }
 
-/// Adds to each row what it needs more than the row without a scheduler.
+/// Adds to each row its cost beyond the row without a scheduler.
 pub fn with_cost(mut rows: Vec<Row>) -> Vec<Row> {
     let none = Scheduler::None.name();
     let baselines: Vec<(String, f64)> = rows
@@ -107,7 +106,7 @@ impl Case {
             root.detach()?;
             return unqueued(&self.shape, sources, short);
         };
-        // Nothing is to be left of the case before: what it has queued would go first.
+        // The case before must leave nothing: its queued packets would go first.
         root.detach()?;
         root.attach(scheduler.name(), &setup.qdisc)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {
@@ -125,7 +124,7 @@ fn tick() -> Duration {
     Duration::from_secs(1) / PACKETS_PER_S as u32
 }
 
-/// What sending takes where nobody queues.
+/// The cost of sending without a queue.
 pub(super) fn unqueued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result<Metrics> {
     let flows = sources.len() as u32;
     let mut metronome = Metronome::new(shape, sources, tick())?;
@@ -134,14 +133,14 @@ pub(super) fn unqueued(shape: &Shape, sources: Vec<Source>, short: bool) -> Resu
     figures(duration(short), |duration| metronome.pump(duration))
 }
 
-/// What it takes through the scheduler that is there.
+/// The cost through the attached scheduler.
 pub(super) fn queued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result<Metrics> {
     let (flows, tick) = (sources.len() as u32, tick());
     let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
     let mut traffic = Traffic::at_rest(shape, sources, Vec::new())?;
-    // Each begins when its turn would be, or all would be due together.
+    // Each begins at its own turn; otherwise all would be due together.
     traffic.start_one_by_one(tick)?;
-    // Only now, for whoever fills long queues is late to start the next flow.
+    // Only now, since filling long queues would delay the start of the next flow.
     traffic.keep_waiting(BACKLOG_MIN.max(lasting), shape)?;
     traffic.pump(WARM_UP.max(tick * flows))?;
     figures(duration(short), |duration| traffic.pump(duration))

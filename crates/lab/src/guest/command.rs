@@ -1,4 +1,4 @@
-//! Runs the command, carries its output to the host, and leaves nothing alive.
+//! Runs the command, carries its output to the host, and leaves no process alive.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -19,7 +19,7 @@ pub const PATH: &str = "/add:/usr/bin";
 const HOME: &str = "/root";
 const WORKING_DIR: &str = "/lab";
 
-/// As a shell has it.
+/// As in a shell.
 const STATUS_NOT_FOUND: i32 = 127;
 const STATUS_NOT_EXECUTABLE: i32 = 126;
 const STATUS_SIGNAL: i32 = 128;
@@ -72,7 +72,7 @@ pub fn run(job: &Job, channel: &File) -> Result<i32> {
             scope.spawn(|| pump(stderr, Frame::Stderr, &channel)),
         ];
         let status = reap_until(pid)?;
-        // Whatever outlived the command would hold its output open for ever.
+        // A process that outlived the command would hold its output open for ever.
         kill_the_rest()?;
         for pump in pumps {
             pump.join()
@@ -83,7 +83,7 @@ pub fn run(job: &Job, channel: &File) -> Result<i32> {
     })
 }
 
-/// Carries one stream to the host until nobody can write to it any more.
+/// Carries one stream to the host until it has no writer any more.
 fn pump(
     stream: Option<impl Read>,
     frame: fn(Vec<u8>) -> Frame,
@@ -108,7 +108,7 @@ fn pump(
     }
 }
 
-/// Waits for the command, burying the orphans that come to process 1.
+/// Waits for the command, and reaps orphans, which process 1 inherits.
 fn reap_until(command: Pid) -> Result<i32> {
     loop {
         match waitpid(None, None) {
@@ -130,7 +130,7 @@ fn kill_the_rest() -> Result<()> {
             Err(Errno::ESRCH) => return Ok(()),
             Err(e) => return Err(e).doing(|| "kill what the command left".into()),
         }
-        // Every process is ours by now: as its parents die it becomes our child.
+        // Every process is a child by now: orphans are inherited by process 1.
         match waitpid(None, None) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(Errno::ECHILD) => return Ok(()),

@@ -1,11 +1,8 @@
-//! The inside of the laboratory: what `takt` does when the lab's kernel starts
-//! it as its first process.
+//! The inside of the laboratory: `takt` as the first process of the lab's kernel.
 //!
-//! The order is the order of the files: `mounts` makes the file systems,
-//! `modules` loads what the kernel needs, `network` builds the wires,
-//! `init` lets another program be the first process, `command` runs what was asked for, and
-//! `protocol` is how its output and
-//! its status reach the host.
+//! The order is that of the files: `mounts` makes the file systems, `modules` loads what the
+//! kernel needs, `network` builds the wires, `init` lets another program be the first process,
+//! `command` runs the command, and `protocol` carries its output and its status to the host.
 
 mod command;
 mod init;
@@ -26,7 +23,7 @@ pub use netns::enter_netns;
 pub(crate) use network::Net;
 use protocol::{Frame, Job};
 
-/// Something the guest could not do, with what it was doing.
+/// A failed step of the guest, and what it was doing.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {source}")]
 pub struct Error {
@@ -36,7 +33,7 @@ pub struct Error {
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Attaches to an error what was being done when it happened.
+/// Adds to an error what was being done.
 trait Doing<T> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T>;
 }
@@ -50,8 +47,8 @@ impl<T, E: Into<io::Error>> Doing<T> for std::result::Result<T, E> {
     }
 }
 
-/// True when this process is the first one of a lab kernel. Being process 1 is
-/// not enough: so is the only process of a container.
+/// True when this process is the first one of a lab kernel. Being process 1 is not enough: so
+/// is the only process of a container.
 pub fn is_init() -> bool {
     std::process::id() == 1 && Path::new(protocol::JOB_FILE).exists()
 }
@@ -59,7 +56,7 @@ pub fn is_init() -> bool {
 /// Runs the machine's one job and turns the machine off.
 pub fn init() -> ! {
     if let Err(e) = run() {
-        // No channel to the host, or it broke: the console is what is left.
+        // There is no channel to the host, or it broke: only the console is left.
         eprintln!("takt lab: {e}");
     }
     sync();
@@ -91,7 +88,7 @@ fn perform(channel: &File) -> Result<i32> {
         init::hand_over(program)?;
     }
     let status = command::run(&job, channel)?;
-    // Taking the devices down runs every qdisc's destroy path under our eyes.
+    // Removing the devices runs every qdisc's destroy path while errors are still caught.
     network.tear_down()?;
     Ok(status)
 }

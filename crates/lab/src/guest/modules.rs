@@ -1,4 +1,4 @@
-//! Loads the kernel modules the host put into the image.
+//! Loads the kernel modules that the host put into the image.
 
 use std::ffi::CStr;
 use std::fs::{self, File};
@@ -10,8 +10,8 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use super::protocol::MODULES_DIR;
 use super::{Doing, Result};
 
-/// The first two would otherwise create devices nobody asked for. Wireless ones cannot be
-/// made later, as others can: an access point and two stations.
+/// The first two would otherwise create devices of their own. Wireless ones cannot be made
+/// later, as others can: an access point and two stations.
 const PARAMETERS: [(&str, &CStr); 3] = [
     ("dummy", c"numdummies=0"),
     ("ifb", c"numifbs=0"),

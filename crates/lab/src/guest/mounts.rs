@@ -25,8 +25,8 @@ const EARLY: [FileSystem; 5] = [
     fs("tmpfs", "/lab"),
 ];
 
-/// Mounted once the network exists: sysfs shows the devices of the network
-/// namespace that mounted it, and has to show those the command will see.
+/// Mounted once the network exists: sysfs shows the devices of the network namespace that
+/// mounted it, which has to be the command's.
 const LATE: [FileSystem; 7] = [
     fs("sysfs", "/sys"),
     fs("bpf", "/sys/fs/bpf"),

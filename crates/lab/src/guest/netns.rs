@@ -6,8 +6,8 @@ use std::path::Path;
 
 use nix::sched::{CloneFlags, setns};
 
-/// Moves the calling thread, and it alone, into the network namespace that
-/// `ip netns` calls `name`. Works outside the lab too, given CAP_SYS_ADMIN.
+/// Moves the calling thread only into the network namespace that `ip netns` calls `name`. Works
+/// outside the lab too, given CAP_SYS_ADMIN.
 pub fn enter_netns(name: &str) -> io::Result<()> {
     let path = Path::new("/run/netns").join(name);
     let namespace = File::open(&path)

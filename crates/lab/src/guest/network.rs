@@ -1,7 +1,6 @@
-//! The networks a lab machine can be given.
+//! The networks of a lab machine.
 //!
-//! Each is a script for `ip -batch`, so that it can be read, and typed, by
-//! anyone who knows `ip`.
+//! Each is a script for `ip -batch`, in the form that an administrator would type.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +21,7 @@ pub enum Net {
     Pair,
 }
 
-/// A namespace, its end of the wire, and what to type in it.
+/// A namespace, its end of the wire, and its commands.
 struct End {
     namespace: &'static str,
     device: &'static str,
@@ -30,14 +29,14 @@ struct End {
 }
 
 struct Plan {
-    /// For the namespace the machine starts in.
+    /// For the namespace with which the machine starts.
     script: &'static str,
     /// The command runs in the first one.
     ends: &'static [End],
 }
 
-/// Addresses of the link layer are fixed and the neighbours permanent: no run
-/// starts with ARP, and none differs from another by a random address.
+/// Link-layer addresses are fixed and the neighbours permanent: no run starts with ARP, and
+/// runs do not differ by a random address.
 const PAIR: Plan = Plan {
     script: "link set lo up
 netns add a
@@ -73,8 +72,8 @@ neigh add fd00::1 lladdr 02:00:00:00:00:0a nud permanent dev vb
 /// One frame on the wire is one packet in the queue.
 const OFFLOADS_OFF: &str = "tx off rx off sg off tso off gso off gro off";
 
-/// Set before any namespace is created, which then inherits it: nothing is
-/// sent that no test asked for.
+/// Set before any namespace is created, which then inherits it: only what a test asks for is
+/// sent.
 const SYSCTLS: [(&str, &str); 4] = [
     ("net/core/devconf_inherit_init_net", "1"),
     ("net/ipv6/conf/default/accept_dad", "0"),
@@ -82,14 +81,13 @@ const SYSCTLS: [(&str, &str); 4] = [
     ("net/ipv6/conf/default/router_solicitations", "0"),
 ];
 
-/// A network that stands.
+/// A complete network.
 pub struct Network {
     plan: &'static Plan,
 }
 
 impl Network {
-    /// Builds the network and moves this process into the namespace in which
-    /// the command is to run.
+    /// Builds the network and moves this process into the namespace of the command.
     pub fn build(net: Net) -> Result<Network> {
         let plan = match net {
             Net::Pair => &PAIR,
@@ -99,7 +97,7 @@ impl Network {
                 .doing(|| format!("set sysctl {name} to {value}"))?;
         }
         ip_batch(plan.script)?;
-        // Last first, so that the command's namespace is where we end.
+        // In reverse, so that this process ends in the command's namespace.
         for end in plan.ends.iter().rev() {
             end.enter()?;
             ip_batch(end.script)?;
@@ -109,8 +107,8 @@ impl Network {
         Ok(Network { plan })
     }
 
-    /// Removes the devices, and with them every qdisc, waiting until they are
-    /// gone: a reference that leaked shows here.
+    /// Removes the devices, and with them every qdisc, and waits until they are gone: a leaked
+    /// reference shows here.
     pub fn tear_down(self) -> Result<()> {
         for end in self.plan.ends {
             end.enter()?;
@@ -136,7 +134,7 @@ fn ip_batch(script: &str) -> Result<()> {
     run("ip", "-batch -", script)
 }
 
-/// Runs a program of the image; what it has to say goes to the console.
+/// Runs a program of the image; its output goes to the console.
 fn run(program: &str, arguments: &str, input: &str) -> Result<()> {
     let what = || format!("{program} {arguments}");
     let mut child = Command::new(program)

@@ -1,8 +1,8 @@
-//! What host and guest say to each other.
+//! The protocol between host and guest.
 //!
-//! The host puts a [`Job`] into the image. The guest answers with [`Frame`]s
-//! over one virtio port; one channel for everything keeps the order, and makes
-//! the exit status the proof that all output before it has arrived.
+//! The host puts a [`Job`] into the image. The guest answers with [`Frame`]s over one virtio
+//! port. One channel for everything keeps the order, so the exit status proves that all output
+//! before it has arrived.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use super::network::Net;
 use super::{Doing, Result};
 
-/// Where the job lies in the guest.
+/// The job's path in the guest.
 pub const JOB_FILE: &str = "/job.json";
-/// Where the decompressed kernel modules lie, named in load order.
+/// The directory of the decompressed kernel modules, named in load order.
 pub const MODULES_DIR: &str = "/modules";
 /// The virtio port of the frames; number 0 is reserved for a console.
 pub const CHANNEL: &str = "/dev/vport0p1";
 pub const CHANNEL_PORT: u32 = 1;
 
-/// What to run in the guest, and where.
+/// The command for the guest, and its environment.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
     pub command: Vec<OsString>,
@@ -37,15 +37,15 @@ impl Job {
     }
 }
 
-/// One message from guest to host: a tag byte, a length of four bytes (little
-/// endian), and as many bytes.
+/// One message from guest to host: a tag byte, a length of four bytes (little endian), and that
+/// many bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
     /// The command's exit status, 128 + n after signal n. Always the last.
     Exit(i32),
-    /// The guest could not even run the command. Always the last.
+    /// The guest could not run the command. Always the last.
     Failed(String),
 }
 

@@ -1,6 +1,6 @@
-//! Debian's kernels through the machine's own apt, in a configuration of ours:
-//! its lists, caches and sources lie in the lab's cache directory, and nothing
-//! is installed. Only the mirror and the keyring are the system's.
+//! Debian's kernels through the machine's own apt, with a separate configuration: its lists,
+//! caches and sources are in the lab's cache directory, and nothing is installed. Only the
+//! mirror and the keyring are the system's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,23 +12,22 @@ use super::error::Doing;
 use super::tool::{APT_CACHE, APT_GET, DPKG_DEB, Tool};
 use super::{Error, Result, cache};
 
-/// The release after Debian 13 backports its kernels to the first; 13's own is
-/// in the second.
+/// The release after Debian 13 backports its kernels to the first; 13's own is in the second.
 const SUITES: &str = "trixie-backports trixie";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Packages of the flavour without hardware drivers, and of the one with all.
 const PACKAGES: &str = r"^linux-(image|binary|modules)-[0-9][0-9.]*\+deb[0-9]+-(cloud-)?amd64$";
 
-/// A kernel the archive holds, and the packages it is made of.
+/// A kernel in the archive, and its packages.
 #[derive(Debug, PartialEq)]
 pub struct Offer {
     pub release: String,
     pub packages: Vec<String>,
-    /// Of all packages, as they are downloaded.
+    /// The size of all packages, as downloaded.
     pub bytes: u64,
 }
 
-/// What counts of a package's record.
+/// The fields of a package's record that are used.
 #[derive(Clone, Copy)]
 struct Package<'a> {
     depends: &'a str,
@@ -57,7 +56,7 @@ impl Apt {
         Ok(apt)
     }
 
-    /// Asks the mirror what it has.
+    /// Reads the mirror's list.
     pub fn refresh(&self) -> Result<()> {
         let sources = self.dir.join("sources/takt.sources");
         fs::write(&sources, source_of_this_system()?)
@@ -65,7 +64,7 @@ impl Apt {
         self.run(&APT_GET, &["update".into()], &self.dir)
     }
 
-    /// What the mirror had when last asked; empty before that.
+    /// The mirror's list when last read; empty before that.
     pub fn offers(&self) -> Result<Vec<Offer>> {
         let mut arguments = self.options();
         arguments.extend(["search", "--names-only", "--full", PACKAGES].map(String::from));
@@ -91,8 +90,8 @@ impl Apt {
         Ok(())
     }
 
-    /// Runs apt-get with its messages, progress included, on our standard
-    /// error: standard output belongs to the command in the lab.
+    /// Runs apt-get with its messages, progress included, on standard error: standard output
+    /// belongs to the command in the lab.
     fn run(&self, tool: &Tool, arguments: &[String], dir: &Path) -> Result<()> {
         let output = tool
             .command()?
@@ -117,7 +116,7 @@ impl Apt {
             format!("Dir::Etc::SourceParts={dir}/sources"),
             "APT::Architecture=amd64".to_owned(),
             "APT::Architectures=amd64".to_owned(),
-            // The cache may lie where the _apt user cannot read.
+            // The _apt user may have no access to the cache.
             "APT::Sandbox::User=root".to_owned(),
         ]
         .into_iter()
@@ -165,8 +164,8 @@ fn codename(os_release: &str) -> &str {
         .trim_matches('"')
 }
 
-/// URI and keyring of Debian's main archive, neither security's nor updates',
-/// among the lines of `indextargets`. An unset field stays `$(NAME)`.
+/// URI and keyring of Debian's main archive, not of security or updates, among the lines of
+/// `indextargets`. An unset field stays `$(NAME)`.
 fn main_archive<'a>(targets: &'a str, codename: &str) -> Option<(&'a str, Option<&'a str>)> {
     targets.lines().find_map(|line| {
         let [origin, component, of, uri, signed_by] =

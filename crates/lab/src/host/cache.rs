@@ -1,4 +1,4 @@
-//! Where the lab keeps what it fetched, and how several processes share it.
+//! The lab's cache of downloads, shared by several processes.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::error::Doing;
 use super::{Error, Result};
 
-/// `$XDG_CACHE_HOME/takt` or `~/.cache/takt`, created if need be.
+/// `$XDG_CACHE_HOME/takt` or `~/.cache/takt`, created if needed.
 pub fn dir() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty());
     let base = set("XDG_CACHE_HOME")
@@ -31,8 +31,8 @@ fn subdir_of(base: PathBuf, name: &str) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Waits until no other process holds the lock file `name`; says so once if it
-/// has to wait. The lock goes with the returned value, and with the process.
+/// Waits until no other process holds the lock file `name`; prints a message once if it has to
+/// wait. The lock ends with the returned value, and with the process.
 pub fn wait_turn(name: &str, waiting: &str) -> Result<Flock<File>> {
     if let Some(lock) = try_turn(name)? {
         return Ok(lock);
@@ -43,7 +43,7 @@ pub fn wait_turn(name: &str, waiting: &str) -> Result<Flock<File>> {
         .doing(|| format!("lock {name} in the lab's cache"))
 }
 
-/// The same at once or not at all.
+/// The lock if it is free, else nothing.
 pub fn try_turn(name: &str) -> Result<Option<Flock<File>>> {
     match Flock::lock(open(name)?, FlockArg::LockExclusiveNonblock) {
         Ok(lock) => Ok(Some(lock)),

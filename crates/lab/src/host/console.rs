@@ -1,8 +1,8 @@
-//! Watches what the kernel prints, and knows a complaint when it sees one.
+//! Watches the kernel's console, and recognises warnings and oopses.
 
 use std::collections::VecDeque;
 
-/// How a message starts when the kernel complains.
+/// The beginnings of a kernel complaint.
 const STARTS: [&str; 8] = [
     "WARNING: ",
     "BUG: ",
@@ -14,7 +14,7 @@ const STARTS: [&str; 8] = [
     "refcount_t: ",
 ];
 
-/// What only a complaint contains.
+/// Strings that only a complaint contains.
 const CONTAINS: [&str; 9] = [
     "kernel BUG at",
     "Kernel panic",
@@ -32,7 +32,7 @@ const LINES_BEFORE: usize = 3;
 const SPLAT_LINES_MAX: usize = 200;
 const TAIL_LINES: usize = 20;
 
-/// What the console said so far.
+/// The console's output so far.
 #[derive(Default)]
 pub struct Console {
     tail: VecDeque<String>,
@@ -57,7 +57,7 @@ impl Console {
         self.tail.push_back(line.to_owned());
     }
 
-    /// The first complaint and all that followed, if there was one.
+    /// The first complaint and everything after it, if there was one.
     pub fn splat(&self) -> Option<String> {
         (!self.splat.is_empty()).then(|| self.splat.join("\n"))
     }

@@ -1,4 +1,4 @@
-//! What can go wrong on the host's side of the lab.
+//! Errors on the host's side of the lab.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,36 +7,36 @@ use std::time::Duration;
 /// Why the lab did not run a command, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A program of this machine's is neither on the path nor where `ip` and `tc` may lie.
+    /// A program is neither on this machine's path nor where `ip` and `tc` may be.
     #[error("the lab needs the program {program}; install it with: apt-get install {package}")]
     MissingProgram {
-        /// Its name.
+        /// The program's name.
         program: &'static str,
-        /// Debian's, which has it.
+        /// The Debian package that has it.
         package: &'static str,
     },
 
-    /// A system call of the lab's own failed.
+    /// A system call of the lab failed.
     #[error("{doing}: {source}")]
     Io {
         /// What was tried.
         doing: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 
     /// A program of this machine ended with an error.
     #[error("{command} failed ({status}):\n{stderr}")]
     Program {
-        /// Its name.
+        /// The program's name.
         command: String,
-        /// How it ended.
+        /// Its exit status or signal.
         status: std::process::ExitStatus,
-        /// What it complained about.
+        /// Its error output.
         stderr: String,
     },
 
-    /// The environment does not say where caches are.
+    /// The environment has no directory for caches.
     #[error("neither XDG_CACHE_HOME nor HOME is set, so there is nowhere to keep kernels")]
     NoCacheDir,
 
@@ -47,34 +47,34 @@ pub enum Error {
     )]
     NoDebianArchive,
 
-    /// Neither the cache nor the archive has one.
+    /// Neither the cache nor the archive has such a kernel.
     #[error("no kernel matches {spec:?}; there are: {}", known.join(", "))]
     NoSuchKernel {
-        /// As it was asked for.
+        /// The kernel that was asked for.
         spec: String,
-        /// The releases that there are.
+        /// The available releases.
         known: Vec<String>,
     },
 
-    /// What was fetched is not whole, or not any more.
+    /// A downloaded kernel is incomplete.
     #[error(
         "kernel {release} was unpacked into {dir} but has no {what} there; remove that directory and try again"
     )]
     IncompleteKernel {
         /// As `uname -r` prints it.
         release: String,
-        /// Its place in the cache.
+        /// Its directory in the cache.
         dir: PathBuf,
-        /// What was looked for.
+        /// The missing file.
         what: &'static str,
     },
 
-    /// A file to be added is none, or bears the name of another.
+    /// A file to be added does not exist, or has the name of another.
     #[error("{path}: {why}")]
     AddedFile {
-        /// As it was given.
+        /// The path as given.
         path: PathBuf,
-        /// What is the matter with it.
+        /// What is wrong with it.
         why: String,
     },
 
@@ -83,7 +83,7 @@ pub enum Error {
     MissingLibrary {
         /// The program's file.
         path: PathBuf,
-        /// As `ldd` calls it.
+        /// The library as `ldd` names it.
         library: String,
     },
 
@@ -92,7 +92,7 @@ pub enum Error {
     Module {
         /// Its file in the cache.
         path: PathBuf,
-        /// What is the matter with it.
+        /// What is wrong with it.
         why: String,
     },
 
@@ -100,13 +100,13 @@ pub enum Error {
     #[error("no command to run in the lab")]
     NoCommand,
 
-    /// A warning, an oops or the like, and what the kernel said after it: the run has failed,
+    /// A warning, an oops or the like, and the kernel's messages after it: the run has failed,
     /// whatever the command's status.
     #[error("the lab kernel complained:\n{0}")]
     Splat(String),
 
-    /// What the machine's first process could not do before the command, and the console's last
-    /// lines.
+    /// The step that the machine's first process could not do before the command, and the
+    /// console's last lines.
     #[error("the lab could not be set up: {0}")]
     Guest(String),
 
@@ -114,10 +114,10 @@ pub enum Error {
     #[error("the lab machine ended without an exit status{}", tail(.0))]
     NoStatus(String),
 
-    /// The run took longer by the host's clock than it may.
+    /// The run exceeded its time limit by the host's clock.
     #[error("the lab machine was still running after {} s and was stopped; its console ended with:\n{console}", timeout.as_secs())]
     Timeout {
-        /// How long that is.
+        /// The limit.
         timeout: Duration,
         /// The console's last lines.
         console: String,
@@ -132,7 +132,7 @@ fn tail(last_words: &str) -> String {
     }
 }
 
-/// Attaches to an I/O error what was being done when it happened.
+/// Adds to an I/O error what was being done.
 pub(super) trait Doing<T> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error>;
 }

@@ -1,8 +1,7 @@
-//! The initramfs: programs of this machine, modules of the lab's kernel, and
-//! the job.
+//! The initramfs: programs of this machine, modules of the lab's kernel, and the job.
 //!
-//! Only the modules are cached. Packing the rest anew takes a tenth of a
-//! second, and nothing can be stale.
+//! Only the modules are cached. Packing the rest takes a tenth of a second, and nothing can be
+//! stale.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -34,7 +33,7 @@ const PROGRAMS: [Tool; 8] = [
     tool("bash", "bash"),
     BUSYBOX,
 ];
-/// Everything lies in one directory, under all its usual names.
+/// All programs are in one directory, under all their usual names.
 const LINKS: [(&str, &str); 10] = [
     ("/bin", "usr/bin"),
     ("/sbin", "usr/bin"),
@@ -59,7 +58,7 @@ const FILES: [(&str, &str); 3] = [
 const TC_DIR: &str = "/usr/lib/tc";
 const ADD_DIR: &str = "/add";
 
-/// Packs the initramfs into a file without a name, which goes when it is closed.
+/// Packs the initramfs into a file without a name, which is freed when it is closed.
 pub fn build(
     kernel: &Kernel,
     job: &Job,
@@ -119,7 +118,7 @@ fn own_program() -> Result<PathBuf> {
     std::env::current_exe().doing(|| "find this program's own file".into())
 }
 
-/// Programs of the machine win over busybox's.
+/// The machine's programs take precedence over busybox's.
 fn add_applets(tree: &mut Tree) -> Result<()> {
     for applet in BUSYBOX.output(&["--list"], Path::new("/"))?.lines() {
         let name = format!("/usr/bin/{applet}");
@@ -161,10 +160,10 @@ fn place_of_added(file: &Path, tree: &Tree) -> Result<String> {
     Ok(place)
 }
 
-/// A file that keeps its place.
+/// A file that keeps its path.
 fn place_of_own(file: &Path) -> String {
     let path = file.to_string_lossy();
-    // These are links into `/usr` in the lab, whatever they are here.
+    // These are links into `/usr` in the lab, whatever they are on this machine.
     let linked = ["/lib/", "/lib64/", "/bin/", "/sbin/"];
     match linked.iter().any(|dir| path.starts_with(dir)) {
         true => format!("/usr{path}"),
@@ -172,7 +171,7 @@ fn place_of_own(file: &Path) -> String {
     }
 }
 
-/// System libraries keep their place; others go where the linker looks last.
+/// System libraries keep their path; others go where the linker looks last.
 fn place_of_library(library: &Path) -> String {
     let path = library.to_string_lossy();
     let is_system = ["/lib", "/usr/lib"].iter().any(|dir| path.starts_with(dir));
@@ -185,7 +184,7 @@ fn place_of_library(library: &Path) -> String {
 /// A file tree for the kernel to unpack. Paths are absolute.
 #[derive(Default)]
 pub struct Tree {
-    /// Sorted, so a directory comes before what is in it.
+    /// Sorted, so a directory precedes its contents.
     nodes: BTreeMap<String, Node>,
 }
 
@@ -233,7 +232,7 @@ impl Tree {
         self.nodes.insert(path, Node { mode, bytes });
     }
 
-    /// The tree in the format initramfs is in.
+    /// The tree in initramfs format.
     pub fn archive(&self) -> Result<Vec<u8>> {
         let packing = || "pack the initramfs".to_owned();
         let mut archive = Vec::new();

@@ -1,4 +1,4 @@
-//! The kernels at hand: cached ones, and those the archive offers.
+//! The available kernels: cached ones, and those in the archive.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ pub struct Kernel {
 pub struct KernelInfo {
     /// As `uname -r` prints it.
     pub release: String,
-    /// Whether it need not be fetched.
+    /// Whether it is cached.
     pub cached: bool,
     /// The one used when `--kernel` is not given.
     pub default: bool,
@@ -33,8 +33,8 @@ pub struct KernelInfo {
     pub wireless: bool,
 }
 
-/// Every kernel there is, oldest first. Asks the archive; without it, what is
-/// known from last time.
+/// All available kernels, oldest first. Reads the archive's list; without network, the last one
+/// that was read.
 pub fn list() -> Result<Vec<KernelInfo>> {
     let store = Store::open()?;
     let cached = store.cached()?;
@@ -49,7 +49,7 @@ pub fn list() -> Result<Vec<KernelInfo>> {
     let releases = releases(&cached, &offers);
     let default = choose(DEFAULT_SERIES, releases.iter().copied());
     let newest = choose(NEWEST, releases.iter().copied());
-    // One that is here is good enough, so it is the one that is meant.
+    // A cached one is good enough, so it is the default.
     let here = choose(WIRELESS, cached.iter().map(String::as_str));
     let wireless = here.or_else(|| choose(WIRELESS, releases.iter().copied()));
     Ok(releases
@@ -64,13 +64,13 @@ pub fn list() -> Result<Vec<KernelInfo>> {
         .collect())
 }
 
-/// The kernel `spec` means (none: the default one), fetched if it is not here.
-/// The network is asked only when nothing cached fits.
+/// The kernel that `spec` means (none: the default one), downloaded if it is not cached.
+/// The network is used only when nothing cached fits.
 pub fn ensure(spec: Option<&str>) -> Result<Kernel> {
     let spec = spec.unwrap_or(DEFAULT_SERIES);
     let store = Store::open()?;
     let cached = store.cached()?;
-    // The newest one cached is not the newest there is.
+    // The newest cached one may not be the newest of all.
     if spec != NEWEST
         && let Some(release) = choose(spec, cached.iter().map(String::as_str))
     {
@@ -87,7 +87,7 @@ pub fn ensure(spec: Option<&str>) -> Result<Kernel> {
     {
         return Ok(kernel);
     }
-    // Never asked, or asked so long ago that the archive has moved on.
+    // The list was never read, or so long ago that the archive has changed.
     store.fetch(spec, &store.refreshed_offers()?)
 }
 
@@ -117,8 +117,7 @@ impl Store {
         Ok(releases)
     }
 
-    /// What the archive offered when it was last asked: nothing if it never
-    /// was, or if there is no apt.
+    /// The archive's kernels when its list was last read: none if it never was, or without apt.
     fn known_offers(&self) -> Vec<Offer> {
         Apt::open().and_then(|apt| apt.offers()).unwrap_or_default()
     }
@@ -130,7 +129,7 @@ impl Store {
         apt.offers()
     }
 
-    /// The kernel `spec` means among what is cached and what is offered.
+    /// The kernel that `spec` means among the cached and the offered ones.
     fn fetch(&self, spec: &str, offers: &[Offer]) -> Result<Kernel> {
         let cached = self.cached()?;
         let releases = releases(&cached, offers);
@@ -171,13 +170,13 @@ impl Store {
 }
 
 impl Kernel {
-    /// Whether it knows wireless devices.
+    /// Whether it supports wireless devices.
     pub fn has_wireless(&self) -> bool {
         has_wireless(&self.release)
     }
 
-    /// The kernel whose packages are unpacked in `root`. They moved its files
-    /// about over the years.
+    /// The kernel whose packages are unpacked in `root`. Its files were in different places
+    /// over the years.
     fn at(root: &Path, release: &str) -> Result<Kernel> {
         let find = |what, candidates: [String; 2]| {
             candidates

@@ -1,4 +1,4 @@
-//! The shared libraries programs need, as the dynamic linker finds them here.
+//! The shared libraries of programs, as the dynamic linker finds them on this machine.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub fn of(files: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     if !any {
         return Ok(BTreeSet::new());
     }
-    // Fails when one of them is static, which is no failure for us.
+    // It fails if one of them is static, which is no error here.
     let output = ldd.output().doing(|| "start ldd".into())?;
     libraries_in(&String::from_utf8_lossy(&output.stdout), files)
 }

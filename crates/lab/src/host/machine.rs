@@ -1,4 +1,4 @@
-//! The emulated machine: QEMU started, listened to, and never left behind.
+//! The emulated machine: starts QEMU, reads its output, and never leaves it behind.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,7 +24,7 @@ use super::{Error, Result};
 use crate::guest::protocol::{CHANNEL_PORT, Frame};
 
 const MEMORY: &str = "2G";
-/// A machine whose kernel complained may finish its sentence, not its job.
+/// A machine whose kernel complained may finish its message, not its job.
 const GRACE_AFTER_SPLAT: Duration = Duration::from_secs(10);
 
 const KERNEL_ARGUMENTS: &[&str] = &[
@@ -35,24 +35,24 @@ const KERNEL_ARGUMENTS: &[&str] = &[
     // With -no-reboot: a broken machine ends at once.
     "oops=panic",
     "panic=-1",
-    // Chance and calibration have no place in virtual time.
+    // Randomness and calibration would disturb virtual time.
     "nokaslr",
     "random.trust_cpu=on",
     "tsc=reliable",
-    // Known to be well, and slow to find out in an emulator.
+    // Tested by the kernel's own developers, and slow in an emulator.
     "no_timer_check",
     "cryptomgr.notests",
 ];
 
-/// What a machine is like, beside its kernel and its files.
+/// A machine's properties, beside its kernel and its files.
 pub struct Machine<'a> {
     pub smp: u32,
-    /// Arguments of the kernel's beyond those that all machines have.
+    /// Additional arguments of the kernel.
     pub kernel_arguments: &'a [String],
     pub timeout: Duration,
 }
 
-/// Boots the machine in its place and hands every frame to `sink` until the machine ends.
+/// Boots the machine in its slot and passes every frame to `sink` until the machine ends.
 /// Returns the command's exit status.
 pub fn run(
     kernel: &Kernel,
@@ -75,7 +75,7 @@ pub fn run(
     let mut last = None;
     let mut deadline = Instant::now() + machine.timeout;
     let mut timed_out = false;
-    // Both readers hang up when the emulator ends.
+    // Both readers end when the emulator ends.
     loop {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Event::Console(line)) => {
@@ -127,7 +127,7 @@ fn read_console(stdout: impl Read, mut log: File, events: &SyncSender<Event>) {
     let mut stdout = BufReader::new(stdout);
     let mut line = Vec::new();
     while let Ok(1..) = stdout.read_until(b'\n', &mut line) {
-        // The log is for the curious; the run does not depend on it.
+        // The log is only for debugging; the run does not depend on it.
         let _ = io::Write::write_all(&mut log, &line);
         let text = String::from_utf8_lossy(&line).into_owned();
         if events.send(Event::Console(text)).is_err() {
@@ -139,7 +139,7 @@ fn read_console(stdout: impl Read, mut log: File, events: &SyncSender<Event>) {
 
 fn read_frames(channel: UnixStream, events: &SyncSender<Event>) {
     let mut channel = BufReader::new(channel);
-    // An error is the end: what is missing then shows as a missing status.
+    // An error ends reading: missing data then shows as a missing status.
     while let Ok(frame) = Frame::read_from(&mut channel) {
         if events.send(Event::Frame(frame)).is_err() {
             return;
@@ -147,8 +147,7 @@ fn read_frames(channel: UnixStream, events: &SyncSender<Event>) {
     }
 }
 
-/// The emulator's process, which ends with this value or with this program,
-/// whichever is first.
+/// The emulator's process, which ends with this value or with this program.
 struct Emulator(Child);
 
 impl Emulator {
@@ -177,12 +176,12 @@ impl Emulator {
     }
 
     fn stop(&mut self) {
-        // Fails only if it has ended already.
+        // Fails only if it has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 
-    /// The reason for an early end: QEMU's complaint, or the console's.
+    /// The reason for an early end: QEMU's error, or the console's.
     fn last_words(&mut self, console: &Console) -> String {
         let mut words = console.tail();
         if let Some(mut stderr) = self.0.stderr.take() {
@@ -199,7 +198,7 @@ impl Drop for Emulator {
 }
 
 fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsString> {
-    // By way of our own descriptor, so that no file is left behind.
+    // Through an inherited descriptor, so that no file is left behind.
     let initramfs = PathBuf::from(format!(
         "/proc/{}/fd/{}",
         std::process::id(),
@@ -214,8 +213,8 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
     };
     let channel = format!("virtserialport,chardev=channel,nr={CHANNEL_PORT}");
     let fixed = [
-        // No HPET: the kernel would spend a second calibrating what it then
-        // leaves alone for the TSC and the local APIC.
+        // No HPET: the kernel would spend a second calibrating it, and then use the TSC and the
+        // local APIC.
         "-M",
         "pc,hpet=off",
         "-nodefaults",

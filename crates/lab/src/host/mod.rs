@@ -1,11 +1,10 @@
-//! The outside of the laboratory: a distribution's kernel, booted in an
-//! emulator on any Linux machine, with or without KVM.
+//! The outside of the laboratory: a distribution's kernel, booted in an emulator on any Linux
+//! machine, with or without KVM.
 //!
-//! A run walks through the files in this order: `kernels` finds the kernel
-//! (`release` decides which, `apt` fetches it), `image` packs the programs
-//! (`python` a web server) and `modules` the kernel's modules into an initramfs, `machine` boots it
-//! and `console` watches what the kernel says meanwhile. As many run at once as there is
-//! `place` for.
+//! A run goes through the files in this order: `kernels` finds the kernel (`release` decides
+//! which, `apt` downloads it), `image` packs the programs (`python` a web server) and `modules`
+//! the kernel's modules into an initramfs, `machine` boots it and `console` reads the kernel's
+//! messages meanwhile. `place` limits how many run at once.
 
 mod apt;
 mod cache;
@@ -38,7 +37,7 @@ use tool::Tool;
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// A run that takes longer by the host's clock has gone wrong.
+/// A run that takes longer by the host's clock has failed.
 pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 
 /// One command in one fresh machine.
@@ -46,14 +45,14 @@ pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub struct ExecOptions {
     /// `None` for the default kernel, `newest`, `wireless`, or the beginning of a release.
     pub kernel: Option<String>,
-    /// One processor has virtual time; more have the host's.
+    /// One processor has virtual time; several have the host's.
     pub smp: u32,
-    /// Files for `/add`; their shared libraries come along.
+    /// Files for `/add`, with their shared libraries.
     pub add: Vec<PathBuf>,
-    /// Whether Python's web server comes along.
+    /// Whether to add Python's web server.
     pub(crate) web_server: bool,
     net: Net,
-    /// Arguments of the kernel's beyond those that all machines have.
+    /// Additional arguments of the kernel.
     pub kernel_arguments: Vec<String>,
     /// A program that becomes the first process once the network stands, such as a service
     /// manager.
@@ -79,7 +78,7 @@ impl ExecOptions {
     }
 }
 
-/// What a command left.
+/// The result of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct Captured {
     /// The command's exit status, 128 + n after signal n.
@@ -87,7 +86,7 @@ pub(crate) struct Captured {
     pub stdout: Vec<u8>,
 }
 
-/// Where this machine has those of rt-tests' programs that an experiment needs.
+/// The paths of those rt-tests programs on this machine that an experiment needs.
 pub(crate) fn rt_tests() -> Result<Vec<PathBuf>> {
     [tool::CYCLICTEST, tool::HACKBENCH]
         .iter()
@@ -95,7 +94,7 @@ pub(crate) fn rt_tests() -> Result<Vec<PathBuf>> {
         .collect()
 }
 
-/// Runs the command with its output as ours; returns its exit status.
+/// Runs the command with its output as this process's; returns its exit status.
 pub fn exec(options: &ExecOptions) -> Result<i32> {
     let kernel = ensure(options.kernel.as_deref())?;
     run(

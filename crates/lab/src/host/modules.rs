@@ -1,5 +1,5 @@
-//! The kernel's modules: which of them, in which order, decompressed once and
-//! kept beside the kernel.
+//! The kernel's modules: the selection, the order, decompressed once and kept beside the
+//! kernel.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,8 +13,8 @@ use super::kernels::Kernel;
 use super::{Error, Result, cache};
 use crate::guest::protocol::MODULES_DIR;
 
-/// What a lab machine can use. One that a kernel has built in, or does not have
-/// at all, is left out.
+/// The modules of a lab machine. One that a kernel has built in, or does not have at all, is
+/// left out.
 const WANTED: [&str; 38] = [
     "veth",
     "bridge",
@@ -56,10 +56,10 @@ const WANTED: [&str; 38] = [
     "tcp_vegas",
 ];
 
-/// Beside these, on a kernel that knows wireless devices.
+/// In addition, on a kernel with wireless devices.
 const WANTED_WIRELESS: [&str; 1] = ["mac80211_hwsim"];
 
-/// Counts the ways in which cached archives were made.
+/// The version of the cached archives' format.
 const FORMAT: u32 = 1;
 
 /// An archive of the modules for this kernel, named in load order.
@@ -81,7 +81,7 @@ pub fn archive(kernel: &Kernel) -> Result<Vec<u8>> {
     Ok(archive)
 }
 
-/// Never leaves half a file under the final name.
+/// Never leaves an incomplete file under the final name.
 fn store(path: &Path, archive: &[u8]) -> Result<()> {
     let writing = || format!("write {}", path.display());
     let dir = path.parent().unwrap_or(Path::new("."));
@@ -171,8 +171,8 @@ fn decompress(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Removes the signature at the end of a module. Apt has verified its package,
-/// and elliptic curves take the emulator longer than all else in loading it.
+/// Removes the signature at the end of a module. Apt has verified its package, and elliptic
+/// curves take the emulator longer than everything else in loading it.
 fn strip_signature(module: &mut Vec<u8>) {
     /// After the signature: `struct module_signature`, whose last field is the
     /// signature's length as a big-endian `u32`, then this.
@@ -190,9 +190,8 @@ fn strip_signature(module: &mut Vec<u8>) {
     module.truncate(kept);
 }
 
-/// What the module says it depends on: `depends=a,b` among the NUL-terminated
-/// strings of its `.modinfo`. Packages carry no `modules.dep`, which is made
-/// when they are installed.
+/// The module's own dependencies: `depends=a,b` among the NUL-terminated strings of its
+/// `.modinfo`. Packages have no `modules.dep`, which is made when they are installed.
 fn dependencies(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(start) = module.windows(KEY.len()).position(|window| window == KEY) else {

@@ -1,7 +1,7 @@
-//! How many machines run at once, whoever starts them: one for each processor of
-//! the host, as one takes all of a processor, and one more, as those with the host's
-//! time also sleep. Those with virtual time do not mind the company, and the others
-//! promise no time.
+//! Limits the machines that run at once, over all processes: one for each processor of the
+//! host, since a machine uses all of a processor, and one more, since machines with the host's
+//! time also sleep. Machines with virtual time are not affected by others, and the rest make no
+//! promise about time.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -13,22 +13,22 @@ use nix::fcntl::Flock;
 use super::error::Doing;
 use super::{Result, cache};
 
-/// Places are files, and nobody can wait for one of several.
+/// Slots are locked files, and a process cannot wait for any one of several.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How many it takes to keep every processor busy, if they never sleep.
+/// The number that keeps every processor busy, if they never sleep.
 pub fn busy_count() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// One machine's place, until this is dropped or the process ends.
+/// One machine's slot, until this is dropped or the process ends.
 pub struct Place {
     number: usize,
     _lock: Flock<File>,
 }
 
 impl Place {
-    /// Waits until there is one; says so once if it has to wait.
+    /// Waits for a free slot; prints a message once if it has to wait.
     pub fn take() -> Result<Place> {
         let mut said = false;
         loop {
@@ -57,8 +57,8 @@ impl Place {
         Ok(None)
     }
 
-    /// Where what the machine's console says is kept, for the curious; the next
-    /// machine in this place overwrites it.
+    /// The file of the machine's console output, for debugging; the next machine in this slot
+    /// overwrites it.
     pub fn console_log(&self) -> Result<File> {
         let path = cache::dir()?.join(format!("console.{}.log", self.number));
         File::create(&path).doing(|| format!("create {}", path.display()))

@@ -1,8 +1,7 @@
-//! Python's own web server, for downloads from a program that knows nothing of
-//! Takt.
+//! Python's own web server, for downloads from a program without support for Takt.
 //!
-//! Python knows best which files that takes: it is asked for the modules a
-//! server has loaded. They keep their places, where the interpreter looks.
+//! Python itself is asked for the files: the modules that a server has loaded. They keep their
+//! paths, where the interpreter looks.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ pub const PYTHON: Tool = Tool {
     package: "python3",
 };
 
-/// What `python3 -m http.server` imports before and while it serves.
+/// The imports of `python3 -m http.server` before and while it serves.
 const LIST_FILES: &str = "
 import argparse, contextlib, encodings.ascii, encodings.idna, encodings.latin_1
 import http.server, os, runpy, sys
@@ -31,8 +30,8 @@ pub struct WebServer {
 
 impl WebServer {
     pub fn find() -> Result<Self> {
-        // -I: whatever this user has added to Python is not needed. -S is not
-        // given, since the server's own start will want `site`.
+        // -I: this user's additions to Python are not needed. -S is not given, since the
+        // server's own start needs `site`.
         let listed = PYTHON.output(&["-I", "-c", LIST_FILES], Path::new("/"))?;
         let mut files = listed.lines().map(PathBuf::from);
         Ok(Self {

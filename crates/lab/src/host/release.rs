@@ -1,17 +1,17 @@
-//! Which kernel is meant. Decisions only: names in, a name out.
+//! Selects a kernel. Decisions only: names in, a name out.
 
 use std::cmp::Ordering;
 
-/// What `--kernel` can say beyond the beginning of a release: of the flavour for virtual
-/// machines, which is small.
+/// Names for `--kernel` beyond the beginning of a release. The newest of the flavour for
+/// virtual machines, which is small.
 pub const NEWEST: &str = "newest";
 /// The newest of the flavour for all machines, which alone has wireless devices.
 pub const WIRELESS: &str = "wireless";
-/// The series used when nothing is said.
+/// The default series.
 pub const DEFAULT_SERIES: &str = "6.18";
 
 /// The newest of `releases` that `spec` means. A kernel for all machines is three times the
-/// download, so only `wireless` and its whole name mean it.
+/// download, so only `wireless` and its full name select it.
 pub fn choose<'a>(spec: &str, releases: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     releases
         .into_iter()

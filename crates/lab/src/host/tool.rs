@@ -1,4 +1,4 @@
-//! The programs the lab takes from the machine it runs on.
+//! The programs that the lab takes from the machine it runs on.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use super::error::Doing;
 use super::{Error, Result};
 
-/// A program and the Debian package it comes in.
+/// A program and its Debian package.
 pub struct Tool {
     pub program: &'static str,
     pub package: &'static str,
@@ -26,11 +26,11 @@ pub const HACKBENCH: Tool = tool("hackbench", "rt-tests");
 pub const LDD: Tool = tool("ldd", "libc-bin");
 pub const QEMU: Tool = tool("qemu-system-x86_64", "qemu-system-x86");
 
-/// Not on an ordinary user's path, but that is where `tc` and `ip` may live.
+/// Not on an ordinary user's path, but `tc` and `ip` may be there.
 const ALSO_IN: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 impl Tool {
-    /// Where the program lies.
+    /// The program's path.
     pub fn path(&self) -> Result<PathBuf> {
         let path = env::var_os("PATH").unwrap_or_default();
         env::split_paths(&path)
@@ -45,7 +45,7 @@ impl Tool {
 
     pub fn command(&self) -> Result<Command> {
         let mut command = Command::new(self.path()?);
-        // Messages are parsed in places, and ours are in English anyway.
+        // Some messages are parsed, and all others here are in English.
         command.env("LC_ALL", "C").stdin(Stdio::null());
         Ok(command)
     }
@@ -62,7 +62,7 @@ impl Tool {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// An error when the program failed, with what it complained about.
+    /// An error if the program failed, with its error output.
     pub fn check(&self, output: &Output) -> Result<()> {
         if output.status.success() {
             return Ok(());

@@ -1,10 +1,9 @@
-//! The uplink behind the host's device: so many bits a second, then a server
-//! far away.
+//! The uplink behind the host's device: a rate, then a server far away.
 //!
-//! Frames that come out of the cable in `b` go through an IFB first, whose netem
-//! sends them one after the other at the wire's rate and then takes half of the
-//! round trip; acknowledgements take the other half on the cable's other end.
-//! Nothing is lost there.
+//! Frames that come out of the cable in `b` go through an IFB first, whose netem sends them one
+//! after the other at the wire's rate and then delays them by half of the round trip;
+//! acknowledgements are delayed by the other half on the cable's other end. Nothing is lost
+//! there.
 
 use std::time::Duration;
 
@@ -12,14 +11,14 @@ use crate::experiment::command;
 use crate::experiment::error::Result;
 use crate::experiment::pair::{B, PEER_DEVICE};
 
-/// The device that is the wire.
+/// The device that models the wire.
 const WIRE: &str = "wire";
 /// "80 ms away" is the round trip.
 pub const ROUND_TRIP: Duration = Duration::from_millis(80);
-/// Frames; far more than are ever under way.
+/// Frames; far more than are ever in flight.
 const LIMIT: u32 = 10_000;
 
-/// Taken down when it is dropped.
+/// Removed when it is dropped.
 pub struct Wire(());
 
 impl Wire {
@@ -40,7 +39,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// From now on; to be called while nothing is on the wire.
+    /// Sets the rate from now on; to be called while nothing is on the wire.
     pub fn set_rate(&self, rate_bps: u64) -> Result<()> {
         let netem = netem(&format!(" rate {rate_bps}bit"));
         B.run(|| command::tc_batch(&[format!("qdisc replace dev {WIRE} root {netem}")]))

@@ -21,24 +21,24 @@ use crate::experiment::wlan::{
     ACCESS_POINT, Cards, DEVICE, Script, SnrReports, StationScript, Statistics, Wlan,
 };
 
-/// Everyone hears the same fades, whoever schedules.
+/// All stations have the same fades, under every scheduler.
 const SEED: u64 = 1;
-/// Of the wire, each way: servers next door.
+/// The wire's delay, each way: servers next door.
 const WIRE_DELAY: Duration = Duration::from_millis(1);
-/// Enough for a SYN to a station that hears badly to be sent three times.
+/// Enough for three SYNs to a station with a weak signal.
 const CONNECTION: Duration = Duration::from_secs(4);
-/// Weights are there before traffic.
+/// Weights are set before traffic.
 const PREPARATION: Duration = Duration::from_secs(1);
 /// Queues fill and flows find their rates.
 const WARM_UP: Duration = Duration::from_secs(3);
-/// Eight more taktds take their time, too.
+/// Eight more taktds need time, too.
 const CLIENTS_START: Duration = Duration::from_secs(4);
-/// How fine a station's share is looked at where its changes count.
+/// The interval of a station's share where changes of it are measured.
 pub const SHARE_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
-    /// Of the medium.
+    /// On the medium's clock.
     pub profile: &'static str,
     pub environment: Environment,
     pub pattern: Pattern,
@@ -47,17 +47,17 @@ pub struct Cell {
     pub length: Duration,
 }
 
-/// What a cell has seen.
+/// A cell's records.
 pub struct Seen {
     pub played: Played,
     pub air: Statistics,
     pub window: Window,
-    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    /// The zero of the medium's clock, in CLOCK_MONOTONIC.
     pub began_ns: u64,
 }
 
 impl Cell {
-    /// The paper's cards as the standard has them: 2 Mbit/s.
+    /// SoCPS's cards in the standard's version: 2 Mbit/s.
     pub const WAVELAN: &str = "wavelan";
 
     pub fn measure(&self, takt: &Path) -> Result<Vec<Row>> {
@@ -128,7 +128,7 @@ impl Cell {
         }
     }
 
-    /// From the first taktd's start until the weights are there.
+    /// From the first taktd's start until the weights are set.
     fn preparation(&self) -> Duration {
         match self.contender.is_reported() {
             true => CLIENTS_START,

@@ -1,4 +1,4 @@
-//! Stations that run Takt themselves, and report how they hear.
+//! Stations that run Takt themselves, and report their signal.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::experiment::wlan::{ACCESS_POINT_ADDRESS, DEVICE, Station};
 /// taktd's own default.
 const PORT: u16 = 7641;
 
-/// The file that says how stations hear: what their drivers would say.
+/// The file with the stations' signal, in place of their drivers.
 pub fn snr(folder: &Path) -> PathBuf {
     folder.join("snr")
 }
@@ -21,8 +21,8 @@ pub fn key(folder: &Path) -> PathBuf {
     folder.join("radio.key")
 }
 
-/// How often the file is to be new, for stations that report so often: taktd looks
-/// four times per interval, and not more often than every 10 ms.
+/// How often the file is written, for stations with this report interval: taktd reads it four
+/// times per interval, and at most every 10 ms.
 pub fn measured_every(interval: Duration) -> Duration {
     (interval / 4).max(Duration::from_millis(10))
 }

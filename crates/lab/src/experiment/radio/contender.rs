@@ -1,5 +1,4 @@
-//! Who schedules at the access point, set as somebody who knows it would set it
-//! there.
+//! The schedulers at the access point, each set up as an expert would.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,30 +9,30 @@ use crate::experiment::wlan::{DEVICE, Waiting};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
-    /// First in, first out, as long as the paper's (BSD's interface queue).
+    /// A FIFO of SoCPS's length (BSD's interface queue).
     Fifo,
-    /// With the times that mac80211 gives CoDel where stations are this slow: a single
-    /// frame takes longer than its target for fast links.
+    /// With the times that mac80211 gives CoDel where stations are this slow: a single frame
+    /// takes longer than its target for fast links.
     FqCodel,
-    /// Hosts share equally, and then each host's flows; there is no rate to shape
-    /// to, since nobody knows the air's. `rtt` for the same reason as above.
+    /// Hosts share equally, and then each host's flows. There is no rate to shape to, since the
+    /// air's is unknown. `rtt` for the same reason as above.
     Cake,
-    /// What access points do without any qdisc: mac80211's queues and airtime.
+    /// The usual scheduler of access points, without a qdisc: mac80211's queues and airtime.
     Airtime,
     Takt(Weights),
-    /// By [`Weights::Piecewise`], and stations say themselves how they hear, over the
-    /// air, every so many milliseconds.
+    /// By [`Weights::Piecewise`], with reports from the stations themselves, over the air, at
+    /// this interval in milliseconds.
     Reported {
         interval_ms: u64,
     },
 }
 
-/// How Takt weighs stations: paper 003, section 5.1.
+/// How Takt weighs stations: SoCPS, section 5.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weights {
-    /// It knows none: first in, first out.
+    /// No stations: a FIFO.
     None,
-    /// All or nothing, from so many dB on.
+    /// All or nothing, from this many dB on.
     GoodBad(u32),
     Piecewise,
 }
@@ -44,7 +43,7 @@ pub const SNR_INTERVAL: Duration = Duration::from_millis(200);
 impl Contender {
     pub const PW: Self = Self::Takt(Weights::Piecewise);
 
-    /// All that may differ.
+    /// Everything that may differ.
     pub const ALL: [Self; 9] = [
         Self::PW,
         Self::Takt(Weights::GoodBad(12)),
@@ -73,7 +72,7 @@ impl Contender {
         }
     }
 
-    /// How often the stations' strength is told, if it is.
+    /// The interval of strengths, if there are any.
     pub fn told_every(self) -> Option<Duration> {
         match self {
             Self::Takt(Weights::None) => None,
@@ -83,7 +82,7 @@ impl Contender {
         }
     }
 
-    /// Do the stations tell it, over the air?
+    /// Whether the stations report over the air.
     pub fn is_reported(self) -> bool {
         matches!(self, Self::Reported { .. })
     }
@@ -95,7 +94,7 @@ impl Contender {
         }
     }
 
-    /// `folder` has the file that says how stations hear, and the key.
+    /// `folder` has the file with the stations' signal, and the key.
     pub fn qdisc(self, folder: &Path) -> Qdisc {
         let words = match self {
             Self::Fifo => "pfifo limit 50",
@@ -111,8 +110,7 @@ impl Contender {
         Qdisc::Tc(vec![format!("qdisc replace dev {DEVICE} root {words}")])
     }
 
-    /// The device takes a frame when the air does, so the rate is never what holds one
-    /// back.
+    /// The device takes a frame when the air does, so the rate is never the limit.
     fn policy(self, weights: Weights, folder: &Path) -> String {
         let law = match weights {
             Weights::None => String::new(),

@@ -1,40 +1,40 @@
-//! How the stations hear: paper 003, table 3, and more.
+//! The stations' signals: SoCPS, table 3, and more.
 
 use std::time::Duration;
 
 use crate::experiment::wlan::Motion;
 
-/// The paper's number of stations.
+/// SoCPS's number of stations.
 pub const STATIONS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Environment {
-    /// Everyone at 15 dB or more.
+    /// All stations at 15 dB or more.
     Good,
     /// The first ones below 10 dB.
     Bad { stations: usize },
     /// The first one walks around the room.
     Moving,
-    /// A part of that walk, always the same: it comes nearer.
+    /// A part of that walk, always the same: it approaches.
     Approaching,
-    /// The first one at one strength after the other, to compare them.
+    /// The first one at several strengths in turn, to compare them.
     Sweep,
-    /// The first one comes and goes from one moment to the next.
+    /// The first one's signal steps down and up.
     Stepping,
 }
 
 const GOOD_CENTIDB: i32 = 2000;
 const BAD_CENTIDB: i32 = 300;
-/// Of the walk: the medium's documentation says where these come from.
+/// Of the walk; the medium's documentation has the sources.
 const FAR_CENTIDB: i32 = 0;
 const NEAR_CENTIDB: i32 = 2000;
 /// 30 s into the walk, at 6.7 dB and a third of a dB more each second.
 const APPROACH_FROM: Duration = Duration::from_secs(30);
 /// Of the sweep.
 pub const SWEEP_DB: [i32; 11] = [0, 1, 2, 3, 4, 6, 8, 9, 10, 12, 15];
-/// In which everything settles for an interval, and three count.
+/// An interval for settling, and three that count.
 pub const SWEEP_STEP: Duration = Duration::from_secs(12);
-/// Of one who comes and goes: weight 0.1, where frames still go out to be counted.
+/// Of the steps: weight 0.1, at which frames are still sent and can be counted.
 const GONE_CENTIDB: i32 = 200;
 pub const STAY: Duration = Duration::from_secs(4);
 
@@ -50,7 +50,7 @@ impl Environment {
         }
     }
 
-    /// How many of the first stations do not hear well all the time.
+    /// The number of the first stations whose signal is weak at times.
     pub fn troubled(self) -> usize {
         match self {
             Self::Good => 0,
@@ -59,7 +59,7 @@ impl Environment {
         }
     }
 
-    /// What is seen begins at a multiple of this on the medium's clock.
+    /// The measurement begins at a multiple of this on the medium's clock.
     pub fn begins_every(self) -> Option<Duration> {
         match self {
             Self::Sweep => Some(SWEEP_STEP),

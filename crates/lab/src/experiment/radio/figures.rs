@@ -1,4 +1,4 @@
-//! What is made of a cell's records.
+//! From a cell's records to figures.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub fn of(cell: &Cell, seen: &Seen) -> Metrics {
         ),
         ("duration_ns", json!(cell.length.as_nanos() as u64)),
     ]);
-    found.retain(|metric, value| !is_of_nobody(metric, value));
+    found.retain(|metric, value| !is_empty_sum(metric, value));
     if records.iter().any(|record| record.sent > 0) {
         let mut delays_ns: Vec<u64> = good
             .iter()
@@ -85,8 +85,8 @@ pub fn of(cell: &Cell, seen: &Seen) -> Metrics {
     found
 }
 
-/// A sum over flows or stations that this cell has none of.
-fn is_of_nobody(metric: &str, value: &Value) -> bool {
+/// A sum over flows or stations that do not occur in this cell.
+fn is_empty_sum(metric: &str, value: &Value) -> bool {
     let sums = ["troubled_bps", "tcp_bps", "udp_bps", "air_troubled_percent"];
     sums.contains(&metric) && value.as_f64() == Some(0.0)
 }

@@ -1,8 +1,8 @@
-//! How soon a station's part of the frames follows how it hears.
+//! How soon a station's part of the frames follows its signal.
 //!
-//! Its SNR steps down and up again, many times. What it had of the access point's
-//! frames in each tenth of a second after a step, of all such steps together, goes
-//! from one level to the other; how long until it is half way, and nine tenths.
+//! Its SNR steps down and up again, many times. Its part of the access point's frames in each
+//! tenth of a second after a step, over all such steps, moves from one level to the other. The
+//! figures are the times to half way and to nine tenths.
 
 use serde_json::json;
 
@@ -48,18 +48,18 @@ pub fn figures(seen: &Seen) -> Metrics {
     ])
 }
 
-/// Where it has settled: the mean of the second half.
+/// The settled level: the mean of the second half.
 fn level(share: &[f64]) -> f64 {
     let settled = &share[share.len() / 2..];
     settled.iter().sum::<f64>() / settled.len().max(1) as f64
 }
 
-/// How many intervals pass until the first that has gone this part of the way.
+/// The number of intervals until the first that has moved this part of the way.
 fn lag(after: &[f64], from: f64, to: f64, part: f64) -> Option<usize> {
     after
         .iter()
         .position(|share| (share - from) / (to - from) >= part)
-        // What has happened within an interval has by its end.
+        // A change within an interval counts at its end.
         .map(|bin| bin + 1)
 }
 

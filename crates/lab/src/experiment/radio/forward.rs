@@ -1,9 +1,9 @@
-//! A packet's whole way: paper 003, section 5.2.
+//! A packet's whole way: SoCPS, section 5.2.
 //!
-//! One at a time, to one station that hears well, so that nothing waits: from the
-//! server's socket over bridge, qdisc, driver and air into the station's. The air's
-//! backoffs are the same draws whoever schedules, so what differs is the processor's
-//! work. Beside it all that the processor did, taktd's reading included.
+//! One packet at a time, to one station with a good signal, so that nothing waits: from the
+//! server's socket over bridge, qdisc, driver and air into the station's. The air's backoffs
+//! are the same draws under every scheduler, so the difference is the processor's work. The row
+//! also has all of the processor's work, taktd's reading included.
 
 use serde_json::json;
 use takt_report::{Row, nearest_rank};
@@ -12,7 +12,7 @@ use super::cell::Seen;
 use crate::experiment::metrics::{Metrics, metrics};
 
 const PATH: &str = "path_mean_ns";
-/// The scheduler that others are compared with: the same qdisc, without stations.
+/// The reference scheduler: the same qdisc, without stations.
 const BASELINE: &str = "takt-fifo";
 
 pub fn figures(seen: &Seen) -> Metrics {
@@ -39,7 +39,7 @@ pub fn figures(seen: &Seen) -> Metrics {
     ])
 }
 
-/// Adds to each row of one case what its packets took longer than the baseline's.
+/// Adds to each row of one case the difference of its packets' times to the baseline's.
 pub fn compare(rows: &mut [Row]) {
     let baselines: Vec<(String, f64)> = rows
         .iter()

@@ -1,13 +1,12 @@
-//! What does a station that hears badly cost the others, under each scheduler?
+//! What does a station with a weak signal cost the others, under each scheduler?
 //!
-//! The experiment of paper 003, section 5, on an emulated medium: a server on a
-//! wire sends to eight stations on the air. From the bottom: [`environment`] says
-//! how the stations hear, [`pattern`] what they are sent, [`contender`] who
-//! schedules, with a [`daemon`](super::daemon) that tells it how stations hear, or their own
-//! ([`clients`]); [`udp`] and [`bulk`](super::bulk) are the traffic, [`play`] all of it at once;
-//! [`cell`] is one of each for as long as it takes. What is made of it: [`figures`],
-//! or [`sweep`], [`follow`] and [`forward`] where the question is another. [`plan`]
-//! says which cells there are.
+//! The experiment of SoCPS, section 5, on an emulated medium: a server on a wire sends to eight
+//! stations on the air. From the bottom: [`environment`] has the stations' signals, [`pattern`]
+//! the traffic, [`contender`] the schedulers, with a [`daemon`](super::daemon) that reads the
+//! stations' signals, or their own ([`clients`]); [`udp`] and [`bulk`](super::bulk) are the
+//! flows, [`play`] runs all of them at once; [`cell`] is one combination. Figures are made in
+//! [`figures`], or in [`sweep`], [`follow`] and [`forward`] for other questions. [`plan`] is
+//! the list of cells.
 
 mod cell;
 mod clients;

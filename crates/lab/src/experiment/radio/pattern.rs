@@ -1,4 +1,4 @@
-//! What the stations are sent: paper 003, section 5.1.
+//! The traffic to the stations: SoCPS, section 5.1.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub enum Pattern {
     /// A bulk TCP flow for each.
     Tcp,
     Voip,
-    /// For more than the air can carry.
+    /// More than the air can carry.
     Cbr,
     /// VoIP for the first four, TCP for the others.
     Mixed,
@@ -32,7 +32,7 @@ pub struct Stream {
     pub jitter: Duration,
 }
 
-/// The paper counts it.
+/// SoCPS counts it.
 pub const UDP_HEADER_BYTES: usize = 8;
 
 /// 350 bytes with UDP and RTP headers every 30 ms, 93 kbit/s.
@@ -41,9 +41,9 @@ const VOIP: Stream = Stream {
     interval: Duration::from_millis(30),
     jitter: Duration::ZERO,
 };
-/// 1.5 Mbit/s in the longest frames, each at any time within its interval: a full
-/// queue is kind to whoever comes after the longest gap, and eight senders that march
-/// in step would leave it always the same one.
+/// 1.5 Mbit/s in the longest frames, each at a random time within its interval. A full queue
+/// favours the sender after the longest gap, and with eight senders in step that would always
+/// be the same one.
 const CBR: Stream = Stream {
     payload_bytes: 1472,
     interval: Duration::from_nanos(7_893_333),

@@ -1,11 +1,10 @@
-//! Which cells there are, and how long each is.
+//! The cells and their lengths.
 //!
-//! The emulated processor takes most of a second of the host's for a second of CBR, and
-//! a third for one of VoIP. All environments, patterns and schedulers for 300 s would be
-//! half a day; so every scheduler is there where they differ (one station that hears
-//! badly), those that a question is about elsewhere, and 300 s only where the question
-//! is what 300 s bring (everybody good, VoIP). One station's SNR goes through all of the
-//! sweep in one flight.
+//! The emulated processor takes most of a second of the host's for a second of CBR, and a third
+//! for one of VoIP. All environments, patterns and schedulers for 300 s would take half a day.
+//! So every scheduler is measured where they differ (one station with a weak signal), elsewhere
+//! only those that a question is about, and 300 s only where the question is their effect (all
+//! good, VoIP). One station's SNR goes through all of the sweep in one run.
 
 use std::time::Duration;
 
@@ -17,13 +16,13 @@ use super::pattern::Pattern;
 const FIFO: Contender = Contender::Fifo;
 const PW: Contender = Contender::PW;
 const TAKT_FIFO: Contender = Contender::Takt(Weights::None);
-/// PW, told by a file at once, or over the air.
+/// PW, from a file at once, or from reports over the air.
 const REPORTS: [Contender; 3] = [
     PW,
     Contender::Reported { interval_ms: 200 },
     Contender::Reported { interval_ms: 20 },
 ];
-/// The medium's card of before the standard.
+/// The medium's card from before the standard.
 const CLASSIC: &str = "wavelan-classic";
 
 const fn bad(stations: usize) -> Environment {
@@ -43,7 +42,7 @@ pub fn full() -> Vec<Cell> {
         Contender::Cake,
         Contender::Airtime,
     ];
-    // The same first in, first out once more.
+    // The same FIFO once more.
     let all = Contender::ALL;
     let all: Vec<_> = all.into_iter().filter(|one| *one != TAKT_FIFO).collect();
     let mut cells = Vec::new();
@@ -82,7 +81,7 @@ pub fn full() -> Vec<Cell> {
     cells
 }
 
-/// Calls and downloads beside one who can hardly hear: about half a minute.
+/// Calls and downloads beside one station with a weak signal: about half a minute.
 pub fn short() -> Vec<Cell> {
     let cell = |contender| Cell {
         profile: Cell::WAVELAN,

@@ -14,9 +14,9 @@ use crate::experiment::record::{Record, Window};
 use crate::experiment::wlan::{SERVER, Station};
 
 pub struct Played {
-    /// What each station received.
+    /// Bytes that each station received.
     pub records: Vec<Record>,
-    /// What the processor did meanwhile.
+    /// The processor's work in that time.
     pub busy: Busy,
 }
 
@@ -28,7 +28,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Before anybody tells how stations hear: one that is held could not be connected to.
+    /// Before strengths are reported: a throttled station could not be connected to.
     pub fn open(pattern: Pattern) -> Result<Self> {
         let mut flows = Self::default();
         for station in Station::first(STATIONS) {

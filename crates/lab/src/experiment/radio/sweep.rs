@@ -1,4 +1,4 @@
-//! One flight through all strengths of the first station, a row for each.
+//! One run through all strengths of the first station, a row for each.
 
 use serde_json::json;
 use takt_report::Row;
@@ -9,8 +9,8 @@ use super::figures::{jain, rate_bps};
 use crate::experiment::metrics::metrics;
 use crate::experiment::record::{INTERVAL, Record};
 
-/// Of each step, how many intervals pass before figures count: the queue of the step
-/// before is to be gone.
+/// The intervals of each step before figures count: the queue of the step before has to be
+/// gone.
 const SETTLING: usize = 1;
 
 pub fn rows(cell: &Cell, seen: &Seen) -> Vec<Row> {
@@ -85,7 +85,7 @@ mod tests {
         let seen = Seen {
             played: Played {
                 records: vec![Record {
-                    // The first of each four is of the step before.
+                    // The first of each four belongs to the step before.
                     bytes_per_interval: vec![999, 3, 3, 3, 999, 6, 6, 6],
                     ..Record::default()
                 }],

@@ -14,9 +14,9 @@ use crate::experiment::record::{PATIENCE, Record, Window};
 use crate::experiment::wlan::{SERVER, SERVER_ADDRESS, Station};
 
 const PORT: u16 = 5004;
-/// Each begins with the time at which it was sent.
+/// Each begins with its time of sending.
 const STAMP_BYTES: usize = 8;
-/// No sender has so many datagrams in its own socket.
+/// A sender has fewer datagrams than this in its own socket.
 const BUFFER_BYTES: usize = 4 << 20;
 
 /// Opens the stream's sockets: sender and receiver.
@@ -45,7 +45,7 @@ pub fn send(socket: &UdpSocket, stream: Stream, window: Window, seed: u64) -> Re
     let interval_ns = stream.interval.as_nanos() as u64;
     let jitter_ns = stream.jitter.as_nanos() as u64;
     let mut payload = vec![0; stream.payload_bytes];
-    // Streams do not begin all at once.
+    // Streams start at different times.
     let mut due_ns = now_ns() + random.random_range(0..interval_ns);
     let mut sent = 0;
     while due_ns < window.end_ns {
@@ -59,7 +59,7 @@ pub fn send(socket: &UdpSocket, stream: Stream, window: Window, seed: u64) -> Re
     Ok(sent)
 }
 
-/// Receives until the window is over and nothing comes any more.
+/// Receives until the window is over and nothing arrives any more.
 pub fn receive(socket: &UdpSocket, window: Window) -> Result<Record> {
     let mut record = Record::new(window);
     let mut payload = [0; 2048];

@@ -1,11 +1,10 @@
-//! What an access point of today does by itself: mac80211's queues (net/mac80211,
-//! Linux 6.x, of a driver that has airtime fairness, such as ath9k and mt76).
+//! The scheduler of current access points: mac80211's queues (net/mac80211, Linux 6.x, of a
+//! driver that has airtime fairness, such as ath9k and mt76).
 //!
-//! A queue for each station, and turns by airtime: a station that has used more than
-//! it was given waits until the others have had as much (deficit round robin over
-//! what its frames took of the air, repeats and both directions included). Within a
-//! queue CoDel, for all of them one limit. The flows of one station would share its
-//! queue fairly, too; here every station has one.
+//! A queue for each station, and turns by airtime: a station that has used more than its turn
+//! waits until the others have had as much (deficit round robin over its frames' air time,
+//! retries and both directions included). Within a queue CoDel, with one limit for all of them.
+//! The flows of one station would share its queue fairly, too; here every station has one.
 
 use std::collections::VecDeque;
 
@@ -19,7 +18,7 @@ const FRAMES_MAX: usize = (4 << 20) / 2304;
 
 pub struct TxQueues {
     stations: Vec<TxQueue>,
-    /// Those with frames, whose turn is next first.
+    /// Stations with frames, in the order of their turns.
     turns: VecDeque<usize>,
     frames: usize,
 }
@@ -29,7 +28,7 @@ struct TxQueue {
     frames: VecDeque<(Vec<u8>, u64)>,
     codel: Codel,
     deficit_ns: i64,
-    /// Airtime that was charged already.
+    /// Airtime that was already charged.
     charged_ns: u64,
 }
 
@@ -49,7 +48,7 @@ impl TxQueues {
             return;
         };
         if queue.frames.is_empty() {
-            // At the head: who has no airtime left is sent to the back from there.
+            // A station without airtime at the head is sent to the back.
             self.turns.retain(|other| *other != station);
             self.turns.push_front(station);
         }
@@ -60,7 +59,7 @@ impl TxQueues {
         }
     }
 
-    /// The frame to send next, and whose it is.
+    /// The frame to send next, and its station.
     pub fn take(&mut self, now_ns: u64) -> Option<(usize, Vec<u8>)> {
         while let Some(&station) = self.turns.front() {
             let queue = &mut self.stations[station];
@@ -85,7 +84,7 @@ impl TxQueues {
         None
     }
 
-    /// Charges a station for what its frames took of the air, `busy_ns` since ever.
+    /// Charges a station for its frames' air time; `busy_ns` counts from the start.
     pub fn charge(&mut self, station: usize, busy_ns: u64) {
         if let Some(queue) = self.stations.get_mut(station) {
             queue.deficit_ns -= (busy_ns - queue.charged_ns) as i64;
@@ -110,7 +109,7 @@ impl TxQueues {
 mod tests {
     use super::*;
 
-    /// Stations that always have frames, and what one frame of each takes.
+    /// Stations that always have frames, and the air time of one frame of each.
     fn airtime_ns(frame_ns: &[u64], frames: usize) -> Vec<u64> {
         let mut queues = TxQueues::new(frame_ns.len());
         let mut busy_ns = vec![0; frame_ns.len()];
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_too_many_frames_loses_them() {
+    fn a_station_with_too_many_frames_loses_them() {
         let mut queues = TxQueues::new(2);
         queues.put(0, 1, vec![1]);
         for _ in 0..2 * FRAMES_MAX {

@@ -1,5 +1,5 @@
-//! A network device on the vDPA bus: what the hardware has not taken waits in the
-//! driver and its qdisc, and still belongs to the socket it came from.
+//! A network device on the vDPA bus: frames that the hardware has not taken wait in the driver
+//! and its qdisc, and still belong to their socket.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::experiment::namespace::Namespace;
 
 /// On the bus as long as it lives, one frame in its hardware at most.
 pub struct Card {
-    // Closed before it is removed: fields go in their order.
+    // Closed before it is removed: fields are dropped in their order.
     device: NetDevice,
     taken: Option<Taken>,
     made: Made,
@@ -56,7 +56,7 @@ impl Card {
         Ok(card)
     }
 
-    /// Removes the devices of a process that could not do so itself any more.
+    /// Removes the devices of a process that has died.
     pub fn remove_leftovers() -> Result<()> {
         let stations = Station::first(STATIONS_MAX).map(Station::namespace);
         for owner in stations.chain([ACCESS_POINT]) {
@@ -86,15 +86,14 @@ impl Card {
         self.device.kicks()
     }
 
-    /// Takes the driver's next frame, which replaces what is in `frame`; false if
-    /// there is none. The driver has the next one ready when this one is
-    /// [finished](Self::finish).
+    /// Takes the driver's next frame, which replaces what is in `frame`; false if there is
+    /// none. The driver has the next one ready when this one is [finished](Self::finish).
     pub fn take(&mut self, frame: &mut Vec<u8>) -> Result<bool> {
         self.taken = self.device.take(frame)?;
         Ok(self.taken.is_some())
     }
 
-    /// The air is done with the frame that was taken.
+    /// The air has finished the frame that was taken.
     pub fn finish(&mut self) -> Result<()> {
         match self.taken.take() {
             Some(taken) => Ok(self.device.finish(taken)?),
@@ -102,14 +101,14 @@ impl Card {
         }
     }
 
-    /// Hands over a frame that was received; false if the driver has no room for it.
+    /// Passes a received frame to the driver; false if the driver has no room for it.
     pub fn deliver(&mut self, frame: &[u8]) -> Result<bool> {
         Ok(self.device.deliver(frame)?)
     }
 
-    /// Runs what makes the driver ask questions, and waits for the answers.
+    /// Runs a command for which the driver sends requests, and answers them.
     fn while_answering(&mut self, work: impl FnOnce() -> Result<()> + Send) -> Result<()> {
-        /// The driver's questions come at once; this is for the end of the work.
+        /// Requests arrive at once; this wait is for the command's end.
         const LOOK: Duration = Duration::from_millis(1);
         let device = &mut self.device;
         std::thread::scope(|scope| {
@@ -150,7 +149,7 @@ fn name(owner: Namespace) -> String {
     format!("takt-{}", owner.0)
 }
 
-/// The bus has no namespaces, and is reached from the first only.
+/// The bus has no namespaces, and is only accessible from the first.
 fn vdpa(words: &[&str]) -> Result<()> {
     FIRST.run(|| command::run("vdpa", words).map(drop))
 }

@@ -1,8 +1,8 @@
-//! CoDel (RFC 8289), in the form that Linux has it: which frames at the head of a
-//! queue have waited too long for too long.
+//! CoDel (RFC 8289), in Linux's version: drops frames at the head of a queue that have waited
+//! too long for too long.
 
-/// mac80211's for stations slower than 6 Mbit/s for each station there is, as all
-/// are on the lab's air (`sta_update_codel_params`).
+/// mac80211's parameters for stations slower than 6 Mbit/s per station, as all are on the lab's
+/// air (`sta_update_codel_params`).
 const TARGET_NS: u64 = 50_000_000;
 const INTERVAL_NS: u64 = 300_000_000;
 
@@ -17,8 +17,8 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// Takes a queue's next frame from `next`, which gives the frame's time of
-    /// arrival with it, and whether others that would fill one frame wait behind.
+    /// Takes a queue's next frame from `next`, which returns the frame's time of arrival with
+    /// it, and whether more than one full frame is queued behind it.
     pub fn take<T>(
         &mut self,
         now_ns: u64,
@@ -64,7 +64,7 @@ impl Codel {
         }
     }
 
-    /// Drops from now on, as often as last time if that was not long ago.
+    /// Drops from now on, at the last rate if that was not long ago.
     fn begin(&mut self, now_ns: u64) {
         const RECENT_NS: u64 = 16 * INTERVAL_NS;
         let more = self.count.saturating_sub(self.last_count);
@@ -91,8 +91,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// How many frames are dropped in so many seconds of a queue where every frame
-    /// has waited for so long, one frame every 10 ms.
+    /// The number of frames dropped in this many seconds of a queue in which every frame has
+    /// waited for this long, one frame every 10 ms.
     fn dropped(waited_ms: u64, seconds: u64) -> u32 {
         let mut codel = Codel::default();
         let mut asked = 0;
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn what_stands_is_dropped_faster_and_faster() {
-        // The nth drop comes 300 ms / √n after the one before: n of them take about
-        // 600 ms · √n - 438 ms.
+        // The nth drop comes 300 ms / √n after the one before: n of them take about 600 ms · √n
+        // - 438 ms.
         assert_eq!(dropped(200, 3), 27);
         assert_eq!(dropped(200, 6), 104);
     }

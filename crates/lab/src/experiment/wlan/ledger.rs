@@ -1,9 +1,9 @@
-//! What the radio process counts.
+//! The radio process's counters.
 
 use super::nodes::is_of_port;
 use super::script::{AirStatistics, Script, Statistics, Way};
 
-/// Which way a frame goes, seen from the access point.
+/// A frame's direction, seen from the access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     Down,
@@ -15,7 +15,7 @@ pub enum Direction {
 pub struct Ledger {
     interval_ns: u64,
     reports_port: Option<u16>,
-    /// What of the air's busy time is told already.
+    /// The part of the air's busy time that is already counted.
     busy_ns: u64,
     pub statistics: Statistics,
 }
@@ -27,7 +27,7 @@ impl Ledger {
             .stations
             .resize_with(script.stations().count(), Default::default);
         Self {
-            // An interval of nothing would be one for every nanosecond.
+            // An interval of zero would need one entry for every nanosecond.
             interval_ns: (script.interval.as_nanos() as u64).max(1_000_000),
             reports_port: script.reports_port,
             busy_ns: 0,
@@ -43,7 +43,7 @@ impl Ledger {
         })
     }
 
-    /// A transmitter has taken a frame in hand.
+    /// A transmitter has taken a frame.
     pub fn taken(&mut self, station: usize, direction: Direction, at_ns: u64) {
         let interval = (at_ns / self.interval_ns) as usize;
         if let Some(way) = self.way(station, direction) {
@@ -74,8 +74,8 @@ impl Ledger {
         *place(&mut way.bytes_per_interval, interval) += bytes as u64;
     }
 
-    /// The air is done with a frame, which took `air_ns` of it; it was busy for `busy_ns` since
-    /// ever.
+    /// The air has finished a frame, which took `air_ns` of it; `busy_ns` counts from the
+    /// start.
     pub fn done(&mut self, at_ns: u64, frame: &[u8], air_ns: u64, busy_ns: u64) {
         let interval = (at_ns / self.interval_ns) as usize;
         let air = place(&mut self.statistics.air, interval);
@@ -91,8 +91,7 @@ impl Ledger {
         }
     }
 
-    /// The access point's transmitter got its next frame so long after it was
-    /// free.
+    /// The access point's transmitter got its next frame this long after it was free.
     pub fn gap(&mut self, gap_ns: u64) {
         /// Longer ones are pauses: there was no frame.
         const GAP_MAX_NS: u64 = 1_000_000;
@@ -105,7 +104,7 @@ impl Ledger {
         statistics.gap_max_ns = statistics.gap_max_ns.max(gap_ns);
     }
 
-    /// Every interval there was has a figure, be it 0.
+    /// Every interval has a figure, also if it is 0.
     pub fn close(mut self, now_ns: u64) -> Statistics {
         let intervals = now_ns.div_ceil(self.interval_ns) as usize;
         self.statistics.length_ns = now_ns;
@@ -122,7 +121,7 @@ impl Ledger {
     }
 }
 
-/// An interval's figure, which is there from now on.
+/// An interval's figure, created if needed.
 fn place<T: Copy + Default>(figures: &mut Vec<T>, interval: usize) -> &mut T {
     if figures.len() <= interval {
         figures.resize(interval + 1, T::default());

@@ -1,24 +1,21 @@
 //! A wireless LAN in the lab: a server on a wire, an access point that bridges,
 //! and stations on the air, each in a network namespace of its own.
 //!
-//! What is real: every protocol stack, the bridge, the access point's qdisc and
-//! its network driver. What is emulated, in one process: the access point's
-//! radio ([`card`], a virtio device whose hardware is that process), the
-//! stations' radios ([`station`], a TAP device or such a card each) and the air between them
-//! (takt-medium). The access point's driver may have one frame under way (its byte
-//! queue limit is 0) and gets it back when the air is done with it, so that all
-//! others wait in the qdisc, where a scheduler can choose. Or it takes them all and
-//! has them wait as mac80211 would ([`airtime`]).
+//! Real are every protocol stack, the bridge, the access point's qdisc and its network driver.
+//! One process emulates the access point's radio ([`card`], a virtio device whose hardware is
+//! that process), the stations' radios ([`station`], a TAP device or such a card each) and the
+//! air between them (takt-medium). The access point's driver may have one frame in flight (its
+//! byte queue limit is 0) and gets it back when the air has finished it. So all other frames
+//! wait in the qdisc, where a scheduler can choose. Or it takes them all and queues them as
+//! mac80211 would ([`airtime`]).
 //!
-//! The access point is a bridge, as access points are: frames keep the server's
-//! headers, and their destination is the station, which is what the qdisc sees.
-//! Neighbours are permanent and nobody speaks unasked, so the air carries the
-//! experiment's frames only.
+//! The access point is a bridge, as access points are: frames keep the server's headers, and
+//! their destination, which the qdisc sees, is the station. Neighbours are permanent and no
+//! host sends unasked, so the air carries the experiment's frames only.
 //!
-//! From the bottom: [`plan`] says what is called how, [`network`] builds what is
-//! not on the air, [`script`] tells the radio process what to be and what it
-//! says in the end, [`radio`] is that process, [`ledger`] what it counts, and
-//! [`Wlan`] all of it.
+//! From the bottom: [`plan`] has the names, [`network`] builds what is not on the air,
+//! [`script`] is the input and output of the radio process, [`radio`] is that process,
+//! [`ledger`] its counters, and [`Wlan`] all of it.
 
 mod airtime;
 mod card;
@@ -50,16 +47,16 @@ pub(super) use self::plan::{
 pub(super) use self::script::{AirStatistics, Cards, Motion, SnrReports, StationScript, Waiting};
 pub use self::script::{Script, Statistics};
 
-/// A network that stands, and goes when this is dropped.
+/// A complete network, removed when this is dropped.
 #[must_use]
 pub struct Wlan {
-    // Devices go before the namespaces they are in.
+    // Devices are dropped before their namespaces.
     radio: Process,
     _network: Network,
 }
 
 impl Wlan {
-    /// Builds it; `takt` is the program that plays the radio.
+    /// Builds it; `takt` is the program for the radio process.
     pub fn build(takt: &Path, script: &Script) -> Result<Self> {
         let network = Network::build(script)?;
         let radio = Process::start(takt, script)?;
@@ -89,12 +86,12 @@ impl Wlan {
         wlan.finish()
     }
 
-    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    /// The zero of the medium's clock, in CLOCK_MONOTONIC.
     pub fn began_ns(&self) -> u64 {
         self.radio.began_ns
     }
 
-    /// Ends it; returns what the air carried.
+    /// Ends it; returns the air's statistics.
     pub fn finish(self) -> Result<Statistics> {
         self.radio.finish()
     }

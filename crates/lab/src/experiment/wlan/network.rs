@@ -1,6 +1,5 @@
-//! Everything that is not on the air: namespaces, the wire, the bridge,
-//! addresses. Devices on the air are the radio process's, and get their place
-//! here when they are there.
+//! Everything that is not on the air: namespaces, the wire, the bridge, addresses. Devices on
+//! the air belong to the radio process, and are configured here when they exist.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -16,15 +15,15 @@ use crate::experiment::command;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
 
-/// A kernel thread, which is for ever in the namespace the machine started with.
+/// A kernel thread, which always is in the namespace with which the machine started.
 const KERNEL_THREAD: &str = "2";
-/// What a station keeps for itself while its transmitter is busy.
+/// A station's queue while its transmitter is busy.
 const STATION_QUEUE_FRAMES: u32 = 50;
 /// One frame on the wire, and on the air, is one packet in the queue.
 const OFFLOADS_OFF: [&str; 8] = ["tx", "off", "sg", "off", "tso", "off", "gso", "off"];
 const GRO_OFF: [&str; 2] = ["gro", "off"];
 
-/// Goes when it is dropped, with all its devices.
+/// Removed when it is dropped, with all its devices.
 #[must_use]
 pub struct Network {
     namespaces: Vec<Namespace>,
@@ -55,7 +54,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Gives the radio process's devices their places.
+    /// Configures the radio process's devices.
     pub fn join_radio(&self, script: &Script) -> Result<()> {
         let found = FIRST.run(|| command::run("ip", &["-json", "link", "show"]))?;
         let mut cards = vec![(ACCESS_POINT, ACCESS_POINT_MAC)];
@@ -97,7 +96,7 @@ impl Drop for Network {
     }
 }
 
-/// For every namespace before it has devices. IPv6 would speak unasked.
+/// For every namespace before it has devices. IPv6 would send unasked.
 fn prepare() -> Result<()> {
     for devices in ["all", "default"] {
         let path = format!("/proc/sys/net/ipv6/conf/{devices}/disable_ipv6");
@@ -127,8 +126,8 @@ fn wire(script: &Script) -> String {
     batch
 }
 
-/// For the access point. It learns nothing: with two ports, whatever comes in at
-/// one goes out at the other.
+/// For the access point. It learns no addresses: with two ports, every frame from one goes out
+/// at the other.
 fn bridge() -> String {
     format!(
         "link add {BRIDGE} address {} type bridge stp_state 0 mcast_snooping 0\n\
@@ -168,8 +167,8 @@ fn offloads_off(device: &str) -> Result<()> {
     command::run("ethtool", &words).map(drop)
 }
 
-/// The driver takes the next frame when it has the last one back: its limit of
-/// bytes under way is nothing, and it always takes one.
+/// The driver takes the next frame when it has the last one back: its byte limit is zero, and
+/// one frame is always allowed.
 fn one_frame_at_a_time(owner: Namespace) -> Result<()> {
     // `ip netns exec` shows the namespace's devices in /sys.
     let set = format!("echo 0 > /sys/class/net/{DEVICE}/queues/tx-0/byte_queue_limits/limit_max");
@@ -177,8 +176,8 @@ fn one_frame_at_a_time(owner: Namespace) -> Result<()> {
     command::run("ip", &words).map(drop)
 }
 
-/// A port forwards once the kernel has noticed that its device has a carrier,
-/// which may take a second.
+/// A port forwards once the kernel has noticed that its device has a carrier, which may take a
+/// second.
 fn wait_for_bridge() -> Result<()> {
     const TIME_MAX: Duration = Duration::from_secs(10);
     const LOOK: Duration = Duration::from_millis(20);
@@ -213,7 +212,7 @@ fn delay_and_lose(device: &str, delay: Duration, loss_ppm: u32) -> Result<()> {
     if delay.is_zero() && loss_ppm == 0 {
         return Ok(());
     }
-    // More than any experiment has under way.
+    // More than any experiment has in flight.
     const FRAMES: u32 = 100_000;
     let us = delay.as_micros();
     let loss = match loss_ppm {

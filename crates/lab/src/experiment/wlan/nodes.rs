@@ -1,4 +1,4 @@
-//! What the medium calls whom.
+//! The medium's numbers of nodes.
 
 use takt_medium::{NodeId, SnrPath};
 
@@ -64,7 +64,7 @@ pub fn path(motion: &Motion) -> SnrPath {
     }
 }
 
-/// One strength after the other, again and again.
+/// Several strengths in turn, repeatedly.
 fn steps(centidb: &[i32], each_ns: u64) -> SnrPath {
     let each_ns = each_ns.max(2);
     let points = (0..).zip(centidb).flat_map(|(step, snr_centidb)| {
@@ -75,7 +75,7 @@ fn steps(centidb: &[i32], each_ns: u64) -> SnrPath {
         ]
     });
     let period_ns = centidb.len() as u64 * each_ns;
-    // Without steps there is nothing to hear.
+    // Without steps there is no signal.
     SnrPath::repeating(points.collect(), period_ns).unwrap_or(SnrPath::constant(0))
 }
 

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 use crate::experiment::namespace::Namespace;
 
-/// The interface on the air: the access point's, which schedulers are attached
-/// to, and every station's.
+/// The interface on the air: the access point's, to which schedulers are attached, and every
+/// station's.
 pub const DEVICE: &str = "wlan0";
 
 /// Where the machine's devices first appear.
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_shares_a_name_or_an_address() {
+    fn no_two_share_a_name_or_an_address() {
         let stations: Vec<_> = Station::first(99).collect();
         assert_eq!(stations.len(), STATIONS_MAX);
         for (at, one) in stations.iter().enumerate() {

@@ -9,21 +9,21 @@ use super::script::{Script, Statistics};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
 const WORDS: [&str; 2] = ["lab", "radio"];
-/// What it says when its devices are there, and when the medium's clock began.
+/// Its message when its devices exist, with the zero of the medium's clock.
 pub const READY: &str = "ready";
 
-/// Ends, and its devices with it, when this is dropped.
+/// Ends, with its devices, when this is dropped.
 pub struct Process {
     child: Child,
     /// The radio is on for as long as this is open.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// When the medium's clock began, in CLOCK_MONOTONIC.
+    /// The zero of the medium's clock, in CLOCK_MONOTONIC.
     pub began_ns: u64,
 }
 
 impl Process {
-    /// Returns when its devices are there.
+    /// Returns when its devices exist.
     pub fn start(takt: &Path, script: &Script) -> Result<Self> {
         Card::remove_leftovers()?;
         let mut child = Command::new(takt)
@@ -62,12 +62,12 @@ impl Process {
                 process.began_ns = began_ns;
                 Ok(process)
             }
-            // What is wrong it has said on standard error.
+            // It has reported its error on standard error.
             None => Err(process.ended()),
         }
     }
 
-    /// Switches the radio off; returns what the air carried.
+    /// Switches the radio off; returns the air's statistics.
     pub fn finish(mut self) -> Result<Statistics> {
         self.input = None;
         let statistics = serde_json::from_reader(&mut self.output);
@@ -93,7 +93,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.input = None;
-        // It removes its devices itself, unless somebody has killed it.
+        // It removes its devices itself, unless it was killed.
         let _ = self.child.wait();
         if let Err(error) = Card::remove_leftovers() {
             eprintln!("while cleaning up: {error}");

@@ -1,8 +1,8 @@
-//! The radio process: it joins devices and medium.
+//! The radio process: it connects devices and medium.
 //!
-//! Nothing waits for anything but time here: a frame is taken from a device when
-//! its transmitter is free, and reaches the receiver's device when the medium
-//! says so. The medium's clock starts with the process.
+//! Waiting is only for time: a frame is taken from a device when its transmitter is free, and
+//! reaches the receiver's device when the medium says so. The medium's clock starts with the
+//! process.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -25,11 +25,11 @@ use super::station::StationDevice;
 use crate::experiment::beats::{Class, enter, now_ns};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
-/// Above everything that sends and receives: air does not wait for a processor.
+/// Above all senders and receivers: air does not wait for a processor.
 const PRIORITY: u32 = 50;
 
-/// Plays the script on standard input until that is closed, and writes the
-/// statistics to standard output.
+/// Runs the script on standard input until that is closed, and writes the statistics to
+/// standard output.
 pub fn play_from_stdin() -> Result<()> {
     let mut text = String::new();
     let stdin = std::io::stdin();
@@ -55,22 +55,21 @@ struct Radio {
     medium: Medium,
     access_point: Card,
     stations: Vec<StationDevice>,
-    /// By node: the frame that its transmitter has in hand, if it has one.
+    /// By node: its transmitter's frame, if it has one.
     hands: Vec<Vec<u8>>,
-    /// By node: its device had no frame when it was last asked, and has not said since that it
-    /// has one.
+    /// By node: its device had no frame at the last read, and has not signalled one since.
     is_idle: Vec<bool>,
-    /// Of a station and for a group: the access point sends them on, before all else.
+    /// Frames from a station to a group: the access point forwards them before all others.
     repeats: VecDeque<Vec<u8>>,
-    /// Readable when a driver wants an answer.
+    /// Readable when a driver has a request.
     questions: Epoll,
-    /// Where the access point's frames wait, if not in its qdisc.
+    /// The access point's queue, if it is not in its qdisc.
     queues: Option<TxQueues>,
     ledger: Ledger,
     reports: Option<Reports>,
-    /// When the medium's clock began.
+    /// The zero of the medium's clock.
     began_ns: u64,
-    /// When the access point's transmitter got free, if it found a frame waiting.
+    /// When the access point's transmitter became free, if a frame was waiting.
     free_since_ns: Option<u64>,
 }
 
@@ -149,7 +148,8 @@ impl Radio {
             } => {
                 let frame = &self.hands[usize::from(from.0)];
                 let (station, direction, took) = match station(to) {
-                    // Who sent it to a group hears the access point say it again.
+                    // A station that sends to a group receives the access point's repetition,
+                    // too.
                     Some(index) if sender(frame) == Some(index) => return Ok(()),
                     Some(index) => {
                         let took = self.stations[index].deliver(frame)?;
@@ -239,8 +239,8 @@ impl Radio {
         Ok(())
     }
 
-    /// A driver with queues of its own takes all there is at once. Broadcasts are none of
-    /// a station's, and nobody sends any from behind such a driver.
+    /// A driver with queues of its own takes all frames at once. Broadcasts belong to no
+    /// station, and none are sent behind such a driver.
     fn fill_queues(&mut self, now_ns: u64) -> Result<()> {
         let Some(queues) = &mut self.queues else {
             return Ok(());
@@ -256,7 +256,7 @@ impl Radio {
         Ok(())
     }
 
-    /// The access point's next frame comes into its hand; false if there is none.
+    /// Passes the access point's next frame to its transmitter; false if there is none.
     fn take(&mut self, now_ns: u64) -> Result<bool> {
         let hand = &mut self.hands[usize::from(Medium::ACCESS_POINT.0)];
         if let Some(frame) = self.repeats.pop_front() {
@@ -274,7 +274,7 @@ impl Radio {
 
     fn transmit(&mut self, now_ns: u64, from: NodeId, to: Receiver) -> Result<()> {
         let frame = Frame {
-            // A node has one frame in hand at most, so its number names it.
+            // A node has one frame at most, so its number is the frame's token.
             token: u64::from(from.0),
             bytes: self.hands[usize::from(from.0)].len() as u32,
             to,
@@ -284,7 +284,7 @@ impl Radio {
             .handle(now_ns, Input::Transmit { from, frame })?)
     }
 
-    /// Until there is something to do; true if the radio is switched off.
+    /// Waits until there is something to do; true if the radio is switched off.
     fn wait(&mut self, input: BorrowedFd<'_>) -> Result<bool> {
         let due = [
             self.medium.wake_ns(),
@@ -302,7 +302,7 @@ impl Radio {
                 places.push(usize::from(node(index).0));
             }
         }
-        // Last: it is asked in any case.
+        // Last: it is polled in any case.
         if self.queues.is_some() || self.medium.is_free(Medium::ACCESS_POINT) {
             wanted.push(readable(self.access_point.frames()));
         }
@@ -327,7 +327,7 @@ impl Radio {
         Ok(())
     }
 
-    /// The devices go, too.
+    /// The devices are removed, too.
     fn finish(mut self) -> Statistics {
         let now_ns = self.now_ns();
         for index in 0..self.stations.len() {
@@ -343,7 +343,7 @@ impl Radio {
     }
 }
 
-/// Of some drivers, all at once: only one of many asks anything, and seldom.
+/// Polls all of several drivers at once: few ever send a request.
 fn questions<'a>(cards: impl Iterator<Item = &'a Card>) -> Result<Epoll> {
     let all = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).doing("watch for drivers' questions")?;
     for card in cards {

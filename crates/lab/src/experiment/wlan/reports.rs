@@ -1,4 +1,4 @@
-//! What the stations' receivers read, for a policy with `source = "file"`.
+//! The readings of the stations' receivers, for a policy with `source = "file"`.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,7 +29,7 @@ impl Reports {
         self.due_ns
     }
 
-    /// Replaces the file, so that whoever reads it reads all of it.
+    /// Replaces the file, so that a reader always reads all of it.
     pub fn write_if_due(&mut self, now_ns: u64, medium: &mut Medium) -> Result<()> {
         if now_ns < self.due_ns {
             return Ok(());

@@ -1,5 +1,4 @@
-//! What the radio process is told, and what it says in the end. Both travel as
-//! JSON.
+//! The radio process's input and output. Both are JSON.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,31 +14,31 @@ pub struct Script {
     pub seed: u64,
     /// At most [`STATIONS_MAX`](super::STATIONS_MAX).
     pub stations: Vec<StationScript>,
-    /// Each way.
+    /// The wire's delay, each way.
     pub wire_delay: Duration,
-    /// Of what the access point sends over the wire, at random.
+    /// Random loss of what the access point sends over the wire.
     #[serde(default)]
     pub wire_loss_ppm: u32,
-    /// Throughput is told for every so long.
+    /// The interval of throughput samples.
     pub interval: Duration,
     pub reports: Option<SnrReports>,
     #[serde(default)]
     pub waiting: Waiting,
     #[serde(default)]
     pub cards: Cards,
-    /// UDP port whose frames are told apart in [`Statistics::air`].
+    /// UDP port whose frames are counted separately in [`Statistics::air`].
     #[serde(default)]
     pub reports_port: Option<u16>,
 }
 
-/// What the stations' devices are.
+/// The kind of the stations' devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cards {
-    /// TAP, for stations that receive: a frame is sent, as far as the socket knows, when it is in
-    /// the device, however long it waits there.
+    /// TAP, for stations that receive: for its socket a frame is sent when it is in the device,
+    /// however long it waits there.
     #[default]
     Tap,
-    /// virtio-net: sockets know what waits, and TCP holds back (TCP small queues), as with a card.
+    /// virtio-net: sockets know which frames wait, and TCP small queues work, as with a card.
     Virtio,
 }
 
@@ -49,7 +48,7 @@ pub enum Waiting {
     /// The driver takes one at a time.
     #[default]
     Qdisc,
-    /// The driver takes them all, and sends them as mac80211 does.
+    /// The driver takes all, and sends them as mac80211 does.
     Airtime,
 }
 
@@ -66,26 +65,26 @@ pub struct StationScript {
     pub rate: Option<usize>,
 }
 
-/// How a station's SNR goes, in hundredths of a dB.
+/// A station's SNR over time, in hundredths of a dB.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Motion {
     Still {
         snr_centidb: i32,
     },
-    /// Paper 003, figure 19: two minutes around the room.
+    /// SoCPS, figure 19: two minutes around the room.
     RoundTrip {
         far_centidb: i32,
         near_centidb: i32,
     },
-    /// One after the other, each for so long, again and again.
+    /// In turn, each for this long, repeatedly.
     Steps {
         centidb: Vec<i32>,
         each: Duration,
     },
 }
 
-/// What the stations' receivers read, written to a file as `source = "file"` of a
-/// policy wants it: a line for each station, its address and dB.
+/// The readings of the stations' receivers, written to a file in the format of a policy's
+/// `source = "file"`: a line for each station, its address and dB.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SnrReports {
     pub file: PathBuf,
@@ -97,25 +96,24 @@ pub struct Statistics {
     /// How long the radio was on.
     pub length_ns: u64,
     pub stations: Vec<StationStatistics>,
-    /// What happened on the air in each interval.
+    /// The air in each interval.
     pub air: Vec<AirStatistics>,
-    /// Frames from the access point that were for none of the stations; they
-    /// were not sent.
+    /// Frames from the access point that were for none of the stations; they were not sent.
     pub to_nobody: u64,
-    /// How long the process took to hand the next frame to the free transmitter
-    /// of the access point, where one was waiting: the longest, the sum, how many.
+    /// The time that the process took to pass the next waiting frame to the free transmitter of
+    /// the access point: the longest, the sum, the count.
     pub gap_max_ns: u64,
     pub gap_sum_ns: u64,
     pub gaps: u64,
 }
 
-/// By the time at which a frame was done with.
+/// By the time at which a frame was finished.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AirStatistics {
-    /// Somebody sent, or was about to answer.
+    /// The air was occupied by a frame or the wait for an answer.
     pub busy_ns: u64,
     pub frames: u64,
-    /// Of these, frames of [`Script::reports_port`]; and what they took of the air.
+    /// Of these, frames of [`Script::reports_port`], and their air time.
     pub reports: u64,
     pub reports_ns: u64,
 }
@@ -125,7 +123,7 @@ pub struct StationStatistics {
     /// From the access point.
     pub down: Way,
     pub up: Way,
-    /// What its frames took of the air, both ways.
+    /// Air time of its frames, both ways.
     pub busy_ns: u64,
     pub attempts: u64,
     pub collisions: u64,
@@ -135,16 +133,16 @@ pub struct StationStatistics {
 /// Bytes are those of Ethernet frames without FCS.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Way {
-    /// That a transmitter took in hand; broadcasts count where they arrive only.
+    /// Frames that a transmitter took; broadcasts count only where they arrive.
     pub frames: u64,
     pub delivered_frames: u64,
     pub delivered_bytes: u64,
-    /// Given up after the last attempt.
+    /// Dropped after the last attempt.
     pub given_up: u64,
-    /// That arrived and that the receiving device had no room for.
+    /// Arrived, but the receiving device had no room.
     pub no_room: u64,
     /// Delivered bytes in each interval, the last of which may be short.
     pub bytes_per_interval: Vec<u64>,
-    /// Frames taken in hand in each interval.
+    /// Frames taken in each interval.
     pub frames_per_interval: Vec<u64>,
 }

@@ -8,7 +8,7 @@ use super::script::Cards;
 use super::tap::Tap;
 use crate::experiment::error::Result;
 
-/// Gone when it is dropped.
+/// Removed when it is dropped.
 pub enum StationDevice {
     Tap(Box<Tap>),
     Card(Card),
@@ -44,8 +44,8 @@ impl StationDevice {
         }
     }
 
-    /// Takes the device's next frame, which replaces what is in `frame`; false if there
-    /// is none.
+    /// Takes the device's next frame, which replaces what is in `frame`; false if there is
+    /// none.
     pub fn take(&mut self, frame: &mut Vec<u8>) -> Result<bool> {
         match self {
             Self::Tap(tap) => tap.take(frame),
@@ -53,16 +53,16 @@ impl StationDevice {
         }
     }
 
-    /// The air is done with the frame that was taken.
+    /// The air has finished the frame that was taken.
     pub fn finish(&mut self) -> Result<()> {
         match self {
-            // It was gone when it was read.
+            // It left the device when it was read.
             Self::Tap(_) => Ok(()),
             Self::Card(card) => card.finish(),
         }
     }
 
-    /// Hands a frame to the station; false if it has no room for it, or is down.
+    /// Passes a frame to the station; false if it has no room for it, or is down.
     pub fn deliver(&mut self, frame: &[u8]) -> Result<bool> {
         match self {
             Self::Tap(tap) => Ok(tap.deliver(frame)),

@@ -1,5 +1,5 @@
-//! A station's network device that is cheap: TAP. What the transmitter has not taken waits in
-//! the device, and is dropped there when there is too much of it.
+//! A station's network device that is cheap: TAP. Frames that the transmitter has not taken
+//! wait in the device, and are dropped there when there are too many.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,13 +9,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use super::plan::{DEVICE, Station};
 use crate::experiment::error::{Result, WhileDoing};
 
-/// Gone when it is dropped.
+/// Removed when it is dropped.
 pub struct Tap {
     file: File,
     buffer: [u8; FRAME_BYTES_MAX],
 }
 
-/// More than a frame of the usual MTU, which devices here have.
+/// Longer than a frame of the usual MTU, which devices here have.
 const FRAME_BYTES_MAX: usize = 2048;
 
 nix::ioctl_write_int!(tun_set_interface, b'T', 202);
@@ -59,7 +59,7 @@ impl Tap {
         }
     }
 
-    /// Hands a frame to the station; false if it does not want it, being down.
+    /// Passes a frame to the station; false if the station is down.
     pub fn deliver(&mut self, frame: &[u8]) -> bool {
         self.file
             .write(frame)
@@ -79,8 +79,7 @@ fn tap() -> io::Result<File> {
         rest: [0; 22],
     };
     request.name[..DEVICE.len()].copy_from_slice(DEVICE.as_bytes());
-    // SAFETY: the call reads and writes a `struct ifreq` where it is told to, and
-    // there is one.
+    // SAFETY: the call reads and writes a `struct ifreq` at the given address, which is valid.
     unsafe { tun_set_interface(file.as_raw_fd(), (&raw mut request).addr() as u64) }?;
     Ok(file)
 }
