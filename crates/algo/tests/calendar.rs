@@ -245,7 +245,7 @@ fn order_holds_round_and_round() {
     let mut served = 0;
     while pair.now_ns < 100 * HORIZON_NS {
         let id = pair.check_exact().expect("never far ahead");
-        let (due_ns, ..) = pair.earliest().expect("someone waits");
+        let (due_ns, ..) = pair.earliest().expect("the calendar is not empty");
         pair.now_ns = due_ns;
         pair.remove(id);
         pair.insert(id, due_ns + step_ns(id));

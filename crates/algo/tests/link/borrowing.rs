@@ -85,8 +85,8 @@ proptest! {
             .collect();
         let plan = plan::of(LINK_BPS, &classes);
         let mut traffic = Traffic::new(frame);
-        for (who, ms) in turns {
-            traffic.busy(&plan, (1..=classes.len() as u32).filter(|id| who >> id & 1 == 1));
+        for (active, ms) in turns {
+            traffic.busy(&plan, (1..=classes.len() as u32).filter(|id| active >> id & 1 == 1));
             traffic.run(&plan, ms * NS_PER_MS);
         }
         for (id, ceil_bps) in (1..).zip(&ceils_bps) {

@@ -143,12 +143,12 @@ impl Air {
             }
             match answer {
                 Dequeued::Packet { class, bytes, .. } => {
-                    let who = self.senders.iter().position(|sender| sender.id == class);
-                    let who = who.expect("a sender's");
-                    self.senders[who].sent_bytes += f64::from(bytes);
-                    let (station, class) = (self.senders[who].station, self.senders[who].class);
+                    let index = self.senders.iter().position(|sender| sender.id == class);
+                    let index = index.expect("a sender's");
+                    self.senders[index].sent_bytes += f64::from(bytes);
+                    let (station, class) = (self.senders[index].station, self.senders[index].class);
                     self.arrive(station, class);
-                    return Some(who);
+                    return Some(index);
                 }
                 Dequeued::Wait { until_ns } => {
                     let free_ns = self.link.free_ns();
@@ -338,8 +338,8 @@ proptest! {
 fn sent(air: &mut Air, frames: usize) -> [usize; 2] {
     let mut sent = [0; 2];
     for _ in 0..frames {
-        if let Some(who) = air.step() {
-            sent[who] += 1;
+        if let Some(index) = air.step() {
+            sent[index] += 1;
         }
     }
     sent
@@ -411,10 +411,10 @@ fn without_an_agent_for_five_seconds_all_are_equal_but_those_set_by_hand() {
         while left > 0 {
             match air.link.dequeue(&air.plan, air.now_ns) {
                 Dequeued::Packet { class, .. } => {
-                    let who = air.senders.iter().position(|s| s.id == class).unwrap();
-                    sent[who] += 1;
+                    let index = air.senders.iter().position(|s| s.id == class).unwrap();
+                    sent[index] += 1;
                     left -= 1;
-                    let station = air.senders[who].station;
+                    let station = air.senders[index].station;
                     air.arrive(station, 1);
                 }
                 Dequeued::Wait { until_ns } => air.now_ns = until_ns.max(air.now_ns),

@@ -71,7 +71,7 @@ impl Watcher {
         };
         let started = A.run(|| {
             let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-            child.doing("start who looks at flows")
+            child.doing("start the program that watches flows")
         });
         started.map(|child| Some(Watching(child)))
     }

@@ -43,10 +43,10 @@ pub fn measure(
     };
     let mut row = jitter::of_threads(&well_behaved, others, played.window);
     row.extend(of_cuts(contender, &beats.threads[0], &first[0]));
-    let everybody: Vec<Record> = played.records.concat();
+    let all_records: Vec<Record> = played.records.concat();
     let shown_ns = FRAMES_SHOWN * beats.threads[0].rhythm.period_ns;
     row.extend(metrics([
-        ("trace_ns", trace(&everybody, played.window, shown_ns)),
+        ("trace_ns", trace(&all_records, played.window, shown_ns)),
         ("slots_ns", slots(beats, played.window, shown_ns)),
     ]));
     Ok(row)
