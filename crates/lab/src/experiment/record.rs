@@ -30,7 +30,7 @@ impl Window {
         }
     }
 
-    /// Moves it so that it begins with a step of this length, counted from `began_ns`.
+    /// Moves it later, so that it begins with a step of this length, counted from `began_ns`.
     pub fn aligned(self, began_ns: u64, step: Duration) -> Self {
         let step_ns = step.as_nanos() as u64;
         let passed_ns = self.begin_ns.saturating_sub(began_ns);

@@ -40,7 +40,7 @@ pub struct Flow {
     pub station: Station,
     pub is_upload: bool,
     pub begins: Duration,
-    /// With the contest, unless earlier.
+    /// `None`: with the contest.
     pub ends: Option<Duration>,
 }
 

@@ -30,7 +30,7 @@ const RTT_PX: f64 = 110.0;
 const RATE_PX: f64 = 70.0;
 /// Above the largest window, so that it does not run along the edge.
 const AIR: f64 = 1.08;
-/// A bound that exceeds the window by this factor is not drawn; it would flatten the window.
+/// A bound above the window times this does not scale the axis, or the window would look flat.
 const BOUND_FAR: f64 = 2.0;
 
 const CAPTION: &str = "The congestion window with its bounds (shaded), the segments in flight \
