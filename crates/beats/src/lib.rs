@@ -137,7 +137,7 @@ impl Beat {
         has
     }
 
-    /// Why the reservation that the thread joined was withdrawn, to make room for a policy's tasks; `None`
+    /// Why the thread's reservation was withdrawn, to make room for a policy's tasks; `None`
     /// while it exists. Until then the call only reads memory.
     pub fn lost(&self) -> Option<JoinError> {
         self.lost_by(Path::new(SOCKET))

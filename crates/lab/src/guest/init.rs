@@ -1,4 +1,4 @@
-//! Another first process than takt: a service manager that is to be tried with takt.
+//! Another first process than takt: a service manager to be tested with takt.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
