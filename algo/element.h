@@ -83,6 +83,21 @@ TAKT_FN void takt_count_sent(struct takt_element *element, u32 len)
 	element->stats.sent_bytes += len;
 }
 
+/* The counters of an element that ends go on in those of another. */
+TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class_stats *from)
+{
+	to->enqueued_packets += from->enqueued_packets;
+	to->enqueued_bytes += from->enqueued_bytes;
+	to->sent_packets += from->sent_packets;
+	to->sent_bytes += from->sent_bytes;
+	to->dropped_packets += from->dropped_packets;
+	to->dropped_bytes += from->dropped_bytes;
+	to->flushed_packets += from->flushed_packets;
+	to->flushed_bytes += from->flushed_bytes;
+	to->late_max_ns = takt_max(to->late_max_ns, from->late_max_ns);
+	to->gso_packets += from->gso_packets;
+}
+
 /* Paced: nothing to borrow, one clock is enough. */
 TAKT_FN int takt_is_paced(const struct takt_class_params *params)
 {

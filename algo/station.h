@@ -4,7 +4,7 @@
  * whoever hears badly gets less, as what it is sent costs the others more.)
  *
  * A station has an element in every class that sends to it, made as flows are
- * (flows.h), and found by address and class together. Its elements' scale is its
+ * (flow_table.h), and found by address and class together. Its elements' scale is its
  * weight (share.h); at weight 0 they are held.
  *
  * User space writes the table at any time, without a lock, and says which places

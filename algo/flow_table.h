@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Flows by themselves: which element is this flow's, and which flow may be
- * forgotten? (Paper 004, section 4 (3): queues are made as flows appear.)
+ * The flow table: which element is this flow's, and which flow may be forgotten?
+ * (Paper 004, section 4 (3): queues are made as flows appear.)
  *
  * A flow is known by one number, made of its socket or of its 5-tuple. There is
  * room for so many and no more. A flow without packets whose clocks are due
@@ -14,67 +14,21 @@
  * A flood of one-packet flows thus takes turns among those at rest, and those
  * that have packets waiting never notice.
  *
- * On a link with stations (station.h), it is a station in a class that has such
- * an element, by the same rules.
+ * On a link with stations the table holds a station's element in each class, by
+ * the same rules.
  */
-#ifndef TAKT_FLOWS_H
-#define TAKT_FLOWS_H
+#ifndef TAKT_FLOW_TABLE_H
+#define TAKT_FLOW_TABLE_H
 
-#include "classify.h"
 #include "group.h"
-#include "station.h"
+#include "station_ring.h"
 
-#define TAKT_FLOW_FIRST TAKT_CLASSES	/* elements from here on are flows, or stations */
-#define TAKT_FLOWS_MAX (TAKT_ELEMENTS - TAKT_FLOW_FIRST)
-#define TAKT_FLOW_BUCKETS 32768
 #define TAKT_FLOW_CHAIN_MAX 32
 #define TAKT_FLOW_LOOKS 2
 #define TAKT_FLOW_LOOKS_FULL 16
 #define TAKT_FLOW_IDLE_NS 10000000000ULL	/* 10 s */
 
-struct takt_flow {
-	u64 identity;	/* 0: nobody's */
-	u64 cookie;	/* of its socket; 0: forwarded, or not known */
-	u64 rest_ns;	/* since when it has no packets */
-	u32 next;	/* of its bucket, or free; an element id */
-	u32 era;	/* that it was last put into its class in; see takt_link.era. Of a
-			 * station: the generation that it was last looked for in */
-	struct takt_key key;
-	struct takt_address to;	/* of a station: its address, and ... */
-	u16 station;		/* ... its number; 0: nobody knows it */
-	u16 next_of, prev_of;	/* others of the station, in a ring */
-	u16 pad;
-};
-
-struct takt_flows {
-	u32 fresh;	/* flows used at least once */
-	u32 free;	/* an element id, or 0 */
-	u32 hand;	/* whom a newcomer looks at next */
-	u32 live;
-	u64 created, forgotten;
-	u64 no_room;	/* packets that shared the class's own clock */
-	struct takt_stations stations;
-	u16 bucket[TAKT_FLOW_BUCKETS];
-	struct takt_flow flow[TAKT_FLOWS_MAX];
-};
-
-/*
- * Where the packets of a connection went last, so that its headers need not be
- * read again: as good as a classification in the same era, if that
- * makes no difference among the packets of a connection (takt_plan.sticky).
- */
-#define TAKT_CONNECTIONS 16384
-
-struct takt_connection {
-	u64 identity;
-	u32 era;
-	u32 id;		/* an element's */
-};
-
-struct takt_connections {
-	struct takt_connection at[TAKT_CONNECTIONS];
-};
-
+/* The flow of a packet that arrives, before it has an element. */
 struct takt_newcomer {
 	u64 identity, cookie;
 	u32 era;
@@ -83,36 +37,9 @@ struct takt_newcomer {
 	struct takt_address to;	/* the station that it goes to */
 };
 
-TAKT_FN struct takt_flow *takt_flow(struct takt_flows *flows, u32 id)
-{
-	u32 index = id - TAKT_FLOW_FIRST;
-
-	return &flows->flow[index < TAKT_FLOWS_MAX ? index : 0];
-}
-
 TAKT_FN u16 *takt_flow_bucket(struct takt_flows *flows, u64 identity)
 {
 	return &flows->bucket[identity * 0x9e3779b97f4a7c15ULL >> 49 & (TAKT_FLOW_BUCKETS - 1)];
-}
-
-TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connections,
-						u64 identity)
-{
-	return &connections->at[identity * 0x9e3779b97f4a7c15ULL >> 50 & (TAKT_CONNECTIONS - 1)];
-}
-
-/* The element that the connection's packets go to, or 0: not known. */
-TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
-				 struct takt_flows *flows, u64 identity, u32 era)
-{
-	struct takt_connection *connection = takt_connection(connections, identity);
-	u32 id = connection->id;
-
-	if (connection->identity != identity || connection->era != era)
-		return 0;
-	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->identity != identity)
-		return 0;
-	return id;
 }
 
 /* The number of a flow that is known by its headers only. */
@@ -152,12 +79,13 @@ TAKT_FN void takt_flow_rest(struct takt_flows *flows, u32 id, u64 now_ns)
 		takt_flow(flows, id)->rest_ns = now_ns;
 }
 
-/* Whom will the next newcomer look at? 0: there is nobody. */
+/* The flow that the next newcomer looks at; 0: there is none. */
 TAKT_FN u32 takt_flow_candidate(const struct takt_flows *flows)
 {
 	return flows->fresh ? TAKT_FLOW_FIRST + flows->hand % flows->fresh : 0;
 }
 
+/* The flow has no packets, and its clocks are due. */
 TAKT_FN int takt_flow_at_rest(struct takt_order *order, u32 id, u64 now_ns)
 {
 	struct takt_element *element = takt_element(order, id);
@@ -167,54 +95,7 @@ TAKT_FN int takt_flow_at_rest(struct takt_order *order, u32 id, u64 now_ns)
 	       takt_max(element->pace.due_ns, element->guarantee.due_ns) <= clock_ns;
 }
 
-TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class_stats *from)
-{
-	to->enqueued_packets += from->enqueued_packets;
-	to->enqueued_bytes += from->enqueued_bytes;
-	to->sent_packets += from->sent_packets;
-	to->sent_bytes += from->sent_bytes;
-	to->dropped_packets += from->dropped_packets;
-	to->dropped_bytes += from->dropped_bytes;
-	to->flushed_packets += from->flushed_packets;
-	to->flushed_bytes += from->flushed_bytes;
-	to->late_max_ns = takt_max(to->late_max_ns, from->late_max_ns);
-	to->gso_packets += from->gso_packets;
-}
-
-/* The element joins its station's others, as the last of them. */
-TAKT_FN void takt_station_join(struct takt_flows *flows, u32 number, u32 id)
-{
-	struct takt_station *station = takt_station(&flows->stations, number);
-	struct takt_flow *flow = takt_flow(flows, id), *first;
-
-	flow->station = number;
-	flow->next_of = flow->prev_of = id;
-	if (station->first) {
-		first = takt_flow(flows, station->first);
-		flow->next_of = station->first;
-		flow->prev_of = first->prev_of;
-		takt_flow(flows, first->prev_of)->next_of = id;
-		first->prev_of = id;
-	} else {
-		station->first = id;
-	}
-	station->elements++;
-}
-
-TAKT_FN void takt_station_part(struct takt_flows *flows, u32 id)
-{
-	struct takt_flow *flow = takt_flow(flows, id);
-	struct takt_station *station = takt_station(&flows->stations, flow->station);
-
-	takt_flow(flows, flow->next_of)->prev_of = flow->prev_of;
-	takt_flow(flows, flow->prev_of)->next_of = flow->next_of;
-	if (station->first == id)
-		station->first = flow->next_of == id ? 0 : flow->next_of;
-	station->elements--;
-	flow->station = 0;
-}
-
-/* Nobody finds the flow by its identity any more. */
+/* Take the flow out of its bucket. */
 TAKT_FN_OUT int takt_flow_unlink(struct takt_flows *flows TAKT_ARG, u32 id)
 {
 	struct takt_flow *flow = takt_flow(flows, id);

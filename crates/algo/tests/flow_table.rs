@@ -1,5 +1,5 @@
-//! Flows by themselves: found again, forgotten when they may be, and never so many that
-//! existing flows are disturbed.
+//! The flow table: flows are found again, forgotten when they may be, and a flood
+//! of new ones does not disturb those that have packets.
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Activation: how elements and their tenants begin to wait, wait anew, and are let
+ * go by the gate. Which of those that wait goes first is in choose.h.
+ */
+#ifndef TAKT_ACTIVATE_H
+#define TAKT_ACTIVATE_H
+
+#include "link_state.h"
+
+/* The element has something to send again: its clocks start, and it waits. */
+TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	const struct takt_class_params *params = takt_params(plan, element, id);
+	u64 clock_ns;
+
+	takt_element_leave(&link->order, id, now_ns);
+	if (element->group != params->group || element->priority != params->priority)
+		takt_element_move(&link->order, element, params->group, params->priority);
+	/* If all wait for later, nobody is late. */
+	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
+		clock_ns = takt_start_of(&link->order, element, now_ns);
+	else
+		clock_ns = takt_clock_of(&link->order, element, now_ns);
+	link->wake_ns = 0;
+	element->ready_ns = 0;
+	takt_element_start(element, clock_ns, now_ns,
+			   takt_group(&link->order, element->group)
+				   ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)]);
+	takt_element_wait(&link->order, plan, id, now_ns);
+	return 0;
+}
+
+/* Is the element the one that goes for this group? */
+TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
+{
+	u32 tenant = plan->tenant[group & (TAKT_GROUPS - 1)];
+
+	/* A group that no plan knows any more is led by whom it has. */
+	return !tenant || tenant == id;
+}
+
+/*
+ * Has the element anything to send? Packets of its own, or a group with
+ * somebody in it. (Its own first: a tenant has some only if its id was a
+ * class's in the plan before.)
+ */
+TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *plan, u32 id)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u32 heads = element->heads;
+
+	return element->queue.packets ||
+	       (heads && takt_group(&link->order, heads)->waiting &&
+		takt_goes_for(plan, id, heads));
+}
+
+/*
+ * Does it wait only for others, not for something of its own to be due? (When it
+ * began to, its priority's clock may have been ahead of where it is now.)
+ */
+TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
+{
+	const struct takt_element *element = takt_element(order, id);
+
+	id &= TAKT_ELEMENTS - 1;
+	return !element->ready_ns ||
+	       takt_entry(&order->shelf, id + TAKT_ENTRY_TIMED)->due_ns <=
+		       takt_clock_of(order, element, now_ns);
+}
+
+/* An element waits in this group: its tenant, if it has one, has to as well. */
+TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
+			       u64 now_ns)
+{
+	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
+	struct takt_element *tenant = takt_element(&link->order, id);
+
+	/* All that the group has may be held by the gate. */
+	if (!group || !id || !takt_group(&link->order, group)->waiting)
+		return;
+	if (tenant->waits && tenant->heads == group && takt_is_ready(&link->order, id, now_ns))
+		return;
+	tenant->heads = group;
+	takt_element_begin(link, plan, id, now_ns);
+}
+
+/* The element waits anew: nothing of it may go before ready_ns. */
+TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
+				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
+				   u64 now_ns)
+{
+	takt_element(&link->order, id)->ready_ns = ready_ns;
+	takt_element_leave(&link->order, id, now_ns);
+	if (ready_ns != TAKT_TIME_NEVER)
+		takt_element_wait(&link->order, plan, id, now_ns);
+	return 0;
+}
+
+/* The element, if it waits, does so as and where the plan says now. */
+TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *plan, u32 id,
+				u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+
+	if (!element->waits)
+		return 0;
+	takt_element_again(link, plan, id & (TAKT_ELEMENTS - 1), element->ready_ns, now_ns);
+	takt_tenant_begin(link, plan, element->group, now_ns);
+	return 0;
+}
+
+/*
+ * Whoever the gate has held waits where others do. What it kept from them is not
+ * made up for: the link would send several frames at once, and the next of the
+ * others would wait for them.
+ */
+TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u64 virtual_ns = takt_group(&link->order, element->group)
+				 ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)];
+
+	link->wake_ns = 0;
+	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
+			   virtual_ns);
+	return takt_element_follow(link, plan, id, now_ns);
+}
+
+/*
+ * Note how important the sender is. If its element is held, that may change for
+ * how long.
+ */
+TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			      u32 task_prio, u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+
+	if (!task_prio || element->task_prio == task_prio)
+		return;
+	element->task_prio = task_prio;
+	if (element->waits & TAKT_IN_GATE)
+		takt_link_release(link, plan, id, now_ns);
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The connection cache: where the packets of a connection went last, so that its
+ * headers need not be read again. It is as good as a classification in the same
+ * era, if that makes no difference among the packets of a connection
+ * (takt_plan.sticky).
+ */
+#ifndef TAKT_CONNECTION_CACHE_H
+#define TAKT_CONNECTION_CACHE_H
+
+#include "flow.h"
+
+#define TAKT_CONNECTIONS 16384
+
+struct takt_connection {
+	u64 identity;
+	u32 era;
+	u32 id;		/* an element's */
+};
+
+struct takt_connections {
+	struct takt_connection at[TAKT_CONNECTIONS];
+};
+
+TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connections,
+						u64 identity)
+{
+	return &connections->at[identity * 0x9e3779b97f4a7c15ULL >> 50 & (TAKT_CONNECTIONS - 1)];
+}
+
+/* The element that the connection's packets go to, or 0: not known. */
+TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
+				 struct takt_flows *flows, u64 identity, u32 era)
+{
+	struct takt_connection *connection = takt_connection(connections, identity);
+	u32 id = connection->id;
+
+	if (connection->identity != identity || connection->era != era)
+		return 0;
+	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->identity != identity)
+		return 0;
+	return id;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A flow: an element that was made for one flow of a class, or for one station in
+ * a class (station.h), and what is known of it beyond its clocks.
+ */
+#ifndef TAKT_FLOW_H
+#define TAKT_FLOW_H
+
+#include "classify.h"
+#include "station.h"
+
+#define TAKT_FLOW_FIRST TAKT_CLASSES	/* elements from here on are flows, or stations */
+#define TAKT_FLOWS_MAX (TAKT_ELEMENTS - TAKT_FLOW_FIRST)
+#define TAKT_FLOW_BUCKETS 32768
+
+struct takt_flow {
+	u64 identity;	/* 0: unused */
+	u64 cookie;	/* of its socket; 0: forwarded, or not known */
+	u64 rest_ns;	/* since when it has no packets */
+	u32 next;	/* of its bucket, or free; an element id */
+	u32 era;	/* that it was last put into its class in; see takt_link.era. Of a
+			 * station: the generation that it was last looked for in */
+	struct takt_key key;
+	struct takt_address to;	/* of a station: its address, and ... */
+	u16 station;		/* ... its number; 0: unknown */
+	u16 next_of, prev_of;	/* others of the station, in a ring */
+	u16 pad;
+};
+
+struct takt_flows {
+	u32 fresh;	/* flows used at least once */
+	u32 free;	/* an element id, or 0 */
+	u32 hand;	/* the flow that a newcomer looks at next */
+	u32 live;
+	u64 created, forgotten;
+	u64 no_room;	/* packets that shared the class's own clock */
+	struct takt_stations stations;
+	u16 bucket[TAKT_FLOW_BUCKETS];
+	struct takt_flow flow[TAKT_FLOWS_MAX];
+};
+
+TAKT_FN struct takt_flow *takt_flow(struct takt_flows *flows, u32 id)
+{
+	u32 index = id - TAKT_FLOW_FIRST;
+
+	return &flows->flow[index < TAKT_FLOWS_MAX ? index : 0];
+}
+
+#endif

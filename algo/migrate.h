@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Migration to another plan: packets that were queued by the old one keep their
+ * order, and elements that wait move to where the new one wants them, a few with
+ * each packet.
+ */
+#ifndef TAKT_MIGRATE_H
+#define TAKT_MIGRATE_H
+
+#include "activate.h"
+
+/* Elements looked at with each packet, once the plan has changed. */
+#define TAKT_REPLACED_AT_ONCE 64
+
+/*
+ * A packet meets this plan, and a registration of this moment (0: none). If
+ * either is news, an era begins: whatever is queued was put there by other rules.
+ */
+TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
+			    u64 registered_ns)
+{
+	u32 replaced = link->generation != (u32)plan->generation;
+
+	if (!replaced && registered_ns <= link->registered_ns)
+		return;
+	link->era++;
+	if (!link->old_packets)
+		link->settled_ns = link->registered_ns;
+	link->old_packets = link->queued_packets;
+	link->registered_ns = takt_max(link->registered_ns, registered_ns);
+	if (!replaced)
+		return;
+	link->generation = plan->generation;
+	link->plan_era = link->era;
+	link->old_plan_packets = link->queued_packets;
+}
+
+/* May packets be queued from before a registration of this moment? */
+TAKT_FN int takt_link_unsettled(const struct takt_link *link, u64 registered_ns)
+{
+	return link->old_packets && registered_ns > link->settled_ns;
+}
+
+/*
+ * The plan has changed: go through all elements, a few at a time, and let those
+ * that wait do so as and where the new one says.
+ */
+TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	u32 i;
+
+	TAKT_FOR (i, 0, TAKT_REPLACED_AT_ONCE)
+		takt_element_follow(link, plan, link->plan_hand + i, now_ns);
+	link->plan_hand += TAKT_REPLACED_AT_ONCE;
+	return 0;
+}
+
+/*
+ * A flow belongs to this class now: its packets go along, and those that wait
+ * do so as and where the class says.
+ */
+TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG, u32 id, u32 class_id,
+				 u64 now_ns)
+{
+	struct takt_element *element = takt_element(&link->order, id);
+	u32 moves = element->class_id != class_id;
+
+	takt_flow_follow(&link->flows, &link->order, id, class_id, link->era);
+	if (!moves || !element->waits)
+		return 0;
+	link->wake_ns = 0;
+	return takt_element_follow(link, plan, id, now_ns);
+}
+
+#endif
