@@ -42,4 +42,15 @@ TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
 	return id;
 }
 
+/* The connection's packets go to this element, in this era. */
+TAKT_FN void takt_connection_note(struct takt_connections *connections, u64 identity, u32 era,
+				  u32 id)
+{
+	struct takt_connection *connection = takt_connection(connections, identity);
+
+	connection->identity = identity;
+	connection->era = era;
+	connection->id = id;
+}
+
 #endif

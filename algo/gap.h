@@ -349,7 +349,7 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 		now_ns = takt_gap_position(link, gap, plan, now_ns, choice);
 	if (now_ns == TAKT_TIME_NEVER)
 		return;
-	takt_link_dequeue(link, plan, now_ns, choice);
+	takt_link_pop(link, plan, now_ns, choice);
 	if (takt_gap_flows(gap, plan))
 		takt_gap_fill(link, gap, plan, choice);
 }

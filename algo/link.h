@@ -22,16 +22,12 @@
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
 
+#include "choose.h"
+#include "migrate.h"
 #include "weigh.h"
 
 /* No two of a kernel's clocks differ by more than this when a timer fires. */
 #define TAKT_TIMER_MARGIN_NS 10000
-/* How often a packet that must not overtake looks whether it may go. */
-#define TAKT_OVERTAKE_POLL_NS 100000
-/* Elements looked at for one packet, before the next interrupt goes on. */
-#define TAKT_LOOKS_MAX 32
-/* Queues that one packet may pull from, each because of the one before. */
-#define TAKT_PULLS_MAX 4
 
 struct takt_choice {
 	u64 wake_ns;	/* packet 0: when to look again, or TIME_NEVER */
@@ -79,13 +75,40 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *eleme
 	return 1;
 }
 
-/* The place to keep the packet in, or 0: drop it. */
-TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *plan,
-			      const struct takt_arrival *arrival)
+/* It goes at once: pay and count, as it does not come back to be chosen. */
+TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan,
+			    struct takt_element *element, const struct takt_arrival *arrival,
+			    u32 len)
+{
+	takt_clock_start(&link->clock, arrival->now_ns);
+	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
+	takt_count_arrival(element, len, arrival->frames);
+	takt_count_sent(element, len);
+	takt_flow_rest(&link->flows, arrival->id, arrival->now_ns);
+	link->express_id = arrival->id;
+	link->express_len = len;
+}
+
+/*
+ * The last packet of a queue must not overtake what `before` (with TAKT_PULLS or
+ * not) holds from the eras before this one.
+ */
+TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
+{
+	struct takt_packet *packet = takt_packet(&link->order.places, place);
+
+	packet->after = before;
+	packet->after_in = takt_queue_old_in(&takt_element(&link->order, before)->queue,
+					     link->era);
+}
+
+/* A packet arrives: the place to keep it in, or 0: drop it. */
+TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
+			   const struct takt_arrival *arrival)
 {
 	u32 id = arrival->id, before = arrival->before, place;
 	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
-	struct takt_element *element = takt_element(&link->order, id), *old;
+	struct takt_element *element = takt_element(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, element, id);
 	u64 now_ns = arrival->now_ns;
 
@@ -95,13 +118,7 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
 	    takt_goes_express(link, element, params, len, now_ns)) {
-		takt_clock_start(&link->clock, now_ns);
-		takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-		takt_count_arrival(element, len, arrival->frames);
-		takt_count_sent(element, len);
-		takt_flow_rest(&link->flows, id, now_ns);
-		link->express_id = id;
-		link->express_len = len;
+		takt_link_pass(link, plan, element, arrival, len);
 		return TAKT_EXPRESS;
 	}
 
@@ -116,13 +133,8 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 	takt_count_arrival(element, len, arrival->frames);
 	takt_queue_push(&element->queue, &link->order.places, place, len, link->era);
 	link->queued_packets++;
-	if (before) {
-		struct takt_packet *packet = takt_packet(&link->order.places, place);
-
-		old = takt_element(&link->order, before);
-		packet->after = before;
-		packet->after_in = takt_queue_old_in(&old->queue, link->era);
-	}
+	if (before)
+		takt_link_order(link, place, before);
 	if (element->queue.packets == 1) {
 		takt_element_begin(link, plan, id, now_ns);
 		takt_tenant_begin(link, plan, element->group, now_ns);
@@ -130,138 +142,7 @@ TAKT_FN u32 takt_link_enqueue(struct takt_link *link, const struct takt_plan *pl
 	return place;
 }
 
-/*
- * Must the element's first packet wait for one that another queue still holds?
- * For so many.
- */
-TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *element)
-{
-	struct takt_packet *packet = takt_packet(&link->order.places, element->queue.head);
-	const struct takt_queue *old;
-
-	if (!packet->after)
-		return 0;
-	old = &takt_element(&link->order, packet->after)->queue;
-	return takt_queue_past(old, packet->after_in) ?
-		       0 : packet->after_in - (old->in - old->packets);
-}
-
-/*
- * Whose packet leaves in the element's turn, if its own must not overtake? That
- * one's, whose first may have to let others out in turn. 0: it has to wait.
- */
-TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
-{
-	u32 i;
-
-	for (i = 0; i < TAKT_PULLS_MAX; i++) {
-		struct takt_element *element = takt_element(&link->order, id);
-		u32 after = takt_packet(&link->order.places, element->queue.head)->after;
-
-		if (!takt_would_overtake(link, element))
-			return id;
-		if (!(after & TAKT_PULLS))
-			return 0;
-		id = after & (TAKT_ELEMENTS - 1);
-	}
-	return 0;
-}
-
-/*
- * Look at who would go first. Returns whether that is the answer; if not, that one
- * waits for something else by now.
- */
-TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
-{
-	struct takt_path *path = &link->path;
-	struct takt_element *element;
-	u64 ready_ns = TAKT_TIME_NEVER;
-	u32 id, heads, ahead;
-
-	path->tenant = 0;
-	path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
-	if (!id)
-		return 1;
-	element = takt_element(&link->order, id);
-	heads = path->above.by != TAKT_BY_NOTHING && !element->queue.packets ?
-			element->heads : 0;
-	path->leaf = path->above;
-	if (heads) {
-		path->tenant = id;
-		path->id = 0;
-		if (takt_goes_for(plan, id, heads)) {
-			path->id = takt_group_first(&link->order, plan, heads, now_ns,
-						    &path->leaf);
-			ready_ns = path->leaf.wake_ns;
-		}
-	}
-	if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
-		id = path->id;
-		ready_ns = 0;
-	} else if (path->id) {
-		id = path->id;
-		element = takt_element(&link->order, id);
-		ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
-		path->source = ahead ? takt_link_pull(link, id) : id;
-		if (element->queue.packets && path->source &&
-		    (path->leaf.by == TAKT_BY_FLOOR ||
-		     !takt_is_held(&link->order.held, takt_params(plan, element, id), element)))
-			return 1;
-		/* The link alone takes so long for those; no need to ask before. */
-		if (ahead && !path->source)
-			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
-						     ahead * link->order.group[0].frame_ns);
-		else
-			ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
-	}
-	takt_element_again(link, plan, id, ready_ns, now_ns);
-	return 0;
-}
-
-/* Who goes first at now? link->path.id 0: nobody before path.above.wake_ns. */
-TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
-				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
-{
-	struct takt_path *path = &link->path;
-	u32 i;
-
-	if (takt_link_look(link, plan, now_ns))
-		return 0;
-	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
-		if (takt_link_look(link, plan, now_ns))
-			return 0;
-	}
-	path->id = 0;
-	path->above.wake_ns = now_ns;
-	return 0;
-}
-
-/*
- * The timer was set for somebody, and nothing has changed since: then it is that
- * one's turn, and nobody need be searched. Only for the plain case.
- */
-TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
-{
-	struct takt_path *path = &link->path;
-	u32 id = link->next_id;
-	struct takt_element *element = takt_element(&link->order, id);
-
-	link->next_id = 0;
-	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
-	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
-	    !takt_is_paced(takt_params(plan, element, id)) ||
-	    takt_packet(&link->order.places, element->queue.head)->after ||
-	    takt_is_held(&link->order.held, takt_params(plan, element, id), element))
-		return 0;
-	path->id = path->source = id;
-	path->tenant = 0;
-	path->leaf.by = TAKT_BY_GUARANTEE;
-	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
-	path->leaf.since_ns = path->above.since_ns = link->wake_ns;
-	return 1;
-}
-
-/* Let those go, a few at a time, for whom the gate has opened. */
+/* Release the elements that the gate has opened for, a few at a time. */
 TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
@@ -276,7 +157,7 @@ TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
-/* Nobody may go before ideal_ns. When to look again? */
+/* None may go before ideal_ns: when to look again. */
 TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan, u64 ideal_ns,
 			   u64 now_ns)
 {
@@ -300,24 +181,128 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	return takt_min(ideal_ns, soon_ns);
 }
 
-/* The link is asked for a packet at now; the express place is empty. */
-TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *plan,
-			       u64 now_ns, struct takt_choice *choice)
+/* None goes now: when to look again. Precondition: a choice was made, into link->path. */
+TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
+			    struct takt_choice *choice)
 {
-	const struct takt_class_params *params;
-	struct takt_element *element, *source, *tenant;
-	u64 ideal_ns, started_ns, free_ns = link->clock.due_ns, rate_bps;
-	struct takt_frame *frame = &link->frame;
-	struct takt_path *path = &link->path;
+	const struct takt_path *path = &link->path;
+	u64 free_ns = link->clock.due_ns;
+	u64 ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
+
+	link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
+	ideal_ns = takt_link_wake(link, plan, ideal_ns, now_ns);
+	if (ideal_ns != TAKT_TIME_NEVER)
+		choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
+}
+
+/* The source's first packet leaves its queue. Precondition: there is one. */
+TAKT_FN void takt_link_take(struct takt_link *link, struct takt_element *source,
+			    struct takt_choice *choice)
+{
 	struct takt_packet *packet;
 
-	if (link->planned != (u32)plan->generation) {
-		link->planned = plan->generation;
-		link->plan_hand = 0;
-		link->wake_ns = 0;
-		if (link->flows.stations.seen)
-			takt_stations_review(&link->flows.stations);
-	}
+	choice->id = link->path.source;
+	choice->packet = source->queue.head;
+	packet = takt_queue_pop(&source->queue, &link->order.places);
+	choice->len = packet->len;
+	link->queued_packets--;
+	if (link->old_packets && packet->era != (u16)link->era)
+		link->old_packets--;
+	if (link->old_plan_packets && (u16)(packet->era - link->plan_era) >> 15)
+		link->old_plan_packets--;
+}
+
+/* The link pays for the frame, and says in link->frame what that took. */
+TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *plan,
+			     const struct takt_class_params *params,
+			     struct takt_element *source, u32 len, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	struct takt_frame *frame = &link->frame;
+	u64 free_ns = link->clock.due_ns, ideal_ns, started_ns;
+
+	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
+	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
+	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, len);
+	frame->now_ns = now_ns;
+	frame->free_ns = free_ns;
+	frame->takes_ns = link->clock.due_ns - started_ns;
+	frame->since_ns = 0;
+	frame->len = len;
+	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
+		link->order.held.link_ns += frame->takes_ns;
+	takt_count_sent(source, len);
+	if (now_ns - ideal_ns > source->stats.late_max_ns)
+		source->stats.late_max_ns = now_ns - ideal_ns;
+}
+
+/*
+ * The tenant pays for the frame. Within the tenant it takes longer than on the
+ * link: others have their part of that.
+ */
+TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *plan, u32 len)
+{
+	struct takt_path *path = &link->path;
+	struct takt_frame *frame = &link->frame;
+	struct takt_element *tenant = takt_element(&link->order, path->tenant);
+	u64 rate_bps;
+
+	takt_count_sent(tenant, len);
+	frame->since_ns = path->leaf.since_ns;
+	takt_group_served(&link->order, plan, path->tenant, &path->above, frame);
+	frame->since_ns = 0;
+	rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
+	if (rate_bps)
+		frame->takes_ns = takt_max(frame->takes_ns,
+					   len * TAKT_NS_PER_BYTE_AT_1BPS / rate_bps);
+}
+
+/* The element waits anew if it still has packets, its own or its group's. */
+TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			       u64 now_ns)
+{
+	takt_element_again(link, plan, id,
+			   takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
+}
+
+/*
+ * The chosen packet leaves. Preconditions: link->path names an element that may go
+ * now and a source that has a packet, and the link is free.
+ */
+TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
+			    struct takt_choice *choice)
+{
+	struct takt_path *path = &link->path;
+	struct takt_element *element = takt_element(&link->order, path->id);
+	struct takt_element *source = takt_element(&link->order, path->source);
+	const struct takt_class_params *params = takt_params(plan, element, path->id);
+
+	takt_link_take(link, source, choice);
+	takt_link_spend(link, plan, params, source, choice->len, now_ns);
+	if (path->tenant)
+		takt_tenant_spend(link, plan, choice->len);
+	takt_group_served(&link->order, plan, path->id, &path->leaf, &link->frame);
+	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+		takt_link_requeue(link, plan, path->id, now_ns);
+	if (path->tenant)
+		takt_link_requeue(link, plan, path->tenant, now_ns);
+	/* The plan may have moved it to another tenant. */
+	if (element->group)
+		takt_tenant_begin(link, plan, element->group, now_ns);
+	if (source->queue.packets)
+		return;
+	if (path->source != path->id)
+		takt_element_leave(&link->order, path->source, now_ns);
+	takt_flow_rest(&link->flows, path->source, now_ns);
+}
+
+/* The link is asked for a packet at now. Precondition: the express place is empty. */
+TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
+			   struct takt_choice *choice)
+{
+	u64 free_ns = link->clock.due_ns;
+
+	takt_link_adopt(link, plan);
 	choice->packet = 0;
 	choice->armed = 0;
 	choice->wake_ns = TAKT_TIME_NEVER;
@@ -327,17 +312,17 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 		takt_link_weigh(link, plan, now_ns);
 	if (link->order.held.by_task.count)
 		takt_link_admit(link, plan, now_ns);
-	choice->wake_ns = link->wake_ns;
-	/* Asked because a packet joined those who wait: the timer will see to it. */
-	choice->armed = now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns;
-	if (choice->armed)
+	/* Asked because a packet joined those that wait: the timer will see to it. */
+	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
+		choice->wake_ns = link->wake_ns;
+		choice->armed = 1;
 		return;
+	}
 
-	choice->wake_ns = TAKT_TIME_NEVER;
 	if (link->plan_hand < TAKT_ELEMENTS) {
 		takt_link_replace(link, plan, now_ns);
 	} else if (free_ns > now_ns && link->order.group[0].share_bits) {
-		/* Whoever it will be: somebody goes as soon as the link is free. */
+		/* Whichever it will be: one goes as soon as the link is free. */
 		link->next_id = 0;
 		link->polls = 0;
 		choice->wake_ns = link->wake_ns = free_ns;
@@ -345,72 +330,10 @@ TAKT_FN void takt_link_dequeue(struct takt_link *link, const struct takt_plan *p
 	}
 	if (!takt_link_next(link, plan, now_ns))
 		takt_link_first(link, plan, now_ns);
-	if (!path->id || free_ns > now_ns) {
-		ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
-		link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
-		ideal_ns = takt_link_wake(link, plan, ideal_ns, now_ns);
-		if (ideal_ns != TAKT_TIME_NEVER)
-			choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
-		return;
-	}
-
-	element = takt_element(&link->order, path->id);
-	params = takt_params(plan, element, path->id);
-	source = takt_element(&link->order, path->source);
-	choice->id = path->source;
-	choice->packet = source->queue.head;
-	packet = takt_queue_pop(&source->queue, &link->order.places);
-	choice->len = packet->len;
-	link->queued_packets--;
-	if (link->old_packets && packet->era != (u16)link->era)
-		link->old_packets--;
-	if (link->old_plan_packets && (u16)(packet->era - link->plan_era) >> 15)
-		link->old_plan_packets--;
-
-	ideal_ns = takt_max(takt_max(path->leaf.since_ns, path->above.since_ns), free_ns);
-	started_ns = takt_max(ideal_ns, now_ns - takt_min(now_ns, plan->link.lag_max_ns));
-	takt_clock_spend(&link->clock, &plan->link, ideal_ns, now_ns, choice->len);
-	frame->now_ns = now_ns;
-	frame->free_ns = free_ns;
-	frame->takes_ns = link->clock.due_ns - started_ns;
-	frame->since_ns = 0;
-	frame->len = choice->len;
-	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
-		link->order.held.link_ns += frame->takes_ns;
-	takt_count_sent(source, choice->len);
-	if (now_ns - ideal_ns > source->stats.late_max_ns)
-		source->stats.late_max_ns = now_ns - ideal_ns;
-
-	if (path->tenant) {
-		tenant = takt_element(&link->order, path->tenant);
-		takt_count_sent(tenant, choice->len);
-		frame->since_ns = path->leaf.since_ns;
-		takt_group_served(&link->order, plan, path->tenant, &path->above, frame);
-		frame->since_ns = 0;
-		/* Within the tenant a frame takes longer: others have their part of the link. */
-		rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
-		if (rate_bps)
-			frame->takes_ns =
-				takt_max(frame->takes_ns,
-					 choice->len * TAKT_NS_PER_BYTE_AT_1BPS / rate_bps);
-	}
-	takt_group_served(&link->order, plan, path->id, &path->leaf, frame);
-	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
-		takt_element_again(link, plan, path->id,
-				   takt_has_packets(link, plan, path->id) ? 0 : TAKT_TIME_NEVER,
-				   now_ns);
-	if (path->tenant)
-		takt_element_again(link, plan, path->tenant,
-				   takt_has_packets(link, plan, path->tenant) ?
-					   0 : TAKT_TIME_NEVER, now_ns);
-	/* The plan may have moved it to another tenant. */
-	if (element->group)
-		takt_tenant_begin(link, plan, element->group, now_ns);
-	if (source->queue.packets)
-		return;
-	if (path->source != path->id)
-		takt_element_leave(&link->order, path->source, now_ns);
-	takt_flow_rest(&link->flows, path->source, now_ns);
+	if (!link->path.id || free_ns > now_ns)
+		takt_link_wait(link, plan, now_ns, choice);
+	else
+		takt_link_send(link, plan, now_ns, choice);
 }
 
 /* The packet in the express place was counted as sent, and is discarded. */

@@ -59,7 +59,7 @@ TAKT_FN void takt_calendar_lay_out(struct takt_calendar *calendar, u32 buckets, 
  * Lay out an all-zero link. The link itself gets fine calendars that see a
  * second ahead; tenants, of which there may be many, coarse ones.
  */
-TAKT_FN void takt_link_init(struct takt_link *link)
+TAKT_FN void takt_link_lay_out(struct takt_link *link)
 {
 	u32 first = 0, i, j;
 

@@ -35,6 +35,18 @@ TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan
 	link->old_plan_packets = link->queued_packets;
 }
 
+/* The plan is new: elements follow it a few at a time, from the first one on. */
+TAKT_FN void takt_link_adopt(struct takt_link *link, const struct takt_plan *plan)
+{
+	if (link->planned == (u32)plan->generation)
+		return;
+	link->planned = plan->generation;
+	link->plan_hand = 0;
+	link->wake_ns = 0;
+	if (link->flows.stations.seen)
+		takt_stations_review(&link->flows.stations);
+}
+
 /* May packets be queued from before a registration of this moment? */
 TAKT_FN int takt_link_unsettled(const struct takt_link *link, u64 registered_ns)
 {

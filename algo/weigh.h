@@ -6,7 +6,7 @@
 #ifndef TAKT_WEIGH_H
 #define TAKT_WEIGH_H
 
-#include "migrate.h"
+#include "activate.h"
 
 /* Elements, or stations without any, that are weighed with each packet. */
 #define TAKT_WEIGHS_MAX 16

@@ -7,7 +7,8 @@
 #define TAKT_ARRIVAL_H
 
 #include "headers.h"
-#include "link_maps.h"
+#include "packet.h"
+#include "ports_map.h"
 #include "registration.h"
 #include "who.h"
 
@@ -133,7 +134,7 @@ __noinline u32 element_by(struct takt_port *port TAKT_ARG, const struct takt_pla
 __noinline u32 element_before(struct takt_port *port TAKT_ARG, struct takt_key *key TAKT_ARG,
 			      u64 identity, u32 uid)
 {
-	const struct takt_plan *old = &port->plans[(port->active & 1) ^ 1];
+	const struct takt_plan *old = plan_before(port);
 
 	if (old->registered && !(key->who & old->registered)) {
 		find_registration(port->link.netns_cookie, key, uid, &port->registration);
@@ -163,6 +164,83 @@ __noinline u32 element_unlike(struct takt_port *port TAKT_ARG, const struct takt
 	if (from->priority > to->priority || from->group != to->group)
 		before |= TAKT_PULLS;
 	return before;
+}
+
+/* What the plan in force, or the one before it, knows stations by; TAKT_STATIONS_NONE: neither. */
+static __always_inline u32 stations_by(const struct takt_port *port, const struct takt_plan *plan)
+{
+	if (!plan->stations && port->link.old_plan_packets)
+		return plan_before(port)->stations;
+	return plan->stations;
+}
+
+/*
+ * The element of a packet by what its headers and its sender say. *before: the one
+ * that it would have gone to in the era before, if packets from then are queued.
+ * Precondition: the newcomer has the link's era, and its socket's identity or 0.
+ */
+static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct takt_port *port,
+					      const struct takt_plan *plan, u32 *before)
+{
+	u32 by = stations_by(port, plan), moved = 0, uid, id;
+	struct takt_newcomer *newcomer = &port->newcomer;
+	const struct takt_socket *sender = NULL;
+
+	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
+	/* The plan before may ask for more than this one. */
+	read_key(skb, &newcomer->key,
+		 plan->rules.need_addresses | plan->flows | plan->registered |
+			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets);
+	if (plan->rules.need_who || port->link.old_plan_packets)
+		sender = owner_of(bpf_core_cast(skb, struct sk_buff)->sk);
+	uid = user_of(sender);
+	newcomer->key.who = who_is(sender, plan);
+	if (plan->registered)
+		moved = ask_registration(port, plan, newcomer, uid);
+	if (by)
+		read_station(skb, by, newcomer);
+	id = plan->flows ? flow_of(port, plan, newcomer) :
+			   takt_classify(&plan->rules, &newcomer->key);
+	if (plan->stations)
+		id = station_of(port, plan, newcomer, id);
+	if (moved) {
+		*before = element_unlike(port, plan, &newcomer->key, newcomer->identity, id);
+	} else if (port->link.old_plan_packets) {
+		newcomer->key.who = who_is(sender, plan_before(port));
+		*before = element_before(port, &newcomer->key, newcomer->identity, uid);
+	}
+	return id;
+}
+
+/*
+ * The element of a packet that is sent: by its connection if that was here before,
+ * else by its headers. *before as there. Precondition: *before is 0.
+ */
+static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_port *port,
+				      const struct takt_plan *plan, u32 *before)
+{
+	struct takt_newcomer *newcomer = &port->newcomer;
+	u32 connected, id;
+
+	newcomer->identity = 0;
+	newcomer->cookie = 0;
+	takt_link_meet(&port->link, plan, 0);
+	newcomer->era = port->link.era;
+	newcomer->class_id = 0;
+	connection_of(skb, port, newcomer);
+	connected = newcomer->identity && plan->sticky;
+	if (connected) {
+		id = takt_connection_find(&port->link.connections, &port->link.flows,
+					  newcomer->identity, newcomer->era);
+		if (id)
+			return id;
+	}
+	id = element_by_headers(skb, port, plan, before);
+	/* A packet that must not overtake has to say so, and so does each after it until then. */
+	if (connected && (!*before || *before == id))
+		takt_connection_note(&port->link.connections, newcomer->identity, newcomer->era,
+				     id);
+	return id;
 }
 
 #endif

@@ -13,24 +13,9 @@
 #include "kernel.h"
 #include "arrival.h"
 #include "handover.h"
-#include "packet.h"
-#include "ports_map.h"
-#include "running.h"
+#include "templates.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* Where packets are while they wait; the index is their place in takt_link. */
-struct takt_store {
-	struct sk_buff __kptr *skb;
-};
-
-/* Shape of the map that user space makes for each link, as port_map is. */
-struct store_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_STORE_PLACES);
-	__type(key, u32);
-	__type(value, struct takt_store);
-} store_shape SEC(".maps");
 
 /* Tells user space which layout was loaded, and lends it these types' BTF. */
 struct {
@@ -39,16 +24,6 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } takt_abi SEC(".maps");
-
-/* The express place of every link. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_LINKS);
-	__type(key, u32);
-	__type(value, struct takt_store);
-} takt_express SEC(".maps");
-
-PER_LINK(takt_stores, store_map);
 
 /*
  * By way of a cast, as wherever a pointer is followed and only read: the verifier
@@ -62,16 +37,6 @@ static __always_inline const struct net_device *device_of(const struct Qdisc *sc
 static u32 link_index(const struct Qdisc *sch)
 {
 	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
-}
-
-static __always_inline struct takt_store *find_store(u32 index, u32 place)
-{
-	void *inner;
-
-	if (place == TAKT_EXPRESS)
-		return bpf_map_lookup_elem(&takt_express, &index);
-	inner = bpf_map_lookup_elem(&takt_stores, &index);
-	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
 }
 
 static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
@@ -94,11 +59,11 @@ static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 }
 
 /*
- * Nobody waits, but for those whom the gate or their station's weight holds, and
+ * No packet waits, but for those that the gate or their station's weight holds, and
  * the express place is empty.
  */
-static __always_inline u32 nobody_waits(const struct Qdisc *sch, const struct takt_port *port,
-					const struct takt_plan *plan)
+static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_port *port,
+				   const struct takt_plan *plan)
 {
 	/* A weight that has changed is looked at when the link is asked for a packet. */
 	if (plan->stations && takt_stations_unsettled(&port->link.flows.stations))
@@ -111,13 +76,6 @@ static __always_inline u32 nobody_waits(const struct Qdisc *sch, const struct ta
 static __always_inline int wants_time(const struct takt_element *element)
 {
 	return !element->queue.packets || element->waits & TAKT_IN_GATE;
-}
-
-/* A frame that user space has sent for the link's stock of gap frames. */
-static __always_inline u32 is_template(const struct sk_buff *skb, const struct takt_port *port)
-{
-	return skb->protocol == __builtin_bswap16(TAKT_GAP_ETHERTYPE) && port->gap.secret &&
-	       skb->mark == port->gap.secret;
 }
 
 static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
@@ -149,116 +107,56 @@ static __always_inline u32 task_prio_of(const struct sk_buff *skb, struct takt_p
 	return handover_of(skb)->task_prio & 255;
 }
 
+/* A packet comes in for its element: the place to keep it in, or 0: drop it. */
+static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc *sch,
+				  struct takt_port *port, const struct takt_plan *plan,
+				  struct takt_arrival *arrival)
+{
+	arrival->bytes = accounted_bytes(skb);
+	arrival->frames = frames_of(skb, arrival->bytes);
+	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
+	arrival->now_ns = wants_time(takt_element(&port->link.order, arrival->id)) ?
+				  bpf_ktime_get_ns() : 0;
+	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
+					 is_idle(sch, port, plan), &arrival->now_ns);
+	return takt_link_push(&port->link, plan, arrival);
+}
+
 SEC("struct_ops")
 int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
-	u32 index = link_index(sch), id = 0, connected, place;
+	u32 index = link_index(sch), place;
 	struct takt_port *port = find_port(index);
-	const struct takt_socket *sender = NULL;
-	struct takt_newcomer *newcomer;
-	struct takt_arrival arrival;
 	const struct takt_plan *plan;
+	struct takt_arrival arrival;
 	struct takt_store *store;
-	struct sk_buff *old;
-	u32 moved = 0, uid, by;
 
 	if (!port)
 		goto drop;
 	plan = plan_of(port);
 	if (is_template(skb, port)) {
-		if (skb->len != TAKT_BELL_BYTES) {
-			place = takt_gap_store(&port->gap, plan, skb->len);
-		} else {
-			place = runs_alone() ? TAKT_STORE_BELL - TAKT_PACKETS : 0;
-			port->bell = place != 0;
-			port->opener = bpf_get_current_task_btf()->pid;
-		}
-		store = place ? find_store(index, TAKT_PACKETS + place) : NULL;
+		place = template_place(skb, port, plan);
+		store = place ? find_store(index, place) : NULL;
 		if (!store)
 			goto refuse;
-		/* It is no traffic: nobody waits for it. */
-		old = bpf_kptr_xchg(&store->skb, skb);
-		if (old)
-			bpf_kfree_skb(old);
+		keep(store, skb);
 		return NET_XMIT_SUCCESS;
 	}
-	newcomer = &port->newcomer;
 	arrival.before = 0;
 	if (plan->receives) {
-		id = handed_over(skb, plan);
-		if (!id)
+		arrival.id = handed_over(skb, plan);
+		if (!arrival.id)
 			goto drop;
-		goto classified;
+	} else {
+		arrival.id = element_of(skb, port, plan, &arrival.before);
 	}
-	newcomer->identity = 0;
-	newcomer->cookie = 0;
-	takt_link_meet(&port->link, plan, 0);
-	newcomer->era = port->link.era;
-	newcomer->class_id = 0;
-	connection_of(skb, port, newcomer);
-	connected = newcomer->identity && plan->sticky;
-	if (connected) {
-		id = takt_connection_find(&port->link.connections, &port->link.flows,
-					  newcomer->identity, newcomer->era);
-		if (id)
-			goto classified;
-	}
-	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
-	by = plan->stations;
-	if (!by && port->link.old_plan_packets)
-		by = port->plans[(port->active & 1) ^ 1].stations;
-	/* The plan before may ask for more than this one. */
-	read_key(skb, &newcomer->key,
-		 plan->rules.need_addresses | plan->flows | plan->registered |
-			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets);
-	if (plan->rules.need_who || port->link.old_plan_packets)
-		sender = owner_of(bpf_core_cast(skb, struct sk_buff)->sk);
-	uid = user_of(sender);
-	newcomer->key.who = who_is(sender, plan);
-	if (plan->registered)
-		moved = ask_registration(port, plan, newcomer, uid);
-	if (by)
-		read_station(skb, by, newcomer);
-	if (plan->flows)
-		id = flow_of(port, plan, newcomer);
-	else
-		id = takt_classify(&plan->rules, &newcomer->key);
-	if (plan->stations)
-		id = station_of(port, plan, newcomer, id);
-	if (moved) {
-		arrival.before = element_unlike(port, plan, &newcomer->key, newcomer->identity, id);
-	} else if (port->link.old_plan_packets) {
-		newcomer->key.who = who_is(sender, &port->plans[(port->active & 1) ^ 1]);
-		arrival.before = element_before(port, &newcomer->key, newcomer->identity, uid);
-	}
-	/* Who must not overtake has to say so for every packet until then. */
-	if (connected && (!arrival.before || arrival.before == id)) {
-		struct takt_connection *connection =
-			takt_connection(&port->link.connections, newcomer->identity);
-
-		connection->identity = newcomer->identity;
-		connection->era = newcomer->era;
-		connection->id = id;
-	}
-classified:
-	arrival.id = id;
-	arrival.bytes = accounted_bytes(skb);
-	arrival.frames = frames_of(skb, arrival.bytes);
-	arrival.task_prio = task_prio_of(skb, port, plan, id);
-	arrival.now_ns = wants_time(takt_element(&port->link.order, id)) ?
-				 bpf_ktime_get_ns() : 0;
-	arrival.idle = takt_gap_arrival(&port->link, &port->gap, plan,
-					nobody_waits(sch, port, plan), &arrival.now_ns);
-	place = takt_link_enqueue(&port->link, plan, &arrival);
-	if (!place)
-		goto drop;
-	store = find_store(index, place);
+	place = arrive(skb, sch, port, plan, &arrival);
+	/* The store holds every place. */
+	store = place ? find_store(index, place) : NULL;
 	if (!store)
-		goto drop;	/* cannot be: the store holds every place */
-	old = bpf_kptr_xchg(&store->skb, skb);
-	if (old)
-		bpf_kfree_skb(old);
+		goto drop;
+	keep(store, skb);
 	sch->q.qlen++;
 	sch->qstats.backlog += arrival.bytes;
 	return NET_XMIT_SUCCESS;
@@ -267,25 +165,6 @@ drop:
 refuse:
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
-}
-
-/* Free the packet in a place, if there is one. */
-static int discard(u32 index, u32 place)
-{
-	struct takt_store *store = find_store(index, place);
-	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
-
-	if (!skb)
-		return 0;
-	bpf_kfree_skb(skb);
-	return 1;
-}
-
-/* Call whoever listens for the bell. */
-static __always_inline void ring(u32 index, struct takt_port *port)
-{
-	port->bell = 0;
-	discard(index, TAKT_STORE_BELL);
 }
 
 SEC("struct_ops")

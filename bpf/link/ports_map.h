@@ -41,4 +41,10 @@ static __always_inline const struct takt_plan *plan_of(const struct takt_port *p
 	return &port->plans[port->active & 1];
 }
 
+/* The plan that was in force before, or is being written. */
+static __always_inline const struct takt_plan *plan_before(const struct takt_port *port)
+{
+	return &port->plans[(port->active & 1) ^ 1];
+}
+
 #endif

@@ -79,45 +79,75 @@ struct takt_vector_step {
 	u64 answer, wake_ns;	/* out */
 };
 
-/* packet_at is the address of state->packet, as the number that a qdisc gets. */
-TAKT_FN void takt_vector_run(struct takt_vector_state *state,
-			     struct takt_vector_step *step, u64 packet_at)
+/* A packet arrives: the place to keep it in, or 0. */
+TAKT_FN u32 takt_vector_push(struct takt_vector_state *state, const struct takt_vector_step *step)
 {
-	u32 bytes = step->bytes, id = step->id;
-	u64 now_ns = step->now_ns, wake_ns = 0;
-	struct takt_arrival arrival;
+	struct takt_arrival arrival = {
+		.id = step->id,
+		.before = step->before,
+		.bytes = step->bytes,
+		.frames = step->frames,
+		.idle = step->idle,
+		.task_prio = step->task_prio,
+		.now_ns = step->now_ns,
+	};
+
+	return takt_link_push(&state->link, &state->plan, &arrival);
+}
+
+/* The element of a station in a class, made if need be. */
+TAKT_FN u32 takt_vector_station(struct takt_vector_state *state,
+				const struct takt_vector_step *step)
+{
+	struct takt_newcomer *newcomer = &state->newcomer;
+	struct takt_link *link = &state->link;
+	u32 id;
+
+	takt_address_mac(&newcomer->to, step->mac);
+	newcomer->class_id = step->id;
+	id = takt_station_element(link, &newcomer->to, step->id);
+	if (id && takt_station_is_settled(link, takt_flow(&link->flows, id)))
+		return id;
+	return takt_station_newcomer(link, &state->plan, newcomer, id, step->now_ns);
+}
+
+/* Clocks and calendars. */
+TAKT_FN void takt_vector_order(struct takt_vector_state *state, struct takt_vector_step *step)
+{
+	u64 wake_ns = 0;
 
 	switch (step->op) {
 	case TAKT_VECTOR_CLOCK_START:
-		takt_clock_start(&state->clock, now_ns);
+		takt_clock_start(&state->clock, step->now_ns);
 		break;
 	case TAKT_VECTOR_CLOCK_SPEND:
 		takt_clock_spend(&state->clock, &state->clock_params, step->from_ns,
-				 now_ns, bytes);
+				 step->now_ns, step->bytes);
 		break;
 	case TAKT_VECTOR_INSERT:
-		takt_calendar_insert(&state->calendar, &state->shelf, id, now_ns);
+		takt_calendar_insert(&state->calendar, &state->shelf, step->id, step->now_ns);
 		break;
 	case TAKT_VECTOR_FIRST:
 		step->answer = takt_calendar_first(&state->calendar, &state->shelf,
-						   now_ns, &wake_ns);
+						   step->now_ns, &wake_ns);
 		step->wake_ns = wake_ns;
 		break;
 	case TAKT_VECTOR_REMOVE:
-		takt_calendar_remove(&state->calendar, &state->shelf, id);
+		takt_calendar_remove(&state->calendar, &state->shelf, step->id);
 		break;
+	}
+}
+
+/* The packet scheduler. packet_at: see takt_vector_run(). */
+TAKT_FN void takt_vector_link(struct takt_vector_state *state, struct takt_vector_step *step,
+			      u64 packet_at)
+{
+	switch (step->op) {
 	case TAKT_VECTOR_ENQUEUE:
-		arrival.id = id;
-		arrival.before = step->before;
-		arrival.bytes = bytes;
-		arrival.frames = step->frames;
-		arrival.idle = step->idle;
-		arrival.task_prio = step->task_prio;
-		arrival.now_ns = now_ns;
-		step->answer = takt_link_enqueue(&state->link, &state->plan, &arrival);
+		step->answer = takt_vector_push(state, step);
 		break;
 	case TAKT_VECTOR_DEQUEUE:
-		takt_link_dequeue(&state->link, &state->plan, now_ns, &state->choice);
+		takt_link_pop(&state->link, &state->plan, step->now_ns, &state->choice);
 		break;
 	case TAKT_VECTOR_FLUSH:
 		step->answer = takt_link_flush(&state->link);
@@ -127,53 +157,67 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		break;
 	case TAKT_VECTOR_CLASSIFY:
 		takt_key_read(&state->key, step->ethertype, packet_at,
-			      packet_at + bytes, 1);
+			      packet_at + step->bytes, 1);
 		step->answer = takt_classify(&state->plan.rules, &state->key);
 		break;
 	case TAKT_VECTOR_RUNNING:
 		state->link.order.held.running = step->task_prio;
 		break;
+	case TAKT_VECTOR_STATION:
+		step->answer = takt_vector_station(state, step);
+		break;
+	}
+}
+
+/* Slots and turns. */
+TAKT_FN void takt_vector_beats(struct takt_vector_state *state, struct takt_vector_step *step)
+{
+	switch (step->op) {
 	case TAKT_VECTOR_LOOK:
-		takt_table_look(&state->table, now_ns, &state->span);
-		step->answer = takt_span_is_open(&state->span, now_ns);
-		step->wake_ns = takt_span_edge(&state->span, now_ns);
+		takt_table_look(&state->table, step->now_ns, &state->span);
+		step->answer = takt_span_is_open(&state->span, step->now_ns);
+		step->wake_ns = takt_span_edge(&state->span, step->now_ns);
 		break;
 	case TAKT_VECTOR_JOB:
-		step->answer = takt_job_at(&state->turns_params, now_ns);
+		step->answer = takt_job_at(&state->turns_params, step->now_ns);
 		break;
 	case TAKT_VECTOR_LEFT:
 		step->answer = takt_turns_left(&state->turns, &state->turns_params, step->job);
 		break;
 	case TAKT_VECTOR_CHARGE:
-		takt_turns_charge(&state->turns, step->job, now_ns - step->from_ns);
+		takt_turns_charge(&state->turns, step->job, step->now_ns - step->from_ns);
 		break;
 	case TAKT_VECTOR_YIELD:
 		step->answer = takt_turns_yield(&state->turns, &state->turns_params, step->job);
 		break;
-	case TAKT_VECTOR_STATION:
-		takt_address_mac(&state->newcomer.to, step->mac);
-		state->newcomer.class_id = id;
-		id = takt_station_element(&state->link, &state->newcomer.to, id);
-		if (!id || !takt_station_is_settled(&state->link,
-						    takt_flow(&state->link.flows, id)))
-			id = takt_station_newcomer(&state->link, &state->plan, &state->newcomer,
-						   id, now_ns);
-		step->answer = id;
-		break;
+	}
+}
+
+/* Strengths of connection. */
+TAKT_FN void takt_vector_soc(struct takt_vector_state *state, struct takt_vector_step *step)
+{
+	switch (step->op) {
 	case TAKT_VECTOR_SOC_REPORT:
 		takt_soc_report(&state->soc, &state->soc_stats, &state->soc_params,
-				step->soc_centidb, now_ns);
+				step->soc_centidb, step->now_ns);
 		step->soc_centidb = takt_soc_centidb(&state->soc);
 		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
 		break;
 	case TAKT_VECTOR_SOC_TICK:
-		takt_soc_tick(&state->soc, &state->soc_stats, &state->soc_params, now_ns);
+		takt_soc_tick(&state->soc, &state->soc_stats, &state->soc_params, step->now_ns);
 		step->soc_centidb = takt_soc_centidb(&state->soc);
 		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
 		break;
 	case TAKT_VECTOR_SOC_WEIGHT:
 		step->answer = takt_soc_weight(&state->soc_params, step->soc_centidb);
 		break;
+	}
+}
+
+/* Bounds of congestion windows. */
+TAKT_FN void takt_vector_window(struct takt_vector_state *state, struct takt_vector_step *step)
+{
+	switch (step->op) {
 	case TAKT_VECTOR_WINDOW_HEAR:
 		takt_window_hear(&state->window_group, step->job, step->from_ns, step->idle);
 		break;
@@ -187,9 +231,25 @@ TAKT_FN void takt_vector_run(struct takt_vector_state *state,
 		step->answer = state->window_bounds.upper;
 		break;
 	case TAKT_VECTOR_WINDOW_BOUND:
-		step->answer = takt_window_bound(&state->window_bounds, id, step->idle);
+		step->answer = takt_window_bound(&state->window_bounds, step->id, step->idle);
 		break;
 	}
+}
+
+/* packet_at is the address of state->packet, as the number that a qdisc gets. */
+TAKT_FN void takt_vector_run(struct takt_vector_state *state, struct takt_vector_step *step,
+			     u64 packet_at)
+{
+	if (step->op < TAKT_VECTOR_ENQUEUE)
+		takt_vector_order(state, step);
+	else if (step->op < TAKT_VECTOR_LOOK || step->op == TAKT_VECTOR_STATION)
+		takt_vector_link(state, step, packet_at);
+	else if (step->op < TAKT_VECTOR_STATION)
+		takt_vector_beats(state, step);
+	else if (step->op < TAKT_VECTOR_WINDOW_HEAR)
+		takt_vector_soc(state, step);
+	else
+		takt_vector_window(state, step);
 }
 
 #endif

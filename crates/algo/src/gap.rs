@@ -84,7 +84,7 @@ impl GapLink {
         let place = unsafe {
             arrival.idle =
                 sys::takt_gap_arrival(state, &*self.gap, plan, idle, &mut arrival.now_ns);
-            sys::takt_link_enqueue(state, plan, &arrival)
+            sys::takt_link_push(state, plan, &arrival)
         };
         self.link.keep(place).is_some()
     }

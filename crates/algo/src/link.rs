@@ -39,7 +39,7 @@ impl Link {
     pub fn new() -> Self {
         let mut state = zeroed_box();
         // SAFETY: a valid struct; see the crate's documentation.
-        unsafe { sys::takt_link_init(&mut *state) }
+        unsafe { sys::takt_link_lay_out(&mut *state) }
         Self {
             state,
             express: false,
@@ -129,7 +129,7 @@ impl Link {
     pub fn enqueue_of(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
         arrival.idle = self.is_idle().into();
         // SAFETY: three valid structs; see the crate's documentation.
-        let place = unsafe { sys::takt_link_enqueue(&mut *self.state, plan, &arrival) };
+        let place = unsafe { sys::takt_link_push(&mut *self.state, plan, &arrival) };
         self.keep(place)
     }
 
@@ -154,7 +154,7 @@ impl Link {
     pub fn dequeue(&mut self, plan: &takt_plan, now_ns: u64) -> Dequeued {
         self.dequeue_by(|state, choice| {
             // SAFETY: as above.
-            unsafe { sys::takt_link_dequeue(state, plan, now_ns, choice) }
+            unsafe { sys::takt_link_pop(state, plan, now_ns, choice) }
         })
     }
 

@@ -24,7 +24,7 @@ impl Flows {
     fn new(rate_bps: u64) -> Self {
         let mut link = zeroed_box::<takt_link>();
         // SAFETY: a valid struct, all zeroes.
-        unsafe { sys::takt_link_init(&mut *link) };
+        unsafe { sys::takt_link_lay_out(&mut *link) };
         let mut plan = zeroed_box::<takt_plan>();
         plan.generation = 1;
         plan.link.rate_bps = 10 * NS_PER_S;
@@ -85,7 +85,7 @@ impl Flows {
             ..takt_arrival::default()
         };
         // SAFETY: as above.
-        let place = unsafe { sys::takt_link_enqueue(&mut *self.link, &*self.plan, &arrival) };
+        let place = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
         self.express += u32::from(place == sys::TAKT_EXPRESS);
         id
     }
@@ -102,7 +102,7 @@ impl Flows {
             let mut choice = takt_choice::default();
             // SAFETY: as above.
             unsafe {
-                sys::takt_link_dequeue(&mut *self.link, &*self.plan, self.now_ns, &mut choice)
+                sys::takt_link_pop(&mut *self.link, &*self.plan, self.now_ns, &mut choice)
             };
             if choice.packet != 0 {
                 sent.entry(choice.id).or_default().push(self.now_ns);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain, Stations,
     sys::{
-        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_gap, takt_gap_length, takt_link_init, takt_plan,
+        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_gap, takt_gap_length, takt_link_lay_out, takt_plan,
         takt_port,
     },
     zeroed_box,
@@ -99,7 +99,7 @@ impl PortMemory {
         // SAFETY: the mapping is valid, all zero, and nobody else's yet.
         unsafe {
             let port = created.0.as_ptr();
-            takt_link_init(&raw mut (*port).link);
+            takt_link_lay_out(&raw mut (*port).link);
             (*port).link.secret = secret();
             (*port).link.ifindex = owner.ifindex;
             (*port).link.netns_cookie = owner.netns_cookie;

@@ -7,7 +7,7 @@ use takt_algo::{
     Address, Stations,
     sys::{
         TAKT_CLASSES, TAKT_ELEMENTS, TAKT_GROUPS, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
-        takt_class_params, takt_class_stats, takt_element, takt_link_init,
+        takt_class_params, takt_class_stats, takt_element, takt_link_lay_out,
     },
 };
 
@@ -185,7 +185,7 @@ impl Concept for Link {
     fn prepare(plan: &Plan, state: &mut State) -> Result<(), Failure> {
         if state.plan.generation == 0 {
             // SAFETY: a valid struct, all zeroes.
-            unsafe { takt_link_init(&mut state.link) };
+            unsafe { takt_link_lay_out(&mut state.link) };
         }
         let tables = &mut state.plan;
         tables.generation += 1;

@@ -11,7 +11,7 @@ use crate::plan;
 fn laid_out() -> Box<takt_link> {
     let mut link = zeroed_box::<takt_link>();
     // SAFETY: a valid struct, all zeroes.
-    unsafe { sys::takt_link_init(&mut *link) };
+    unsafe { sys::takt_link_lay_out(&mut *link) };
     link
 }
 
@@ -33,13 +33,13 @@ fn pass(
         ..takt_arrival::default()
     };
     // SAFETY: three valid structs; every index in algo/ is masked.
-    unsafe { sys::takt_link_enqueue(link, plan, &arrival) }
+    unsafe { sys::takt_link_push(link, plan, &arrival) }
 }
 
 fn dequeue(link: &mut takt_link, plan: &takt_plan, now_ns: u64) -> takt_choice {
     let mut choice = takt_choice::default();
     // SAFETY: as above.
-    unsafe { sys::takt_link_dequeue(link, plan, now_ns, &mut choice) }
+    unsafe { sys::takt_link_pop(link, plan, now_ns, &mut choice) }
     choice
 }
 

@@ -45,7 +45,7 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
     }
     let mut state = zeroed_box::<sys::takt_link>();
     // SAFETY: a valid struct, all zeroes.
-    unsafe { sys::takt_link_init(&mut *state) };
+    unsafe { sys::takt_link_lay_out(&mut *state) };
     let now_ns = 1 << 40;
     for id in 1..sys::TAKT_CLASSES {
         // The cost of the largest segment at this rate: over an hour.
@@ -58,7 +58,7 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
             ..sys::takt_arrival::default()
         };
         // SAFETY: valid structs; every index in algo/ is masked.
-        let place = unsafe { sys::takt_link_enqueue(&mut *state, &*plan, &arrival) };
+        let place = unsafe { sys::takt_link_push(&mut *state, &*plan, &arrival) };
         assert_ne!(place, 0);
     }
     let mut steps = 0;

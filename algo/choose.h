@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Choice: which element's packet leaves next. Floors, priorities, guarantees and
+ * shares are in group.h; here the link and then perhaps a tenant ask for the first
+ * of theirs, and a packet that must not overtake others waits for them, or lets
+ * them out first.
+ */
+#ifndef TAKT_CHOOSE_H
+#define TAKT_CHOOSE_H
+
+#include "activate.h"
+
+/* How often a packet that must not overtake looks whether it may go. */
+#define TAKT_OVERTAKE_POLL_NS 100000
+/* Elements looked at for one packet, before the next interrupt goes on. */
+#define TAKT_LOOKS_MAX 32
+/* Queues that one packet may pull from, each because of the one before. */
+#define TAKT_PULLS_MAX 4
+
+/*
+ * How many packets of another queue must the element's first packet wait for?
+ * Precondition: the element has a packet.
+ */
+TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *element)
+{
+	struct takt_packet *packet = takt_packet(&link->order.places, element->queue.head);
+	const struct takt_queue *old;
+
+	if (!packet->after)
+		return 0;
+	old = &takt_element(&link->order, packet->after)->queue;
+	return takt_queue_past(old, packet->after_in) ?
+		       0 : packet->after_in - (old->in - old->packets);
+}
+
+/*
+ * Whose packet leaves in the element's turn, if its own must not overtake? That
+ * one's, whose first may have to let others out in turn. 0: it has to wait.
+ */
+TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < TAKT_PULLS_MAX; i++) {
+		struct takt_element *element = takt_element(&link->order, id);
+		u32 after = takt_packet(&link->order.places, element->queue.head)->after;
+
+		if (!takt_would_overtake(link, element))
+			return id;
+		if (!(after & TAKT_PULLS))
+			return 0;
+		id = after & (TAKT_ELEMENTS - 1);
+	}
+	return 0;
+}
+
+/*
+ * Look at who would go first. Returns whether that is the answer; if not, that one
+ * waits for something else by now.
+ */
+TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	struct takt_element *element;
+	u64 ready_ns = TAKT_TIME_NEVER;
+	u32 id, heads, ahead;
+
+	path->tenant = 0;
+	path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
+	if (!id)
+		return 1;
+	element = takt_element(&link->order, id);
+	heads = path->above.by != TAKT_BY_NOTHING && !element->queue.packets ?
+			element->heads : 0;
+	path->leaf = path->above;
+	if (heads) {
+		path->tenant = id;
+		path->id = 0;
+		if (takt_goes_for(plan, id, heads)) {
+			path->id = takt_group_first(&link->order, plan, heads, now_ns,
+						    &path->leaf);
+			ready_ns = path->leaf.wake_ns;
+		}
+	}
+	if (path->id && path->leaf.by == TAKT_BY_NOTHING) {
+		id = path->id;
+		ready_ns = 0;
+	} else if (path->id) {
+		id = path->id;
+		element = takt_element(&link->order, id);
+		ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
+		path->source = ahead ? takt_link_pull(link, id) : id;
+		if (element->queue.packets && path->source &&
+		    (path->leaf.by == TAKT_BY_FLOOR ||
+		     !takt_is_held(&link->order.held, takt_params(plan, element, id), element)))
+			return 1;
+		/* The link alone takes so long for those; no need to ask before. */
+		if (ahead && !path->source)
+			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
+						     ahead * link->order.group[0].frame_ns);
+		else
+			ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
+	}
+	takt_element_again(link, plan, id, ready_ns, now_ns);
+	return 0;
+}
+
+/*
+ * Choose, into link->path, the element that goes first at now. path.id 0: none
+ * may go before path.above.wake_ns.
+ */
+TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	u32 i;
+
+	if (takt_link_look(link, plan, now_ns))
+		return 0;
+	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
+		if (takt_link_look(link, plan, now_ns))
+			return 0;
+	}
+	path->id = 0;
+	path->above.wake_ns = now_ns;
+	return 0;
+}
+
+/*
+ * The timer was set for an element, and nothing has changed since: then it is that
+ * one's turn, without a search. Only for the plain case.
+ */
+TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+{
+	struct takt_path *path = &link->path;
+	u32 id = link->next_id;
+	struct takt_element *element = takt_element(&link->order, id);
+
+	link->next_id = 0;
+	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
+	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
+	    !takt_is_paced(takt_params(plan, element, id)) ||
+	    takt_packet(&link->order.places, element->queue.head)->after ||
+	    takt_is_held(&link->order.held, takt_params(plan, element, id), element))
+		return 0;
+	path->id = path->source = id;
+	path->tenant = 0;
+	path->leaf.by = TAKT_BY_GUARANTEE;
+	path->leaf.due_ns = path->above.due_ns = link->wake_ns;
+	path->leaf.since_ns = path->above.since_ns = link->wake_ns;
+	return 1;
+}
+
+#endif

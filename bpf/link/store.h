@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The store: where packets are while they wait, one kptr per place. */
+#ifndef TAKT_STORE_H
+#define TAKT_STORE_H
+
+#include "ports_map.h"
+
+/* The index of a packet in the map is its place in takt_link. */
+struct takt_store {
+	struct sk_buff __kptr *skb;
+};
+
+/* Shape of the map that user space makes for each link, as port_map is. */
+struct store_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_STORE_PLACES);
+	__type(key, u32);
+	__type(value, struct takt_store);
+} store_shape SEC(".maps");
+
+/* The express place of every link. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_LINKS);
+	__type(key, u32);
+	__type(value, struct takt_store);
+} takt_express SEC(".maps");
+
+PER_LINK(takt_stores, store_map);
+
+static __always_inline struct takt_store *find_store(u32 index, u32 place)
+{
+	void *inner;
+
+	if (place == TAKT_EXPRESS)
+		return bpf_map_lookup_elem(&takt_express, &index);
+	inner = bpf_map_lookup_elem(&takt_stores, &index);
+	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
+}
+
+/* Put a packet into a place; what was there is freed. */
+static __always_inline void keep(struct takt_store *store, struct sk_buff *skb)
+{
+	struct sk_buff *old = bpf_kptr_xchg(&store->skb, skb);
+
+	if (old)
+		bpf_kfree_skb(old);
+}
+
+/* Free the packet in a place, if there is one. */
+static int discard(u32 index, u32 place)
+{
+	struct takt_store *store = find_store(index, place);
+	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
+
+	if (!skb)
+		return 0;
+	bpf_kfree_skb(skb);
+	return 1;
+}
+
+#endif
