@@ -19,7 +19,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 SEC("struct_ops/select_cpu")
-int BPF_PROG(takt_select_cpu, struct task_struct *p, int prev_cpu, u64 wake_flags)
+int BPF_PROG(takt_beats_select, struct task_struct *p, int prev_cpu, u64 wake_flags)
 {
 	struct takt_thread *thread = marked_thread_of(p);
 	_Bool is_idle = 0;
@@ -75,7 +75,7 @@ static __always_inline void enqueue_network(struct task_struct *p, const struct 
 }
 
 SEC("struct_ops/enqueue")
-int BPF_PROG(takt_enqueue, struct task_struct *p, u64 enq_flags)
+int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct takt_thread *thread = marked_thread_of(p);
 
@@ -144,7 +144,7 @@ static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
 }
 
 SEC("struct_ops/dispatch")
-int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
+int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 {
 	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
@@ -167,7 +167,7 @@ int BPF_PROG(takt_dispatch, int cpu, struct task_struct *prev)
 }
 
 SEC("struct_ops/running")
-int BPF_PROG(takt_running, struct task_struct *p)
+int BPF_PROG(takt_beats_running, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id(), level = LEVEL_ORDINARY;
 	struct takt_cpu *c = cpu_of(cpu);
@@ -202,7 +202,7 @@ int BPF_PROG(takt_running, struct task_struct *p)
 }
 
 SEC("struct_ops/stopping")
-int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
+int BPF_PROG(takt_beats_stopping, struct task_struct *p, _Bool runnable)
 {
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
@@ -223,7 +223,7 @@ int BPF_PROG(takt_stopping, struct task_struct *p, _Bool runnable)
 }
 
 SEC("struct_ops/yield")
-int BPF_PROG(takt_yield, struct task_struct *from, struct task_struct *to)
+int BPF_PROG(takt_beats_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct takt_thread *thread = marked_thread_of(from);
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
@@ -239,7 +239,7 @@ int BPF_PROG(takt_yield, struct task_struct *from, struct task_struct *to)
 }
 
 SEC("struct_ops/tick")
-int BPF_PROG(takt_tick, struct task_struct *p)
+int BPF_PROG(takt_beats_tick, struct task_struct *p)
 {
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
@@ -250,19 +250,19 @@ int BPF_PROG(takt_tick, struct task_struct *p)
 }
 
 SEC("struct_ops/enable")
-int BPF_PROG(takt_enable, struct task_struct *p)
+int BPF_PROG(takt_beats_enable, struct task_struct *p)
 {
 	p->scx.dsq_vtime = virtual_now;
 	return 0;
 }
 
 SEC("struct_ops/init_task")
-int BPF_PROG(takt_init_task, struct task_struct *p, struct scx_init_task_args *args)
+int BPF_PROG(takt_beats_begin_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct takt_thread *thread;
 	u64 name[2];
 
-	thread = bpf_task_storage_get(&takt_threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	thread = bpf_task_storage_get(&takt_beats_threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)
 		return -12;
 	read_comm(name, p);
@@ -271,7 +271,7 @@ int BPF_PROG(takt_init_task, struct task_struct *p, struct scx_init_task_args *a
 }
 
 SEC("struct_ops/exit_task")
-int BPF_PROG(takt_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+int BPF_PROG(takt_beats_end_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct takt_thread *thread = thread_of(p);
 
@@ -281,21 +281,21 @@ int BPF_PROG(takt_exit_task, struct task_struct *p, struct scx_exit_task_args *a
 }
 
 SEC("struct_ops/cpu_offline")
-int BPF_PROG(takt_cpu_offline, int cpu)
+int BPF_PROG(takt_beats_offline, int cpu)
 {
 	cpu_leaves(cpu);
 	return 0;
 }
 
 SEC("struct_ops/cpu_online")
-int BPF_PROG(takt_cpu_online, int cpu)
+int BPF_PROG(takt_beats_online, int cpu)
 {
 	cpu_comes(cpu);
 	return 0;
 }
 
 SEC("struct_ops.s/init")
-int BPF_PROG(takt_init)
+int BPF_PROG(takt_beats_init)
 {
 	const struct takt_beats *host = beats();
 	u32 cpu, member;
@@ -308,15 +308,15 @@ int BPF_PROG(takt_init)
 		error = scx_bpf_create_dsq(QUEUE_NETWORK, -1);
 	bpf_for(cpu, 0, host->cpu_count) {
 		u32 key = cpu;
-		struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_alarms, &key);
+		struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_alarms, &key);
 
 		if (error || !alarm)
 			break;
 		error = scx_bpf_create_dsq(QUEUE_STRAY + cpu, -1);
 		if (!error)
-			error = bpf_timer_init(&alarm->timer, &takt_alarms, CLOCK_MONOTONIC);
+			error = bpf_timer_init(&alarm->timer, &takt_beats_alarms, CLOCK_MONOTONIC);
 		if (!error)
-			error = bpf_timer_set_callback(&alarm->timer, on_alarm);
+			error = bpf_timer_set_callback(&alarm->timer, takt_beats_on_alarm);
 	}
 	bpf_for(member, 0, TAKT_MEMBERS) {
 		if (error)
@@ -328,7 +328,7 @@ int BPF_PROG(takt_init)
 
 /* Why the kernel, or takt, ended it. */
 SEC("struct_ops/exit")
-int BPF_PROG(takt_exit, struct scx_exit_info *info)
+int BPF_PROG(takt_beats_exit, struct scx_exit_info *info)
 {
 	struct takt_beats *host = beats();
 
@@ -343,7 +343,7 @@ int BPF_PROG(takt_exit, struct scx_exit_info *info)
 
 /* A thread takes a name, by itself or because it runs another program. */
 SEC("tp_btf/task_rename")
-int BPF_PROG(takt_renamed, struct task_struct *p, const char *comm)
+int BPF_PROG(takt_beats_renamed, struct task_struct *p, const char *comm)
 {
 	struct takt_thread *thread = thread_of(p);
 	u64 name[2] = {};
@@ -357,7 +357,7 @@ int BPF_PROG(takt_renamed, struct task_struct *p, const char *comm)
 
 /* Before anybody hears of its end: its place is free when a successor comes. */
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(takt_exited, struct task_struct *p)
+int BPF_PROG(takt_beats_died, struct task_struct *p)
 {
 	struct takt_thread *thread = thread_of(p);
 
@@ -368,7 +368,7 @@ int BPF_PROG(takt_exited, struct task_struct *p)
 
 /* User space has made tables: have every CPU look. */
 SEC("syscall")
-int takt_commit(struct takt_beats_commit_args *args)
+int takt_beats_commit(struct takt_beats_commit_args *args)
 {
 	struct takt_beats *host = beats();
 	u32 cpu, task;
@@ -390,7 +390,7 @@ int takt_commit(struct takt_beats_commit_args *args)
 
 /* Places are new, or free again: is one of them this thread's? */
 SEC("syscall")
-int takt_recognise(struct takt_join_args *args)
+int takt_beats_recognise(struct takt_join_args *args)
 {
 	struct takt_thread *thread;
 	struct task_struct *p = bpf_task_from_pid(args->tid);
@@ -409,7 +409,7 @@ int takt_recognise(struct takt_join_args *args)
 
 /* Give a thread a place, or take it from whoever has it (tid 0). */
 SEC("syscall")
-int takt_seat(struct takt_join_args *args)
+int takt_beats_reserve(struct takt_join_args *args)
 {
 	struct takt_member *member = member_of(args->member);
 	struct takt_thread *thread;
@@ -439,20 +439,20 @@ int takt_seat(struct takt_join_args *args)
 
 SEC(".struct_ops.link")
 struct sched_ext_ops takt_beats_ops = {
-	.select_cpu = (void *)takt_select_cpu,
-	.enqueue = (void *)takt_enqueue,
-	.dispatch = (void *)takt_dispatch,
-	.running = (void *)takt_running,
-	.stopping = (void *)takt_stopping,
-	.tick = (void *)takt_tick,
-	.yield = (void *)takt_yield,
-	.enable = (void *)takt_enable,
-	.init_task = (void *)takt_init_task,
-	.exit_task = (void *)takt_exit_task,
-	.cpu_online = (void *)takt_cpu_online,
-	.cpu_offline = (void *)takt_cpu_offline,
-	.init = (void *)takt_init,
-	.exit = (void *)takt_exit,
+	.select_cpu = (void *)takt_beats_select,
+	.enqueue = (void *)takt_beats_enqueue,
+	.dispatch = (void *)takt_beats_dispatch,
+	.running = (void *)takt_beats_running,
+	.stopping = (void *)takt_beats_stopping,
+	.tick = (void *)takt_beats_tick,
+	.yield = (void *)takt_beats_yield,
+	.enable = (void *)takt_beats_enable,
+	.init_task = (void *)takt_beats_begin_task,
+	.exit_task = (void *)takt_beats_end_task,
+	.cpu_online = (void *)takt_beats_online,
+	.cpu_offline = (void *)takt_beats_offline,
+	.init = (void *)takt_beats_init,
+	.exit = (void *)takt_beats_exit,
 	.flags = SCX_OPS_ENQ_LAST,
 	.timeout_ms = 30000,
 	.name = "takt",

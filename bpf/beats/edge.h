@@ -18,7 +18,7 @@
 
 static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns)
 {
-	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_alarms, &cpu);
+	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_alarms, &cpu);
 
 	if (!alarm)
 		return;
@@ -91,7 +91,7 @@ static __always_inline int write_page(u32 at, const struct takt_task *task,
 				      const struct takt_task_params *params,
 				      const struct takt_span *span)
 {
-	struct takt_job_page *page = bpf_map_lookup_elem(&takt_jobs, &at);
+	struct takt_job_page *page = bpf_map_lookup_elem(&takt_beats_jobs, &at);
 
 	if (!page)
 		return 0;
@@ -236,7 +236,7 @@ static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	return takt_min(edge_ns, c->end_ns);
 }
 
-static int on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
+static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 {
 	u32 cpu = *key;
 	struct takt_cpu *c = cpu_of(cpu);

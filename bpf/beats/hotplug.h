@@ -58,7 +58,7 @@ static __always_inline void cpu_comes(u32 cpu)
 	}
 }
 
-static __noinline int bring_home(u64 queue)
+static __noinline int takt_beats_bring_home(u64 queue)
 {
 	struct task_struct *p;
 
@@ -81,12 +81,12 @@ static __always_inline void bring_all_home(const struct takt_beats *host)
 
 	if (!offline_cpus)
 		return;
-	bring_home(QUEUE_ORDINARY);
-	bring_home(QUEUE_NETWORK);
+	takt_beats_bring_home(QUEUE_ORDINARY);
+	takt_beats_bring_home(QUEUE_NETWORK);
 	bpf_for(at, 0, host->member_count)
-		bring_home(QUEUE_MEMBER + at);
+		takt_beats_bring_home(QUEUE_MEMBER + at);
 	bpf_for(at, 0, host->cpu_count)
-		bring_home(QUEUE_STRAY + at);
+		takt_beats_bring_home(QUEUE_STRAY + at);
 	bpf_for(at, 0, host->cpu_count) {
 		if (is_leaving(at))
 			scx_bpf_kick_cpu(at, SCX_KICK_IDLE);

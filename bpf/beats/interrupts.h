@@ -47,25 +47,25 @@ static __always_inline int interrupts_end(u32 kind)
 }
 
 SEC("tp_btf/irq_handler_entry")
-int takt_irq_entry(void *ctx)
+int takt_beats_irqin(void *ctx)
 {
 	return interrupts_begin(IN_HANDLER);
 }
 
 SEC("tp_btf/irq_handler_exit")
-int takt_irq_exit(void *ctx)
+int takt_beats_irqout(void *ctx)
 {
 	return interrupts_end(IN_HANDLER);
 }
 
 SEC("fentry/net_rx_action")
-int takt_receive_entry(void *ctx)
+int takt_beats_rxin(void *ctx)
 {
 	return interrupts_begin(IN_RECEIVING);
 }
 
 SEC("fexit/net_rx_action")
-int takt_receive_exit(void *ctx)
+int takt_beats_rxout(void *ctx)
 {
 	return interrupts_end(IN_RECEIVING);
 }

@@ -46,7 +46,7 @@ static __always_inline int take_place(struct task_struct *p, struct takt_thread 
 	thread->job = thread->stopped_ns = 0;
 	thread->asked = asked;
 	mark(p);
-	page = bpf_map_lookup_elem(&takt_jobs, &at);
+	page = bpf_map_lookup_elem(&takt_beats_jobs, &at);
 	if (page)
 		page->tid = p->pid;
 	thread->place = at + 1;
@@ -64,7 +64,7 @@ static __always_inline void leave_place(const struct task_struct *p, struct takt
 	at = thread->place - 1;
 	thread->place = 0;
 	thread->parked = 0;
-	page = bpf_map_lookup_elem(&takt_jobs, &at);
+	page = bpf_map_lookup_elem(&takt_beats_jobs, &at);
 	if (page)
 		page->tid = 0;
 	member->tid = 0;
@@ -90,7 +90,7 @@ static __always_inline u32 holds_group(const struct takt_member_rule *rule,
 			break;
 		if (level > 1)
 			hash.path = (hash.path ^ '/') * TAKT_FNV_PRIME;
-		hash_name((u64)BPF_CORE_READ(ancestor, kn, name), &hash);
+		takt_cgroup_hash((u64)BPF_CORE_READ(ancestor, kn, name), &hash);
 		if (hash.path == rule->cgroup)
 			holds |= TAKT_RULE_CGROUP;
 		if (hash.name == rule->unit)
@@ -162,7 +162,7 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	}
 	if (place_of(thread, p)) {
 		u32 own = thread->place - 1;
-		const struct takt_member_rule *rule = bpf_map_lookup_elem(&takt_rules, &own);
+		const struct takt_member_rule *rule = bpf_map_lookup_elem(&takt_beats_rules, &own);
 
 		if (thread->asked || (rule && holds(rule, p, name, command)))
 			return;
@@ -176,7 +176,7 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 			break;
 		if (!member || member->tid || !member->expected)
 			continue;
-		rule = bpf_map_lookup_elem(&takt_rules, &at);
+		rule = bpf_map_lookup_elem(&takt_beats_rules, &at);
 		if (rule && holds(rule, p, name, command) &&
 		    !take_place(p, thread, at, 0))
 			return;

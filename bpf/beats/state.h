@@ -51,56 +51,56 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct takt_thread);
-} takt_threads SEC(".maps");
+} takt_beats_threads SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);		/* one per possible CPU; user space says how many */
 	__type(key, u32);
 	__type(value, struct takt_alarm);
-} takt_alarms SEC(".maps");
+} takt_beats_alarms SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);		/* likewise */
 	__type(key, u32);
 	__type(value, struct takt_cpu);
-} takt_cpus SEC(".maps");
+} takt_beats_cpus SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);		/* two per possible CPU: in force, and next */
 	__type(key, u32);
 	__type(value, struct takt_table);
-} takt_tables SEC(".maps");
+} takt_beats_tables SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_TASKS);
 	__type(key, u32);
 	__type(value, struct takt_task);
-} takt_tasks SEC(".maps");
+} takt_beats_tasks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * TAKT_TASKS);
 	__type(key, u32);
 	__type(value, struct takt_task_params);
-} takt_params SEC(".maps");
+} takt_beats_params SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_MEMBERS);
 	__type(key, u32);
 	__type(value, struct takt_member);
-} takt_members SEC(".maps");
+} takt_beats_members SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_MEMBERS);
 	__type(key, u32);
 	__type(value, struct takt_member_rule);
-} takt_rules SEC(".maps");
+} takt_beats_rules SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -108,7 +108,7 @@ struct {
 	__uint(max_entries, TAKT_MEMBERS);
 	__type(key, u32);
 	__type(value, struct takt_job_page);
-} takt_jobs SEC(".maps");
+} takt_beats_jobs SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -126,29 +126,29 @@ static __always_inline struct takt_beats *beats(void)
 
 static __always_inline struct takt_cpu *cpu_of(u32 cpu)
 {
-	return bpf_map_lookup_elem(&takt_cpus, &cpu);
+	return bpf_map_lookup_elem(&takt_beats_cpus, &cpu);
 }
 
 static __always_inline struct takt_task *task_of(u32 task)
 {
-	return bpf_map_lookup_elem(&takt_tasks, &task);
+	return bpf_map_lookup_elem(&takt_beats_tasks, &task);
 }
 
 static __always_inline struct takt_member *member_of(u32 member)
 {
-	return bpf_map_lookup_elem(&takt_members, &member);
+	return bpf_map_lookup_elem(&takt_beats_members, &member);
 }
 
 static __always_inline struct takt_table *table_of(u32 cpu, u32 half)
 {
 	u32 at = cpu * 2 + (half & 1);
 
-	return bpf_map_lookup_elem(&takt_tables, &at);
+	return bpf_map_lookup_elem(&takt_beats_tables, &at);
 }
 
 static __always_inline struct takt_thread *thread_of(struct task_struct *p)
 {
-	return bpf_task_storage_get(&takt_threads, p, 0, 0);
+	return bpf_task_storage_get(&takt_beats_threads, p, 0, 0);
 }
 
 static __always_inline void mark(const struct task_struct *p)
@@ -196,7 +196,7 @@ static __always_inline const struct takt_task_params *params_of(u32 task, u32 ha
 {
 	u32 at = (half & 1) * TAKT_TASKS + task;
 
-	return task < TAKT_TASKS ? bpf_map_lookup_elem(&takt_params, &at) : 0;
+	return task < TAKT_TASKS ? bpf_map_lookup_elem(&takt_beats_params, &at) : 0;
 }
 
 /* The CPU's span as another CPU may read it; it is whole, or nobody's. */

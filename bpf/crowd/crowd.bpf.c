@@ -6,7 +6,7 @@
  * Each network namespace has its own terms; without them, and on other devices, it is CUBIC.
  */
 #include "tcp.h"
-#include "crowd_maps.h"
+#include "crowd_flows_map.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -39,13 +39,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct takt_crowd_terminal);
 } takt_crowd_terminals SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct takt_crowd_flow);
-} takt_crowd_flows SEC(".maps");
 
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
@@ -148,7 +141,7 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_init, struct sock *sk)
+void BPF_PROG(takt_crowd_init, struct sock *sk)
 {
 	struct takt_crowd_flow *flow;
 
@@ -163,7 +156,7 @@ void BPF_PROG(takt_init, struct sock *sk)
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_acked, struct sock *sk, const struct ack_sample *ack)
+void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
@@ -190,7 +183,7 @@ void BPF_PROG(takt_acked, struct sock *sk, const struct ack_sample *ack)
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+void BPF_PROG(takt_crowd_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
@@ -203,7 +196,7 @@ void BPF_PROG(takt_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 /* A loss: CUBIC's new window, but not below what the radio's losses are allowed to take. */
 SEC("struct_ops")
-u32 BPF_PROG(takt_ssthresh, struct sock *sk)
+u32 BPF_PROG(takt_crowd_ssthresh, struct sock *sk)
 {
 	struct takt_crowd_flow *flow = flow_of(sk);
 	const struct takt_crowd *crowd = flow ? terms_of(sk, flow) : 0;
@@ -216,7 +209,7 @@ u32 BPF_PROG(takt_ssthresh, struct sock *sk)
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_set_state, struct sock *sk, u8 new_state)
+void BPF_PROG(takt_crowd_state, struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
@@ -231,19 +224,19 @@ void BPF_PROG(takt_set_state, struct sock *sk, u8 new_state)
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+void BPF_PROG(takt_crowd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	cubictcp_cwnd_event(sk, event);
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_tx_start, struct sock *sk)
+void BPF_PROG(takt_crowd_tx_start, struct sock *sk)
 {
 	cubictcp_cwnd_event_tx_start(sk);
 }
 
 SEC("struct_ops")
-u32 BPF_PROG(takt_undo_cwnd, struct sock *sk)
+u32 BPF_PROG(takt_crowd_undo, struct sock *sk)
 {
 	struct takt_crowd_flow *flow = flow_of(sk);
 	const struct takt_crowd *crowd = flow ? terms_of(sk, flow) : 0;
@@ -254,27 +247,27 @@ u32 BPF_PROG(takt_undo_cwnd, struct sock *sk)
 
 /* One of the two is registered, as the kernel's structure is. */
 SEC(".struct_ops.link")
-struct tcp_congestion_ops takt = {
-	.init = (void *)takt_init,
-	.ssthresh = (void *)takt_ssthresh,
-	.cong_avoid = (void *)takt_cong_avoid,
-	.set_state = (void *)takt_set_state,
-	.cwnd_event = (void *)takt_cwnd_event,
-	.pkts_acked = (void *)takt_acked,
-	.undo_cwnd = (void *)takt_undo_cwnd,
+struct tcp_congestion_ops takt_crowd_ops = {
+	.init = (void *)takt_crowd_init,
+	.ssthresh = (void *)takt_crowd_ssthresh,
+	.cong_avoid = (void *)takt_crowd_avoid,
+	.set_state = (void *)takt_crowd_state,
+	.cwnd_event = (void *)takt_crowd_event,
+	.pkts_acked = (void *)takt_crowd_acked,
+	.undo_cwnd = (void *)takt_crowd_undo,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "takt",
 };
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops___tx_start takt_with_tx_start = {
-	.init = (void *)takt_init,
-	.ssthresh = (void *)takt_ssthresh,
-	.cong_avoid = (void *)takt_cong_avoid,
-	.set_state = (void *)takt_set_state,
-	.cwnd_event_tx_start = (void *)takt_tx_start,
-	.pkts_acked = (void *)takt_acked,
-	.undo_cwnd = (void *)takt_undo_cwnd,
+struct tcp_congestion_ops___tx_start takt_crowd_ops_tx = {
+	.init = (void *)takt_crowd_init,
+	.ssthresh = (void *)takt_crowd_ssthresh,
+	.cong_avoid = (void *)takt_crowd_avoid,
+	.set_state = (void *)takt_crowd_state,
+	.cwnd_event_tx_start = (void *)takt_crowd_tx_start,
+	.pkts_acked = (void *)takt_crowd_acked,
+	.undo_cwnd = (void *)takt_crowd_undo,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "takt",
 };

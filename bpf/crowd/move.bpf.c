@@ -22,7 +22,7 @@ const volatile u32 ifindex;	/* only flows that leave by this device; 0: all, and
 u32 found, moved;
 
 SEC("iter/tcp")
-int takt_move(struct bpf_iter__tcp *context)
+int takt_crowd_move(struct bpf_iter__tcp *context)
 {
 	struct sock_common *common = context->sk_common;
 	struct tcp_sock *tp = common ? bpf_skc_to_tcp_sock(common) : 0;

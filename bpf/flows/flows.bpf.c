@@ -2,15 +2,15 @@
 /*
  * Who owns a socket: found out when it is made, listens, connects, is accepted
  * or first sends, by the task that does so; forgotten when the socket closes.
- * The qdisc reads the answers from takt_sockets.
+ * The qdisc reads the answers from takt_link_sockets.
  *
  * Only sockets of namespaces that a policy watches are looked at. Sockets of
  * the kernel's own, which no task's call made, are never in the map.
  */
+#include "../link/sockets_map.h"
 #include "kernel_task.h"
 #include "flows_maps.h"
 #include "owner.h"
-#include "sockets_map.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -21,7 +21,7 @@ struct {
 	__uint(max_entries, TAKT_NAMESPACES);
 	__type(key, u64);
 	__type(value, struct takt_watch);
-} takt_watches SEC(".maps");
+} takt_flows_watches SEC(".maps");
 
 /* What stays with the socket itself; an accepted one inherits its listener's. */
 struct label {
@@ -36,13 +36,13 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	__type(key, int);
 	__type(value, struct label);
-} takt_labels SEC(".maps");
+} takt_flows_labels SEC(".maps");
 
 /* Owner may be all zero: not known. */
 static __always_inline void remember(u64 cookie, u64 netns_cookie,
 				     const struct takt_answer *answer, const struct owner *owner)
 {
-	struct takt_socket *known = bpf_map_lookup_elem(&takt_sockets, &cookie);
+	struct takt_socket *known = bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 	struct takt_socket socket = {
 		.netns_cookie = netns_cookie,
 		.who = { answer->who[0], answer->who[1] },
@@ -56,7 +56,7 @@ static __always_inline void remember(u64 cookie, u64 netns_cookie,
 		return;
 	}
 	/* If the map is full, the socket stays unknown: it has no owner. */
-	bpf_map_update_elem(&takt_sockets, &cookie, &socket, BPF_ANY);
+	bpf_map_update_elem(&takt_link_sockets, &cookie, &socket, BPF_ANY);
 }
 
 /* The socket is the current task's. Its label may be NULL, for want of memory. */
@@ -78,42 +78,42 @@ static __always_inline void claim(struct label *label, u64 cookie, u64 netns_coo
 }
 
 SEC("cgroup/sock_create")
-int takt_create(struct bpf_sock *ctx)
+int takt_flows_create(struct bpf_sock *ctx)
 {
 	u64 netns_cookie = bpf_get_netns_cookie(ctx);
-	struct takt_watch *watch = bpf_map_lookup_elem(&takt_watches, &netns_cookie);
+	struct takt_watch *watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
 	struct label *label;
 
 	/* A socket that somebody forbade is never released. */
 	if (!watch || bpf_get_retval() < 0)
 		return ALLOW;
-	label = bpf_sk_storage_get(&takt_labels, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_flows_labels, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
 	return ALLOW;
 }
 
-/* TCP goes on after close() and is forgotten when it is done: takt_tcp_state. */
+/* TCP goes on after close() and is forgotten when it is done: takt_flows_state. */
 SEC("cgroup/sock_release")
-int takt_release(struct bpf_sock *ctx)
+int takt_flows_release(struct bpf_sock *ctx)
 {
 	u64 cookie = bpf_get_socket_cookie(ctx);
 
 	if (ctx->protocol != IPPROTO_TCP || ctx->state == TCP_CLOSE)
-		bpf_map_delete_elem(&takt_sockets, &cookie);
+		bpf_map_delete_elem(&takt_link_sockets, &cookie);
 	return ALLOW;
 }
 
 static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 {
 	u64 netns_cookie = bpf_get_netns_cookie(ctx);
-	struct takt_watch *watch = bpf_map_lookup_elem(&takt_watches, &netns_cookie);
+	struct takt_watch *watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
 	struct bpf_sock *sk = ctx->sk;
 	struct label *label;
 
-	/* TCP tells takt_tcp_event, which hears of MPTCP's connections too. */
+	/* TCP tells takt_flows_event, which hears of MPTCP's connections too. */
 	if (!watch || !sk || ctx->protocol == IPPROTO_TCP)
 		return ALLOW;
-	label = bpf_sk_storage_get(&takt_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (label && !is_connect && label->epoch == watch->epoch) {
 		struct owner owner;
 
@@ -126,25 +126,25 @@ static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 }
 
 SEC("cgroup/connect4")
-int takt_connect4(struct bpf_sock_addr *ctx)
+int takt_flows_con4(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 1);
 }
 
 SEC("cgroup/connect6")
-int takt_connect6(struct bpf_sock_addr *ctx)
+int takt_flows_con6(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 1);
 }
 
 SEC("cgroup/sendmsg4")
-int takt_sendmsg4(struct bpf_sock_addr *ctx)
+int takt_flows_msg4(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 0);
 }
 
 SEC("cgroup/sendmsg6")
-int takt_sendmsg6(struct bpf_sock_addr *ctx)
+int takt_flows_msg6(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 0);
 }
@@ -156,7 +156,7 @@ int takt_sendmsg6(struct bpf_sock_addr *ctx)
  * then it is as its listener.
  */
 SEC("sockops")
-int takt_tcp_event(struct bpf_sock_ops *ctx)
+int takt_flows_event(struct bpf_sock_ops *ctx)
 {
 	const struct task_struct *task;
 	struct bpf_sock *sk = ctx->sk;
@@ -171,11 +171,11 @@ int takt_tcp_event(struct bpf_sock_ops *ctx)
 	    ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 		return ALLOW;
 	netns_cookie = bpf_get_netns_cookie(ctx);
-	watch = bpf_map_lookup_elem(&takt_watches, &netns_cookie);
+	watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
 	if (!watch || !sk)
 		return ALLOW;
 	if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
-		label = bpf_sk_storage_get(&takt_labels, sk, NULL, 0);
+		label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, 0);
 		remember(bpf_get_socket_cookie(ctx), netns_cookie,
 			 label ? &label->answer : &none, label ? &label->owner : &nobody);
 		return ALLOW;
@@ -183,13 +183,13 @@ int takt_tcp_event(struct bpf_sock_ops *ctx)
 	task = bpf_get_current_task_btf();
 	if (task->flags & PF_KTHREAD)
 		return ALLOW;
-	label = bpf_sk_storage_get(&takt_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
 	return ALLOW;
 }
 
 SEC("fexit/inet_csk_accept")
-int BPF_PROG(takt_accept, struct sock *listener, struct proto_accept_arg *arg,
+int BPF_PROG(takt_flows_accept, struct sock *listener, struct proto_accept_arg *arg,
 	     struct sock *sk)
 {
 	struct takt_watch *watch;
@@ -199,23 +199,23 @@ int BPF_PROG(takt_accept, struct sock *listener, struct proto_accept_arg *arg,
 	if (!sk)
 		return 0;
 	netns_cookie = sk->__sk_common.skc_net.net->net_cookie;
-	watch = bpf_map_lookup_elem(&takt_watches, &netns_cookie);
+	watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
 	if (!watch || bpf_get_current_task_btf()->flags & PF_KTHREAD)
 		return 0;
-	label = bpf_sk_storage_get(&takt_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(sk), netns_cookie, watch);
 	return 0;
 }
 
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(takt_tcp_state, struct sock *sk, int old_state, int new_state)
+int BPF_PROG(takt_flows_state, struct sock *sk, int old_state, int new_state)
 {
 	u64 cookie;
 
 	if (new_state != TCP_CLOSE || sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	cookie = sk->__sk_common.skc_cookie.counter;
-	bpf_map_delete_elem(&takt_sockets, &cookie);
+	bpf_map_delete_elem(&takt_link_sockets, &cookie);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ int BPF_PROG(takt_tcp_state, struct sock *sk, int old_state, int new_state)
  * not seen, the youngest.
  */
 SEC("iter/task_file")
-int takt_survey(struct bpf_iter__task_file *ctx)
+int takt_flows_survey(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
@@ -251,8 +251,8 @@ int takt_survey(struct bpf_iter__task_file *ctx)
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	netns_cookie = sk->__sk_common.skc_net.net->net_cookie;
-	watch = bpf_map_lookup_elem(&takt_watches, &netns_cookie);
-	label = watch ? bpf_sk_storage_get(&takt_labels, sk, NULL,
+	watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
+	label = watch ? bpf_sk_storage_get(&takt_flows_labels, sk, NULL,
 					   BPF_SK_STORAGE_GET_F_CREATE) : NULL;
 	if (!label)
 		return 0;
@@ -272,8 +272,8 @@ int takt_survey(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
-static long clear_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
-		      struct takt_clear_args *args)
+static long takt_flows_clear_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
+				 struct takt_clear_args *args)
 {
 	if (socket->netns_cookie == args->netns_cookie)
 		socket->who[args->slot & (TAKT_SLOTS - 1)] = 0;
@@ -282,16 +282,16 @@ static long clear_one(struct bpf_map *map, u64 *cookie, struct takt_socket *sock
 
 /* Answer a slot's questions with no, for all sockets of a namespace. */
 SEC("syscall")
-int takt_clear(struct takt_clear_args *args)
+int takt_flows_clear(struct takt_clear_args *args)
 {
 	struct takt_clear_args copy = *args;
 
-	bpf_for_each_map_elem(&takt_sockets, clear_one, &copy, 0);
+	bpf_for_each_map_elem(&takt_link_sockets, takt_flows_clear_one, &copy, 0);
 	return 0;
 }
 
-static long forget_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
-		       struct takt_clear_args *args)
+static long takt_flows_forget_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
+				  struct takt_clear_args *args)
 {
 	if (!args->netns_cookie || socket->netns_cookie == args->netns_cookie)
 		bpf_map_delete_elem(map, cookie);
@@ -300,10 +300,10 @@ static long forget_one(struct bpf_map *map, u64 *cookie, struct takt_socket *soc
 
 /* Forget the sockets of a namespace, or all. */
 SEC("syscall")
-int takt_forget(struct takt_clear_args *args)
+int takt_flows_forget(struct takt_clear_args *args)
 {
 	struct takt_clear_args copy = *args;
 
-	bpf_for_each_map_elem(&takt_sockets, forget_one, &copy, 0);
+	bpf_for_each_map_elem(&takt_link_sockets, takt_flows_forget_one, &copy, 0);
 	return 0;
 }

@@ -36,10 +36,10 @@ struct takt_watch {
 	u32 kinds;		/* bit per TAKT_ASK_* that is asked at all */
 };
 
-/* What takt_clear and takt_forget are told. */
+/* What takt_flows_clear and takt_flows_forget are told. */
 struct takt_clear_args {
 	u64 netns_cookie;	/* 0: every namespace */
-	u32 slot;		/* takt_clear: whose answers become no */
+	u32 slot;		/* takt_flows_clear: whose answers become no */
 	u32 pad;
 };
 

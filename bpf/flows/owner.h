@@ -29,7 +29,7 @@ struct {
 	__uint(max_entries, TAKT_QUESTIONS);
 	__type(key, struct takt_question);
 	__type(value, struct takt_answer);
-} takt_questions SEC(".maps");
+} takt_flows_questions SEC(".maps");
 
 static __always_inline void read_owner(struct owner *owner, const struct task_struct *task)
 {
@@ -52,7 +52,7 @@ static __always_inline int same_owner(const struct owner *a, const struct owner 
 static __always_inline void ask(const struct takt_question *question,
 				struct takt_answer *answer)
 {
-	const struct takt_answer *found = bpf_map_lookup_elem(&takt_questions, question);
+	const struct takt_answer *found = bpf_map_lookup_elem(&takt_flows_questions, question);
 
 	if (!found)
 		return;
@@ -78,7 +78,7 @@ static __always_inline void ask_groups(struct takt_question *question,
 			break;
 		if (level > 1)
 			hash.path = (hash.path ^ '/') * TAKT_FNV_PRIME;
-		hash_name((u64)BPF_CORE_READ(ancestor, kn, name), &hash);
+		takt_cgroup_hash((u64)BPF_CORE_READ(ancestor, kn, name), &hash);
 		question->kind = TAKT_ASK_CGROUP;
 		question->name[0] = hash.path;
 		ask(question, answer);

@@ -22,7 +22,7 @@ static __always_inline void read_comm(u64 comm[2], const struct task_struct *tas
 }
 
 /* Add a control group's name, which lies at this address. */
-__noinline int hash_name(u64 address, struct name_hash *hash TAKT_ARG)
+__noinline int takt_cgroup_hash(u64 address, struct name_hash *hash TAKT_ARG)
 {
 	char part[NAME_PART_BYTES];
 	u32 at, i;

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * An arriving packet's element: the flow it belongs to, and where it would have
- * gone before the plan or its registration changed.
- */
+/* An arriving packet's element: of its class, its flow or its station. */
 #ifndef TAKT_ARRIVAL_H
 #define TAKT_ARRIVAL_H
 
+#include "before.h"
 #include "headers.h"
 #include "packet.h"
-#include "ports_map.h"
-#include "registration.h"
 #include "who.h"
 
 /*
@@ -39,8 +35,10 @@ static __always_inline void connection_of(const struct sk_buff *skb, struct takt
 }
 
 /* The element of a flow that was not here before, or was in another era. */
-__noinline u32 new_flow(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
-			const struct takt_newcomer *newcomer TAKT_ARG, u32 id, u32 class_id)
+__noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG,
+				  const struct takt_newcomer *newcomer TAKT_ARG, u32 id,
+				  u32 class_id)
 {
 	struct takt_flows *flows = &port->link.flows;
 	struct takt_order *order = &port->link.order;
@@ -53,7 +51,7 @@ __noinline u32 new_flow(struct takt_port *port TAKT_ARG, const struct takt_plan 
 	}
 	bpf_for(i, 0, takt_flow_looks(flows)) {
 		u64 cookie = takt_flow(flows, takt_flow_candidate(flows))->cookie;
-		u32 closed = cookie && !bpf_map_lookup_elem(&takt_sockets, &cookie);
+		u32 closed = cookie && !bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 
 		takt_flow_look(flows, order, closed, now_ns);
 	}
@@ -65,8 +63,9 @@ __noinline u32 new_flow(struct takt_port *port TAKT_ARG, const struct takt_plan 
 }
 
 /* A packet's class by its headers, and its element if the class tells flows apart. */
-__noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
-		       struct takt_newcomer *newcomer TAKT_ARG)
+__noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
+			      const struct takt_plan *plan TAKT_ARG,
+			      struct takt_newcomer *newcomer TAKT_ARG)
 {
 	u32 class_id = takt_classify(&plan->rules, &newcomer->key), id;
 
@@ -76,7 +75,7 @@ __noinline u32 flow_of(struct takt_port *port TAKT_ARG, const struct takt_plan *
 	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
 		return class_id;
 	if (!id || takt_flow(&port->link.flows, id)->era != newcomer->era)
-		id = new_flow(port, plan, newcomer, id, class_id);
+		id = takt_link_new_flow(port, plan, newcomer, id, class_id);
 	return id;
 }
 
@@ -112,61 +111,28 @@ static __always_inline u32 station_of(struct takt_port *port, const struct takt_
 	return id;
 }
 
-/* The element that a plan would have put the packet into. */
-__noinline u32 element_by(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
-			  const struct takt_key *key TAKT_ARG, u64 identity)
-{
-	u32 class_id = takt_classify(&plan->rules, key), id;
-
-	if (plan->stations && takt_address_is(&port->newcomer.to)) {
-		id = takt_station_element(&port->link, &port->newcomer.to, class_id);
-		return id ? id : class_id;
-	}
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
-		return class_id;
-	if (!identity)
-		identity = takt_flow_identity(key, port->link.secret);
-	id = takt_flow_find(&port->link.flows, identity);
-	return id ? id : class_id;
-}
-
-/* The element that the plan before would have put the packet into. */
-__noinline u32 element_before(struct takt_port *port TAKT_ARG, struct takt_key *key TAKT_ARG,
-			      u64 identity, u32 uid)
-{
-	const struct takt_plan *old = plan_before(port);
-
-	if (old->registered && !(key->who & old->registered)) {
-		find_registration(port->link.netns_cookie, key, uid, &port->registration);
-		if (port->registration.on)
-			key->who |= old->registered;
-	}
-	return element_by(port, old, key, identity);
-}
-
 /*
- * The packet goes to `id` because its registration has changed: the element that
- * it would have gone to before. If that goes after its new one, or is another
- * tenant's, it might be held for long, and with it everybody behind this packet:
- * then this one pulls.
+ * Have the key say whether the packet is registered. Returns whether that has
+ * changed since packets were queued that are still there.
  */
-__noinline u32 element_unlike(struct takt_port *port TAKT_ARG, const struct takt_plan *plan TAKT_ARG,
-			      struct takt_key *key TAKT_ARG, u64 identity, u32 id)
+__noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
+					  const struct takt_plan *plan TAKT_ARG,
+					  struct takt_newcomer *newcomer TAKT_ARG, u32 uid)
 {
-	const struct takt_class_params *to, *from;
-	u32 before;
+	struct takt_registration *found = &port->registration;
 
-	key->who ^= plan->registered;
-	before = element_by(port, plan, key, identity);
-	key->who ^= plan->registered;
-	to = takt_params(plan, takt_element(&port->link.order, id), id);
-	from = takt_params(plan, takt_element(&port->link.order, before), before);
-	if (from->priority > to->priority || from->group != to->group)
-		before |= TAKT_PULLS;
-	return before;
+	/* A program that is in the background is so whatever is registered. */
+	if (newcomer->key.who & plan->registered)
+		return 0;
+	takt_link_registered(port->link.netns_cookie, &newcomer->key, uid, found);
+	if (found->on)
+		newcomer->key.who |= plan->registered;
+	takt_link_meet(&port->link, plan, found->changed_ns);
+	newcomer->era = port->link.era;
+	return takt_link_unsettled(&port->link, found->changed_ns);
 }
 
-/* What the plan in force, or the one before it, knows stations by; TAKT_STATIONS_NONE: neither. */
+/* What the plan in force or the one before it knows stations by, if either does. */
 static __always_inline u32 stations_by(const struct takt_port *port, const struct takt_plan *plan)
 {
 	if (!plan->stations && port->link.old_plan_packets)
@@ -196,18 +162,19 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
 	uid = user_of(sender);
 	newcomer->key.who = who_is(sender, plan);
 	if (plan->registered)
-		moved = ask_registration(port, plan, newcomer, uid);
+		moved = takt_link_ask_registration(port, plan, newcomer, uid);
 	if (by)
 		read_station(skb, by, newcomer);
-	id = plan->flows ? flow_of(port, plan, newcomer) :
+	id = plan->flows ? takt_link_flow(port, plan, newcomer) :
 			   takt_classify(&plan->rules, &newcomer->key);
 	if (plan->stations)
 		id = station_of(port, plan, newcomer, id);
 	if (moved) {
-		*before = element_unlike(port, plan, &newcomer->key, newcomer->identity, id);
+		*before = takt_link_element_unlike(port, plan, &newcomer->key, newcomer->identity,
+						   id);
 	} else if (port->link.old_plan_packets) {
 		newcomer->key.who = who_is(sender, plan_before(port));
-		*before = element_before(port, &newcomer->key, newcomer->identity, uid);
+		*before = takt_link_element_before(port, &newcomer->key, newcomer->identity, uid);
 	}
 	return id;
 }

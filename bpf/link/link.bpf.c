@@ -23,7 +23,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u32);
-} takt_abi SEC(".maps");
+} takt_link_abi SEC(".maps");
 
 /*
  * By way of a cast, as wherever a pointer is followed and only read: the verifier
@@ -123,7 +123,7 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 }
 
 SEC("struct_ops")
-int BPF_PROG(takt_enqueue, struct sk_buff *skb, struct Qdisc *sch,
+int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
 	u32 index = link_index(sch), place;
@@ -168,7 +168,7 @@ refuse:
 }
 
 SEC("struct_ops")
-struct sk_buff *BPF_PROG(takt_dequeue, struct Qdisc *sch)
+struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 {
 	u32 index = link_index(sch);
 	struct takt_choice *choice;
@@ -225,7 +225,7 @@ send:
  * anything else would share one state under several locks.
  */
 SEC("struct_ops")
-int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
+int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
 	     struct netlink_ext_ack *extack)
 {
 	struct takt_port *port = find_port(link_index(sch));
@@ -242,7 +242,7 @@ int BPF_PROG(takt_init, struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-static void flush(struct Qdisc *sch)
+static void takt_link_clear(struct Qdisc *sch)
 {
 	u32 index = link_index(sch), i;
 	struct takt_port *port = find_port(index);
@@ -273,19 +273,19 @@ static void flush(struct Qdisc *sch)
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_reset, struct Qdisc *sch)
+void BPF_PROG(takt_link_reset, struct Qdisc *sch)
 {
-	flush(sch);
+	takt_link_clear(sch);
 }
 
 SEC("struct_ops")
-void BPF_PROG(takt_destroy, struct Qdisc *sch)
+void BPF_PROG(takt_link_destroy, struct Qdisc *sch)
 {
 	struct takt_port *port = find_port(link_index(sch));
 
 	if (port)
 		port->stands = 0;
-	flush(sch);
+	takt_link_clear(sch);
 	/* Its namespace may be gone, too: let any takt clear this link away. */
 	if (port && device_of(sch)->reg_state != NETREG_REGISTERED)
 		port->link.gone = 1;
@@ -296,7 +296,7 @@ void BPF_PROG(takt_destroy, struct Qdisc *sch)
  * even a SIGKILL comes before the first or after the last.
  */
 SEC("syscall")
-int takt_commit(struct takt_commit_args *args)
+int takt_link_commit(struct takt_commit_args *args)
 {
 	u64 links = args->links;
 	u32 i;
@@ -311,11 +311,11 @@ int takt_commit(struct takt_commit_args *args)
 }
 
 SEC(".struct_ops.link")
-struct Qdisc_ops takt = {
-	.enqueue = (void *)takt_enqueue,
-	.dequeue = (void *)takt_dequeue,
-	.init = (void *)takt_init,
-	.reset = (void *)takt_reset,
-	.destroy = (void *)takt_destroy,
+struct Qdisc_ops takt_link_ops = {
+	.enqueue = (void *)takt_link_enqueue,
+	.dequeue = (void *)takt_link_dequeue,
+	.init = (void *)takt_link_init,
+	.reset = (void *)takt_link_reset,
+	.destroy = (void *)takt_link_destroy,
 	.id = "takt",
 };

@@ -28,7 +28,7 @@
 
 /*
  * One link as it lies in the kernel: a map of its own, shared with user space.
- * User space writes the plan that is not in force and has takt_commit switch.
+ * User space writes the plan that is not in force and has takt_link_commit switch.
  */
 struct takt_port {
 	struct takt_link link;
@@ -47,7 +47,7 @@ struct takt_port {
 	struct takt_registration registration;
 };
 
-/* What takt_commit is told: the links whose plans switch, all in one step. */
+/* What takt_link_commit is told: the links whose plans switch, all in one step. */
 struct takt_commit_args {
 	u64 links;		/* bit per link */
 };

@@ -26,11 +26,11 @@ struct port_map {
 		__array(values, struct inner);          \
 	} name SEC(".maps")
 
-PER_LINK(takt_ports, port_map);
+PER_LINK(takt_link_ports, port_map);
 
 static __always_inline struct takt_port *find_port(u32 index)
 {
-	void *inner = bpf_map_lookup_elem(&takt_ports, &index);
+	void *inner = bpf_map_lookup_elem(&takt_link_ports, &index);
 	u32 zero = 0;
 
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;

@@ -11,20 +11,20 @@ struct {
 	__uint(max_entries, TAKT_REGISTRATIONS);
 	__type(key, struct takt_destination);
 	__type(value, struct takt_registration);
-} takt_registrations SEC(".maps");
+} takt_link_dests SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct takt_registry);
-} takt_registry SEC(".maps");
+} takt_link_registry SEC(".maps");
 
 static __always_inline void add_registration(struct takt_registration *sum,
 					     const struct takt_destination *destination)
 {
 	const struct takt_registration *found =
-		bpf_map_lookup_elem(&takt_registrations, destination);
+		bpf_map_lookup_elem(&takt_link_dests, destination);
 
 	if (!found)
 		return;
@@ -36,8 +36,8 @@ static __always_inline void add_registration(struct takt_registration *sum,
  * What is registered in a namespace for packets with these headers from a socket of
  * this user's, and for everyone's.
  */
-__noinline int find_registration(u64 netns_cookie, const struct takt_key *key TAKT_ARG, u32 uid,
-				 struct takt_registration *sum TAKT_ARG)
+__noinline int takt_link_registered(u64 netns_cookie, const struct takt_key *key TAKT_ARG, u32 uid,
+				    struct takt_registration *sum TAKT_ARG)
 {
 	struct takt_destination destination;
 	const struct takt_registry *registry;
@@ -45,7 +45,7 @@ __noinline int find_registration(u64 netns_cookie, const struct takt_key *key TA
 
 	sum->changed_ns = 0;
 	sum->on = 0;
-	registry = bpf_map_lookup_elem(&takt_registry, &zero);
+	registry = bpf_map_lookup_elem(&takt_link_registry, &zero);
 	if (!registry || !registry->entries || !key->has_ports)
 		return 0;
 	destination.netns_cookie = netns_cookie;
@@ -60,27 +60,6 @@ __noinline int find_registration(u64 netns_cookie, const struct takt_key *key TA
 		add_registration(sum, &destination);
 	}
 	return 0;
-}
-
-/*
- * Have the key say whether the packet is registered. Returns whether that has
- * changed since packets were queued that are still there.
- */
-__noinline u32 ask_registration(struct takt_port *port TAKT_ARG,
-				const struct takt_plan *plan TAKT_ARG,
-				struct takt_newcomer *newcomer TAKT_ARG, u32 uid)
-{
-	struct takt_registration *found = &port->registration;
-
-	/* Whoever is background as a program is so whatever is registered. */
-	if (newcomer->key.who & plan->registered)
-		return 0;
-	find_registration(port->link.netns_cookie, &newcomer->key, uid, found);
-	if (found->on)
-		newcomer->key.who |= plan->registered;
-	takt_link_meet(&port->link, plan, found->changed_ns);
-	newcomer->era = port->link.era;
-	return takt_link_unsettled(&port->link, found->changed_ns);
 }
 
 #endif

@@ -63,7 +63,7 @@ static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_por
 	if (!sk)
 		return TAKT_TASK_UNKNOWN;
 	cookie = bpf_core_cast(sk, struct sock)->__sk_common.skc_cookie.counter;
-	known = bpf_map_lookup_elem(&takt_sockets, &cookie);
+	known = bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 	if (!known || !known->tgid)
 		return TAKT_TASK_UNKNOWN;
 	task = bpf_get_current_task_btf();

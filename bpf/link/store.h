@@ -24,17 +24,17 @@ struct {
 	__uint(max_entries, TAKT_LINKS);
 	__type(key, u32);
 	__type(value, struct takt_store);
-} takt_express SEC(".maps");
+} takt_link_express SEC(".maps");
 
-PER_LINK(takt_stores, store_map);
+PER_LINK(takt_link_stores, store_map);
 
 static __always_inline struct takt_store *find_store(u32 index, u32 place)
 {
 	void *inner;
 
 	if (place == TAKT_EXPRESS)
-		return bpf_map_lookup_elem(&takt_express, &index);
-	inner = bpf_map_lookup_elem(&takt_stores, &index);
+		return bpf_map_lookup_elem(&takt_link_express, &index);
+	inner = bpf_map_lookup_elem(&takt_link_stores, &index);
 	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
 }
 

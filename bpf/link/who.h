@@ -20,7 +20,7 @@ static __always_inline const struct takt_socket *owner_of(const struct sock *sk)
 	if (sk->__sk_common.skc_state == TCP_NEW_SYN_RECV)
 		sk = bpf_core_cast(sk->__sk_common.skc_listener, struct sock);
 	cookie = sk->__sk_common.skc_cookie.counter;
-	return bpf_map_lookup_elem(&takt_sockets, &cookie);
+	return bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 }
 
 /* The answers about an owner; all no if it is unknown. */

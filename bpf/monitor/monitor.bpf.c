@@ -6,7 +6,7 @@
  * monitor into the kernel.
  */
 #include "watched.h"
-#include "../crowd/crowd_maps.h"
+#include "../crowd/crowd_flows_map.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -17,14 +17,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, TAKT_MONITOR_EVENT_BYTES);
 } takt_monitor_events SEC(".maps");
-
-/* The congestion control's own where it is loaded, else empty. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct takt_crowd_flow);
-} takt_crowd_flows SEC(".maps");
 
 /* What may change with every packet is told of a flow once in so long, at most. */
 #define TELL_EVERY_NS 10000000ULL
@@ -39,7 +31,7 @@ static __always_inline const struct tcp_skb_cb *tcp_cb(const struct sk_buff *skb
 	return bpf_rdonly_cast(skb->cb, bpf_core_type_id_kernel(struct tcp_skb_cb));
 }
 
-static void tell(struct sock *sk, u32 kind, u32 count, u16 from, u16 to)
+static void takt_monitor_tell(struct sock *sk, u32 kind, u32 count, u16 from, u16 to)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
 	struct takt_monitor_event *event;
@@ -66,16 +58,16 @@ static void tell(struct sock *sk, u32 kind, u32 count, u16 from, u16 to)
 }
 
 SEC("tp_btf/tcp_retransmit_skb")
-int BPF_PROG(takt_retransmit, struct sock *sk, const struct sk_buff *skb)
+int BPF_PROG(takt_monitor_retransmit, struct sock *sk, const struct sk_buff *skb)
 {
 	if (is_ours(sk))
-		tell(sk, TAKT_MONITOR_RETRANSMIT, tcp_cb(skb)->tcp_gso_segs, 0, 0);
+		takt_monitor_tell(sk, TAKT_MONITOR_RETRANSMIT, tcp_cb(skb)->tcp_gso_segs, 0, 0);
 	return 0;
 }
 
 /* Called before the state changes. A timeout enters TCP_CA_Loss again each time. */
 SEC("tp_btf/tcp_cong_state_set")
-int BPF_PROG(takt_congestion_state, struct sock *sk, const u8 state)
+int BPF_PROG(takt_monitor_congestion, struct sock *sk, const u8 state)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
 	u16 before;
@@ -84,9 +76,9 @@ int BPF_PROG(takt_congestion_state, struct sock *sk, const u8 state)
 		return 0;
 	before = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 	if (state == TCP_CA_LOSS)
-		tell(sk, TAKT_MONITOR_TIMEOUT, 1, 0, 0);
+		takt_monitor_tell(sk, TAKT_MONITOR_TIMEOUT, 1, 0, 0);
 	if (state != before)
-		tell(sk, TAKT_MONITOR_STATE, 1, before, state);
+		takt_monitor_tell(sk, TAKT_MONITOR_STATE, 1, before, state);
 	return 0;
 }
 
@@ -105,7 +97,7 @@ static __always_inline int may_tell(u64 *told_ns)
  * packet before it left. The one thing that every packet pays for.
  */
 SEC("tp_btf/tcp_probe")
-int BPF_PROG(takt_heard, struct sock *sk, const struct sk_buff *skb)
+int BPF_PROG(takt_monitor_heard, struct sock *sk, const struct sk_buff *skb)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
 	struct watched *watched;
@@ -119,18 +111,19 @@ int BPF_PROG(takt_heard, struct sock *sk, const struct sk_buff *skb)
 	limit = limit_of(tp);
 	echoes = tp->delivered_ce;
 	if (limit != watched->limit && may_tell(&watched->limit_told_ns)) {
-		tell(sk, TAKT_MONITOR_LIMIT, 1, watched->limit, limit);
+		takt_monitor_tell(sk, TAKT_MONITOR_LIMIT, 1, watched->limit, limit);
 		watched->limit = limit;
 	}
 	if (echoes != watched->echoes_told && may_tell(&watched->echoes_told_ns)) {
-		tell(sk, TAKT_MONITOR_ECN_ECHO, echoes - watched->echoes_told, 0, 0);
+		takt_monitor_tell(sk, TAKT_MONITOR_ECN_ECHO, echoes - watched->echoes_told, 0, 0);
 		watched->echoes_told = echoes;
 	}
 	if ((tcp_cb(skb)->ip_dsfield & INET_ECN_MASK) != INET_ECN_CE)
 		return 0;
 	watched->marks++;
 	if (may_tell(&watched->marks_told_ns)) {
-		tell(sk, TAKT_MONITOR_ECN_MARK, watched->marks - watched->marks_told, 0, 0);
+		takt_monitor_tell(sk, TAKT_MONITOR_ECN_MARK, watched->marks - watched->marks_told,
+				  0, 0);
 		watched->marks_told = watched->marks;
 	}
 	return 0;
@@ -166,7 +159,7 @@ static __always_inline void write_sample(struct bpf_iter_meta *meta, struct sock
  * the host's whole table of connections, however few there are.
  */
 SEC("iter/tcp")
-int takt_sample_all(struct bpf_iter__tcp *ctx)
+int takt_monitor_all(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *common = ctx->sk_common;
 	const struct watched *watched;
@@ -182,7 +175,7 @@ int takt_sample_all(struct bpf_iter__tcp *ctx)
 
 /* Run over the sockets that are watched already, which costs as much as there are. */
 SEC("iter/bpf_sk_storage_map")
-int takt_sample_watched(struct bpf_iter__bpf_sk_storage_map *ctx)
+int takt_monitor_watched(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	const struct watched *watched = ctx->value;
 	struct sock *sk = ctx->sk;
@@ -194,7 +187,7 @@ int takt_sample_watched(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 /* Run over every file of every process; of several that hold a socket the youngest counts. */
 SEC("iter/task_file")
-int takt_holders(struct bpf_iter__task_file *ctx)
+int takt_monitor_holders(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;

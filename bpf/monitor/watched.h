@@ -23,14 +23,14 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct watched);
-} takt_watched SEC(".maps");
+} takt_monitor_socks SEC(".maps");
 
 /* From now on, if it was not yet; marks of before are not told, a window that is full is. */
 static __always_inline struct watched *watch(struct sock *sk)
 {
 	struct watched *watched;
 
-	watched = bpf_sk_storage_get(&takt_watched, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	watched = bpf_sk_storage_get(&takt_monitor_socks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (watched && !watched->cookie) {
 		watched->echoes_told = tcp_of(sk)->delivered_ce;
 		watched->cookie = bpf_get_socket_cookie(sk);

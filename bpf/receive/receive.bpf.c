@@ -39,8 +39,8 @@ static __always_inline int is_up(const struct takt_port *port)
 }
 
 /* The class of an incoming packet: by the rules for its answers. */
-__noinline u32 class_of(const struct takt_plan *plan TAKT_ARG,
-			const struct takt_key *key TAKT_ARG)
+__noinline u32 takt_receive_class_of(const struct takt_plan *plan TAKT_ARG,
+				     const struct takt_key *key TAKT_ARG)
 {
 	return takt_classify(&plan->rules, key);
 }
@@ -68,11 +68,12 @@ int takt_receive(struct __sk_buff *ctx)
 		receiver = receiver_of(ctx, &key);
 		key.who = who_is(receiver, plan);
 		if (plan->registered && !(key.who & plan->registered)) {
-			find_registration(port->link.netns_cookie, &key, user_of(receiver), &registered);
+			takt_link_registered(port->link.netns_cookie, &key, user_of(receiver),
+					     &registered);
 			key.who |= registered.on ? plan->registered : 0;
 		}
 	}
-	id = class_of(plan, &key) & (TAKT_CLASSES - 1);
+	id = takt_receive_class_of(plan, &key) & (TAKT_CLASSES - 1);
 	if (!plan->class_params[id].receive)
 		return GO_ON;
 	through = find_port(plan->receive_link);

@@ -11,7 +11,7 @@ struct takt_vector_state state;
 static volatile u64 packet_at;
 
 SEC("syscall")
-int takt_vector(struct takt_vector_step *step)
+int takt_vectors_run(struct takt_vector_step *step)
 {
 	packet_at = (u64)state.packet;
 	takt_vector_run(&state, step, packet_at);

@@ -101,9 +101,7 @@ impl Flows {
         while self.now_ns < until_ns {
             let mut choice = takt_choice::default();
             // SAFETY: as above.
-            unsafe {
-                sys::takt_link_pop(&mut *self.link, &*self.plan, self.now_ns, &mut choice)
-            };
+            unsafe { sys::takt_link_pop(&mut *self.link, &*self.plan, self.now_ns, &mut choice) };
             if choice.packet != 0 {
                 sent.entry(choice.id).or_default().push(self.now_ns);
             } else {

@@ -282,7 +282,7 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
     let mut skel = load_skeleton(&mut memory)?;
     skel.maps
-        .takt_abi
+        .takt_link_abi
         .update(
             &0u32.to_ne_bytes(),
             &TAKT_LINK_ABI.to_ne_bytes(),
@@ -291,30 +291,34 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .map_err(Error::bpf("marking the program's version"))?;
     let pin = || Error::bpf("pinning the program");
     let maps = &mut skel.maps;
-    maps.takt_ports.pin(dir.join("takt_ports")).map_err(pin())?;
-    maps.takt_stores
+    maps.takt_link_ports
+        .pin(dir.join("takt_ports"))
+        .map_err(pin())?;
+    maps.takt_link_stores
         .pin(dir.join("takt_stores"))
         .map_err(pin())?;
-    maps.takt_express
+    maps.takt_link_express
         .pin(dir.join("takt_express"))
         .map_err(pin())?;
-    maps.takt_sockets
+    maps.takt_link_sockets
         .pin(dir.join("takt_sockets"))
         .map_err(pin())?;
-    maps.takt_registrations
+    maps.takt_link_dests
         .pin(dir.join("takt_registrations"))
         .map_err(pin())?;
-    maps.takt_registry
+    maps.takt_link_registry
         .pin(dir.join("takt_registry"))
         .map_err(pin())?;
-    maps.takt_abi.pin(dir.join("takt_abi")).map_err(pin())?;
+    maps.takt_link_abi
+        .pin(dir.join("takt_abi"))
+        .map_err(pin())?;
     skel.progs
-        .takt_commit
+        .takt_link_commit
         .pin(dir.join("takt_commit"))
         .map_err(pin())?;
     let mut link: Link = skel
         .maps
-        .takt
+        .takt_link_ops
         .attach_struct_ops()
         .map_err(Error::bpf("registering the qdisc"))?;
     link.pin(dir.join("qdisc")).map_err(pin())

@@ -47,7 +47,7 @@ impl Machine for Kernel<'_> {
         let context = unsafe {
             std::slice::from_raw_parts_mut(ptr::from_mut(step).cast::<u8>(), size_of::<Step>())
         };
-        self.0.progs.takt_vector.test_run(ProgramInput {
+        self.0.progs.takt_vectors_run.test_run(ProgramInput {
             context_in: Some(context),
             ..ProgramInput::default()
         })?;

@@ -306,9 +306,9 @@ fn load_skeleton(
     let cpus = libbpf_rs::num_possible_cpus().map_err(Error::bpf(doing))? as u32;
     let maps = &mut open.maps;
     for (map, entries) in [
-        (&mut maps.takt_alarms, cpus),
-        (&mut maps.takt_cpus, cpus),
-        (&mut maps.takt_tables, 2 * cpus),
+        (&mut maps.takt_beats_alarms, cpus),
+        (&mut maps.takt_beats_cpus, cpus),
+        (&mut maps.takt_beats_tables, 2 * cpus),
     ] {
         map.set_max_entries(entries).map_err(Error::bpf(doing))?;
     }
@@ -319,24 +319,24 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
     let mut skel = load_skeleton(&mut memory)?;
     let state = takt_beats {
-        cpu_count: skel.maps.takt_cpus.max_entries(),
+        cpu_count: skel.maps.takt_beats_cpus.max_entries(),
         ..Default::default()
     };
     let maps = &mut skel.maps;
     put(&maps.takt_beats, 0, &state)?;
     write(
         &Maps {
-            tables: &maps.takt_tables,
-            params: &maps.takt_params,
-            tasks: &maps.takt_tasks,
-            members: &maps.takt_members,
-            rules: &maps.takt_rules,
+            tables: &maps.takt_beats_tables,
+            params: &maps.takt_beats_params,
+            tasks: &maps.takt_beats_tasks,
+            members: &maps.takt_beats_members,
+            rules: &maps.takt_beats_rules,
             beats: &maps.takt_beats,
         },
         image,
         FIRST_GENERATION,
     )?;
-    let jobs = MapHandle::try_from(&maps.takt_jobs);
+    let jobs = MapHandle::try_from(&maps.takt_beats_jobs);
     jobs.and_then(|jobs| jobs.freeze()).map_err(Error::bpf(
         "closing the job pages for all but the scheduler",
     ))?;
@@ -344,33 +344,33 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     for (map, name) in [
         (&mut maps.takt_beats, "takt_beats"),
         // Never opened again; but a map's timers end when user space lets go of it.
-        (&mut maps.takt_alarms, "takt_alarms"),
-        (&mut maps.takt_tables, "takt_tables"),
-        (&mut maps.takt_tasks, "takt_tasks"),
-        (&mut maps.takt_params, "takt_params"),
-        (&mut maps.takt_members, "takt_members"),
-        (&mut maps.takt_rules, "takt_rules"),
-        (&mut maps.takt_jobs, "takt_jobs"),
-        (&mut maps.takt_cpus, "takt_cpus"),
+        (&mut maps.takt_beats_alarms, "takt_alarms"),
+        (&mut maps.takt_beats_tables, "takt_tables"),
+        (&mut maps.takt_beats_tasks, "takt_tasks"),
+        (&mut maps.takt_beats_params, "takt_params"),
+        (&mut maps.takt_beats_members, "takt_members"),
+        (&mut maps.takt_beats_rules, "takt_rules"),
+        (&mut maps.takt_beats_jobs, "takt_jobs"),
+        (&mut maps.takt_beats_cpus, "takt_cpus"),
     ] {
         map.pin(dir.join(name)).map_err(pin())?;
     }
     let programs = &mut skel.progs;
     for (program, name) in [
-        (&mut programs.takt_commit, "takt_commit"),
-        (&mut programs.takt_seat, "takt_seat"),
-        (&mut programs.takt_recognise, "takt_recognise"),
+        (&mut programs.takt_beats_commit, "takt_commit"),
+        (&mut programs.takt_beats_reserve, "takt_seat"),
+        (&mut programs.takt_beats_recognise, "takt_recognise"),
     ] {
         program.pin(dir.join(name)).map_err(pin())?;
     }
     let doing = "registering the scheduler";
     for (program, name) in [
-        (&mut programs.takt_renamed, "renamed"),
-        (&mut programs.takt_exited, "exited"),
-        (&mut programs.takt_irq_entry, "irq_entry"),
-        (&mut programs.takt_irq_exit, "irq_exit"),
-        (&mut programs.takt_receive_entry, "receive_entry"),
-        (&mut programs.takt_receive_exit, "receive_exit"),
+        (&mut programs.takt_beats_renamed, "renamed"),
+        (&mut programs.takt_beats_died, "exited"),
+        (&mut programs.takt_beats_irqin, "irq_entry"),
+        (&mut programs.takt_beats_irqout, "irq_exit"),
+        (&mut programs.takt_beats_rxin, "receive_entry"),
+        (&mut programs.takt_beats_rxout, "receive_exit"),
     ] {
         let mut link = program.attach().map_err(Error::bpf(doing))?;
         link.pin(dir.join(name)).map_err(pin())?;

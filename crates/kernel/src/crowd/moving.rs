@@ -72,7 +72,11 @@ fn attach<'a>(
         terms.ifindex = flows.ifindex.unwrap_or_default();
     }
     let skel = open.load().map_err(btf::explain_crowd_failure)?;
-    let link = skel.progs.takt_move.attach().map_err(Error::bpf(DOING))?;
+    let link = skel
+        .progs
+        .takt_crowd_move
+        .attach()
+        .map_err(Error::bpf(DOING))?;
     Ok((skel, link))
 }
 

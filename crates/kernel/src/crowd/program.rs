@@ -29,8 +29,8 @@ fn load_skeleton(
         .open(memory)
         .map_err(Error::bpf("opening the congestion control"))?;
     let other = match has_tx_start()? {
-        true => &mut open.maps.takt,
-        false => &mut open.maps.takt_with_tx_start,
+        true => &mut open.maps.takt_crowd_ops,
+        false => &mut open.maps.takt_crowd_ops_tx,
     };
     other
         .set_autocreate(false)
@@ -59,8 +59,8 @@ pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
         map.pin(dir.join(name)).map_err(pin())?;
     }
     let ops = match has_tx_start()? {
-        true => &mut skel.maps.takt_with_tx_start,
-        false => &mut skel.maps.takt,
+        true => &mut skel.maps.takt_crowd_ops_tx,
+        false => &mut skel.maps.takt_crowd_ops,
     };
     let mut link: Link = ops
         .attach_struct_ops()

@@ -41,9 +41,9 @@ impl Events {
             told,
             counts,
             _programs: [
-                attach(&skel.progs.takt_retransmit)?,
-                attach(&skel.progs.takt_congestion_state)?,
-                attach(&skel.progs.takt_heard)?,
+                attach(&skel.progs.takt_monitor_retransmit)?,
+                attach(&skel.progs.takt_monitor_congestion)?,
+                attach(&skel.progs.takt_monitor_heard)?,
             ],
         })
     }

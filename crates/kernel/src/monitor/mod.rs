@@ -63,11 +63,11 @@ impl Monitor {
                 .attach_iter_with_opts(over)
                 .map_err(Error::bpf("attaching the monitor of flows"))
         };
-        let watched = MapIterOpts::from_fd(skel.maps.takt_watched.as_fd());
+        let watched = MapIterOpts::from_fd(skel.maps.takt_monitor_socks.as_fd());
         Ok(Self {
-            all: attach(&skel.progs.takt_sample_all, IterOpts::None)?,
-            watched: attach(&skel.progs.takt_sample_watched, IterOpts::Map(watched))?,
-            holders: attach(&skel.progs.takt_holders, IterOpts::None)?,
+            all: attach(&skel.progs.takt_monitor_all, IterOpts::None)?,
+            watched: attach(&skel.progs.takt_monitor_watched, IterOpts::Map(watched))?,
+            holders: attach(&skel.progs.takt_monitor_holders, IterOpts::None)?,
         })
     }
 
@@ -117,9 +117,9 @@ fn load(
         data.takt_netns_cookie = netns_cookie()?;
     }
     for program in [
-        &mut open.progs.takt_retransmit,
-        &mut open.progs.takt_congestion_state,
-        &mut open.progs.takt_heard,
+        &mut open.progs.takt_monitor_retransmit,
+        &mut open.progs.takt_monitor_congestion,
+        &mut open.progs.takt_monitor_heard,
     ] {
         program.set_autoload(with_events);
     }

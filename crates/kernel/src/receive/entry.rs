@@ -110,19 +110,19 @@ fn load<'a>(
     if let Some(program) = program {
         let sharing = || Error::bpf("sharing the maps of links");
         open.maps
-            .takt_ports
+            .takt_link_ports
             .reuse_fd(program.ports().as_fd())
             .map_err(sharing())?;
         open.maps
-            .takt_sockets
+            .takt_link_sockets
             .reuse_fd(program.sockets().as_fd())
             .map_err(sharing())?;
         open.maps
-            .takt_registrations
+            .takt_link_dests
             .reuse_fd(program.registrations().as_fd())
             .map_err(sharing())?;
         open.maps
-            .takt_registry
+            .takt_link_registry
             .reuse_fd(program.registry().as_fd())
             .map_err(sharing())?;
     }

@@ -279,7 +279,7 @@ fn load_skeleton<'a>(
         .map_err(Error::bpf("opening the program"))?;
     if let Some(program) = program {
         open.maps
-            .takt_sockets
+            .takt_link_sockets
             .reuse_fd(program.sockets().as_fd())
             .map_err(Error::bpf("sharing the map of sockets"))?;
     }
@@ -293,23 +293,23 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     let pin = || Error::bpf("pinning the program");
 
     skel.maps
-        .takt_questions
+        .takt_flows_questions
         .pin(dir.join("takt_questions"))
         .map_err(pin())?;
     skel.maps
-        .takt_watches
+        .takt_flows_watches
         .pin(dir.join("takt_watches"))
         .map_err(pin())?;
     let programs = &mut skel.progs;
     for (function, name) in [
-        (&mut programs.takt_clear, "takt_clear"),
-        (&mut programs.takt_forget, "takt_forget"),
+        (&mut programs.takt_flows_clear, "takt_clear"),
+        (&mut programs.takt_flows_forget, "takt_forget"),
     ] {
         function.pin(dir.join(name)).map_err(pin())?;
     }
     // What a takt left that died between detaching and forgetting.
     syscall::run(
-        programs.takt_forget.as_fd(),
+        programs.takt_flows_forget.as_fd(),
         &mut takt_clear_args::default(),
     )
     .map_err(Error::bpf("clearing what is known of sockets"))?;
@@ -320,16 +320,16 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     let survey = |program: &ProgramMut| program.attach_iter_with_opts(IterOpts::None);
     type Attach<'a> = &'a dyn Fn(&ProgramMut) -> libbpf_rs::Result<Link>;
     let links: [(&ProgramMut, &str, Attach); 10] = [
-        (&programs.takt_release, "takt_release", &on_cgroup),
-        (&programs.takt_tcp_state, "takt_tcp_state", &on_kernel),
-        (&programs.takt_create, "takt_create", &on_cgroup),
-        (&programs.takt_connect4, "takt_connect4", &on_cgroup),
-        (&programs.takt_connect6, "takt_connect6", &on_cgroup),
-        (&programs.takt_sendmsg4, "takt_sendmsg4", &on_cgroup),
-        (&programs.takt_sendmsg6, "takt_sendmsg6", &on_cgroup),
-        (&programs.takt_tcp_event, "takt_tcp_event", &on_cgroup),
-        (&programs.takt_accept, "takt_accept", &on_kernel),
-        (&programs.takt_survey, "takt_survey", &survey),
+        (&programs.takt_flows_release, "takt_release", &on_cgroup),
+        (&programs.takt_flows_state, "takt_tcp_state", &on_kernel),
+        (&programs.takt_flows_create, "takt_create", &on_cgroup),
+        (&programs.takt_flows_con4, "takt_connect4", &on_cgroup),
+        (&programs.takt_flows_con6, "takt_connect6", &on_cgroup),
+        (&programs.takt_flows_msg4, "takt_sendmsg4", &on_cgroup),
+        (&programs.takt_flows_msg6, "takt_sendmsg6", &on_cgroup),
+        (&programs.takt_flows_event, "takt_tcp_event", &on_cgroup),
+        (&programs.takt_flows_accept, "takt_accept", &on_kernel),
+        (&programs.takt_flows_survey, "takt_survey", &survey),
     ];
     for (program, name, attach) in links {
         let mut link = attach(program).map_err(Error::bpf("attaching to sockets"))?;

@@ -12,6 +12,6 @@ struct {
 	__uint(max_entries, TAKT_SOCKETS);
 	__type(key, u64);
 	__type(value, struct takt_socket);
-} takt_sockets SEC(".maps");
+} takt_link_sockets SEC(".maps");
 
 #endif

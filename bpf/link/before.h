@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The element that an arriving packet would have gone to before the plan or its
+ * registration changed: it must not overtake the packets that wait there.
+ */
+#ifndef TAKT_BEFORE_H
+#define TAKT_BEFORE_H
+
+#include "ports_map.h"
+#include "registration.h"
+
+/* The element that a plan would have put the packet into. */
+__noinline u32 takt_link_element(struct takt_port *port TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG,
+				 const struct takt_key *key TAKT_ARG, u64 identity)
+{
+	u32 class_id = takt_classify(&plan->rules, key), id;
+
+	if (plan->stations && takt_address_is(&port->newcomer.to)) {
+		id = takt_station_element(&port->link, &port->newcomer.to, class_id);
+		return id ? id : class_id;
+	}
+	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+		return class_id;
+	if (!identity)
+		identity = takt_flow_identity(key, port->link.secret);
+	id = takt_flow_find(&port->link.flows, identity);
+	return id ? id : class_id;
+}
+
+/* The element that the plan before would have put the packet into. */
+__noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
+					struct takt_key *key TAKT_ARG, u64 identity, u32 uid)
+{
+	const struct takt_plan *old = plan_before(port);
+
+	if (old->registered && !(key->who & old->registered)) {
+		takt_link_registered(port->link.netns_cookie, key, uid, &port->registration);
+		if (port->registration.on)
+			key->who |= old->registered;
+	}
+	return takt_link_element(port, old, key, identity);
+}
+
+/*
+ * The packet goes to `id` because its registration has changed: the element that
+ * it would have gone to before. If that goes after its new one, or is another
+ * tenant's, it might be held for long, and with it all that is behind this packet:
+ * then this one pulls.
+ */
+__noinline u32 takt_link_element_unlike(struct takt_port *port TAKT_ARG,
+					const struct takt_plan *plan TAKT_ARG,
+					struct takt_key *key TAKT_ARG, u64 identity, u32 id)
+{
+	const struct takt_class_params *to, *from;
+	u32 before;
+
+	key->who ^= plan->registered;
+	before = takt_link_element(port, plan, key, identity);
+	key->who ^= plan->registered;
+	to = takt_params(plan, takt_element(&port->link.order, id), id);
+	from = takt_params(plan, takt_element(&port->link.order, before), before);
+	if (from->priority > to->priority || from->group != to->group)
+		before |= TAKT_PULLS;
+	return before;
+}
+
+#endif
