@@ -106,9 +106,11 @@ TAKT_FN_OUT int takt_flow_unlink(struct takt_flows *flows TAKT_ARG, u32 id)
 		*bucket = flow->next;
 		return 0;
 	}
-	for (i = 0; i < TAKT_FLOW_CHAIN_MAX && at; i++) {
+	TAKT_FOR (i, 0, TAKT_FLOW_CHAIN_MAX) {
 		struct takt_flow *before = takt_flow(flows, at);
 
+		if (!at)
+			break;
 		at = before->next;
 		if (at == id)
 			before->next = flow->next;
@@ -196,8 +198,13 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	struct takt_flow *flow;
 	u32 id = *bucket, i;
 
-	for (i = 1; i < TAKT_FLOW_CHAIN_MAX && id; i++)
-		id = takt_flow(flows, id)->next;
+	if (id) {
+		TAKT_FOR (i, 1, TAKT_FLOW_CHAIN_MAX) {
+			id = takt_flow(flows, id)->next;
+			if (!id)
+				break;
+		}
+	}
 	if (id)
 		return 0; /* it would never be found again */
 	id = flows->free;

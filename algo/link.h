@@ -142,17 +142,27 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	return place;
 }
 
+/* Release the first element that the gate has opened for. Returns whether there was one. */
+TAKT_FN int takt_link_admit_first(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+{
+	u32 id = takt_held_first(&link->order.held, &link->order.shelf);
+
+	if (id)
+		takt_link_release(link, plan, id, now_ns);
+	return id != 0;
+}
+
 /* Release the elements that the gate has opened for, a few at a time. */
 TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
-	u32 i, id;
+	u32 i;
 
-	for (i = 0; i < TAKT_LOOKS_MAX; i++) {
-		id = takt_held_first(&link->order.held, &link->order.shelf);
-		if (!id)
+	if (!takt_link_admit_first(link, plan, now_ns))
+		return 0;
+	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
+		if (!takt_link_admit_first(link, plan, now_ns))
 			return 0;
-		takt_link_release(link, plan, id, now_ns);
 	}
 	return 0;
 }

@@ -67,10 +67,14 @@ TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
 	struct takt_station *station = takt_station(&flows->stations, number);
 	u32 i;
 
-	for (i = 0; i < TAKT_STATION_LOOKS && station->hand < flows->fresh; i++) {
-		u32 id = TAKT_FLOW_FIRST + station->hand++;
-		const struct takt_flow *flow = takt_flow(flows, id);
+	TAKT_FOR (i, 0, TAKT_STATION_LOOKS) {
+		const struct takt_flow *flow;
+		u32 id;
 
+		if (station->hand >= flows->fresh)
+			break;
+		id = TAKT_FLOW_FIRST + station->hand++;
+		flow = takt_flow(flows, id);
 		if (flow->to.word[1] == station->address.word[1] &&
 		    flow->to.word[0] == station->address.word[0] && flow->identity)
 			return id;
