@@ -302,6 +302,9 @@ fn at_any_umask_all_is_roots_alone() {
     });
 }
 
+/// What another user or a careless administrator does to a record.
+type Break<'a> = &'a dyn Fn(&Path);
+
 /// The one of the first link.
 fn record() -> PathBuf {
     let mut found = Vec::new();
@@ -315,7 +318,7 @@ fn a_replaced_record_is_not_obeyed() {
     DEFAULT.run(|| {
         let _wire = Wire::new(1);
         let copy = Path::new("/lab/record.json");
-        let breaks: [(&dyn Fn(&Path), &str); 4] = [
+        let breaks: [(Break, &str); 4] = [
             (&|path| chown(path, Some(ALICE), None).unwrap(), "user 1000"),
             (&|path| set_mode(path, 0o666), "mode 0666"),
             (&|path| set_mode(path.parent().unwrap(), 0o777), "mode 0777"),
