@@ -4,15 +4,19 @@ use std::{
     fs,
     os::unix::process::CommandExt,
     process::Command,
-    sync::mpsc::{Sender, channel},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Sender, channel},
+    },
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use nix::unistd::{Gid, Uid, setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, gettid, setgid, setgroups, setuid};
 use serde_json::Value;
 
 use crate::{
-    daemon::{Daemon, say},
+    daemon::{Daemon, ROOT_SOCKET, say, say_at},
     machine::{DEFAULT, TWO_PROCESSORS},
     owners::{ALICE, as_user},
     shell::{Ran, run_command},
@@ -335,5 +339,55 @@ fn a_taken_name_is_in_no_way() {
         [alice, bob, carol].into_iter().for_each(User::end);
         takt("revert").ok();
         assert_no_trace();
+    });
+}
+
+/// A new table waits for the end of a frame, and taktd does not wait for it.
+#[test]
+fn users_who_join_and_leave_hold_up_no_other_request() {
+    DEFAULT.run(|| {
+        let daemon = Daemon::start();
+        apply(&policy("all", &task("mixer", "8ms", ""))).ok();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let users = [ALICE, BOB, CAROL].map(|uid| {
+                let stop = &stop;
+                scope.spawn(move || {
+                    as_user(uid, || {
+                        let mut joined = 0;
+                        while !stop.load(Ordering::Relaxed) {
+                            let tid = gettid();
+                            let terms = format!(
+                                r#"{{"join_beat":{{"tid":{tid},"period_ns":40000000,"budget_ns":500000}}}}"#
+                            );
+                            joined += u32::from(say(&terms)["ok"].is_object());
+                            say(&format!(r#"{{"leave_beat":{{"tid":{tid}}}}}"#));
+                        }
+                        joined
+                    })
+                })
+            });
+            thread::sleep(Duration::from_millis(500));
+            let ask = |_| {
+                let began = Instant::now();
+                let answer = say_at(ROOT_SOCKET, r#"{"list":{}}"#);
+                assert!(answer["ok"].is_object(), "{answer}");
+                thread::sleep(Duration::from_millis(20));
+                began.elapsed() - Duration::from_millis(20)
+            };
+            let mut took: Vec<_> = (0..100).map(ask).collect();
+            took.sort();
+            stop.store(true, Ordering::Relaxed);
+            println!("root: median {:?}, worst {:?}", took[50], took[99]);
+            assert!(took[99] < Duration::from_millis(100), "{took:?}");
+            for user in users {
+                let joined = user.join().unwrap();
+                println!("joined {joined} times");
+                assert!(joined > 0);
+            }
+        });
+        let took = daemon.ends_with(nix::sys::signal::Signal::SIGTERM);
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        takt("revert").ok();
     });
 }

@@ -25,7 +25,7 @@ pub use refusal::JoinError;
 pub use terms::{Terms, Wish};
 pub use who::Caller;
 
-/// For another takt, which may wait for a frame's end, while taktd serves no others.
+/// For another takt, which may wait for a frame's end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A thread and its place.
