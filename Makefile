@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build test demo results install uninstall check-deps deps-build deps-lab
+.PHONY: help build check test demo results install uninstall check-deps deps-build deps-lab
 
 # A fresh rustup toolchain is not on the path before the next login.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -18,14 +18,17 @@ say = @printf '\n==> %s\n'
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-build: deps-build ## build target/release/takt and taktd
-	$(say) 'building target/release/takt and taktd'
-	cargo build $(CARGO_FLAGS) --release --bin takt
+build: deps-build ## build target/release/takt, taktd and takt-lab
+	$(say) 'building target/release/takt, taktd and takt-lab'
+	cargo build $(CARGO_FLAGS) --release --bin takt --bin takt-lab
 	ln -sf takt target/release/taktd
 
 # What `make build` makes is made once more here: tests need more features of some libraries.
 test: deps-lab ## install what is missing, build, and run every test
 	@scripts/test
+
+check: deps-build ## format, lints, and every test that needs no virtual machine
+	@scripts/test quick
 
 demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory
 	$(say) 'running the short tour of all experiments: takt lab run tour'

@@ -1,7 +1,6 @@
 //! The command line.
 
 mod flows;
-mod lab;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -10,10 +9,7 @@ use clap_complete::Shell;
 use takt_kernel::{places::Terms, stations::Address};
 use takt_policy::{parse_decibel, parse_duration};
 
-pub use self::{
-    flows::{Flows, FlowsCommand},
-    lab::{Lab, Net},
-};
+pub use self::flows::{Flows, FlowsCommand};
 
 const NOTES: &str = "\
 Examples:
@@ -234,12 +230,21 @@ pub enum Command {
         id: String,
     },
 
-    /// Boot a real kernel in an emulator and try Takt there.
+    /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab, which
+    /// comes with Takt's sources: `make build`.
     #[command(
-        subcommand,
-        after_help = "Examples:\n  takt lab run tour\n  takt lab exec -- tc qdisc show"
+        disable_help_flag = true,
+        after_help = "Examples:\n  takt lab run tour\n  takt lab exec -- tc qdisc show\n  takt lab --help"
     )]
-    Lab(Lab),
+    Lab {
+        /// What takt-lab is asked for.
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENT"
+        )]
+        arguments: Vec<OsString>,
+    },
 
     /// Print completions of this command line for a shell to read.
     #[command(after_help = "Examples:\n  takt completions bash > \

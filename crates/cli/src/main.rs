@@ -21,16 +21,12 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    // In the lab's machine this very program is the first process.
-    if takt_lab::guest::is_init() {
-        takt_lab::guest::init();
-    }
     if is_called("taktd") {
         return daemon::run().into();
     }
     let Cli { command, output } = Cli::parse();
     // A program that takt becomes, or starts, has the limits that it was given.
-    if !matches!(command, Command::Run { .. } | Command::Lab(_)) {
+    if !matches!(command, Command::Run { .. } | Command::Lab { .. }) {
         takt_kernel::raise_limit();
     }
     let exit = match command {
@@ -70,7 +66,7 @@ fn main() -> ExitCode {
         Command::Explain { code } => explain::run(code.as_deref(), output),
         Command::Completions { shell } => pages::completions(shell, output),
         Command::Man { directory } => pages::manual(&directory, output),
-        Command::Lab(lab) => return lab::run(lab, output),
+        Command::Lab { arguments } => lab::run(&arguments, output),
     };
     exit.into()
 }

@@ -47,7 +47,7 @@ fn all_of_it_comes_and_goes() {
         "usr/share/bash-completion/completions/takt",
         "usr/share/fish/vendor_completions.d/takt.fish",
         "usr/share/man/man1/takt.1",
-        "usr/share/man/man1/takt-lab-run.1",
+        "usr/share/man/man1/takt-lab.1",
         "usr/share/man/man1/taktd.1",
         "usr/share/zsh/site-functions/_takt",
     ] {

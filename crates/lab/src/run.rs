@@ -102,12 +102,7 @@ pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
 }
 
 pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunError> {
-    let mut command = vec![
-        OsString::from("takt"),
-        "lab".into(),
-        "guest".into(),
-        name.into(),
-    ];
+    let mut command = vec![OsString::from("takt-lab"), "guest".into(), name.into()];
     if short {
         command.push("--short".into());
     }

@@ -1,229 +1,35 @@
 use std::{
     env,
     ffi::OsString,
-    fs,
-    io::{self, Write},
+    io,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::ExitCode,
+    process::Command,
 };
 
-use serde_json::json;
-use takt_lab::{
-    experiment,
-    host::{self, ExecOptions},
-    run::{self, RunError, RunOptions},
-    tour,
-};
-use takt_report::{Report, Row};
+use crate::{args::Output, exit::Exit, print};
 
-use crate::{
-    args::{Lab, Net, Output},
-    exit::Exit,
-    print,
-};
+const PROGRAM: &str = "takt-lab";
 
-/// Where reports go, from where the command was called.
-const OUT: &str = "out";
-
-pub fn run(lab: Lab, output: Output) -> ExitCode {
-    match lab {
-        Lab::Kernels { fetch } => kernels(&fetch, output).into(),
-        Lab::Exec {
-            machine,
-            smp,
-            add,
-            net: Net::Pair,
-            kernel_argument,
-            init,
-            command,
-        } => {
-            let mut options = ExecOptions::new(command);
-            options.kernel = machine.named();
-            options.smp = smp;
-            options.add = add;
-            options.kernel_arguments = kernel_argument;
-            options.init = init;
-            match host::exec(&options) {
-                // A status is eight bits wide by the time anybody sees it.
-                Ok(status) => ExitCode::from(status as u8),
-                Err(error) => print::failure(Output::Text, Exit::Failed, &error).into(),
-            }
-        }
-        Lab::Run {
-            name,
-            machine,
-            short,
-        } => {
-            let options = RunOptions {
-                kernel: machine.named(),
-                short,
-                command: command_line(),
-                commit: env!("TAKT_COMMIT").to_owned(),
-            };
-            match run::run(&name, &options) {
-                Ok(reports) => show(&name, reports, output).into(),
-                Err(error) => {
-                    let exit = match error {
-                        RunError::Unknown { .. } => Exit::Invalid,
-                        _ => Exit::Failed,
-                    };
-                    print::failure(output, exit, &error).into()
-                }
-            }
-        }
-        Lab::Guest { name, short } => guest(&name, short).into(),
-        Lab::Send {
-            port,
-            bytes,
-            piece,
-            nice,
-        } => started(experiment::send_from_stdin(port, bytes, piece, nice)).into(),
-        Lab::Receive { port, nice } => started(experiment::receive_numbered(port, nice)).into(),
-        Lab::Beat => started(experiment::play_from_stdin()).into(),
-        Lab::Radio => started(experiment::play_radio_from_stdin()).into(),
-        Lab::Wlan { script, command } => wlan(&script, &command).into(),
-    }
-}
-
-/// How a program ends that an experiment has started.
-fn started(result: Result<(), experiment::ExperimentError>) -> Exit {
-    match result {
-        Ok(()) => Exit::Done,
-        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
-    }
-}
-
-fn kernels(fetch: &[String], output: Output) -> Exit {
-    let fetched = fetch.iter().try_for_each(|spec| {
-        let spec = (spec != "default").then_some(spec.as_str());
-        host::ensure(spec).map(drop)
-    });
-    let listed = fetched.and_then(|()| host::list());
-    let kernels = match listed {
-        Ok(kernels) => kernels,
-        Err(error) => return print::failure(output, Exit::Failed, &error),
-    };
-    let value = json!({ "kernels": kernels });
-    print::result(output, &value, |_| {
-        let lines = kernels.iter().map(|kernel| {
-            let cached = if kernel.cached { "here" } else { "" };
-            let names = [
-                kernel.default.then_some("default"),
-                kernel.newest.then_some("newest"),
-                kernel.wireless.then_some("wireless"),
-            ];
-            let names: Vec<_> = names.into_iter().flatten().collect();
-            format!("{:<32} {cached:<5} {}", kernel.release, names.join(" "))
-                .trim_end()
-                .to_owned()
-                + "\n"
-        });
-        lines.collect()
-    });
-    Exit::Done
-}
-
-/// Inside the machine, like what follows.
-fn wlan(script: &Path, command: &[OsString]) -> Exit {
-    match experiment::Wlan::around(&own_program(), script, command) {
-        Ok(statistics) => {
-            print::result(Output::Json, &statistics, |_| String::new());
-            Exit::Done
-        }
-        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
-    }
-}
-
-fn own_program() -> PathBuf {
-    env::current_exe().unwrap_or_else(|_| PathBuf::from("takt"))
-}
-
-/// Measure, and print the report for the host to read.
-fn guest(name: &str, short: bool) -> Exit {
-    let takt = own_program();
-    let options = experiment::Options {
-        short,
-        only: Vec::new(),
-        takt,
-    };
-    match experiment::run_in_guest(name, options) {
-        Ok(report) => print_json(&report),
-        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
-    }
-}
-
-fn print_json(report: &Report) -> Exit {
-    match report.json() {
-        Ok(json) => {
-            // A reader that went away is no failure of ours.
-            let _ = io::stdout().write_all(json.as_bytes());
-            Exit::Done
-        }
-        Err(error) => print::failure(Output::Text, Exit::Failed, &error),
-    }
-}
-
-fn show(name: &str, reports: Vec<Report>, output: Output) -> Exit {
+/// Become takt-lab: the one beside this program, else the one on the path.
+pub fn run(arguments: &[OsString], output: Output) -> Exit {
+    let beside = env::current_exe().map(|own| own.with_file_name(PROGRAM));
+    let beside = beside.ok().filter(|path| path.is_file());
+    let program = beside.clone().unwrap_or_else(|| PathBuf::from(PROGRAM));
+    let mut command = Command::new(&program);
     if output == Output::Json {
-        return print_json(&joined(name, reports));
+        command.args(["--output", "json"]);
     }
-    for report in &reports {
-        let _ = writeln!(io::stdout(), "{}", takt_report::table(report));
-    }
-    match write_report(name, &reports) {
-        Ok(path) => {
-            let _ = writeln!(io::stdout(), "Report with plots: {}", path.display());
-            Exit::Done
-        }
-        Err(error) => print::failure(
-            output,
-            Exit::Failed,
-            &format!("writing the report to {OUT}/: {error}"),
+    let error = command.args(arguments).exec();
+    print::failure(output, Exit::Failed, &explain(&program, &error))
+}
+
+fn explain(program: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "{PROGRAM} is neither beside takt nor on the path; it is made from Takt's sources: \
+             make build"
         ),
+        _ => format!("starting {}: {error}", program.display()),
     }
-}
-
-/// The page for people, and what it was made from for programs.
-fn write_report(name: &str, reports: &[Report]) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    fs::create_dir_all(OUT)?;
-    let path = |extension: &str| Path::new(OUT).join(format!("{name}.{extension}"));
-    fs::write(path("html"), takt_report::html(reports))?;
-    let joined = joined(name, reports.to_vec());
-    fs::write(path("json"), joined.json()?)?;
-    if let Some(picture) = takt_report::picture(&joined) {
-        fs::write(path("svg"), picture)?;
-    }
-    Ok(fs::canonicalize(path("html"))?)
-}
-
-/// The tour is one report too: its cases bear their experiment's name.
-fn joined(name: &str, mut reports: Vec<Report>) -> Report {
-    if name != tour::NAME && reports.len() == 1 {
-        return reports.swap_remove(0);
-    }
-    let mut whole = Report {
-        experiment: name.to_owned(),
-        kernel: String::new(),
-        clock: String::new(),
-        command: command_line(),
-        commit: env!("TAKT_COMMIT").to_owned(),
-        rows: Vec::new(),
-    };
-    for report in reports {
-        whole.kernel = report.kernel;
-        whole.clock = report.clock;
-        whole.rows.extend(report.rows.into_iter().map(|row| Row {
-            case: format!("{}/{}", report.experiment, row.case),
-            ..row
-        }));
-    }
-    whole
-}
-
-/// The command that was typed, with the program's name and not its path.
-fn command_line() -> String {
-    std::iter::once("takt".to_owned())
-        .chain(env::args().skip(1))
-        .collect::<Vec<_>>()
-        .join(" ")
 }

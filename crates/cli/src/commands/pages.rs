@@ -22,7 +22,7 @@ pub fn completions(shell: Shell, output: Output) -> Exit {
     Exit::Done
 }
 
-/// A page for each command, such as `takt-lab-run.1`, and one for taktd.
+/// A page for each command, such as `takt-apply.1`, and one for taktd.
 pub fn manual(directory: &Path, output: Output) -> Exit {
     let mut commands = [Cli::command(), Daemon::command()].into_iter();
     let written = commands.try_for_each(|command| clap_mangen::generate_to(command, directory));

@@ -2,9 +2,15 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::error::{ExperimentError, Result};
+
+/// The laboratory's own program, for the processes of an experiment. It lies beside takt.
+pub fn lab_beside(takt: &Path) -> PathBuf {
+    takt.with_file_name("takt-lab")
+}
 
 /// Runs a program to its end and returns its output.
 pub fn run<S: AsRef<OsStr>>(program: S, arguments: &[&str]) -> Result<String> {

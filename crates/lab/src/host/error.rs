@@ -16,6 +16,13 @@ pub enum Error {
         package: &'static str,
     },
 
+    /// The machine has no takt to run.
+    #[error("there is no takt at {path}, beside takt-lab; `make build` makes both")]
+    NoTakt {
+        /// Where it should be.
+        path: PathBuf,
+    },
+
     /// A system call of the lab failed.
     #[error("{doing}: {source}")]
     Io {

@@ -40,7 +40,7 @@ const LINKS: [(&str, &str); 10] = [
     ("/usr/sbin", "bin"),
     ("/lib", "usr/lib"),
     ("/lib64", "usr/lib64"),
-    ("/init", "usr/bin/takt"),
+    ("/init", "usr/bin/takt-lab"),
     ("/usr/bin/taktd", "takt"),
     ("/usr/bin/sh", "bash"),
     ("/var/run", "/run"),
@@ -66,8 +66,14 @@ pub fn build(
     web_server: Option<&WebServer>,
 ) -> Result<File> {
     let mut tree = Tree::default();
-    let mut sources = vec![own_program()?];
-    tree.program("/usr/bin/takt".into(), &sources[0])?;
+    let own = own_program()?;
+    let takt = own.with_file_name("takt");
+    if !takt.is_file() {
+        return Err(Error::NoTakt { path: takt });
+    }
+    tree.program("/usr/bin/takt-lab".into(), &own)?;
+    tree.program("/usr/bin/takt".into(), &takt)?;
+    let mut sources = vec![own, takt];
     for tool in &PROGRAMS {
         let path = tool.path()?;
         tree.program(format!("/usr/bin/{}", tool.program), &path)?;

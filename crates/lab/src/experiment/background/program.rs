@@ -12,6 +12,7 @@ use nix::sys::socket::{SockType, SockaddrIn, connect, getsockopt, sockopt};
 
 use super::importance;
 use super::upload::SERVER;
+use crate::experiment::command::lab_beside;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
 const CALLING_THREAD: u32 = 0;
@@ -32,8 +33,8 @@ impl Program {
         piece: usize,
     ) -> Result<Self> {
         let started = Instant::now();
-        let process = Command::new(takt)
-            .args(["lab", "send", "--port", &port.to_string()])
+        let process = Command::new(lab_beside(takt))
+            .args(["send", "--port", &port.to_string()])
             .args(["--bytes", &bytes.to_string()])
             .args(["--piece", &piece.to_string()])
             .args(["--nice", &super::BACKGROUND_NICE.to_string()])
@@ -41,7 +42,7 @@ impl Program {
             .stdout(Stdio::null())
             .spawn()
             .map_err(|source| ExperimentError::Start {
-                program: takt.to_string_lossy().into_owned(),
+                program: lab_beside(takt).to_string_lossy().into_owned(),
                 source,
             })?;
         Ok(Self { process, started })

@@ -11,6 +11,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use serde::{Deserialize, Serialize};
 
 use super::importance;
+use crate::experiment::command::lab_beside;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::pair::{A, RECEIVER, SENDER};
 use crate::experiment::source::{MARK_BYTES, Mark};
@@ -41,14 +42,14 @@ impl Receiver {
     /// Returns once the host's `port` is open for the server's same port.
     pub fn start(takt: &Path, port: u16) -> Result<Self> {
         let spawn = || {
-            Command::new(takt)
-                .args(["lab", "receive", "--port", &port.to_string()])
+            Command::new(lab_beside(takt))
+                .args(["receive", "--port", &port.to_string()])
                 .args(["--nice", &super::BACKGROUND_NICE.to_string()])
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .spawn()
                 .map_err(|source| ExperimentError::Start {
-                    program: takt.to_string_lossy().into_owned(),
+                    program: lab_beside(takt).to_string_lossy().into_owned(),
                     source,
                 })
         };

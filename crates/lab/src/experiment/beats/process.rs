@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::script::{Record, Role, Script, Window};
+use crate::experiment::command::lab_beside;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::namespace::Namespace;
 
-const WORDS: [&str; 2] = ["lab", "beat"];
+const WORDS: [&str; 1] = ["beat"];
 
 /// Killed when it is dropped.
 pub struct Process(Child);
@@ -25,13 +26,13 @@ impl Process {
             .map_err(std::io::Error::from)
             .doing("describe a program's threads")?;
         namespace.run(|| {
-            let mut child = Command::new(takt)
+            let mut child = Command::new(lab_beside(takt))
                 .args(WORDS)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .map_err(|source| ExperimentError::Start {
-                    program: takt.to_string_lossy().into_owned(),
+                    program: lab_beside(takt).to_string_lossy().into_owned(),
                     source,
                 })?;
             let input = child.stdin.take();

@@ -6,9 +6,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::card::Card;
 use super::script::{Script, Statistics};
+use crate::experiment::command::lab_beside;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
-const WORDS: [&str; 2] = ["lab", "radio"];
+const WORDS: [&str; 1] = ["radio"];
 /// Its message when its devices exist, with the zero of the medium's clock.
 pub const READY: &str = "ready";
 
@@ -26,13 +27,13 @@ impl Process {
     /// Returns when its devices exist.
     pub fn start(takt: &Path, script: &Script) -> Result<Self> {
         Card::remove_leftovers()?;
-        let mut child = Command::new(takt)
+        let mut child = Command::new(lab_beside(takt))
             .args(WORDS)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|source| ExperimentError::Start {
-                program: takt.to_string_lossy().into_owned(),
+                program: lab_beside(takt).to_string_lossy().into_owned(),
                 source,
             })?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

@@ -1,8 +1,31 @@
-//! `takt lab`
+//! What can be typed behind `takt lab`.
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Boot a real kernel in an emulator and try Takt there.
+#[derive(Debug, Parser)]
+#[command(
+    name = "takt-lab",
+    bin_name = "takt lab",
+    version,
+    after_help = "Examples:\n  takt lab run tour\n  takt lab exec -- tc qdisc show"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub lab: Lab,
+    /// What to print: text for people, or JSON for programs.
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub output: Output,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    #[default]
+    Text,
+    Json,
+}
 
 #[derive(Debug, Subcommand)]
 pub enum Lab {
