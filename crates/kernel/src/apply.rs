@@ -20,15 +20,17 @@ use crate::{
     decide::{Found, Replace, Step, Undecided, decide, slot},
     error::Error,
     helper,
+    lock::Lock,
     managed::{Managed, Port},
     netlink::{Device, Netlink, NetlinkError, Request},
     pending::none_waits,
     program::Program,
     radio,
     receive::{self, Side},
-    record::{Lock, Record, Source},
+    record::Record,
     rest::Rest,
     sockets::{Asked, Sockets},
+    source::Source,
 };
 
 /// How a policy is applied.

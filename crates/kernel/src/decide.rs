@@ -20,8 +20,9 @@ use crate::{
     netlink::Device,
     port::Owner,
     receive::{NoReceive, Side, Wanted, check},
-    record::{Before, Record, Source},
+    record::{Before, Record},
     sockets::{NoUser, Slot},
+    source::Source,
     stations,
 };
 

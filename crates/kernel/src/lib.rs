@@ -21,6 +21,7 @@ mod flock;
 mod gap;
 mod helper;
 mod levels;
+mod lock;
 mod log;
 mod managed;
 mod monitor;
@@ -43,6 +44,7 @@ mod revert;
 pub mod runtime_dir;
 mod signal;
 mod sockets;
+mod source;
 pub mod stations;
 mod status;
 mod syscall;
@@ -68,11 +70,11 @@ pub use pending::{
 pub use privilege::Barred;
 pub use radio::applied_radio;
 pub use receive::NoReceive;
-pub use record::Source;
 pub use registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use revert::{Ending, Reverted, Undone, revert};
 pub use signal::SignalMeter;
 pub use sockets::NoUser;
+pub use source::Source;
 pub use status::{
     BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, Datagrams,
     DeviceBuffer, DeviceState, FlowStatus, FlowTotals, GapStatus, Heard, Lateness, LinkStatus,

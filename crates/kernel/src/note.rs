@@ -14,7 +14,6 @@ use serde::{
 use crate::{
     error::Error,
     namespace,
-    record::replace_file,
     runtime_dir::{self, DIR},
 };
 
@@ -57,7 +56,7 @@ impl Notes {
         let text = serde_json::to_string_pretty(&Written { inode, note })
             .map_err(|reason| bad(&path, &reason))?;
         runtime_dir::private_dirs(&self.dir())?;
-        replace_file(&path, &text).inspect_err(|_| {
+        runtime_dir::replace(&path, &text).inspect_err(|_| {
             // Made for nothing, unless others have one.
             let _ = fs::remove_dir(self.dir());
         })

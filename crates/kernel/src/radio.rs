@@ -1,6 +1,6 @@
 //! What taktd is told of a policy with `[radio]`, links or not.
 
-use crate::{capability, error::Error, namespace::netns_cookie, note::Notes, record::Source};
+use crate::{capability, error::Error, namespace::netns_cookie, note::Notes, source::Source};
 
 const NOTES: Notes = Notes("radio");
 

@@ -11,7 +11,7 @@ use crate::{
     error::Error,
     managed::Port,
     radio,
-    record::Source,
+    source::Source,
 };
 
 /// Decided and not yet done.

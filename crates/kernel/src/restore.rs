@@ -19,9 +19,9 @@ use crate::{
     namespace::netns_cookie,
     netlink::{Netlink, Qdisc},
     program::Program,
-    record::Source,
     revert::{Ending, revert_all},
     sockets::Asked,
+    source::Source,
 };
 
 /// What was in force before.

@@ -11,12 +11,13 @@ use crate::{
     crowd::{self, CrowdAction},
     error::{Error, Foreign},
     helper,
+    lock::Lock,
     managed::{Managed, Port},
     netlink::{Netlink, NetlinkError, Refusal, Request},
     pending,
     program::Program,
     radio, receive,
-    record::{Lock, Record},
+    record::Record,
 };
 
 /// What became of a device.

@@ -15,7 +15,7 @@ use super::{
     scheduler::{FIRST_GENERATION, Scheduler},
     standing::{Settled, beside, settle},
 };
-use crate::{decide::Undecided, error::Error, levels, record::Source};
+use crate::{decide::Undecided, error::Error, levels, source::Source};
 
 /// What was done to the beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

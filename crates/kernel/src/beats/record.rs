@@ -12,7 +12,6 @@ use takt_planner::beats::Placement;
 use super::{ids::TaskIds, roster::Roster};
 use crate::{
     error::Error,
-    record::replace_file,
     runtime_dir::{self, DIR},
 };
 
@@ -61,7 +60,7 @@ impl BeatsRecord {
             path: path.clone(),
             reason: reason.to_string(),
         })?;
-        replace_file(&path, &text)
+        runtime_dir::replace(&path, &text)
     }
 
     /// Remove all records but this one.

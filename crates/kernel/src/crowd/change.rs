@@ -15,7 +15,7 @@ use crate::{
     decide::Undecided,
     error::{Error, Foreign},
     managed::Port,
-    record::Source,
+    source::Source,
 };
 
 /// What was done to the crowd.

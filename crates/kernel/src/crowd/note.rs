@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Crowd;
-use crate::{capability, error::Error, namespace::netns_cookie, note::Notes, record::Source};
+use crate::{capability, error::Error, namespace::netns_cookie, note::Notes, source::Source};
 
 pub(super) const NOTES: Notes = Notes("crowd");
 

@@ -14,7 +14,7 @@ use crate::{
     error::Error,
     namespace::netns_cookie,
     netlink::{Device, Netlink},
-    record::Source,
+    source::Source,
 };
 
 /// A policy's `[crowd]`, in force.

@@ -36,8 +36,8 @@ use super::is_needed;
 use crate::{
     error::Error,
     flock::{self, Mode},
+    lock,
     namespace::netns_cookie,
-    record,
     runtime_dir::{self, DIR},
 };
 
@@ -157,7 +157,7 @@ impl Place {
         if let Some(dir) = self.lock.parent()
             && fs::remove_dir(dir).is_ok()
         {
-            record::leave_empty(LEAVE_PATIENCE);
+            lock::leave_empty(LEAVE_PATIENCE);
         }
     }
 

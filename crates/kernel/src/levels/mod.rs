@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use takt_policy::Beats;
 
-use crate::{error::Error, namespace, record::replace_file, runtime_dir};
+use crate::{error::Error, namespace, runtime_dir};
 use host::Host;
 use plan::{Knob, Setting};
 
@@ -132,7 +132,7 @@ impl Record {
         if let Some(dir) = path.parent() {
             runtime_dir::private_dirs(dir)?;
         }
-        replace_file(path, &text)
+        runtime_dir::replace(path, &text)
     }
 }
 

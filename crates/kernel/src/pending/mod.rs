@@ -32,10 +32,11 @@ use crate::{
     crowd,
     decide::Undecided,
     error::Error,
+    lock::Lock,
     namespace,
-    record::{Lock, Source},
     restore::{Replaced, Restoration},
     sockets::Asked,
+    source::Source,
 };
 
 /// The terms of a trial.

@@ -18,7 +18,7 @@ use crate::{
     },
     decide::Undecided,
     error::Error,
-    record::Lock,
+    lock::Lock,
 };
 
 pub use refusal::JoinError;

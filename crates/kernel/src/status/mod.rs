@@ -28,11 +28,13 @@ use crate::{
     crowd::CrowdStatus,
     error::Error,
     flock::Holder,
+    lock::{Glance, Glanced},
     managed::{Managed, Port},
     netlink::{Device, Netlink},
     pending::{self, PendingStatus},
     program::Program,
-    record::{Glance, Glanced, Record, Source},
+    record::Record,
+    source::Source,
     stations::is_stations,
 };
 
