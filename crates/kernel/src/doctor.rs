@@ -3,22 +3,20 @@
 use serde::Serialize;
 
 use crate::{
-    beats::{self, Scheduler},
-    bpffs, capability,
+    beats::{self, Scheduler, softirq},
+    bpf::pins,
     crowd::Crowd,
     error::Error,
-    gap, helper, levels,
+    helper,
+    link::{gap, program::Program, receive, sockets::Sockets},
     monitor::Monitor,
-    netlink::Netlink,
-    program::Program,
-    receive,
-    sockets::Sockets,
+    os::{capability, netlink::Netlink},
 };
 
 pub use crate::{
-    gap::{FlowControl, PauseFrames, Verdict},
-    levels::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads},
-    signal::{WirelessVerdict, wireless_verdicts as wireless},
+    beats::softirq::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads},
+    link::gap::{FlowControl, PauseFrames, Verdict},
+    radio::signal::{WirelessVerdict, wireless_verdicts as wireless},
 };
 
 /// One thing that was tried.
@@ -56,7 +54,7 @@ fn features() -> Vec<Finding> {
         finding(
             "bpffs",
             "the file system that keeps programs was found",
-            bpffs::root().map(drop),
+            pins::root().map(drop),
         ),
         finding(
             "pacing",
@@ -103,7 +101,7 @@ pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
 
 /// Whether packets are processed in threads, so that beats go first.
 pub fn network_threads() -> NetworkThreads {
-    levels::examine()
+    softirq::examine()
 }
 
 fn open_socket() -> Result<(), Error> {

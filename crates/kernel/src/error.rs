@@ -5,8 +5,9 @@ use std::{io, path::PathBuf};
 use thiserror::Error;
 
 use crate::{
-    beats::Ended, capability, files::Shortage, flock::Holder, netlink::NetlinkError,
-    pending::PendingStatus, privilege::Barred,
+    apply::pending::PendingStatus,
+    beats::Ended,
+    os::{capability, files::Shortage, flock::Holder, netlink::NetlinkError, privilege::Barred},
 };
 
 /// Why the host could not be looked at, or not be changed.

@@ -15,7 +15,7 @@ use super::{
     scheduler::{FIRST_GENERATION, Scheduler},
     standing::{Settled, beside, settle},
 };
-use crate::{decide::Undecided, error::Error, levels, source::Source};
+use crate::{beats::softirq, error::Error, link::decide::Undecided, state::source::Source};
 
 /// What was done to the beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -256,7 +256,7 @@ impl Change {
             _ => {}
         }
         match &self.next {
-            Some((_, record)) => levels::set(&record.roster.beats),
+            Some((_, record)) => softirq::set(&record.roster.beats),
             None => Ok(()),
         }
     }
@@ -281,7 +281,7 @@ impl Change {
                 };
                 record.write()?;
                 scheduler.commit(generation)?;
-                levels::set(&record.roster.beats)?;
+                softirq::set(&record.roster.beats)?;
                 record.sweep()
             }
             _ => Ok(()),
@@ -357,7 +357,7 @@ pub(crate) fn withdraw(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> 
 
 /// What depends on the scheduler goes first, as long as it is known what that is.
 fn unload() -> Result<(), Error> {
-    levels::restore()?;
+    softirq::restore()?;
     if let Some(scheduler) = Scheduler::open()? {
         scheduler.unload()?;
     }

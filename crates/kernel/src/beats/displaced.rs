@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::monotonic_ns;
+use crate::os::clock::monotonic_ns;
 
 /// As many as there are places, so that each may ask once.
 const REMEMBERED_MAX: usize = 256;

@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 use takt_algo::sys::takt_beats;
 
-use crate::names::text;
+use crate::bpf::names::text;
 
 /// Its name in the kernel, as in bpf/beats.
 pub(super) const NAME: &str = "takt";

@@ -5,7 +5,7 @@ use super::{
     record::BeatsRecord,
     scheduler::Scheduler,
 };
-use crate::{error::Error, namespace, source::Source};
+use crate::{error::Error, os::namespace, state::source::Source};
 
 /// A scheduler by its pins, which stay when the kernel ends it.
 pub(crate) struct Found {

@@ -12,7 +12,7 @@ use takt_planner::beats::{CpuTable, Placement, Timetable};
 use takt_policy::{Beats, Overrun, Task, ThreadMatch};
 
 use super::ids::TaskIds;
-use crate::names::{fnv1a, padded};
+use crate::bpf::names::{fnv1a, padded};
 
 /// What user space writes before a commit.
 pub(crate) struct Image {

@@ -15,6 +15,7 @@ mod image;
 mod record;
 mod roster;
 mod scheduler;
+pub(crate) mod softirq;
 mod standing;
 
 pub use change::BeatsAction;

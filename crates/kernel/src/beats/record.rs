@@ -12,7 +12,7 @@ use takt_planner::beats::Placement;
 use super::{ids::TaskIds, roster::Roster};
 use crate::{
     error::Error,
-    runtime_dir::{self, DIR},
+    state::runtime_dir::{self, DIR},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use takt_policy::Beats;
 use super::{
     displaced::SentAway, ids::TaskIds, image::Image, record::BeatsRecord, standing::common_frames,
 };
-use crate::{error::Error, namespace, source::Source};
+use crate::{error::Error, os::namespace, state::source::Source};
 
 /// What a task is called that joined at run time: a name that no policy and no other user can give.
 pub(crate) fn ad_hoc_key(uid: u32, name: &str) -> String {

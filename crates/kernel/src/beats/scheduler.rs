@@ -24,7 +24,10 @@ use takt_algo::{
 };
 
 use super::{ended::Kernel, image::Image};
-use crate::{bpffs, btf, error::Error, log, syscall};
+use crate::{
+    bpf::{btf, call, load_log, pins},
+    error::Error,
+};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
@@ -53,7 +56,7 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// The scheduler that an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        let (dir, true) = bpffs::dir(bpffs::BEATS)? else {
+        let (dir, true) = pins::dir(pins::BEATS)? else {
             return Ok(None);
         };
         let map = |name: &str| {
@@ -81,10 +84,10 @@ impl Scheduler {
     /// Load and register it with these tables. Every thread of the host that no
     /// realtime class has is its from then on.
     pub fn load(image: &Image) -> Result<Self, Error> {
-        bpffs::appear(&bpffs::dir(bpffs::BEATS)?.0, |aside| {
+        pins::appear(&pins::dir(pins::BEATS)?.0, |aside| {
             register_and_pin(aside, image)
         })?;
-        let scheduler = Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })?;
+        let scheduler = Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })?;
         scheduler.commit(FIRST_GENERATION)?;
         Ok(scheduler)
     }
@@ -98,7 +101,7 @@ impl Scheduler {
     /// Take the pins away, and with them the scheduler: every thread goes back to the
     /// kernel's own.
     pub fn unload(self) -> Result<(), Error> {
-        bpffs::vanish(&self.dir)?;
+        pins::vanish(&self.dir)?;
         // The kernel ends a scheduler in its own time, and takes no other until then.
         let _is_gone = Kernel::without_ours();
         Ok(())
@@ -124,8 +127,7 @@ impl Scheduler {
     /// Put the tables of this generation in force, on each CPU at its frame's end.
     pub fn commit(&self, generation: u32) -> Result<(), Error> {
         let mut args = takt_beats_commit_args { generation, pad: 0 };
-        syscall::run(self.commit.as_fd(), &mut args)
-            .map_err(Error::bpf("putting the tables in force"))
+        call::run(self.commit.as_fd(), &mut args).map_err(Error::bpf("putting the tables in force"))
     }
 
     /// Take the members' places of tasks that are no more.
@@ -144,8 +146,7 @@ impl Scheduler {
             member,
             ..Default::default()
         };
-        syscall::run(self.seat.as_fd(), &mut args)
-            .map_err(Error::bpf("giving a thread its place"))?;
+        call::run(self.seat.as_fd(), &mut args).map_err(Error::bpf("giving a thread its place"))?;
         Ok(match args.result {
             0 => Ok(()),
             error => Err(-error),
@@ -166,7 +167,7 @@ impl Scheduler {
                 tid,
                 ..Default::default()
             };
-            syscall::run(self.recognise.as_fd(), &mut args)
+            call::run(self.recognise.as_fd(), &mut args)
                 .map_err(Error::bpf("looking for the tasks' threads"))?;
         }
         Ok(())
@@ -298,7 +299,7 @@ fn get<M: MapCore, T: Plain>(map: &M, key: u32) -> Result<Box<T>, Error> {
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::BeatsSkel<'_>, Error> {
-    log::begin();
+    load_log::begin();
     let doing = "opening the scheduler";
     let mut open = skel::BeatsSkelBuilder::default()
         .open(memory)

@@ -12,10 +12,9 @@ use super::{
     note::{Bounds, NOTES, Note, Terms, look},
 };
 use crate::{
-    decide::Undecided,
     error::{Error, Foreign},
-    managed::Port,
-    source::Source,
+    link::{decide::Undecided, managed::Port},
+    state::source::Source,
 };
 
 /// What was done to the crowd.

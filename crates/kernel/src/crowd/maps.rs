@@ -10,7 +10,11 @@ use takt_algo::{
 };
 
 use super::{moving, program};
-use crate::{bpffs, clock::monotonic_ns, error::Error, namespace::netns_cookie};
+use crate::{
+    bpf::pins,
+    error::Error,
+    os::{clock::monotonic_ns, namespace::netns_cookie},
+};
 
 /// The loaded congestion control, by its pins, as the calling thread's network namespace
 /// sees it.
@@ -54,7 +58,7 @@ impl Crowd {
 
     /// As another namespace sees it.
     pub(super) fn of(netns_cookie: u64) -> Result<Option<Self>, Error> {
-        let (dir, true) = bpffs::dir(bpffs::CROWD)? else {
+        let (dir, true) = pins::dir(pins::CROWD)? else {
             return Ok(None);
         };
         let map = |name: &str| {
@@ -70,8 +74,8 @@ impl Crowd {
 
     /// Load and register it. Until [`Self::enter`] it is CUBIC; sockets have to choose it.
     pub fn load() -> Result<Self, Error> {
-        bpffs::appear(&bpffs::dir(bpffs::CROWD)?.0, program::register_and_pin)?;
-        Self::open()?.ok_or(Error::NoBpffs { path: bpffs::MOUNT })
+        pins::appear(&pins::dir(pins::CROWD)?.0, program::register_and_pin)?;
+        Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })
     }
 
     /// Verify every program against the running kernel, and leave nothing.
@@ -164,7 +168,7 @@ impl Crowd {
 
     /// No new socket can choose it, in any namespace.
     pub fn unload(self) -> Result<(), Error> {
-        bpffs::vanish(&bpffs::dir(bpffs::CROWD)?.0)
+        pins::vanish(&pins::dir(pins::CROWD)?.0)
     }
 
     fn read<T: Plain>(&self, map: &MapHandle) -> Result<Option<Box<T>>, Error> {

@@ -7,7 +7,10 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 
-use crate::{btf, error::Error, log};
+use crate::{
+    bpf::{btf, load_log},
+    error::Error,
+};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
@@ -62,7 +65,7 @@ fn attach<'a>(
     flows: Flows,
     to: Option<&str>,
 ) -> Result<(skel::MoveSkel<'a>, Link), Error> {
-    log::begin();
+    load_log::begin();
     let mut open = skel::MoveSkelBuilder::default()
         .open(memory)
         .map_err(Error::bpf(DOING))?;

@@ -7,7 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Crowd;
-use crate::{capability, error::Error, namespace::netns_cookie, note::Notes, source::Source};
+use crate::{
+    error::Error,
+    os::{capability, namespace::netns_cookie},
+    state::{note::Notes, source::Source},
+};
 
 pub(super) const NOTES: Notes = Notes("crowd");
 

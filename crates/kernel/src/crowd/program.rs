@@ -8,7 +8,10 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 
-use crate::{btf, error::Error, log};
+use crate::{
+    bpf::{btf, load_log},
+    error::Error,
+};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
@@ -24,7 +27,7 @@ pub(super) fn verify() -> Result<(), Error> {
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::CrowdSkel<'_>, Error> {
-    log::begin();
+    load_log::begin();
     let mut open = skel::CrowdSkelBuilder::default()
         .open(memory)
         .map_err(Error::bpf("opening the congestion control"))?;

@@ -12,9 +12,11 @@ use super::{
 };
 use crate::{
     error::Error,
-    namespace::netns_cookie,
-    netlink::{Device, Netlink},
-    source::Source,
+    os::{
+        namespace::netns_cookie,
+        netlink::{Device, Netlink},
+    },
+    state::source::Source,
 };
 
 /// A policy's `[crowd]`, in force.

@@ -1,7 +1,7 @@
 //! The helper: a process that does for the links of this network namespace what
 //! BPF cannot, for as long as any of them needs it.
 //!
-//! BPF cannot make frames, so the gap feeder ([`crate::gap`]) keeps links with
+//! BPF cannot make frames, so the gap feeder ([`crate::link::gap`]) keeps links with
 //! `pacing = "gap"` in stock of them. And a packet that the gate holds cannot be
 //! carried to a processor that has nothing to do, so the [`opener`] comes from
 //! there and fetches it.
@@ -33,15 +33,17 @@ use takt_algo::sys::TAKT_PACING_GAP;
 
 use self::{opener::Opener, presence::Presence};
 use crate::{
-    capability,
+    apply::revert::revert_abandoned,
     error::Error,
-    files,
-    gap::Feeder,
-    namespace,
-    netlink::{Changes, Device, Netlink},
-    port::{Outline, PortMemory},
-    program::Program,
-    revert::revert_abandoned,
+    link::{
+        gap::Feeder,
+        memory::{Outline, PortMemory},
+        program::Program,
+    },
+    os::{
+        capability, files, namespace,
+        netlink::{Changes, Device, Netlink},
+    },
 };
 
 pub(crate) use frame::gap_frame;

@@ -34,11 +34,13 @@ use nix::{
 
 use super::is_needed;
 use crate::{
+    apply::lock,
     error::Error,
-    flock::{self, Mode},
-    lock,
-    namespace::netns_cookie,
-    runtime_dir::{self, DIR},
+    os::{
+        flock::{self, Mode},
+        namespace::netns_cookie,
+    },
+    state::runtime_dir::{self, DIR},
 };
 
 /// Below [`DIR`].

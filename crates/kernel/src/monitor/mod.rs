@@ -18,7 +18,11 @@ use takt_algo::{
 };
 use takt_flows::Seen;
 
-use crate::{bpffs, btf, capability, error::Error, log, namespace::netns_cookie};
+use crate::{
+    bpf::{btf, load_log, pins},
+    error::Error,
+    os::{capability, namespace::netns_cookie},
+};
 
 pub use events::Events;
 
@@ -109,7 +113,7 @@ fn load(
     memory: &mut MaybeUninit<OpenObject>,
     with_events: bool,
 ) -> Result<skel::MonitorSkel<'_>, Error> {
-    log::begin();
+    load_log::begin();
     let mut open = skel::MonitorSkelBuilder::default()
         .open(memory)
         .map_err(Error::bpf("opening the monitor of flows"))?;
@@ -135,7 +139,7 @@ fn load(
 /// The bounds of flows under the congestion control `takt`, if it is loaded, and by a takt that
 /// keeps them in the same form.
 fn bounds() -> Option<MapHandle> {
-    let pin = bpffs::dir(bpffs::CROWD).ok()?.0.join("takt_crowd_flows");
+    let pin = pins::dir(pins::CROWD).ok()?.0.join("takt_crowd_flows");
     let map = MapHandle::from_pinned_path(pin).ok()?;
     (map.value_size() as usize == size_of::<takt_crowd_flow>()).then_some(map)
 }

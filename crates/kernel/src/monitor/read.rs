@@ -9,7 +9,7 @@ use takt_algo::sys::{
 };
 use takt_flows::{Ends, Event, Flow, Limit, Sample, Seen, What};
 
-use crate::{
+use crate::bpf::{
     address::{ipv4, ipv6},
     names::text,
 };

@@ -12,13 +12,13 @@ use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
 use takt_policy::{Join, Task};
 
 use crate::{
+    apply::lock::Lock,
     beats::{
         self, BeatsRecord, Change, Found, Numbers, Roster, Scheduler, SentAway, ad_hoc_key,
         shown_name,
     },
-    decide::Undecided,
     error::Error,
-    lock::Lock,
+    link::decide::Undecided,
 };
 
 pub use refusal::JoinError;

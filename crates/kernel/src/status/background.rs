@@ -3,7 +3,10 @@
 use serde::Serialize;
 use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_plan};
 
-use crate::{clock::monotonic_ns, counted::Counted, managed::Managed};
+use crate::{
+    link::{counted::Counted, managed::Managed},
+    os::clock::monotonic_ns,
+};
 
 /// Since takt was attached.
 #[derive(Debug, Serialize)]

@@ -3,9 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    beats::{BeatsRecord, Ended, Found, SentAway},
+    beats::{
+        BeatsRecord, Ended, Found, SentAway,
+        softirq::{NetworkLevel, network_level},
+    },
     error::Error,
-    levels::{NetworkLevel, network_level},
 };
 
 /// The scheduler of threads, of the whole host.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use takt_policy::PRIORITY_BACKGROUND;
 
-use crate::{buffer::Buffers, managed::Managed};
+use crate::link::{buffer::Buffers, managed::Managed};
 
 /// What keeps a device from holding more than about one full frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

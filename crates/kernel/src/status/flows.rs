@@ -9,11 +9,9 @@ use takt_algo::sys::{
 
 use super::Counters;
 use crate::{
-    address::{ipv4, ipv6},
-    counted::Counted,
-    program::Program,
-    record::Record,
-    stations::is_stations,
+    bpf::address::{ipv4, ipv6},
+    link::{counted::Counted, program::Program, record::Record},
+    radio::stations::is_stations,
 };
 
 /// All of a link's flows together, since takt was attached.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use takt_algo::sys::TAKT_PACING_GAP;
 
-use crate::managed::Managed;
+use crate::link::managed::Managed;
 
 /// Gap frames since takt was attached.
 #[derive(Debug, Serialize)]

@@ -20,22 +20,27 @@ use takt_algo::sys::{
 
 use crate::{
     applied_crowd, applied_radio,
+    apply::{
+        lock::{Glance, Glanced},
+        pending::{self, PendingStatus},
+    },
     beats::Found,
-    buffer::Buffers,
-    capability,
-    counted::Counted,
-    crowd,
-    crowd::CrowdStatus,
+    crowd::{self, CrowdStatus},
     error::Error,
-    flock::Holder,
-    lock::{Glance, Glanced},
-    managed::{Managed, Port},
-    netlink::{Device, Netlink},
-    pending::{self, PendingStatus},
-    program::Program,
-    record::Record,
-    source::Source,
-    stations::is_stations,
+    link::{
+        buffer::Buffers,
+        counted::Counted,
+        managed::{Managed, Port},
+        program::Program,
+        record::Record,
+    },
+    os::{
+        capability,
+        flock::Holder,
+        netlink::{Device, Netlink},
+    },
+    radio::stations::is_stations,
+    state::source::Source,
 };
 
 pub use background::BackgroundStatus;

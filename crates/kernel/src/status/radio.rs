@@ -5,9 +5,8 @@ use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE};
 
 use super::Heard;
 use crate::{
-    counted::Counted,
-    managed::Managed,
-    stations::{self, Station},
+    link::{counted::Counted, managed::Managed},
+    radio::stations::{self, Station},
 };
 
 /// The stations of a link.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{BackgroundStatus, Counters, background};
-use crate::{
+use crate::link::{
     counted::Counted,
     managed::{Managed, Port},
     receive::name_of,

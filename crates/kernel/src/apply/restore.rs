@@ -1,0 +1,377 @@
+//! Putting back what a policy on trial took the place of, and nothing else: what was changed
+//! meanwhile by others is left alone and named.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use takt_planner::Questions;
+use takt_policy::{Link, Policy};
+
+use crate::{
+    applied_policy,
+    apply::{
+        announce, apply_locked,
+        revert::{Ending, revert_all},
+        tend,
+    },
+    beats::nobody_elses,
+    crowd,
+    error::{Error, Foreign},
+    helper::Coming,
+    link::{
+        decide::{Replace, Undecided},
+        managed::{Managed, Port},
+        program::Program,
+        sockets::Asked,
+    },
+    os::{
+        namespace::netns_cookie,
+        netlink::{Netlink, Qdisc},
+    },
+    state::source::Source,
+};
+
+/// What was in force before.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Replaced {
+    /// `None`: no policy.
+    pub source: Option<Source>,
+    /// The devices that carried takt, by number.
+    devices: Vec<Device>,
+}
+
+/// A device that carried takt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Device {
+    ifindex: u32,
+    /// What it gets if it is given back; `None`: the kernel's default.
+    qdisc: Option<Qdisc>,
+}
+
+impl Replaced {
+    /// What is in force now. Under the lock.
+    pub fn look() -> Result<Self, Error> {
+        let (ports, managed) = look()?;
+        let mut devices = Vec::new();
+        for managed in managed {
+            let Some(port) = managed.port(&ports) else {
+                continue;
+            };
+            if !port.carries(managed.index) {
+                continue;
+            }
+            let name = port.device.name.clone();
+            let record = managed.record.ok_or_else(|| Error::NotRestorable {
+                reason: format!("takt's record of {name} is lost; apply without --confirm"),
+            })?;
+            devices.push(Device {
+                ifindex: port.device.index,
+                qdisc: record.before.qdisc,
+            });
+        }
+        Ok(Self {
+            source: applied_policy()?,
+            devices,
+        })
+    }
+}
+
+/// All that it takes to put it back but the lock: names are resolved before.
+pub(crate) struct Restoration<'a> {
+    /// `None`: there was no policy.
+    policy: Option<Before<'a>>,
+    replaced: &'a Replaced,
+}
+
+struct Before<'a> {
+    policy: Policy,
+    source: &'a Source,
+    questions: Questions,
+    asked: Asked,
+}
+
+impl<'a> Restoration<'a> {
+    pub fn prepare(replaced: &'a Replaced) -> Result<Self, Error> {
+        let policy = replaced.source.as_ref().map(Before::prepare).transpose()?;
+        Ok(Self { policy, replaced })
+    }
+
+    /// Under the lock; `congestion` is the default congestion control as the policy on trial left
+    /// it, if it got so far. What was left alone.
+    pub fn put_back(&mut self, congestion: Option<&str>) -> Result<Vec<Error>, Error> {
+        let Some(before) = &mut self.policy else {
+            // Threads that joined on their own terms did so without a policy.
+            let undone = revert_all(Ending::Policy)?;
+            return Ok(undone.foreign.into_iter().map(Error::from).collect());
+        };
+        let mut left = Vec::new();
+        let policy = &mut before.policy;
+        let replace = spare_devices(policy, self.replaced, &mut left)?;
+        spare_threads(policy, &mut left);
+        spare_windows(policy, congestion, &mut left)?;
+        let (source, questions, asked) = (before.source, &before.questions, &before.asked);
+        let replace = Replace::Only(replace);
+        apply_locked(policy, source, replace, false, questions, asked)
+            .map_err(|refusal| not_restorable(source, refusal))?;
+        Ok(left)
+    }
+
+    /// Count the helper of what is put back as running until this is dropped. Under the lock.
+    pub fn announce(&self) -> Option<Coming> {
+        self.policy
+            .as_ref()
+            .and_then(|before| announce(&before.policy))
+    }
+
+    /// When it is done, and the lock is free.
+    pub fn tend(&self) -> Result<(), Error> {
+        match &self.policy {
+            Some(before) => tend(&before.policy),
+            // One that is not wanted hears of the change from the kernel as well.
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'a> Before<'a> {
+    fn prepare(source: &'a Source) -> Result<Self, Error> {
+        let policy =
+            takt_policy::parse_in(&source.folder, &source.name, &source.text).map_err(|found| {
+                Error::NotRestorable {
+                    reason: found.render(false).trim().to_owned(),
+                }
+            })?;
+        let questions = Questions::of(&policy.links);
+        let asked =
+            Asked::resolve(&questions).map_err(|refusal| not_restorable(source, refusal.into()))?;
+        Ok(Self {
+            policy,
+            source,
+            questions,
+            asked,
+        })
+    }
+}
+
+fn not_restorable(source: &Source, refusal: Undecided) -> Error {
+    match refusal {
+        Undecided::Host(error) => error,
+        refusal => Error::NotRestorable {
+            reason: format!("{}: {refusal}", source.name),
+        },
+    }
+}
+
+/// Leave out of the policy the devices that were changed meanwhile. Those whose qdisc takt may
+/// replace.
+fn spare_devices(
+    policy: &mut Policy,
+    replaced: &Replaced,
+    left: &mut Vec<Error>,
+) -> Result<BTreeSet<u32>, Error> {
+    let (ports, managed) = look()?;
+    let mut replace = BTreeSet::new();
+    policy
+        .links
+        .retain(|link| match judge(link, &ports, &managed, replaced) {
+            Fate::Stays => true,
+            Fate::Comes(ifindex) => replace.insert(ifindex),
+            Fate::WasNot => false,
+            Fate::Changed(foreign) => {
+                left.push(foreign.into());
+                false
+            }
+        });
+    Ok(replace)
+}
+
+/// What becomes of a link of the policy that comes back.
+#[derive(Debug)]
+enum Fate {
+    /// Its device carries takt now.
+    Stays,
+    /// The device of this number was given back, and is as takt left it.
+    Comes(u32),
+    /// Its device did not carry takt before.
+    WasNot,
+    /// The device was changed meanwhile.
+    Changed(Foreign),
+}
+
+fn judge(link: &Link, ports: &[Port], managed: &[Managed], replaced: &Replaced) -> Fate {
+    let Some(port) = ports.iter().find(|port| port.device.name == link.device) else {
+        return Fate::Changed(Foreign::Gone {
+            device: link.device.clone(),
+        });
+    };
+    let ifindex = port.device.index;
+    let ours = managed
+        .iter()
+        .find(|managed| managed.outline.owner.ifindex == ifindex);
+    let carries = ours.map(|ours| port.carries(ours.index));
+    let before = replaced
+        .devices
+        .iter()
+        .find(|device| device.ifindex == ifindex);
+    fate(port, carries, before)
+}
+
+/// `carries`: whether it carries takt's link, if takt has a link of it.
+fn fate(port: &Port, carries: Option<bool>, before: Option<&Device>) -> Fate {
+    let changed = || Foreign::Changed {
+        device: port.device.name.clone(),
+        found: port.describe_root(),
+    };
+    match (carries, before) {
+        (Some(true), _) => Fate::Stays,
+        (Some(false) | None, None) => Fate::WasNot,
+        (Some(false), Some(_)) => Fate::Changed(changed()),
+        (None, Some(before)) if is_same(port.root.as_ref(), before.qdisc.as_ref()) => {
+            match (&port.root, port.below_root) {
+                (Some(root), Some(what)) => Fate::Changed(Foreign::Irreplaceable {
+                    device: port.device.name.clone(),
+                    kind: root.kind.clone(),
+                    handle: root.handle.to_string(),
+                    what,
+                }),
+                _ => Fate::Comes(port.device.index),
+            }
+        }
+        (None, Some(_)) => Fate::Changed(changed()),
+    }
+}
+
+/// By kind and handle, which `tc` gives anew to what it adds.
+fn is_same(found: Option<&Qdisc>, given: Option<&Qdisc>) -> bool {
+    let identity = |qdisc: &Qdisc| (qdisc.kind.clone(), qdisc.handle);
+    found.map(identity) == given.map(identity)
+}
+
+/// Another scheduler was loaded meanwhile.
+fn spare_threads(policy: &mut Policy, left: &mut Vec<Error>) {
+    if policy.beats.is_none() {
+        return;
+    }
+    if let Err(error @ Error::OtherScheduler { .. }) = nobody_elses() {
+        policy.beats = None;
+        left.push(error);
+    }
+}
+
+/// The crowd's device is gone, or another congestion control was set meanwhile.
+fn spare_windows(
+    policy: &mut Policy,
+    congestion: Option<&str>,
+    left: &mut Vec<Error>,
+) -> Result<(), Error> {
+    let Some(crowd) = &policy.crowd else {
+        return Ok(());
+    };
+    let (ports, _) = look()?;
+    let foreign = if !ports.iter().any(|port| port.device.name == crowd.device) {
+        Foreign::Gone {
+            device: crowd.device.clone(),
+        }
+    } else {
+        let found = crowd::default_congestion()?;
+        if congestion.is_none_or(|congestion| congestion == found) {
+            return Ok(());
+        }
+        Foreign::Congestion { found }
+    };
+    left.push(foreign.into());
+    policy.crowd = None;
+    Ok(())
+}
+
+fn look() -> Result<(Vec<Port>, Vec<Managed>), Error> {
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let ports = Port::list(&mut netlink)?;
+    let managed = match Program::open()? {
+        Some(program) => Managed::list(&program, netns_cookie()?, &ports)?,
+        None => Vec::new(),
+    };
+    Ok((ports, managed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::netlink::Handle;
+
+    fn qdisc(kind: &str, handle: u32) -> Qdisc {
+        Qdisc {
+            kind: kind.to_owned(),
+            handle: Handle(handle),
+            parent: Handle::ROOT,
+            options: Vec::new(),
+        }
+    }
+
+    fn port(root: Option<Qdisc>) -> Port {
+        let device = crate::os::netlink::Device {
+            index: 7,
+            name: "near1".to_owned(),
+            ..crate::os::netlink::Device::default()
+        };
+        Port {
+            device,
+            root,
+            below_root: None,
+        }
+    }
+
+    fn before(qdisc: Option<Qdisc>) -> Device {
+        Device { ifindex: 7, qdisc }
+    }
+
+    #[test]
+    fn takt_comes_back_to_what_it_gave_back() {
+        let fq = || Some(qdisc("fq", 0x8123_0000));
+        for root in [None, fq()] {
+            let given = before(root.clone());
+            let found = fate(&port(root), None, Some(&given));
+            assert!(matches!(found, Fate::Comes(7)), "{found:?}");
+        }
+        // What hangs below it now came later.
+        let below = Port {
+            below_root: Some("filters"),
+            ..port(fq())
+        };
+        let found = fate(&below, None, Some(&before(fq())));
+        assert!(matches!(
+            found,
+            Fate::Changed(Foreign::Irreplaceable { .. })
+        ));
+    }
+
+    #[test]
+    fn what_others_changed_is_left_alone() {
+        let fq = Some(qdisc("fq", 0x8123_0000));
+        let again = Some(qdisc("fq", 0x8124_0000));
+        for (root, carries, given) in [
+            (fq.clone(), Some(false), None),
+            (None, Some(false), None),
+            (fq.clone(), None, None),
+            (again, None, fq.clone()),
+            (None, None, fq.clone()),
+        ] {
+            let found = fate(&port(root), carries, Some(&before(given)));
+            assert!(
+                matches!(found, Fate::Changed(Foreign::Changed { .. })),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_not_takts_does_not_become_it() {
+        let fq = Some(qdisc("fq", 0x8123_0000));
+        for carries in [None, Some(false)] {
+            let found = fate(&port(fq.clone()), carries, None);
+            assert!(matches!(found, Fate::WasNot), "{found:?}");
+        }
+        let found = fate(&port(fq), Some(true), None);
+        assert!(matches!(found, Fate::Stays), "{found:?}");
+    }
+}

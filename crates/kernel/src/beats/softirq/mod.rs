@@ -1,0 +1,159 @@
+//! The level of network protocol processing: below beats, above ordinary threads.
+//!
+//! What the kernel does with a packet that has come, it does in an interrupt's wake, over
+//! whatever thread runs, unless it is told to do it in threads. And it does it with bottom
+//! halves off for a whole batch, so that even a beat waits until the batch is through. So
+//! while beats are loaded, devices that can process in threads do, and batches are small.
+//! (Paper 002, section 2.3: three levels of asynchronous work.)
+//!
+//! A record says what stood there before it is changed, so that a takt that dies half-way
+//! leaves enough to put it back. Put back is only what still is as takt set it.
+//!
+//! [`plan`] decides, [`host`] reads and writes, [`threads`] looks what this kernel can do.
+
+mod host;
+mod plan;
+mod threads;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use takt_policy::Beats;
+
+use crate::{error::Error, os::namespace, state::runtime_dir};
+use host::Host;
+use plan::{Knob, Setting};
+
+pub(crate) use threads::examine;
+pub use threads::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads};
+
+/// What is changed, and what stood there before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    /// The number of the network namespace that the devices are in.
+    namespace: u64,
+    settings: Vec<Setting>,
+}
+
+/// What network processing is set to while beats are loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NetworkLevel {
+    /// Devices that takt has process in threads.
+    pub threaded: Vec<String>,
+    /// Packets handled at once, if takt bounds that: it may be so already, or out of its reach.
+    pub batch_packets: Option<u32>,
+}
+
+/// Have network processing keep the level that `beats` asks for, from now on; what an
+/// earlier call set and this one does not want is put back. Devices are those of this
+/// thread's network namespace. Needs the lock.
+pub(crate) fn set(beats: &Beats) -> Result<(), Error> {
+    set_at(&record_path(), Some(beats))
+}
+
+/// Put back what stood there before. Needs the lock. Before the scheduler goes: what there is to
+/// put back is known for as long as that stands.
+pub(crate) fn restore() -> Result<(), Error> {
+    set_at(&record_path(), None)
+}
+
+/// `None` if nothing is set.
+pub(crate) fn network_level() -> Result<Option<NetworkLevel>, Error> {
+    Ok(read(&record_path())?.map(|record| NetworkLevel {
+        threaded: record
+            .settings
+            .iter()
+            .filter_map(|setting| match &setting.knob {
+                Knob::Threaded { name, .. } => Some(name.clone()),
+                Knob::Sysctl(_) => None,
+            })
+            .collect(),
+        batch_packets: record
+            .settings
+            .iter()
+            .find(|setting| setting.knob == Knob::Sysctl(plan::BATCH_SYSCTLS[0].to_owned()))
+            .map(|setting| setting.set),
+    }))
+}
+
+fn set_at(path: &Path, beats: Option<&Beats>) -> Result<(), Error> {
+    let last = read(path)?;
+    let host = Host::open();
+    let next = match (beats, namespace::own()) {
+        (Some(beats), Ok(namespace)) => Some(Record {
+            namespace,
+            settings: plan::plan(
+                beats,
+                &host.find(),
+                last.as_ref()
+                    .filter(|last| last.namespace == namespace)
+                    .map_or(&[], |last| &last.settings),
+            ),
+        }),
+        _ => None,
+    };
+    let kept = |setting: &Setting| {
+        next.as_ref()
+            .is_some_and(|next| next.settings.contains(setting))
+    };
+    // While the record that says what stood there before is in force.
+    if let Some(last) = &last {
+        let there = Host::of(last.namespace);
+        for setting in last.settings.iter().filter(|setting| !kept(setting)) {
+            there.change(&setting.knob, setting.set, setting.before)?;
+        }
+    }
+    let Some(mut next) = next.filter(|next| !next.settings.is_empty()) else {
+        return forget(path);
+    };
+    next.write(path)?;
+    let mut refused = Vec::new();
+    for setting in &next.settings {
+        if !host.change(&setting.knob, setting.before, setting.set)? {
+            refused.push(setting.clone());
+        }
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    next.settings.retain(|setting| !refused.contains(setting));
+    match next.settings.is_empty() {
+        true => forget(path),
+        false => next.write(path),
+    }
+}
+
+impl Record {
+    fn write(&self, path: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        })?;
+        if let Some(dir) = path.parent() {
+            runtime_dir::private_dirs(dir)?;
+        }
+        runtime_dir::replace(path, &text)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Record>, Error> {
+    let Some(text) = runtime_dir::read(path)? else {
+        return Ok(None);
+    };
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|reason| Error::BadRecord {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        })
+}
+
+/// And a draft that a takt left that died.
+fn forget(path: &Path) -> Result<(), Error> {
+    runtime_dir::remove(path)?;
+    runtime_dir::remove(&path.with_extension("draft"))
+}
+
+fn record_path() -> PathBuf {
+    Path::new(runtime_dir::DIR).join("network-level.json")
+}

@@ -1,0 +1,170 @@
+//! Type information: of our own maps, and of the running kernel.
+
+use std::{
+    ffi::CString,
+    os::fd::{AsFd, FromRawFd, OwnedFd},
+    ptr::NonNull,
+};
+
+use libbpf_rs::{
+    MapHandle, MapInfo,
+    btf::{Btf, BtfType},
+};
+
+use crate::{
+    bpf::load_log,
+    error::Error,
+    os::{capability, files::Shortage, privilege::Barred},
+};
+
+/// The type information a map was created with.
+pub(crate) struct Types {
+    pub fd: OwnedFd,
+    btf: NonNull<libbpf_sys::btf>,
+}
+
+pub(crate) fn of_map(map: &MapHandle) -> Result<Types, Error> {
+    let doing = "reading the program's types";
+    let info = MapInfo::new(map.as_fd()).map_err(Error::bpf(doing))?;
+    let id = info.info.btf_id;
+    // SAFETY: takes an id, returns a descriptor that is ours or an error.
+    let fd = unsafe { libbpf_sys::bpf_btf_get_fd_by_id(id) };
+    if fd < 0 {
+        return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
+    }
+    // SAFETY: just opened, and nobody else knows it.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: takes an id; null or an object that is ours to free.
+    let btf = unsafe { libbpf_sys::btf__load_from_kernel_by_id(id) };
+    let btf = NonNull::new(btf)
+        .ok_or_else(|| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)))?;
+    Ok(Types { fd, btf })
+}
+
+impl Types {
+    pub(crate) fn id_of(&self, name: &'static str) -> Result<u32, Error> {
+        // A name of ours has no zero byte in it; if it had, it is not found.
+        let c_name = CString::new(name).unwrap_or_default();
+        // SAFETY: a live btf object and a terminated string.
+        let id = unsafe { libbpf_sys::btf__find_by_name(self.btf.as_ptr(), c_name.as_ptr()) };
+        u32::try_from(id).map_err(|_| {
+            Error::bpf("looking up the program's types")(libbpf_rs::Error::from_raw_os_error(-id))
+        })
+    }
+}
+
+impl Drop for Types {
+    fn drop(&mut self) {
+        // SAFETY: ours, and freed once.
+        unsafe { libbpf_sys::btf__free(self.btf.as_ptr()) }
+    }
+}
+
+/// The qdisc's program was refused: say what the kernel lacks, if that is why.
+pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &["bpf_struct_ops_Qdisc_ops"],
+        "BPF qdiscs",
+        "Linux 6.16 or newer with CONFIG_NET_SCH_BPF=y",
+    )
+}
+
+/// The congestion control was.
+pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &["bpf_struct_ops_tcp_congestion_ops", "cubictcp_cong_avoid"],
+        "congestion controls written in BPF, or CUBIC for them to build on",
+        "Linux 6.12 or newer with CONFIG_TCP_CONG_CUBIC=y",
+    )
+}
+
+/// The scheduler was.
+pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
+    if is_realtime() {
+        return Error::KernelLacks {
+            feature: "timers of BPF programs, which no kernel with PREEMPT_RT has",
+            since: "Linux 6.16 or newer without CONFIG_PREEMPT_RT",
+        };
+    }
+    explain(
+        source,
+        // The first schedulers had fewer and other functions.
+        &["bpf_struct_ops_sched_ext_ops", "scx_bpf_dsq_insert"],
+        "schedulers written in BPF",
+        "Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT=y",
+    )
+}
+
+/// The monitor of flows was.
+pub(crate) fn explain_monitor_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &[
+            "bpf_iter__tcp",
+            "bpf_iter__task_file",
+            "btf_trace_tcp_probe",
+        ],
+        "BPF programs that look at TCP",
+        "Linux 6.12 or newer with CONFIG_BPF_EVENTS=y and CONFIG_PROC_FS=y",
+    )
+}
+
+/// Its version says so on every architecture.
+fn is_realtime() -> bool {
+    nix::sys::utsname::uname()
+        .is_ok_and(|system| system.version().to_string_lossy().contains("PREEMPT_RT"))
+}
+
+fn explain(
+    source: libbpf_rs::Error,
+    needs: &[&str],
+    feature: &'static str,
+    since: &'static str,
+) -> Error {
+    let has = |name: &str| {
+        Btf::from_vmlinux()
+            .ok()
+            .and_then(|btf| btf.type_by_name::<BtfType>(name).map(drop))
+            .is_some()
+    };
+    if let Some(shortage) = Shortage::of_bpf(&source) {
+        return Error::short_of_files("loading programs", shortage);
+    }
+    let verdict = load_log::tail();
+    if says_no_more_than_no(&source, &verdict) {
+        return capability::bare_refusal().unwrap_or(Error::Bpf {
+            doing: "loading programs",
+            source,
+        });
+    }
+    if asks_for_a_helper(&verdict) && capability::is_locked_down() {
+        return Error::Barred(Barred::Lockdown);
+    }
+    if !has("task_struct") {
+        return Error::KernelLacks {
+            feature: "BTF type information",
+            since: "CONFIG_DEBUG_INFO_BTF=y",
+        };
+    }
+    if !needs.iter().all(|name| has(name)) {
+        return Error::KernelLacks { feature, since };
+    }
+    Error::Load {
+        source,
+        log: verdict,
+    }
+}
+
+/// The verifier, too, denies permission; but it says why.
+fn says_no_more_than_no(source: &libbpf_rs::Error, verdict: &str) -> bool {
+    source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !verdict.contains("LOAD LOG")
+}
+
+/// What a locked down kernel does not let programs call is unknown to its verifier.
+fn asks_for_a_helper(verdict: &str) -> bool {
+    ["cannot use helper", "unknown func"]
+        .iter()
+        .any(|words| verdict.contains(words))
+}

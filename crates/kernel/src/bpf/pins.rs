@@ -1,0 +1,180 @@
+//! Where the loaded programs stay when takt itself is gone.
+//!
+//! The file system's root may be open to all users (mode 1777). So each directory of takt's is
+//! root's alone, and one that is not is refused before anything in it is opened.
+
+use std::{
+    fs::{self, DirBuilder, File, Metadata, Permissions},
+    io::{ErrorKind, Read},
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+
+use crate::{
+    error::Error,
+    state::trust::{self, Kind},
+};
+
+pub(crate) const MOUNT: &str = "/sys/fs/bpf";
+
+/// `ip netns exec` hides /sys behind a new one; the first process still sees it.
+const MOUNT_OF_INIT: &str = "/proc/1/root/sys/fs/bpf";
+
+/// Pins are made, and taken away, in a directory of such a name, so that all of
+/// them come and go in one step. (bpffs allows no dots.)
+const ASIDE: &str = "takt-aside-";
+
+/// The directories of pins, at the root.
+pub(crate) const LINKS: &str = "takt";
+pub(crate) const BEATS: &str = "takt-beats";
+pub(crate) const CROWD: &str = "takt-crowd";
+
+const DIRECTORY_MODE: u32 = 0o700;
+const PIN_MODE: u32 = 0o600;
+
+/// Whoever may write into a directory can replace what others have in it.
+const OTHERS_WRITE: u32 = 0o022;
+/// Unless this bit is set: then only what is their own.
+const STICKY: u32 = 0o1000;
+
+/// The BPF file system that every takt on this host shares.
+pub(crate) fn root() -> Result<PathBuf, Error> {
+    let root = [MOUNT, MOUNT_OF_INIT]
+        .map(Path::new)
+        .into_iter()
+        .find(|path| statfs(*path).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC))
+        .map(Path::to_path_buf)
+        .ok_or(Error::NoBpffs { path: MOUNT })?;
+    let mode = fs::metadata(&root).map_err(Error::file(&root))?.mode();
+    match mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
+        true => Err(Error::OpenBpffs {
+            mode: mode & 0o7777,
+            path: root,
+        }),
+        false => Ok(root),
+    }
+}
+
+/// Where a directory of pins is, or would be, and whether it is there.
+pub(crate) fn dir(name: &str) -> Result<(PathBuf, bool), Error> {
+    let path = root()?.join(name);
+    let found = found(&path)?;
+    Ok((path, found.is_some()))
+}
+
+/// Make a directory of pins, which `pin` puts where it is told. They appear in
+/// one step, so a takt that dies on the way leaves nothing that counts.
+pub(crate) fn appear(
+    dir: &Path,
+    pin: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let aside = aside()?;
+    make_dir(&aside)?;
+    let pinned = pin(&aside)
+        .and_then(|()| restrict_pins(&aside))
+        .and_then(|()| fs::rename(&aside, dir).map_err(Error::file(dir)));
+    if pinned.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_dir_all(&aside);
+    }
+    pinned
+}
+
+/// Take a directory of pins away, likewise.
+pub(crate) fn vanish(dir: &Path) -> Result<(), Error> {
+    let aside = aside()?;
+    fs::rename(dir, &aside).map_err(Error::file(dir))?;
+    fs::remove_dir_all(&aside).map_err(Error::file(&aside))
+}
+
+/// Make a directory within one of takt's, if there is none.
+pub(crate) fn make_dir_within(path: &Path) -> Result<(), Error> {
+    match found(path)? {
+        Some(_) => Ok(()),
+        None => make_dir(path),
+    }
+}
+
+/// Leave a pin to root alone.
+pub(crate) fn restrict_pin(pin: &Path) -> Result<(), Error> {
+    fs::set_permissions(pin, Permissions::from_mode(PIN_MODE)).map_err(Error::file(pin))
+}
+
+/// What is in the way of takt's directories is named, and those that an earlier version left open
+/// to be read are closed. What a takt left that died on the way is taken away. Under the lock, no
+/// other takt is at it.
+pub(crate) fn tidy() -> Result<(), Error> {
+    for name in [LINKS, BEATS, CROWD] {
+        let path = root()?.join(name);
+        if let Some(found) = found(&path)? {
+            close(&path, &found)?;
+        }
+    }
+    sweep()
+}
+
+/// Take away what a takt left that died while pinning or unpinning. Under the
+/// lock, no other takt is at it. What is not root's is not takt's.
+pub(crate) fn sweep() -> Result<(), Error> {
+    let root = root()?;
+    for entry in fs::read_dir(&root).map_err(Error::file(&root))? {
+        let path = entry.map_err(Error::file(&root))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(ASIDE) {
+            continue;
+        }
+        let is_own = fs::symlink_metadata(&path)
+            .is_ok_and(|found| trust::check(&path, &found, Kind::Directory).is_ok());
+        if is_own {
+            fs::remove_dir_all(&path).map_err(Error::file(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// A directory of takt's, if it is there.
+fn found(path: &Path) -> Result<Option<Metadata>, Error> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found.map_err(Error::file(path))?,
+    };
+    trust::check(path, &found, Kind::Directory)?;
+    Ok(Some(found))
+}
+
+/// The umask may take bits away, and root's own must stay.
+fn make_dir(path: &Path) -> Result<(), Error> {
+    DirBuilder::new()
+        .mode(DIRECTORY_MODE)
+        .create(path)
+        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)))
+        .map_err(Error::file(path))
+}
+
+fn close(path: &Path, found: &Metadata) -> Result<(), Error> {
+    match trust::permissions(found) == DIRECTORY_MODE {
+        true => Ok(()),
+        false => fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
+            .map_err(Error::file(path)),
+    }
+}
+
+fn restrict_pins(dir: &Path) -> Result<(), Error> {
+    for pin in fs::read_dir(dir).map_err(Error::file(dir))? {
+        restrict_pin(&pin.map_err(Error::file(dir))?.path())?;
+    }
+    Ok(())
+}
+
+/// No user can have taken a name that none can foresee.
+fn aside() -> Result<PathBuf, Error> {
+    const SOURCE: &str = "/dev/urandom";
+    let mut number = [0; 8];
+    File::open(SOURCE)
+        .and_then(|mut random| random.read_exact(&mut number))
+        .map_err(Error::file(SOURCE))?;
+    let number = u64::from_ne_bytes(number);
+    Ok(root()?.join(format!("{ASIDE}{number:016x}")))
+}

@@ -1,0 +1,415 @@
+//! What applying a policy means for this host: which links are attached,
+//! updated, left alone or let go. Looks at what was found and changes nothing.
+
+use std::collections::BTreeSet;
+
+use takt_algo::{
+    sys::{TAKT_LINKS, takt_plan},
+    to_bytes,
+};
+use takt_planner::{ClassIds, Plan, PlanError, Questions, plan};
+use takt_policy::{Link, Packets};
+use thiserror::Error;
+
+use crate::{
+    error::{Error, Foreign},
+    link::{
+        buffer::{self, QueueLimits},
+        gap::{self, NoGap},
+        managed::{Managed, Port},
+        memory::Owner,
+        receive::{NoReceive, Side, Wanted, check},
+        record::{Before, Record},
+        sockets::{NoUser, Slot},
+        takeover::{Release, release},
+    },
+    os::netlink::Device,
+    radio::stations,
+    state::source::Source,
+};
+
+/// One segment per packet, so that every frame has a moment of its own.
+const SINGLE_SEGMENT: u32 = 1;
+
+/// A policy that this host cannot carry. All but the last are the policy's fault.
+#[derive(Debug, Error)]
+pub enum Undecided {
+    /// The network namespace has no device of this name.
+    #[error("there is no device {device}")]
+    NoDevice {
+        /// As a link or the crowd of the policy names it.
+        device: String,
+    },
+    /// A link's matches do not fit into the kernel's tables.
+    #[error("{device}: {problem}")]
+    Plan {
+        /// The link's.
+        device: String,
+        /// What there is too much of.
+        problem: PlanError,
+    },
+    /// A link asks for gaps on a device that cannot have them.
+    #[error("{device}: {problem}")]
+    NoGap {
+        /// The link's.
+        device: String,
+        /// What is in the way.
+        problem: NoGap,
+    },
+    /// A link has incoming packets wait in the background where they cannot be made to.
+    #[error("{device}: {problem}")]
+    NoReceive {
+        /// The link's.
+        device: String,
+        /// What is in the way.
+        problem: NoReceive,
+    },
+    /// A match names a user who cannot be looked up.
+    #[error(transparent)]
+    NoUser(#[from] NoUser),
+    /// There is no room on the CPUs for all tasks, or one of them makes no sense.
+    #[error(transparent)]
+    NoTime(takt_planner::beats::Refusal),
+    /// The host is in the way, or failed.
+    #[error(transparent)]
+    Host(#[from] Error),
+}
+
+impl Undecided {
+    /// Only tasks went, so whatever stays stood before.
+    pub(crate) fn without_new_tasks(self) -> Error {
+        match self {
+            Self::Host(error) => error,
+            refusal => Error::NoPlan {
+                reason: refusal.to_string(),
+            },
+        }
+    }
+}
+
+/// One link's part in applying a policy.
+pub(crate) enum Step {
+    /// Put takt on a device.
+    Attach {
+        plan: Box<takt_plan>,
+        receive: Option<Wanted>,
+        record: Record,
+        /// A link of the same device whose qdisc somebody took away, and what that
+        /// let the device's queues hold, if it was limited.
+        lost: Option<u32>,
+        queue_limits: Option<QueueLimits>,
+    },
+    /// Give a link a new plan and, if named, a new segment limit.
+    Update {
+        /// What incoming packets go through until then.
+        side: Option<Side>,
+        plan: Box<takt_plan>,
+        receive: Option<Wanted>,
+        record: Record,
+        segments: Option<SegmentLimit>,
+        /// What the device's queues may hold until then, if that was limited.
+        queue_limits: Option<QueueLimits>,
+    },
+    /// The same policy again.
+    Keep { record: Record },
+    /// The policy no longer names the device.
+    Detach { managed: Managed, release: Release },
+}
+
+/// A new limit of segments per packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentLimit {
+    pub from: u32,
+    pub to: u32,
+}
+
+/// What stands on the host before anything is done.
+pub(crate) struct Found {
+    pub netns_cookie: u64,
+    pub ports: Vec<Port>,
+    pub managed: Vec<Managed>,
+    /// Links of all namespaces.
+    pub indices_taken: BTreeSet<u32>,
+    pub replace: Replace,
+}
+
+/// Of which devices takt may take the place of other qdiscs.
+#[derive(Debug, Clone)]
+pub(crate) enum Replace {
+    None,
+    All,
+    /// Of those with these numbers.
+    Only(BTreeSet<u32>),
+}
+
+impl Replace {
+    fn allows(&self, ifindex: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(devices) => devices.contains(&ifindex),
+        }
+    }
+}
+
+/// Where the policy's questions go: not where plans in force look for the answers
+/// to others. After a takt that died between two devices there may be no such
+/// place; then these are overwritten, and wrong until the plans follow.
+pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
+    let same = |managed: &&Managed| {
+        let record = managed.record.as_ref();
+        record.is_some_and(|record| record.source == *source)
+    };
+    match (managed.iter().find(same), managed.first()) {
+        (Some(same), _) => Slot {
+            index: same.plan.who_slot,
+            in_force: true,
+        },
+        (None, other) => Slot {
+            index: other.map_or(0, |other| 1 - other.plan.who_slot),
+            in_force: false,
+        },
+    }
+}
+
+/// The links of a policy that no host could carry.
+pub fn unplannable(links: &[Link]) -> Vec<Undecided> {
+    takt_planner::unplannable(links)
+        .map(|(link, problem)| Undecided::Plan {
+            device: link.device.clone(),
+            problem,
+        })
+        .collect()
+}
+
+/// Turn a policy into steps, or say why it cannot be carried. Its plans look in
+/// this slot for what is known of sockets.
+pub(crate) fn decide(
+    links: &[Link],
+    questions: &Questions,
+    slot: Slot,
+    source: &Source,
+    mut found: Found,
+) -> Result<Vec<Step>, Undecided> {
+    let plan_link = |link: &Link, device: &Device, before: &ClassIds| -> Result<Plan, Undecided> {
+        let mut planned = plan(link, before, questions).map_err(|problem| Undecided::Plan {
+            device: link.device.clone(),
+            problem,
+        })?;
+        gap::check(device, &planned.tables).map_err(|problem| Undecided::NoGap {
+            device: link.device.clone(),
+            problem,
+        })?;
+        check(device, planned.receive.is_some()).map_err(|problem| Undecided::NoReceive {
+            device: link.device.clone(),
+            problem,
+        })?;
+        planned.tables.who_slot = slot.index;
+        if link.has_stations {
+            planned.tables.stations = stations::known_by(device);
+        }
+        Ok(planned)
+    };
+    let mut managed = std::mem::take(&mut found.managed);
+    let taken = &mut std::mem::take(&mut found.indices_taken);
+    let mut steps = Vec::with_capacity(links.len());
+    for link in links {
+        let port = found
+            .ports
+            .iter()
+            .find(|port| port.device.name == link.device)
+            .ok_or_else(|| Undecided::NoDevice {
+                device: link.device.clone(),
+            })?;
+        let known = managed
+            .iter()
+            .position(|managed| managed.outline.owner.ifindex == port.device.index)
+            .map(|at| managed.swap_remove(at));
+        steps.push(match known {
+            Some(mut managed) if managed.record.is_some() && port.carries(managed.index) => {
+                let Some(record) = managed.record.take() else {
+                    continue;
+                };
+                let planned = plan_link(link, &port.device, &record.ids)?;
+                update(link, planned, source, port, managed, record, taken)?
+            }
+            lost => {
+                let planned = plan_link(link, &port.device, &ClassIds::default())?;
+                attach(link, planned, source, port, lost, taken, &found)?
+            }
+        });
+    }
+    steps.extend(managed.into_iter().map(|managed| {
+        let release = release(&managed, managed.port(&found.ports));
+        Step::Detach { managed, release }
+    }));
+    Ok(steps)
+}
+
+fn next_index(taken: &mut BTreeSet<u32>) -> Result<u32, Error> {
+    let index =
+        (0..TAKT_LINKS)
+            .find(|index| !taken.contains(index))
+            .ok_or(Error::TooManyLinks {
+                link_count: taken.len(),
+            })?;
+    taken.insert(index);
+    Ok(index)
+}
+
+fn attach(
+    link: &Link,
+    Plan {
+        mut tables,
+        receive,
+        ids,
+    }: Plan,
+    source: &Source,
+    port: &Port,
+    lost: Option<Managed>,
+    taken: &mut BTreeSet<u32>,
+    found: &Found,
+) -> Result<Step, Undecided> {
+    let index = next_index(taken)?;
+    let lost_index = lost.as_ref().map(|lost| lost.index);
+    // An orphan of ours (its record is gone) is nobody else's.
+    let ours = lost_index.is_some_and(|index| port.carries(index));
+    let standing = port.root.clone().filter(|_| !ours);
+    if let Some(root) = &standing {
+        if !found.replace.allows(port.device.index) {
+            return Err(Error::from(Foreign::NeedsReplace {
+                device: link.device.clone(),
+                kind: root.kind.clone(),
+                handle: root.handle.to_string(),
+            })
+            .into());
+        }
+        if let Some(what) = port.below_root {
+            return Err(Error::from(Foreign::Irreplaceable {
+                device: link.device.clone(),
+                kind: root.kind.clone(),
+                handle: root.handle.to_string(),
+                what,
+            })
+            .into());
+        }
+    }
+    let limited = lost
+        .as_ref()
+        .and_then(|lost| lost.record.as_ref()?.queue_limits.clone());
+    // Whoever took our qdisc away did not know of the segment limit.
+    let gso_before = lost
+        .and_then(|lost| lost.record)
+        .filter(|record| record.gso_max_segs == Some(port.device.gso_max_segs))
+        .map_or(port.device.gso_max_segs, |record| {
+            record.before.gso_max_segs
+        });
+
+    tables.generation = 1;
+    let record = Record {
+        index,
+        generation: 1,
+        device: link.device.clone(),
+        owner: Owner {
+            ifindex: port.device.index,
+            netns_cookie: found.netns_cookie,
+        },
+        source: source.clone(),
+        ids,
+        gso_max_segs: segment_limit(link),
+        before: Before {
+            qdisc: standing,
+            gso_max_segs: gso_before,
+        },
+        queue_limits: queue_limits(link, port),
+    };
+    let receive = receive
+        .map(|plan| Wanted::new(plan, None, || next_index(taken)))
+        .transpose()?;
+    Ok(Step::Attach {
+        plan: tables,
+        receive,
+        record,
+        lost: lost_index,
+        queue_limits: limited,
+    })
+}
+
+fn update(
+    link: &Link,
+    Plan {
+        mut tables,
+        receive,
+        ids,
+    }: Plan,
+    source: &Source,
+    port: &Port,
+    managed: Managed,
+    before: Record,
+    taken: &mut BTreeSet<u32>,
+) -> Result<Step, Undecided> {
+    let (current, side) = (&managed.plan, managed.receive.as_ref());
+    let mut receive = receive
+        .map(|plan| Wanted::new(plan, side, || next_index(taken)))
+        .transpose()?;
+    let same_side = match &receive {
+        Some(wanted) => wanted.is(side),
+        None => current.receive_ifindex == 0,
+    };
+    if let Some(side) = side.filter(|_| receive.is_some()) {
+        (tables.receive_link, tables.receive_ifindex) = (side.index, side.ifindex);
+    }
+
+    let gso_max_segs = segment_limit(link);
+    let segments = SegmentLimit {
+        from: port.device.gso_max_segs,
+        to: gso_max_segs.unwrap_or(before.before.gso_max_segs),
+    };
+    let segments = (segments.from != segments.to).then_some(segments);
+
+    tables.generation = current.generation;
+    let same_plan = before.source == *source && to_bytes(&*tables) == to_bytes(&**current);
+    let queue_limits = queue_limits(link, port);
+    let limit_bytes = |limits: &Option<QueueLimits>| limits.as_ref().map(|l| l.limit_bytes);
+    let same_buffer = limit_bytes(&queue_limits) == limit_bytes(&before.queue_limits);
+    if segments.is_none() && same_plan && same_side && same_buffer {
+        return Ok(Step::Keep { record: before });
+    }
+    tables.generation += 1;
+    if let Some(wanted) = &mut receive {
+        // After the one that lets out what is held.
+        wanted.plan.generation += 2;
+    }
+    let limited = before.queue_limits.clone();
+    let record = Record {
+        generation: tables.generation,
+        // It may have another name by now.
+        device: link.device.clone(),
+        source: source.clone(),
+        ids,
+        gso_max_segs,
+        queue_limits,
+        ..before
+    };
+    Ok(Step::Update {
+        side: managed.receive,
+        plan: tables,
+        receive,
+        record,
+        segments,
+        queue_limits: limited,
+    })
+}
+
+/// What stands there now is not known yet.
+fn queue_limits(link: &Link, port: &Port) -> Option<QueueLimits> {
+    let limit_bytes = buffer::wanted(link, &port.device)?;
+    Some(QueueLimits::new(limit_bytes, &[], None))
+}
+
+fn segment_limit(link: &Link) -> Option<u32> {
+    match link.packets {
+        Packets::Mtu => Some(SINGLE_SEGMENT),
+        Packets::Gso => None,
+    }
+}

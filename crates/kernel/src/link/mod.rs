@@ -1,0 +1,19 @@
+//! Links: the BPF qdisc on a device, what it is told, and what it counts.
+//!
+//! [`decide`] compares a policy with what was found, [`program`] and [`memory`] are the loaded
+//! programs and a link's part of them, [`record`] remembers a link, [`takeover`] puts the qdisc on
+//! a device and gives the device back.
+
+pub mod background;
+pub(crate) mod buffer;
+pub(crate) mod counted;
+pub(crate) mod decide;
+pub(crate) mod gap;
+pub(crate) mod managed;
+pub(crate) mod memory;
+pub(crate) mod program;
+pub(crate) mod receive;
+pub(crate) mod record;
+pub(crate) mod registered;
+pub(crate) mod sockets;
+pub(crate) mod takeover;

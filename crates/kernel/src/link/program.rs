@@ -1,0 +1,346 @@
+//! The qdisc's program and maps in the kernel: loading and pinning them once
+//! per host, and giving every link its own state, plan and store.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    mem::MaybeUninit,
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, MapType,
+    skel::{OpenSkel, SkelBuilder},
+};
+use takt_algo::sys::{
+    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_STORE_PLACES, takt_commit_args, takt_plan,
+};
+
+use crate::{
+    bpf::{btf, call, load_log, pins},
+    error::Error,
+    link::memory::{Owner, PortMemory},
+};
+
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/link.skel.rs"));
+}
+
+/// The handle that makes a qdisc find its link.
+pub(crate) fn handle_of(index: u32) -> u32 {
+    (TAKT_HANDLE_MAJOR + index) << 16
+}
+
+/// How long a plan waits for packets of the plan before the last, and how often
+/// it looks.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
+const DRAIN_LOOK: Duration = Duration::from_millis(5);
+
+/// The loaded program, by its pins.
+pub(crate) struct Program {
+    dir: PathBuf,
+    ports: MapHandle,
+    stores: MapHandle,
+    express: MapHandle,
+    sockets: MapHandle,
+    registrations: MapHandle,
+    registry: MapHandle,
+    commit: OwnedFd,
+    /// What of links was mapped, by the map's number, which is nobody else's as long as it is mapped.
+    /// To map a link takes the kernel longer than all else that is done with it.
+    mapped: RefCell<BTreeMap<u32, Arc<PortMemory>>>,
+}
+
+impl Program {
+    /// The program that an earlier takt loaded; `None` if there is none.
+    pub fn open() -> Result<Option<Self>, Error> {
+        let (dir, true) = pins::dir(pins::LINKS)? else {
+            return Ok(None);
+        };
+        let map = |name: &str| {
+            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+        };
+        check_version(&map("takt_abi")?)?;
+        let ports = map("takt_ports")?;
+        let stores = map("takt_stores")?;
+        let express = map("takt_express")?;
+        let sockets = map("takt_sockets")?;
+        let registrations = map("takt_registrations")?;
+        let registry = map("takt_registry")?;
+        let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
+            .map_err(Error::bpf("opening a pinned program"))?;
+        Ok(Some(Self {
+            dir,
+            ports,
+            stores,
+            express,
+            sockets,
+            registrations,
+            registry,
+            commit,
+            mapped: RefCell::default(),
+        }))
+    }
+
+    /// Load, register and pin the program.
+    pub fn load() -> Result<Self, Error> {
+        pins::appear(&pins::dir(pins::LINKS)?.0, register_and_pin)?;
+        Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })
+    }
+
+    /// Verify every program against the running kernel, and leave nothing.
+    pub fn verify() -> Result<(), Error> {
+        let mut memory = MaybeUninit::uninit();
+        load_skeleton(&mut memory).map(drop)
+    }
+
+    /// Take the pins away. The kernel frees the rest with the last qdisc.
+    pub fn unload(self) -> Result<(), Error> {
+        pins::vanish(&self.dir)
+    }
+
+    /// What is known of sockets, for the qdisc to read.
+    pub(crate) fn sockets(&self) -> &MapHandle {
+        &self.sockets
+    }
+
+    /// What was registered at run time.
+    pub(crate) fn registrations(&self) -> &MapHandle {
+        &self.registrations
+    }
+
+    /// How much of it.
+    pub(crate) fn registry(&self) -> &MapHandle {
+        &self.registry
+    }
+
+    /// Every link's memory, for programs that read plans.
+    pub(crate) fn ports(&self) -> &MapHandle {
+        &self.ports
+    }
+
+    /// Whether a socket is open, as far as sockets are watched.
+    pub(crate) fn knows_socket(&self, cookie: u64) -> bool {
+        let known = self.sockets.lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
+        matches!(known, Ok(Some(_)))
+    }
+
+    /// Where what watches sockets is pinned, while it does.
+    pub(crate) fn sockets_dir(&self) -> PathBuf {
+        self.dir.join("sockets")
+    }
+
+    /// Where what stands on the ingress of devices is pinned.
+    pub(crate) fn receive_dir(&self) -> PathBuf {
+        self.dir.join("receive")
+    }
+
+    /// Make a link's state, store and first plan; its qdisc may then attach.
+    pub fn add_link(&self, index: u32, owner: Owner, plan: &takt_plan) -> Result<(), Error> {
+        let (map, port) = PortMemory::create(owner, plan)?;
+        let store = self.store_map()?;
+        let info = map
+            .info()
+            .map_err(Error::bpf("asking for a map's number"))?;
+        set_inner(&self.ports, index, &map)?;
+        self.mapped
+            .borrow_mut()
+            .insert(info.info.id, Arc::new(port));
+        set_inner(&self.stores, index, &store)
+    }
+
+    /// Lay a plan beside the one in force; [`Self::commit`] makes them change
+    /// places.
+    pub fn stage_plan(&self, index: u32, plan: &takt_plan) -> Result<(), Error> {
+        let (Some(map), Some(port)) = (inner(&self.ports, index)?, self.port(index)?) else {
+            return Ok(());
+        };
+        // Setting an inner map waits until every program that was running is
+        // done: nobody reads the plan that the last commit retired any more.
+        set_inner(&self.ports, index, &map)?;
+        // The qdisc knows one plan besides the one in force. Packets of the one
+        // before that would no longer be known to stand ahead of others.
+        let patience = Instant::now() + DRAIN_PATIENCE;
+        while port.has_old_packets() && Instant::now() < patience {
+            thread::sleep(DRAIN_LOOK);
+        }
+        port.write_idle_plan(plan);
+        Ok(())
+    }
+
+    /// Put the staged plans of these links in force, in a single system call;
+    /// packets meet the old or the new one of each link, whole.
+    pub fn commit(&self, links: &[u32]) -> Result<(), Error> {
+        let mut args = takt_commit_args {
+            links: links.iter().fold(0, |bits, index| bits | 1 << index),
+        };
+        call::run(self.commit.as_fd(), &mut args).map_err(Error::bpf("putting the plans in force"))
+    }
+
+    /// The link's memory; `None` if there is no such link.
+    pub(crate) fn port(&self, index: u32) -> Result<Option<Arc<PortMemory>>, Error> {
+        let Some(id) = inner_id(&self.ports, index)? else {
+            return Ok(None);
+        };
+        if let Some(port) = self.mapped.borrow().get(&id) {
+            return Ok(Some(Arc::clone(port)));
+        }
+        let port = Arc::new(PortMemory::open(&of_id(id)?)?);
+        self.mapped.borrow_mut().insert(id, Arc::clone(&port));
+        Ok(Some(port))
+    }
+
+    /// Links that have a state.
+    pub fn links(&self) -> Result<Vec<u32>, Error> {
+        let mut found = Vec::new();
+        for index in 0..TAKT_LINKS {
+            if inner_id(&self.ports, index)?.is_some() {
+                found.push(index);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Forget a link. Its qdisc must be gone.
+    pub fn remove_link(&self, index: u32) -> Result<(), Error> {
+        if let Some(id) = inner_id(&self.ports, index)? {
+            self.mapped.borrow_mut().remove(&id);
+        }
+        for outer in [&self.stores, &self.ports] {
+            match outer.delete(&index.to_ne_bytes()) {
+                Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
+                    return Err(Error::bpf("forgetting a link")(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The store holds packets, so the kernel must be told which of its bytes
+    /// are packet pointers: by the types of the program itself.
+    fn store_map(&self) -> Result<MapHandle, Error> {
+        let types = btf::of_map(&self.express)?;
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            btf_fd: types.fd.as_raw_fd() as u32,
+            btf_key_type_id: types.id_of("u32")?,
+            btf_value_type_id: types.id_of("takt_store")?,
+            ..Default::default()
+        };
+        MapHandle::create(
+            MapType::Array,
+            Some("takt_store"),
+            4,
+            8,
+            TAKT_STORE_PLACES,
+            &options,
+        )
+        .map_err(Error::bpf("creating a link's store"))
+    }
+}
+
+fn check_version(abi: &MapHandle) -> Result<(), Error> {
+    let found = abi
+        .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
+        .map_err(Error::bpf("reading the program's version"))?
+        .and_then(|value| <[u8; 4]>::try_from(value).ok())
+        .map_or(0, u32::from_ne_bytes);
+    if found != TAKT_LINK_ABI {
+        return Err(Error::OtherVersion {
+            found,
+            expected: TAKT_LINK_ABI,
+        });
+    }
+    Ok(())
+}
+
+fn load_skeleton(
+    memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
+) -> Result<skel::LinkSkel<'_>, Error> {
+    load_log::begin();
+    let mut open = skel::LinkSkelBuilder::default()
+        .open(memory)
+        .map_err(Error::bpf("opening the program"))?;
+    for shape in [&mut open.maps.port_shape, &mut open.maps.store_shape] {
+        shape
+            .set_autocreate(false)
+            .map_err(Error::bpf("opening the program"))?;
+    }
+    open.load().map_err(btf::explain_load_failure)
+}
+
+fn register_and_pin(dir: &Path) -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    let mut skel = load_skeleton(&mut memory)?;
+    skel.maps
+        .takt_link_abi
+        .update(
+            &0u32.to_ne_bytes(),
+            &TAKT_LINK_ABI.to_ne_bytes(),
+            MapFlags::ANY,
+        )
+        .map_err(Error::bpf("marking the program's version"))?;
+    let pin = || Error::bpf("pinning the program");
+    let maps = &mut skel.maps;
+    maps.takt_link_ports
+        .pin(dir.join("takt_ports"))
+        .map_err(pin())?;
+    maps.takt_link_stores
+        .pin(dir.join("takt_stores"))
+        .map_err(pin())?;
+    maps.takt_link_express
+        .pin(dir.join("takt_express"))
+        .map_err(pin())?;
+    maps.takt_link_sockets
+        .pin(dir.join("takt_sockets"))
+        .map_err(pin())?;
+    maps.takt_link_dests
+        .pin(dir.join("takt_registrations"))
+        .map_err(pin())?;
+    maps.takt_link_registry
+        .pin(dir.join("takt_registry"))
+        .map_err(pin())?;
+    maps.takt_link_abi
+        .pin(dir.join("takt_abi"))
+        .map_err(pin())?;
+    skel.progs
+        .takt_link_commit
+        .pin(dir.join("takt_commit"))
+        .map_err(pin())?;
+    let mut link: Link = skel
+        .maps
+        .takt_link_ops
+        .attach_struct_ops()
+        .map_err(Error::bpf("registering the qdisc"))?;
+    link.pin(dir.join("qdisc")).map_err(pin())
+}
+
+fn set_inner(outer: &MapHandle, index: u32, map: &MapHandle) -> Result<(), Error> {
+    let fd = map.as_fd().as_raw_fd().to_ne_bytes();
+    outer
+        .update(&index.to_ne_bytes(), &fd, MapFlags::ANY)
+        .map_err(Error::bpf("giving a link its map"))
+}
+
+fn inner(outer: &MapHandle, index: u32) -> Result<Option<MapHandle>, Error> {
+    inner_id(outer, index)?.map(of_id).transpose()
+}
+
+fn inner_id(outer: &MapHandle, index: u32) -> Result<Option<u32>, Error> {
+    let id = outer
+        .lookup(&index.to_ne_bytes(), MapFlags::ANY)
+        .map_err(Error::bpf("finding a link's map"))?;
+    Ok(id
+        .and_then(|value| <[u8; 4]>::try_from(value).ok())
+        .map(u32::from_ne_bytes))
+}
+
+fn of_id(id: u32) -> Result<MapHandle, Error> {
+    MapHandle::from_map_id(id).map_err(Error::bpf("opening a link's map"))
+}

@@ -1,0 +1,82 @@
+//! Incoming packets in the background: a program on the device's ingress
+//! (`bpf/receive`) sends them through a device of kind ifb, whose qdisc gates and
+//! orders them, and from which they come in again. The two are the link's receive
+//! side; its qdisc is a link of its own, which is nobody's but the link's.
+//!
+//! All of it is made before a plan names it, and nothing goes through it before
+//! the plan is in force. What no plan in force names is taken away by the next
+//! [`sweep`].
+
+mod entry;
+mod refusal;
+mod side;
+mod sweep;
+
+pub(crate) use entry::Entry;
+pub use refusal::NoReceive;
+pub(crate) use refusal::check;
+pub(crate) use side::{Side, Wanted, let_out, make, name_of, restore};
+pub(crate) use sweep::sweep;
+
+use crate::{
+    error::Error,
+    os::netlink::{Device, Netlink, NetlinkError, ifb},
+};
+
+/// How the names of takt's own devices begin.
+const NAME: &str = "takt-rx";
+
+/// What kind they are of.
+const KIND: &str = "ifb";
+
+/// What people are told of them in `ip link`.
+const ALIAS: &str = "takt: incoming background traffic of ";
+
+/// No device has this number, so no link's receive side has this name.
+const PROBE: u32 = 0;
+
+/// Load what it takes, make it and take it away again.
+pub(crate) fn verify() -> Result<(), Error> {
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let name = name_of(PROBE);
+    let index = make_device(&mut netlink, &name, "nobody")?;
+    let tried = Entry::verify(index);
+    // What went wrong first is what to report.
+    let deleted = delete_device(&mut netlink, index);
+    tried.and(deleted)
+}
+
+/// Verify the program against the running kernel, and leave nothing.
+pub(crate) fn verify_program() -> Result<(), Error> {
+    Entry::load()
+}
+
+fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Error> {
+    let doing = format!("making the device {name}");
+    // One that is broken goes: nothing has been sent through it since.
+    let devices = Device::list(netlink).map_err(Error::netlink(doing.clone()))?;
+    if let Some(broken) = devices.iter().find(|d| d.name == name && d.kind == KIND) {
+        delete_device(netlink, broken.index)?;
+    }
+    let requests = ifb::create(name, &format!("{ALIAS}{whose}"));
+    match netlink.all(&requests) {
+        Err(NetlinkError::Refused(refusal)) if refusal.errno == libc::EOPNOTSUPP => {
+            return Err(Error::NoIfb);
+        }
+        done => done.map_err(Error::netlink(doing.clone()))?,
+    }
+    Device::list(netlink)
+        .and_then(|devices| {
+            let made = devices.iter().find(|device| device.name == name);
+            made.map(|device| device.index)
+                .ok_or(NetlinkError::Malformed)
+        })
+        .map_err(Error::netlink(doing))
+}
+
+fn delete_device(netlink: &mut Netlink, index: u32) -> Result<(), Error> {
+    let doing = "deleting a device of takt's";
+    netlink
+        .all(&[ifb::delete(index)])
+        .map_err(Error::netlink(doing))
+}

@@ -1,0 +1,62 @@
+//! Taking away receive sides that no plan in force names: of a takt that died
+//! before its plan was, or of a plan that no longer is.
+
+use std::collections::BTreeSet;
+
+use super::{Entry, KIND, NAME, delete_device};
+use crate::{
+    error::Error,
+    link::{memory::Outline, program::Program},
+    os::netlink::{Device, Netlink},
+};
+
+/// All of this namespace; of others, those whose devices are gone. Under the
+/// lock, no other takt is making one.
+pub(crate) fn sweep(
+    program: &Program,
+    netlink: &mut Netlink,
+    netns_cookie: u64,
+) -> Result<(), Error> {
+    let mut links = Vec::new();
+    for index in program.links()? {
+        if let Some(port) = program.port(index)? {
+            links.push((index, port.outline()));
+        }
+    }
+    let receiving = |(_, link): &&(u32, Outline)| link.receive_ifindex != 0;
+    let named: BTreeSet<u32> = links
+        .iter()
+        .filter(receiving)
+        .map(|(_, link)| link.receive_link)
+        .collect();
+    let entered: BTreeSet<u32> = links
+        .iter()
+        .filter(receiving)
+        .map(|(index, _)| *index)
+        .collect();
+    for link in Entry::list(program)? {
+        if !entered.contains(&link) {
+            Entry::of(program, link).remove()?;
+        }
+    }
+
+    let is_here = |link: &Outline| link.owner.netns_cookie == netns_cookie;
+    let sides = || links.iter().filter(|(_, link)| link.receives);
+    let standing: BTreeSet<u32> = sides()
+        .filter(|(index, link)| is_here(link) && named.contains(index))
+        .map(|(_, link)| link.owner.ifindex)
+        .collect();
+    let devices = Device::list(netlink).map_err(Error::netlink("listing devices"))?;
+    for device in devices {
+        let ours = device.kind == KIND && device.name.starts_with(NAME);
+        if ours && !standing.contains(&device.index) {
+            delete_device(netlink, device.index)?;
+        }
+    }
+    for (index, link) in sides() {
+        if !named.contains(index) && (is_here(link) || link.gone || !link.attached) {
+            program.remove_link(*index)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! Who owns a socket: loading what finds it out (`bpf/flows`), and asking it a
+//! policy's questions.
+//!
+//! It is loaded while some policy asks about owners, or has a class that tells
+//! flows apart: a flow ends when its socket is forgotten. Every namespace's
+//! policy has two slots for its questions, and its plans name the one that
+//! counts, so questions change in the same instant as plans do.
+
+mod questions;
+
+use std::{
+    collections::BTreeSet,
+    io::Read,
+    mem::MaybeUninit,
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    path::Path,
+    time::Duration,
+};
+
+use libbpf_rs::{
+    Iter, IterOpts, Link, MapCore, MapFlags, MapHandle, ProgramMut,
+    skel::{OpenSkel, SkelBuilder},
+};
+use nix::time::{ClockId, clock_gettime};
+use takt_algo::{
+    from_bytes,
+    sys::{TAKT_SLOTS, takt_answer, takt_clear_args, takt_plan, takt_question, takt_watch},
+    to_bytes,
+};
+
+use crate::{
+    bpf::{btf, call, load_log, pins},
+    error::Error,
+    link::program::Program,
+    os::cgroup,
+};
+
+pub use questions::NoUser;
+pub(crate) use questions::{Asked, Term};
+
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/flows.skel.rs"));
+}
+
+/// Whether the qdisc looks at sockets when it follows this plan.
+pub(crate) fn needed_by(plan: &takt_plan) -> bool {
+    plan.rules.need_who != 0
+        || plan.gated != 0
+        || plan.class_params.iter().any(|class| class.per_flow != 0)
+}
+
+/// Where a policy's questions go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub index: u32,
+    /// Plans in force already read the answers there.
+    pub in_force: bool,
+}
+
+/// What watches sockets, by its pins.
+pub(crate) struct Sockets {
+    questions: MapHandle,
+    watches: MapHandle,
+    survey: Link,
+    clear: OwnedFd,
+    forget: OwnedFd,
+}
+
+impl Sockets {
+    /// What an earlier takt loaded; `None` if it was not needed.
+    pub(crate) fn open(program: &Program) -> Result<Option<Self>, Error> {
+        let dir = program.sockets_dir();
+        if !dir.exists() {
+            return Ok(None);
+        }
+        let map = |name: &str| {
+            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+        };
+        let function = |name: &str| {
+            libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
+                .map_err(Error::bpf("opening a pinned program"))
+        };
+        Ok(Some(Self {
+            questions: map("takt_questions")?,
+            watches: map("takt_watches")?,
+            survey: Link::open(dir.join("takt_survey"))
+                .map_err(Error::bpf("opening a pinned program"))?,
+            clear: function("takt_clear")?,
+            forget: function("takt_forget")?,
+        }))
+    }
+
+    /// Open it, or load, attach and pin it.
+    pub(crate) fn open_or_load(program: &Program) -> Result<Self, Error> {
+        if let Some(sockets) = Self::open(program)? {
+            return Ok(sockets);
+        }
+        pins::appear(&program.sockets_dir(), |dir| attach_and_pin(program, dir))?;
+        Self::open(program)?.ok_or(Error::NoBpffs { path: pins::MOUNT })
+    }
+
+    /// Verify every program against the running kernel, and leave nothing.
+    pub(crate) fn verify() -> Result<(), Error> {
+        let mut memory = MaybeUninit::uninit();
+        load_skeleton(&mut memory, None)?;
+        cgroup::root().map(drop)
+    }
+
+    /// Have every socket of a namespace, now and from now on, answer these
+    /// questions in this slot.
+    pub(crate) fn ask(&self, netns_cookie: u64, slot: Slot, asked: &Asked) -> Result<(), Error> {
+        let watch = self.watch(netns_cookie)?;
+        if slot.in_force && watch.is_some() && self.asked(netns_cookie, slot.index)? == *asked {
+            return Ok(());
+        }
+        // In this order, no answer to an earlier question outlives the survey.
+        self.withdraw(netns_cookie, &[slot.index])?;
+        self.run(&self.clear, netns_cookie, slot.index)?;
+        for (term, who) in asked.iter() {
+            let question = term.in_namespace(netns_cookie);
+            let mut answer = self.answer(&question)?.unwrap_or_default();
+            answer.who[slot.index as usize] = who;
+            self.questions
+                .update(to_bytes(&question), to_bytes(&answer), MapFlags::ANY)
+                .map_err(Error::bpf("asking about sockets"))?;
+        }
+        let kinds = self.all_questions()?;
+        let kinds = kinds
+            .iter()
+            .filter(|question| question.netns_cookie == netns_cookie)
+            .fold(0, |kinds, question| {
+                kinds | 1 << Term::from(question).kind()
+            });
+        let watch = takt_watch {
+            epoch: next_epoch(watch),
+            kinds,
+        };
+        self.watches
+            .update(&netns_cookie.to_ne_bytes(), to_bytes(&watch), MapFlags::ANY)
+            .map_err(Error::bpf("watching sockets"))?;
+        self.survey()
+    }
+
+    /// End what no plan in force needs: the watching of a namespace, or, with
+    /// the last of them, all of it.
+    pub(crate) fn settle(program: &Program) -> Result<(), Error> {
+        let Some(sockets) = Self::open(program)? else {
+            return Ok(());
+        };
+        let mut needed = BTreeSet::new();
+        for index in program.links()? {
+            if let Some(port) = program.port(index)?.filter(|port| needed_by(&port.plan())) {
+                needed.insert(port.outline().owner.netns_cookie);
+            }
+        }
+        if needed.is_empty() {
+            pins::vanish(&program.sockets_dir())?;
+            return sockets.run(&sockets.forget, 0, 0);
+        }
+        for key in sockets.watches.keys() {
+            let Ok(key) = <[u8; 8]>::try_from(key) else {
+                continue;
+            };
+            let netns_cookie = u64::from_ne_bytes(key);
+            if needed.contains(&netns_cookie) {
+                continue;
+            }
+            sockets
+                .watches
+                .delete(&key)
+                .map_err(Error::bpf("ending the watching of sockets"))?;
+            let slots: Vec<u32> = (0..TAKT_SLOTS).collect();
+            sockets.withdraw(netns_cookie, &slots)?;
+            sockets.run(&sockets.forget, netns_cookie, 0)?;
+        }
+        Ok(())
+    }
+
+    fn watch(&self, netns_cookie: u64) -> Result<Option<Box<takt_watch>>, Error> {
+        let found = self
+            .watches
+            .lookup(&netns_cookie.to_ne_bytes(), MapFlags::ANY)
+            .map_err(Error::bpf("looking up a namespace's sockets"))?;
+        Ok(found.and_then(|bytes| from_bytes(&bytes)))
+    }
+
+    fn answer(&self, question: &takt_question) -> Result<Option<takt_answer>, Error> {
+        let found = self
+            .questions
+            .lookup(to_bytes(question), MapFlags::ANY)
+            .map_err(Error::bpf("looking up a question"))?;
+        Ok(found
+            .and_then(|bytes| from_bytes::<takt_answer>(&bytes))
+            .map(|answer| *answer))
+    }
+
+    fn all_questions(&self) -> Result<Vec<takt_question>, Error> {
+        Ok(self
+            .questions
+            .keys()
+            .filter_map(|key| from_bytes::<takt_question>(&key))
+            .map(|question| *question)
+            .collect())
+    }
+
+    /// What a slot of a namespace asks now.
+    fn asked(&self, netns_cookie: u64, slot: u32) -> Result<Asked, Error> {
+        let mut asked = Asked::default();
+        for question in self.all_questions()? {
+            let who = self.answer(&question)?.map_or(0, |a| a.who[slot as usize]);
+            if question.netns_cookie == netns_cookie && who != 0 {
+                asked.add(Term::from(&question), who);
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Ask nothing in these slots any more.
+    fn withdraw(&self, netns_cookie: u64, slots: &[u32]) -> Result<(), Error> {
+        for question in self.all_questions()? {
+            if question.netns_cookie != netns_cookie {
+                continue;
+            }
+            let mut answer = self.answer(&question)?.unwrap_or_default();
+            for slot in slots {
+                answer.who[*slot as usize] = 0;
+            }
+            let key = to_bytes(&question);
+            if answer == takt_answer::default() {
+                self.questions.delete(key)
+            } else {
+                self.questions.update(key, to_bytes(&answer), MapFlags::ANY)
+            }
+            .map_err(Error::bpf("withdrawing a question"))?;
+        }
+        Ok(())
+    }
+
+    /// Ask the sockets that exist.
+    fn survey(&self) -> Result<(), Error> {
+        let mut iter =
+            Iter::new(&self.survey).map_err(Error::bpf("starting a survey of sockets"))?;
+        let mut nothing = [0; 64];
+        // Reading is what makes it go on; it has nothing to say.
+        while iter
+            .read(&mut nothing)
+            .map_err(|error| Error::bpf("surveying sockets")(error.into()))?
+            > 0
+        {}
+        Ok(())
+    }
+
+    fn run(&self, function: &OwnedFd, netns_cookie: u64, slot: u32) -> Result<(), Error> {
+        let mut args = takt_clear_args {
+            netns_cookie,
+            slot,
+            ..Default::default()
+        };
+        call::run(function.as_fd(), &mut args)
+            .map_err(Error::bpf("clearing what is known of sockets"))
+    }
+}
+
+/// Sockets keep the epoch they answered in, longer than it is known here which
+/// was the last: so take it from a clock.
+fn next_epoch(before: Option<Box<takt_watch>>) -> u32 {
+    let now = clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::ZERO, Duration::from);
+    let before = before.map_or(0, |watch| watch.epoch);
+    let mut epoch = now.as_millis() as u32;
+    while epoch == before || epoch == 0 {
+        epoch = epoch.wrapping_add(1);
+    }
+    epoch
+}
+
+fn load_skeleton<'a>(
+    memory: &'a mut MaybeUninit<libbpf_rs::OpenObject>,
+    program: Option<&Program>,
+) -> Result<skel::FlowsSkel<'a>, Error> {
+    load_log::begin();
+    let mut open = skel::FlowsSkelBuilder::default()
+        .open(memory)
+        .map_err(Error::bpf("opening the program"))?;
+    if let Some(program) = program {
+        open.maps
+            .takt_link_sockets
+            .reuse_fd(program.sockets().as_fd())
+            .map_err(Error::bpf("sharing the map of sockets"))?;
+    }
+    open.load().map_err(btf::explain_load_failure)
+}
+
+fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
+    let cgroup = cgroup::root()?;
+    let mut memory = MaybeUninit::uninit();
+    let mut skel = load_skeleton(&mut memory, Some(program))?;
+    let pin = || Error::bpf("pinning the program");
+
+    skel.maps
+        .takt_flows_questions
+        .pin(dir.join("takt_questions"))
+        .map_err(pin())?;
+    skel.maps
+        .takt_flows_watches
+        .pin(dir.join("takt_watches"))
+        .map_err(pin())?;
+    let programs = &mut skel.progs;
+    for (function, name) in [
+        (&mut programs.takt_flows_clear, "takt_clear"),
+        (&mut programs.takt_flows_forget, "takt_forget"),
+    ] {
+        function.pin(dir.join(name)).map_err(pin())?;
+    }
+    // What a takt left that died between detaching and forgetting.
+    call::run(
+        programs.takt_flows_forget.as_fd(),
+        &mut takt_clear_args::default(),
+    )
+    .map_err(Error::bpf("clearing what is known of sockets"))?;
+
+    // What forgets comes first, so that nothing that is known stays for ever.
+    let on_cgroup = |program: &ProgramMut| program.attach_cgroup(cgroup.as_raw_fd());
+    let on_kernel = |program: &ProgramMut| program.attach();
+    let survey = |program: &ProgramMut| program.attach_iter_with_opts(IterOpts::None);
+    type Attach<'a> = &'a dyn Fn(&ProgramMut) -> libbpf_rs::Result<Link>;
+    let links: [(&ProgramMut, &str, Attach); 10] = [
+        (&programs.takt_flows_release, "takt_release", &on_cgroup),
+        (&programs.takt_flows_state, "takt_tcp_state", &on_kernel),
+        (&programs.takt_flows_create, "takt_create", &on_cgroup),
+        (&programs.takt_flows_con4, "takt_connect4", &on_cgroup),
+        (&programs.takt_flows_con6, "takt_connect6", &on_cgroup),
+        (&programs.takt_flows_msg4, "takt_sendmsg4", &on_cgroup),
+        (&programs.takt_flows_msg6, "takt_sendmsg6", &on_cgroup),
+        (&programs.takt_flows_event, "takt_tcp_event", &on_cgroup),
+        (&programs.takt_flows_accept, "takt_accept", &on_kernel),
+        (&programs.takt_flows_survey, "takt_survey", &survey),
+    ];
+    for (program, name, attach) in links {
+        let mut link = attach(program).map_err(Error::bpf("attaching to sockets"))?;
+        link.pin(dir.join(name)).map_err(pin())?;
+    }
+    Ok(())
+}

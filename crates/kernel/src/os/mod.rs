@@ -1,0 +1,11 @@
+//! What takt asks of the operating system: clocks, privileges, control groups, namespaces, netlink, settings in /sys.
+
+pub(crate) mod capability;
+pub(crate) mod cgroup;
+pub(crate) mod clock;
+pub(crate) mod files;
+pub(crate) mod flock;
+pub(crate) mod namespace;
+pub(crate) mod netlink;
+pub(crate) mod privilege;
+pub(crate) mod sysfs;

@@ -1,0 +1,97 @@
+//! How well a wireless device hears others: the ratio of signal to noise.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{
+    error::Error,
+    os::netlink::{Device, Netlink, wireless::Wireless},
+};
+
+/// What the noise is taken for where a driver does not tell: a quiet 20 MHz channel.
+const NOISE_ASSUMED_DBM: i8 = -95;
+
+/// Asks a wireless device's driver.
+pub struct SignalMeter {
+    device: String,
+    index: u32,
+    wireless: Wireless,
+}
+
+impl SignalMeter {
+    /// Fails where there is no such device, or it is not a wireless one.
+    pub fn open(device: &str) -> Result<Self, Error> {
+        let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+        let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+        let found = devices.into_iter().find(|found| found.name == device);
+        let none = |reason| Error::NoSignal {
+            device: device.to_owned(),
+            reason,
+        };
+        let found =
+            found.ok_or_else(|| none("there is no such device in this network namespace"))?;
+        let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+        let mut wireless =
+            wireless.ok_or_else(|| none("this kernel has no wireless devices (no nl80211)"))?;
+        let is_wireless = wireless.is_wireless(found.index);
+        if !is_wireless.map_err(Error::netlink("looking for wireless devices"))? {
+            return Err(none("it is not a wireless device"));
+        }
+        Ok(Self {
+            device: device.to_owned(),
+            index: found.index,
+            wireless,
+        })
+    }
+
+    /// Who is heard now, and how well: signal over noise in dB, by hardware address. Those are
+    /// the stations of an access point, or, on a client, the access point. Fails when the
+    /// device is gone.
+    pub fn measure(&mut self) -> Result<BTreeMap<[u8; 6], i32>, Error> {
+        let doing = |what| Error::netlink(format!("asking for {what} of {}", self.device));
+        let heard = self
+            .wireless
+            .stations(self.index)
+            .map_err(doing("the stations"))?;
+        let noise_dbm = self
+            .wireless
+            .noise_dbm(self.index)
+            .map_err(doing("the noise"))?;
+        let noise_dbm = noise_dbm.unwrap_or(NOISE_ASSUMED_DBM);
+        let snr_db = heard.iter().map(|station| {
+            let snr_db = i32::from(station.signal_dbm) - i32::from(noise_dbm);
+            (station.mac, snr_db)
+        });
+        Ok(snr_db.collect())
+    }
+}
+
+/// A wireless device, and where its packets wait.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WirelessVerdict {
+    /// Its name.
+    pub device: String,
+    /// Below the qdisc, in queues of the wireless stack's own: the qdisc sees no backlog.
+    pub queues_itself: bool,
+}
+
+/// All wireless devices of this network namespace.
+pub fn wireless_verdicts() -> Result<Vec<WirelessVerdict>, Error> {
+    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+    let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+    let Some(mut wireless) = wireless else {
+        return Ok(Vec::new());
+    };
+    let mut verdicts = Vec::new();
+    for device in devices {
+        let asked = wireless.queues_itself(device.index);
+        let asked = asked.map_err(Error::netlink("looking for wireless devices"))?;
+        verdicts.extend(asked.map(|queues_itself| WirelessVerdict {
+            device: device.name,
+            queues_itself,
+        }));
+    }
+    Ok(verdicts)
+}

@@ -1,0 +1,265 @@
+//! The stations of an applied link: who receives over the air, and with what weight.
+//!
+//! The table lies in the link's own memory and is read by the kernel as it stands (algo/station.h),
+//! so setting a weight is no system call. It stays while policies are replaced and goes with the
+//! link.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use takt_algo::sys::{
+    TAKT_FLOW_FIRST, TAKT_SCALE_WHOLE, TAKT_STATIONS, TAKT_STATIONS_IP, TAKT_STATIONS_MAC,
+    TAKT_STATIONS_NONE, takt_element, takt_flow, takt_station,
+};
+
+pub use takt_algo::Address;
+
+use crate::{
+    error::Error,
+    link::{counted::Counted, memory::PortMemory, program::Program},
+    os::{
+        capability,
+        clock::monotonic_ns,
+        netlink::{Device, Netlink},
+    },
+    status::Counters,
+};
+
+/// An applied link's table of stations.
+pub struct Stations {
+    port: Arc<PortMemory>,
+    device: String,
+    known_by: u32,
+}
+
+/// A station as the link has it now.
+#[derive(Debug, Clone, Serialize)]
+pub struct Station {
+    /// A MAC or an IP address: what its link knows stations by.
+    #[serde(serialize_with = "shown")]
+    pub address: Address,
+    /// Whether anybody gave it a weight; who did not counts as 1.
+    pub known: bool,
+    /// Its weight was set by hand: it stays as it is.
+    pub by_hand: bool,
+    /// As it was set last, 0 to 1,000,000.
+    pub weight_ppm: u32,
+    /// As it counts now: that, or 1 if nobody is alive who knows.
+    pub applied_ppm: u32,
+    /// Its packets wait for a weight above 0.
+    pub held: bool,
+    /// Of all classes together.
+    pub queued_packets: u32,
+    /// Their bytes on the wire.
+    pub queued_bytes: u64,
+    /// Of all classes together, since it was known; of one that is not, since it was last idle.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+impl Stations {
+    /// Those of a device that takt paces in this network namespace.
+    ///
+    /// # Errors
+    /// There is no such device, takt does not stand on it, or its link has no stations.
+    pub fn open(device: &str) -> Result<Self, Error> {
+        capability::require()?;
+        let none = |problem| Error::NoStations {
+            device: device.to_owned(),
+            problem,
+        };
+        let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+        let netns_cookie = netlink
+            .netns_cookie()
+            .map_err(Error::netlink("identifying the namespace"))?;
+        let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+        let named = devices.iter().find(|known| known.name == device);
+        let ifindex = named.ok_or_else(|| none("there is no such device"))?.index;
+        let not_there = || none("takt does not pace it; apply a policy with this link first");
+        let program = Program::open()?.ok_or_else(not_there)?;
+        for index in program.links()? {
+            let Some(port) = program.port(index)? else {
+                continue;
+            };
+            let outline = port.outline();
+            let owner = outline.owner;
+            if owner.ifindex != ifindex || owner.netns_cookie != netns_cookie || outline.receives {
+                continue;
+            }
+            if outline.stations == TAKT_STATIONS_NONE {
+                return Err(none(
+                    "its link tells no stations apart; add [radio] to the policy",
+                ));
+            }
+            if port.stands() {
+                return Ok(Self {
+                    port,
+                    device: device.to_owned(),
+                    known_by: outline.stations,
+                });
+            }
+        }
+        Err(not_there())
+    }
+
+    /// The name that the table was opened by.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// Whether stations are known by MAC here, not by IP.
+    pub fn are_macs(&self) -> bool {
+        self.known_by == TAKT_STATIONS_MAC
+    }
+
+    /// Whether the link is still there and has stations. If not, this table is nobody's: open it
+    /// anew.
+    pub fn stand(&self) -> bool {
+        self.port.stands() && self.port.outline().stations == self.known_by
+    }
+
+    /// Give a station its weight, 0 to 1,000,000; what is more counts as that. A station whose weight
+    /// was set by hand keeps it.
+    ///
+    /// # Errors
+    /// The address is of the other kind, or all places are taken.
+    pub fn set(&mut self, address: Address, weight_ppm: u32) -> Result<(), Error> {
+        self.write(address, weight_ppm, false)
+    }
+
+    /// As [`set`](Self::set), by hand: it stays until it is set by hand again or let go, and counts
+    /// even if nobody refreshes the weights.
+    pub fn set_by_hand(&mut self, address: Address, weight_ppm: u32) -> Result<(), Error> {
+        self.write(address, weight_ppm, true)
+    }
+
+    /// The station counts as 1 again, like any that nobody knows, unless it was set by hand.
+    pub fn forget(&mut self, address: Address) {
+        self.port.stations().forget(address, false);
+    }
+
+    /// As [`forget`](Self::forget), whoever set it.
+    pub fn let_go(&mut self, address: Address) {
+        self.port.stations().forget(address, true);
+    }
+
+    /// All that have a weight, and all that have packets or had some of late, by address. Looks at all
+    /// of the link: not for every interval.
+    pub fn list(&self) -> Vec<Station> {
+        list(&self.port.counted())
+    }
+
+    /// Whoever sets weights is alive. Without this for 5 s every weight counts as 1 but those set by
+    /// hand.
+    pub fn refresh(&mut self) {
+        self.port.stations().beat(monotonic_ns());
+    }
+
+    fn write(&mut self, address: Address, weight_ppm: u32, by_hand: bool) -> Result<(), Error> {
+        let problem = match (address, self.are_macs()) {
+            (Address::Ip(_), true) => Some("its stations are known by MAC address, not by IP"),
+            (Address::Mac(_), false) => Some("its stations are known by IP address, not by MAC"),
+            _ => None,
+        };
+        let device = self.device.clone();
+        if let Some(problem) = problem {
+            return Err(Error::NoStations { device, problem });
+        }
+        let mut stations = self.port.stations();
+        let set = stations.set(address, weight_ppm, by_hand);
+        set.map_err(|_| Error::TooManyStations { device })
+    }
+}
+
+/// What a device's stations are known by: `TAKT_STATIONS_*`.
+pub(crate) fn known_by(device: &Device) -> u32 {
+    match device.hardware {
+        libc::ARPHRD_ETHER => TAKT_STATIONS_MAC,
+        _ => TAKT_STATIONS_IP,
+    }
+}
+
+pub(crate) fn list(counted: &Counted) -> Vec<Station> {
+    let table = &counted.stations;
+    let mut copy = table.clone();
+    let known = takt_algo::Stations::of(&mut copy).known();
+    let mut stations: Vec<Station> = known
+        .iter()
+        .map(|known| {
+            let place = known.number as usize - 1;
+            let station = &table.at[place % TAKT_STATIONS as usize];
+            Station {
+                known: true,
+                by_hand: known.by_hand,
+                weight_ppm: known.weight_ppm,
+                ..of_past(known.address, station)
+            }
+        })
+        .collect();
+    for (flow, element) in elements(counted) {
+        let address = Address::from(flow.to);
+        let known = stations
+            .iter()
+            .position(|station| station.address == address);
+        let at = known.unwrap_or_else(|| {
+            stations.push(of_past(address, &takt_station::default()));
+            stations.len() - 1
+        });
+        let station = &mut stations[at];
+        station.queued_packets += element.queue.packets;
+        station.queued_bytes += element.queue.bytes;
+        station.counters.add(&Counters::from(&element.stats));
+        station.held |= element.held != 0;
+        if element.scale_ppm != 0 {
+            station.applied_ppm = if element.held != 0 {
+                0
+            } else {
+                element.scale_ppm
+            };
+        }
+    }
+    stations.sort_by_key(|station| station.address);
+    stations
+}
+
+/// The elements of stations.
+fn elements(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_element)> {
+    counted
+        .flows
+        .iter()
+        .zip(&counted.elements[TAKT_FLOW_FIRST as usize..])
+        .filter(|(flow, _)| flow.identity != 0 && is_stations(flow))
+}
+
+/// Whether this is a station's, not a flow's.
+pub(crate) fn is_stations(flow: &takt_flow) -> bool {
+    flow.to.word != [0, 0]
+}
+
+/// A station without an element.
+fn of_past(address: Address, station: &takt_station) -> Station {
+    let is_its = station.known == station.incarnation && station.known != 0;
+    Station {
+        address,
+        known: false,
+        by_hand: false,
+        weight_ppm: TAKT_SCALE_WHOLE,
+        applied_ppm: if is_its {
+            station.applied_ppm
+        } else {
+            TAKT_SCALE_WHOLE
+        },
+        held: false,
+        queued_packets: 0,
+        queued_bytes: 0,
+        counters: if is_its {
+            Counters::from(&station.past)
+        } else {
+            Counters::default()
+        },
+    }
+}
+
+fn shown<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(address)
+}
