@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use takt_daemon::{AskError, Code};
-use takt_kernel::{Error, NoUser, Undecided, places::JoinError};
+use takt_host::{Error, NoUser, Undecided, places::JoinError};
 
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let Cli { command, output } = Cli::parse();
     // A program that takt becomes, or starts, has the limits that it was given.
     if !matches!(command, Command::Run { .. } | Command::Lab { .. }) {
-        takt_kernel::raise_limit();
+        takt_host::raise_limit();
     }
     let exit = match command {
         Command::Check { file } => check::run(&file, output),
@@ -37,14 +37,14 @@ fn main() -> ExitCode {
             replace,
             confirm,
         } => {
-            let options = takt_kernel::Options { replace, dry_run };
+            let options = takt_host::Options { replace, dry_run };
             apply::run(&file, options, confirm, output)
         }
         Command::Feed { while_needed } => feed::run(
             if while_needed {
-                takt_kernel::Stay::WhileNeeded
+                takt_host::Stay::WhileNeeded
             } else {
-                takt_kernel::Stay::Always
+                takt_host::Stay::Always
             },
             output,
         ),

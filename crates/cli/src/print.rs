@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use takt_kernel::{Datagrams, Undecided};
+use takt_host::{Datagrams, Undecided};
 use takt_policy::Diagnostics;
 
 use crate::{args::Output, exit::Exit, reasons::Reason};

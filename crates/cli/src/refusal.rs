@@ -1,6 +1,6 @@
 //! Where in a policy a host's refusal is about, and the words for it there.
 
-use takt_kernel::{Error, Undecided};
+use takt_host::{Error, Undecided};
 use takt_policy::{Diagnostics, Policy};
 
 use crate::{print::Failure, reasons::Reason};
@@ -12,7 +12,7 @@ pub fn of(policy: &Policy, error: &Undecided) -> Failure {
 
 /// What no host could carry of a policy; `None` if some host could.
 pub fn anywhere(policy: &Policy) -> Option<Failure> {
-    let errors = takt_kernel::unplannable(&policy.links);
+    let errors = takt_host::unplannable(&policy.links);
     let found = errors.iter().filter_map(|error| place(policy, error));
     Some(Failure::of_policy(
         errors.first()?,

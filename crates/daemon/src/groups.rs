@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ops::Bound, path::PathBuf};
 
-use takt_kernel::background;
+use takt_host::background;
 
 /// Of all users; who has control groups of their own can make many.
 const GROUPS_MAX: usize = 4096;

@@ -1,6 +1,6 @@
 //! How much one user may ask for.
 
-use takt_agent::Rate;
+use takt_wlan::Rate;
 
 /// Terms of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

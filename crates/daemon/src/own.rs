@@ -6,7 +6,7 @@ use std::{
 };
 
 use nix::ifaddrs::getifaddrs;
-use takt_agent::{Address, radio::Report};
+use takt_wlan::{Address, radio::Report};
 
 /// A report of this device, without a measurement; `None` if it has no address.
 pub(crate) fn report_of(device: &str) -> Option<Report> {

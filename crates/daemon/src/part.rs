@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use takt_kernel::Source;
+use takt_host::Source;
 use takt_policy::{Policy, parse_in};
 
 use crate::server::now_ns;

@@ -268,7 +268,7 @@ fn is_false(value: &bool) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use takt_kernel::{Datagrams, Heard};
+    use takt_host::{Datagrams, Heard};
 
     use super::*;
 

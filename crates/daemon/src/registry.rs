@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use takt_agent::Bucket;
 use takt_algo::sys::TAKT_REGISTRATIONS;
-use takt_kernel::{Destination, Registration, Whose};
+use takt_host::{Destination, Registration, Whose};
+use takt_wlan::Bucket;
 
 use crate::{
     address,

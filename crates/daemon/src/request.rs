@@ -2,7 +2,7 @@
 
 use std::{os::unix::net::UnixStream, path::PathBuf};
 
-use takt_kernel::background;
+use takt_host::background;
 
 use crate::{
     beats,
@@ -113,7 +113,7 @@ impl Daemon {
         if last.is_some_and(|last_ns| now_ns < last_ns + TICK_NS) {
             return None;
         }
-        match takt_kernel::asked_for(caller.netns_cookie) {
+        match takt_host::asked_for(caller.netns_cookie) {
             Ok(Some(true)) => {
                 self.asked_for
                     .retain(|_, last_ns| now_ns < *last_ns + TICK_NS);

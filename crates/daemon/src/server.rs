@@ -22,8 +22,8 @@ use nix::{
     },
     time::{ClockId, clock_gettime},
 };
-use takt_agent::Bucket;
-use takt_kernel::background;
+use takt_host::background;
+use takt_wlan::Bucket;
 
 use crate::{
     SOCKET,
@@ -59,7 +59,7 @@ const TURN_NS: u64 = 10 * NS_PER_MS;
 
 /// Serve until SIGINT or SIGTERM. `ready` is called when clients may come.
 pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
-    takt_kernel::require()?;
+    takt_host::require()?;
     let signals = signals()?;
     let dir = Path::new(SOCKET).parent().unwrap_or(Path::new("/"));
     let endpoint = Endpoint::claim(dir)?;

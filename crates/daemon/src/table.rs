@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use takt_kernel::{Error, Registrations};
+use takt_host::{Error, Registrations};
 
 use crate::registry::{Change, Registry};
 

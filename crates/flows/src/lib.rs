@@ -1,5 +1,5 @@
 //! TCP flows as the monitor samples them, and the format of their recordings. This crate does
-//! not touch the host: `takt-kernel` samples, `takt flows` shows and records, `takt-report`
+//! not touch the host: `takt-host` samples, `takt flows` shows and records, `takt-report`
 //! draws.
 
 mod event;

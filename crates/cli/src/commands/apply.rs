@@ -1,7 +1,7 @@
 use std::{path::Path, time::Duration};
 
 use serde_json::json;
-use takt_kernel::{
+use takt_host::{
     Action, Applied, BeatsAction, CrowdAction, Displaced, Displacement, Options, Source,
 };
 use takt_policy::Policy;
@@ -24,7 +24,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
     if let Some(failure) = refusal::anywhere(&policy) {
         return print::refused(output, failure);
     }
-    if let Err(error) = takt_kernel::require() {
+    if let Err(error) = takt_host::require() {
         return print::refused(output, &error);
     }
     if let Err(found) = keys::check(&mut policy, Unreadable::Refused) {
@@ -39,7 +39,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
         folder: takt_policy::folder_of(file),
     };
     let done = match confirm {
-        None => takt_kernel::apply(&policy, &source, options).map(|applied| (applied, None)),
+        None => takt_host::apply(&policy, &source, options).map(|applied| (applied, None)),
         Some(patience) => trial::begin(&policy, &source, options, patience)
             .map(|(applied, trial)| (applied, Some(trial))),
     };

@@ -1,12 +1,12 @@
 //! `takt confirm` and `takt cancel`: what becomes of a policy on trial, said from any session.
 
 use serde_json::json;
-use takt_kernel::Stage;
+use takt_host::Stage;
 
 use crate::{args::Output, exit::Exit, print};
 
 pub fn confirm(output: Output) -> Exit {
-    match takt_kernel::confirm() {
+    match takt_host::confirm() {
         Err(error) => print::refused(output, &error),
         Ok(kept) => {
             print::result(output, &json!({ "kept": kept }), |_| {
@@ -18,7 +18,7 @@ pub fn confirm(output: Output) -> Exit {
 }
 
 pub fn cancel(output: Output) -> Exit {
-    let (cancelled, stage) = match takt_kernel::cancel() {
+    let (cancelled, stage) = match takt_host::cancel() {
         Err(error) => return print::refused(output, &error),
         Ok(done) => done,
     };

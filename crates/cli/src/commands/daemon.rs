@@ -27,7 +27,7 @@ pub struct Daemon {}
 /// The program under its other name.
 pub fn run() -> Exit {
     let Daemon {} = Daemon::parse();
-    takt_kernel::raise_limit();
+    takt_host::raise_limit();
     let ready = || {
         let _ = writeln!(io::stdout(), "taktd: listening on {}", takt_daemon::SOCKET);
     };

@@ -1,5 +1,5 @@
 use serde_json::json;
-use takt_kernel::doctor::{
+use takt_host::doctor::{
     Backlog, DeviceThreads, NetworkThreads, PauseFrames, Verdict, WirelessVerdict, examine,
 };
 
@@ -9,10 +9,10 @@ pub fn run(output: Output) -> Exit {
     let findings = examine();
     let all_work = findings.iter().all(|finding| finding.works);
     // Without them there is nothing to say of devices.
-    let verdicts = takt_kernel::doctor::pause_frames().unwrap_or_default();
-    let threads = takt_kernel::doctor::network_threads();
-    let wireless = takt_kernel::doctor::wireless().unwrap_or_default();
-    let kernel = takt_kernel::release();
+    let verdicts = takt_host::doctor::pause_frames().unwrap_or_default();
+    let threads = takt_host::doctor::network_threads();
+    let wireless = takt_host::doctor::wireless().unwrap_or_default();
+    let kernel = takt_host::release();
     print::result(
         output,
         &json!({

@@ -1,4 +1,4 @@
-use takt_kernel::{Stay, feed};
+use takt_host::{Stay, feed};
 
 use crate::{args::Output, exit::Exit, print};
 

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use takt_agent::{KeyError, make_key};
+use takt_wlan::{KeyError, make_key};
 
 use crate::{args::Output, exit::Exit, print};
 

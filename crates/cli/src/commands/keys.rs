@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use takt_agent::{Examined, KeyError, examine_key};
 use takt_policy::{Diagnostics, KeyOf, Policy};
+use takt_wlan::{Examined, KeyError, examine_key};
 
 /// What a user who may not read a key is told of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

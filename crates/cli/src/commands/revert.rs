@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use takt_kernel::{Ending, Undone};
+use takt_host::{Ending, Undone};
 
 use crate::{
     args::Output,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub fn run(output: Output) -> Exit {
-    let undone = match takt_kernel::revert(Ending::All) {
+    let undone = match takt_host::revert(Ending::All) {
         Ok(undone) => undone,
         Err(error) => return print::refused(output, &error),
     };

@@ -1,10 +1,10 @@
 use serde::Serialize;
-use takt_agent::radio::weight_ppm;
-use takt_kernel::{
+use takt_host::{
     applied_policy,
     stations::{self, Address, Stations},
 };
 use takt_policy::{Policy, parse_in};
+use takt_wlan::radio::weight_ppm;
 
 use crate::{
     args::{Output, Station},

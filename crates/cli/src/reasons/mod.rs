@@ -109,7 +109,7 @@ fn bare(code: &'static str) -> &'static str {
 mod tests {
     use std::collections::BTreeSet;
 
-    use takt_kernel::{Counters, Datagrams, FlowTotals, GapStatus, TaskCounters};
+    use takt_host::{Counters, Datagrams, FlowTotals, GapStatus, TaskCounters};
 
     use super::*;
 

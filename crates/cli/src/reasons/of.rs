@@ -1,7 +1,7 @@
 //! Which reason an error is. Every kind of error has one: a new kind does not compile without.
 
 use takt_daemon::{AskError, Code};
-use takt_kernel::{Barred, Error, Foreign, NoUser, PlanError, Undecided, places::JoinError};
+use takt_host::{Barred, Error, Foreign, NoUser, PlanError, Undecided, places::JoinError};
 
 use super::{Reason, host, places, policies, taktd};
 

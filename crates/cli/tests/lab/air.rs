@@ -3,7 +3,7 @@
 use std::{net::UdpSocket, thread, time::Duration};
 
 use nix::sys::socket::{setsockopt, sockopt::SndBufForce};
-use takt_kernel::stations::{Address, Station, Stations};
+use takt_host::stations::{Address, Station, Stations};
 
 use crate::{shell::run, takt::apply, wire::Wire};
 

@@ -3,7 +3,7 @@
 use std::{net::TcpListener, process::Command, thread, time::Duration};
 
 use takt_algo::{Group, WindowTerms};
-use takt_kernel::Crowd;
+use takt_host::Crowd;
 
 use crate::{
     machine::{DEFAULT, NEWEST},

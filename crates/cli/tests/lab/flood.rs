@@ -19,7 +19,7 @@ use nix::{
     },
 };
 use serde_json::Value;
-use takt_agent::radio::Report;
+use takt_wlan::radio::Report;
 
 use crate::{
     daemon::say,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use nix::sys::socket::{MsgFlags, MultiHeaders, sendmmsg};
-use takt_agent::{
+use takt_wlan::{
     radio::{REPORT_BYTES, Report},
     read_key,
     sealed::{DATAGRAM_MAX_BYTES, Key, Purpose, Sender},

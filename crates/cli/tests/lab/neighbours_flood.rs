@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
-use takt_agent::{
+use takt_wlan::{
     crowd::{Activity, Own, Terminal, Terms},
     listener::speak,
     read_key,

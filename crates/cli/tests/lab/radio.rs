@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use takt_kernel::stations::{Address, Stations};
+use takt_host::stations::{Address, Stations};
 
 use crate::{
     air::{AIR, Air, FRAME_NS, WHOLE, assert_shares, mac, of, sent_in, table, weigh},

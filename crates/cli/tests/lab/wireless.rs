@@ -9,7 +9,7 @@ use std::{
 };
 
 use nix::sys::socket::{setsockopt, sockopt::SndBufForce};
-use takt_kernel::stations::{Station, Stations};
+use takt_host::stations::{Station, Stations};
 
 use crate::{
     hwsim::{Air, ip, mac, near_ip},

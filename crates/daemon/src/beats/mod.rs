@@ -5,7 +5,7 @@ mod worker;
 
 use std::{io, os::fd::OwnedFd};
 
-use takt_kernel::{
+use takt_host::{
     SentAway,
     places::{self, Caller, JoinError, Place, Terms, Wish},
 };
@@ -23,9 +23,9 @@ pub(crate) use worker::{Request, Wanted, Worker};
 /// The kernel's part.
 trait Seats {
     fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError>;
-    fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error>;
-    fn list(&self) -> Result<Vec<Place>, takt_kernel::Error>;
-    fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_kernel::Error>;
+    fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error>;
+    fn list(&self) -> Result<Vec<Place>, takt_host::Error>;
+    fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_host::Error>;
 }
 
 /// That of this host.
@@ -36,15 +36,15 @@ impl Seats for Host {
         places::join(tid, caller, wish)
     }
 
-    fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error> {
+    fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error> {
         places::leave(tid)
     }
 
-    fn list(&self) -> Result<Vec<Place>, takt_kernel::Error> {
+    fn list(&self) -> Result<Vec<Place>, takt_host::Error> {
         places::list()
     }
 
-    fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_kernel::Error> {
+    fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_host::Error> {
         places::sent_away(tid, uid)
     }
 }
@@ -255,7 +255,7 @@ fn refused(error: JoinError) -> Refusal {
     Refusal::new(code, error.to_string(), fix)
 }
 
-fn failed(error: takt_kernel::Error) -> Refusal {
+fn failed(error: takt_host::Error) -> Refusal {
     refused(error.into())
 }
 

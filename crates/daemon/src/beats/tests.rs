@@ -36,17 +36,17 @@ impl Seats for Open {
         Ok(place)
     }
 
-    fn leave(&mut self, tid: u32) -> Result<bool, takt_kernel::Error> {
+    fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error> {
         let before = self.places.len();
         self.places.retain(|place| place.tid != tid);
         Ok(self.places.len() < before)
     }
 
-    fn list(&self) -> Result<Vec<Place>, takt_kernel::Error> {
+    fn list(&self) -> Result<Vec<Place>, takt_host::Error> {
         Ok(self.places.clone())
     }
 
-    fn sent_away(&self, tid: u32, _uid: u32) -> Result<Option<SentAway>, takt_kernel::Error> {
+    fn sent_away(&self, tid: u32, _uid: u32) -> Result<Option<SentAway>, takt_host::Error> {
         Ok(self.sent_away.clone().filter(|thread| thread.tid == tid))
     }
 }

@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-use takt_kernel::places;
+use takt_host::places;
 
 use super::{Host, job_pages, join, leave, list, turns::Turns};
 use crate::{

@@ -1,7 +1,7 @@
 //! The side that terminals report to.
 
-use takt_agent::crowd::Aggregator as Core;
 use takt_policy::Crowd;
+use takt_wlan::crowd::Aggregator as Core;
 
 use super::{LOOK_NS, POLLS_PER_INTERVAL, line::Line, random};
 use crate::{

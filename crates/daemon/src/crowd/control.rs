@@ -1,8 +1,8 @@
 //! The congestion control's tables, in the kernel.
 
-use takt_agent::crowd::Counts;
 use takt_algo::Group;
-use takt_kernel::Crowd;
+use takt_host::Crowd;
+use takt_wlan::crowd::Counts;
 
 /// Where it is read what flows do, and said what the group has.
 pub(super) trait Control {

@@ -3,13 +3,13 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 
 use nix::net::if_::if_nametoindex;
-use takt_agent::{
+use takt_policy::{CROWD_PORT, Crowd, CrowdRole};
+use takt_wlan::{
     Rate,
     crowd::Own,
     listener::{Listener, Place, speak},
     read_key,
 };
-use takt_policy::{CROWD_PORT, Crowd, CrowdRole};
 
 use crate::own;
 

@@ -9,7 +9,7 @@ mod terminal;
 
 use std::hash::{BuildHasher, RandomState};
 
-use takt_kernel::{Error, applied_crowd};
+use takt_host::{Error, applied_crowd};
 use takt_policy::{CrowdRole, Policy};
 
 use crate::{

@@ -1,11 +1,11 @@
 //! A terminal's side: what its flows do, what the others say, and what the kernel is told.
 
-use takt_agent::{
+use takt_algo::Group;
+use takt_policy::{Crowd, CrowdRole};
+use takt_wlan::{
     crowd::{Meter, Own, Terminal as Core, Terms},
     sealed::DATAGRAM_MAX_BYTES,
 };
-use takt_algo::Group;
-use takt_policy::{Crowd, CrowdRole};
 
 use super::{
     LOOK_NS, POLLS_PER_INTERVAL,

@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
-use takt_agent::{
+use takt_algo::Group;
+use takt_host::Datagrams;
+use takt_policy::{Crowd, CrowdRole};
+use takt_wlan::{
     address_of,
     crowd::{Activity, Member},
 };
-use takt_algo::Group;
-use takt_kernel::Datagrams;
-use takt_policy::{Crowd, CrowdRole};
 
 /// Only what it heard in the network namespace of who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

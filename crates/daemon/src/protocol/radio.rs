@@ -1,7 +1,7 @@
 //! What taktd has heard of stations.
 
 use serde::{Deserialize, Serialize};
-use takt_kernel::Heard;
+use takt_host::Heard;
 
 /// Only what it heard in the network namespace of who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

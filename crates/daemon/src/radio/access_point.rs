@@ -1,13 +1,13 @@
 //! The side that sends to stations: what is heard of them becomes their weights.
 
-use takt_agent::{
+use takt_host::Heard;
+use takt_policy::{Radio, RadioSource};
+use takt_wlan::{
     Address,
     radio::{Action, Sample, Stations, terms_of},
     read_key,
     source::{Reports, SnrFile, Source, StationDump},
 };
-use takt_kernel::Heard;
-use takt_policy::{Radio, RadioSource};
 
 use super::table::{self, Table};
 use crate::part::Part;

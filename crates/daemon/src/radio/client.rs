@@ -2,14 +2,14 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use takt_agent::{
+use takt_host::Heard;
+use takt_policy::{Radio, RadioSource};
+use takt_wlan::{
     radio::{Client, Report},
     read_key,
     sealed::{DATAGRAM_MAX_BYTES, Purpose, Sender},
     source::{SnrFile, Source, StationDump},
 };
-use takt_kernel::Heard;
-use takt_policy::{Radio, RadioSource};
 
 use crate::{own, part::Part};
 

@@ -5,7 +5,7 @@ mod access_point;
 mod client;
 mod table;
 
-use takt_kernel::{Error, Heard, applied_radio};
+use takt_host::{Error, Heard, applied_radio};
 use takt_policy::Policy;
 
 use crate::part::{Make, Parts};

@@ -1,7 +1,7 @@
 //! A link's table of stations, in the kernel.
 
-use takt_agent::Address;
-use takt_kernel::stations::Stations;
+use takt_host::stations::Stations;
+use takt_wlan::Address;
 
 /// Where weights go.
 pub(super) trait Table {

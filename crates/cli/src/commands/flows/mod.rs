@@ -10,7 +10,7 @@ use std::{io, path::Path};
 
 use serde_json::json;
 use takt_flows::{Filter, Seen};
-use takt_kernel::{Error, Monitor};
+use takt_host::{Error, Monitor};
 
 use crate::{
     args::{Flows, FlowsCommand, Output},

@@ -10,7 +10,7 @@ use std::{
 
 use nix::time::{ClockId, clock_gettime};
 use takt_flows::{Event, Filter, Flow, Header, Line, Recorder, Seen, Survey, VERSION};
-use takt_kernel::{Error, Events, Monitor};
+use takt_host::{Error, Events, Monitor};
 
 use super::{Stop, ending::Ending, screen::Screen};
 use crate::args::Output;
@@ -181,7 +181,7 @@ fn begin(interval: Duration) -> Line {
     let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Line::Recording(Header {
         version: VERSION,
-        kernel: takt_kernel::release(),
+        kernel: takt_host::release(),
         interval_ns: interval.as_nanos() as u64,
         at_ns: monotonic_ns(),
         unix_ns: unix.unwrap_or_default().as_nanos() as u64,

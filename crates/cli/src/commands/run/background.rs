@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use nix::unistd::Uid;
 use takt_daemon::{AskError, Request, ask};
-use takt_kernel::background;
+use takt_host::background;
 
 use super::become_program;
 use crate::{

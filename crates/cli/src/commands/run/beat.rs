@@ -20,7 +20,7 @@ use nix::{
     unistd::{ForkResult, Pid, Uid, fork},
 };
 use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
-use takt_kernel::places::{self, Caller, Terms, Wish};
+use takt_host::places::{self, Caller, Terms, Wish};
 
 use super::become_program;
 use crate::{

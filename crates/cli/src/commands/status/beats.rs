@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use takt_kernel::{BeatsStatus, Status, TaskStatus};
+use takt_host::{BeatsStatus, Status, TaskStatus};
 use takt_policy::{Overrun, format_duration};
 
 use crate::print::{count, us};
@@ -122,7 +122,7 @@ fn write_cpus(text: &mut String, beats: &BeatsStatus) {
 
 fn write_task(text: &mut String, task: &TaskStatus) {
     let counters = &task.counters;
-    let late = |pick: fn(&takt_kernel::Lateness) -> u64| match &task.lateness {
+    let late = |pick: fn(&takt_host::Lateness) -> u64| match &task.lateness {
         None => format!("{:>10}", "-"),
         Some(lateness) => format!("{:>7.1} us", us(pick(lateness))),
     };

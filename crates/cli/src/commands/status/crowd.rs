@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use takt_kernel::{BoundsStatus, CrowdStatus};
+use takt_host::{BoundsStatus, CrowdStatus};
 use takt_policy::{CrowdRole, format_duration, format_rate};
 
 pub fn write(text: &mut String, crowd: &CrowdStatus) {

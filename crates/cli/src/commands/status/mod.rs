@@ -7,7 +7,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use takt_kernel::{DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Received, Share, Status};
+use takt_host::{DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Received, Share, Status};
 use takt_policy::format_rate;
 
 use crate::{args::Output, exit::Exit, print};
@@ -20,7 +20,7 @@ pub struct Details {
 }
 
 pub fn run(output: Output, details: Details) -> Exit {
-    let status = match takt_kernel::status(details.flows) {
+    let status = match takt_host::status(details.flows) {
         Ok(mut status) => {
             radio::ask_taktd(&mut status);
             status

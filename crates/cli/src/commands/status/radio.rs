@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use takt_daemon::{Done, NoTerms, Request, ask};
-use takt_kernel::{RadioStatus, Status, stations::Station};
+use takt_host::{RadioStatus, Status, stations::Station};
 
 use crate::print;
 

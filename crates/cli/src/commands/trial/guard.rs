@@ -13,7 +13,7 @@ use nix::{
     sys::signal::{SigHandler, Signal, signal},
     unistd::setsid,
 };
-use takt_kernel::{Pending, Role, Turn};
+use takt_host::{Pending, Role, Turn};
 
 use super::{TICK, wait_for};
 use crate::exit::Exit;

@@ -20,7 +20,7 @@ use nix::{
     },
 };
 use serde_json::json;
-use takt_kernel::{
+use takt_host::{
     Applied, Error, Options, Pending, Role, Source, Stage, Trial as Terms, Turn, Undecided,
 };
 use takt_policy::Policy;
@@ -53,7 +53,7 @@ pub fn begin(
     let mut guard = Guard::start(&terms.id).map_err(|source| Error::Guard { source })?;
     // If it fails there is nothing to guard: the guard goes with its handle.
     let (applied, pending) =
-        takt_kernel::apply_on_trial(policy, source, options, &terms, guard.pid())?;
+        takt_host::apply_on_trial(policy, source, options, &terms, guard.pid())?;
     guard.tell();
     let trial = Trial {
         pending,

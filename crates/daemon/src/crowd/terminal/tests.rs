@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-use takt_agent::{
+use takt_policy::CROWD_PORT;
+use takt_wlan::{
     crowd::{Activity, Counts},
     listener::speak,
     make_key, read_key,
 };
-use takt_policy::CROWD_PORT;
 
 use super::*;
 

@@ -9,11 +9,11 @@ use std::{
 };
 
 use proptest::prelude::*;
-use takt_agent::{
+use takt_policy::parse;
+use takt_wlan::{
     radio::Report,
     sealed::{DATAGRAM_MAX_BYTES, Key, Purpose, Sender},
 };
-use takt_policy::parse;
 
 use super::{
     tests::{FakeTable, INTERVAL_NS, Kernel, there},

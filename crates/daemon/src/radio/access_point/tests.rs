@@ -3,8 +3,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use takt_agent::source::SourceError;
 use takt_policy::parse;
+use takt_wlan::source::SourceError;
 
 use super::*;
 

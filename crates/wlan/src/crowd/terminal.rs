@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use takt_algo::{Group, WindowTerms};
-use takt_kernel::Datagrams;
+use takt_host::Datagrams;
 
 use super::{
     Activity, Form, Member, Own,

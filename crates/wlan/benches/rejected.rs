@@ -1,4 +1,4 @@
-//! Rejected datagrams handled per second: `cargo bench -p takt-agent`.
+//! Rejected datagrams handled per second: `cargo bench -p takt-wlan`.
 
 use std::{
     hint::black_box,
@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use takt_agent::{
+use takt_wlan::{
     Rate,
     sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Receiver, Sender},
 };

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use takt_kernel::Datagrams;
+use takt_host::Datagrams;
 
 use super::{
     Form, Member, Own,

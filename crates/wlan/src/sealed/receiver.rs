@@ -5,7 +5,7 @@
 use std::{collections::HashMap, net::IpAddr, ops::RangeInclusive};
 
 use chacha20poly1305::Tag;
-use takt_kernel::Datagrams;
+use takt_host::Datagrams;
 use thiserror::Error;
 
 use super::{

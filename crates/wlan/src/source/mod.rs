@@ -7,7 +7,7 @@ mod reports;
 
 use std::{io, path::PathBuf};
 
-use takt_kernel::Datagrams;
+use takt_host::Datagrams;
 use thiserror::Error;
 
 pub use dump::StationDump;
@@ -55,7 +55,7 @@ pub enum SourceError {
     },
     /// The driver cannot be asked, or there is no such device.
     #[error(transparent)]
-    Wireless(takt_kernel::Error),
+    Wireless(takt_host::Error),
 }
 
 /// A source of stations' strengths.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use takt_kernel::SignalMeter;
+use takt_host::SignalMeter;
 
 use super::{Source, SourceError};
 use crate::{Address, radio::Sample};

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use takt_kernel::Datagrams;
+use takt_host::Datagrams;
 
 use super::{Source, SourceError};
 use crate::{
