@@ -554,11 +554,11 @@ mod tests {
             "2h",
             "1d",
             "120",
-            "-1s",
             "99999999999999999999s",
         ] {
             assert_eq!(patience_s(time), Err(ErrorKind::ValueValidation), "{time}");
         }
+        assert_eq!(patience_s("-1s"), Err(ErrorKind::UnknownArgument));
     }
 
     #[test]
