@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ground algo/ stands on: fixed-width types and how a function is placed.
+ * What all of algo/ builds on: fixed-width types and how a function is compiled.
  *
- * Everything in algo/ is a decision: it gets the time, lengths and packets'
- * addresses as arguments and returns what to do. It calls no helper, touches
- * no map and no kernel pointer, uses integers only, and bounds every loop. So
- * the very same lines run inside the kernel's BPF machine, in the tests and in
- * the simulator.
+ * Everything in algo/ is a decision: it gets the time, lengths and packets' addresses as
+ * arguments and returns what to do. It calls no helper, touches no map and no kernel
+ * pointer, uses integers only, and bounds every loop. So the same lines run in BPF inside
+ * the kernel, in the tests and in the simulator.
  */
 #ifndef TAKT_ABI_H
 #define TAKT_ABI_H
@@ -24,12 +23,11 @@ typedef long long s64;
  * TAKT_FN      small enough to be inlined everywhere.
  * TAKT_FN_OUT  holds a loop, or many branches: in BPF a global function, which the verifier
  *              checks once by its types instead of once per caller and state.
- *              Its pointers are marked TAKT_ARG: never null. It is weak, for callers know
- *              nothing of it in the verifier's eyes and must not in the compiler's either:
- *              that would leave out a bounds check that it knows to be of no use.
- * TAKT_FOR     a loop that seldom runs, or long: in BPF the kernel's own iterator, whose body
- *              the verifier checks until nothing new comes of it, not once per round. A call
- *              per round is its price.
+ *              Its pointers are marked TAKT_ARG: never null. It is weak: the verifier checks
+ *              callers without knowing its body, and the compiler must not know it either, or
+ *              it drops bounds checks that it considers redundant and the verifier needs.
+ * TAKT_FOR     a rare or long loop: in BPF the kernel's iterator, whose body the verifier
+ *              checks until the states converge, not once per round. It costs a call per round.
  */
 #ifdef TAKT_BPF
 #define TAKT_FOR(i, from, to) bpf_for (i, from, to)

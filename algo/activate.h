@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Activation: how elements and their tenants begin to wait, wait anew, and are let
- * go by the gate. Which of those that wait goes first is in choose.h.
+ * Activation: how entities and their tenants become backlogged, are queued again, and are
+ * released by the gate. The order among backlogged entities is in choose.h.
  */
 #ifndef TAKT_ACTIVATE_H
 #define TAKT_ACTIVATE_H
 
 #include "link_state.h"
 
-/* The element has something to send again: its clocks start, and it waits. */
+/* The entity becomes backlogged: its clocks start, and it enters the calendars. */
 TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
@@ -19,7 +19,7 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 	takt_element_leave(&link->order, id, now_ns);
 	if (element->group != params->group || element->priority != params->priority)
 		takt_element_move(&link->order, element, params->group, params->priority);
-	/* If all wait for later, nobody is late. */
+	/* If every backlogged entity is due later, none is late. */
 	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
 		clock_ns = takt_start_of(&link->order, element, now_ns);
 	else
@@ -33,19 +33,21 @@ TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
-/* Is the element the one that goes for this group? */
+/* Does this entity represent the node? */
 TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
 {
 	u32 tenant = plan->tenant[group & (TAKT_GROUPS - 1)];
 
-	/* A group that no plan knows any more is led by whom it has. */
+	/*
+	 * A node that the plan no longer has is represented by any entity that still heads
+	 * it.
+	 */
 	return !tenant || tenant == id;
 }
 
 /*
- * Has the element anything to send? Packets of its own, or a group with
- * somebody in it. (Its own first: a tenant has some only if its id was a
- * class's in the plan before.)
+ * Is the entity backlogged? It has packets of its own, or a node with a backlogged entity.
+ * (Its own first: a tenant has some only if its id was a class's in the plan before.)
  */
 TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *plan, u32 id)
 {
@@ -58,8 +60,8 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 }
 
 /*
- * Does it wait only for others, not for something of its own to be due? (When it
- * began to, its priority's clock may have been ahead of where it is now.)
+ * Is the entity not throttled, so that it waits only for its turn? (When it was queued, its
+ * priority's clock may have been ahead of where it is now.)
  */
 TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
 {
@@ -71,14 +73,14 @@ TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
 		       takt_clock_of(order, element, now_ns);
 }
 
-/* An element waits in this group: its tenant, if it has one, has to as well. */
+/* An entity of this node is backlogged: so is its tenant, if it has one. */
 TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
 			       u64 now_ns)
 {
 	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
 	struct takt_element *tenant = takt_element(&link->order, id);
 
-	/* All that the group has may be held by the gate. */
+	/* The gate may block all entities of the node. */
 	if (!group || !id || !takt_group(&link->order, group)->waiting)
 		return;
 	if (tenant->waits && tenant->heads == group && takt_is_ready(&link->order, id, now_ns))
@@ -87,7 +89,7 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	takt_element_begin(link, plan, id, now_ns);
 }
 
-/* The element waits anew: nothing of it may go before ready_ns. */
+/* Queue the entity again: it is not eligible before ready_ns. */
 TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
 				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
 				   u64 now_ns)
@@ -99,7 +101,7 @@ TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
-/* The element, if it waits, does so as and where the plan says now. */
+/* Move a backlogged entity to where the plan now puts it. */
 TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *plan, u32 id,
 				u64 now_ns)
 {
@@ -113,9 +115,9 @@ TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *
 }
 
 /*
- * Whoever the gate has held waits where others do. What it kept from them is not
- * made up for: the link would send several frames at once, and the next of the
- * others would wait for them.
+ * The gate opens for a blocked entity: queue it like the others. The time that it was
+ * blocked is not made up for: the link would send several frames at once, and the other
+ * entities' next frames would be late.
  */
 TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
@@ -130,10 +132,7 @@ TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
 	return takt_element_follow(link, plan, id, now_ns);
 }
 
-/*
- * Note how important the sender is. If its element is held, that may change for
- * how long.
- */
+/* Note the sender's priority. If its entity is blocked, that may change for how long. */
 TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *plan, u32 id,
 			      u32 task_prio, u64 now_ns)
 {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The byte clock: when may the next frame leave, if frames are to leave at an
- * exact rate? After paper 004 (PSPacer), section 4 (1): departure times are
- * computed from the bytes that were sent, never from when a timer happened to
- * fire. So a late timer shifts one frame and does not lower the rate.
+ * The byte clock: when may the next frame leave, if frames are to leave at an exact rate?
+ * After PSPacer, section 4 (1): departure times are computed from the bytes that were sent,
+ * never from when a timer fired. So a late timer shifts one frame and does not lower the
+ * rate.
  *
  *   A frame of L accounted bytes sent at t on a clock of rate r moves it by
  *       due = max(due, t - lag_max) + 8 L / r
- *   A clock that was idle starts at now: silence earns no credit.
+ *   A clock that was idle starts at now: idle time earns no credit.
  *
- * Exactness. 8 L / r seconds is seldom a whole number of nanoseconds. The
- * remainder is kept in units of 1/r ns, so that after any number of frames
+ * Exactness. 8 L / r seconds is seldom a whole number of nanoseconds. The remainder is kept
+ * in units of 1/r ns, so that after any number of frames
  *       due * r + rem = start * r + 8e9 * (sum of L)
  * holds to the bit. There is no drift at any rate, by construction.
  *
- * Not here: who goes first among several clocks (calendar.h), and what a link
- * does with them (link.h).
+ * Not here: the order among several clocks (calendar.h), and how a link uses them (link.h).
  */
 #ifndef TAKT_BYTECLOCK_H
 #define TAKT_BYTECLOCK_H
@@ -31,7 +30,7 @@
 
 struct takt_clock_params {
 	u64 rate_bps;	/* RATE_MIN..RATE_MAX; a checked policy names no other */
-	u64 lag_max_ns;	/* lateness beyond this is forgiven, not caught up */
+	u64 lag_max_ns;	/* lateness beyond this is dropped, not made up for */
 };
 
 struct takt_clock {
@@ -39,7 +38,7 @@ struct takt_clock {
 	u64 rem;	/* fraction of due_ns, in 1/rate_bps ns; below rate_bps */
 };
 
-/* The clock's owner was idle and has a frame at now. */
+/* The clock's entity was idle and has a frame at now. */
 TAKT_FN void takt_clock_start(struct takt_clock *clock, u64 now_ns)
 {
 	if (clock->due_ns < now_ns) {
@@ -49,7 +48,7 @@ TAKT_FN void takt_clock_start(struct takt_clock *clock, u64 now_ns)
 }
 
 /*
- * Move the clock on by what len bytes take at this rate. The clock is due, so
+ * Advance the clock by the time that len bytes take at this rate. The clock is due, so
  * due_ns is in the past; the sum cannot overflow before the year 2262.
  */
 TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
@@ -61,7 +60,10 @@ TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 	if (len > TAKT_LEN_MAX)
 		len = TAKT_LEN_MAX;
 
-	/* A remainder of another rate (the policy changed) is worth < 1 ns. */
+	/*
+	 * A remainder of another rate (the policy changed) is less than 1 ns: drop it if
+	 * too large.
+	 */
 	rem = clock->rem < rate_bps ? clock->rem : 0;
 
 	bits_ns = len * TAKT_NS_PER_BYTE_AT_1BPS + rem;
@@ -71,8 +73,8 @@ TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 }
 
 /*
- * A frame of len bytes has left at sent_ns; from_ns is the earliest moment the
- * bytes may be counted from (0: nothing but the clock itself holds it back).
+ * A frame of len bytes has left at sent_ns; from_ns is the earliest time that the bytes may
+ * count from (0: only the clock itself limits it).
  */
 TAKT_FN void takt_clock_spend(struct takt_clock *clock,
 			      const struct takt_clock_params *params,

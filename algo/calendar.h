@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The calendar: which of thousands of waiting entries is due first?
+ * The calendar: which of thousands of entries is due first?
  *
- * A ring of buckets, each 2^shift ns wide, with a bit per bucket that holds
- * anybody, a bit per 64 such bits, and nothing above: the first entry is found
- * with a few find-first-set steps, however many wait. Entries of one bucket are
- * kept in due order, so the answer is the earliest due and not merely a bucket.
- * (Find-first-set queues: Eiffel, NSDI '19. Its buckets are unordered; pacing
- * to the nanosecond needs the order.)
+ * A ring of buckets, each 2^shift ns wide, with a bit per occupied bucket and a bit per 64
+ * such bits: the first entry is found with a few find-first-set steps, however many there
+ * are. Entries of one bucket are kept in due order, so the answer is the earliest entry and
+ * not merely a bucket. (Find-first-set queues: Eiffel, NSDI '19. Its buckets are unordered;
+ * pacing to the nanosecond needs the order.)
  *
  *   insert   O(1): a bucket is searched from its end, at most TAKT_SCAN_MAX
  *            steps. With more than that many entries due later within the same
  *            bucket, an entry lands too far back by part of that bucket.
  *   first    O(1).
- *   far      Due beyond the ring's horizon: waits in the last bucket and is
- *            placed again when the ring gets there.
+ *   far      Due beyond the ring's horizon: stays in the last bucket and is
+ *            inserted again when the ring gets there.
  *
- * "Time" is whatever its entries are due in: nanoseconds of a clock, or the
- * virtual time of a share. A link has many calendars, and all of them keep
- * their entries and buckets on one shelf.
+ * "Time" is whatever its entries are due in: nanoseconds of a clock, or the virtual time of
+ * a share. A link has many calendars. They share one array of entries and one array of
+ * buckets, the shelf.
  *
- * An entry is an index into a plain array; index 0 means nobody.
+ * An entry is an index into the array; index 0 means none.
  *
- * Invariant: every entry stands in a bucket of [base, base + buckets).
- * Whoever inserts never names a time before the last first's (a clock only
- * moves on), so base only moves on too.
+ * Invariant: every entry is in a bucket of [base, base + buckets). An inserted entry is
+ * never due before the time of the last look-up (a clock only advances), so base only
+ * advances too.
  */
 #ifndef TAKT_CALENDAR_H
 #define TAKT_CALENDAR_H
@@ -42,7 +41,7 @@
 struct takt_entry {
 	u64 due_ns;
 	u16 next, prev;	/* within its bucket */
-	u16 slot;	/* the bucket it stands in, modulo the ring */
+	u16 slot;	/* the bucket it is in, modulo the ring */
 	u16 pad;
 };
 
@@ -57,7 +56,7 @@ struct takt_calendar {
 	u64 base;	/* bucket number that the ring starts at */
 	u64 summary[TAKT_SUMMARIES];
 	u32 count;
-	u32 first;	/* where on the shelf its buckets begin; a multiple of 64 */
+	u32 first;	/* index of its first bucket on the shelf; a multiple of 64 */
 	u32 mask;	/* buckets - 1; a power of two from 64 to BUCKETS_MAX, less one */
 	u32 shift;
 };
@@ -118,7 +117,7 @@ TAKT_FN void takt_calendar_unmark(struct takt_calendar *calendar, struct takt_sh
 		calendar->summary[word / 64 & (TAKT_SUMMARIES - 1)] &= ~(1ULL << (word % 64));
 }
 
-/* Put the entry where its due_ns belongs. It must not be in a calendar. */
+/* Insert the entry by its due_ns. It must not be in a calendar. */
 TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
 				     struct takt_shelf *shelf TAKT_ARG,
 				     u32 id, u64 now_ns)
@@ -182,7 +181,7 @@ TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar,
 	calendar->count--;
 }
 
-/* The first occupied slot from base on, once round. The calendar is not empty. */
+/* The first occupied slot from base on, in one turn. The calendar is not empty. */
 TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG,
 				   struct takt_shelf *shelf TAKT_ARG)
 {
@@ -207,9 +206,8 @@ TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG
 }
 
 /*
- * Only far entries are left, in the bucket that the first one stands in: leave
- * out as many whole turns of the ring as pass before `here`, and before that
- * one is due.
+ * If only far entries are left, they are all in this bucket: skip as many whole turns of
+ * the ring as pass before `here` and before the first of them is due.
  */
 TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 				   struct takt_shelf *shelf TAKT_ARG, u32 slot, u64 here)
@@ -230,9 +228,9 @@ TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 }
 
 /*
- * Look at the first of a calendar that is not empty. Returns the entry if it is
- * due in its bucket's turn of the ring. If not, 0: with *wake_ns if it cannot be
- * due before, or else TIME_NEVER, for it has been put where it belongs by now.
+ * Peek at the first entry of a calendar that is not empty. Returns the entry if it is due
+ * in its bucket's turn of the ring. If not, 0: with *wake_ns if no entry can be due before,
+ * or TIME_NEVER if the entry was moved to its own bucket: then look again.
  */
 TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf *shelf,
 			       u64 now_ns, u64 *wake_ns)
@@ -244,7 +242,7 @@ TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf
 
 	*wake_ns = TAKT_TIME_NEVER;
 
-	/* Later inserts may name any time from now on: stay behind it. */
+	/* Later inserts may name any time from now on: base must not pass it. */
 	calendar->base = takt_min(bucket, takt_max(here, calendar->base));
 
 	if (takt_entry(shelf, id)->due_ns >> shift <= bucket)
@@ -260,10 +258,9 @@ TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf
 }
 
 /*
- * Who is due first? Returns the entry, or 0 when nobody waits or (far entries
- * only) nobody can be due before *wake_ns, when to ask again. With now
- * TIME_NEVER far entries are looked through as well: for virtual time, which
- * nobody waits for.
+ * The first entry, or 0 when the calendar is empty or (far entries only) none can be due
+ * before *wake_ns, when to ask again. With now TIME_NEVER far entries are searched as well:
+ * for virtual time, which does not pass by itself.
  */
 TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 				    struct takt_shelf *shelf TAKT_ARG,

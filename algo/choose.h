@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Choice: which element's packet leaves next. Floors, priorities, guarantees and
- * shares are in group.h; here the link and then perhaps a tenant ask for the first
- * of theirs, and a packet that must not overtake others waits for them, or lets
- * them out first.
+ * Choice: which entity's packet leaves next. Floors, priorities, guarantees and shares are
+ * in group.h. Here the link, and then perhaps a tenant, ask their node for its first
+ * entity. A packet that must not overtake others waits for them, or pulls them: they leave
+ * first.
  */
 #ifndef TAKT_CHOOSE_H
 #define TAKT_CHOOSE_H
 
 #include "activate.h"
 
-/* How often a packet that must not overtake looks whether it may go. */
+/* How often a packet that must not overtake checks whether it may go. */
 #define TAKT_OVERTAKE_POLL_NS 100000
-/* Elements looked at for one packet, before the next interrupt goes on. */
+/* Entities that one dequeue checks; the next interrupt goes on from there. */
 #define TAKT_LOOKS_MAX 32
-/* Queues that one packet may pull from, each because of the one before. */
+/* Queues in a chain of pulls by one packet. */
 #define TAKT_PULLS_MAX 4
 
 /*
- * How many packets of another queue must the element's first packet wait for?
- * Precondition: the element has a packet.
+ * How many packets of another queue must leave before the entity's first packet?
+ * Precondition: the entity has a packet.
  */
 TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *element)
 {
@@ -34,8 +34,8 @@ TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *ele
 }
 
 /*
- * Whose packet leaves in the element's turn, if its own must not overtake? That
- * one's, whose first may have to let others out in turn. 0: it has to wait.
+ * The entity whose packet leaves in this entity's turn. Its own first packet may pull
+ * another queue's, and that one a third's. 0: the packet has to wait.
  */
 TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 {
@@ -55,8 +55,8 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 }
 
 /*
- * Look at who would go first. Returns whether that is the answer; if not, that one
- * waits for something else by now.
+ * Check the entity that would go first. Returns whether the choice is final; if not, an
+ * entity was queued again with another ready_ns, and the caller repeats the search.
  */
 TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
@@ -94,7 +94,10 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		    (path->leaf.by == TAKT_BY_FLOOR ||
 		     !takt_is_held(&link->order.held, takt_params(plan, element, id), element)))
 			return 1;
-		/* The link alone takes so long for those; no need to ask before. */
+		/*
+		 * The link needs at least this long for the packets ahead; no need to ask
+		 * before.
+		 */
 		if (ahead && !path->source)
 			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 						     ahead * link->order.group[0].frame_ns);
@@ -106,8 +109,8 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 }
 
 /*
- * Choose, into link->path, the element that goes first at now. path.id 0: none
- * may go before path.above.wake_ns.
+ * Choose, into link->path, the entity that goes first at now. path.id 0: none may go before
+ * path.above.wake_ns.
  */
 TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
@@ -127,8 +130,8 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 }
 
 /*
- * The timer was set for an element, and nothing has changed since: then it is that
- * one's turn, without a search. Only for the plain case.
+ * The timer was set for an entity and nothing has changed since: it goes, without a search.
+ * Only for the plain case.
  */
 TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {

@@ -2,16 +2,16 @@
 /*
  * Classification: which class does a frame belong to?
  *
- * A rule is a masked key: "these bits of the header are exactly these". Rules
- * with the same mask form a tuple, and within a tuple one hash probe finds the
- * only rule that can match (tuple space search: Srinivasan, Suri, Varghese,
- * SIGCOMM '99). So cost grows with the number of different masks, not with the
- * number of rules: two thousand classes told apart by destination port are one
- * probe. Port ranges and prefixes are broken into masks by the planner.
+ * A rule is a masked key: "these bits of the header have these values". Rules with the same
+ * mask form a tuple, and within a tuple one hash probe finds the only rule that can match
+ * (tuple space search: Srinivasan, Suri, Varghese, SIGCOMM '99). So cost grows with the
+ * number of different masks, not with the number of rules: two thousand classes told apart
+ * by destination port are one probe. The planner splits port ranges and prefixes into
+ * masks.
  *
- * Rules carry the order in which the policy names them; the first one that
- * matches wins. Tuples are sorted by their first rule, so the search ends as
- * soon as no better one can follow.
+ * Rules carry the order in which the policy names them; the first one that matches wins.
+ * Tuples are sorted by their first rule, so the search ends as soon as no better one can
+ * follow.
  */
 #ifndef TAKT_CLASSIFY_H
 #define TAKT_CLASSIFY_H
@@ -29,7 +29,7 @@
 
 #define TAKT_KEY_WORDS 6
 
-/* What of a frame can be asked for. IPv4 addresses stand in the first word. */
+/* The fields of a frame that rules can match. An IPv4 address is in the first word. */
 struct takt_key {
 	u32 mark;		/* skb->mark */
 	u16 src_port, dst_port;	/* host order */
@@ -41,10 +41,7 @@ struct takt_key {
 	u32 src[4], dst[4];	/* as on the wire */
 } __attribute__((aligned(8)));
 
-/*
- * The key of a packet that goes the other way, so that one rule holds for what
- * is sent and for what comes back.
- */
+/* The key of the opposite direction, so that one rule matches a packet and its answer. */
 TAKT_FN void takt_key_reverse(struct takt_key *key)
 {
 	u32 i, word;
@@ -61,8 +58,8 @@ TAKT_FN void takt_key_reverse(struct takt_key *key)
 
 struct takt_tuple {
 	struct takt_key mask;
-	u32 first_order;	/* the best order of any of its rules */
-	u32 has_addresses;	/* 0: the mask leaves both addresses out */
+	u32 first_order;	/* the lowest order of its rules */
+	u32 has_addresses;	/* 0: the mask ignores both addresses */
 };
 
 struct takt_rule {
@@ -75,14 +72,14 @@ struct takt_rule {
 struct takt_rules {
 	u32 tuples;
 	u32 default_class;
-	u32 need_addresses;	/* any tuple has them; the key may lack them if not */
+	u32 need_addresses;	/* some tuple matches addresses; if not, the key may lack them */
 	u32 need_who;		/* likewise */
 	struct takt_tuple tuple[TAKT_TUPLES];
 	u16 bucket[TAKT_RULE_BUCKETS];	/* rule index + 1; 0: free */
 	struct takt_rule rule[TAKT_RULES];
 };
 
-/* The key again, as words to mask, hash and compare; the last four are addresses. */
+/* The key as words to mask, hash and compare; the last four are addresses. */
 typedef u64 __attribute__((may_alias)) takt_word;
 
 TAKT_FN const takt_word *takt_words(const struct takt_key *key)
@@ -91,8 +88,9 @@ TAKT_FN const takt_word *takt_words(const struct takt_key *key)
 }
 
 /*
- * Hash of a key under a mask, multilinear: a product per word, and the topmost
- * bits of the sum, which every bit of the key reaches. The planner lays out takt_rules.bucket with it.
+ * Hash of a key under a mask, multilinear: a product per word, then the topmost bits of the
+ * sum, which every bit of the key affects. The planner uses it to lay out
+ * takt_rules.bucket.
  */
 TAKT_FN u32 takt_rule_hash(const struct takt_key *key, const struct takt_tuple *shape,
 			   u32 tuple)
@@ -129,7 +127,7 @@ TAKT_FN int takt_rule_matches(const struct takt_rule *rule, const struct takt_ke
 
 #define TAKT_NO_RULE (~0ULL)
 
-/* The tuple's rule in this bucket if it matches, TAKT_NO_RULE if there is none at all, or else 0. */
+/* The tuple's rule in this bucket if it matches, TAKT_NO_RULE if the bucket is free, else 0. */
 TAKT_FN u64 takt_rule_look(const struct takt_rules *rules, const struct takt_key *key, u32 tuple,
 			   u32 bucket)
 {
@@ -145,8 +143,8 @@ TAKT_FN u64 takt_rule_look(const struct takt_rules *rules, const struct takt_key
 }
 
 /*
- * The tuple's rule that matches, as its order above its class (so that the
- * smaller is the better), or TAKT_NO_RULE.
+ * The tuple's matching rule, as its order above its class (so that the smallest wins), or
+ * TAKT_NO_RULE.
  */
 TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
 				const struct takt_key *key TAKT_ARG, u32 tuple)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The connection cache: where the packets of a connection went last, so that its
- * headers need not be read again. It is as good as a classification in the same
- * era, if that makes no difference among the packets of a connection
- * (takt_plan.sticky).
+ * The connection cache: the entity that a connection's last packet went to, so that headers
+ * need not be read again. An entry is valid within the configuration that it was made in,
+ * if all packets of a connection fall into one class (takt_plan.sticky).
  */
 #ifndef TAKT_CONNECTION_CACHE_H
 #define TAKT_CONNECTION_CACHE_H
@@ -15,7 +14,7 @@
 struct takt_connection {
 	u64 identity;
 	u32 era;
-	u32 id;		/* an element's */
+	u32 id;		/* an entity's */
 };
 
 struct takt_connections {
@@ -28,7 +27,7 @@ TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connect
 	return &connections->at[identity * 0x9e3779b97f4a7c15ULL >> 50 & (TAKT_CONNECTIONS - 1)];
 }
 
-/* The element that the connection's packets go to, or 0: not known. */
+/* The entity of the connection's packets, or 0: not cached. */
 TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
 				 struct takt_flows *flows, u64 identity, u32 era)
 {
@@ -42,7 +41,7 @@ TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
 	return id;
 }
 
-/* The connection's packets go to this element, in this era. */
+/* Cache the entity of the connection's packets for this configuration. */
 TAKT_FN void takt_connection_note(struct takt_connections *connections, u64 identity, u32 era,
 				  u32 id)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An element: whatever has clocks. A class, a flow of a class, a station in a class,
- * or a tenant.
+ * An entity: a class, a flow of a class, a station in a class, or a tenant. Each has
+ * clocks.
  *
  * Its clocks answer one question each:
- *   pace       may it go at all?     (ceil; where there is nothing to borrow, rate)
- *   guarantee  is it owed something? (rate, where ceil is higher)
- *   share      whose turn is it to take what is spare? (weight; virtual time)
- *   floor      is it owed something whatever its priority?
- * and where it waits follows from them, see group.h.
+ *   pace       may it go at all?       (ceil; if it may not borrow, rate)
+ *   guarantee  is its guarantee due?   (rate, where ceil is higher)
+ *   share      what is its turn for spare capacity? (weight; virtual time)
+ *   floor      is its floor due, whatever its priority?
+ * Which calendar it is in follows from them, see group.h.
  */
 #ifndef TAKT_ELEMENT_H
 #define TAKT_ELEMENT_H
@@ -19,12 +19,12 @@
 
 #define TAKT_ELEMENTS 16384	/* 1..4095 classes and tenants, from 4096 on flows and stations */
 
-/* Where an element waits; an entry on the shelf for each. */
+/* The calendars that an entity is in, with an entry for each. */
 #define TAKT_IN_TIMED 1
 #define TAKT_IN_SHARE 2
 #define TAKT_IN_FLOORS 4
 #define TAKT_IN_GATE 8
-#define TAKT_IN_STATION 16	/* until its station's weight rises above 0; no entry */
+#define TAKT_IN_STATION 16	/* throttled: its station's weight is 0; no entry */
 #define TAKT_IN_NO_TURN (TAKT_IN_GATE | TAKT_IN_STATION)
 #define TAKT_ENTRY_TIMED 0
 #define TAKT_ENTRY_SHARE TAKT_ELEMENTS
@@ -34,7 +34,7 @@
 /*
  * Counters of a class or flow. At any time
  *   enqueued = sent + flushed + queued,  offered = enqueued + dropped.
- * A packet in the express place counts as sent. Of a tenant, only sent counts.
+ * A packet on the fast path counts as sent. Of a tenant, only sent counts.
  */
 struct takt_class_stats {
 	u64 enqueued_packets, enqueued_bytes;
@@ -51,19 +51,19 @@ struct takt_element {
 	struct takt_clock share;
 	struct takt_clock floor;
 	struct takt_queue queue;
-	u64 ready_ns;	/* nothing of it may go before */
+	u64 ready_ns;	/* not eligible before */
 	u16 class_id;	/* of a flow or station: the class it belongs to */
 	u8 heads;	/* of a tenant: its group */
-	u8 waits;	/* TAKT_IN_* */
-	u8 group, priority;	/* where it waits, or waited last */
+	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
+	u8 group, priority;	/* of the calendars that it is in, or was in last */
 	u8 task_prio;	/* of the task that sent last, see gate.h */
-	u8 held;	/* its station's weight is 0 */
-	u32 scale_ppm;	/* the part of its class's weight that it has; 0: all, see share.h */
+	u8 held;	/* throttled: its station's weight is 0 */
+	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */
 	u32 pad;
 	struct takt_class_stats stats;
 };
 
-/* How an element came to be chosen. */
+/* Which clock an entity was chosen by. */
 #define TAKT_BY_GUARANTEE 0
 #define TAKT_BY_SHARE 1
 #define TAKT_BY_FLOOR 2
@@ -83,7 +83,7 @@ TAKT_FN void takt_count_sent(struct takt_element *element, u32 len)
 	element->stats.sent_bytes += len;
 }
 
-/* The counters of an element that ends go on in those of another. */
+/* The counters of an entity that ends are added to another's. */
 TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class_stats *from)
 {
 	to->enqueued_packets += from->enqueued_packets;
@@ -98,19 +98,19 @@ TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class
 	to->gso_packets += from->gso_packets;
 }
 
-/* Paced: nothing to borrow, one clock is enough. */
+/* Paced: it may not borrow, so one clock is enough. */
 TAKT_FN int takt_is_paced(const struct takt_class_params *params)
 {
 	return params->rate_bps && params->rate_bps == params->ceil_bps;
 }
 
-/* It has a guarantee, and may go beyond. */
+/* It has a guarantee, and may borrow beyond it. */
 TAKT_FN int takt_is_borrower(const struct takt_class_params *params)
 {
 	return params->rate_bps && params->rate_bps != params->ceil_bps;
 }
 
-/* It was idle and has a packet: silence earns no credit, on any clock. */
+/* It was idle and has a packet: idle time earns no credit, on any clock. */
 TAKT_FN void takt_element_start(struct takt_element *element, u64 clock_ns, u64 now_ns,
 				u64 virtual_ns)
 {
@@ -121,9 +121,9 @@ TAKT_FN void takt_element_start(struct takt_element *element, u64 clock_ns, u64 
 }
 
 /*
- * It has sent len bytes at now, which its priority's clock calls clock_ns; by
- * that clock it could not have gone before from_ns.
- * Who goes by a share pays with that and keeps what it is owed.
+ * It has sent len bytes at now (clock_ns on its priority's clock); by that clock it was not
+ * eligible before from_ns. An entity that goes by its share pays with that and keeps its
+ * guarantee.
  */
 TAKT_FN void takt_element_charge(struct takt_element *element,
 				 const struct takt_class_params *params, u64 lag_max_ns,
@@ -143,7 +143,7 @@ TAKT_FN void takt_element_charge(struct takt_element *element,
 		takt_clock_spend(&element->guarantee, &at, from_ns, clock_ns, len);
 	}
 	if (params->floor_bps) {
-		/* Having got more than the floor is nothing to pay back later. */
+		/* What it got beyond the floor is not charged to the floor's clock. */
 		struct takt_clock paid = { .due_ns = now_ns };
 
 		takt_clock_advance(&paid, params->floor_bps, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A flow: an element that was made for one flow of a class, or for one station in
- * a class (station.h), and what is known of it beyond its clocks.
+ * A flow: an entity of one flow of a class, or of one station in a class (station.h), and
+ * what is known of it beyond its clocks.
  */
 #ifndef TAKT_FLOW_H
 #define TAKT_FLOW_H
@@ -9,28 +9,28 @@
 #include "classify.h"
 #include "station.h"
 
-#define TAKT_FLOW_FIRST TAKT_CLASSES	/* elements from here on are flows, or stations */
+#define TAKT_FLOW_FIRST TAKT_CLASSES	/* entities from here on are flows, or stations */
 #define TAKT_FLOWS_MAX (TAKT_ELEMENTS - TAKT_FLOW_FIRST)
 #define TAKT_FLOW_BUCKETS 32768
 
 struct takt_flow {
 	u64 identity;	/* 0: unused */
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
-	u64 rest_ns;	/* since when it has no packets */
-	u32 next;	/* of its bucket, or free; an element id */
-	u32 era;	/* that it was last put into its class in; see takt_link.era. Of a
-			 * station: the generation that it was last looked for in */
+	u64 rest_ns;	/* when it became idle */
+	u32 next;	/* of its bucket, or free; an entity's id */
+	u32 era;	/* takt_link.era when it was last put into its class. Of a
+			 * station: the generation of its last look-up */
 	struct takt_key key;
 	struct takt_address to;	/* of a station: its address, and ... */
 	u16 station;		/* ... its number; 0: unknown */
-	u16 next_of, prev_of;	/* others of the station, in a ring */
+	u16 next_of, prev_of;	/* neighbours in the ring of the station's entities */
 	u16 pad;
 };
 
 struct takt_flows {
 	u32 fresh;	/* flows used at least once */
-	u32 free;	/* an element id, or 0 */
-	u32 hand;	/* the flow that a newcomer looks at next */
+	u32 free;	/* an entity's id, or 0 */
+	u32 hand;	/* the flow that the next newcomer checks */
 	u32 live;
 	u64 created, forgotten;
 	u64 no_room;	/* packets that shared the class's own clock */

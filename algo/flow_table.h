@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The flow table: which element is this flow's, and which flow may be forgotten?
- * (Paper 004, section 4 (3): queues are made as flows appear.)
+ * The flow table: which entity belongs to this flow, and which flow may be removed?
+ * (PSPacer, section 4 (3): queues are made as flows appear.)
  *
- * A flow is known by one number, made of its socket or of its 5-tuple. There is
- * room for so many and no more. A flow without packets whose clocks are due
- * holds nothing worth keeping: it would start just like a new one. So
- *   - one whose socket closed, or that rested for TAKT_FLOW_IDLE_NS, is
- *     forgotten as others come: each newcomer looks at two;
- *   - when there is no room, a newcomer looks for any that is at rest;
+ * A flow is known by one number, made of its socket or of its 5-tuple. The table has a
+ * fixed size. A flow without packets whose clocks are due has no state worth keeping: it
+ * would start like a new one. So
+ *   - a flow whose socket closed, or that was idle for TAKT_FLOW_IDLE_NS, is
+ *     removed as others come: each newcomer checks two;
+ *   - when the table is full, a newcomer looks for any idle flow;
  *   - if it finds none, its packets go to the class's own queue and clock,
  *     which such newcomers share.
- * A flood of one-packet flows thus takes turns among those at rest, and those
- * that have packets waiting never notice.
+ * So a flood of one-packet flows replaces only idle flows, and backlogged flows are not
+ * affected.
  *
- * On a link with stations the table holds a station's element in each class, by
- * the same rules.
+ * On a link with stations the table holds a station's entity in each class, by the same
+ * rules.
  */
 #ifndef TAKT_FLOW_TABLE_H
 #define TAKT_FLOW_TABLE_H
@@ -28,7 +28,7 @@
 #define TAKT_FLOW_LOOKS_FULL 16
 #define TAKT_FLOW_IDLE_NS 10000000000ULL	/* 10 s */
 
-/* The flow of a packet that arrives, before it has an element. */
+/* The flow of a packet that arrives, before it has an entity. */
 struct takt_newcomer {
 	u64 identity, cookie;
 	u32 era;
@@ -57,7 +57,7 @@ TAKT_FN u64 takt_flow_identity(const struct takt_key *key, u64 secret)
 	return sum ? sum : 1;
 }
 
-/* The flow's element, or 0. */
+/* The flow's entity, or 0. */
 TAKT_FN_OUT u32 takt_flow_find(struct takt_flows *flows TAKT_ARG, u64 identity)
 {
 	u32 id = *takt_flow_bucket(flows, identity), i;
@@ -72,20 +72,20 @@ TAKT_FN_OUT u32 takt_flow_find(struct takt_flows *flows TAKT_ARG, u64 identity)
 	return 0;
 }
 
-/* The flow has sent its last packet for now. */
+/* The flow has sent its last packet: it is idle. */
 TAKT_FN void takt_flow_rest(struct takt_flows *flows, u32 id, u64 now_ns)
 {
 	if (id >= TAKT_FLOW_FIRST)
 		takt_flow(flows, id)->rest_ns = now_ns;
 }
 
-/* The flow that the next newcomer looks at; 0: there is none. */
+/* The flow that the next newcomer checks; 0: there is none. */
 TAKT_FN u32 takt_flow_candidate(const struct takt_flows *flows)
 {
 	return flows->fresh ? TAKT_FLOW_FIRST + flows->hand % flows->fresh : 0;
 }
 
-/* The flow has no packets, and its clocks are due. */
+/* Is the flow idle: no packets, and its clocks due? */
 TAKT_FN int takt_flow_at_rest(struct takt_order *order, u32 id, u64 now_ns)
 {
 	struct takt_element *element = takt_element(order, id);
@@ -118,7 +118,7 @@ TAKT_FN_OUT int takt_flow_unlink(struct takt_flows *flows TAKT_ARG, u32 id)
 	return 0;
 }
 
-/* Forget the flow; what it counted goes to its class. It has no packets. */
+/* Remove the flow; its counters are added to its class's. It has no packets. */
 TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id)
 {
@@ -142,7 +142,7 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 	return 0;
 }
 
-/* The plan, or a registration, has put the flow into another class; its packets go along. */
+/* The plan, or a registration, has put the flow into another class; its packets move along. */
 TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id, u32 class_id,
 				 u32 era)
@@ -164,7 +164,7 @@ TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 	return 0;
 }
 
-/* A newcomer passes by the candidate; `closed`: its socket is gone. */
+/* A newcomer checks the candidate; `closed`: its socket is gone. */
 TAKT_FN_OUT int takt_flow_look(struct takt_flows *flows TAKT_ARG,
 			       struct takt_order *order TAKT_ARG, u32 closed, u64 now_ns)
 {
@@ -180,14 +180,14 @@ TAKT_FN_OUT int takt_flow_look(struct takt_flows *flows TAKT_ARG,
 	return 0;
 }
 
-/* Does a newcomer have to look for a place, or will there be one? */
+/* How many candidates must a newcomer check for a free entry? */
 TAKT_FN u32 takt_flow_looks(const struct takt_flows *flows)
 {
 	return flows->free || flows->fresh < TAKT_FLOWS_MAX ? TAKT_FLOW_LOOKS :
 							      TAKT_FLOW_LOOKS_FULL;
 }
 
-/* Give the newcomer an element of its own: its id, or 0 if there is no room. */
+/* Give the newcomer an entity of its own: its id, or 0 if the table is full. */
 TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 			      struct takt_order *order TAKT_ARG,
 			      const struct takt_newcomer *newcomer TAKT_ARG, u32 class_id,

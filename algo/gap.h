@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Gap mode: the link's clock is the number of bytes put on the wire. After
- * paper 004 (PSPacer), section 4 (1).
+ * Gap mode: the link's clock is the number of bytes put on the wire. After PSPacer, section
+ * 4 (1).
  *
- * The position is the moment at which everything sent so far has left a wire
- * of the link's rate: link->clock. It takes the place of the time. Who is due
- * after it is preceded by gap frames that take up exactly the bytes missing, so
- * that spacing on the wire is exact to the byte and no timer has a part in it.
- * A gap frame is an 802.3x PAUSE frame with pause time 0, which occupies the
- * wire and which whoever is at its other end throws away.
+ * The position is the time at which everything sent so far has left a wire of the link's
+ * rate: link->clock. It replaces the time. A packet due after it is preceded by gap frames
+ * that take up exactly the missing bytes, so spacing on the wire is exact to the byte and
+ * depends on no timer. A gap frame is an 802.3x PAUSE frame with pause time 0: it occupies
+ * the wire, and the device at the other end discards it.
  *
- *   too near   What is missing is less than half of the shortest frame: the
- *              packet goes at once. If it is less than a whole one, the
- *              shortest frame makes the packet late. Both errors are below half
- *              of the shortest frame and no later packet inherits them, for a
- *              class's clock counts from when it was due, and the position from
- *              what was sent.
+ *   too near   Less than half of the shortest frame is missing: the packet goes
+ *              at once. If less than a whole one is missing, the shortest frame
+ *              makes the packet late. Both errors are below half of the shortest
+ *              frame and do not accumulate: a class's clock counts from when it
+ *              was due, and the position from what was sent.
  *   too far    The position runs ahead of the time by what the device is to
  *              hold, and no further; then the timer says when to go on.
- *   idle       When nobody waits, no gaps are sent, and the position starts
+ *   idle       Without a backlog no gaps are sent, and the position starts
  *              again at the time.
  *
- * Frames cannot be made here: user space stores templates, one list for each
- * length. Should the right one be missing, the link paces by the timer until
- * there are plenty again.
+ * Frames cannot be made here: the helper in user space stores templates, one list for each
+ * length. If the right one is missing, the link paces by the timer until there are enough
+ * again.
  *
- * Which lengths? Any exact one that is in stock. If it is not, a coarse one of
- * TAKT_GAP_STEP steps and a fine one together make up every sum, so a stock of
- * TAKT_GAP_STEP fine lengths, a few coarse ones and the longest is never wrong;
- * the exact lengths that were missed are counted, for user space to learn.
+ * Which lengths? Any exact one that is in stock. If it is not, a coarse one (a multiple of
+ * TAKT_GAP_STEP) and a fine one together make up every sum, so a stock of TAKT_GAP_STEP
+ * fine lengths, a few coarse ones and the longest always suffices. Exact lengths that were
+ * missing are counted, and the helper stocks them.
  */
 #ifndef TAKT_GAP_H
 #define TAKT_GAP_H
@@ -46,10 +44,10 @@
 #define TAKT_GAP_OVERHEAD_MAX (TAKT_GAP_STEP - TAKT_GAP_LEN_MIN)
 /* The longest frame must leave room for all fine lengths. */
 #define TAKT_GAP_LONGEST_MIN (TAKT_GAP_LEN_MIN + TAKT_GAP_STEP)
-#define TAKT_GAP_PLACES 8192		/* templates at once; place 0 is none */
+#define TAKT_GAP_PLACES 8192		/* templates at once; slot 0 is none */
 #define TAKT_GAP_FLUSH_MAX (TAKT_GAP_LENS + TAKT_GAP_PLACES)
 
-/* So many of the length that was lacking end a fallback, and no fewer. */
+/* A fallback ends when this many of the missing length are in stock. */
 #define TAKT_GAP_PLENTY 16
 
 /* What the device is to hold beyond two of the longest frames: how late a timer may be. */
@@ -58,30 +56,30 @@
 /* One length of gap frames. */
 struct takt_gap_length {
 	u16 head;		/* its templates */
-	u16 stale;		/* those of a feeder that is gone; they are replaced first */
+	u16 stale;		/* those of a helper that ended; they are replaced first */
 	u16 stocked;
 	u16 epoch;		/* of those that are not stale */
 	u32 spent;		/* counts on and wraps, like missed */
-	u32 missed;		/* would have been the one to send, and was not there */
+	u32 missed;		/* would have been sent, and was not in stock */
 };
 
 struct takt_gap {
 	/* Written by user space. */
-	u32 secret;		/* the mark of templates; nobody else's frames are taken */
+	u32 secret;		/* the mark of templates; other frames are refused */
 	u32 longest;		/* longest gap frame, as the kernel counts it */
-	u32 epoch;		/* another with each feeder */
-	u32 enough;		/* templates of all lengths that end a fallback; 0: nobody feeds */
+	u32 epoch;		/* grows with each helper */
+	u32 enough;		/* templates of all lengths that end a fallback; 0: no helper */
 	/* Written here. */
 	u32 flowing;		/* 0: the timer paces */
-	u32 lacking;		/* the length that ended gap mode */
+	u32 lacking;		/* the missing length that ended gap mode */
 	u32 stocked;		/* templates, of all lengths */
 	u32 stale;
-	u32 free_head;		/* places given back */
-	u32 fresh;		/* places used at least once */
-	u32 flushing;		/* the length that is given up next */
+	u32 free_head;		/* free slots */
+	u32 fresh;		/* slots used at least once */
+	u32 flushing;		/* the length that is flushed next */
 	u64 frames, bytes;	/* gap frames sent, in bytes on the wire */
-	u64 missed;		/* exact lengths that were not there, made up of two */
-	u64 fallbacks;		/* times that the link went over to the timer */
+	u64 missed;		/* exact lengths that were not in stock, made up of two frames */
+	u64 fallbacks;		/* changes from gap mode to the timer */
 	u64 refused;		/* templates that could not be stored */
 	struct takt_clock position;	/* of the wire, when a frame was asked for */
 	struct takt_gap_length lengths[TAKT_GAP_LENS];
@@ -93,15 +91,15 @@ TAKT_FN struct takt_gap_length *takt_gap_length(struct takt_gap *gap, u32 len)
 	return &gap->lengths[len & (TAKT_GAP_LENS - 1)];
 }
 
-/* Does this link's state stand on the wire's position now? */
+/* Does the link's clock follow the wire's position now? */
 TAKT_FN int takt_gap_flows(const struct takt_gap *gap, const struct takt_plan *plan)
 {
 	return plan->pacing == TAKT_PACING_GAP && gap->flowing;
 }
 
 /*
- * The first template of a new feeder makes those of the one before it stale:
- * nobody is told when they are spent, so nobody would replace them in time.
+ * The first template of a new helper makes the previous helper's stale: that helper no
+ * longer learns when they are spent, so it would not replace them.
  */
 TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length)
 {
@@ -109,7 +107,7 @@ TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length
 		return;
 	length->epoch = gap->epoch;
 	if (length->stale)
-		return;		/* two feeders ago; those between stay in use */
+		return;		/* two helpers ago; those between stay in use */
 	length->stale = length->head;
 	gap->stale += length->stocked;
 	gap->stocked -= length->stocked;
@@ -118,8 +116,8 @@ TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length
 }
 
 /*
- * A template of len bytes has come. The place to keep it in, whose stale one, if
- * there is one, it replaces; or 0: drop it.
+ * A template of len bytes has come. Returns the slot to keep it in, or 0: drop it. It
+ * replaces a stale template of its length if there is one.
  */
 TAKT_FN u32 takt_gap_store(struct takt_gap *gap, const struct takt_plan *plan, u32 len)
 {
@@ -151,7 +149,7 @@ TAKT_FN u32 takt_gap_store(struct takt_gap *gap, const struct takt_plan *plan, u
 	return place;
 }
 
-/* Take a template of this length out of the stock; its place, or 0. */
+/* Take a template of this length out of the stock; its slot, or 0. */
 TAKT_FN u32 takt_gap_take(struct takt_gap *gap, u32 len)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, len);
@@ -168,8 +166,8 @@ TAKT_FN u32 takt_gap_take(struct takt_gap *gap, u32 len)
 }
 
 /*
- * Bytes that a wire of this rate carries from the clock's moment until due_ns,
- * to the nearest; of more than most, only that it is more.
+ * Bytes that a wire of this rate carries from the clock's time until due_ns, to the
+ * nearest. Beyond `most`, any larger value.
  */
 TAKT_FN u64 takt_gap_missing(const struct takt_clock *clock, u64 rate_bps, u64 due_ns, u64 most)
 {
@@ -186,10 +184,9 @@ TAKT_FN u64 takt_gap_missing(const struct takt_clock *clock, u64 rate_bps, u64 d
 }
 
 /*
- * The length of the next gap frame when so many wire bytes are missing:
- * what remains after it is nothing or at least the shortest frame. The length
- * may not be in stock: then nothing will do. 0: so little is missing that the
- * packet itself should go.
+ * The length of the next gap frame when this many wire bytes are missing: what remains
+ * after it is nothing or at least the shortest frame. If that length is not in stock, no
+ * other will do. 0: so little is missing that the packet itself goes.
  */
 TAKT_FN u32 takt_gap_choose(struct takt_gap *gap, u32 overhead_bytes, u64 missing)
 {
@@ -219,9 +216,9 @@ TAKT_FN u32 takt_gap_choose(struct takt_gap *gap, u32 overhead_bytes, u64 missin
 }
 
 /*
- * A packet arrives. Where gaps are sent, the time is the wire's position, from
- * which its class's clock starts: *now_ns becomes that. Returns whether it may
- * take the express place: `idle` says that nothing at all is queued.
+ * A packet arrives. In gap mode the time is the wire's position, from which its class's
+ * clock starts: *now_ns becomes that. Returns whether it may take the fast path. `idle`:
+ * nothing at all is queued.
  */
 TAKT_FN u32 takt_gap_arrival(struct takt_link *link, const struct takt_gap *gap,
 			     const struct takt_plan *plan, u32 idle, u64 *now_ns)
@@ -236,7 +233,7 @@ TAKT_FN u32 takt_gap_arrival(struct takt_link *link, const struct takt_gap *gap,
 	return idle;
 }
 
-/* There are plenty of templates: let the position take the place of the time. */
+/* If there are enough templates, the position replaces the time. */
 TAKT_FN void takt_gap_begin(struct takt_link *link, struct takt_gap *gap, u64 now_ns)
 {
 	u32 lacking = gap->lacking ? gap->lacking : gap->longest;
@@ -259,8 +256,8 @@ TAKT_FN void takt_gap_end(struct takt_link *link, struct takt_gap *gap, u32 lack
 }
 
 /*
- * The time that so many wire bytes take, to the next lower nanosecond. The
- * frames here are far too short for it to overflow.
+ * The time that this many wire bytes take, rounded down to a nanosecond. The frames here
+ * are too short for it to overflow.
  */
 TAKT_FN u64 takt_gap_wire_ns(u64 rate_bps, u64 bytes)
 {
@@ -268,9 +265,9 @@ TAKT_FN u64 takt_gap_wire_ns(u64 rate_bps, u64 bytes)
 }
 
 /*
- * Until when may be sent now? The wire's position, if the link's pacing is
- * TAKT_PACING_GAP and there are frames to fill gaps with; TIME_NEVER: it is so
- * far ahead of now that the device has to be given time, see choice->wake_ns.
+ * The time up to which packets may be sent: the wire's position, if the link's pacing is
+ * TAKT_PACING_GAP and there are frames to fill gaps with. TIME_NEVER: the position is so
+ * far ahead of now that the device has to catch up, see choice->wake_ns.
  */
 TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_gap *gap TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u64 now_ns,
@@ -293,11 +290,11 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 		choice->wake_ns = link->clock.due_ns - lead_ns / 2;
 		return TAKT_TIME_NEVER;
 	}
-	/* Whoever is due within half of the shortest frame goes now. */
+	/* A packet due within half of the shortest frame goes now. */
 	return link->clock.due_ns + takt_gap_wire_ns(rate_bps, shortest) / 2;
 }
 
-/* The link has chosen, or nobody is due at the wire's position: fill the gap. */
+/* Charge the chosen packet, or, if none is due at the wire's position, fill the gap. */
 TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *gap TAKT_ARG,
 			      const struct takt_plan *plan TAKT_ARG,
 			      struct takt_choice *choice TAKT_ARG)
@@ -315,7 +312,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 		return 0;
 	}
 	if (link->plan_hand < TAKT_ELEMENTS)
-		link->wake_ns = 0;	/* its plan is still coming: every gap is a look */
+		link->wake_ns = 0;	/* migration goes on with every gap */
 	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls)
 		return 0;
 	len = takt_gap_choose(gap, plan->overhead_bytes,
@@ -338,8 +335,8 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 }
 
 /*
- * The link is asked for a frame at now, whatever its pacing is; the express place
- * is empty. A place of TAKT_PACKETS and above is that of a gap frame.
+ * The link is asked for a frame at now, in any pacing mode; the fast path is empty. A
+ * packet slot of TAKT_PACKETS and above is a gap frame's.
  */
 TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 			      const struct takt_plan *plan, u64 now_ns,
@@ -355,9 +352,8 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 }
 
 /*
- * The device goes down: give up one template; its place, or 0 if the next call
- * finds one. Repeat while gap->stocked or
- * gap->stale, at most TAKT_GAP_FLUSH_MAX times.
+ * The device goes down: remove one template; its slot, or 0 if the next call finds one.
+ * Repeat while gap->stocked or gap->stale, at most TAKT_GAP_FLUSH_MAX times.
  */
 TAKT_FN u32 takt_gap_flush(struct takt_gap *gap)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The gate: traffic in the background yields to more important tasks, not only
- * to more important packets. After paper 000 (LP-LBE), section 3.2.
+ * The gate: background traffic yields to more important tasks, not only to more important
+ * packets. After LP-LBE, section 3.2.
  *
- * Packets are processed by whichever CPU happens to be there, on top of the task
- * that it happens to run. Here a gated class's packets are not, if that task is
- * more important than the one that sent them:
- *   may go      prio(current) >= prio(sender), as the kernel counts, in which
- *               larger is less important; or the CPU has nothing to do;
- *   goes first  of those who are held, the most important sender;
+ * Packets are processed on some CPU, at the expense of the task that it runs. A gated
+ * class's packets are blocked while that task is more important than the one that sent
+ * them:
+ *   eligible    prio(current) >= prio(sender), as the kernel counts, in which
+ *               larger is less important; or the CPU is idle;
+ *   goes first  of the blocked entities, the one with the most important sender;
  *   look again  whenever the link is asked for a packet, which every sender does
- *               by sending; and every TAKT_GATE_POLL_NS while anybody is held.
+ *               by sending; and every TAKT_GATE_POLL_NS while an entity is blocked.
  *
- * Who is held, and for how long, is in held.h.
+ * The blocked entities are in held.h.
  */
 #ifndef TAKT_GATE_H
 #define TAKT_GATE_H
@@ -23,12 +23,12 @@
  * A task's priority: the kernel's task->prio plus 2, so that SCHED_DEADLINE is 1,
  * real time 2 to 101, nice -20 to 19 is 102 to 141.
  */
-#define TAKT_TASK_UNKNOWN 0	/* a packet that nobody here sent; no task asked about */
+#define TAKT_TASK_UNKNOWN 0	/* a packet without a local sender; no task to compare */
 #define TAKT_TASK_FIRST 1
 #define TAKT_TASK_IDLE 142	/* SCHED_IDLE, whatever its nice value */
-#define TAKT_TASK_NOBODY 255	/* the CPU has nothing to do */
+#define TAKT_TASK_NOBODY 255	/* the CPU is idle */
 
-/* Anything held is looked at again after so long: with a late timer, within 1 ms. */
+/* The interval at which blocked entities are looked at: with a late timer, within 1 ms. */
 #define TAKT_GATE_POLL_NS 900000
 
 TAKT_FN u32 takt_task_prio(int prio, u32 sched_idle)

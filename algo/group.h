@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A group of elements that share something: the link, or a tenant's part of it.
+ * A node: entities that share the link, or a tenant's part of it. (struct takt_group.)
  *
  * The order in which they go:
  *   1. floors that are due, earliest first, whatever the priority;
- *   2. of the best priority with anybody who may go:
+ *   2. of the best priority with an eligible entity:
  *      guarantees that are due, earliest first;
- *   3. then what is spare, by weight: the smallest start tag first (share.h).
+ *   3. then spare capacity, by weight: the smallest start tag first (share.h).
  *
- * When guarantees ask for more than there is (paper 004, section 4 (2)), costs
- * must scale by what the active ones ask over what they get, or those behind
- * would burst when others stop. Here each priority has a clock, which all its
- * elements' clocks follow, and it is that clock which slows down: it waits for
- * the elements as soon as one falls behind by more than is possible while all
- * guarantees can be met. Every cost is scaled at once by that, with nobody
- * counting who is active; and as the earliest due still goes first, shares are
- * in proportion to the rates.
+ * When guarantees ask for more than there is (PSPacer, section 4 (2)), costs must scale by
+ * what the active entities ask over what they get, or those behind would burst when others
+ * stop. Here each priority has a clock, which all its entities' clocks follow, and that
+ * clock slows down: it waits for the entities as soon as one falls behind by more than is
+ * possible while all guarantees can be met. That scales every cost at once, without
+ * counting the active entities; and as the earliest due still goes first, shares are in
+ * proportion to the rates.
  *
- * How far behind is possible? While the guarantees fit, whoever is due waits
- * at most for one frame of each of the others that are as good or better.
- * Whoever begins to wait while others are late starts level with them: it must
- * neither wait for them longer than one frame each, nor find itself ahead of a
- * clock that is about to be put back.
+ * How far behind is possible? While the guarantees fit, a due entity waits at most for one
+ * frame of each other entity of the same or a better priority. An entity that becomes
+ * backlogged while others are late starts level with them: it must neither wait for them
+ * longer than one frame each, nor be ahead of a clock that is about to be put back.
  *
- * Where an element stands:
- *   timed    until its pace lets it go, or until its guarantee is due;
- *   share    it may go, and is not owed anything now;
- *   gate     instead of either, while a task runs that is more important than its
- *            sender (held.h);
+ * The calendars that an entity can be in:
+ *   timed    until its pace makes it eligible, or until its guarantee is due;
+ *   share    it is eligible, and its guarantee is not due;
+ *   gate     instead of either, while it is blocked (held.h);
  *   station  instead of any, while its station's weight is 0 (station.h);
  *   floors   if it has a floor, at all times as well.
  */
@@ -44,14 +41,14 @@ struct takt_group {
 	struct takt_calendar floors;
 	u64 behind_ns[TAKT_PRIORITIES];		/* real time less the priority's clock */
 	u64 virtual_ns[TAKT_PRIORITIES];	/* start tag of the last that went by share */
-	u64 frame_ns;				/* the longest frame of late */
-	u32 crowd[TAKT_PRIORITIES];		/* the most timed at once of late, times 4 */
-	u32 timed_bits, share_bits;		/* priorities with anybody there */
-	u32 waiting;				/* elements */
+	u64 frame_ns;				/* the longest frame of late, in time */
+	u32 crowd[TAKT_PRIORITIES];		/* most entities in timed of late, times 4 */
+	u32 timed_bits, share_bits;		/* priorities with an entity in these calendars */
+	u32 waiting;				/* entities in timed, share or floors */
 	u32 pad;
 };
 
-/* All that waits on a link, and where. */
+/* All backlogged entities and queued packets of a link. */
 struct takt_order {
 	struct takt_group group[TAKT_GROUPS];
 	struct takt_element element[TAKT_ELEMENTS];
@@ -62,10 +59,10 @@ struct takt_order {
 
 struct takt_pick {
 	u64 due_ns;	/* in real time */
-	u64 since_ns;	/* it might have gone, in real time */
-	u64 wake_ns;	/* nobody may go: when to ask again, or TIME_NEVER */
+	u64 since_ns;	/* eligible since, in real time */
+	u64 wake_ns;	/* none is eligible: when to ask again, or TIME_NEVER */
 	u32 by;		/* TAKT_BY_* */
-	u32 next;	/* nobody may go: who will be owed something then; 0: not known */
+	u32 next;	/* none is eligible: the next that will be; 0: not known */
 };
 
 TAKT_FN struct takt_group *takt_group(struct takt_order *order, u32 group)
@@ -93,7 +90,7 @@ TAKT_FN void takt_enter(struct takt_order *order, struct takt_calendar *calendar
 	takt_calendar_insert(calendar, &order->shelf, entry, now_ns);
 }
 
-/* Take the element from wherever it waits. */
+/* Take the entity out of its calendars. */
 TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id, u64 now_ns)
 {
 	struct takt_element *element = takt_element(order, id);
@@ -127,7 +124,7 @@ TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id, u6
 	return 0;
 }
 
-/* Its plan moved it to another priority, whose clock shows another time. */
+/* The plan moves it to another priority, whose clock shows another time. */
 TAKT_FN void takt_element_move(struct takt_order *order, struct takt_element *element,
 			       u32 to_group, u32 to_priority)
 {
@@ -156,12 +153,11 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *e
 }
 
 /*
- * For how long may a guarantee have to wait, while all that are at least as
- * good can be met? For a frame of each of them; and again, while better ones
- * use up what they are owed, for as long as is made up for at most (lag_max).
- * Most of those it waited for may have nothing to send any more, so the crowd
- * counts, which shrinks by one place for four frames: a third is added, so that
- * the last of it still finds all those who went before.
+ * How long may a guarantee have to wait while all of the same or a better priority can be
+ * met? One frame of each of them; and again, while better ones use up what they are owed,
+ * as long as is made up for at most (lag_max). Most of those it waited for may have become
+ * idle, so `crowd` counts, which falls by one entity per four frames: a third is added, so
+ * that the last entity still counts all that went before it.
  */
 TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
 				u64 lag_max_ns)
@@ -177,8 +173,8 @@ TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 pri
 }
 
 /*
- * By what time does somebody start who begins to wait now? Level with the first
- * of its priority, if that is late.
+ * The time that an entity starts at when it becomes backlogged now: level with the first of
+ * its priority, if that is late.
  */
 TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_element *element,
 			  u64 now_ns)
@@ -194,7 +190,7 @@ TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_element *e
 	return clock_ns;
 }
 
-/* The element has packets and waits nowhere: let it wait where it belongs. */
+/* The entity has packets and is in no calendar: insert it where it belongs. */
 TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
@@ -208,7 +204,7 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 	clock_ns = now_ns - takt_min(behind_ns, now_ns);
 	if (element->group != params->group || element->priority != priority) {
 		takt_element_move(order, element, params->group, priority);
-		/* It is not for this priority to make up for what that one was late. */
+		/* This priority does not make up for the other's lateness. */
 		takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
 	}
 	if (element->held) {
@@ -225,9 +221,9 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 		element->waits |= TAKT_IN_GATE;
 		timed_ns = TAKT_TIME_NEVER;
 	} else if (!takt_is_paced(params) && timed_ns <= clock_ns) {
-		/* It may go: by its guarantee whenever that is due, by its share if not. */
+		/* Eligible: by its guarantee whenever that is due, by its share otherwise. */
 		timed_ns = params->rate_bps ? element->guarantee.due_ns : TAKT_TIME_NEVER;
-		/* While its pace held it back it had no claim to what was spare. */
+		/* While throttled by its pace it had no claim to spare capacity. */
 		takt_clock_start(&element->share, group->virtual_ns[priority]);
 		takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
 			   element->share.due_ns, group->virtual_ns[priority]);
@@ -256,8 +252,8 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 }
 
 /*
- * A paced element has been served, and has more: it waits again. The short way
- * for those that only ever wait among the timed; 0 if this is not one.
+ * A paced entity was served and is still backlogged: queue it again. The short way for
+ * entities that are only in timed; 0 if this is not one.
  */
 TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_params *params,
 			     u32 id, u64 now_ns)
@@ -277,7 +273,7 @@ TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_p
 	return 1;
 }
 
-/* Is it owed something? Its entry among the timed has come due. */
+/* Is its guarantee due, now that its entry in timed is? */
 TAKT_FN int takt_is_owed(const struct takt_element *element,
 			 const struct takt_class_params *params, u64 clock_ns)
 {
@@ -286,9 +282,9 @@ TAKT_FN int takt_is_owed(const struct takt_element *element,
 }
 
 /*
- * Whose turn is it to take what is spare? Looks no further ahead than it must,
- * as newcomers start at the virtual time of now. 0: ask again at once, so many
- * had to be placed again.
+ * The entity whose turn it is for spare capacity. Looks no further ahead than it must, as
+ * newcomers start at the virtual time of now. 0: too many entries were moved; ask again at
+ * once.
  */
 TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group, u32 priority,
 			     u64 *wake_ns)
@@ -303,9 +299,9 @@ TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group,
 }
 
 /*
- * Who of the group goes first at now? 0: nobody before pick->wake_ns. Whoever
- * is named by TAKT_BY_NOTHING may go, but is owed nothing: let it wait for its
- * share, and ask again.
+ * The entity of the node that goes first at now. 0: none before pick->wake_ns. With
+ * TAKT_BY_NOTHING the entity is eligible but its guarantee is not due: queue it again by
+ * its share, and ask again.
  */
 TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u32 at, u64 now_ns,
@@ -376,13 +372,13 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 struct takt_frame {
 	u64 now_ns;
 	u64 free_ns;	/* when the link became free */
-	u64 takes_ns;	/* where the group shares */
-	u64 since_ns;	/* a tenant had nothing to send before */
+	u64 takes_ns;	/* on the wire, or at the tenant's rate */
+	u64 since_ns;	/* a tenant was not backlogged before */
 	u32 len;
 	u32 pad;
 };
 
-/* The element goes, with this frame: pay. */
+/* The entity sends this frame: charge it. */
 TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id,
 				  const struct takt_pick *pick TAKT_ARG,
@@ -406,7 +402,7 @@ TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
 		bound_ns = takt_wait_bound(group, priority, lag_max_ns);
 		if (busy_ns - pick->due_ns > bound_ns)
 			group->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
-		/* What others made it wait is not forgiven as a timer's lateness is. */
+		/* Time that others made it wait is not dropped, unlike a timer's lateness. */
 		lag_max_ns += bound_ns;
 	}
 	takt_element_charge(element, params, lag_max_ns, from_ns,

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From the bytes of a frame to the key that classification asks about.
+ * Reads a frame's headers into the key that classification uses.
  *
- * Reads only what lies in the linear part of the packet and only below the
- * given end. Whatever cannot be read (fragments, headers cut short, unknown
- * protocols) leaves the fields at zero and so ends up in the default class.
+ * Reads only what lies in the linear part of the packet and only below the given end.
+ * Fields that cannot be read (fragments, truncated headers, unknown protocols) stay zero,
+ * so such a packet ends up in the default class.
  *
- * Headers are read as their standards draw them: in rows of 32 bits, which four
- * divides the address of. In BPF a row is reached through a kernel type (a load
- * that faults yields zero), natively through a pointer; takt_row() hides that
- * difference and nothing else does.
+ * Headers are read in rows of 32 bits, as the standards draw them. The address of a row is
+ * a multiple of four. In BPF a row is read through a kernel type (a load that faults yields
+ * zero), natively through a pointer; only takt_row() knows the difference.
  */
 #ifndef TAKT_HEADERS_H
 #define TAKT_HEADERS_H
@@ -21,7 +20,7 @@ struct in_addr {
 	u32 s_addr;
 };
 
-/* As it stands in the packet. */
+/* In the packet's byte order. */
 TAKT_FN u32 takt_raw_row(u64 at)
 {
 	const struct in_addr *row =
@@ -36,7 +35,7 @@ TAKT_FN u32 takt_raw_row(u64 at)
 }
 #endif
 
-/* With the first bit on the wire as the highest. */
+/* The first bit on the wire is the highest. */
 TAKT_FN u32 takt_row(u64 at)
 {
 	return __builtin_bswap32(takt_raw_row(at));
@@ -152,9 +151,9 @@ TAKT_FN void takt_key_ipv6(struct takt_key *key, u64 at, u64 end, u32 addresses)
 }
 
 /*
- * Fill in everything but the mark. `at` is where the network header begins or,
- * if ethertype (host order) is a VLAN's, behind it; `end` is where the readable
- * bytes end. The key must be all zero. `addresses`: read them too.
+ * Fill in everything but the mark. `at` is where the network header begins or, if ethertype
+ * (host order) is a VLAN's, behind it; `end` is where the readable bytes end. The key must
+ * be all zero. `addresses`: read them too.
  */
 TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end,
 			   u32 addresses)

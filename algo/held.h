@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who is held by the gate (gate.h), and for how long the background has waited.
+ * Entities blocked by the gate (gate.h), and how long the background has waited.
  *
- * Elements that are held stand in a calendar whose time is the priority of the
- * task that sent: whether the gate is open for anybody is one comparison, however
- * many are held, and the most important sender is first.
+ * Blocked entities are in a calendar whose time is the priority of the task that sent. So
+ * the most important sender is first, and one comparison tells whether the gate is open for
+ * any.
  */
 #ifndef TAKT_HELD_H
 #define TAKT_HELD_H
@@ -17,30 +17,30 @@
 
 struct takt_held {
 	struct takt_calendar by_task;
-	u64 since_ns;		/* somebody has been held, without a break */
-	u32 running;		/* priority of the task on the CPU that looks now */
-	u32 waiting;		/* elements in the background that wait only for the link */
-	u32 by_weight;		/* elements that are held as their station's weight is 0 */
+	u64 since_ns;		/* since when some entity is blocked, without a break */
+	u32 running;		/* priority of the task on this CPU */
+	u32 waiting;		/* background entities, backlogged and not blocked */
+	u32 by_weight;		/* entities throttled by their station's weight of 0 */
 	u32 pad;
-	u64 holds;		/* times that an element was held */
-	u64 task_ns;		/* while anybody was held: a more important task ran */
-	u64 link_ns;		/* that others took the link while the background waited for it */
+	u64 holds;		/* times that an entity was blocked */
+	u64 task_ns;		/* while any was blocked: a more important task ran */
+	u64 link_ns;		/* that others used the link while the background waited */
 };
 
-/* Is the gate closed for the element, which follows these parameters? */
+/* Does the gate block the entity, which has these parameters? */
 TAKT_FN int takt_is_held(const struct takt_held *held, const struct takt_class_params *params,
 			 const struct takt_element *element)
 {
 	return params->gated && !takt_gate_is_open(held->running, element->task_prio);
 }
 
-/* Is anybody held for so long that somebody should be called who could open? */
+/* Has an entity been blocked for so long that the helper should be called to open the gate? */
 TAKT_FN int takt_held_long(const struct takt_held *held, u64 now_ns)
 {
 	return held->by_task.count && held->since_ns + TAKT_GATE_POLL_NS <= now_ns;
 }
 
-/* Is it open for anybody who is held? */
+/* The first blocked entity, if the gate is open for it, or 0. */
 TAKT_FN u32 takt_held_first(struct takt_held *held, struct takt_shelf *shelf)
 {
 	u64 unused;

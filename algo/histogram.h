@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A histogram of durations, two buckets to each doubling: bucket 2k holds
- * [2^k, 1.5 * 2^k) and bucket 2k + 1 what is left to 2^(k+1); 0 and 1 hold 0 and 1 ns.
+ * A histogram of durations, two buckets to each doubling: bucket 2k holds [2^k, 1.5 * 2^k)
+ * and bucket 2k + 1 the rest up to 2^(k+1); buckets 0 and 1 hold 0 and 1 ns.
  */
 #ifndef TAKT_HISTOGRAM_H
 #define TAKT_HISTOGRAM_H
@@ -9,7 +9,7 @@
 #include "abi.h"
 
 #define TAKT_BUCKETS 64U
-#define TAKT_BUCKET_MAX_NS 0xFFFFFFFFU	/* what is longer is counted as this */
+#define TAKT_BUCKET_MAX_NS 0xFFFFFFFFU	/* longer durations are counted as this */
 
 TAKT_FN u32 takt_bucket(u64 ns)
 {

@@ -3,21 +3,20 @@
  * One link: which of its packets goes next, and when.
  *
  * The three questions of every Takt scheduler, answered for packets:
- *   what may go now    whom its clocks let go (element.h), on a link that is free
+ *   what is eligible   entities whose clocks are due (element.h), on a link that is free
  *   what goes first    floors, then priority, guarantee, share (group.h)
  *   when to look again the earliest due in the future, or when the link is free
  *
- * Tenants are links within the link: one is chosen among its siblings like any
- * class, and then chooses among its own.
+ * Tenants are links within the link: one is chosen among its siblings like any class, and
+ * then one of its own entities.
  *
- * The link has a clock of its own at its wire rate. A frame's ideal start is
- * the later of "it was due" and "the link was free"; all clocks count from
- * there, so being served late costs none of them anything.
+ * The link has a clock of its own at its wire rate. A frame's ideal start is the later of
+ * "it was due" and "the link was free"; all clocks count from there, so a frame that is
+ * served late costs its entity nothing.
  *
- * A packet that finds nobody queued, its clocks due and the link free takes the
- * express place: it is charged and counted as it arrives, and leaves with the
- * next dequeue, before anything else is looked at. Most packets of a link that
- * is not full go this way.
+ * The fast path: a packet that finds the link free and without a backlog, and its clocks
+ * due, is charged and counted when it is enqueued, and leaves with the next dequeue, before
+ * any search. Most packets of a link that is not full go this way.
  */
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
@@ -26,12 +25,12 @@
 #include "migrate.h"
 #include "weigh.h"
 
-/* No two of a kernel's clocks differ by more than this when a timer fires. */
+/* A kernel's clocks differ by no more than this when a timer fires. */
 #define TAKT_TIMER_MARGIN_NS 10000
 
 struct takt_choice {
 	u64 wake_ns;	/* packet 0: when to look again, or TIME_NEVER */
-	u32 packet;	/* its place, or 0 */
+	u32 packet;	/* its packet slot, or 0 */
 	u32 id;
 	u32 len;
 	u32 armed;	/* the timer is set for wake_ns already */
@@ -39,17 +38,17 @@ struct takt_choice {
 
 /* A packet arrives. */
 struct takt_arrival {
-	u32 id;		/* of its element */
-	u32 before;	/* the element it would have gone to in the era before, while
-			 * packets from then are queued; with TAKT_PULLS or not; or 0 */
+	u32 id;		/* of its entity */
+	u32 before;	/* the entity by the previous configuration, while packets
+			 * from then are queued; with TAKT_PULLS or not; or 0 */
 	u32 bytes;	/* as the kernel counts */
 	u32 frames;	/* on the wire */
-	u32 idle;	/* nobody waits but behind the gate, and the express place is empty */
+	u32 idle;	/* no backlog but blocked entities, and the fast path is empty */
 	u32 task_prio;	/* of the task that sent it, see gate.h */
-	u64 now_ns;	/* 0: its element has packets and is not held */
+	u64 now_ns;	/* 0: its entity has packets and is not blocked */
 };
 
-/* May it go now, if nobody else is there? Then charge it. */
+/* Is it eligible, on an idle link? Then charge it. */
 TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *element,
 			 const struct takt_class_params *params, u32 len, u64 now_ns)
 {
@@ -75,7 +74,7 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *eleme
 	return 1;
 }
 
-/* It goes at once: pay and count, as it does not come back to be chosen. */
+/* It takes the fast path: charge and count it here, as it is never chosen. */
 TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan,
 			    struct takt_element *element, const struct takt_arrival *arrival,
 			    u32 len)
@@ -90,8 +89,8 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 }
 
 /*
- * The last packet of a queue must not overtake what `before` (with TAKT_PULLS or
- * not) holds from the eras before this one.
+ * The last packet of a queue must not overtake the packets of `before` (with TAKT_PULLS or
+ * not) from earlier configurations.
  */
 TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
 {
@@ -102,7 +101,7 @@ TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
 					     link->era);
 }
 
-/* A packet arrives: the place to keep it in, or 0: drop it. */
+/* A packet arrives: the packet slot to keep it in, or 0: drop it. */
 TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 			   const struct takt_arrival *arrival)
 {
@@ -113,7 +112,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	u64 now_ns = arrival->now_ns;
 
 	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
-	/* It must not overtake what the gate holds of its flow. */
+	/* It stays behind its flow's blocked packets in the same queue. */
 	if ((before & (TAKT_ELEMENTS - 1)) == id)
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
@@ -142,7 +141,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	return place;
 }
 
-/* Release the first element that the gate has opened for. Returns whether there was one. */
+/* Release the first entity that the gate has opened for. Returns whether there was one. */
 TAKT_FN int takt_link_admit_first(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
 	u32 id = takt_held_first(&link->order.held, &link->order.shelf);
@@ -152,7 +151,7 @@ TAKT_FN int takt_link_admit_first(struct takt_link *link, const struct takt_plan
 	return id != 0;
 }
 
-/* Release the elements that the gate has opened for, a few at a time. */
+/* Release the entities that the gate has opened for, a few at a time. */
 TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
@@ -167,7 +166,7 @@ TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
-/* None may go before ideal_ns: when to look again. */
+/* None is eligible before ideal_ns: when to look again. */
 TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan, u64 ideal_ns,
 			   u64 now_ns)
 {
@@ -181,7 +180,7 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 								     TAKT_STATION_POLL_NS);
 		link->polls = ideal_ns == TAKT_TIME_NEVER;
 	}
-	/* Gaps are as long as what is named here, and looks enough (gap.h). */
+	/* In gap mode gaps end at this time, and are frequent enough themselves (gap.h). */
 	if ((link->plan_hand < TAKT_ELEMENTS || link->flows.stations.unsettled) && !gaps) {
 		soon_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
 		link->polls = 0;
@@ -191,7 +190,7 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	return takt_min(ideal_ns, soon_ns);
 }
 
-/* None goes now: when to look again. Precondition: a choice was made, into link->path. */
+/* None is sent now: when to look again. Precondition: a choice was made, into link->path. */
 TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			    struct takt_choice *choice)
 {
@@ -222,7 +221,7 @@ TAKT_FN void takt_link_take(struct takt_link *link, struct takt_element *source,
 		link->old_plan_packets--;
 }
 
-/* The link pays for the frame, and says in link->frame what that took. */
+/* Charge the frame to the link, and store in link->frame what it cost. */
 TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *plan,
 			     const struct takt_class_params *params,
 			     struct takt_element *source, u32 len, u64 now_ns)
@@ -247,8 +246,8 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 }
 
 /*
- * The tenant pays for the frame. Within the tenant it takes longer than on the
- * link: others have their part of that.
+ * Charge the frame to the tenant. Within the tenant it takes longer than on the link, as
+ * the tenant has only a part of that.
  */
 TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *plan, u32 len)
 {
@@ -267,7 +266,7 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 					   len * TAKT_NS_PER_BYTE_AT_1BPS / rate_bps);
 }
 
-/* The element waits anew if it still has packets, its own or its group's. */
+/* Queue the entity again if it is still backlogged. */
 TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *plan, u32 id,
 			       u64 now_ns)
 {
@@ -276,8 +275,8 @@ TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *p
 }
 
 /*
- * The chosen packet leaves. Preconditions: link->path names an element that may go
- * now and a source that has a packet, and the link is free.
+ * Send the chosen packet. Preconditions: link->path names an eligible entity and a source
+ * that has a packet, and the link is free.
  */
 TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			    struct takt_choice *choice)
@@ -306,7 +305,7 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 	takt_flow_rest(&link->flows, path->source, now_ns);
 }
 
-/* The link is asked for a packet at now. Precondition: the express place is empty. */
+/* The link is asked for a packet at now. Precondition: the fast path is empty. */
 TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			   struct takt_choice *choice)
 {
@@ -322,7 +321,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_weigh(link, plan, now_ns);
 	if (link->order.held.by_task.count)
 		takt_link_admit(link, plan, now_ns);
-	/* Asked because a packet joined those that wait: the timer will see to it. */
+	/* Asked because a packet was enqueued behind others: the timer is already set. */
 	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
 		choice->wake_ns = link->wake_ns;
 		choice->armed = 1;
@@ -332,7 +331,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 	if (link->plan_hand < TAKT_ELEMENTS) {
 		takt_link_replace(link, plan, now_ns);
 	} else if (free_ns > now_ns && link->order.group[0].share_bits) {
-		/* Whichever it will be: one goes as soon as the link is free. */
+		/* One entity will go as soon as the link is free, whichever it is. */
 		link->next_id = 0;
 		link->polls = 0;
 		choice->wake_ns = link->wake_ns = free_ns;
@@ -346,7 +345,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_send(link, plan, now_ns, choice);
 }
 
-/* The packet in the express place was counted as sent, and is discarded. */
+/* The packet on the fast path was counted as sent, and is discarded. */
 TAKT_FN void takt_link_flush_express(struct takt_link *link)
 {
 	struct takt_class_stats *stats = &takt_element(&link->order, link->express_id)->stats;
@@ -358,9 +357,8 @@ TAKT_FN void takt_link_flush_express(struct takt_link *link)
 }
 
 /*
- * The device goes down: look at the next element, and give up one of its packets
- * if it has any, whatever the clocks say. Returns the packet's place, or 0.
- * Repeat while link->queued_packets.
+ * The device goes down: discard one packet of the next entity, if it has any, whatever the
+ * clocks say. Returns its packet slot, or 0. Repeat while link->queued_packets.
  */
 TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 {

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A link's state, and how an empty one is laid out. */
+/* A link's state, and the layout of an empty one. */
 #ifndef TAKT_LINK_STATE_H
 #define TAKT_LINK_STATE_H
 
 #include "connection_cache.h"
 #include "flow_table.h"
 
-/* What was chosen: a class or flow, and the tenant above it, if there is one. */
+/* The choice: a class or flow, and the tenant above it, if there is one. */
 struct takt_path {
 	struct takt_pick leaf, above;
 	u32 id, tenant;
-	u32 source;	/* whose packet leaves in its turn: itself, or whom it pulls from */
+	u32 source;	/* entity whose packet leaves: its own, or the one it pulls from */
 	u32 pad;
 };
 
 struct takt_link {
 	struct takt_clock clock;
-	u32 queued_packets;	/* without the one in the express place */
-	u32 express_id;		/* of the packet that took the express place last */
+	u32 queued_packets;	/* without the one on the fast path */
+	u32 express_id;		/* entity of the last packet on the fast path */
 	u32 express_len;
-	u32 generation;		/* the plan that packets were queued by last */
-	u32 era;		/* counts changes of plan or registrations, as packets met them */
-	u32 old_packets;	/* still queued from before this era */
-	u32 plan_era;		/* the era that the plan came with */
+	u32 generation;		/* of the plan that packets were queued by last */
+	u32 era;		/* configurations: changes of plan or registrations */
+	u32 old_packets;	/* still queued from earlier configurations */
+	u32 plan_era;		/* the configuration that the plan came with */
 	u32 old_plan_packets;	/* still queued from before that one */
-	u64 registered_ns;	/* the latest registration that a packet met ... */
-	u64 settled_ns;		/* ... and the latest before which nothing is queued any more */
-	/* Whom this state belongs to; the qdisc refuses any other device. */
+	u64 registered_ns;	/* the latest registration, as packets saw it ... */
+	u64 settled_ns;		/* ... and the latest before which nothing is queued */
+	/* The device that this state belongs to; the qdisc refuses any other. */
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
-	u32 attached;		/* the qdisc was, at least once */
-	u32 flush_hand;		/* whom a flush looks at next */
-	u32 planned;		/* the plan that elements wait by ... */
-	u32 plan_hand;		/* ... up to this one; from here on by an older one */
+	u32 attached;		/* the qdisc was the device's root at least once */
+	u32 flush_hand;		/* the next entity to flush */
+	u32 planned;		/* the generation that entities are queued by ... */
+	u32 plan_hand;		/* ... below this entity; from here on by an older one */
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
-	u32 next_id;		/* whom it is set for, if that is as good as chosen */
-	u32 polls;		/* only those whom the gate holds are there to wake for */
-	u64 secret;		/* nobody outside can tell which flows share a number */
-	struct takt_path path;	/* of the choice under way; a BPF stack is small */
+	u32 next_id;		/* entity that it is set for, if the choice is certain */
+	u32 polls;		/* the timer is set only for blocked entities */
+	u64 secret;		/* hides from outside which flows share a number */
+	struct takt_path path;	/* of the current choice; a BPF stack is small */
 	struct takt_frame frame;	/* likewise */
 	struct takt_connections connections;
 	struct takt_flows flows;
 	struct takt_order order;
 };
 
-/* An empty calendar of so many buckets, on the next free part of the shelf. */
+/* An empty calendar with this many buckets, on the next free part of the shelf. */
 TAKT_FN void takt_calendar_lay_out(struct takt_calendar *calendar, u32 buckets, u32 shift,
 				   u32 *first)
 {
@@ -56,8 +56,8 @@ TAKT_FN void takt_calendar_lay_out(struct takt_calendar *calendar, u32 buckets, 
 }
 
 /*
- * Lay out an all-zero link. The link itself gets fine calendars that see a
- * second ahead; tenants, of which there may be many, coarse ones.
+ * Lay out an all-zero link. The link's root gets fine calendars that reach a second ahead;
+ * tenants, which may be many, get coarse ones.
  */
 TAKT_FN void takt_link_lay_out(struct takt_link *link)
 {

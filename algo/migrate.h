@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Migration to another plan: packets that were queued by the old one keep their
- * order, and elements that wait move to where the new one wants them, a few with
- * each packet.
+ * Migration to another plan: packets that are queued keep their order, and backlogged
+ * entities move to where the new plan puts them, a few with each packet.
  */
 #ifndef TAKT_MIGRATE_H
 #define TAKT_MIGRATE_H
 
 #include "activate.h"
 
-/* Elements looked at with each packet, once the plan has changed. */
+/* Entities moved with each packet, after the plan has changed. */
 #define TAKT_REPLACED_AT_ONCE 64
 
 /*
- * A packet meets this plan, and a registration of this moment (0: none). If
- * either is news, an era begins: whatever is queued was put there by other rules.
+ * Note the plan and the latest registration (0: none) as packets see them. If either is
+ * new, so is the configuration: all queued packets were put there by other rules.
  */
 TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
 			    u64 registered_ns)
@@ -35,7 +34,7 @@ TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan
 	link->old_plan_packets = link->queued_packets;
 }
 
-/* The plan is new: elements follow it a few at a time, from the first one on. */
+/* The plan is new: entities follow it a few at a time, from the first one on. */
 TAKT_FN void takt_link_adopt(struct takt_link *link, const struct takt_plan *plan)
 {
 	if (link->planned == (u32)plan->generation)
@@ -47,16 +46,13 @@ TAKT_FN void takt_link_adopt(struct takt_link *link, const struct takt_plan *pla
 		takt_stations_review(&link->flows.stations);
 }
 
-/* May packets be queued from before a registration of this moment? */
+/* May packets be queued from before a registration at this time? */
 TAKT_FN int takt_link_unsettled(const struct takt_link *link, u64 registered_ns)
 {
 	return link->old_packets && registered_ns > link->settled_ns;
 }
 
-/*
- * The plan has changed: go through all elements, a few at a time, and let those
- * that wait do so as and where the new one says.
- */
+/* The plan has changed: move the next few backlogged entities to where it puts them. */
 TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
@@ -69,8 +65,8 @@ TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
 }
 
 /*
- * A flow belongs to this class now: its packets go along, and those that wait
- * do so as and where the class says.
+ * A flow now belongs to this class: move it with its packets, and queue it by the class's
+ * parameters if it is backlogged.
  */
 TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u32 id, u32 class_id,

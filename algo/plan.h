@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The plan: what a policy says about one link, as the scheduler reads it.
- * The planner fills it in; it is replaced as a whole and never edited.
+ * The plan: what a policy says about one link, as the scheduler reads it. The planner fills
+ * it in; it is replaced as a whole and never edited.
  *
- * An element is whatever has clocks: a class, a tenant (a group of classes that
- * shares one guarantee and one ceiling), or a flow of a class that gives each
- * flow clocks of its own, or a station in a class (station.h). Classes and tenants
- * have parameters here; a flow or a station follows its class's.
+ * Entities are classes, tenants (nodes of classes that share one guarantee and one
+ * ceiling), flows of a class that gives each flow clocks of its own, and stations in a
+ * class (station.h). Classes and tenants have parameters here; a flow or a station uses its
+ * class's.
  */
 #ifndef TAKT_PLAN_H
 #define TAKT_PLAN_H
@@ -15,29 +15,29 @@
 #include "byteclock.h"
 #include "classify.h"
 
-#define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is nobody */
+#define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is none */
 #define TAKT_PRIORITIES 8	/* 0 goes first */
 #define TAKT_BACKGROUND (TAKT_PRIORITIES - 1)
-#define TAKT_GROUPS 64		/* 0 is the link itself, 1..63 are tenants */
+#define TAKT_GROUPS 64		/* nodes: 0 is the root, 1..63 are tenants */
 
 #define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
 #define TAKT_PACING_GAP 1	/* PAUSE frames fill the time between them */
 
-/* A clock for shares runs at this rate for each unit of weight. */
+/* A share's clock runs at this rate for each unit of weight. */
 #define TAKT_WEIGHT_UNIT_BPS 1000000ULL
 
 struct takt_class_params {
-	u64 rate_bps;	/* guaranteed; 0: nothing is */
+	u64 rate_bps;	/* guaranteed; 0: none */
 	u64 ceil_bps;	/* the pace, at least rate_bps; 0: only the link's limits it */
-	u64 weight_bps;	/* share of what is spare, as a clock's rate; never 0 */
+	u64 weight_bps;	/* share of spare capacity, as a clock's rate; never 0 */
 	u64 floor_bps;	/* served before all priorities; 0: no floor */
 	u16 queue_packets; /* a packet beyond this is dropped; of each flow if per_flow */
-	u8 gated;	/* 1: yields to more important tasks too, see gate.h */
-	u8 receive;	/* 1: so do packets that come in */
+	u8 gated;	/* 1: blocked by more important tasks, see gate.h */
+	u8 receive;	/* 1: so are its incoming packets */
 	u8 priority;
 	u8 per_flow;	/* 1: each flow has clocks and a queue of its own */
-	u8 group;	/* of a class: the group it belongs to */
-	u8 heads;	/* of a tenant: the group it stands for; 0: this is a class */
+	u8 group;	/* of a class: its node */
+	u8 heads;	/* of a tenant: its node; 0: this is a class */
 };
 
 struct takt_plan {
@@ -46,16 +46,16 @@ struct takt_plan {
 	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
 	u32 pacing;		/* TAKT_PACING_* */
 	u32 who_slot;		/* which of a socket's two answers counts */
-	u32 flows;		/* any class gives flows clocks of their own */
+	u32 flows;		/* some class gives flows clocks of their own */
 	u32 sticky;		/* all packets of a connection fall into one class */
-	u32 registered;		/* the bit of takt_key.who for registered traffic; 0: no rule asks */
-	u32 gated;		/* any class is */
-	u32 receives;		/* it is of a device that incoming packets are sent through */
+	u32 registered;		/* bit of takt_key.who for registered traffic; 0: no rule asks */
+	u32 gated;		/* some class is gated */
+	u32 receives;		/* incoming packets are sent through this device */
 	u32 receive_link;	/* the number of that device's link, and ... */
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
-	u32 stations;		/* TAKT_STATIONS_*: what it knows them by, if it does */
+	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
 	u32 pad;
-	u16 tenant[TAKT_GROUPS];	/* the id of each group's tenant; 0: no such group */
+	u16 tenant[TAKT_GROUPS];	/* the id of each node's tenant; 0: no such node */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;
 };

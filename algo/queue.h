@@ -2,37 +2,36 @@
 /*
  * Queues of packets, as chains of numbers.
  *
- * A packet is its place in a plain array; the packet itself lies outside, in a
- * store with the same places. All queues of a link share the places.
+ * A packet is its packet slot, an index into an array; the packet itself is outside, in a
+ * store with the same slots. All queues of a link share the slots.
  *
- * Order across a change of policy or of registrations: a packet that goes into
- * another queue than it would have before must not overtake packets of its flow
- * that still wait in the old queue. So it remembers how far that queue has to
- * get first. What it waits for was queued before it, always; so nothing can wait
- * in a circle.
+ * Order across a change of policy or of registrations: a packet that goes into another
+ * queue than before must not overtake packets of its flow in the old queue. So it notes
+ * which packet of that queue has to leave first. That packet was always queued earlier, so
+ * there are no cycles.
  */
 #ifndef TAKT_QUEUE_H
 #define TAKT_QUEUE_H
 
 #include "abi.h"
 
-#define TAKT_PACKETS 65536		/* places 1..65534; 0 is none */
-#define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the place of a packet that need not wait */
+#define TAKT_PACKETS 65536		/* slots 1..65534; 0 is none */
+#define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the slot of a packet on the fast path */
 
-/* A packet whose turn it is has those that it must not overtake leave in its stead. */
+/* In this packet's turn, a packet that it must not overtake leaves instead. */
 #define TAKT_PULLS 0x8000U
 
 struct takt_packet {
 	u32 next;
 	u32 len;		/* accounted bytes */
-	u16 after;		/* the element that has to let out ...; with TAKT_PULLS or not */
-	u16 era;		/* that it was queued in; see takt_link.era */
+	u16 after;		/* the entity that must send first ...; with TAKT_PULLS or not */
+	u16 era;		/* takt_link.era when it was queued */
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */
 };
 
 struct takt_places {
-	u32 free_head;		/* places given back */
-	u32 fresh;		/* places used at least once */
+	u32 free_head;		/* free slots */
+	u32 fresh;		/* slots used at least once */
 	struct takt_packet packet[TAKT_PACKETS];
 };
 
@@ -40,8 +39,8 @@ struct takt_queue {
 	u32 head, tail;
 	u32 packets;
 	u32 in;			/* packets ever queued; the last one's number */
-	u32 change_in;		/* `in`, when the era began ... */
-	u32 era;		/* ... that change_in speaks of */
+	u32 change_in;		/* `in` when the configuration changed ... */
+	u32 era;		/* ... to this one, see takt_link.era */
 	u64 bytes;
 };
 
@@ -50,7 +49,7 @@ TAKT_FN struct takt_packet *takt_packet(struct takt_places *places, u32 place)
 	return &places->packet[place & (TAKT_PACKETS - 1)];
 }
 
-/* A free place, or 0. */
+/* A free slot, or 0. */
 TAKT_FN u32 takt_place_take(struct takt_places *places)
 {
 	u32 place = places->free_head;
@@ -64,7 +63,7 @@ TAKT_FN u32 takt_place_take(struct takt_places *places)
 	return ++places->fresh;
 }
 
-/* Append the packet in this place. */
+/* Append the packet in this slot. */
 TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *places,
 			     u32 place, u32 len, u32 era)
 {
@@ -88,7 +87,7 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *place
 	queue->bytes += len;
 }
 
-/* Unchain the first packet and give its place back; the queue is not empty. */
+/* Remove the first packet and free its slot; the queue is not empty. */
 TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
 					   struct takt_places *places)
 {
@@ -103,13 +102,13 @@ TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
 	return packet;
 }
 
-/* Up to which packet were they queued before this era? */
+/* The last packet that was queued before this configuration. */
 TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 era)
 {
 	return queue->era == era ? queue->change_in : queue->in;
 }
 
-/* Has the queue let out everything up to packet `in`? */
+/* Have all packets up to `in` left the queue? */
 TAKT_FN int takt_queue_past(const struct takt_queue *queue, u32 in)
 {
 	return (int)(queue->in - queue->packets - in) >= 0;

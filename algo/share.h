@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Shares of what is spare, with weights that may change at any time: start-time
- * fair queueing (Goyal, Vin, Cheng, SIGCOMM '96).
+ * Shares of spare capacity, with weights that may change at any time: start-time fair
+ * queueing (Goyal, Vin, Cheng, SIGCOMM '96).
  *
- *   Everybody has a tag: the virtual time at which its next frame begins. The
- *   smallest tag goes first, and virtual time is the tag of the last that went.
- *   A frame of L bytes moves its sender's tag on by 8 L / weight.
+ *   Every entity has a tag: the virtual time at which its next frame begins.
+ *   The smallest tag goes first, and virtual time is the tag of the last that
+ *   went. A frame of L bytes moves its sender's tag on by 8 L / weight.
  *
- * Whoever waits has a tag that is not behind virtual time, and ahead of it by
- * what it still owes: at most its last frame, over its weight. So at any virtual
- * time everybody has had what a fluid would have given it, to within one frame.
+ * A backlogged entity's tag is not behind virtual time, and ahead of it by what it still
+ * owes: at most its last frame, over its weight. So at any virtual time every entity has
+ * had what a fluid scheduler would have given it, to within one frame.
  *
- * The weight is the class's, and of an element that belongs to a station (see
- * station.h) a part of that, its scale. When the scale changes, what is owed
- * stays the same in bytes: tag and virtual time keep their distance in
- * proportion to the old scale over the new one. Then again nobody owes more than
- * one frame, over the weight that it has now; so whatever changes and however
- * often, nobody waits longer than its new weight says, and nobody gets more in
- * a time than its weights in that time and one frame. (The weights of paper 003,
- * section 4.3, change at every dequeue.)
+ * The weight is the class's. An entity that belongs to a station (station.h) has a part of
+ * it, its scale. When the scale changes, the debt in bytes stays: the distance from virtual
+ * time to the tag is multiplied by the old scale over the new one. Then again an entity
+ * owes at most one frame, over its present weight. So with any number of changes an entity
+ * waits no longer than its new weight says, and gets no more in a time than its weights in
+ * that time and one frame. (SoCPS, section 4.3: weights change at every dequeue.)
  */
 #ifndef TAKT_SHARE_H
 #define TAKT_SHARE_H
@@ -26,12 +24,12 @@
 #include "byteclock.h"
 
 #define TAKT_SCALE_WHOLE 1000000U	/* all of its class's weight */
-#define TAKT_SCALE_MIN 1000U		/* the least that is not nothing */
+#define TAKT_SCALE_MIN 1000U		/* the least that is not zero */
 
-/* Nobody owes more than one frame at the smallest weight. */
+/* An entity owes at most one frame at the smallest weight. */
 #define TAKT_OWED_MAX_NS (1ULL << 43)
 
-/* The rate of a share's clock, from its class's. A scale of 0: none was set. */
+/* The rate of a share's clock, from its class's. Scale 0: none was set. */
 TAKT_FN u64 takt_share_rate(u64 weight_bps, u32 scale_ppm)
 {
 	if (!scale_ppm)
@@ -39,7 +37,7 @@ TAKT_FN u64 takt_share_rate(u64 weight_bps, u32 scale_ppm)
 	return takt_max(weight_bps * scale_ppm / TAKT_SCALE_WHOLE, TAKT_RATE_MIN_BPS);
 }
 
-/* Its scale changes: it owes the same bytes at another weight. */
+/* The scale changes: the debt in bytes stays, at another weight. */
 TAKT_FN void takt_share_rescale(struct takt_clock *share, u64 virtual_ns, u32 from_ppm,
 				u32 to_ppm)
 {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The time-slot table: which task may run now, and when to look again? After
- * paper 002 (HiTactix), section 2.1: a frame of time is divided into slots, a
- * table names the task of each, and at every edge the table decides.
+ * The time-slot table: which task may run now, and when to look again? After HiTactix,
+ * section 2.1: a frame of time is divided into time slots, a table names the task of each,
+ * and the table decides at every edge.
  *
  *   A CPU's frame repeats from 0 of the clock on. A slot is released at
  *       k * frame + release,  its beat is at  k * frame + beat,
- *   and it is over at  k * frame + end. Between slots time is free.
+ *   and it ends at  k * frame + end. Time between slots is free.
  *
- * Every edge follows from the table and the frame's number, never from when a timer
- * fired. So a late timer delays one start and drift cannot accumulate.
+ * Every edge follows from the table and the frame's number, never from when a timer fired.
+ * So a late timer delays one start, and there is no drift.
  *
- * Not here: how tables are made (the planner), and which thread of a task runs
- * (turns.h).
+ * Not here: how tables are made (the planner), and which thread of a task runs (turns.h).
  */
 #ifndef TAKT_SLOTS_H
 #define TAKT_SLOTS_H
@@ -24,7 +23,7 @@
 #define TAKT_NOBODY 0xFFFFFFFFU
 
 struct takt_slot {
-	u32 release_ns;		/* of the frame; the beat, or the lead before it */
+	u32 release_ns;		/* within the frame; the beat, or the lead before it */
 	u32 beat_ns;		/* when the task is to begin */
 	u32 end_ns;		/* above release_ns; at most the frame */
 	u32 task;
@@ -37,13 +36,13 @@ struct takt_table {
 	struct takt_slot slots[TAKT_TABLE_SLOTS];
 };
 
-/* A slot at its place in time. */
+/* A slot at a position in time. */
 struct takt_span {
 	u64 release_ns;
 	u64 beat_ns;
 	u64 end_ns;
-	u32 task;		/* TAKT_NOBODY: none, and none to come */
-	u32 place;		/* in the table, where the next look begins */
+	u32 task;		/* TAKT_NOBODY: the table is empty */
+	u32 place;		/* index in the table, where the next search begins */
 };
 
 TAKT_FN int takt_span_is_open(const struct takt_span *span, u64 now_ns)
@@ -51,7 +50,7 @@ TAKT_FN int takt_span_is_open(const struct takt_span *span, u64 now_ns)
 	return span->task != TAKT_NOBODY && now_ns >= span->release_ns && now_ns < span->end_ns;
 }
 
-/* When the span opens, or, if it is open, when it ends. */
+/* The span's next edge: when it opens or, if it is open, when it ends. */
 TAKT_FN u64 takt_span_edge(const struct takt_span *span, u64 now_ns)
 {
 	if (span->task == TAKT_NOBODY)
@@ -59,13 +58,13 @@ TAKT_FN u64 takt_span_edge(const struct takt_span *span, u64 now_ns)
 	return now_ns < span->release_ns ? span->release_ns : span->end_ns;
 }
 
-/* The frame that now lies in begins then. */
+/* The beginning of the frame that now lies in. */
 TAKT_FN u64 takt_frame_start(const struct takt_table *table, u64 now_ns)
 {
 	return table->frame_ns ? now_ns - now_ns % table->frame_ns : now_ns;
 }
 
-/* Is this the first slot that is not over at this moment of the frame? */
+/* Is this the first slot that ends after this time of the frame? */
 TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
 {
 	const struct takt_slot *slots = table->slots;
@@ -75,9 +74,9 @@ TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
 }
 
 /*
- * The slot that is open now, or the next to open: the next edge is one of its. Mostly
- * it is the one found last or the one after it. The search for any other keeps its place
- * in memory, so that the verifier does not follow each of its ways.
+ * The slot that is open now, or the next to open: the next edge belongs to it. Mostly it is
+ * the last one found or the one after it. The search for any other keeps its index in
+ * memory, so that the verifier does not follow each of its paths.
  */
 TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
 				struct takt_span *span TAKT_ARG)
@@ -94,7 +93,7 @@ TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now
 	at_ns = now_ns - start_ns;
 	at = *place;
 	if (!takt_slot_is_next(table, at, at_ns) && !takt_slot_is_next(table, ++at, at_ns)) {
-		/* How many slots are over? */
+		/* Count the slots that have ended. */
 		*place = 0;
 		for (half = TAKT_TABLE_SLOTS / 2; half; half /= 2) {
 			u32 last = *place + half - 1;

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The strength of connection (SoC) of a station, and the weight that follows from it.
- * After paper 003 (SoCPS), section 4: a station's signal-to-noise ratio, averaged over
- * an interval of 100 ms to 1 s, is reported every interval, and
+ * The strength of connection (SoC) of a station, and the weight that follows from it. After
+ * SoCPS, section 4: a station's signal-to-noise ratio, averaged over an interval of 100 ms
+ * to 1 s, is reported every interval, and
  *
  *   a report      soc <- alpha * sample + (1 - alpha) * soc	(figure 7)
  *   none came     soc <- beta * soc, for each interval		(section 4.2, figure 4)
  *   weight        GB: 1 above a threshold, 0 otherwise		(figure 5)
  *                 PW: linear between points			(figure 6)
  *
- * The first report of a station is its SoC. A report is missing when it is half an
- * interval late, so that one that is on its way costs nothing. The paper's beta is
- * about a SoC above 0 dB; one below would rise by it. So it stays as it is there:
- * missing reports never make a station better.
+ * The first report of a station is its SoC. A report is missing when it is half an interval
+ * late, so a report on its way costs nothing. The paper's beta assumes a SoC above 0 dB;
+ * one below would rise by it. So such a SoC is not decayed: missing reports never make a
+ * station better.
  *
- * SoC is in hundredths of a dB, shares and weights in parts per million. In between
- * SoC is kept in millionths of a dB: a small alpha would never arrive otherwise.
+ * SoC is in hundredths of a dB, shares and weights in parts per million. In between, SoC is
+ * kept in millionths of a dB: with a small alpha it would otherwise stop short of the
+ * samples.
  */
 #ifndef TAKT_SOC_H
 #define TAKT_SOC_H
 
 #include "abi.h"
 
-/* What a report can claim; beyond, it is cut. */
+/* Limits of a report; a sample beyond is clamped. */
 #define TAKT_SOC_MIN_CENTIDB (-2000)
 #define TAKT_SOC_MAX_CENTIDB 6000
 #define TAKT_SOC_POINTS 16U
@@ -53,8 +54,8 @@ struct takt_soc_params {
 struct takt_soc {
 	s64 soc_microdb;
 	u64 heard_ns;		/* when the last report came */
-	u64 missed;		/* intervals since then that none came in */
-	u32 heard;		/* whether there was any */
+	u64 missed;		/* intervals since then without a report */
+	u32 heard;		/* a report came at least once */
 	u32 pad;
 };
 
@@ -63,7 +64,7 @@ struct takt_soc_stats {
 	u64 missed;
 };
 
-/* amount * share; amount is a SoC's, so there is room for it. */
+/* amount * share; does not overflow for amounts of a SoC. */
 TAKT_FN u64 takt_soc_share(u64 amount, u64 share_ppm)
 {
 	return amount * share_ppm / TAKT_PPM;
@@ -75,15 +76,15 @@ TAKT_FN s32 takt_soc_centidb(const struct takt_soc *soc)
 	s64 microdb = soc->soc_microdb;
 	u64 half = TAKT_MICRODB_PER_CENTIDB / 2;
 
-	/* BPF divides without signs. */
+	/* BPF has no signed division. */
 	if (microdb < 0)
 		return -(s32)(((u64)-microdb + half) / TAKT_MICRODB_PER_CENTIDB);
 	return (s32)(((u64)microdb + half) / TAKT_MICRODB_PER_CENTIDB);
 }
 
 /*
- * beta to the power of so many intervals, in units of 2^-31, by squaring: however many
- * were missed, that takes no more steps than their number has bits.
+ * beta to the power of `intervals`, in units of 2^-31, by squaring: it takes as many steps
+ * as the number has bits.
  */
 #define TAKT_SOC_ONE (1ULL << 31)
 
@@ -101,7 +102,7 @@ TAKT_FN u64 takt_soc_power(u64 decay_ppm, u64 intervals)
 	return power;
 }
 
-/* So many intervals have passed without a report. */
+/* This many intervals have passed without a report. */
 TAKT_FN void takt_soc_decay(struct takt_soc *soc, const struct takt_soc_params *params,
 			    u64 intervals)
 {
@@ -111,7 +112,7 @@ TAKT_FN void takt_soc_decay(struct takt_soc *soc, const struct takt_soc_params *
 			   takt_soc_power(params->decay_ppm, intervals) / TAKT_SOC_ONE;
 }
 
-/* Time has passed: has a report been missed, or several? To be asked every interval. */
+/* Count missing reports up to now. To be called every interval. */
 TAKT_FN void takt_soc_tick(struct takt_soc *soc, struct takt_soc_stats *stats,
 			   const struct takt_soc_params *params, u64 now_ns)
 {
@@ -168,13 +169,16 @@ TAKT_FN u32 takt_soc_between(const struct takt_soc_point *from,
 	u64 width = (u32)to->soc_centidb - (u32)from->soc_centidb;
 	u64 along = (u32)soc_centidb - (u32)from->soc_centidb;
 
-	/* They were to rise. */
+	/* Points that do not rise, against the precondition. */
 	if (to->soc_centidb <= from->soc_centidb || to->weight_ppm <= from->weight_ppm)
 		return from->weight_ppm;
 	return from->weight_ppm + (to->weight_ppm - from->weight_ppm) * along / width;
 }
 
-/* The weight of a SoC; before the first point and after the last it is theirs. */
+/*
+ * The weight of a SoC. Before the first point it is the first one's, after the last the
+ * last one's.
+ */
 TAKT_FN_OUT u32 takt_soc_weight(const struct takt_soc_params *params TAKT_ARG, s32 soc_centidb)
 {
 	const struct takt_soc_point *points = params->points;

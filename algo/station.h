@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stations: who receives over the air, and what weight each has. (Paper 003:
- * whoever hears badly gets less, as what it is sent costs the others more.)
+ * Stations: receivers over the air, and their weights. (SoCPS: a station with a weak
+ * connection gets less, as sending to it costs the others more.)
  *
- * A station has an element in every class that sends to it, made as flows are
- * (flow_table.h), and found by address and class together. Its elements' scale is its
- * weight (share.h); at weight 0 they are held.
+ * A station has an entity in every class that sends to it, made as flows are
+ * (flow_table.h), and found by address and class together. The scale of its entities is its
+ * weight (share.h); at weight 0 they are throttled.
  *
- * User space writes the table at any time, without a lock, and says which places
- * it has changed; the link reads it, and applies changes a few at a time:
- *   known by an address that is there   the weight beside it
- *   not there                           weight 1
- *   nobody alive for 5 s                weight 1, but for those set by hand
- * A place that is given to another address has a new incarnation; until the link
- * has let its old elements go, nobody is found there. Then elements that were made
- * while nobody knew the address are looked for.
+ * User space writes the table at any time, without a lock, and marks the entries that it
+ * has changed; the link reads it, and applies changes a few at a time:
+ *   the address is in the table         the weight beside it
+ *   it is not                           weight 1
+ *   user space silent for 5 s           weight 1, but for those set by hand
+ * An entry that gets another address has a new incarnation; until the link has released its
+ * old entities, the new address is not found. Then entities that were made while the
+ * address was unknown are looked for.
  */
 #ifndef TAKT_STATION_H
 #define TAKT_STATION_H
@@ -24,20 +24,19 @@
 
 #define TAKT_STATIONS 256
 #define TAKT_STATION_WORDS (TAKT_STATIONS / 64)
-#define TAKT_STATIONS_AT_ONCE 16	/* looked through by one function */
+#define TAKT_STATIONS_AT_ONCE 16	/* searched by one function */
 #define TAKT_STATION_STALE_NS 5000000000ULL	/* 5 s */
-/* Weights are looked at so often while nobody else has anything to send. */
+/* The interval at which weights are read while no other entity is backlogged. */
 #define TAKT_STATION_POLL_NS 5000000
 
-/* What a link knows stations by. */
+/* What kind of address a link knows stations by. */
 #define TAKT_STATIONS_NONE 0
 #define TAKT_STATIONS_MAC 1
 #define TAKT_STATIONS_IP 2
 
 /*
- * An IPv6 address, first byte on the wire highest; IPv4 in its mapped form; a MAC
- * address behind a word that no station's IPv6 address begins with. All zero:
- * nobody alone.
+ * An IPv6 address, first byte on the wire highest; IPv4 in its mapped form; a MAC address
+ * behind a word that no station's IPv6 address begins with. All zero: no single station.
  */
 struct takt_address {
 	u64 word[2];
@@ -48,42 +47,42 @@ struct takt_address {
 
 #define TAKT_STATION_FREE 0
 #define TAKT_STATION_THERE 1
-#define TAKT_STATION_WRITTEN 2	/* somebody fills the place in */
+#define TAKT_STATION_WRITTEN 2	/* the entry is being written */
 
 struct takt_station {
-	/* User space's. */
+	/* Written by user space. */
 	struct takt_address address;
 	u32 state;		/* TAKT_STATION_* */
 	u32 weight_ppm;		/* 0..1,000,000 */
-	u32 by_hand;		/* stays, whoever is alive */
-	u32 incarnation;	/* counts the addresses that this place has had */
-	/* The link's. */
-	u32 known;		/* the incarnation that its elements belong to */
-	u32 applied_ppm;	/* the weight that they have, or are about to have */
+	u32 by_hand;		/* stays even if user space is silent */
+	u32 incarnation;	/* counts the addresses that this entry has had */
+	/* Written by the link. */
+	u32 known;		/* the incarnation that its entities belong to */
+	u32 applied_ppm;	/* the weight that its entities have, or will soon have */
 	u32 elements;
-	u32 left;		/* of them, still to be given that weight */
-	u32 hand;		/* elements up to here were looked through for its own */
-	u16 first;		/* of a ring of elements; 0: none */
+	u32 left;		/* entities still to be given that weight */
+	u32 hand;		/* entities up to here were searched for its own */
+	u16 first;		/* of a ring of entities; 0: none */
 	u16 pad;
-	struct takt_class_stats past;	/* of elements that are forgotten */
+	struct takt_class_stats past;	/* of entities that were removed */
 };
 
 struct takt_stations {
-	/* User space's; `changed` is set by it and cleared by the link. */
-	u64 beat_ns;		/* somebody who knows the weights was alive */
+	/* Written by user space; it sets `changed` and the link clears it. */
+	u64 beat_ns;		/* the program that knows the weights was alive */
 	u32 generation;		/* counts addresses that came or went */
 	u32 changes;		/* counts changes; raised after `changed` */
 	u64 changed[TAKT_STATION_WORDS];
-	/* The link's. */
+	/* Written by the link. */
 	u64 pending[TAKT_STATION_WORDS];
 	u32 seen;		/* of `changes` */
-	u32 unsettled;		/* anybody is pending */
+	u32 unsettled;		/* some station is pending */
 	u32 stale;
 	u32 pad;
 	struct takt_station at[TAKT_STATIONS];
 };
 
-/* A station's number: its place plus one, so that 0 is nobody. */
+/* A station's number: its index plus one, so that 0 is none. */
 TAKT_FN struct takt_station *takt_station(struct takt_stations *stations, u32 number)
 {
 	return &stations->at[(number - 1) & (TAKT_STATIONS - 1)];
@@ -94,7 +93,7 @@ TAKT_FN int takt_address_is(const struct takt_address *address)
 	return (address->word[0] | address->word[1]) != 0;
 }
 
-/* An unicast MAC address, its first byte highest; others are nobody alone. */
+/* A unicast MAC address, its first byte highest; any other is no single station. */
 TAKT_FN void takt_address_mac(struct takt_address *address, u64 mac)
 {
 	int alone = !(mac >> 40 & 1);
@@ -103,7 +102,7 @@ TAKT_FN void takt_address_mac(struct takt_address *address, u64 mac)
 	address->word[1] = alone ? mac : 0;
 }
 
-/* Where a packet goes, by its IP header; multicast and broadcast is to nobody alone. */
+/* A packet's destination by its IP header; multicast and broadcast are no single station. */
 TAKT_FN void takt_address_ip(struct takt_address *address, const struct takt_key *key)
 {
 	u64 first = __builtin_bswap32(key->dst[0]);
@@ -118,7 +117,7 @@ TAKT_FN void takt_address_ip(struct takt_address *address, const struct takt_key
 	}
 }
 
-/* The number that a station's element in this class is found by. */
+/* The number by which a station's entity in this class is found. */
 TAKT_FN u64 takt_station_identity(const struct takt_address *address, u32 class_id, u64 secret)
 {
 	u64 sum = (address->word[0] ^ (u64)class_id << 32) * (secret | 1);
@@ -128,7 +127,7 @@ TAKT_FN u64 takt_station_identity(const struct takt_address *address, u32 class_
 	return sum ? sum : 1;
 }
 
-/* Is the station of this address one of a few, from this place on? */
+/* The station of this address among the next few entries, or 0. */
 TAKT_FN_OUT u32 takt_station_find_from(const struct takt_stations *stations TAKT_ARG,
 				       const struct takt_address *address TAKT_ARG, u32 place)
 {
@@ -145,7 +144,7 @@ TAKT_FN_OUT u32 takt_station_find_from(const struct takt_stations *stations TAKT
 	return 0;
 }
 
-/* The station of this address, or 0: nobody knows it. */
+/* The station of this address, or 0: unknown. */
 TAKT_FN_OUT u32 takt_station_find(const struct takt_stations *stations TAKT_ARG,
 				  const struct takt_address *address TAKT_ARG)
 {
@@ -156,7 +155,7 @@ TAKT_FN_OUT u32 takt_station_find(const struct takt_stations *stations TAKT_ARG,
 	return number;
 }
 
-/* What a station's elements should have now; on a link without stations, all. */
+/* The weight that a station's entities should have now; on a link without stations, 1. */
 TAKT_FN u32 takt_station_weight(const struct takt_stations *stations,
 				const struct takt_station *station, u32 of_plan)
 {
@@ -166,7 +165,7 @@ TAKT_FN u32 takt_station_weight(const struct takt_stations *stations,
 	return takt_min(station->weight_ppm, TAKT_SCALE_WHOLE);
 }
 
-/* The place has no elements any more of those who had it before: it is this address's. */
+/* The entry has no entities of its former address left: it now belongs to the new one. */
 TAKT_FN void takt_station_adopt(const struct takt_stations *stations,
 				struct takt_station *station, u32 of_plan)
 {
@@ -177,13 +176,13 @@ TAKT_FN void takt_station_adopt(const struct takt_stations *stations,
 	station->past = (struct takt_class_stats){};
 }
 
-/* Has anybody's weight changed that has not got to its elements? */
+/* Are there changed weights that some entities do not have yet? */
 TAKT_FN int takt_stations_unsettled(const struct takt_stations *stations)
 {
 	return stations->unsettled || stations->seen != stations->changes;
 }
 
-/* Every station may have another weight now: nobody is alive any more, or is again. */
+/* Every station may have another weight now: user space fell silent, or is back. */
 TAKT_FN void takt_stations_review(struct takt_stations *stations)
 {
 	u32 i;
@@ -193,7 +192,7 @@ TAKT_FN void takt_stations_review(struct takt_stations *stations)
 	stations->unsettled = 1;
 }
 
-/* Take over what has changed, and who is alive. */
+/* Note what has changed, and whether user space is alive. */
 TAKT_FN void takt_stations_look(struct takt_stations *stations, u64 now_ns)
 {
 	u32 stale = stations->beat_ns + TAKT_STATION_STALE_NS < now_ns, i;
@@ -210,7 +209,7 @@ TAKT_FN void takt_stations_look(struct takt_stations *stations, u64 now_ns)
 	stations->unsettled = 1;
 }
 
-/* A station that may have changed, or 0: all is settled. */
+/* A station that may have changed, or 0: none is left. */
 TAKT_FN_OUT u32 takt_stations_pending(struct takt_stations *stations TAKT_ARG)
 {
 	u32 i;

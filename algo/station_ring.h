@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ring of a station's elements: one in every class that sends to the station,
- * linked through their flows, so that a new weight reaches each of them.
+ * The ring of a station's entities: one in every class that sends to the station, linked
+ * through their flows, so that a new weight reaches each of them.
  */
 #ifndef TAKT_STATION_RING_H
 #define TAKT_STATION_RING_H
 
 #include "flow.h"
 
-/* The element joins its station's others, as the last of them. */
+/* Add the entity to its station's ring, as the last. */
 TAKT_FN void takt_station_join(struct takt_flows *flows, u32 number, u32 id)
 {
 	struct takt_station *station = takt_station(&flows->stations, number);
@@ -28,7 +28,7 @@ TAKT_FN void takt_station_join(struct takt_flows *flows, u32 number, u32 id)
 	station->elements++;
 }
 
-/* The element leaves the ring that it is in. */
+/* Remove the entity from its ring. */
 TAKT_FN void takt_station_part(struct takt_flows *flows, u32 id)
 {
 	struct takt_flow *flow = takt_flow(flows, id);

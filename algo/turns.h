@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whose turn is it within a task, and what is left of its budget? After paper 002
- * (HiTactix), section 2.2.2: the members of a group share one allocation. The first
- * starts at the beat, each hands the CPU to the next, and the last one's
- * word ends the period, so members never run at the same time and need no locks
- * among each other. A single thread is a group of one.
+ * Turns within a task, and what is left of its budget. After HiTactix, section 2.2.2: the
+ * members of a group share one allocation. The first starts at the beat, each hands the CPU
+ * to the next, and the last one's yield ends the period. So members never run at the same
+ * time and need no locks among each other. A single thread is a group of one.
  *
- * A job that its budget did not suffice for stays where it is: the member whose turn
- * it was goes on in the next period. So members run in order whatever happens.
+ * If the budget does not suffice for a job, the turn stays: its member goes on in the next
+ * period. So members always run in order.
  *
- * Jobs are counted by the clock: job k of a task has its beat in the k-th period
- * (from 1; 0 is none). What belongs to a job is kept with its number, so that a new
- * job needs nothing reset.
+ * Jobs are counted by the clock: job k of a task has its beat in the k-th period (from 1; 0
+ * is none). State of a job is stored with its number, so a new job needs no reset.
  */
 #ifndef TAKT_TURNS_H
 #define TAKT_TURNS_H
@@ -28,32 +26,35 @@ struct takt_turns_params {
 };
 
 struct takt_turns {
-	u64 done_job;		/* the last whose members have all had their turn */
-	u64 spent_job;		/* the job that used_ns is about */
+	u64 done_job;		/* the last in which all members had their turn */
+	u64 spent_job;		/* the job of used_ns */
 	u64 used_ns;
-	u32 turn;		/* the member that goes, or goes on, next */
+	u32 turn;		/* the member that runs, or goes on, next */
 	u32 pad;
 };
 
-/* The job whose beat is then. */
+/* The job with this beat. */
 TAKT_FN u64 takt_job_at(const struct takt_turns_params *params, u64 beat_ns)
 {
 	return params->period_ns ? beat_ns / params->period_ns + 1 : 1;
 }
 
-/* What is left of a job's budget; 0 as well when its work is done. */
+/* What is left of a job's budget; 0 also when the job is done. */
 TAKT_FN u64 takt_turns_left(const struct takt_turns *turns,
 			    const struct takt_turns_params *params, u64 job)
 {
 	u64 used_ns = turns->spent_job == job ? turns->used_ns : 0;
 
-	/* Another period counts other jobs: what is done says nothing of theirs. */
+	/*
+	 * With another period, job numbers differ: a later done_job says nothing about this
+	 * one.
+	 */
 	if (turns->done_job == job || used_ns >= params->budget_ns)
 		return 0;
 	return params->budget_ns - used_ns;
 }
 
-/* A member ran for so long. */
+/* A member ran for this long. */
 TAKT_FN void takt_turns_charge(struct takt_turns *turns, u64 job, u64 ran_ns)
 {
 	if (turns->spent_job != job) {
@@ -63,7 +64,7 @@ TAKT_FN void takt_turns_charge(struct takt_turns *turns, u64 job, u64 ran_ns)
 	turns->used_ns += ran_ns;
 }
 
-/* The member whose turn it is has done its work. Is that the end of the job? */
+/* The member whose turn it is has yielded. Is that the end of the job? */
 TAKT_FN int takt_turns_yield(struct takt_turns *turns, const struct takt_turns_params *params,
 			     u64 job)
 {

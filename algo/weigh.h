@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stations' weights reach their elements: those that wait do so anew as and where
- * the new weight says, at once or within a few packets.
+ * Applies stations' weights to their entities: backlogged ones are queued again by the new
+ * weight, at once or within a few packets.
  */
 #ifndef TAKT_WEIGH_H
 #define TAKT_WEIGH_H
 
 #include "activate.h"
 
-/* Elements, or stations without any, that are weighed with each packet. */
+/* Entities, or stations without any, that are weighed with each packet. */
 #define TAKT_WEIGHS_MAX 16
-/* Elements looked through at once for those of a station. */
+/* Entities searched at once for those of a station. */
 #define TAKT_STATION_LOOKS 64
 
-/* The element's weight is this part of its class's; 0 holds it. */
+/* The entity's weight becomes this part of its class's; 0 throttles it. */
 TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
 				   const struct takt_plan *plan TAKT_ARG, u32 id,
 				   u32 weight_ppm, u64 now_ns)
@@ -33,7 +33,10 @@ TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
 	if (!element->waits || (element->held == was_held &&
 				(was_held || !(element->waits & TAKT_IN_SHARE))))
 		return 0;
-	/* What was held is level with the others, and makes up for nothing. */
+	/*
+	 * An entity that was throttled starts level with the others, and makes up for
+	 * nothing.
+	 */
 	if (was_held)
 		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
 				   virtual_ns);
@@ -41,7 +44,7 @@ TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
 	return takt_element_follow(link, plan, id, now_ns);
 }
 
-/* The element is this station's (0: nobody's that is known), and weighs what it does. */
+/* Assign the entity to this station (0: to none), and give it that station's weight. */
 TAKT_FN_OUT int takt_station_claim(struct takt_link *link TAKT_ARG,
 				   const struct takt_plan *plan TAKT_ARG, u32 number, u32 id,
 				   u64 now_ns)
@@ -61,7 +64,7 @@ TAKT_FN_OUT int takt_station_claim(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
-/* A station is known of late: the next element that was its own before, or 0. */
+/* The next entity that was made for this address while it was unknown, or 0. */
 TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
 {
 	struct takt_station *station = takt_station(&flows->stations, number);
@@ -85,8 +88,8 @@ TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
 }
 
 /*
- * A station's weight may have changed, or its place have another address: go on
- * with the next of its elements. Returns whether that was the last.
+ * A station's weight or its entry's address may have changed: go on with its next entity.
+ * Returns whether that was the last.
  */
 TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
 				   const struct takt_plan *plan TAKT_ARG, u32 number, u64 now_ns)
@@ -139,7 +142,7 @@ TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
 	return 0;
 }
 
-/* Let the element belong to the station of its address, if there is one by now. */
+/* Assign the entity to the station of its address, if that is known by now. */
 TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 				    const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
@@ -150,7 +153,7 @@ TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 	struct takt_station *station = takt_station(&flows->stations, number);
 
 	if (number && station->known != station->incarnation) {
-		/* Its place still has elements of another: ask again. */
+		/* The entry still has entities of its former address: ask again. */
 		if (station->first)
 			return 0;
 		takt_station_adopt(&flows->stations, station, plan->stations);
@@ -159,23 +162,23 @@ TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 	return takt_station_claim(link, plan, number, id, now_ns);
 }
 
-/* The station's element in this class, or 0: it has none. */
+/* The station's entity in this class, or 0: it has none. */
 TAKT_FN u32 takt_station_element(struct takt_link *link, const struct takt_address *to,
 				 u32 class_id)
 {
 	return takt_flow_find(&link->flows, takt_station_identity(to, class_id, link->secret));
 }
 
-/* Was it looked for since addresses came or went? */
+/* Was its station looked up since addresses came or went? */
 TAKT_FN int takt_station_is_settled(const struct takt_link *link, const struct takt_flow *flow)
 {
 	return flow->era == link->flows.stations.generation;
 }
 
 /*
- * A packet for a station that has no element in this class (newcomer->class_id;
- * id 0), or whose station has to be looked for again: its element, or that of the
- * class if there is no room. newcomer->identity is not kept.
+ * A packet for a station that has no entity in this class (newcomer->class_id; id 0), or
+ * whose station has to be looked up again: its entity, or the class's if the table is full.
+ * newcomer->identity is not kept.
  */
 TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,
 				      const struct takt_plan *plan TAKT_ARG,

@@ -2,16 +2,16 @@
 /*
  * Bounds on the congestion window of one flow, from how much longer its round trips take
  * than the shortest, from how many terminals are active and from what their group achieves
- * together. After paper 001, section 6, which proposes to set both bounds from these and
- * leaves the law open; docs/crowd-law.md derives this one.
+ * together. After cooperative middleware, section 6, which proposes to set both bounds from
+ * these and leaves the law open; docs/crowd-law.md derives this one.
  *
- *   share  what the group gets over those who can use it; who is held back by its
- *          application lends its own
- *   W      share * RTTmin + standing / terminals, the pipe and a part in one small queue
- *          that all keep together
- *   hold   share * RTT * n / (n + 1), if that is more: beside somebody who fills queues,
- *          and belongs to no group, round trips grow for all; so much keeps the share and
- *          leaves them one
+ *   share  what the group gets, over the terminals that can use it; a terminal that
+ *          its application holds back lends its own
+ *   W      share * RTTmin + standing / terminals: the pipe and a part of one small
+ *          queue that all keep together
+ *   hold   share * RTT * n / (n + 1), if that is more: beside a sender that fills
+ *          queues and belongs to no group, round trips grow for all; this much keeps
+ *          the share and leaves that sender one
  *
  * The window is a number of pairs: a receiver acknowledges every second segment, so an odd
  * one waits. What is rounded off is carried to the next period.
@@ -24,7 +24,7 @@
 
 #include "abi.h"
 
-/* What inputs are cut to, so that products fit. */
+/* Limits of inputs, so that products do not overflow. */
 #define TAKT_WINDOW_RATE_MAX 10000000000ULL	/* 80 Gbit/s */
 #define TAKT_WINDOW_RTT_MAX_US 100000000ULL
 #define TAKT_WINDOW_MAX 1000000U
@@ -34,26 +34,29 @@
 #define TAKT_WINDOW_PAIR 2U
 #define TAKT_WINDOW_ONE_Q10 1024ULL
 
-/* hold is at most so many times share * RTTmin. */
+/* hold is at most this multiple of share * RTTmin. */
 #define TAKT_WINDOW_HOLD_MAX 16U
-/* Beyond one lost in so many the lower bound gives way: that is not the radio. */
+/*
+ * With more than one loss in this many segments the lower bound is dropped: that is not the
+ * radio.
+ */
 #define TAKT_WINDOW_LOSS_DIVISOR 16U
-/* Slow start is over if round trips take longer than the least by one part in so many. */
+/* Slow start is over if round trips exceed the least by more than this part of it. */
 #define TAKT_WINDOW_START_DIVISOR 16U
 
 struct takt_window_params {
 	u64 standing_q10;	/* what all keep in queues together, segments */
-	u32 memory_shift;	/* a lower capacity is believed by 2^-shift per period */
+	u32 memory_shift;	/* a lower capacity is adopted by 2^-shift per period */
 	u32 window_max;		/* segments, 2..TAKT_WINDOW_MAX */
 };
 
-/* What a terminal knows of its group, itself included. */
+/* A terminal's view of its group, itself included. */
 struct takt_window_group {
 	u64 rate;		/* of all, bytes per second */
 	u64 lent_rate;		/* of those held back by their applications */
 	u32 terminals;		/* active ones */
 	u32 lenders;		/* of these, held back by their applications */
-	u64 capacity;		/* what the group could achieve lately */
+	u64 capacity;		/* what the group achieved lately */
 };
 
 /* One flow over one period. */
@@ -79,7 +82,7 @@ struct takt_window_bounds {
 	u32 lower, upper;
 };
 
-/* What a member reports is added; its rate counts up to limit. */
+/* Add a member's report; its rate counts up to limit. */
 TAKT_FN void takt_window_hear(struct takt_window_group *group, u64 rate, u64 limit,
 			      u32 is_lender)
 {
@@ -95,9 +98,9 @@ TAKT_FN void takt_window_hear(struct takt_window_group *group, u64 rate, u64 lim
 }
 
 /*
- * A period is over: remember what the group can achieve. It rises by a sixteenth of what is
- * missing, lest it remember noise (hold would keep a queue up then), and falls more slowly,
- * and only while somebody could have used more.
+ * A period is over: update the capacity. It rises by a sixteenth of the difference, so that
+ * it does not follow noise (hold would then keep up a queue). It falls more slowly, and
+ * only while some terminal could have used more.
  */
 TAKT_FN void takt_window_remember(struct takt_window_group *group,
 				  const struct takt_window_params *params)
@@ -110,7 +113,7 @@ TAKT_FN void takt_window_remember(struct takt_window_group *group,
 		group->capacity -= (group->capacity - rate) >> (params->memory_shift & 63);
 }
 
-/* The terminals that use what they can get, one at least. */
+/* The terminals that use what they can get, at least one. */
 TAKT_FN u64 takt_window_users(const struct takt_window_group *group)
 {
 	u64 users = group->terminals > group->lenders ? group->terminals - group->lenders : 1;
@@ -118,7 +121,7 @@ TAKT_FN u64 takt_window_users(const struct takt_window_group *group)
 	return takt_min(users, TAKT_WINDOW_TERMINALS_MAX);
 }
 
-/* What each of them may have of a rate that all get together, bytes per second. */
+/* The part of each of them in a rate that all get together, bytes per second. */
 TAKT_FN u64 takt_window_share(const struct takt_window_group *group, u64 rate)
 {
 	u64 lent = takt_min(group->lent_rate, rate);
@@ -136,7 +139,10 @@ TAKT_FN u64 takt_window_flight_q10(u64 rate, u64 time_us, u32 mss_bytes)
 	return takt_min(bytes, most) * TAKT_WINDOW_ONE_Q10 / takt_max(mss_bytes, 1);
 }
 
-/* Where the window is drawn to. Paper 001, section 6: from RTT / RTTmin and the group. */
+/*
+ * The target of the window. Cooperative middleware, section 6: from RTT / RTTmin and the
+ * group.
+ */
 TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 				    const struct takt_window_params *params TAKT_ARG,
 				    const struct takt_window_group *group TAKT_ARG,
@@ -150,14 +156,14 @@ TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 	u64 standing_q10 = params->standing_q10 / users / flows;
 	u64 pipe_q10, queued_q10, hold_q10, aim_q10;
 
-	/* Without neighbours it is its own round trips that count. */
+	/* Without neighbours only its own round trips count. */
 	if (users > 1)
 		own = own / 2 + share / 2;
 	pipe_q10 = takt_window_flight_q10(own, rtt_min_us, sample->mss_bytes);
 	queued_q10 = takt_window_flight_q10(own, rtt_us - rtt_min_us, sample->mss_bytes);
 	aim_q10 = pipe_q10 + standing_q10;
 
-	/* Nothing waits: there is room for more, whatever others say. */
+	/* No queue: there is room for more, whatever others report. */
 	if (queued_q10 < standing_q10 / 4)
 		aim_q10 = takt_max(aim_q10, flow->target_q10 + flow->target_q10 / 4);
 
@@ -168,7 +174,7 @@ TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 	return takt_max(aim_q10, hold_q10);
 }
 
-/* A window of whole pairs near the target; what is left goes on to the next period. */
+/* A window of whole pairs near the target; the remainder is carried to the next period. */
 TAKT_FN u32 takt_window_round(struct takt_window *flow, u32 window_max)
 {
 	u64 pair_q10 = TAKT_WINDOW_PAIR * TAKT_WINDOW_ONE_Q10;
@@ -180,8 +186,8 @@ TAKT_FN u32 takt_window_round(struct takt_window *flow, u32 window_max)
 }
 
 /*
- * A flow that is new doubles its window each round trip and so finds the pipe sooner than
- * periods would. It is left to that until round trips grow.
+ * A new flow doubles its window each round trip and so fills the pipe sooner than periods
+ * would. It is left alone until round trips grow.
  */
 TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
 {
@@ -192,9 +198,9 @@ TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
 }
 
 /*
- * Before the first bounds: where the window begins, in 1/1024 segments, or 0, not yet. A flow
- * that something else than its window holds back needs none, unless it gets more than twice
- * what the others do.
+ * Before the first bounds: the initial target, in 1/1024 segments, or 0: not yet. A flow
+ * that is not limited by its window needs none, unless it gets more than twice what the
+ * others do.
  */
 TAKT_FN_OUT u64 takt_window_begin_q10(const struct takt_window_group *group TAKT_ARG,
 				      const struct takt_window_sample *sample TAKT_ARG)
@@ -246,8 +252,8 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 }
 
 /*
- * The congestion window within its bounds. After a timeout the lower one does not hold: the
- * network may be gone, and slow start has to find out.
+ * The congestion window within its bounds. After a timeout the lower bound does not apply:
+ * the network may be gone, and slow start has to find out.
  */
 TAKT_FN u32 takt_window_bound(const struct takt_window_bounds *bounds, u32 window,
 			      u32 after_timeout)
