@@ -41,7 +41,7 @@ struct takt_span {
 	u64 release_ns;
 	u64 beat_ns;
 	u64 end_ns;
-	u32 task;		/* TAKT_NOBODY: the table is empty */
+	u32 task;		/* TAKT_NOBODY: no slot, now or later */
 	u32 place;		/* index in the table, where the next search begins */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * The scheduler `takt`: threads that run when they were promised. After paper 002
- * (HiTactix): a table of time slots says who runs, at every edge anew; the free time
- * between slots belongs to everybody else.
+ * The scheduler `takt`: threads run at the times that were reserved for them. After
+ * HiTactix: a table of time slots says at every edge which task runs; the free time between
+ * slots belongs to all other threads.
  *
  *   eligible  a member of a task whose slot is open, whose turn it is, and whose
  *             budget is not used up (algo/slots.h, algo/turns.h)
@@ -10,8 +10,8 @@
  *             threads by virtual time (fair.h)
  *   next wake the table's next edge, or the end of the budget (edge.h)
  *
- * What it does not do: nothing here decides where slots lie (crates/planner), and
- * realtime classes and interrupts are above it whatever it does.
+ * Not here: the layout of slots (crates/planner). Realtime classes and interrupts are
+ * always above this scheduler.
  */
 #include "interrupts.h"
 #include "member.h"
@@ -41,7 +41,7 @@ int BPF_PROG(takt_beats_select, struct task_struct *p, int prev_cpu, u64 wake_fl
 	return cpu;
 }
 
-/* A thread that is not new here waits, and some CPU may idle that could have it. */
+/* A thread that was not just woken is queued: wake an idle CPU that may run it. */
 static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags)
 {
 	const struct takt_beats *host = beats();
@@ -54,7 +54,7 @@ static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags
 		scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 }
 
-/* A kernel thread of one CPU goes before whatever runs there. */
+/* A kernel thread of one CPU preempts any thread of a lower level there. */
 static __always_inline void enqueue_kernel(struct task_struct *p, const struct takt_cpu *c,
 					   u64 enq_flags)
 {
@@ -79,7 +79,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct takt_thread *thread = marked_thread_of(p);
 
-	/* The kernel has the CPU idle now, and would not look at what becomes of it. */
+	/* The kernel takes the CPU for idle now, and would not dispatch again. */
 	if (enq_flags & SCX_ENQ_LAST && !(thread && thread->parked))
 		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_IDLE);
 	if (thread && thread->place) {
@@ -92,7 +92,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
 		return 0;
 	}
-	/* Nobody else wants this CPU, or it is on its way out. */
+	/* No other thread wants this CPU, or it is going offline. */
 	if (enq_flags & SCX_ENQ_LAST || is_on_leaving(p)) {
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
 		return 0;
@@ -108,14 +108,14 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 	return 0;
 }
 
-/* The CPU is new, or has no slots so far: it looks at once. */
+/* The CPU is new, or has had no slots so far: set its alarm to now. */
 static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
 	if (!c->armed_ns || c->generation != host->generation)
 		set_alarm(c, cpu, bpf_ktime_get_ns());
 }
 
-/* The time since it came to the CPU, or since this was asked last. */
+/* Charge the time since it came to the CPU, or since the last call. */
 static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
 {
 	u64 now_ns = scx_bpf_now(), ran_ns = now_ns - c->since_clock_ns;
@@ -127,7 +127,7 @@ static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
 	c->since_clock_ns = now_ns;
 }
 
-/* Nobody wants the CPU but who has it. Members have turns, and come by their queues. */
+/* No other thread wants the CPU: prev goes on. Members have turns, and come by their queues. */
 static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
 {
 	const struct takt_thread *thread;
@@ -174,7 +174,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 
 	if (!c)
 		return 0;
-	/* Beats come with a slice without end, and other levels are the kernel's threads. */
+	/* Beats have an infinite slice, and other levels are kernel threads. */
 	if (p->scx.slice == SCX_SLICE_INF || p->flags & PF_KTHREAD) {
 		struct takt_thread *thread = thread_of(p);
 		const struct takt_member *member = thread ? place_of(thread, p) : 0;
@@ -187,7 +187,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		}
 	}
 	if (level == LEVEL_ORDINARY) {
-		/* It was let in, and has lost its place since. */
+		/* It was admitted, and has lost its reservation since. */
 		if (p->scx.slice == SCX_SLICE_INF)
 			p->scx.slice = SLICE_NS;
 		fair_running(p);
@@ -326,7 +326,7 @@ int BPF_PROG(takt_beats_init)
 	return error;
 }
 
-/* Why the kernel, or takt, ended it. */
+/* Record why the kernel, or takt, ended the scheduler. */
 SEC("struct_ops/exit")
 int BPF_PROG(takt_beats_exit, struct scx_exit_info *info)
 {
@@ -341,7 +341,7 @@ int BPF_PROG(takt_beats_exit, struct scx_exit_info *info)
 	return 0;
 }
 
-/* A thread takes a name, by itself or because it runs another program. */
+/* A thread changes its name, by itself or because it executes another program. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(takt_beats_renamed, struct task_struct *p, const char *comm)
 {
@@ -355,7 +355,7 @@ int BPF_PROG(takt_beats_renamed, struct task_struct *p, const char *comm)
 	return 0;
 }
 
-/* Before anybody hears of its end: its place is free when a successor comes. */
+/* Before its end becomes visible: its member is free when a successor comes. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(takt_beats_died, struct task_struct *p)
 {
@@ -366,7 +366,7 @@ int BPF_PROG(takt_beats_died, struct task_struct *p)
 	return 0;
 }
 
-/* User space has made tables: have every CPU look. */
+/* User space has written new tables: have every CPU read them. */
 SEC("syscall")
 int takt_beats_commit(struct takt_beats_commit_args *args)
 {
@@ -388,7 +388,7 @@ int takt_beats_commit(struct takt_beats_commit_args *args)
 	return 0;
 }
 
-/* Places are new, or free again: is one of them this thread's? */
+/* Members are new, or free again: does a rule give one to this thread? */
 SEC("syscall")
 int takt_beats_recognise(struct takt_join_args *args)
 {
@@ -407,7 +407,7 @@ int takt_beats_recognise(struct takt_join_args *args)
 	return 0;
 }
 
-/* Give a thread a place, or take it from whoever has it (tid 0). */
+/* Give a member to a thread, or take it from the thread that holds it (tid 0). */
 SEC("syscall")
 int takt_beats_reserve(struct takt_join_args *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the scheduler of beats and user space agree on beyond algo/slots.h. */
+/* The layouts that the scheduler of beats shares with user space, beyond algo/slots.h. */
 #ifndef TAKT_BEATS_MAPS_H
 #define TAKT_BEATS_MAPS_H
 
@@ -7,63 +7,63 @@
 #include "slots.h"
 #include "turns.h"
 
-/* Raised whenever a struct that crosses into user space changes. */
+/* Raised whenever a struct that user space shares changes. */
 #define TAKT_BEATS_ABI 1
 
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */
 #define TAKT_THREAD_NAME_BYTES 16
 
-/* What becomes of a thread that has used up its budget. */
+/* What happens to a thread that has used up its budget. */
 #define TAKT_OVERRUN_DEMOTE 0U		/* an ordinary one until the next period */
 #define TAKT_OVERRUN_SIGNAL 1U		/* that, and SIGXCPU */
 #define TAKT_OVERRUN_STOP_GROUP 2U	/* the whole task ordinary, until the next policy */
 
-/* Two of each task, as there are two of each table. */
+/* Two per task, as there are two per table. */
 struct takt_task_params {
 	struct takt_turns_params turns;
-	u32 home_cpu;		/* of its first piece; its threads wait there */
+	u32 home_cpu;		/* of its first slot; its threads wait there */
 	u32 first_member;	/* the others follow */
 	u32 overrun;
-	u32 end_ns;		/* of its last piece, within the period */
+	u32 end_ns;		/* of its last slot, within the period */
 };
 
 struct takt_task_stats {
 	u64 releases;		/* jobs whose slot came */
-	u64 missed;		/* of these, with nobody there to run at its release */
-	u64 completed;		/* jobs that all members yielded in */
+	u64 missed;		/* of these, those with no thread to run at the release */
+	u64 completed;		/* jobs in which all members yielded */
 	u64 overruns;		/* jobs undone at the end of budget or slot */
 	u64 used_ns;
 	u64 used_max_ns;	/* of one job */
-	u64 lateness_max_ns;	/* from the release to the first member on the CPU */
+	u64 lateness_max_ns;	/* from the release until the first member runs */
 	u64 lateness_sum_ns;
-	u64 started;		/* jobs that lateness is known of */
+	u64 started;		/* jobs whose lateness is known */
 	u64 cut_late_max_ns;	/* from the end of budget or slot to the end of running */
 	u64 stolen_interrupts_ns;	/* while a member ran */
-	u64 stolen_higher_ns;	/* while a member had to leave the CPU within its slot */
+	u64 stolen_higher_ns;	/* while a member was preempted within its slot */
 	u64 lateness[TAKT_BUCKETS];
 };
 
 struct takt_task {
 	struct takt_turns turns;
 	u64 job;		/* last released */
-	u64 started_job;	/* last that a member ran in */
-	u64 admitted_job;	/* last that a member came to the CPU for */
+	u64 started_job;	/* last in which a member ran */
+	u64 admitted_job;	/* last for which a member came to the CPU */
 	u32 stopped;		/* by TAKT_OVERRUN_STOP_GROUP */
-	u32 stalled;		/* the member whose turn it is stays away: nobody waits for it */
-	u64 away_since_ns;	/* ... since then; 0: it does not */
+	u32 stalled;		/* the member whose turn it is stays away: not waited for */
+	u64 away_since_ns;	/* ... since then; 0: it is there */
 	struct takt_task_stats stats;
 };
 
-/* A place for a thread. */
+/* A member of a task, which a thread may hold. */
 struct takt_member {
-	u32 tid;		/* 0: nobody has joined */
+	u32 tid;		/* 0: no thread holds it */
 	u32 task;
 	u32 ordinal;		/* within the task, in order of turns */
-	u32 expected;		/* some policy has this place */
+	u32 expected;		/* a policy has this member */
 };
 
-/* Which thread takes a member's place by itself. All that is asked must hold. */
+/* Which thread gets a member by rule. All conditions must hold. */
 #define TAKT_RULE_THREAD 1U	/* the thread's name */
 #define TAKT_RULE_COMMAND 2U	/* its process's */
 #define TAKT_RULE_CGROUP 4U	/* the path of its control group, or of one above it */
@@ -75,14 +75,14 @@ struct takt_member_rule {
 	u32 pad;
 	u64 thread[2];		/* padded with zeros */
 	u64 command[2];
-	u64 cgroup;		/* FNV-1a, as in owner.h */
+	u64 cgroup;		/* FNV-1a, as in names.h */
 	u64 unit;
 };
 
 /* For the member itself to read; user space maps it. One per member. */
 struct takt_job_page {
 	u32 tid;
-	u32 sequence;		/* odd while it is being written */
+	u32 sequence;		/* odd during an update */
 	u64 job;
 	u64 beat_ns;		/* CLOCK_MONOTONIC, as all times */
 	u64 deadline_ns;	/* the end of the job's last slot so far */
@@ -93,50 +93,50 @@ struct takt_job_page {
 };
 
 struct takt_cpu_stats {
-	u64 edges;		/* times the table was looked at */
+	u64 edges;		/* times that the table was read */
 	u64 edge_late_max_ns;	/* the timer's lateness */
 	u64 swaps;
 };
 
 /* One CPU. Written on that CPU alone. */
 struct takt_cpu {
-	struct takt_span span;	/* open, or next */
-	u64 armed_ns;		/* what the timer is set for; 0: not */
-	u64 since_ns;		/* the beat that runs began */
+	struct takt_span span;	/* the open slot, or the next */
+	u64 armed_ns;		/* the timer's time; 0: not set */
+	u64 since_ns;		/* when the running beat began */
 	u64 since_clock_ns;	/* ... any other thread, by the scheduler's own clock */
-	u64 job;		/* of the beat that runs */
+	u64 job;		/* of the running beat */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
-	u64 looked_ns;		/* when the table was last looked at */
+	u64 looked_ns;		/* when the table was last read */
 	u32 level;		/* of the running thread */
-	u32 task;		/* of the beat that runs; TAKT_NOBODY */
-	u32 half;		/* the tables that are in force here */
-	u32 generation;		/* ... as user space counts them */
-	u32 sequence;		/* odd while span changes */
-	u32 network_debt_ns;	/* what network threads had while ordinary ones waited */
-	u32 frees;		/* as last seen of the host's */
+	u32 task;		/* of the running beat; TAKT_NOBODY */
+	u32 half;		/* the tables in force here */
+	u32 generation;		/* ... and their number, by user space */
+	u32 sequence;		/* odd during an update of span */
+	u32 network_debt_ns;	/* time of network threads while ordinary ones waited */
+	u32 frees;		/* the host's value when last seen */
 	u32 offline;
-	u32 open;		/* the span is, and its job not done */
+	u32 open;		/* the span is open, and its job not done */
 	u32 strays;		/* members may wait here outside of their slots */
-	u32 interrupts;		/* kinds of them that go on while a beat runs */
-	u32 returning;		/* a member that may go waits in the CPU's own queue */
+	u32 interrupts;		/* kinds of interrupts in progress while a beat runs */
+	u32 returning;		/* an eligible member waits in the CPU's own queue */
 	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };
 
-/* All that is one per host. */
+/* One per host. */
 struct takt_beats {
 	u32 generation;		/* of the tables to use; its lowest bit is the half */
 	u32 rule_count;
-	u32 member_count;	/* places in use, or lately */
+	u32 member_count;	/* members in use, or lately */
 	u32 cpu_count;
 	u32 exit_kind;		/* enum scx_exit_kind; 0: it runs */
-	u32 frees;		/* times that threads may have come to wait in vain */
+	u32 frees;		/* times that threads may have begun to wait in vain */
 	u64 exit_code;
 	char exit_reason[128];
 	char exit_message[256];
 };
 
-/* What takt_beats_join and takt_beats_leave are told, and answer. */
+/* Arguments and result of takt_beats_reserve and takt_beats_recognise. */
 struct takt_join_args {
 	u32 tid;
 	u32 member;

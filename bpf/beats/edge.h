@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Edges: each CPU has one alarm, set for the next moment that its table, or the
- * budget of the thread that runs, names. The alarm goes off on its own CPU, in the
- * interrupt's tail, so nothing of the scheduler runs there meanwhile.
+ * Edges: each CPU has one alarm, set for the next edge of its table or the end of the
+ * running thread's budget. It fires on its own CPU, at the end of an interrupt, so nothing
+ * of the scheduler runs there meanwhile.
  *
- * Who is to run is put at the head of the CPU's own queue right here: the way out of the
+ * The next thread is put at the head of the CPU's own queue right here: the return from the
  * interrupt switches to it, with no wake-up and no second interrupt.
  */
 #ifndef TAKT_EDGE_H
@@ -13,7 +13,7 @@
 #include "fair.h"
 #include "place.h"
 
-/* After so long without the thread whose turn it is, its group no longer waits for it. */
+/* After this long without the thread whose turn it is, its group no longer waits for it. */
 #define AWAY_MAX_NS 5000000000ULL
 
 static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns)
@@ -27,7 +27,7 @@ static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns)
 		bpf_timer_start(&alarm->timer, when_ns, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
 }
 
-/* The thread that runs here has to leave, at once. */
+/* Preempt the thread that runs here, at once. */
 static __always_inline void cut(u32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
@@ -42,14 +42,14 @@ static __always_inline void ensure_preempted(u32 cpu)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* The kernel ends a scheduler that sends a thread where it must not be. */
+/* The kernel ends a scheduler that sends a thread to a CPU that it may not use. */
 static __always_inline int may_come(const struct task_struct *p, u32 cpu)
 {
 	return (u32)scx_bpf_task_cpu(p) == cpu ||
 	       (may_be_on(p, cpu) && !p->migration_disabled);
 }
 
-/* Bring the member that waits in its queue to this CPU. */
+/* Move the member that waits in its queue to this CPU. */
 static __always_inline int bring(u32 member, u32 cpu)
 {
 	struct task_struct *p;
@@ -66,7 +66,7 @@ static __always_inline int bring(u32 member, u32 cpu)
 	return moved;
 }
 
-/* Bring one that is outside of its slot no longer. */
+/* Move a member here that waited outside of its slot, which is now open. */
 static __always_inline int bring_stray(u32 home_cpu, u32 tid, u32 cpu)
 {
 	struct task_struct *p;
@@ -106,7 +106,7 @@ static __always_inline int write_page(u32 at, const struct takt_task *task,
 	return 1;
 }
 
-/* Tell the members of a task about its new job. */
+/* Write a task's new job into the pages of its members. */
 static __always_inline void write_pages(const struct takt_task *task,
 					const struct takt_task_params *params,
 					const struct takt_span *span)
@@ -123,7 +123,7 @@ static __always_inline void write_pages(const struct takt_task *task,
 	}
 }
 
-/* A job begins. One that nobody could do does not count. */
+/* A job begins. It counts only if a thread holds the next member. */
 static __always_inline void release(struct takt_task *task, const struct takt_task_params *params,
 				    const struct takt_span *span, u64 job)
 {
@@ -135,7 +135,7 @@ static __always_inline void release(struct takt_task *task, const struct takt_ta
 	write_pages(task, params, span);
 }
 
-/* Nobody is there whose turn it is. */
+/* The thread whose turn it is did not come. */
 static __always_inline void note_absence(struct takt_task *task, struct takt_cpu *c, u64 now_ns)
 {
 	task->stats.missed++;
@@ -147,7 +147,7 @@ static __always_inline void note_absence(struct takt_task *task, struct takt_cpu
 	}
 }
 
-/* A slot is open: let in whose turn it is. */
+/* A slot is open: admit the member whose turn it is. */
 static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_span *span = &c->span;
@@ -190,7 +190,7 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		cut(cpu);
 }
 
-/* Take the tables that user space has made since, at a frame's edge only. */
+/* Switch to new tables of user space, at a frame's edge only. */
 static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_table *table = table_of(cpu, c->half);
@@ -205,7 +205,7 @@ static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 n
 	c->stats.swaps++;
 }
 
-/* Look at the table, and see to it that who is to run now does. When to look again? */
+/* Read the table, and admit the thread that is to run now. Returns when to look again. */
 static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_beats *host = beats();
@@ -244,7 +244,7 @@ static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 
 	if (!c)
 		return 0;
-	/* Its CPU went away, and another got its timers. */
+	/* Its CPU went offline, and another got its timers. */
 	if (bpf_get_smp_processor_id() != cpu || c->offline) {
 		c->armed_ns = 0;
 		return 0;

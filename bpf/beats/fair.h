@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ordinary threads in the time that no slot takes: each by its weight, which nice
- * says. A thread's virtual time grows with what it runs, divided by its weight, and the
- * least goes first. Threads that process packets come before them (paper 002,
- * section 2.3: the third level is the first of the ordinary ones), but for one part
- * in NETWORK_SHARE at least they leave the CPU to those who wait.
+ * Ordinary threads share the free time by weight, which follows from nice. A thread's
+ * virtual time grows with the time that it runs, divided by its weight, and the least goes
+ * first. Threads that process packets come before them (HiTactix, section 2.3: the third
+ * level is the first of the ordinary ones), but leave at least one part in NETWORK_SHARE of
+ * the time to ordinary threads that wait.
  */
 #ifndef TAKT_FAIR_H
 #define TAKT_FAIR_H
@@ -14,14 +14,14 @@
 #define WEIGHT_ONE 100U
 /*
  * A thread may run long past its slice: the kernel does not preempt everywhere, and a
- * hypervisor may take the CPU away meanwhile. No thread is put back for it by more than
- * one slice costs the lightest (nice 19: 15 of 1,024), or it would starve.
+ * hypervisor may take the CPU away meanwhile. No thread is put back for it by more than one
+ * slice costs the lightest (nice 19: 15 of 1,024), or it would starve.
  */
 #define AHEAD_MAX_NS (SLICE_NS * 1024 / 15)
 #define NETWORK_SHARE 8U
 #define NETWORK_DEBT_MAX_NS 1000000000U
 
-/* The virtual time that ordinary threads have come to. */
+/* The present virtual time of ordinary threads. */
 static u64 virtual_now;
 /* A thread that processes packets may be waiting. */
 static volatile u32 network_waits;
@@ -31,7 +31,7 @@ static __always_inline int is_before(u64 a, u64 b)
 	return (__s64)(a - b) < 0;
 }
 
-/* Preempted inside of an RCU read-side section? Then everybody who waits for RCU waits for it. */
+/* Preempted in an RCU read-side section? Then all that wait for RCU wait for this thread. */
 static __always_inline int reads_rcu(const struct task_struct *p)
 {
 	return bpf_core_field_exists(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
@@ -41,10 +41,10 @@ static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 e
 {
 	u64 vtime = p->scx.dsq_vtime;
 
-	/* Rest earns one slice, no more. */
+	/* Idle time earns one slice, no more. */
 	if (is_before(vtime, virtual_now - SLICE_NS))
 		vtime = virtual_now - SLICE_NS;
-	/* khugepaged stays there for several slices, at nice 19: it has them as nice 0 would. */
+	/* khugepaged reads RCU for several slices, at nice 19: it gets them as nice 0 would. */
 	if (is_before(virtual_now + SLICE_NS, vtime) && reads_rcu(p))
 		vtime = virtual_now + SLICE_NS;
 	scx_bpf_dsq_insert_vtime(p, queue, SLICE_NS, vtime, enq_flags);
@@ -105,8 +105,8 @@ static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
 }
 
 /*
- * Somebody to run between the slots. Queues are long to find, so those that are
- * seldom in use are looked into when somebody has gone there (network_waits, strays), at
+ * Find a thread to run between the slots. Looking at a queue is expensive, so those that
+ * are seldom in use are looked at when a thread has gone there (network_waits, strays), at
  * every tick, and before the CPU would idle.
  */
 static __always_inline int free_dispatch(struct takt_cpu *c, u32 cpu)

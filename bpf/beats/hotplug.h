@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CPUs that go, and come back.
+ * CPUs that go offline, and come back.
  *
- * A CPU on its way out no longer asks us whom to run. It runs who is in its own queue,
- * has the kernel pass on each of them that is not bound to it, and waits until no
- * runnable thread counts as its own; and it looks only when it switches. So
- *   - whoever becomes runnable there goes into its own queue;
- *   - whoever counts as its own and waits elsewhere is brought there (free_waiting);
- *   - if another CPU has taken the last of them before, it has to be made to look.
+ * A CPU on its way out no longer asks for a thread to run. It runs the threads in its own
+ * queue; the kernel passes on each of them that is not bound to the CPU. Then the CPU waits
+ * until no runnable thread counts as its own, which it checks only when it switches. So
+ *   - a thread that becomes runnable there goes into the CPU's own queue;
+ *   - a thread that counts as the CPU's and waits elsewhere is brought there
+ *     (free_waiting);
+ *   - if another CPU has taken the last of them before, this one must be made to
+ *     check.
  */
 #ifndef TAKT_HOTPLUG_H
 #define TAKT_HOTPLUG_H
 
 #include "state.h"
 
-/* CPUs that went, or are about to. */
+/* The number of CPUs that are offline, or on their way out. */
 static u32 offline_cpus;
 
 static __always_inline int is_leaving(u32 cpu)
@@ -24,13 +26,13 @@ static __always_inline int is_leaving(u32 cpu)
 	return c && c->offline;
 }
 
-/* Asked of every thread that becomes runnable; mostly no CPU has gone. */
+/* Called for every thread that becomes runnable; mostly no CPU is offline. */
 static __always_inline int is_on_leaving(const struct task_struct *p)
 {
 	return offline_cpus && is_leaving(scx_bpf_task_cpu(p));
 }
 
-/* Its timer goes elsewhere and does nothing there. */
+/* Its timer moves to another CPU and does nothing there. */
 static __always_inline void cpu_leaves(u32 cpu)
 {
 	const struct takt_beats *host = beats();
@@ -72,8 +74,8 @@ static __noinline int takt_beats_bring_home(u64 queue)
 }
 
 /*
- * Every CPU does so once after one has left: what it took of it before, it took before
- * that one looks for the last time.
+ * Every CPU does so once after one has gone. Threads that it took from that CPU before, it
+ * took before that CPU checks for the last time.
  */
 static __always_inline void bring_all_home(const struct takt_beats *host)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A member's way: to the CPU in its slot and its turn, and what it is otherwise. */
+/*
+ * A member of a task: how it comes to the CPU in its slot and turn, and what it is
+ * otherwise.
+ */
 #ifndef TAKT_MEMBER_H
 #define TAKT_MEMBER_H
 
@@ -8,7 +11,7 @@
 
 #define SIGXCPU 24
 
-/* Is it the member's turn, and the slot open on this CPU? */
+/* Is it the member's turn, and its slot open on this CPU? */
 static __always_inline int may_go(const struct takt_task *task, const struct takt_member *member,
 				  const struct takt_cpu *c, u64 now_ns)
 {
@@ -28,7 +31,7 @@ static __always_inline void overrun(struct task_struct *p, const struct takt_thr
 				    struct takt_task *task, const struct takt_task_params *params)
 {
 	task->stats.overruns++;
-	/* Who never yielded yet may still be starting. */
+	/* A thread that has never yielded may still be starting. */
 	if (!thread->settled)
 		return;
 	if (params->overrun == TAKT_OVERRUN_SIGNAL && bpf_ksym_exists(bpf_send_signal_task))
@@ -39,7 +42,7 @@ static __always_inline void overrun(struct task_struct *p, const struct takt_thr
 	}
 }
 
-/* Its slot is over with the job undone. The job may have another, maybe on another CPU. */
+/* The slot ended with the job undone. The job may have another, maybe on another CPU. */
 static __always_inline void slot_ended(struct task_struct *p, struct takt_thread *thread,
 				       struct takt_task *task,
 				       const struct takt_task_params *params)
@@ -53,7 +56,7 @@ static __always_inline void slot_ended(struct task_struct *p, struct takt_thread
 		overrun(p, thread, task, params);
 }
 
-/* Whoever made it leave the CPU is gone, and its slot with it, maybe. */
+/* The thread that preempted it is gone. Its slot may have ended meanwhile. */
 static __always_inline void note_theft(struct task_struct *p, struct takt_thread *thread,
 				       struct takt_task *task,
 				       const struct takt_task_params *params, u64 now_ns)
@@ -90,7 +93,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 1;
 	}
 	if (may_go(task, member, c, now_ns)) {
-		/* One that had to leave goes on behind whoever made it leave. */
+		/* A member that was preempted goes on after the thread that preempted it. */
 		if (enq_flags & SCX_ENQ_WAKEUP && c->level < LEVEL_KERNEL)
 			enq_flags |= SCX_ENQ_PREEMPT;
 		task->admitted_job = task->job;
@@ -124,12 +127,12 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 	stats->started++;
 	stats->lateness_sum_ns += late_ns;
 	stats->lateness_max_ns = takt_max(stats->lateness_max_ns, late_ns);
-	/* The compiler knows the range and drops the mask that shows it to the verifier. */
+	/* The compiler knows the range and drops the mask that proves it to the verifier. */
 	barrier_var(bucket);
 	stats->lateness[bucket & (TAKT_BUCKETS - 1)]++;
 }
 
-/* It comes to the CPU: as a beat, or as an ordinary thread. Returns its level. */
+/* It comes to the CPU, as a beat or as an ordinary thread. Returns its level. */
 static __always_inline u32 member_running(struct task_struct *p, struct takt_thread *thread,
 					  const struct takt_member *member, struct takt_cpu *c,
 					  u32 cpu, u64 now_ns)
@@ -144,7 +147,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	if (thread->stopped_ns)
 		note_theft(p, thread, task, params, now_ns);
 	if (!may_go(task, member, c, now_ns)) {
-		/* It was let in, and its slot ended before it came: it waits on. */
+		/* It was admitted, and its slot ended before it came: it waits on. */
 		if (p->scx.slice == SCX_SLICE_INF) {
 			p->scx.slice = 0;
 			cut(cpu);
@@ -170,9 +173,9 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 }
 
 /*
- * An ordinary thread that a realtime one has put out waits in the CPU's own queue with what is
- * left of its slice, and a member that had to leave came behind it there. It must not have the
- * member's slot.
+ * An ordinary thread that a realtime thread preempted waits in the CPU's own queue with
+ * what is left of its slice, and a preempted member was queued there behind it. The
+ * ordinary thread must not use the member's slot.
  */
 static __always_inline int is_before_a_member(const struct takt_cpu *c)
 {
@@ -201,7 +204,7 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 	slot_ended(p, thread, task, params);
 }
 
-/* Its work for this job is done. */
+/* The member has yielded: its work for this job is done. */
 static __always_inline void member_yield(struct takt_thread *thread,
 					 const struct takt_member *member, struct takt_cpu *c)
 {
@@ -212,13 +215,13 @@ static __always_inline void member_yield(struct takt_thread *thread,
 	if (!task || !params || task->stopped)
 		return;
 	thread->parked = 1;
-	/* Before its first job there is nothing to be done with. */
+	/* Before its first job there is nothing to finish. */
 	if (task->turns.turn != member->ordinal || !thread->job)
 		return;
 	if (!takt_turns_yield(&task->turns, &params->turns, thread->job))
 		return;
 	task->stats.completed++;
-	/* What is left of the slot is free. */
+	/* The rest of the slot is free. */
 	if (c->level == LEVEL_BEAT)
 		c->open = 0;
 }
@@ -246,7 +249,7 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	return c->level == LEVEL_BEAT;
 }
 
-/* Let in whose turn it is by now. */
+/* Admit the member whose turn it is by now. */
 static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev)
 {
 	const struct takt_span *span = &c->span;
@@ -268,7 +271,7 @@ static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct t
 	return prev && goes_on(prev, at, c, cpu, now_ns);
 }
 
-/* Does the member in this place wait for something that will not come? */
+/* Does this member's thread wait for a turn that will not come? */
 static __always_inline int waits_in_vain(u32 at, const struct takt_beats *host)
 {
 	const struct takt_member *member = member_of(at);
@@ -286,7 +289,7 @@ static __always_inline int waits_in_vain(u32 at, const struct takt_beats *host)
 	return !all_here(params);
 }
 
-/* Threads that wait for a turn which will not come are ordinary ones. */
+/* Threads that wait for a turn that will not come become ordinary ones. */
 static __always_inline void free_waiting(void)
 {
 	const struct takt_beats *host = beats();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which thread has which place, and how it comes there: by a rule of the policy
- * when it is made or takes a name, or because it asked.
+ * Which thread holds which reservation, and how it gets it: by a rule of the policy when
+ * the thread is made or renamed, or because it asked.
  */
 #ifndef TAKT_PLACE_H
 #define TAKT_PLACE_H
@@ -13,7 +13,7 @@
 #define ESRCH 3
 #define EPERM 1
 
-/* Is the place for threads on this member's task complete? Then turns are kept. */
+/* Have all members joined? Only then is hand-off order enforced. */
 static __always_inline int all_here(const struct takt_task_params *params)
 {
 	u32 i;
@@ -68,11 +68,11 @@ static __always_inline void leave_place(const struct task_struct *p, struct takt
 	if (page)
 		page->tid = 0;
 	member->tid = 0;
-	/* Those who wait for its turn wait in vain. */
+	/* Threads that wait for its turn now wait in vain. */
 	free_everywhere();
 }
 
-/* The hashes of a control group's path and of its last name, for each level. */
+/* Which of the rule's control-group conditions hold: hashes of a path and of its last name. */
 static __always_inline u32 holds_group(const struct takt_member_rule *rule,
 				       const struct task_struct *task)
 {
@@ -99,7 +99,7 @@ static __always_inline u32 holds_group(const struct takt_member_rule *rule,
 	return holds;
 }
 
-/* The names are the thread's and its process's, as they are to be from now on. */
+/* The names are the thread's and its process's, as they will be from now on. */
 static __always_inline int holds(const struct takt_member_rule *rule, const struct task_struct *task,
 				 const u64 thread[2], const u64 command[2])
 {
@@ -128,7 +128,7 @@ static __always_inline int starts_with(const char *name, const char *prefix, u32
 	return 1;
 }
 
-/* What a thread of the kernel does is told by its name alone. */
+/* A kernel thread's work is told by its name alone. */
 static __always_inline u32 level_of(const struct task_struct *task, const u64 name[2])
 {
 	const char *text = (const char *)name;
@@ -141,7 +141,7 @@ static __always_inline u32 level_of(const struct task_struct *task, const u64 na
 	return task->nr_cpus_allowed == 1 ? LEVEL_KERNEL : LEVEL_ORDINARY;
 }
 
-/* The thread is new, or has this name from now on: find its level and its place. */
+/* The thread is new, or was renamed: find its level and its reservation. */
 static __always_inline void recognise(struct task_struct *p, struct takt_thread *thread,
 				      const u64 name[2])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the kernel's extensible scheduler class shows to its programs. */
+/* The parts of the kernel's sched_ext that its programs use. */
 #ifndef TAKT_SCX_H
 #define TAKT_SCX_H
 
@@ -11,7 +11,7 @@
 #define BPF_F_TIMER_CPU_PIN 2
 #define CLOCK_MONOTONIC 1
 
-/* The same on every kernel that has the class (compared from 6.16 to 7.3). */
+/* The same on every kernel that has sched_ext (compared from 6.16 to 7.3). */
 #define SCX_DSQ_LOCAL 0x8000000000000002ULL
 #define SCX_DSQ_LOCAL_ON 0xC000000000000000ULL
 #define SCX_SLICE_INF (~0ULL)
@@ -50,7 +50,7 @@ struct scx_exit_info {
 
 #pragma clang attribute pop
 
-/* Matched with the kernel's by the members' names. */
+/* Matched with the kernel's struct by the names of its members. */
 struct sched_ext_ops {
 	int (*select_cpu)(struct task_struct *, int, u64);
 	void (*enqueue)(struct task_struct *, u64);
@@ -76,12 +76,12 @@ struct bpf_timer {
 	u64 opaque[2];
 } __attribute__((aligned(8)));
 
-/* The state of a walk along a queue. */
+/* The state of a walk through a queue. */
 struct bpf_iter_scx_dsq {
 	u64 opaque[6];
 } __attribute__((aligned(8)));
 
-/* The walk that bpf_for_each() is on. */
+/* The current walk of bpf_for_each(). */
 #define THIS_WALK (&___it)
 
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
@@ -110,7 +110,7 @@ struct task_struct *bpf_task_from_pid(int pid) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
-/* Were the type an int here, libbpf would take the function for one that is missing. */
+/* If the type were an int here, libbpf would take the function for a missing one. */
 int bpf_send_signal_task(struct task_struct *task, int sig, enum pid_type type,
 			 u64 value) __ksym __weak;
 

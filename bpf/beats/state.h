@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the scheduler knows: tables, tasks, places for threads, threads, CPUs. */
+/* The scheduler's state: tables, tasks, members, threads, CPUs. */
 #ifndef TAKT_BEATS_STATE_H
 #define TAKT_BEATS_STATE_H
 
 #include "scx.h"
 #include "beats_maps.h"
 
-/* Who a thread is to the scheduler. Higher goes first. */
-#define LEVEL_NONE 0U		/* nobody of ours runs */
+/* What a thread is to the scheduler. A higher level goes first. */
+#define LEVEL_NONE 0U		/* no thread of this scheduler runs */
 #define LEVEL_ORDINARY 1U
 #define LEVEL_NETWORK 2U	/* protocol processing: below the beats */
 #define LEVEL_BEAT 3U		/* a member in its slot */
 #define LEVEL_KERNEL 4U		/* kernel threads of one CPU */
 
-/* Queues of the kernel's, by id. */
+/* Queues by id, as sched_ext numbers them. */
 #define QUEUE_ORDINARY 1ULL
 #define QUEUE_NETWORK 2ULL
 #define QUEUE_STRAY 0x10000ULL	/* + CPU: members outside of their slots, likewise fair */
-#define QUEUE_MEMBER 0x20000ULL	/* + member: waits there for its slot and its turn */
+#define QUEUE_MEMBER 0x20000ULL	/* + member: it waits there for its slot and its turn */
 
-/* What a thread may have at once. */
+/* The longest time that a thread runs at once. */
 #define SLICE_NS 4000000ULL
 
 struct takt_thread {
-	u32 place;		/* the member it is, from 1; 0: none */
-	u32 level;		/* what it is outside of any slot */
+	u32 place;		/* the member that it holds, from 1; 0: none */
+	u32 level;		/* its level outside of any slot */
 	u32 parked;		/* it has yielded, and waits for its next turn */
 	u32 settled;		/* it has yielded once: it knows about its turns */
-	u32 asked;		/* it was put into its place by itself, and not by a rule */
+	u32 asked;		/* its reservation was requested, not given by rule */
 	u32 pad;
-	u64 job;		/* that it last ran in */
-	u64 slot_end_ns;	/* of the slot that it last ran in */
-	u64 stopped_ns;		/* it had to leave the CPU then, with the slot open and the job undone */
+	u64 job;		/* in which it last ran */
+	u64 slot_end_ns;	/* of the slot in which it last ran */
+	u64 stopped_ns;		/* when it was preempted, with the slot open and the job undone */
 };
 
 /*
- * Most threads are ordinary, and finding out what is known of one costs more than
- * anything else on its way. So a mark says of whom there is something to know, or of
- * another with the same last bits of the number.
+ * Most threads are ordinary, and the look-up of a thread's state costs more than the rest
+ * of its path. So a mark says that this thread has state, or another with the same last
+ * bits of its number.
  */
 #define MARKS 0x10000U
 static u8 marks[MARKS];
@@ -156,13 +156,13 @@ static __always_inline void mark(const struct task_struct *p)
 	marks[(u32)p->pid & (MARKS - 1)] = 1;
 }
 
-/* What is known of a thread that is not quite ordinary; 0 of all others. */
+/* The state of a thread that is not ordinary; 0 for all others. */
 static __always_inline struct takt_thread *marked_thread_of(struct task_struct *p)
 {
 	return marks[(u32)p->pid & (MARKS - 1)] ? thread_of(p) : 0;
 }
 
-/* The place the thread has, if it has not been taken from it meanwhile. */
+/* The member that the thread holds, if it was not taken back meanwhile. */
 static __always_inline struct takt_member *place_of(const struct takt_thread *thread,
 						    const struct task_struct *p)
 {
@@ -182,7 +182,7 @@ static __always_inline int may_be_on(const struct task_struct *p, u32 cpu)
 	return c && !c->offline && bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
 }
 
-/* Somebody may wait in vain from now on: every CPU looks with its next dispatch. */
+/* Threads may wait in vain from now on: every CPU checks with its next dispatch. */
 static __always_inline void free_everywhere(void)
 {
 	struct takt_beats *host = beats();
@@ -191,7 +191,7 @@ static __always_inline void free_everywhere(void)
 		__sync_fetch_and_add(&host->frees, 1);
 }
 
-/* What the plan says of a task: the one in force on a CPU, or the one to come there. */
+/* The parameters of a task: those in force on a CPU, or the next. */
 static __always_inline const struct takt_task_params *params_of(u32 task, u32 half)
 {
 	u32 at = (half & 1) * TAKT_TASKS + task;
@@ -199,7 +199,7 @@ static __always_inline const struct takt_task_params *params_of(u32 task, u32 ha
 	return task < TAKT_TASKS ? bpf_map_lookup_elem(&takt_beats_params, &at) : 0;
 }
 
-/* The CPU's span as another CPU may read it; it is whole, or nobody's. */
+/* The CPU's span as another CPU may read it; TAKT_NOBODY if it is being written. */
 static __always_inline void read_span(const struct takt_cpu *cpu, struct takt_span *span)
 {
 	u32 before = *(volatile u32 *)&cpu->sequence;
