@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * Who owns a socket: found out when it is made, listens, connects, is accepted
- * or first sends, by the task that does so; forgotten when the socket closes.
- * The qdisc reads the answers from takt_link_sockets.
+ * Finds the owner of a socket when it is made, listens, connects, is accepted or first
+ * sends: the task that does so. Removes it when the socket closes. The qdisc reads the
+ * answers from takt_link_sockets.
  *
- * Only sockets of namespaces that a policy watches are looked at. Sockets of
- * the kernel's own, which no task's call made, are never in the map.
+ * Only sockets of namespaces that a policy watches are considered. The kernel's own
+ * sockets, which no task's call made, are never in the map.
  */
 #include "../link/sockets_map.h"
 #include "kernel_task.h"
@@ -14,7 +14,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define ALLOW 1		/* these programs watch; they forbid nothing */
+#define ALLOW 1		/* these programs only watch */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -23,11 +23,11 @@ struct {
 	__type(value, struct takt_watch);
 } takt_flows_watches SEC(".maps");
 
-/* What stays with the socket itself; an accepted one inherits its listener's. */
+/* Stored with the socket; an accepted one inherits its listener's. */
 struct label {
 	struct owner owner;
 	struct takt_answer answer;
-	u32 epoch;	/* of the questions when the owner answered; 0: none has */
+	u32 epoch;	/* watch.epoch when the questions were answered; 0: never */
 	u32 pad;
 };
 
@@ -38,7 +38,7 @@ struct {
 	__type(value, struct label);
 } takt_flows_labels SEC(".maps");
 
-/* Owner may be all zero: not known. */
+/* Store a socket's answers and owner. An all-zero owner is unknown. */
 static __always_inline void remember(u64 cookie, u64 netns_cookie,
 				     const struct takt_answer *answer, const struct owner *owner)
 {
@@ -55,11 +55,11 @@ static __always_inline void remember(u64 cookie, u64 netns_cookie,
 		*known = socket;
 		return;
 	}
-	/* If the map is full, the socket stays unknown: it has no owner. */
+	/* If the map is full, the socket has no known owner. */
 	bpf_map_update_elem(&takt_link_sockets, &cookie, &socket, BPF_ANY);
 }
 
-/* The socket is the current task's. Its label may be NULL, for want of memory. */
+/* The current task owns the socket. Its label may be NULL, for want of memory. */
 static __always_inline void claim(struct label *label, u64 cookie, u64 netns_cookie,
 				  const struct takt_watch *watch)
 {
@@ -84,7 +84,7 @@ int takt_flows_create(struct bpf_sock *ctx)
 	struct takt_watch *watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
 	struct label *label;
 
-	/* A socket that somebody forbade is never released. */
+	/* A socket that another program forbade is never released. */
 	if (!watch || bpf_get_retval() < 0)
 		return ALLOW;
 	label = bpf_sk_storage_get(&takt_flows_labels, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -92,7 +92,7 @@ int takt_flows_create(struct bpf_sock *ctx)
 	return ALLOW;
 }
 
-/* TCP goes on after close() and is forgotten when it is done: takt_flows_state. */
+/* TCP goes on after close(); takt_flows_state removes it when it is done. */
 SEC("cgroup/sock_release")
 int takt_flows_release(struct bpf_sock *ctx)
 {
@@ -110,7 +110,7 @@ static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 	struct bpf_sock *sk = ctx->sk;
 	struct label *label;
 
-	/* TCP tells takt_flows_event, which hears of MPTCP's connections too. */
+	/* TCP reports to takt_flows_event, which also sees MPTCP's connections. */
 	if (!watch || !sk || ctx->protocol == IPPROTO_TCP)
 		return ALLOW;
 	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -150,10 +150,9 @@ int takt_flows_msg6(struct bpf_sock_addr *ctx)
 }
 
 /*
- * A socket listens or connects: in its owner's system call, but for further
- * paths of an MPTCP connection, which a thread of the kernel's opens. Or the
- * first packet of a new connection has come in: whoever will accept it, until
- * then it is as its listener.
+ * A socket listens or connects, in its owner's system call. (Further paths of an MPTCP
+ * connection are opened by a kernel thread.) Or the first packet of a new connection has
+ * come in: until it is accepted, it has its listener's owner.
  */
 SEC("sockops")
 int takt_flows_event(struct bpf_sock_ops *ctx)
@@ -220,10 +219,9 @@ int BPF_PROG(takt_flows_state, struct sock *sk, int old_state, int new_state)
 }
 
 /*
- * Run over every file of every process when questions have changed: asks them
- * about the sockets that were there before. Of several processes that hold a
- * socket, the one that last used it (as far as that was seen) counts; if it was
- * not seen, the youngest.
+ * Run over every file of every process when questions have changed: answers them for
+ * existing sockets. If several processes hold a socket, the one that last used it counts,
+ * as far as that was seen; otherwise the youngest.
  */
 SEC("iter/task_file")
 int takt_flows_survey(struct bpf_iter__task_file *ctx)
@@ -258,7 +256,7 @@ int takt_flows_survey(struct bpf_iter__task_file *ctx)
 		return 0;
 	read_owner(&owner, task);
 	if (label->owner.tgid == owner.tgid) {
-		/* Which thread it was that used the socket is not seen from here. */
+		/* The thread that used the socket is not known here: keep the name. */
 		owner.thread[0] = label->owner.thread[0];
 		owner.thread[1] = label->owner.thread[1];
 		label->owner = owner;
@@ -280,7 +278,7 @@ static long takt_flows_clear_one(struct bpf_map *map, u64 *cookie, struct takt_s
 	return 0;
 }
 
-/* Answer a slot's questions with no, for all sockets of a namespace. */
+/* Set a slot's answers to no, for all sockets of a namespace. */
 SEC("syscall")
 int takt_flows_clear(struct takt_clear_args *args)
 {
@@ -298,7 +296,7 @@ static long takt_flows_forget_one(struct bpf_map *map, u64 *cookie, struct takt_
 	return 0;
 }
 
-/* Forget the sockets of a namespace, or all. */
+/* Remove the sockets of a namespace, or all. */
 SEC("syscall")
 int takt_flows_forget(struct takt_clear_args *args)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the programs that watch sockets and user space agree on. Raise
- * TAKT_LINK_ABI when a struct here or in sockets.h changes: both objects are
- * loaded by the same takt.
+ * The layouts that the programs that watch sockets share with user space. Raise
+ * TAKT_LINK_ABI when a struct here or in sockets.h changes: both objects are loaded by the
+ * same takt.
  */
 #ifndef TAKT_FLOWS_MAPS_H
 #define TAKT_FLOWS_MAPS_H
@@ -21,11 +21,11 @@
 struct takt_question {
 	u64 netns_cookie;	/* of the policy that asks */
 	u32 kind;		/* TAKT_ASK_* */
-	u32 uid;		/* asked for by USER; else 0 */
+	u32 uid;		/* USER: the user; else 0 */
 	u64 name[2];		/* APP: padded with zeros; CGROUP, UNIT: hash, 0; else 0 */
 };
 
-/* Which questions are answered with yes by it. */
+/* The questions that it answers with yes. */
 struct takt_answer {
 	u32 who[TAKT_SLOTS];
 };
@@ -33,10 +33,10 @@ struct takt_answer {
 /* A network namespace whose sockets are watched. */
 struct takt_watch {
 	u32 epoch;		/* raised when its questions have changed; never 0 */
-	u32 kinds;		/* bit per TAKT_ASK_* that is asked at all */
+	u32 kinds;		/* bit per TAKT_ASK_* that occurs */
 };
 
-/* What takt_flows_clear and takt_flows_forget are told. */
+/* Arguments of takt_flows_clear and takt_flows_forget. */
 struct takt_clear_args {
 	u64 netns_cookie;	/* 0: every namespace */
 	u32 slot;		/* takt_flows_clear: whose answers become no */

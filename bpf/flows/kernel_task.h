@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the kernel hands to programs that watch sockets. */
+/* The kernel's types that programs that watch sockets get. */
 #ifndef TAKT_KERNEL_TASK_H
 #define TAKT_KERNEL_TASK_H
 

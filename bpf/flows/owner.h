@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whom a socket belongs to, and what the policies' questions say of them.
+ * The owner of a socket, and the answers of the policies' questions about it.
  *
- * Answers depend on names and numbers alone, so a unit that restarts, or is
- * made later, is recognised. Both slots are answered at once: which of them
- * counts is the qdisc's plan to say.
+ * Answers depend on names and numbers alone, so a unit that restarts, or is made later, is
+ * recognised. Both slots are answered at once; the qdisc's plan says which of them counts.
  */
 #ifndef TAKT_OWNER_H
 #define TAKT_OWNER_H
@@ -17,7 +16,7 @@ struct owner {
 	u64 cgroup_id;
 	u32 tgid;
 	u32 uid;		/* effective */
-	u32 task_prio;		/* its own, see gate.h; of a survey its thread group leader's */
+	u32 task_prio;		/* its own, see gate.h; in a survey its thread group leader's */
 	u32 pad;
 	u64 process[2];		/* the name, padded with zeros */
 	u64 thread[2];
@@ -42,7 +41,7 @@ static __always_inline void read_owner(struct owner *owner, const struct task_st
 	read_comm(owner->thread, task);
 }
 
-/* The same process, unchanged. Threads differ, and the first to come counts. */
+/* Is it the same process, unchanged? Threads differ, and the first one counts. */
 static __always_inline int same_owner(const struct owner *a, const struct owner *b)
 {
 	return a->cgroup_id == b->cgroup_id && a->tgid == b->tgid && a->uid == b->uid &&
@@ -60,7 +59,7 @@ static __always_inline void ask(const struct takt_question *question,
 	answer->who[1] |= found->who[1];
 }
 
-/* Ask about every control group on the way from the root to the task's. */
+/* Ask about every control group from the root to the task's. */
 static __always_inline void ask_groups(struct takt_question *question,
 				       struct takt_answer *answer,
 				       const struct task_struct *task)
@@ -88,7 +87,7 @@ static __always_inline void ask_groups(struct takt_question *question,
 	}
 }
 
-/* What the questions of a namespace say of an owner, who is this task. */
+/* The answers of a namespace's questions about an owner, which is this task. */
 static __always_inline void answer_for(struct takt_answer *answer, u64 netns_cookie,
 				       const struct takt_watch *watch,
 				       const struct owner *owner,

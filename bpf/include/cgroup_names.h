@@ -11,8 +11,8 @@
 #define NAME_PARTS 5		/* 255 bytes, of which 63 fit beside the final zero */
 
 struct name_hash {
-	u64 path;		/* of all names so far, between slashes */
-	u64 name;		/* of the last alone */
+	u64 path;		/* of all names so far, with slashes between */
+	u64 name;		/* of the last name alone */
 };
 
 static __always_inline void read_comm(u64 comm[2], const struct task_struct *task)
@@ -21,7 +21,7 @@ static __always_inline void read_comm(u64 comm[2], const struct task_struct *tas
 	bpf_core_read_str(comm, TAKT_COMM_BYTES, &task->comm);
 }
 
-/* Add a control group's name, which lies at this address. */
+/* Add a control group's name, which is at this address. */
 __noinline int takt_cgroup_hash(u64 address, struct name_hash *hash TAKT_ARG)
 {
 	char part[NAME_PART_BYTES];

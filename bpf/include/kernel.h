@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The kernel's types as far as Takt's programs look into them. Field offsets
- * are relocated against the running kernel's own BTF at load time (CO-RE), so
- * this one page serves every kernel from 6.16 on.
+ * The parts of the kernel's types that Takt's programs use. Field offsets are relocated
+ * against the running kernel's own BTF at load time (CO-RE), so this header serves every
+ * kernel from 6.16 on.
  */
 #ifndef TAKT_KERNEL_H
 #define TAKT_KERNEL_H
@@ -63,7 +63,7 @@ struct in6_addr {
 	} in6_u;
 };
 
-/* Also how a request and a socket in TIME_WAIT begin. */
+/* Requests and sockets in TIME_WAIT begin with it, too. */
 struct sock_common {
 	__be32 skc_daddr, skc_rcv_saddr;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
@@ -84,7 +84,7 @@ struct dst_entry {
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
-	struct dst_entry *sk_dst_cache;	/* its route, if it is known */
+	struct dst_entry *sk_dst_cache;	/* its route, if known */
 	int sk_wmem_queued;
 };
 
@@ -145,7 +145,7 @@ struct Qdisc_ops {
 
 #pragma clang attribute pop
 
-/* Handed to the kernel as it is: nothing of it is relocated. */
+/* Passed to the kernel unchanged: nothing of it is relocated. */
 struct bpf_sock_tuple {
 	union {
 		struct {

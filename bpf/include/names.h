@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How names of threads and control groups are told apart, in BPF and in user space. */
+/* How names of threads and control groups are compared, in BPF and in user space. */
 #ifndef TAKT_NAMES_H
 #define TAKT_NAMES_H
 
@@ -7,7 +7,7 @@
 
 #define TAKT_COMM_BYTES 16
 
-/* Names of control groups are compared by their FNV-1a, 64 bits. */
+/* Names of control groups are compared by their 64-bit FNV-1a hash. */
 #define TAKT_FNV_BASIS 0xcbf29ce484222325ULL
 #define TAKT_FNV_PRIME 0x100000001b3ULL
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Destinations that were registered at run time: user space writes them, the
- * qdisc reads them. One that was taken back stays for a while, switched off, so
- * that packets queued before are not overtaken by later ones.
+ * Destinations that were registered at run time: user space writes them, the qdisc reads
+ * them. One that was removed stays for a while, switched off, so that packets queued before
+ * are not overtaken by later ones.
  */
 #ifndef TAKT_REGISTERED_H
 #define TAKT_REGISTERED_H
@@ -22,12 +22,12 @@ struct takt_destination {
 };
 
 struct takt_registration {
-	u64 changed_ns;	/* when it was last switched; no two alike */
+	u64 changed_ns;	/* when it was last switched; unique */
 	u32 on;
 	u32 pad;
 };
 
-/* So that nothing is looked up while there is nothing to find. */
+/* Without entries there is no look-up. */
 struct takt_registry {
 	u32 entries;
 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is known of a socket: the programs in flows/ write it, the qdisc and
- * user space read it. A socket that is in the map is open.
+ * What is known of a socket: the programs in flows/ write it, the qdisc and user space read
+ * it. A socket that is in the map is open.
  */
 #ifndef TAKT_SOCKETS_H
 #define TAKT_SOCKETS_H
 
 #include "abi.h"
 
-#define TAKT_SOCKETS 262144	/* sockets known at once, over all namespaces */
-#define TAKT_SLOTS 2		/* the questions of the policy in force, and of the next */
+#define TAKT_SOCKETS 262144	/* in the map at once, over all namespaces */
+#define TAKT_SLOTS 2		/* the questions of the present policy, and of the next */
 
 struct takt_socket {
-	u64 netns_cookie;	/* whose questions were asked */
+	u64 netns_cookie;	/* the namespace that asked the questions */
 	u32 who[TAKT_SLOTS];	/* bit per question of the slot: 1 is yes */
 	u32 tgid;		/* the process that made, connected, accepted or used it last */
 	u32 uid;		/* its effective user */

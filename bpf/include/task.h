@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The kernel's tasks, as far as Takt's programs look into them. */
+/* The parts of the kernel's task types that Takt's programs use. */
 #ifndef TAKT_TASK_H
 #define TAKT_TASK_H
 
@@ -48,7 +48,7 @@ struct task_struct {
 	unsigned int flags, policy;
 	int pid, tgid, prio, normal_prio, nr_cpus_allowed;
 	unsigned short migration_disabled;
-	int rcu_read_lock_nesting;	/* where the kernel preempts those who read */
+	int rcu_read_lock_nesting;	/* on kernels that preempt RCU readers */
 	const struct cpumask *cpus_ptr;
 	struct sched_ext_entity scx;
 	struct task_struct *group_leader;
@@ -64,7 +64,7 @@ struct task_struct {
 #define PF_KTHREAD 0x00200000
 #define SCHED_IDLE 5
 
-/* How important the task is now, what it holds for others included. */
+/* The task's present priority, with what it inherits. */
 static __always_inline u32 running_prio(const struct task_struct *task)
 {
 	if (task->flags & PF_IDLE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* An arriving packet's element: of its class, its flow or its station. */
+/* The entity of an arriving packet: its class, its flow or its station. */
 #ifndef TAKT_ARRIVAL_H
 #define TAKT_ARRIVAL_H
 
@@ -9,9 +9,9 @@
 #include "who.h"
 
 /*
- * Whose packet is it? A connected socket is one flow, whatever it sends; all
- * else has identity 0 here and is told apart by its headers. Handshakes and
- * their ends have no whole socket, so they count as that.
+ * The flow of a packet, by its socket. All packets of a connected socket are one flow; all
+ * others have identity 0 here and are told apart by their headers. Packets of a handshake
+ * or of a closing connection have no full socket, so they count as the latter.
  */
 static __always_inline void connection_of(const struct sk_buff *skb, struct takt_port *port,
 					  struct takt_newcomer *newcomer)
@@ -26,15 +26,18 @@ static __always_inline void connection_of(const struct sk_buff *skb, struct takt
 	if (!common->skc_dport || common->skc_state == TCP_NEW_SYN_RECV ||
 	    common->skc_state == TCP_TIME_WAIT || common->skc_state == TCP_LISTEN)
 		return;
-	/* On its way through memory an address becomes a number. */
+	/* Through memory the pointer becomes a number for the verifier. */
 	*number = (u64)sk;
-	/* A socket that is connected anew, or whose memory is another's now, is another flow. */
+	/*
+	 * If a socket connects again, or its memory is reused by another, the flow is
+	 * another.
+	 */
 	newcomer->identity = (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
 			     ((u64)common->skc_daddr << 16 | common->skc_dport);
 	newcomer->cookie = common->skc_cookie.counter;
 }
 
-/* The element of a flow that was not here before, or was in another era. */
+/* The entity of a flow that is new, or was last classified in an earlier configuration. */
 __noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG,
 				  const struct takt_newcomer *newcomer TAKT_ARG, u32 id,
@@ -62,7 +65,7 @@ __noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
 	return class_id;
 }
 
-/* A packet's class by its headers, and its element if the class tells flows apart. */
+/* A packet's class by its headers, and its entity if the class tells flows apart. */
 __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 			      const struct takt_plan *plan TAKT_ARG,
 			      struct takt_newcomer *newcomer TAKT_ARG)
@@ -79,7 +82,7 @@ __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 	return id;
 }
 
-/* Who receives the packet over the air, on a link that knows stations by this. */
+/* Read the packet's receiver over the air, on a link that knows stations by `by`. */
 static __always_inline void read_station(const struct sk_buff *skb, u32 by,
 					 struct takt_newcomer *newcomer)
 {
@@ -93,7 +96,7 @@ static __always_inline void read_station(const struct sk_buff *skb, u32 by,
 						(takt_row(data + 2) & 0xffff));
 }
 
-/* The element of a packet's station in its class; the class's, of nobody alone. */
+/* The entity of a packet's station in its class; the class's if there is no single station. */
 static __always_inline u32 station_of(struct takt_port *port, const struct takt_plan *plan,
 				      struct takt_newcomer *newcomer, u32 class_id)
 {
@@ -112,8 +115,8 @@ static __always_inline u32 station_of(struct takt_port *port, const struct takt_
 }
 
 /*
- * Have the key say whether the packet is registered. Returns whether that has
- * changed since packets were queued that are still there.
+ * Set in the key whether the packet is registered. Returns whether that has changed since
+ * the queued packets arrived.
  */
 __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 					  const struct takt_plan *plan TAKT_ARG,
@@ -121,7 +124,7 @@ __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 {
 	struct takt_registration *found = &port->registration;
 
-	/* A program that is in the background is so whatever is registered. */
+	/* A program that is in the background by rule needs no registration. */
 	if (newcomer->key.who & plan->registered)
 		return 0;
 	takt_link_registered(port->link.netns_cookie, &newcomer->key, uid, found);
@@ -132,7 +135,7 @@ __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 	return takt_link_unsettled(&port->link, found->changed_ns);
 }
 
-/* What the plan in force or the one before it knows stations by, if either does. */
+/* What the present plan or, if it knows none, the previous one knows stations by. */
 static __always_inline u32 stations_by(const struct takt_port *port, const struct takt_plan *plan)
 {
 	if (!plan->stations && port->link.old_plan_packets)
@@ -141,9 +144,9 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
 }
 
 /*
- * The element of a packet by what its headers and its sender say. *before: the one
- * that it would have gone to in the era before, if packets from then are queued.
- * Precondition: the newcomer has the link's era, and its socket's identity or 0.
+ * The entity of a packet by its headers and its sender. *before: its entity by the previous
+ * configuration, if packets from then are queued. Precondition: the newcomer has the link's
+ * era, and its socket's identity or 0.
  */
 static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct takt_port *port,
 					      const struct takt_plan *plan, u32 *before)
@@ -153,7 +156,7 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
 	const struct takt_socket *sender = NULL;
 
 	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
-	/* The plan before may ask for more than this one. */
+	/* The previous plan may need more fields than this one. */
 	read_key(skb, &newcomer->key,
 		 plan->rules.need_addresses | plan->flows | plan->registered |
 			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets);
@@ -180,8 +183,8 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
 }
 
 /*
- * The element of a packet that is sent: by its connection if that was here before,
- * else by its headers. *before as there. Precondition: *before is 0.
+ * The entity of an outgoing packet: by its connection if that is cached, else by its
+ * headers. *before as above. Precondition: *before is 0.
  */
 static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_port *port,
 				      const struct takt_plan *plan, u32 *before)
@@ -203,7 +206,10 @@ static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_por
 			return id;
 	}
 	id = element_by_headers(skb, port, plan, before);
-	/* A packet that must not overtake has to say so, and so does each after it until then. */
+	/*
+	 * A packet that must not overtake needs *before, and so do the later ones until
+	 * then: do not cache.
+	 */
 	if (connected && (!*before || *before == id))
 		takt_connection_note(&port->link.connections, newcomer->identity, newcomer->era,
 				     id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The element that an arriving packet would have gone to before the plan or its
- * registration changed: it must not overtake the packets that wait there.
+ * The entity of an arriving packet before the plan or its registration changed: the packet
+ * must not overtake the packets that are queued there.
  */
 #ifndef TAKT_BEFORE_H
 #define TAKT_BEFORE_H
@@ -9,7 +9,7 @@
 #include "ports_map.h"
 #include "registration.h"
 
-/* The element that a plan would have put the packet into. */
+/* The entity of the packet by this plan. */
 __noinline u32 takt_link_element(struct takt_port *port TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG,
 				 const struct takt_key *key TAKT_ARG, u64 identity)
@@ -28,7 +28,7 @@ __noinline u32 takt_link_element(struct takt_port *port TAKT_ARG,
 	return id ? id : class_id;
 }
 
-/* The element that the plan before would have put the packet into. */
+/* The entity of the packet by the previous plan. */
 __noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
 					struct takt_key *key TAKT_ARG, u64 identity, u32 uid)
 {
@@ -43,10 +43,9 @@ __noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
 }
 
 /*
- * The packet goes to `id` because its registration has changed: the element that
- * it would have gone to before. If that goes after its new one, or is another
- * tenant's, it might be held for long, and with it all that is behind this packet:
- * then this one pulls.
+ * The packet goes to `id` because its registration has changed. Returns its entity before
+ * that. If that goes after the new one, or is another tenant's, it might wait for long, and
+ * all packets behind this one with it: then this packet pulls.
  */
 __noinline u32 takt_link_element_unlike(struct takt_port *port TAKT_ARG,
 					const struct takt_plan *plan TAKT_ARG,

@@ -2,13 +2,13 @@
 /*
  * The qdisc `takt`: algo/link.h between the kernel's enqueue and dequeue.
  *
- * Every device has its own state, plan and store, found by the qdisc's handle
- * (7a00: is the first link, 7a01: the second, …), so devices share nothing and
- * each is guarded by its own qdisc lock. A plan is replaced as a whole, in one
- * step, under running traffic; queues and clocks live in the state and stay.
+ * Every device has its own state, plan and store, found by the qdisc's handle (7a00: is the
+ * first link, 7a01: the second, …), so devices share nothing and each is guarded by its own
+ * qdisc lock. A plan is replaced as a whole, in one step, under running traffic; queues and
+ * clocks are in the state and stay.
  *
- * Non-goals: splitting GSO packets (a BPF qdisc cannot), being a child of
- * another qdisc (several locks would share one state).
+ * Non-goals: splitting GSO packets (a BPF qdisc cannot), being a child of another qdisc
+ * (several locks would share one state).
  */
 #include "kernel.h"
 #include "arrival.h"
@@ -17,7 +17,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Tells user space which layout was loaded, and lends it these types' BTF. */
+/* Tells user space which layout was loaded, and provides the BTF of these types. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -26,8 +26,8 @@ struct {
 } takt_link_abi SEC(".maps");
 
 /*
- * By way of a cast, as wherever a pointer is followed and only read: the verifier
- * searches all of the kernel's types by name before it lets a trusted one be.
+ * Cast, like every pointer that is only read through: for a trusted pointer the verifier
+ * searches all of the kernel's types by name.
  */
 static __always_inline const struct net_device *device_of(const struct Qdisc *sch)
 {
@@ -45,8 +45,8 @@ static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
 }
 
 /*
- * How many frames this packet becomes on the wire. The kernel accounts more
- * than a packet's length exactly when it will be cut into several.
+ * The number of frames that this packet becomes on the wire. The kernel accounts more than
+ * a packet's length exactly when it will be cut into several.
  */
 static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 {
@@ -59,20 +59,20 @@ static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 }
 
 /*
- * No packet waits, but for those that the gate or their station's weight holds, and
- * the express place is empty.
+ * No packets are queued but of entities that are blocked or throttled by their station's
+ * weight, and the fast path is empty.
  */
 static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_port *port,
 				   const struct takt_plan *plan)
 {
-	/* A weight that has changed is looked at when the link is asked for a packet. */
+	/* A changed weight is applied when the link is asked for a packet. */
 	if (plan->stations && takt_stations_unsettled(&port->link.flows.stations))
 		return 0;
 	return !sch->q.qlen || (sch->q.qlen == port->link.queued_packets &&
 				!port->link.order.group[0].waiting);
 }
 
-/* An element that joins those who wait already has its place. */
+/* The time matters only if the entity becomes backlogged, or is blocked. */
 static __always_inline int wants_time(const struct takt_element *element)
 {
 	return !element->queue.packets || element->waits & TAKT_IN_GATE;
@@ -84,8 +84,8 @@ static __always_inline const struct takt_handover *handover_of(const struct sk_b
 }
 
 /*
- * The class that bpf/receive found for an incoming packet; 0 if the packet is
- * none. A class that takes nothing in has just left the plan.
+ * The class that bpf/receive found for an incoming packet; 0 if it is no such packet. A
+ * class whose queue takes no packets has just left the plan.
  */
 static __always_inline u32 handed_over(const struct sk_buff *skb, const struct takt_plan *plan)
 {
@@ -97,7 +97,7 @@ static __always_inline u32 handed_over(const struct sk_buff *skb, const struct t
 	return plan->class_params[id].queue_packets ? id : plan->rules.default_class;
 }
 
-/* How important the task is that sent the packet, or will receive it. */
+/* The priority of the task that sent the packet, or will receive it. */
 static __always_inline u32 task_prio_of(const struct sk_buff *skb, struct takt_port *port,
 					const struct takt_plan *plan, u32 id)
 {
@@ -107,7 +107,7 @@ static __always_inline u32 task_prio_of(const struct sk_buff *skb, struct takt_p
 	return handover_of(skb)->task_prio & 255;
 }
 
-/* A packet comes in for its element: the place to keep it in, or 0: drop it. */
+/* A packet arrives for its entity: the packet slot to keep it in, or 0: drop it. */
 static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc *sch,
 				  struct takt_port *port, const struct takt_plan *plan,
 				  struct takt_arrival *arrival)
@@ -152,7 +152,7 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		arrival.id = element_of(skb, port, plan, &arrival.before);
 	}
 	place = arrive(skb, sch, port, plan, &arrival);
-	/* The store holds every place. */
+	/* The store has every packet slot. */
 	store = place ? find_store(index, place) : NULL;
 	if (!store)
 		goto drop;
@@ -221,8 +221,8 @@ send:
 }
 
 /*
- * Only the device that a plan was made for may carry it, and only at its root:
- * anything else would share one state under several locks.
+ * Only the device that a plan was made for may have it, and only at its root: anything else
+ * would share one state under several locks.
  */
 SEC("struct_ops")
 int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
@@ -286,14 +286,14 @@ void BPF_PROG(takt_link_destroy, struct Qdisc *sch)
 	if (port)
 		port->stands = 0;
 	takt_link_clear(sch);
-	/* Its namespace may be gone, too: let any takt clear this link away. */
+	/* Its namespace may be gone, too: then any takt may clear this link away. */
 	if (port && device_of(sch)->reg_state != NETREG_REGISTERED)
 		port->link.gone = 1;
 }
 
 /*
- * Put new plans in force: of all the named links, in one system call, so that
- * even a SIGKILL comes before the first or after the last.
+ * Put the new plans of all these links in force in one system call, so that a SIGKILL takes
+ * effect before the first or after the last.
  */
 SEC("syscall")
 int takt_link_commit(struct takt_commit_args *args)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* From a packet of the kernel's to its key. */
+/* Reads the key of one of the kernel's packets. */
 #ifndef TAKT_PACKET_H
 #define TAKT_PACKET_H
 
@@ -15,7 +15,7 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 	u16 ethertype = __builtin_bswap16(skb->protocol);
 	u64 at = head + skb->network_header;
 
-	/* Behind an in-band tag the network header's place depends on who sent. */
+	/* With an in-band tag the offset of the network header depends on the sender. */
 	if (takt_is_vlan(ethertype))
 		at = data + TAKT_ETH_HEADER_BYTES;
 	key->mark = skb->mark;

@@ -7,8 +7,8 @@
 #include "link_maps.h"
 
 /*
- * Shape of the map that user space makes for each link. The variable only
- * brings the types into the object; it is never created.
+ * Type of the map that user space makes for each link. The variable only brings the types
+ * into the object; the map is never created from it.
  */
 struct port_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -41,7 +41,7 @@ static __always_inline const struct takt_plan *plan_of(const struct takt_port *p
 	return &port->plans[port->active & 1];
 }
 
-/* The plan that was in force before, or is being written. */
+/* The previous plan, or the next while it is being written. */
 static __always_inline const struct takt_plan *plan_before(const struct takt_port *port)
 {
 	return &port->plans[(port->active & 1) ^ 1];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * For the gate (algo/gate.h): which task this CPU runs, and which one sent.
+ * For the gate (algo/gate.h): which task this CPU runs, and which task sent the packet.
  *
- * What runs here now is certain, whether the link was reached from its system
- * call, on top of it in an interrupt, or while the CPU was idle. Who sent is not:
- * a packet may be on its way in an interrupt that some other task suffers, or be
- * brought along by another CPU. So the socket's owner counts, as bpf/flows saw it
- * last, and whenever a thread of that very process is found running here, its
- * priority is noted anew.
+ * The running task is certain, whether the link was reached from its system call, from an
+ * interrupt during it, or while the CPU was idle. The sender is not: the packet may be sent
+ * in an interrupt during some other task, or by another CPU. So the socket's owner counts,
+ * as bpf/flows saw it last. Whenever a thread of that process is found running here, its
+ * priority is updated.
  */
 #ifndef TAKT_RUNNING_H
 #define TAKT_RUNNING_H
@@ -18,7 +17,7 @@
 
 extern const struct rq runqueues __ksym __weak;
 
-/* Does nobody else want this processor, as far as the kernel tells? */
+/* Does no other task want this processor, as far as the kernel tells? */
 static __always_inline int runs_alone(void)
 {
 	const struct rq *rq;
@@ -39,14 +38,14 @@ static __always_inline void note_running(struct takt_port *port, const struct ta
 		return;
 	task = bpf_get_current_task_btf();
 	*running = running_prio(task);
-	/* It comes to open the gate, but at nobody's cost. */
+	/* The helper opens the gate, but not while other tasks want the processor. */
 	if ((u32)task->pid == port->opener && !runs_alone())
 		*running = TAKT_TASK_FIRST;
 }
 
 /*
- * A packet for this element arrives: note what runs, and say how important the
- * task is that sent it.
+ * A packet for this entity arrives: note the running task, and return the priority of the
+ * task that sent the packet.
  */
 static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_port *port,
 				      const struct takt_plan *plan, u32 id)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The store: where packets are while they wait, one kptr per place. */
+/* The store: the queued packets, one kptr per packet slot. */
 #ifndef TAKT_STORE_H
 #define TAKT_STORE_H
 
 #include "ports_map.h"
 
-/* The index of a packet in the map is its place in takt_link. */
+/* The index of a packet in the map is its packet slot in takt_link. */
 struct takt_store {
 	struct sk_buff __kptr *skb;
 };
 
-/* Shape of the map that user space makes for each link, as port_map is. */
+/* Type of the map that user space makes for each link, as port_map is. */
 struct store_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_STORE_PLACES);
@@ -18,7 +18,7 @@ struct store_map {
 	__type(value, struct takt_store);
 } store_shape SEC(".maps");
 
-/* The express place of every link. */
+/* The packet on the fast path of every link. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_LINKS);
@@ -38,7 +38,7 @@ static __always_inline struct takt_store *find_store(u32 index, u32 place)
 	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
 }
 
-/* Put a packet into a place; what was there is freed. */
+/* Keep a packet in a packet slot; what was there is freed. */
 static __always_inline void keep(struct takt_store *store, struct sk_buff *skb)
 {
 	struct sk_buff *old = bpf_kptr_xchg(&store->skb, skb);
@@ -47,7 +47,7 @@ static __always_inline void keep(struct takt_store *store, struct sk_buff *skb)
 		bpf_kfree_skb(old);
 }
 
-/* Free the packet in a place, if there is one. */
+/* Free the packet in a packet slot, if there is one. */
 static int discard(u32 index, u32 place)
 {
 	struct takt_store *store = find_store(index, place);

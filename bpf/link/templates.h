@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Frames that user space sends for the link itself: templates of gap frames
- * (algo/gap.h), and the bell (link_maps.h). They are no traffic and are not counted.
+ * Frames that the helper sends for the link itself: templates of gap frames (algo/gap.h),
+ * and the bell (link_maps.h). They are no traffic and are not counted.
  */
 #ifndef TAKT_TEMPLATES_H
 #define TAKT_TEMPLATES_H
@@ -16,7 +16,7 @@ static __always_inline u32 is_template(const struct sk_buff *skb, const struct t
 	       skb->mark == port->gap.secret;
 }
 
-/* Where in the store the frame belongs; 0: refuse it. Precondition: is_template(). */
+/* The frame's slot in the store; 0: refuse it. Precondition: is_template(). */
 static __always_inline u32 template_place(const struct sk_buff *skb, struct takt_port *port,
 					  const struct takt_plan *plan)
 {
@@ -32,7 +32,7 @@ static __always_inline u32 template_place(const struct sk_buff *skb, struct takt
 	return place ? TAKT_PACKETS + place : 0;
 }
 
-/* Ring the bell, if it hangs: its sender hears that it is freed. */
+/* Ring the bell, if there is one: the helper notices that it is freed. */
 static __always_inline void ring(u32 index, struct takt_port *port)
 {
 	port->bell = 0;

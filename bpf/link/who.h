@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Who sent a packet, or will receive it: what bpf/flows found out about its socket. */
+/* The sender or receiver of a packet: what bpf/flows found out about its socket. */
 #ifndef TAKT_WHO_H
 #define TAKT_WHO_H
 
@@ -16,7 +16,7 @@ static __always_inline const struct takt_socket *owner_of(const struct sock *sk)
 	if (!sk)
 		return NULL;
 	sk = bpf_core_cast(sk, struct sock);
-	/* The first answer to a caller is sent before there is a socket of its own. */
+	/* The first answer to a new connection is sent before it has a socket of its own. */
 	if (sk->__sk_common.skc_state == TCP_NEW_SYN_RECV)
 		sk = bpf_core_cast(sk->__sk_common.skc_listener, struct sock);
 	cookie = sk->__sk_common.skc_cookie.counter;
@@ -29,7 +29,7 @@ static __always_inline u32 who_is(const struct takt_socket *owner, const struct 
 	return owner ? owner->who[plan->who_slot & (TAKT_SLOTS - 1)] : 0;
 }
 
-/* The user whose registrations count, beside those for everyone. */
+/* The user whose registrations apply, beside those for everyone. */
 static __always_inline u32 user_of(const struct takt_socket *owner)
 {
 	return owner && owner->tgid ? owner->uid : TAKT_EVERYONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Who will receive a packet: what bpf/flows found out about the socket it is for. */
+/* The receiver of a packet: what bpf/flows found out about its socket. */
 #ifndef TAKT_LOOKUP_H
 #define TAKT_LOOKUP_H
 
@@ -11,7 +11,7 @@
 #define IPPROTO_UDP 17
 #define BPF_F_CURRENT_NETNS (-1L)
 
-/* What is known of the socket that a packet is for; the key is that of its answers. */
+/* What is known of the socket that receives the packet; the key is that of its answers. */
 static __always_inline const struct takt_socket *receiver_of(struct __sk_buff *ctx,
 							     const struct takt_key *key)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * Packets that come in: those in the background are sent through a device of
- * kind ifb, where the qdisc `takt` gates and orders them as it does what is sent,
- * and from which they come back to where they were. All else goes straight on.
+ * The receive side: incoming background packets are sent through a device of kind ifb,
+ * where the qdisc `takt` gates and orders them like outgoing ones, and from which they
+ * return to where they were. All other packets continue directly.
  *
- * One instance of this program stands on the ingress of each device whose policy
- * receives, and reads the same plan as the qdisc. Packets come back past it: the
- * kernel sends what has been through an ifb to no ingress program again.
+ * One instance of this program is attached to the ingress of each device whose policy
+ * receives, and reads the same plan as the qdisc. Packets that return do not pass it again:
+ * the kernel runs no ingress program on packets that have been through an ifb.
  */
 #include "kernel.h"
 #include "../link/handover.h"
@@ -19,14 +19,14 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* The link whose device this instance stands on. */
+/* The link of the device that this instance is attached to. */
 const volatile u32 takt_link_index;
 
-#define GO_ON (-1)	/* TCX_NEXT: whoever comes next on this ingress */
+#define GO_ON (-1)	/* TCX_NEXT: continue with the next program on this ingress */
 
 void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 
-/* The device is up: it stays in memory while its qdisc stands and this runs. */
+/* Is the device up? It stays in memory while its qdisc is attached and this program runs. */
 static __always_inline int is_up(const struct takt_port *port)
 {
 	const struct net_device *dev;
@@ -38,7 +38,7 @@ static __always_inline int is_up(const struct takt_port *port)
 	return dev->state & 1 << LINK_STATE_START;
 }
 
-/* The class of an incoming packet: by the rules for its answers. */
+/* The class of an incoming packet: that of its answers. */
 __noinline u32 takt_receive_class_of(const struct takt_plan *plan TAKT_ARG,
 				     const struct takt_key *key TAKT_ARG)
 {
