@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The congestion control takt: the kernel's CUBIC, and bounds around its window. What the
- * bounds are, algo/window.h says, once per period and flow; what the group achieves, user
- * space says in a map. Changing the map moves flows that are running. Paper 001, section 6.
- * Each network namespace has its own terms; without them, and on other devices, it is CUBIC.
+ * The congestion control `takt`: the kernel's CUBIC, with bounds on its window. algo/window.h
+ * computes the bounds, once per period and flow; user space writes into a map what the group
+ * achieves. A change of the map affects running flows. Cooperative middleware, section 6. Each
+ * network namespace has its own terms; without them, and on other devices, it is CUBIC.
  */
 #include "tcp.h"
 #include "crowd_flows_map.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Bounds older than so many periods hold nothing up: nobody has tested them. */
+/* Lower bounds older than this many periods do not apply: they are untested. */
 #define STALE_PERIODS 3
 
-/* How often a flow that has no bounds looks whether its route has come to the device. */
+/* How often a flow without bounds checks whether its route now leads to the device. */
 #define ELSEWHERE_NS 1000000000ULL
 
 /* Network namespaces that may have a crowd at the same time. */
@@ -47,7 +47,7 @@ static u64 namespace_of(const struct sock *sk)
 	return sk->__sk_common.skc_net.net->net_cookie;
 }
 
-/* The terms of the socket's namespace, if they are about this flow. */
+/* The terms of the socket's namespace, if they apply to this flow. */
 static const struct takt_crowd *terms_of(const struct sock *sk,
 					 const struct takt_crowd_flow *flow)
 {
@@ -71,7 +71,7 @@ static u32 bound(const struct takt_crowd_flow *flow, const struct takt_crowd *cr
 				 after_timeout || age_ns > STALE_PERIODS * crowd->period_ns);
 }
 
-/* A period begins: what has been counted so far is not of it. The route may be another. */
+/* A period begins: reset the counts, and read the route, which may be another. */
 static void begin(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -87,7 +87,7 @@ static void begin(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 	flow->limited = 0;
 }
 
-/* For user space, which says in the group's reports what this terminal gets. */
+/* Counts for user space, which reports to the group what this terminal gets. */
 static void count(u64 cookie, const struct takt_window_sample *sample, u32 delivered,
 		  u64 passed_us)
 {
@@ -135,7 +135,7 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 		sample.own_flows = heard->own_flows;
 	}
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
-	/* Whoever was silent for longer had nothing to send. */
+	/* A flow that was silent for longer had nothing to send. */
 	count(cookie, &sample, delivered,
 	      takt_min(passed_us, TAKT_CROWD_STALE_PERIODS * crowd->period_ns / 1000));
 }
@@ -149,7 +149,7 @@ void BPF_PROG(takt_crowd_init, struct sock *sk)
 	flow = bpf_sk_storage_get(&takt_crowd_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!flow)
 		return;
-	/* It may have been here before, and gone on under another congestion control. */
+	/* The flow may have had this congestion control before, and another one since. */
 	__builtin_memset(flow, 0, sizeof(*flow));
 	flow->bounds.upper = TAKT_WINDOW_MAX;
 	begin(flow, sk, bpf_ktime_get_ns());
@@ -172,7 +172,7 @@ void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 		flow->rtt_sum_us += (u32)rtt_us;
 		flow->rtt_count++;
 	}
-	/* What was in flight when this came; nothing was sent since. */
+	/* packets_out and pkts_acked: in flight when the ACK arrived, as nothing was sent since. */
 	if (tp->packets_out + ack->pkts_acked >= tp->snd_cwnd)
 		flow->limited = 1;
 	if (now_ns - flow->updated_ns < (crowd ? crowd->period_ns : ELSEWHERE_NS))
@@ -194,7 +194,7 @@ void BPF_PROG(takt_crowd_avoid, struct sock *sk, u32 ack, u32 acked)
 		tp->snd_cwnd = bound(flow, crowd, tp->snd_cwnd, flow->in_timeout);
 }
 
-/* A loss: CUBIC's new window, but not below what the radio's losses are allowed to take. */
+/* A loss: CUBIC's new window, but not below the lower bound, as the radio loses packets too. */
 SEC("struct_ops")
 u32 BPF_PROG(takt_crowd_ssthresh, struct sock *sk)
 {
@@ -218,7 +218,7 @@ void BPF_PROG(takt_crowd_state, struct sock *sk, u8 new_state)
 	if (!flow)
 		return;
 	flow->in_timeout = new_state == TCP_CA_LOSS;
-	/* A timeout: what ssthresh has answered just before was for a loss of another kind. */
+	/* A timeout: the lower bound in ssthresh's answer does not apply to this kind of loss. */
 	if (new_state == TCP_CA_LOSS && flow->threshold)
 		tp->snd_ssthresh = takt_min(tp->snd_ssthresh, flow->threshold);
 }
@@ -245,7 +245,7 @@ u32 BPF_PROG(takt_crowd_undo, struct sock *sk)
 	return crowd ? bound(flow, crowd, window, 1) : window;
 }
 
-/* One of the two is registered, as the kernel's structure is. */
+/* One of the two is registered, depending on the kernel's structure. */
 SEC(".struct_ops.link")
 struct tcp_congestion_ops takt_crowd_ops = {
 	.init = (void *)takt_crowd_init,

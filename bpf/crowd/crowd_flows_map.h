@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The bounds of every flow under the congestion control, by its socket. The congestion
- * control's object makes the map; the monitor reads it, or has an empty one of its own
- * where no congestion control is loaded.
+ * The bounds of every flow under the congestion control, by its socket. The congestion control's
+ * object makes the map; the monitor reads it, or has an empty one of its own if no congestion
+ * control is loaded.
  */
 #ifndef TAKT_CROWD_FLOWS_MAP_H
 #define TAKT_CROWD_FLOWS_MAP_H

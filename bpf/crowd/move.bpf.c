@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Running flows change from one congestion control to another: those of the network
- * namespace of whoever reads the iterator.
+ * Moves running flows from one congestion control to another: those of the network namespace of
+ * the process that reads the iterator.
  */
 #include "tcp.h"
 
@@ -10,14 +10,14 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
 
-/* A congestion control's name, with zeros after it. */
+/* A congestion control's name, padded with zeros. */
 union name {
 	char text[16];
 	u64 words[2];
 };
 
 const volatile union name from;
-const volatile union name to;	/* empty: they are counted, and stay */
+const volatile union name to;	/* empty: only count them */
 const volatile u32 ifindex;	/* only flows that leave by this device; 0: all, and listeners */
 u32 found, moved;
 
@@ -29,7 +29,7 @@ int takt_crowd_move(struct bpf_iter__tcp *context)
 	const struct dst_entry *route;
 	union name name = {};
 
-	/* Neither a request nor one in TIME_WAIT: those have no congestion control. */
+	/* Requests and sockets in TIME_WAIT have no congestion control. */
 	if (!tp)
 		return 0;
 	if (ifindex) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The kernel's TCP as far as the congestion control looks into it. */
+/* The parts of the kernel's TCP that the congestion control uses. */
 #ifndef TAKT_TCP_H
 #define TAKT_TCP_H
 
@@ -22,7 +22,7 @@ struct tcp_sock {
 	struct minmax rtt_min;
 };
 
-/* What an iterator over TCP's sockets hands over. */
+/* The context of an iterator over TCP's sockets. */
 struct bpf_iter__tcp {
 	void *meta;
 	struct sock_common *sk_common;
@@ -50,7 +50,7 @@ struct tcp_congestion_ops {
 	u32 flags;
 };
 
-/* In newer kernels (7.3 is one) the one event that CUBIC asks for has a call of its own. */
+/* In newer kernels (7.3 is one) the only event that CUBIC uses has its own call. */
 struct tcp_congestion_ops___tx_start {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
@@ -68,10 +68,10 @@ struct tcp_congestion_ops___tx_start {
 #define TCP_CA_LOSS 4
 /* No slow start has ended yet. */
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
-/* Any network namespace may choose it, and any program. */
+/* Any network namespace and any program may choose it. */
 #define TCP_CONG_NON_RESTRICTED 1
 
-/* CUBIC, as the kernel has it. */
+/* The kernel's CUBIC. */
 void cubictcp_init(struct sock *sk) __ksym;
 u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
 void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What can be read off a TCP socket alone. */
+/* What a TCP socket itself tells of its flow. */
 #ifndef TAKT_MONITOR_FLOW_H
 #define TAKT_MONITOR_FLOW_H
 
@@ -20,7 +20,7 @@ static __always_inline void read_address(u32 to[4], const struct in6_addr *from)
 	to[3] = from->in6_u.u6_addr32[3];
 }
 
-/* Of a structure that is all zero. */
+/* Precondition: *ends is all zero. */
 static __always_inline void read_ends(struct takt_monitor_ends *ends, const struct sock *sk)
 {
 	const struct sock_common *common = &sk->__sk_common;
@@ -44,8 +44,8 @@ static __always_inline u32 in_flight(const struct tcp_sock *tp)
 }
 
 /*
- * What holds it back. Of the congestion window the kernel has an opinion of its own, which it
- * keeps for a round trip; of the receiver's it is asked whether the next segment fits.
+ * What limits the flow. For the congestion window the kernel keeps its own flag for a round trip;
+ * for the receiver's window, the flow is limited if the next segment does not fit.
  */
 static __always_inline u32 limit_of(const struct tcp_sock *tp)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The monitor of TCP flows: what the kernel knows of every flow of a network namespace, when
- * user space asks, and what happens to them, when it happens. It changes nothing, and it
- * lives as long as the process that loaded it. Paper 001, section 3.2, had to compile its
- * monitor into the kernel.
+ * The monitor of TCP flows: it reports what the kernel knows of every flow of a network namespace
+ * when user space asks, and events of the flows when they happen. It changes nothing, and it
+ * exists as long as the process that loaded it. Cooperative middleware, section 3.2, had to
+ * compile its monitor into the kernel.
  */
 #include "watched.h"
 #include "../crowd/crowd_flows_map.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile u64 takt_netns_cookie = 0;	/* whose flows */
-u64 takt_events_lost = 0;	/* those that found no room */
+const volatile u64 takt_netns_cookie = 0;	/* namespace of the flows */
+u64 takt_events_lost = 0;	/* those that did not fit */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, TAKT_MONITOR_EVENT_BYTES);
 } takt_monitor_events SEC(".maps");
 
-/* What may change with every packet is told of a flow once in so long, at most. */
+/* Events that may occur with every packet are reported once per this time and flow, at most. */
 #define TELL_EVERY_NS 10000000ULL
 
 static __always_inline int is_ours(const struct sock *sk)
@@ -36,7 +36,7 @@ static void takt_monitor_tell(struct sock *sk, u32 kind, u32 count, u16 from, u1
 	const struct tcp_sock *tp = tcp_of(sk);
 	struct takt_monitor_event *event;
 
-	/* So that it has a cookie, and is looked at. */
+	/* So that it has a cookie, and is among the watched. */
 	watch(sk);
 	event = bpf_ringbuf_reserve(&takt_monitor_events, sizeof(*event), 0);
 	if (!event) {
@@ -53,7 +53,7 @@ static void takt_monitor_tell(struct sock *sk, u32 kind, u32 count, u16 from, u1
 	event->in_flight = in_flight(tp);
 	event->from = from;
 	event->to = to;
-	/* User space comes for them by itself: waking it costs more than all this. */
+	/* User space polls for them: waking it costs more than all this. */
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
@@ -93,8 +93,8 @@ static __always_inline int may_tell(u64 *told_ns)
 }
 
 /*
- * A packet for an established flow, before TCP looks at it: so what is read here is what the
- * packet before it left. The one thing that every packet pays for.
+ * A packet for an established flow, before TCP processes it: so the values here are those after
+ * the previous packet. This is the only cost of every packet.
  */
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(takt_monitor_heard, struct sock *sk, const struct sk_buff *skb)
@@ -155,8 +155,8 @@ static __always_inline void write_sample(struct bpf_iter_meta *meta, struct sock
 }
 
 /*
- * Run over every TCP socket of the reader's namespace, locked while it is its turn. That walks
- * the host's whole table of connections, however few there are.
+ * Run over every TCP socket of the reader's namespace, each locked meanwhile. This walks the
+ * host's whole table of connections, however few there are.
  */
 SEC("iter/tcp")
 int takt_monitor_all(struct bpf_iter__tcp *ctx)
@@ -165,7 +165,7 @@ int takt_monitor_all(struct bpf_iter__tcp *ctx)
 	const struct watched *watched;
 	struct tcp_sock *tp;
 
-	/* Neither in TIME_WAIT nor a request: those have no window. */
+	/* Sockets in TIME_WAIT and requests have no window. */
 	tp = common ? bpf_skc_to_tcp_sock(common) : 0;
 	watched = tp ? watch((struct sock *)tp) : 0;
 	if (watched)
@@ -173,7 +173,7 @@ int takt_monitor_all(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
-/* Run over the sockets that are watched already, which costs as much as there are. */
+/* Run over the sockets that are watched already; the cost is proportional to their number. */
 SEC("iter/bpf_sk_storage_map")
 int takt_monitor_watched(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -185,7 +185,7 @@ int takt_monitor_watched(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
-/* Run over every file of every process; of several that hold a socket the youngest counts. */
+/* Run over every file of every process; if several hold a socket, the youngest counts. */
 SEC("iter/task_file")
 int takt_monitor_holders(struct bpf_iter__task_file *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The kernel's TCP as far as the monitor looks into it. */
+/* The parts of the kernel's TCP that the monitor uses. */
 #ifndef TAKT_MONITOR_TCP_SOCK_H
 #define TAKT_MONITOR_TCP_SOCK_H
 
@@ -40,7 +40,7 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 };
 
-/* How a packet's control block is laid out while TCP has it. */
+/* The layout of a packet's control block while TCP has it. */
 struct tcp_skb_cb {
 	u16 tcp_gso_segs;
 	u8 ip_dsfield;

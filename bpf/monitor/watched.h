@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the monitor remembers of a socket: what it has told of it, and who holds it. It goes
- * with the socket, or with the monitor.
+ * What the monitor stores for a socket: what it has reported, and which process holds the socket.
+ * It ends with the socket, or with the monitor.
  */
 #ifndef TAKT_MONITOR_WATCHED_H
 #define TAKT_MONITOR_WATCHED_H
@@ -11,8 +11,8 @@
 struct watched {
 	u64 cookie;
 	u64 limit_told_ns, echoes_told_ns, marks_told_ns;
-	u32 limit;		/* as told */
-	u32 echoes_told;	/* of the socket's count */
+	u32 limit;		/* as last reported */
+	u32 echoes_told;	/* part of the socket's count */
 	u32 marks, marks_told;
 	u32 tgid;
 	char application[TAKT_COMM_BYTES];
@@ -25,7 +25,7 @@ struct {
 	__type(value, struct watched);
 } takt_monitor_socks SEC(".maps");
 
-/* From now on, if it was not yet; marks of before are not told, a window that is full is. */
+/* Watch the socket, unless it already is. Marks from before are not reported; a full window is. */
 static __always_inline struct watched *watch(struct sock *sk)
 {
 	struct watched *watched;

@@ -7,7 +7,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct takt_vector_state state;
 
-/* On its way through memory an address becomes a number. */
+/* Through memory the pointer becomes a number for the verifier. */
 static volatile u64 packet_at;
 
 SEC("syscall")

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The steps of the test vectors in algo/vectors/: one call of algo/ each. These
- * lines run natively and, in vectors.bpf.c, inside the kernel's BPF machine, and
- * must leave the same bytes behind.
+ * The steps of the test vectors in algo/vectors/: one call of algo/ each. These lines run
+ * natively and, in vectors.bpf.c, in BPF inside the kernel, and must produce the same bytes.
  */
 #ifndef TAKT_VECTORS_H
 #define TAKT_VECTORS_H
@@ -16,7 +15,7 @@
 
 #define TAKT_VECTOR_PACKET_BYTES 256
 
-/* What the steps work on. */
+/* The state that the steps change. */
 struct takt_vector_state {
 	struct takt_clock clock;
 	struct takt_clock_params clock_params;
@@ -44,13 +43,13 @@ struct takt_vector_state {
 
 #define TAKT_VECTOR_CLOCK_START 1	/* now */
 #define TAKT_VECTOR_CLOCK_SPEND 2	/* from, now, bytes */
-#define TAKT_VECTOR_INSERT 3		/* id, now; due_ns stands in the entry */
+#define TAKT_VECTOR_INSERT 3		/* id, now; due_ns is in the entry */
 #define TAKT_VECTOR_FIRST 4		/* now; answers an entry */
 #define TAKT_VECTOR_REMOVE 5		/* id */
 #define TAKT_VECTOR_ENQUEUE 6		/* id, before, bytes, frames, idle, task_prio,
-					 * now; answers a place */
+					 * now; answers a packet slot */
 #define TAKT_VECTOR_DEQUEUE 7		/* now */
-#define TAKT_VECTOR_FLUSH 8		/* answers a place, or 0 */
+#define TAKT_VECTOR_FLUSH 8		/* answers a packet slot, or 0 */
 #define TAKT_VECTOR_FLUSH_EXPRESS 9
 #define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
 #define TAKT_VECTOR_RUNNING 11		/* task_prio */
@@ -59,7 +58,7 @@ struct takt_vector_state {
 #define TAKT_VECTOR_LEFT 14		/* job; answers what is left of its budget */
 #define TAKT_VECTOR_CHARGE 15		/* job, from, now */
 #define TAKT_VECTOR_YIELD 16		/* job; answers whether it is done */
-#define TAKT_VECTOR_STATION 17		/* id, mac, now; answers an element */
+#define TAKT_VECTOR_STATION 17		/* id, mac, now; answers an entity */
 #define TAKT_VECTOR_SOC_REPORT 18	/* soc, now; answers a weight, and soc */
 #define TAKT_VECTOR_SOC_TICK 19		/* now; answers a weight, and soc */
 #define TAKT_VECTOR_SOC_WEIGHT 20	/* soc; answers a weight */
@@ -79,7 +78,7 @@ struct takt_vector_step {
 	u64 answer, wake_ns;	/* out */
 };
 
-/* A packet arrives: the place to keep it in, or 0. */
+/* A packet arrives: its packet slot, or 0. */
 TAKT_FN u32 takt_vector_push(struct takt_vector_state *state, const struct takt_vector_step *step)
 {
 	struct takt_arrival arrival = {
@@ -95,7 +94,7 @@ TAKT_FN u32 takt_vector_push(struct takt_vector_state *state, const struct takt_
 	return takt_link_push(&state->link, &state->plan, &arrival);
 }
 
-/* The element of a station in a class, made if need be. */
+/* The entity of a station in a class, made if it is missing. */
 TAKT_FN u32 takt_vector_station(struct takt_vector_state *state,
 				const struct takt_vector_step *step)
 {
