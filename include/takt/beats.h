@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * For threads that run on the beat (docs/beats.md). Nothing to link, nothing but the C
- * library, C11 or C++.
+ * For threads that run on the beat (docs/beats.md). There is nothing to link; it needs only the C
+ * library, in C11 or C++.
  *
  *	struct takt_beat beat;
  *	struct takt_beat_terms terms = { .period_ns = 40000000, .budget_ns = 8000000 };
@@ -13,12 +13,12 @@
  *		takt_beat_done(&beat);
  *	}
  *
- * The same program works without Takt: joining says why it failed, and done is
- * sched_yield(), which under SCHED_DEADLINE ends the period, too.
+ * The same program works without Takt: takt_beat_join() fails with the reason, and
+ * takt_beat_done() is sched_yield(), which under SCHED_DEADLINE ends the period, too.
  *
- * A struct takt_beat belongs to the thread that joined with it. Times are
- * CLOCK_MONOTONIC, in nanoseconds. Functions that can fail return 0 or a negative
- * errno; beat->problem then says why, in words.
+ * A struct takt_beat belongs to the thread that joined with it. Times are CLOCK_MONOTONIC, in
+ * nanoseconds. Functions that can fail return 0 or a negative errno; beat->problem then gives the
+ * reason, in words.
  */
 #ifndef TAKT_BEATS_H
 #define TAKT_BEATS_H
@@ -41,7 +41,7 @@
 #ifdef __cplusplus
 extern "C" {
 #else
-/* Hidden by -std=c11. */
+/* -std=c11 hides these. */
 long syscall(long number, ...);
 #ifndef CLOCK_MONOTONIC
 #define CLOCK_MONOTONIC 1
@@ -57,12 +57,12 @@ int clock_gettime(int clock, struct timespec *now);
 #endif
 
 #define TAKT_BEAT_PAGES 256U
-#define TAKT_BEAT_PATIENCE_S 10	/* for taktd's answer */
+#define TAKT_BEAT_PATIENCE_S 10	/* waiting time for taktd's answer */
 
-/* What the scheduler writes for each member, as in bpf/beats/beats_maps.h. */
+/* Written by the scheduler for each member, as in bpf/beats/beats_maps.h. */
 struct takt_job_page {
 	uint32_t tid;
-	uint32_t sequence;	/* odd while it is being written */
+	uint32_t sequence;	/* odd during an update */
 	uint64_t job;
 	uint64_t beat_ns;
 	uint64_t deadline_ns;
@@ -75,13 +75,16 @@ struct takt_job_page {
 struct takt_beat {
 	const struct takt_job_page *page;	/* NULL: without Takt */
 	const struct takt_job_page *pages;
-	uint32_t tid;		/* as the host numbers it */
+	uint32_t tid;		/* in the host's numbering */
 	int is_joined;
 	uint64_t overruns_seen;
 	char problem[256];
 };
 
-/* Either a task that the policy declares, or period and budget. Zeros are for none. */
+/*
+ * The terms of a reservation: either a task that the policy declares, or period and budget. Zero
+ * means not given.
+ */
 struct takt_beat_terms {
 	const char *task;
 	const char *task_member;	/* if the task is a group */
@@ -90,21 +93,21 @@ struct takt_beat_terms {
 	uint64_t budget_ns;
 	uint64_t offset_ns;
 	int has_offset;
-	uint64_t lead_ns;	/* be released so much earlier; done waits out the rest */
+	uint64_t lead_ns;	/* release this much earlier; takt_beat_done() waits out the rest */
 	const char *overrun;	/* "demote", "signal" or "stop-group" */
 	const char *group;
 	uint32_t member;	/* of the group, from 1 */
 	uint32_t member_count;
 };
 
-/* The job that the thread is in, or was in last. */
+/* The job that the thread runs, or ran last. */
 struct takt_beat_job {
-	uint64_t job;		/* counted from the clock's 0 in periods, from 1 */
+	uint64_t job;		/* the number of its period since the clock's 0, from 1 */
 	uint64_t beat_ns;	/* when it was to begin */
 	uint64_t deadline_ns;	/* when its last slot ends */
 	uint64_t period_ns;
 	uint64_t budget_ns;
-	uint64_t overruns;	/* jobs of this task that were cut */
+	uint64_t overruns;	/* jobs of this task that overran */
 };
 
 static inline uint64_t takt_beat_clock_ns(void)
@@ -115,7 +118,7 @@ static inline uint64_t takt_beat_clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* What the scheduler says now. -ENOENT: the thread has no place. */
+/* Read the present job. -ENOENT: the thread has no reservation. */
 static inline int takt_beat_read(const struct takt_beat *beat, struct takt_beat_job *job)
 {
 	const struct takt_job_page *page = beat->page;
@@ -166,7 +169,7 @@ static inline uint64_t takt_beat_deadline_ns(const struct takt_beat *beat)
 	return takt_beat_read(beat, &job) ? 0 : job.deadline_ns;
 }
 
-/* Whether a job was cut since this was asked last, or since the thread joined. */
+/* Whether a job overran since the last call, or since the thread joined. */
 static inline int takt_beat_overran(struct takt_beat *beat)
 {
 	struct takt_beat_job job;
@@ -180,8 +183,8 @@ static inline int takt_beat_overran(struct takt_beat *beat)
 }
 
 /*
- * This job's work is done. Returns at the next beat; without Takt, after a
- * sched_yield(). Who was released with a lead waits out the rest here, on the CPU.
+ * This job's work is done. Returns at the next beat; without Takt, after a sched_yield(). If the
+ * thread is released with a lead, it waits out the rest here, on the CPU.
  */
 static inline void takt_beat_done(const struct takt_beat *beat)
 {
@@ -192,7 +195,7 @@ static inline void takt_beat_done(const struct takt_beat *beat)
 	if (takt_beat_read(beat, &job))
 		return;
 	now_ns = takt_beat_clock_ns();
-	/* Further away than a period is nobody's lead. */
+	/* A lead is shorter than a period; this beat is a later one. */
 	if (now_ns >= job.beat_ns || job.beat_ns - now_ns >= job.period_ns)
 		return;
 	while (takt_beat_clock_ns() < job.beat_ns) {
@@ -202,7 +205,7 @@ static inline void takt_beat_done(const struct takt_beat *beat)
 	}
 }
 
-/* From here on: how a thread gets its place. */
+/* From here on: how a thread gets its reservation. */
 
 static inline int takt_beat_fail(struct takt_beat *beat, int error, const char *why)
 {
@@ -231,13 +234,13 @@ static inline void takt_beat_unmap(struct takt_beat *beat)
 	beat->page = NULL;
 }
 
-/* The place that the thread has already, for who may look: root. */
+/* Find the reservation that the thread already has. Only root can read the pin. */
 static inline int takt_beat_find(struct takt_beat *beat)
 {
 	struct {
 		uint64_t pathname;
 		uint32_t bpf_fd;
-		uint32_t file_flags;	/* none: what is for reading alone cannot be mapped */
+		uint32_t file_flags;	/* none: a read-only descriptor cannot be mapped */
 	} get;
 	const long bpf_obj_get = 7;
 	uint32_t at;
@@ -261,7 +264,7 @@ static inline int takt_beat_find(struct takt_beat *beat)
 	return -ENOENT;
 }
 
-/* A request as it grows; too long a one is cut, and length says so. */
+/* A request under construction; is_bad is set if it is too long. */
 struct takt_beat_line {
 	char text[1024];
 	size_t length;
@@ -340,7 +343,7 @@ static inline void takt_beat_put_terms(struct takt_beat_line *line,
 	}
 }
 
-/* One line there, one line back, and perhaps a descriptor. */
+/* Send one line and receive one line, and perhaps a descriptor. */
 static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *line, int *fd)
 {
 	struct timeval patience = { TAKT_BEAT_PATIENCE_S, 0 };
@@ -369,7 +372,7 @@ static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *l
 			break;
 		sent += (size_t)n;
 	}
-	/* The answer takes the request's room. */
+	/* The answer overwrites the request. */
 	while (length + 1 < sizeof(line->text) && !memchr(line->text, '\n', length)) {
 		union {
 			struct cmsghdr header;
@@ -409,7 +412,7 @@ static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *l
 	return -EPROTO;
 }
 
-/* The text of a key of an answer, appended to the problem. */
+/* Append the text of an answer's key to the problem. */
 static inline int takt_beat_put_problem(struct takt_beat *beat, const char *answer,
 					const char *key, const char *before)
 {
@@ -449,10 +452,9 @@ static inline int takt_beat_answer_number(const char *answer, const char *key, u
 }
 
 /*
- * Give the calling thread a place on the beat, or, without terms, find the one that it
- * has by the policy's rules or by `takt run`. Whatever comes of it, the thread's timers
- * are exact from then on, and takt_beat_done() may be called. -EPERM: refused;
- * -ENOTCONN: there is no taktd.
+ * Reserve time for the calling thread or, without terms, find the reservation that it has by the
+ * policy's rules or by `takt run`. In any case, the thread's timers are exact from then on, and
+ * takt_beat_done() may be called. -EPERM: refused; -ENOTCONN: taktd does not run.
  */
 static inline int takt_beat_join(struct takt_beat *beat, const struct takt_beat_terms *terms)
 {
@@ -480,7 +482,7 @@ static inline int takt_beat_join(struct takt_beat *beat, const struct takt_beat_
 		if (error)
 			return error;
 		beat->is_joined = 1;
-		/* Without pages it runs on the beat, and does not know which. */
+		/* Without the pages the thread runs on the beat, but cannot read its job. */
 		if (fd >= 0 && !takt_beat_map(beat, fd) &&
 		    takt_beat_answer_number(line.text, "\"tid\":", &beat->tid) &&
 		    takt_beat_answer_number(line.text, "\"page\":", &page) &&
@@ -493,8 +495,9 @@ static inline int takt_beat_join(struct takt_beat *beat, const struct takt_beat_
 }
 
 /*
- * Whether the place that the thread joined was taken back since, to make room for the tasks of a policy;
- * problem says why, in taktd's words. While the place is there this reads the page and nothing else.
+ * Whether the reservation was taken back since the thread joined, to make room for the tasks of a
+ * policy; beat->problem then gives taktd's reason. While the reservation exists, this only reads
+ * the page.
  */
 static inline int takt_beat_lost(struct takt_beat *beat)
 {
@@ -516,7 +519,7 @@ static inline int takt_beat_lost(struct takt_beat *beat)
 	return error != 0;
 }
 
-/* An ordinary thread again. What was taken on terms is free for others. */
+/* Become an ordinary thread again. A reservation on terms is free for others. */
 static inline int takt_beat_leave(struct takt_beat *beat)
 {
 	struct takt_beat_line line;
