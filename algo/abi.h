@@ -3,9 +3,9 @@
  * What all of algo/ builds on: fixed-width types and how a function is compiled.
  *
  * Everything in algo/ is a decision: it gets the time, lengths and packets' addresses as
- * arguments and returns what to do. It calls no helper, touches no map and no kernel
- * pointer, uses integers only, and bounds every loop. So the same lines run in BPF inside
- * the kernel, in the tests and in the simulator.
+ * arguments and returns what to do. It calls no helper, touches no map and no kernel pointer,
+ * uses integers only, and bounds every loop. So the same lines run in BPF inside the kernel, in
+ * the tests and in the simulator.
  */
 #ifndef TAKT_ABI_H
 #define TAKT_ABI_H

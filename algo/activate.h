@@ -38,16 +38,13 @@ TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
 {
 	u32 tenant = plan->tenant[group & (TAKT_GROUPS - 1)];
 
-	/*
-	 * A node that the plan no longer has is represented by any entity that still heads
-	 * it.
-	 */
+	/* A node that the plan no longer has is represented by any entity that still heads it. */
 	return !tenant || tenant == id;
 }
 
 /*
- * Is the entity backlogged? It has packets of its own, or a node with a backlogged entity.
- * (Its own first: a tenant has some only if its id was a class's in the plan before.)
+ * Is the entity backlogged? It has packets of its own, or a node with a backlogged entity. (Its
+ * own first: a tenant has some only if its id was a class's in the plan before.)
  */
 TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *plan, u32 id)
 {
@@ -115,9 +112,9 @@ TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *
 }
 
 /*
- * The gate opens for a blocked entity: queue it like the others. The time that it was
- * blocked is not made up for: the link would send several frames at once, and the other
- * entities' next frames would be late.
+ * The gate opens for a blocked entity: queue it like the others. The time that it was blocked is
+ * not made up for: the link would send several frames at once, and the other entities' next
+ * frames would be late.
  */
 TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The byte clock: when may the next frame leave, if frames are to leave at an exact rate?
- * After PSPacer, section 4 (1): departure times are computed from the bytes that were sent,
- * never from when a timer fired. So a late timer shifts one frame and does not lower the
- * rate.
+ * The byte clock: when may the next frame leave, if frames are to leave at an exact rate? After
+ * PSPacer, section 4 (1): departure times are computed from the bytes that were sent, never from
+ * when a timer fired. So a late timer shifts one frame and does not lower the rate.
  *
  *   A frame of L accounted bytes sent at t on a clock of rate r moves it by
  *       due = max(due, t - lag_max) + 8 L / r
  *   A clock that was idle starts at now: idle time earns no credit.
  *
- * Exactness. 8 L / r seconds is seldom a whole number of nanoseconds. The remainder is kept
- * in units of 1/r ns, so that after any number of frames
+ * Exactness. 8 L / r seconds is seldom a whole number of nanoseconds. The remainder is kept in
+ * units of 1/r ns, so that after any number of frames
  *       due * r + rem = start * r + 8e9 * (sum of L)
  * holds to the bit. There is no drift at any rate, by construction.
  *
@@ -48,8 +47,8 @@ TAKT_FN void takt_clock_start(struct takt_clock *clock, u64 now_ns)
 }
 
 /*
- * Advance the clock by the time that len bytes take at this rate. The clock is due, so
- * due_ns is in the past; the sum cannot overflow before the year 2262.
+ * Advance the clock by the time that len bytes take at this rate. The clock is due, so due_ns is
+ * in the past; the sum cannot overflow before the year 2262.
  */
 TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 {
@@ -61,8 +60,8 @@ TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 		len = TAKT_LEN_MAX;
 
 	/*
-	 * A remainder of another rate (the policy changed) is less than 1 ns: drop it if
-	 * too large.
+	 * A remainder of another rate (the policy changed) is less than 1 ns: drop it if too
+	 * large.
 	 */
 	rem = clock->rem < rate_bps ? clock->rem : 0;
 
@@ -73,8 +72,8 @@ TAKT_FN void takt_clock_advance(struct takt_clock *clock, u64 rate_bps, u64 len)
 }
 
 /*
- * A frame of len bytes has left at sent_ns; from_ns is the earliest time that the bytes may
- * count from (0: only the clock itself limits it).
+ * A frame of len bytes has left at sent_ns; from_ns is the earliest time that the bytes may count
+ * from (0: only the clock itself limits it).
  */
 TAKT_FN void takt_clock_spend(struct takt_clock *clock,
 			      const struct takt_clock_params *params,

@@ -2,11 +2,11 @@
 /*
  * The calendar: which of thousands of entries is due first?
  *
- * A ring of buckets, each 2^shift ns wide, with a bit per occupied bucket and a bit per 64
- * such bits: the first entry is found with a few find-first-set steps, however many there
- * are. Entries of one bucket are kept in due order, so the answer is the earliest entry and
- * not merely a bucket. (Find-first-set queues: Eiffel, NSDI '19. Its buckets are unordered;
- * pacing to the nanosecond needs the order.)
+ * A ring of buckets, each 2^shift ns wide, with a bit per occupied bucket and a bit per 64 such
+ * bits: the first entry is found with a few find-first-set steps, however many there are. Entries
+ * of one bucket are kept in due order, so the answer is the earliest entry and not merely a
+ * bucket. (Find-first-set queues: Eiffel, NSDI '19. Its buckets are unordered; pacing to the
+ * nanosecond needs the order.)
  *
  *   insert   O(1): a bucket is searched from its end, at most TAKT_SCAN_MAX
  *            steps. With more than that many entries due later within the same
@@ -15,15 +15,14 @@
  *   far      Due beyond the ring's horizon: stays in the last bucket and is
  *            inserted again when the ring gets there.
  *
- * "Time" is whatever its entries are due in: nanoseconds of a clock, or the virtual time of
- * a share. A link has many calendars. They share one array of entries and one array of
- * buckets, the shelf.
+ * "Time" is whatever its entries are due in: nanoseconds of a clock, or the virtual time of a
+ * share. A link has many calendars. They share one array of entries and one array of buckets, the
+ * shelf.
  *
  * An entry is an index into the array; index 0 means none.
  *
- * Invariant: every entry is in a bucket of [base, base + buckets). An inserted entry is
- * never due before the time of the last look-up (a clock only advances), so base only
- * advances too.
+ * Invariant: every entry is in a bucket of [base, base + buckets). An inserted entry is never due
+ * before the time of the last look-up (a clock only advances), so base only advances too.
  */
 #ifndef TAKT_CALENDAR_H
 #define TAKT_CALENDAR_H
@@ -206,8 +205,8 @@ TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG
 }
 
 /*
- * If only far entries are left, they are all in this bucket: skip as many whole turns of
- * the ring as pass before `here` and before the first of them is due.
+ * If only far entries are left, they are all in this bucket: skip as many whole turns of the ring
+ * as pass before `here` and before the first of them is due.
  */
 TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 				   struct takt_shelf *shelf TAKT_ARG, u32 slot, u64 here)
@@ -228,9 +227,9 @@ TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 }
 
 /*
- * Peek at the first entry of a calendar that is not empty. Returns the entry if it is due
- * in its bucket's turn of the ring. If not, 0: with *wake_ns if no entry can be due before,
- * or TIME_NEVER if the entry was moved to its own bucket: then look again.
+ * Peek at the first entry of a calendar that is not empty. Returns the entry if it is due in its
+ * bucket's turn of the ring. If not, 0: with *wake_ns if no entry can be due before, or
+ * TIME_NEVER if the entry was moved to its own bucket: then look again.
  */
 TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf *shelf,
 			       u64 now_ns, u64 *wake_ns)
@@ -258,9 +257,9 @@ TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf
 }
 
 /*
- * The first entry, or 0 when the calendar is empty or (far entries only) none can be due
- * before *wake_ns, when to ask again. With now TIME_NEVER far entries are searched as well:
- * for virtual time, which does not pass by itself.
+ * The first entry, or 0 when the calendar is empty or (far entries only) none can be due before
+ * *wake_ns, when to ask again. With now TIME_NEVER far entries are searched as well: for virtual
+ * time, which does not pass by itself.
  */
 TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 				    struct takt_shelf *shelf TAKT_ARG,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Choice: which entity's packet leaves next. Floors, priorities, guarantees and shares are
- * in group.h. Here the link, and then perhaps a tenant, ask their node for its first
- * entity. A packet that must not overtake others waits for them, or pulls them: they leave
- * first.
+ * Choice: which entity's packet leaves next. Floors, priorities, guarantees and shares are in
+ * group.h. Here the link, and then perhaps a tenant, ask their node for its first entity. A
+ * packet that must not overtake others waits for them, or pulls them: they leave first.
  */
 #ifndef TAKT_CHOOSE_H
 #define TAKT_CHOOSE_H
@@ -18,8 +17,8 @@
 #define TAKT_PULLS_MAX 4
 
 /*
- * How many packets of another queue must leave before the entity's first packet?
- * Precondition: the entity has a packet.
+ * How many packets of another queue must leave before the entity's first packet? Precondition:
+ * the entity has a packet.
  */
 TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *element)
 {
@@ -34,8 +33,8 @@ TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *ele
 }
 
 /*
- * The entity whose packet leaves in this entity's turn. Its own first packet may pull
- * another queue's, and that one a third's. 0: the packet has to wait.
+ * The entity whose packet leaves in this entity's turn. Its own first packet may pull another
+ * queue's, and that one a third's. 0: the packet has to wait.
  */
 TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 {
@@ -55,8 +54,8 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 }
 
 /*
- * Check the entity that would go first. Returns whether the choice is final; if not, an
- * entity was queued again with another ready_ns, and the caller repeats the search.
+ * Check the entity that would go first. Returns whether the choice is final; if not, an entity
+ * was queued again with another ready_ns, and the caller repeats the search.
  */
 TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
@@ -94,10 +93,7 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		    (path->leaf.by == TAKT_BY_FLOOR ||
 		     !takt_is_held(&link->order.held, takt_params(plan, element, id), element)))
 			return 1;
-		/*
-		 * The link needs at least this long for the packets ahead; no need to ask
-		 * before.
-		 */
+		/* The link needs at least this long for the packets ahead: do not ask before. */
 		if (ahead && !path->source)
 			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 						     ahead * link->order.group[0].frame_ns);
@@ -130,8 +126,8 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 }
 
 /*
- * The timer was set for an entity and nothing has changed since: it goes, without a search.
- * Only for the plain case.
+ * The timer was set for an entity and nothing has changed since: it goes, without a search. Only
+ * for the plain case.
  */
 TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {

@@ -2,16 +2,14 @@
 /*
  * Classification: which class does a frame belong to?
  *
- * A rule is a masked key: "these bits of the header have these values". Rules with the same
- * mask form a tuple, and within a tuple one hash probe finds the only rule that can match
- * (tuple space search: Srinivasan, Suri, Varghese, SIGCOMM '99). So cost grows with the
- * number of different masks, not with the number of rules: two thousand classes told apart
- * by destination port are one probe. The planner splits port ranges and prefixes into
- * masks.
+ * A rule is a masked key: "these bits of the header have these values". Rules with the same mask
+ * form a tuple, and within a tuple one hash probe finds the only rule that can match (tuple space
+ * search: Srinivasan, Suri, Varghese, SIGCOMM '99). So cost grows with the number of different
+ * masks, not with the number of rules: two thousand classes told apart by destination port are
+ * one probe. The planner splits port ranges and prefixes into masks.
  *
- * Rules carry the order in which the policy names them; the first one that matches wins.
- * Tuples are sorted by their first rule, so the search ends as soon as no better one can
- * follow.
+ * Rules carry the order in which the policy names them; the first one that matches wins. Tuples
+ * are sorted by their first rule, so the search ends as soon as no better one can follow.
  */
 #ifndef TAKT_CLASSIFY_H
 #define TAKT_CLASSIFY_H
@@ -88,9 +86,8 @@ TAKT_FN const takt_word *takt_words(const struct takt_key *key)
 }
 
 /*
- * Hash of a key under a mask, multilinear: a product per word, then the topmost bits of the
- * sum, which every bit of the key affects. The planner uses it to lay out
- * takt_rules.bucket.
+ * Hash of a key under a mask, multilinear: a product per word, then the topmost bits of the sum,
+ * which every bit of the key affects. The planner uses it to lay out takt_rules.bucket.
  */
 TAKT_FN u32 takt_rule_hash(const struct takt_key *key, const struct takt_tuple *shape,
 			   u32 tuple)

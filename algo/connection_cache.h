@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The connection cache: the entity that a connection's last packet went to, so that headers
- * need not be read again. An entry is valid within the configuration that it was made in,
- * if all packets of a connection fall into one class (takt_plan.sticky).
+ * The connection cache: the entity that a connection's last packet went to, so that headers need
+ * not be read again. An entry is valid within the configuration that it was made in, if all
+ * packets of a connection fall into one class (takt_plan.sticky).
  */
 #ifndef TAKT_CONNECTION_CACHE_H
 #define TAKT_CONNECTION_CACHE_H

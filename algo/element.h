@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An entity: a class, a flow of a class, a station in a class, or a tenant. Each has
- * clocks.
+ * An entity: a class, a flow of a class, a station in a class, or a tenant. Each has clocks.
  *
  * Its clocks answer one question each:
  *   pace       may it go at all?       (ceil; if it may not borrow, rate)
@@ -53,7 +52,7 @@ struct takt_element {
 	struct takt_queue queue;
 	u64 ready_ns;	/* not eligible before */
 	u16 class_id;	/* of a flow or station: the class it belongs to */
-	u8 heads;	/* of a tenant: its group */
+	u8 heads;	/* of a tenant: its node */
 	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
 	u8 group, priority;	/* of the calendars that it is in, or was in last */
 	u8 task_prio;	/* of the task that sent last, see gate.h */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A flow: an entity of one flow of a class, or of one station in a class (station.h), and
- * what is known of it beyond its clocks.
+ * A flow: an entity of one flow of a class, or of one station in a class (station.h), and what is
+ * known of it beyond its clocks.
  */
 #ifndef TAKT_FLOW_H
 #define TAKT_FLOW_H

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The flow table: which entity belongs to this flow, and which flow may be removed?
- * (PSPacer, section 4 (3): queues are made as flows appear.)
+ * The flow table: which entity belongs to this flow, and which flow may be removed? (PSPacer,
+ * section 4 (3): queues are made as flows appear.)
  *
- * A flow is known by one number, made of its socket or of its 5-tuple. The table has a
- * fixed size. A flow without packets whose clocks are due has no state worth keeping: it
- * would start like a new one. So
+ * A flow is known by one number, made of its socket or of its 5-tuple. The table has a fixed
+ * size. A flow without packets whose clocks are due has no state worth keeping: it would start
+ * like a new one. So
  *   - a flow whose socket closed, or that was idle for TAKT_FLOW_IDLE_NS, is
  *     removed as others come: each newcomer checks two;
  *   - when the table is full, a newcomer looks for any idle flow;
  *   - if it finds none, its packets go to the class's own queue and clock,
  *     which such newcomers share.
- * So a flood of one-packet flows replaces only idle flows, and backlogged flows are not
- * affected.
+ * So a flood of one-packet flows replaces only idle flows, and backlogged flows are not affected.
  *
- * On a link with stations the table holds a station's entity in each class, by the same
- * rules.
+ * On a link with stations the table holds a station's entity in each class, by the same rules.
  */
 #ifndef TAKT_FLOW_TABLE_H
 #define TAKT_FLOW_TABLE_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Gap mode: the link's clock is the number of bytes put on the wire. After PSPacer, section
- * 4 (1).
+ * Gap mode: the link's clock is the number of bytes put on the wire. After PSPacer, section 4
+ * (1).
  *
- * The position is the time at which everything sent so far has left a wire of the link's
- * rate: link->clock. It replaces the time. A packet due after it is preceded by gap frames
- * that take up exactly the missing bytes, so spacing on the wire is exact to the byte and
- * depends on no timer. A gap frame is an 802.3x PAUSE frame with pause time 0: it occupies
- * the wire, and the device at the other end discards it.
+ * The position is the time at which everything sent so far has left a wire of the link's rate:
+ * link->clock. It replaces the time. A packet due after it is preceded by gap frames that take up
+ * exactly the missing bytes, so spacing on the wire is exact to the byte and depends on no timer.
+ * A gap frame is an 802.3x PAUSE frame with pause time 0: it occupies the wire, and the device at
+ * the other end discards it.
  *
  *   too near   Less than half of the shortest frame is missing: the packet goes
  *              at once. If less than a whole one is missing, the shortest frame
@@ -20,13 +20,12 @@
  *              again at the time.
  *
  * Frames cannot be made here: the helper in user space stores templates, one list for each
- * length. If the right one is missing, the link paces by the timer until there are enough
- * again.
+ * length. If the right one is missing, the link paces by the timer until there are enough again.
  *
  * Which lengths? Any exact one that is in stock. If it is not, a coarse one (a multiple of
- * TAKT_GAP_STEP) and a fine one together make up every sum, so a stock of TAKT_GAP_STEP
- * fine lengths, a few coarse ones and the longest always suffices. Exact lengths that were
- * missing are counted, and the helper stocks them.
+ * TAKT_GAP_STEP) and a fine one together make up every sum, so a stock of TAKT_GAP_STEP fine
+ * lengths, a few coarse ones and the longest always suffices. Exact lengths that were missing are
+ * counted, and the helper stocks them.
  */
 #ifndef TAKT_GAP_H
 #define TAKT_GAP_H
@@ -98,8 +97,8 @@ TAKT_FN int takt_gap_flows(const struct takt_gap *gap, const struct takt_plan *p
 }
 
 /*
- * The first template of a new helper makes the previous helper's stale: that helper no
- * longer learns when they are spent, so it would not replace them.
+ * The first template of a new helper makes the previous helper's stale: that helper no longer
+ * learns when they are spent, so it would not replace them.
  */
 TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length)
 {
@@ -116,8 +115,8 @@ TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length
 }
 
 /*
- * A template of len bytes has come. Returns the slot to keep it in, or 0: drop it. It
- * replaces a stale template of its length if there is one.
+ * A template of len bytes has come. Returns the slot to keep it in, or 0: drop it. It replaces a
+ * stale template of its length if there is one.
  */
 TAKT_FN u32 takt_gap_store(struct takt_gap *gap, const struct takt_plan *plan, u32 len)
 {
@@ -166,8 +165,8 @@ TAKT_FN u32 takt_gap_take(struct takt_gap *gap, u32 len)
 }
 
 /*
- * Bytes that a wire of this rate carries from the clock's time until due_ns, to the
- * nearest. Beyond `most`, any larger value.
+ * Bytes that a wire of this rate carries from the clock's time until due_ns, to the nearest.
+ * Beyond `most`, any larger value.
  */
 TAKT_FN u64 takt_gap_missing(const struct takt_clock *clock, u64 rate_bps, u64 due_ns, u64 most)
 {
@@ -184,9 +183,9 @@ TAKT_FN u64 takt_gap_missing(const struct takt_clock *clock, u64 rate_bps, u64 d
 }
 
 /*
- * The length of the next gap frame when this many wire bytes are missing: what remains
- * after it is nothing or at least the shortest frame. If that length is not in stock, no
- * other will do. 0: so little is missing that the packet itself goes.
+ * The length of the next gap frame when this many wire bytes are missing: what remains after it
+ * is nothing or at least the shortest frame. If that length is not in stock, no other will do. 0:
+ * so little is missing that the packet itself goes.
  */
 TAKT_FN u32 takt_gap_choose(struct takt_gap *gap, u32 overhead_bytes, u64 missing)
 {
@@ -216,9 +215,9 @@ TAKT_FN u32 takt_gap_choose(struct takt_gap *gap, u32 overhead_bytes, u64 missin
 }
 
 /*
- * A packet arrives. In gap mode the time is the wire's position, from which its class's
- * clock starts: *now_ns becomes that. Returns whether it may take the fast path. `idle`:
- * nothing at all is queued.
+ * A packet arrives. In gap mode the time is the wire's position, from which its class's clock
+ * starts: *now_ns becomes that. Returns whether it may take the fast path. `idle`: nothing at all
+ * is queued.
  */
 TAKT_FN u32 takt_gap_arrival(struct takt_link *link, const struct takt_gap *gap,
 			     const struct takt_plan *plan, u32 idle, u64 *now_ns)
@@ -256,8 +255,8 @@ TAKT_FN void takt_gap_end(struct takt_link *link, struct takt_gap *gap, u32 lack
 }
 
 /*
- * The time that this many wire bytes take, rounded down to a nanosecond. The frames here
- * are too short for it to overflow.
+ * The time that this many wire bytes take, rounded down to a nanosecond. The frames here are too
+ * short for it to overflow.
  */
 TAKT_FN u64 takt_gap_wire_ns(u64 rate_bps, u64 bytes)
 {
@@ -266,8 +265,8 @@ TAKT_FN u64 takt_gap_wire_ns(u64 rate_bps, u64 bytes)
 
 /*
  * The time up to which packets may be sent: the wire's position, if the link's pacing is
- * TAKT_PACING_GAP and there are frames to fill gaps with. TIME_NEVER: the position is so
- * far ahead of now that the device has to catch up, see choice->wake_ns.
+ * TAKT_PACING_GAP and there are frames to fill gaps with. TIME_NEVER: the position is so far
+ * ahead of now that the device has to catch up, see choice->wake_ns.
  */
 TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_gap *gap TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u64 now_ns,
@@ -335,8 +334,8 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 }
 
 /*
- * The link is asked for a frame at now, in any pacing mode; the fast path is empty. A
- * packet slot of TAKT_PACKETS and above is a gap frame's.
+ * The link is asked for a frame at now, in any pacing mode; the fast path is empty. A packet slot
+ * of TAKT_PACKETS and above is a gap frame's.
  */
 TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 			      const struct takt_plan *plan, u64 now_ns,
@@ -352,8 +351,8 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 }
 
 /*
- * The device goes down: remove one template; its slot, or 0 if the next call finds one.
- * Repeat while gap->stocked or gap->stale, at most TAKT_GAP_FLUSH_MAX times.
+ * The device goes down: remove one template; its slot, or 0 if the next call finds one. Repeat
+ * while gap->stocked or gap->stale, at most TAKT_GAP_FLUSH_MAX times.
  */
 TAKT_FN u32 takt_gap_flush(struct takt_gap *gap)
 {

@@ -3,9 +3,8 @@
  * The gate: background traffic yields to more important tasks, not only to more important
  * packets. After LP-LBE, section 3.2.
  *
- * Packets are processed on some CPU, at the expense of the task that it runs. A gated
- * class's packets are blocked while that task is more important than the one that sent
- * them:
+ * Packets are processed on some CPU, at the expense of the task that it runs. A gated class's
+ * packets are blocked while that task is more important than the one that sent them:
  *   eligible    prio(current) >= prio(sender), as the kernel counts, in which
  *               larger is less important; or the CPU is idle;
  *   goes first  of the blocked entities, the one with the most important sender;

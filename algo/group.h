@@ -8,18 +8,17 @@
  *      guarantees that are due, earliest first;
  *   3. then spare capacity, by weight: the smallest start tag first (share.h).
  *
- * When guarantees ask for more than there is (PSPacer, section 4 (2)), costs must scale by
- * what the active entities ask over what they get, or those behind would burst when others
- * stop. Here each priority has a clock, which all its entities' clocks follow, and that
- * clock slows down: it waits for the entities as soon as one falls behind by more than is
- * possible while all guarantees can be met. That scales every cost at once, without
- * counting the active entities; and as the earliest due still goes first, shares are in
- * proportion to the rates.
+ * When guarantees ask for more than there is (PSPacer, section 4 (2)), costs must scale by what
+ * the active entities ask over what they get, or those behind would burst when others stop. Here
+ * each priority has a clock, which all its entities' clocks follow, and that clock slows down: it
+ * waits for the entities as soon as one falls behind by more than is possible while all
+ * guarantees can be met. That scales every cost at once, without counting the active entities;
+ * and as the earliest due still goes first, shares are in proportion to the rates.
  *
- * How far behind is possible? While the guarantees fit, a due entity waits at most for one
- * frame of each other entity of the same or a better priority. An entity that becomes
- * backlogged while others are late starts level with them: it must neither wait for them
- * longer than one frame each, nor be ahead of a clock that is about to be put back.
+ * How far behind is possible? While the guarantees fit, a due entity waits at most for one frame
+ * of each other entity of the same or a better priority. An entity that becomes backlogged while
+ * others are late starts level with them: it must neither wait for them longer than one frame
+ * each, nor be ahead of a clock that is about to be put back.
  *
  * The calendars that an entity can be in:
  *   timed    until its pace makes it eligible, or until its guarantee is due;
@@ -153,11 +152,11 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *e
 }
 
 /*
- * How long may a guarantee have to wait while all of the same or a better priority can be
- * met? One frame of each of them; and again, while better ones use up what they are owed,
- * as long as is made up for at most (lag_max). Most of those it waited for may have become
- * idle, so `crowd` counts, which falls by one entity per four frames: a third is added, so
- * that the last entity still counts all that went before it.
+ * How long may a guarantee have to wait while all of the same or a better priority can be met?
+ * One frame of each of them; and again, while better ones use up what they are owed, as long as
+ * is made up for at most (lag_max). Most of those it waited for may have become idle, so `crowd`
+ * counts, which falls by one entity per four frames: a third is added, so that the last entity
+ * still counts all that went before it.
  */
 TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
 				u64 lag_max_ns)
@@ -173,8 +172,8 @@ TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 pri
 }
 
 /*
- * The time that an entity starts at when it becomes backlogged now: level with the first of
- * its priority, if that is late.
+ * The time that an entity starts at when it becomes backlogged now: level with the first of its
+ * priority, if that is late.
  */
 TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_element *element,
 			  u64 now_ns)
@@ -252,8 +251,8 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 }
 
 /*
- * A paced entity was served and is still backlogged: queue it again. The short way for
- * entities that are only in timed; 0 if this is not one.
+ * A paced entity was served and is still backlogged: queue it again. The short way for entities
+ * that are only in timed; 0 if this is not one.
  */
 TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_params *params,
 			     u32 id, u64 now_ns)
@@ -283,8 +282,7 @@ TAKT_FN int takt_is_owed(const struct takt_element *element,
 
 /*
  * The entity whose turn it is for spare capacity. Looks no further ahead than it must, as
- * newcomers start at the virtual time of now. 0: too many entries were moved; ask again at
- * once.
+ * newcomers start at the virtual time of now. 0: too many entries were moved; ask again at once.
  */
 TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group, u32 priority,
 			     u64 *wake_ns)
@@ -300,8 +298,8 @@ TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group,
 
 /*
  * The entity of the node that goes first at now. 0: none before pick->wake_ns. With
- * TAKT_BY_NOTHING the entity is eligible but its guarantee is not due: queue it again by
- * its share, and ask again.
+ * TAKT_BY_NOTHING the entity is eligible but its guarantee is not due: queue it again by its
+ * share, and ask again.
  */
 TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u32 at, u64 now_ns,

@@ -2,13 +2,13 @@
 /*
  * Reads a frame's headers into the key that classification uses.
  *
- * Reads only what lies in the linear part of the packet and only below the given end.
- * Fields that cannot be read (fragments, truncated headers, unknown protocols) stay zero,
- * so such a packet ends up in the default class.
+ * Reads only what lies in the linear part of the packet and only below the given end. Fields that
+ * cannot be read (fragments, truncated headers, unknown protocols) stay zero, so such a packet
+ * ends up in the default class.
  *
- * Headers are read in rows of 32 bits, as the standards draw them. The address of a row is
- * a multiple of four. In BPF a row is read through a kernel type (a load that faults yields
- * zero), natively through a pointer; only takt_row() knows the difference.
+ * Headers are read in rows of 32 bits, as the standards draw them. The address of a row is a
+ * multiple of four. In BPF a row is read through a kernel type (a load that faults yields zero),
+ * natively through a pointer; only takt_row() knows the difference.
  */
 #ifndef TAKT_HEADERS_H
 #define TAKT_HEADERS_H
@@ -151,9 +151,9 @@ TAKT_FN void takt_key_ipv6(struct takt_key *key, u64 at, u64 end, u32 addresses)
 }
 
 /*
- * Fill in everything but the mark. `at` is where the network header begins or, if ethertype
- * (host order) is a VLAN's, behind it; `end` is where the readable bytes end. The key must
- * be all zero. `addresses`: read them too.
+ * Fill in everything but the mark. `at` is where the network header begins or, if ethertype (host
+ * order) is a VLAN's, behind it; `end` is where the readable bytes end. The key must be all zero.
+ * `addresses`: read them too.
  */
 TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end,
 			   u32 addresses)

@@ -2,9 +2,8 @@
 /*
  * Entities blocked by the gate (gate.h), and how long the background has waited.
  *
- * Blocked entities are in a calendar whose time is the priority of the task that sent. So
- * the most important sender is first, and one comparison tells whether the gate is open for
- * any.
+ * Blocked entities are in a calendar whose time is the priority of the task that sent. So the
+ * most important sender is first, and one comparison tells whether the gate is open for any.
  */
 #ifndef TAKT_HELD_H
 #define TAKT_HELD_H

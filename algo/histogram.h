@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A histogram of durations, two buckets to each doubling: bucket 2k holds [2^k, 1.5 * 2^k)
- * and bucket 2k + 1 the rest up to 2^(k+1); buckets 0 and 1 hold 0 and 1 ns.
+ * A histogram of durations, two buckets to each doubling: bucket 2k holds [2^k, 1.5 * 2^k) and
+ * bucket 2k + 1 the rest up to 2^(k+1); buckets 0 and 1 hold 0 and 1 ns.
  */
 #ifndef TAKT_HISTOGRAM_H
 #define TAKT_HISTOGRAM_H

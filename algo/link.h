@@ -7,16 +7,16 @@
  *   what goes first    floors, then priority, guarantee, share (group.h)
  *   when to look again the earliest due in the future, or when the link is free
  *
- * Tenants are links within the link: one is chosen among its siblings like any class, and
- * then one of its own entities.
+ * Tenants are links within the link: one is chosen among its siblings like any class, and then
+ * one of its own entities.
  *
- * The link has a clock of its own at its wire rate. A frame's ideal start is the later of
- * "it was due" and "the link was free"; all clocks count from there, so a frame that is
- * served late costs its entity nothing.
+ * The link has a clock of its own at its wire rate. A frame's ideal start is the later of "it was
+ * due" and "the link was free"; all clocks count from there, so a frame that is served late costs
+ * its entity nothing.
  *
- * The fast path: a packet that finds the link free and without a backlog, and its clocks
- * due, is charged and counted when it is enqueued, and leaves with the next dequeue, before
- * any search. Most packets of a link that is not full go this way.
+ * The fast path: a packet that finds the link free and without a backlog, and its clocks due, is
+ * charged and counted when it is enqueued, and leaves with the next dequeue, before any search.
+ * Most packets of a link that is not full go this way.
  */
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
@@ -89,8 +89,8 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 }
 
 /*
- * The last packet of a queue must not overtake the packets of `before` (with TAKT_PULLS or
- * not) from earlier configurations.
+ * The last packet of a queue must not overtake the packets of `before` (with TAKT_PULLS or not)
+ * from earlier configurations.
  */
 TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
 {
@@ -246,8 +246,8 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 }
 
 /*
- * Charge the frame to the tenant. Within the tenant it takes longer than on the link, as
- * the tenant has only a part of that.
+ * Charge the frame to the tenant. Within the tenant it takes longer than on the link, as the
+ * tenant has only a part of that.
  */
 TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *plan, u32 len)
 {
@@ -275,8 +275,8 @@ TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *p
 }
 
 /*
- * Send the chosen packet. Preconditions: link->path names an eligible entity and a source
- * that has a packet, and the link is free.
+ * Send the chosen packet. Preconditions: link->path names an eligible entity and a source that
+ * has a packet, and the link is free.
  */
 TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			    struct takt_choice *choice)
@@ -357,8 +357,8 @@ TAKT_FN void takt_link_flush_express(struct takt_link *link)
 }
 
 /*
- * The device goes down: discard one packet of the next entity, if it has any, whatever the
- * clocks say. Returns its packet slot, or 0. Repeat while link->queued_packets.
+ * The device goes down: discard one packet of the next entity, if it has any, whatever the clocks
+ * say. Returns its packet slot, or 0. Repeat while link->queued_packets.
  */
 TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Migration to another plan: packets that are queued keep their order, and backlogged
- * entities move to where the new plan puts them, a few with each packet.
+ * Migration to another plan: packets that are queued keep their order, and backlogged entities
+ * move to where the new plan puts them, a few with each packet.
  */
 #ifndef TAKT_MIGRATE_H
 #define TAKT_MIGRATE_H
@@ -12,8 +12,8 @@
 #define TAKT_REPLACED_AT_ONCE 64
 
 /*
- * Note the plan and the latest registration (0: none) as packets see them. If either is
- * new, so is the configuration: all queued packets were put there by other rules.
+ * Note the plan and the latest registration (0: none) as packets see them. If either is new, so
+ * is the configuration: all queued packets were put there by other rules.
  */
 TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
 			    u64 registered_ns)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The plan: what a policy says about one link, as the scheduler reads it. The planner fills
- * it in; it is replaced as a whole and never edited.
+ * The plan: what a policy says about one link, as the scheduler reads it. The planner fills it
+ * in; it is replaced as a whole and never edited.
  *
- * Entities are classes, tenants (nodes of classes that share one guarantee and one
- * ceiling), flows of a class that gives each flow clocks of its own, and stations in a
- * class (station.h). Classes and tenants have parameters here; a flow or a station uses its
- * class's.
+ * Entities are classes, tenants (nodes of classes that share one guarantee and one ceiling),
+ * flows of a class that gives each flow clocks of its own, and stations in a class (station.h).
+ * Classes and tenants have parameters here; a flow or a station uses its class's.
  */
 #ifndef TAKT_PLAN_H
 #define TAKT_PLAN_H

@@ -2,13 +2,12 @@
 /*
  * Queues of packets, as chains of numbers.
  *
- * A packet is its packet slot, an index into an array; the packet itself is outside, in a
- * store with the same slots. All queues of a link share the slots.
+ * A packet is its packet slot, an index into an array; the packet itself is outside, in a store
+ * with the same slots. All queues of a link share the slots.
  *
- * Order across a change of policy or of registrations: a packet that goes into another
- * queue than before must not overtake packets of its flow in the old queue. So it notes
- * which packet of that queue has to leave first. That packet was always queued earlier, so
- * there are no cycles.
+ * Order across a change of policy or of registrations: a packet that goes into another queue than
+ * before must not overtake packets of its flow in the old queue. So it notes which packet of that
+ * queue has to leave first. That packet was always queued earlier, so there are no cycles.
  */
 #ifndef TAKT_QUEUE_H
 #define TAKT_QUEUE_H

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Shares of spare capacity, with weights that may change at any time: start-time fair
- * queueing (Goyal, Vin, Cheng, SIGCOMM '96).
+ * Shares of spare capacity, with weights that may change at any time: start-time fair queueing
+ * (Goyal, Vin, Cheng, SIGCOMM '96).
  *
  *   Every entity has a tag: the virtual time at which its next frame begins.
  *   The smallest tag goes first, and virtual time is the tag of the last that
  *   went. A frame of L bytes moves its sender's tag on by 8 L / weight.
  *
- * A backlogged entity's tag is not behind virtual time, and ahead of it by what it still
- * owes: at most its last frame, over its weight. So at any virtual time every entity has
- * had what a fluid scheduler would have given it, to within one frame.
+ * A backlogged entity's tag is not behind virtual time, and ahead of it by what it still owes: at
+ * most its last frame, over its weight. So at any virtual time every entity has had what a fluid
+ * scheduler would have given it, to within one frame.
  *
- * The weight is the class's. An entity that belongs to a station (station.h) has a part of
- * it, its scale. When the scale changes, the debt in bytes stays: the distance from virtual
- * time to the tag is multiplied by the old scale over the new one. Then again an entity
- * owes at most one frame, over its present weight. So with any number of changes an entity
- * waits no longer than its new weight says, and gets no more in a time than its weights in
- * that time and one frame. (SoCPS, section 4.3: weights change at every dequeue.)
+ * The weight is the class's. An entity that belongs to a station (station.h) has a part of it,
+ * its scale. When the scale changes, the debt in bytes stays: the distance from virtual time to
+ * the tag is multiplied by the old scale over the new one. Then again an entity owes at most one
+ * frame, over its present weight. So with any number of changes an entity waits no longer than
+ * its new weight says, and gets no more in a time than its weights in that time and one frame.
+ * (SoCPS, section 4.3: weights change at every dequeue.)
  */
 #ifndef TAKT_SHARE_H
 #define TAKT_SHARE_H

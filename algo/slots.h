@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The time-slot table: which task may run now, and when to look again? After HiTactix,
- * section 2.1: a frame of time is divided into time slots, a table names the task of each,
- * and the table decides at every edge.
+ * The time-slot table: which task may run now, and when to look again? After HiTactix, section
+ * 2.1: a frame of time is divided into time slots, a table names the task of each, and the table
+ * decides at every edge.
  *
  *   A CPU's frame repeats from 0 of the clock on. A slot is released at
  *       k * frame + release,  its beat is at  k * frame + beat,
  *   and it ends at  k * frame + end. Time between slots is free.
  *
- * Every edge follows from the table and the frame's number, never from when a timer fired.
- * So a late timer delays one start, and there is no drift.
+ * Every edge follows from the table and the frame's number, never from when a timer fired. So a
+ * late timer delays one start, and there is no drift.
  *
  * Not here: how tables are made (the planner), and which thread of a task runs (turns.h).
  */
@@ -74,9 +74,9 @@ TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
 }
 
 /*
- * The slot that is open now, or the next to open: the next edge belongs to it. Mostly it is
- * the last one found or the one after it. The search for any other keeps its index in
- * memory, so that the verifier does not follow each of its paths.
+ * The slot that is open now, or the next to open: the next edge belongs to it. Mostly it is the
+ * last one found or the one after it. The search for any other keeps its index in memory, so that
+ * the verifier does not follow each of its paths.
  */
 TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
 				struct takt_span *span TAKT_ARG)

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The strength of connection (SoC) of a station, and the weight that follows from it. After
- * SoCPS, section 4: a station's signal-to-noise ratio, averaged over an interval of 100 ms
- * to 1 s, is reported every interval, and
+ * SoCPS, section 4: a station's signal-to-noise ratio, averaged over an interval of 100 ms to 1
+ * s, is reported every interval, and
  *
  *   a report      soc <- alpha * sample + (1 - alpha) * soc	(figure 7)
  *   none came     soc <- beta * soc, for each interval		(section 4.2, figure 4)
  *   weight        GB: 1 above a threshold, 0 otherwise		(figure 5)
  *                 PW: linear between points			(figure 6)
  *
- * The first report of a station is its SoC. A report is missing when it is half an interval
- * late, so a report on its way costs nothing. The paper's beta assumes a SoC above 0 dB;
- * one below would rise by it. So such a SoC is not decayed: missing reports never make a
- * station better.
+ * The first report of a station is its SoC. A report is missing when it is half an interval late,
+ * so a report on its way costs nothing. The paper's beta assumes a SoC above 0 dB; one below
+ * would rise by it. So such a SoC is not decayed: missing reports never make a station better.
  *
- * SoC is in hundredths of a dB, shares and weights in parts per million. In between, SoC is
- * kept in millionths of a dB: with a small alpha it would otherwise stop short of the
- * samples.
+ * SoC is in hundredths of a dB, shares and weights in parts per million. In between, SoC is kept
+ * in millionths of a dB: with a small alpha it would otherwise stop short of the samples.
  */
 #ifndef TAKT_SOC_H
 #define TAKT_SOC_H
@@ -83,8 +81,8 @@ TAKT_FN s32 takt_soc_centidb(const struct takt_soc *soc)
 }
 
 /*
- * beta to the power of `intervals`, in units of 2^-31, by squaring: it takes as many steps
- * as the number has bits.
+ * beta to the power of `intervals`, in units of 2^-31, by squaring: it takes as many steps as the
+ * number has bits.
  */
 #define TAKT_SOC_ONE (1ULL << 31)
 
@@ -176,8 +174,8 @@ TAKT_FN u32 takt_soc_between(const struct takt_soc_point *from,
 }
 
 /*
- * The weight of a SoC. Before the first point it is the first one's, after the last the
- * last one's.
+ * The weight of a SoC. Before the first point it is the first one's, after the last the last
+ * one's.
  */
 TAKT_FN_OUT u32 takt_soc_weight(const struct takt_soc_params *params TAKT_ARG, s32 soc_centidb)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stations: receivers over the air, and their weights. (SoCPS: a station with a weak
- * connection gets less, as sending to it costs the others more.)
+ * Stations: receivers over the air, and their weights. (SoCPS: a station with a weak connection
+ * gets less, as sending to it costs the others more.)
  *
- * A station has an entity in every class that sends to it, made as flows are
- * (flow_table.h), and found by address and class together. The scale of its entities is its
- * weight (share.h); at weight 0 they are throttled.
+ * A station has an entity in every class that sends to it, made as flows are (flow_table.h), and
+ * found by address and class together. The scale of its entities is its weight (share.h); at
+ * weight 0 they are throttled.
  *
- * User space writes the table at any time, without a lock, and marks the entries that it
- * has changed; the link reads it, and applies changes a few at a time:
+ * User space writes the table at any time, without a lock, and marks the entries that it has
+ * changed; the link reads it, and applies changes a few at a time:
  *   the address is in the table         the weight beside it
  *   it is not                           weight 1
  *   user space silent for 5 s           weight 1, but for those set by hand
- * An entry that gets another address has a new incarnation; until the link has released its
- * old entities, the new address is not found. Then entities that were made while the
- * address was unknown are looked for.
+ * An entry that gets another address has a new incarnation; until the link has released its old
+ * entities, the new address is not found. Then entities that were made while the address was
+ * unknown are looked for.
  */
 #ifndef TAKT_STATION_H
 #define TAKT_STATION_H
@@ -35,8 +35,8 @@
 #define TAKT_STATIONS_IP 2
 
 /*
- * An IPv6 address, first byte on the wire highest; IPv4 in its mapped form; a MAC address
- * behind a word that no station's IPv6 address begins with. All zero: no single station.
+ * An IPv6 address, first byte on the wire highest; IPv4 in its mapped form; a MAC address behind
+ * a word that no station's IPv6 address begins with. All zero: no single station.
  */
 struct takt_address {
 	u64 word[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ring of a station's entities: one in every class that sends to the station, linked
- * through their flows, so that a new weight reaches each of them.
+ * The ring of a station's entities: one in every class that sends to the station, linked through
+ * their flows, so that a new weight reaches each of them.
  */
 #ifndef TAKT_STATION_RING_H
 #define TAKT_STATION_RING_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Turns within a task, and what is left of its budget. After HiTactix, section 2.2.2: the
- * members of a group share one allocation. The first starts at the beat, each hands the CPU
- * to the next, and the last one's yield ends the period. So members never run at the same
- * time and need no locks among each other. A single thread is a group of one.
+ * Turns within a task, and what is left of its budget. After HiTactix, section 2.2.2: the members
+ * of a group share one allocation. The first starts at the beat, each hands the CPU to the next,
+ * and the last one's yield ends the period. So members never run at the same time and need no
+ * locks among each other. A single thread is a group of one.
  *
  * If the budget does not suffice for a job, the turn stays: its member goes on in the next
  * period. So members always run in order.
  *
- * Jobs are counted by the clock: job k of a task has its beat in the k-th period (from 1; 0
- * is none). State of a job is stored with its number, so a new job needs no reset.
+ * Jobs are counted by the clock: job k of a task has its beat in the k-th period (from 1; 0 is
+ * none). State of a job is stored with its number, so a new job needs no reset.
  */
 #ifndef TAKT_TURNS_H
 #define TAKT_TURNS_H
@@ -45,10 +45,7 @@ TAKT_FN u64 takt_turns_left(const struct takt_turns *turns,
 {
 	u64 used_ns = turns->spent_job == job ? turns->used_ns : 0;
 
-	/*
-	 * With another period, job numbers differ: a later done_job says nothing about this
-	 * one.
-	 */
+	/* With another period, job numbers differ: a later done_job says nothing about this one. */
 	if (turns->done_job == job || used_ns >= params->budget_ns)
 		return 0;
 	return params->budget_ns - used_ns;

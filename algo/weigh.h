@@ -33,10 +33,7 @@ TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
 	if (!element->waits || (element->held == was_held &&
 				(was_held || !(element->waits & TAKT_IN_SHARE))))
 		return 0;
-	/*
-	 * An entity that was throttled starts level with the others, and makes up for
-	 * nothing.
-	 */
+	/* An entity that was throttled starts level with the others, and makes up for nothing. */
 	if (was_held)
 		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
 				   virtual_ns);
@@ -88,8 +85,8 @@ TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
 }
 
 /*
- * A station's weight or its entry's address may have changed: go on with its next entity.
- * Returns whether that was the last.
+ * A station's weight or its entry's address may have changed: go on with its next entity. Returns
+ * whether that was the last.
  */
 TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
 				   const struct takt_plan *plan TAKT_ARG, u32 number, u64 now_ns)
@@ -124,7 +121,7 @@ TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
 	return !station->left;
 }
 
-/* The link is asked for a packet: apply what has changed, a few elements at a time. */
+/* The link is asked for a packet: apply what has changed, a few entities at a time. */
 TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG, u64 now_ns)
 {
@@ -176,8 +173,8 @@ TAKT_FN int takt_station_is_settled(const struct takt_link *link, const struct t
 }
 
 /*
- * A packet for a station that has no entity in this class (newcomer->class_id; id 0), or
- * whose station has to be looked up again: its entity, or the class's if the table is full.
+ * A packet for a station that has no entity in this class (newcomer->class_id; id 0), or whose
+ * station has to be looked up again: its entity, or the class's if the table is full.
  * newcomer->identity is not kept.
  */
 TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,

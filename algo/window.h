@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Bounds on the congestion window of one flow, from how much longer its round trips take
- * than the shortest, from how many terminals are active and from what their group achieves
- * together. After cooperative middleware, section 6, which proposes to set both bounds from
- * these and leaves the law open; docs/crowd-law.md derives this one.
+ * Bounds on the congestion window of one flow, from how much longer its round trips take than the
+ * shortest, from how many terminals are active and from what their group achieves together. After
+ * cooperative middleware, section 6, which proposes to set both bounds from these and leaves the
+ * law open; docs/crowd-law.md derives this one.
  *
  *   share  what the group gets, over the terminals that can use it; a terminal that
  *          its application holds back lends its own
@@ -13,11 +13,11 @@
  *          queues and belongs to no group, round trips grow for all; this much keeps
  *          the share and leaves that sender one
  *
- * The window is a number of pairs: a receiver acknowledges every second segment, so an odd
- * one waits. What is rounded off is carried to the next period.
+ * The window is a number of pairs: a receiver acknowledges every second segment, so an odd one
+ * waits. What is rounded off is carried to the next period.
  *
- * Rates are in bytes per second, times in microseconds, windows in segments or, where they
- * end in _q10, in 1/1024 of one.
+ * Rates are in bytes per second, times in microseconds, windows in segments or, where they end in
+ * _q10, in 1/1024 of one.
  */
 #ifndef TAKT_WINDOW_H
 #define TAKT_WINDOW_H
@@ -98,9 +98,9 @@ TAKT_FN void takt_window_hear(struct takt_window_group *group, u64 rate, u64 lim
 }
 
 /*
- * A period is over: update the capacity. It rises by a sixteenth of the difference, so that
- * it does not follow noise (hold would then keep up a queue). It falls more slowly, and
- * only while some terminal could have used more.
+ * A period is over: update the capacity. It rises by a sixteenth of the difference, so that it
+ * does not follow noise (hold would then keep up a queue). It falls more slowly, and only while
+ * some terminal could have used more.
  */
 TAKT_FN void takt_window_remember(struct takt_window_group *group,
 				  const struct takt_window_params *params)
@@ -139,10 +139,7 @@ TAKT_FN u64 takt_window_flight_q10(u64 rate, u64 time_us, u32 mss_bytes)
 	return takt_min(bytes, most) * TAKT_WINDOW_ONE_Q10 / takt_max(mss_bytes, 1);
 }
 
-/*
- * The target of the window. Cooperative middleware, section 6: from RTT / RTTmin and the
- * group.
- */
+/* The target of the window. Cooperative middleware, section 6: from RTT / RTTmin and the group. */
 TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 				    const struct takt_window_params *params TAKT_ARG,
 				    const struct takt_window_group *group TAKT_ARG,
@@ -186,8 +183,8 @@ TAKT_FN u32 takt_window_round(struct takt_window *flow, u32 window_max)
 }
 
 /*
- * A new flow doubles its window each round trip and so fills the pipe sooner than periods
- * would. It is left alone until round trips grow.
+ * A new flow doubles its window each round trip and so fills the pipe sooner than periods would.
+ * It is left alone until round trips grow.
  */
 TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
 {
@@ -198,9 +195,8 @@ TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
 }
 
 /*
- * Before the first bounds: the initial target, in 1/1024 segments, or 0: not yet. A flow
- * that is not limited by its window needs none, unless it gets more than twice what the
- * others do.
+ * Before the first bounds: the initial target, in 1/1024 segments, or 0: not yet. A flow that is
+ * not limited by its window needs none, unless it gets more than twice what the others do.
  */
 TAKT_FN_OUT u64 takt_window_begin_q10(const struct takt_window_group *group TAKT_ARG,
 				      const struct takt_window_sample *sample TAKT_ARG)
@@ -217,8 +213,8 @@ TAKT_FN_OUT u64 takt_window_begin_q10(const struct takt_window_group *group TAKT
 }
 
 /*
- * A period is over: the flow's bounds for the next. A flow that its application holds back
- * keeps its target, which its window did not test, and needs no lower bound.
+ * A period is over: the flow's bounds for the next. A flow that its application holds back keeps
+ * its target, which its window did not test, and needs no lower bound.
  */
 TAKT_FN void takt_window_update(struct takt_window *flow,
 				const struct takt_window_params *params,
@@ -252,8 +248,8 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 }
 
 /*
- * The congestion window within its bounds. After a timeout the lower bound does not apply:
- * the network may be gone, and slow start has to find out.
+ * The congestion window within its bounds. After a timeout the lower bound does not apply: the
+ * network may be gone, and slow start has to find out.
  */
 TAKT_FN u32 takt_window_bound(const struct takt_window_bounds *bounds, u32 window,
 			      u32 after_timeout)

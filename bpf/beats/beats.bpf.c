@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * The scheduler `takt`: threads run at the times that were reserved for them. After
- * HiTactix: a table of time slots says at every edge which task runs; the free time between
- * slots belongs to all other threads.
+ * The scheduler `takt`: threads run at the times that were reserved for them. After HiTactix: a
+ * table of time slots says at every edge which task runs; the free time between slots belongs to
+ * all other threads.
  *
  *   eligible  a member of a task whose slot is open, whose turn it is, and whose
  *             budget is not used up (algo/slots.h, algo/turns.h)
@@ -10,8 +10,8 @@
  *             threads by virtual time (fair.h)
  *   next wake the table's next edge, or the end of the budget (edge.h)
  *
- * Not here: the layout of slots (crates/planner). Realtime classes and interrupts are
- * always above this scheduler.
+ * Not here: the layout of slots (crates/planner). Realtime classes and interrupts are always
+ * above this scheduler.
  */
 #include "interrupts.h"
 #include "member.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Edges: each CPU has one alarm, set for the next edge of its table or the end of the
- * running thread's budget. It fires on its own CPU, at the end of an interrupt, so nothing
- * of the scheduler runs there meanwhile.
+ * Edges: each CPU has one alarm, set for the next edge of its table or the end of the running
+ * thread's budget. It fires on its own CPU, at the end of an interrupt, so nothing of the
+ * scheduler runs there meanwhile.
  *
  * The next thread is put at the head of the CPU's own queue right here: the return from the
  * interrupt switches to it, with no wake-up and no second interrupt.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ordinary threads share the free time by weight, which follows from nice. A thread's
- * virtual time grows with the time that it runs, divided by its weight, and the least goes
- * first. Threads that process packets come before them (HiTactix, section 2.3: the third
- * level is the first of the ordinary ones), but leave at least one part in NETWORK_SHARE of
- * the time to ordinary threads that wait.
+ * Ordinary threads share the free time by weight, which follows from nice. A thread's virtual
+ * time grows with the time that it runs, divided by its weight, and the least goes first. Threads
+ * that process packets come before them (HiTactix, section 2.3: the third level is the first of
+ * the ordinary ones), but leave at least one part in NETWORK_SHARE of the time to ordinary
+ * threads that wait.
  */
 #ifndef TAKT_FAIR_H
 #define TAKT_FAIR_H
@@ -13,9 +13,9 @@
 
 #define WEIGHT_ONE 100U
 /*
- * A thread may run long past its slice: the kernel does not preempt everywhere, and a
- * hypervisor may take the CPU away meanwhile. No thread is put back for it by more than one
- * slice costs the lightest (nice 19: 15 of 1,024), or it would starve.
+ * A thread may run long past its slice: the kernel does not preempt everywhere, and a hypervisor
+ * may take the CPU away meanwhile. No thread is put back for it by more than one slice costs the
+ * lightest (nice 19: 15 of 1,024), or it would starve.
  */
 #define AHEAD_MAX_NS (SLICE_NS * 1024 / 15)
 #define NETWORK_SHARE 8U
@@ -105,9 +105,9 @@ static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
 }
 
 /*
- * Find a thread to run between the slots. Looking at a queue is expensive, so those that
- * are seldom in use are looked at when a thread has gone there (network_waits, strays), at
- * every tick, and before the CPU would idle.
+ * Find a thread to run between the slots. Looking at a queue is expensive, so those that are
+ * seldom in use are looked at when a thread has gone there (network_waits, strays), at every
+ * tick, and before the CPU would idle.
  */
 static __always_inline int free_dispatch(struct takt_cpu *c, u32 cpu)
 {

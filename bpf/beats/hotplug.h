@@ -2,9 +2,9 @@
 /*
  * CPUs that go offline, and come back.
  *
- * A CPU on its way out no longer asks for a thread to run. It runs the threads in its own
- * queue; the kernel passes on each of them that is not bound to the CPU. Then the CPU waits
- * until no runnable thread counts as its own, which it checks only when it switches. So
+ * A CPU on its way out no longer asks for a thread to run. It runs the threads in its own queue;
+ * the kernel passes on each of them that is not bound to the CPU. Then the CPU waits until no
+ * runnable thread counts as its own, which it checks only when it switches. So
  *   - a thread that becomes runnable there goes into the CPU's own queue;
  *   - a thread that counts as the CPU's and waits elsewhere is brought there
  *     (free_waiting);
@@ -74,8 +74,8 @@ static __noinline int takt_beats_bring_home(u64 queue)
 }
 
 /*
- * Every CPU does so once after one has gone. Threads that it took from that CPU before, it
- * took before that CPU checks for the last time.
+ * Every CPU does so once after one has gone. Threads that it took from that CPU before, it took
+ * before that CPU checks for the last time.
  */
 static __always_inline void bring_all_home(const struct takt_beats *host)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The time that interrupts take from a beat: in their handlers, and in receiving the
- * packets that they announce, while a member runs. It counts towards the member's budget
- * all the same.
+ * The time that interrupts take from a beat: in their handlers, and in receiving the packets that
+ * they announce, while a member runs. It counts towards the member's budget all the same.
  *
- * A handler within receiving counts once. Interrupts that the processor handles without a
- * number (its own timer, calls from other CPUs) are not seen. Nor is other deferred work: a
- * check at every softirq costs 212 instructions, and one softirq is each edge's own, which
- * must be short.
+ * A handler within receiving counts once. Interrupts that the processor handles without a number
+ * (its own timer, calls from other CPUs) are not seen. Nor is other deferred work: a check at
+ * every softirq costs 212 instructions, and one softirq is each edge's own, which must be short.
  */
 #ifndef TAKT_INTERRUPTS_H
 #define TAKT_INTERRUPTS_H

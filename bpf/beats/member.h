@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * A member of a task: how it comes to the CPU in its slot and turn, and what it is
- * otherwise.
- */
+/* A member of a task: how it comes to the CPU in its slot and turn, and what it is otherwise. */
 #ifndef TAKT_MEMBER_H
 #define TAKT_MEMBER_H
 
@@ -173,9 +170,9 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 }
 
 /*
- * An ordinary thread that a realtime thread preempted waits in the CPU's own queue with
- * what is left of its slice, and a preempted member was queued there behind it. The
- * ordinary thread must not use the member's slot.
+ * An ordinary thread that a realtime thread preempted waits in the CPU's own queue with what is
+ * left of its slice, and a preempted member was queued there behind it. The ordinary thread must
+ * not use the member's slot.
  */
 static __always_inline int is_before_a_member(const struct takt_cpu *c)
 {

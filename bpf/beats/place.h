@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which thread holds which reservation, and how it gets it: by a rule of the policy when
- * the thread is made or renamed, or because it asked.
+ * Which thread holds which reservation, and how it gets it: by a rule of the policy when the
+ * thread is made or renamed, or because it asked.
  */
 #ifndef TAKT_PLACE_H
 #define TAKT_PLACE_H

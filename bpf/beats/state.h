@@ -35,9 +35,9 @@ struct takt_thread {
 };
 
 /*
- * Most threads are ordinary, and the look-up of a thread's state costs more than the rest
- * of its path. So a mark says that this thread has state, or another with the same last
- * bits of its number.
+ * Most threads are ordinary, and the look-up of a thread's state costs more than the rest of its
+ * path. So a mark says that this thread has state, or another with the same last bits of its
+ * number.
  */
 #define MARKS 0x10000U
 static u8 marks[MARKS];

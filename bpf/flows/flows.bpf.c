@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * Finds the owner of a socket when it is made, listens, connects, is accepted or first
- * sends: the task that does so. Removes it when the socket closes. The qdisc reads the
- * answers from takt_link_sockets.
+ * Finds the owner of a socket when it is made, listens, connects, is accepted or first sends: the
+ * task that does so. Removes it when the socket closes. The qdisc reads the answers from
+ * takt_link_sockets.
  *
- * Only sockets of namespaces that a policy watches are considered. The kernel's own
- * sockets, which no task's call made, are never in the map.
+ * Only sockets of namespaces that a policy watches are considered. The kernel's own sockets,
+ * which no task's call made, are never in the map.
  */
 #include "../link/sockets_map.h"
 #include "kernel_task.h"
@@ -150,9 +150,9 @@ int takt_flows_msg6(struct bpf_sock_addr *ctx)
 }
 
 /*
- * A socket listens or connects, in its owner's system call. (Further paths of an MPTCP
- * connection are opened by a kernel thread.) Or the first packet of a new connection has
- * come in: until it is accepted, it has its listener's owner.
+ * A socket listens or connects, in its owner's system call. (Further paths of an MPTCP connection
+ * are opened by a kernel thread.) Or the first packet of a new connection has come in: until it
+ * is accepted, it has its listener's owner.
  */
 SEC("sockops")
 int takt_flows_event(struct bpf_sock_ops *ctx)
@@ -219,9 +219,9 @@ int BPF_PROG(takt_flows_state, struct sock *sk, int old_state, int new_state)
 }
 
 /*
- * Run over every file of every process when questions have changed: answers them for
- * existing sockets. If several processes hold a socket, the one that last used it counts,
- * as far as that was seen; otherwise the youngest.
+ * Run over every file of every process when questions have changed: answers them for existing
+ * sockets. If several processes hold a socket, the one that last used it counts, as far as that
+ * was seen; otherwise the youngest.
  */
 SEC("iter/task_file")
 int takt_flows_survey(struct bpf_iter__task_file *ctx)

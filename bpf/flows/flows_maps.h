@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The layouts that the programs that watch sockets share with user space. Raise
- * TAKT_LINK_ABI when a struct here or in sockets.h changes: both objects are loaded by the
- * same takt.
+ * The layouts that the programs that watch sockets share with user space. Raise TAKT_LINK_ABI
+ * when a struct here or in sockets.h changes: both objects are loaded by the same takt.
  */
 #ifndef TAKT_FLOWS_MAPS_H
 #define TAKT_FLOWS_MAPS_H

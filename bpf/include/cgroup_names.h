@@ -6,7 +6,7 @@
 #include "names.h"
 #include "task.h"
 
-#define CGROUP_LEVELS 32	/* deeper groups are not told apart */
+#define CGROUP_LEVELS 32	/* deeper groups are not distinguished */
 #define NAME_PART_BYTES 64
 #define NAME_PARTS 5		/* 255 bytes, of which 63 fit beside the final zero */
 

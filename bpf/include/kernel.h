@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The parts of the kernel's types that Takt's programs use. Field offsets are relocated
- * against the running kernel's own BTF at load time (CO-RE), so this header serves every
- * kernel from 6.16 on.
+ * The parts of the kernel's types that Takt's programs use. Field offsets are relocated against
+ * the running kernel's own BTF at load time (CO-RE), so this header serves every kernel from 6.16
+ * on.
  */
 #ifndef TAKT_KERNEL_H
 #define TAKT_KERNEL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Destinations that were registered at run time: user space writes them, the qdisc reads
- * them. One that was removed stays for a while, switched off, so that packets queued before
- * are not overtaken by later ones.
+ * Destinations that were registered at run time: user space writes them, the qdisc reads them.
+ * One that was removed stays for a while, switched off, so that packets queued before are not
+ * overtaken by later ones.
  */
 #ifndef TAKT_REGISTERED_H
 #define TAKT_REGISTERED_H

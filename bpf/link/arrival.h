@@ -9,9 +9,9 @@
 #include "who.h"
 
 /*
- * The flow of a packet, by its socket. All packets of a connected socket are one flow; all
- * others have identity 0 here and are told apart by their headers. Packets of a handshake
- * or of a closing connection have no full socket, so they count as the latter.
+ * The flow of a packet, by its socket. All packets of a connected socket are one flow; all others
+ * have identity 0 here and are told apart by their headers. Packets of a handshake or of a
+ * closing connection have no full socket, so headers tell them apart, too.
  */
 static __always_inline void connection_of(const struct sk_buff *skb, struct takt_port *port,
 					  struct takt_newcomer *newcomer)
@@ -28,10 +28,7 @@ static __always_inline void connection_of(const struct sk_buff *skb, struct takt
 		return;
 	/* Through memory the pointer becomes a number for the verifier. */
 	*number = (u64)sk;
-	/*
-	 * If a socket connects again, or its memory is reused by another, the flow is
-	 * another.
-	 */
+	/* If a socket connects again, or its memory is reused by another, the flow is another. */
 	newcomer->identity = (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
 			     ((u64)common->skc_daddr << 16 | common->skc_dport);
 	newcomer->cookie = common->skc_cookie.counter;
@@ -115,8 +112,8 @@ static __always_inline u32 station_of(struct takt_port *port, const struct takt_
 }
 
 /*
- * Set in the key whether the packet is registered. Returns whether that has changed since
- * the queued packets arrived.
+ * Set in the key whether the packet is registered. Returns whether that has changed since the
+ * queued packets arrived.
  */
 __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 					  const struct takt_plan *plan TAKT_ARG,
@@ -145,8 +142,8 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
 
 /*
  * The entity of a packet by its headers and its sender. *before: its entity by the previous
- * configuration, if packets from then are queued. Precondition: the newcomer has the link's
- * era, and its socket's identity or 0.
+ * configuration, if packets from then are queued. Precondition: the newcomer has the link's era,
+ * and its socket's identity or 0.
  */
 static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct takt_port *port,
 					      const struct takt_plan *plan, u32 *before)
@@ -183,8 +180,8 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
 }
 
 /*
- * The entity of an outgoing packet: by its connection if that is cached, else by its
- * headers. *before as above. Precondition: *before is 0.
+ * The entity of an outgoing packet: by its connection if that is cached, else by its headers.
+ * *before as above. Precondition: *before is 0.
  */
 static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_port *port,
 				      const struct takt_plan *plan, u32 *before)
@@ -207,8 +204,8 @@ static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_por
 	}
 	id = element_by_headers(skb, port, plan, before);
 	/*
-	 * A packet that must not overtake needs *before, and so do the later ones until
-	 * then: do not cache.
+	 * A packet that must not overtake needs *before, and so do the later ones until then: do
+	 * not cache.
 	 */
 	if (connected && (!*before || *before == id))
 		takt_connection_note(&port->link.connections, newcomer->identity, newcomer->era,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The entity of an arriving packet before the plan or its registration changed: the packet
- * must not overtake the packets that are queued there.
+ * The entity of an arriving packet before the plan or its registration changed: the packet must
+ * not overtake the packets that are queued there.
  */
 #ifndef TAKT_BEFORE_H
 #define TAKT_BEFORE_H
@@ -43,9 +43,9 @@ __noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
 }
 
 /*
- * The packet goes to `id` because its registration has changed. Returns its entity before
- * that. If that goes after the new one, or is another tenant's, it might wait for long, and
- * all packets behind this one with it: then this packet pulls.
+ * The packet goes to `id` because its registration has changed. Returns its entity before that.
+ * If that goes after the new one, or is another tenant's, it might wait for long, and all packets
+ * behind this one with it: then this packet pulls.
  */
 __noinline u32 takt_link_element_unlike(struct takt_port *port TAKT_ARG,
 					const struct takt_plan *plan TAKT_ARG,

@@ -2,13 +2,13 @@
 /*
  * The qdisc `takt`: algo/link.h between the kernel's enqueue and dequeue.
  *
- * Every device has its own state, plan and store, found by the qdisc's handle (7a00: is the
- * first link, 7a01: the second, …), so devices share nothing and each is guarded by its own
- * qdisc lock. A plan is replaced as a whole, in one step, under running traffic; queues and
- * clocks are in the state and stay.
+ * Every device has its own state, plan and store, found by the qdisc's handle (7a00: is the first
+ * link, 7a01: the second, …), so devices share nothing and each is guarded by its own qdisc lock.
+ * A plan is replaced as a whole, in one step, under running traffic; queues and clocks are in the
+ * state and stay.
  *
- * Non-goals: splitting GSO packets (a BPF qdisc cannot), being a child of another qdisc
- * (several locks would share one state).
+ * Non-goals: splitting GSO packets (a BPF qdisc cannot), being a child of another qdisc (several
+ * locks would share one state).
  */
 #include "kernel.h"
 #include "arrival.h"
@@ -26,8 +26,8 @@ struct {
 } takt_link_abi SEC(".maps");
 
 /*
- * Cast, like every pointer that is only read through: for a trusted pointer the verifier
- * searches all of the kernel's types by name.
+ * Cast, like every pointer that is only read through: for a trusted pointer the verifier searches
+ * all of the kernel's types by name.
  */
 static __always_inline const struct net_device *device_of(const struct Qdisc *sch)
 {
@@ -45,8 +45,8 @@ static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
 }
 
 /*
- * The number of frames that this packet becomes on the wire. The kernel accounts more than
- * a packet's length exactly when it will be cut into several.
+ * The number of frames that this packet becomes on the wire. The kernel accounts more than a
+ * packet's length exactly when it will be cut into several.
  */
 static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 {
@@ -59,8 +59,8 @@ static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
 }
 
 /*
- * No packets are queued but of entities that are blocked or throttled by their station's
- * weight, and the fast path is empty.
+ * Only entities that are blocked, or throttled by their station's weight, have packets queued,
+ * and the fast path is empty.
  */
 static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_port *port,
 				   const struct takt_plan *plan)
@@ -84,8 +84,8 @@ static __always_inline const struct takt_handover *handover_of(const struct sk_b
 }
 
 /*
- * The class that bpf/receive found for an incoming packet; 0 if it is no such packet. A
- * class whose queue takes no packets has just left the plan.
+ * The class that bpf/receive found for an incoming packet; 0 if it is no such packet. A class
+ * whose queue takes no packets has just left the plan.
  */
 static __always_inline u32 handed_over(const struct sk_buff *skb, const struct takt_plan *plan)
 {
@@ -221,8 +221,8 @@ send:
 }
 
 /*
- * Only the device that a plan was made for may have it, and only at its root: anything else
- * would share one state under several locks.
+ * Only the device that a plan was made for may have it, and only at its root: anything else would
+ * share one state under several locks.
  */
 SEC("struct_ops")
 int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,

@@ -16,9 +16,9 @@
 #define TAKT_STORE_PLACES (TAKT_STORE_BELL + 1)
 
 /*
- * A bell is a frame of this length, which is too short for a gap frame. The helper sends
- * it, and notices when it is freed: an entity is blocked, and an idle processor should ask
- * for packets (which sending the next bell does). A bell from a busy processor is refused.
+ * A bell is a frame of this length, which is too short for a gap frame. The helper sends it, and
+ * notices when it is freed: an entity is blocked, and an idle processor should ask for packets
+ * (which sending the next bell does). A bell from a busy processor is refused.
  */
 #define TAKT_BELL_BYTES 32
 
@@ -26,8 +26,8 @@
 #define TAKT_LINK_ABI 5
 
 /*
- * One link in the kernel: a map of its own, shared with user space. User space writes the
- * plan that is not in force and calls takt_link_commit to switch.
+ * One link in the kernel: a map of its own, shared with user space. User space writes the plan
+ * that is not in force and calls takt_link_commit to switch.
  */
 struct takt_port {
 	struct takt_link link;

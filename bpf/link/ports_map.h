@@ -7,8 +7,8 @@
 #include "link_maps.h"
 
 /*
- * Type of the map that user space makes for each link. The variable only brings the types
- * into the object; the map is never created from it.
+ * Type of the map that user space makes for each link. The variable only brings the types into
+ * the object; the map is never created from it.
  */
 struct port_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

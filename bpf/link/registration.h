@@ -33,8 +33,8 @@ static __always_inline void add_registration(struct takt_registration *sum,
 }
 
 /*
- * What is registered in a namespace for packets with these headers, for this user's sockets
- * and for everyone's.
+ * What is registered in a namespace for packets with these headers, for this user's sockets and
+ * for everyone's.
  */
 __noinline int takt_link_registered(u64 netns_cookie, const struct takt_key *key TAKT_ARG, u32 uid,
 				    struct takt_registration *sum TAKT_ARG)

@@ -3,10 +3,9 @@
  * For the gate (algo/gate.h): which task this CPU runs, and which task sent the packet.
  *
  * The running task is certain, whether the link was reached from its system call, from an
- * interrupt during it, or while the CPU was idle. The sender is not: the packet may be sent
- * in an interrupt during some other task, or by another CPU. So the socket's owner counts,
- * as bpf/flows saw it last. Whenever a thread of that process is found running here, its
- * priority is updated.
+ * interrupt during it, or while the CPU was idle. The sender is not: the packet may be sent in an
+ * interrupt during some other task, or by another CPU. So the socket's owner counts, as bpf/flows
+ * saw it last. Whenever a thread of that process is found running here, its priority is updated.
  */
 #ifndef TAKT_RUNNING_H
 #define TAKT_RUNNING_H
@@ -44,8 +43,8 @@ static __always_inline void note_running(struct takt_port *port, const struct ta
 }
 
 /*
- * A packet for this entity arrives: note the running task, and return the priority of the
- * task that sent the packet.
+ * A packet for this entity arrives: note the running task, and return the priority of the task
+ * that sent the packet.
  */
 static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_port *port,
 				      const struct takt_plan *plan, u32 id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Frames that the helper sends for the link itself: templates of gap frames (algo/gap.h),
- * and the bell (link_maps.h). They are no traffic and are not counted.
+ * Frames that the helper sends for the link itself: templates of gap frames (algo/gap.h), and the
+ * bell (link_maps.h). They are no traffic and are not counted.
  */
 #ifndef TAKT_TEMPLATES_H
 #define TAKT_TEMPLATES_H

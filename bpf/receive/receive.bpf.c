@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * The receive side: incoming background packets are sent through a device of kind ifb,
- * where the qdisc `takt` gates and orders them like outgoing ones, and from which they
- * return to where they were. All other packets continue directly.
+ * The receive side: incoming background packets are sent through a device of kind ifb, where the
+ * qdisc `takt` gates and orders them like outgoing ones, and from which they return to where they
+ * were. All other packets continue directly.
  *
- * One instance of this program is attached to the ingress of each device whose policy
- * receives, and reads the same plan as the qdisc. Packets that return do not pass it again:
- * the kernel runs no ingress program on packets that have been through an ifb.
+ * One instance of this program is attached to the ingress of each device whose policy receives,
+ * and reads the same plan as the qdisc. Packets that return do not pass it again: the kernel runs
+ * no ingress program on packets that have been through an ifb.
  */
 #include "kernel.h"
 #include "../link/handover.h"
