@@ -1,7 +1,8 @@
-//! Which connections taktd keeps. Pure: who has them and since when comes in, and who may
-//! come goes out.
+//! Which connections taktd keeps. Pure: takes the connections, their users and their times, and
+//! returns a decision.
 
-/// Of root, whose connections are counted apart: neither takes the other's room.
+/// Connections of root. They are counted apart from users' connections: neither uses up the
+/// other's limit.
 const ROOT_MAX: usize = 64;
 /// Of all users.
 const USERS_MAX: usize = 56;
@@ -16,17 +17,18 @@ pub(crate) struct Connection {
     pub since_ns: u64,
 }
 
-/// What becomes of a connection that comes.
+/// What to do with a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     Accept,
-    /// Close this one for it.
+    /// Close this connection to make room for it.
     Evict(usize),
     Refuse,
 }
 
-/// When there is no room, the user with the most connections gives one up, the one that has
-/// made no progress for the longest time, to a user that has fewer.
+/// When the limit is reached, a user with fewer connections gets one from the user with the
+/// most: of that user's connections the one that made no progress for the longest time is
+/// closed.
 pub(crate) fn admit(connections: &[Connection], uid: u32) -> Admission {
     let room = |is_there: bool| match is_there {
         true => Admission::Accept,
@@ -69,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes one in, as taktd does.
+    /// Admits a connection, as taktd does.
     fn arrive(connections: &mut Vec<Connection>, uid: u32, since_ns: u64) -> Admission {
         let verdict = admit(connections, uid);
         if let Admission::Evict(at) = verdict {
@@ -94,7 +96,7 @@ mod tests {
                 Admission::Evict(_)
             ));
         }
-        // Now it has as many as each of them.
+        // Now this user has as many as each of the others.
         assert_eq!(arrive(&mut connections, 2000, 200), Admission::Refuse);
         for _ in 0..ROOT_MAX {
             assert_eq!(arrive(&mut connections, 0, 300), Admission::Accept);

@@ -1,4 +1,4 @@
-//! A word with taktd.
+//! Requests to taktd.
 
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -23,24 +23,24 @@ use crate::{
     protocol::{Answer, Done, Refusal, Request},
 };
 
-/// A taktd that takes longer for an answer than this is not well.
+/// A taktd that takes longer than this for an answer is taken to be broken.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why taktd has not done it.
+/// Why taktd did not carry out a request.
 #[derive(Debug, Error)]
 pub enum AskError {
-    /// Nobody listens at [`SOCKET`].
+    /// No process listens at [`SOCKET`].
     #[error("taktd does not run; start it as root: taktd")]
     NotRunning,
-    /// It has answered that it will not.
+    /// It refused the request.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The connection ended, nothing came for 10 s, or what came is no answer.
+    /// The connection ended, no data came for 10 s, or the data was no valid answer.
     #[error("speaking to taktd: {0}")]
     Failed(#[from] io::Error),
 }
 
-/// Ask the taktd of this host, over a connection of its own, and wait for the answer.
+/// Send a request to this host's taktd over a new connection, and wait for the answer.
 pub fn ask(request: &Request) -> Result<Done, AskError> {
     let mut stream = reach().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
@@ -53,7 +53,7 @@ pub fn ask(request: &Request) -> Result<Done, AskError> {
     })?;
     let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
     line.push(b'\n');
-    // One that is told that taktd is busy need not have been heard.
+    // A busy taktd may answer and close the connection before it has read the request.
     let written = stream.write_all(&line);
     let mut answer = String::new();
     if BufReader::new(stream).read_line(&mut answer)? == 0 {
@@ -66,7 +66,7 @@ pub fn ask(request: &Request) -> Result<Done, AskError> {
     }
 }
 
-/// Root has a way of its own, where no user is before it.
+/// Root has a socket of its own, so that users' connections do not delay it.
 fn reach() -> io::Result<UnixStream> {
     if Uid::effective().is_root()
         && let Ok(stream) = connect(ROOT_SOCKET)
@@ -76,7 +76,7 @@ fn reach() -> io::Result<UnixStream> {
     connect(SOCKET)
 }
 
-/// With a bound on each wait, that for being accepted included.
+/// Each wait is bounded, the one for being accepted included.
 fn connect(path: &str) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)?;

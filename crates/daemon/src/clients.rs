@@ -1,4 +1,4 @@
-//! A connection: what has come over it, what has yet to go, and how long it may take.
+//! A connection: received input, output that is still to be sent, and its timeouts.
 
 use std::{
     io::{self, Read},
@@ -19,24 +19,24 @@ use crate::{
 
 /// Between an answer and the first byte of the next request.
 const IDLE_NS: u64 = 30_000_000_000;
-/// From there to the request's end, and from an answer to where all of it is taken.
+/// From the first byte to the end of the request, and from an answer until all of it is sent.
 const PATIENCE_NS: u64 = 5_000_000_000;
 /// For an answer that another thread gives.
 const WAIT_NS: u64 = 120_000_000_000;
 const CHUNK_BYTES: usize = 4096;
 
 pub(crate) struct Client {
-    /// No other connection has it.
+    /// A number that no other connection has.
     pub id: u64,
     pub stream: UnixStream,
     pub caller: Caller,
-    /// Begins with a request that has not been answered.
+    /// Input that begins with an unanswered request.
     input: Vec<u8>,
-    /// Of the last answer. There is no next one before this has gone.
+    /// The rest of the last answer. The next request is answered after it is sent.
     output: Vec<u8>,
-    /// When it came, was last answered, or began a request after that.
+    /// When it was accepted, was last answered, or began a request after that.
     since_ns: u64,
-    /// For the answer of another thread. Nothing more is read from it until then.
+    /// Waits for another thread's answer. No input is read until then.
     pub waits: bool,
     /// Whether there is anything to do for it.
     pub is_ready: bool,
@@ -63,7 +63,7 @@ impl Client {
             output: Vec::new(),
             since_ns: now_ns,
             waits: false,
-            // Its request may have come with it.
+            // Its request may have come with the connection.
             is_ready: true,
             turn,
         }
@@ -89,7 +89,7 @@ impl Client {
         self.stream.as_fd()
     }
 
-    /// Whether a request is here already.
+    /// Whether a complete request has been received.
     pub fn has_line(&self) -> bool {
         !self.waits && self.output.is_empty() && self.line_end().is_some()
     }
@@ -98,7 +98,7 @@ impl Client {
         self.input.iter().position(|byte| *byte == b'\n')
     }
 
-    /// One request at most, and one look at what has come.
+    /// At most one request, and one read.
     pub fn next(&mut self, now_ns: u64) -> Input {
         if !self.output.is_empty() {
             if flush(&mut self.stream, &mut self.output).is_err() {
@@ -144,7 +144,7 @@ impl Client {
         Ok(())
     }
 
-    /// Bytes are no progress: a request that is complete is, and an answer that is taken.
+    /// Bytes are no progress. A complete request is, and an answer that was sent in full.
     pub fn is_overdue(&self, now_ns: u64) -> bool {
         let is_at_rest = self.input.is_empty() && self.output.is_empty();
         let patience_ns = match is_at_rest {

@@ -1,7 +1,7 @@
-//! Where taktd listens, and the lock of the one that runs.
+//! Where taktd listens, and the lock of the running taktd.
 //!
-//! All of it lies in one directory that is root's: others may pass through it to the socket
-//! that is for them, and open nothing else in it.
+//! All of it lies in one directory that is root's. Users may pass through it to the socket for
+//! users, and can open nothing else in it.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -30,14 +30,13 @@ use crate::{ROOT_SOCKET, SOCKET, error::Error};
 
 /// The name of the lock's file.
 const LOCK: &str = "lock";
-/// Others pass through it and do not list it.
+/// Users pass through it and cannot list it.
 const DIR_MODE: u32 = 0o711;
 const PRIVATE_MODE: u32 = 0o600;
 const PUBLIC_MODE: u32 = 0o666;
-/// Connections that wait to be accepted, of each socket. The kernel has more of them wait in
-/// `connect`.
+/// The backlog of each socket. Further connections wait in the client's `connect`.
 const BACKLOG: i32 = 64;
-/// Tries to lock a file that an ending taktd takes away.
+/// Attempts to lock a file that an ending taktd removes.
 const TRIES: u32 = 10;
 
 /// The sockets, and the lock.
@@ -51,7 +50,7 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub fn claim(dir: &Path) -> Result<Self, Error> {
-        // Between being made and being given its mode, nothing is anybody else's.
+        // Until their modes are set, the sockets are accessible to this user alone.
         umask(Mode::from_bits_truncate(0o077));
         let lock = lock(dir)?;
         let listener = |socket: &'static str, mode| listen_at(&dir.join(name_of(socket)), mode);
@@ -96,7 +95,7 @@ fn listen_at(path: &Path, mode: u32) -> Result<UnixListener, Error> {
     Ok(listener)
 }
 
-/// The lock goes with the process, however that ends.
+/// The lock ends with the process, however that ends.
 fn lock(dir: &Path) -> Result<Flock<File>, Error> {
     let path = dir.join(LOCK);
     for _ in 0..TRIES {
@@ -110,7 +109,7 @@ fn lock(dir: &Path) -> Result<Flock<File>, Error> {
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path);
         let file = match file {
-            // The directory has gone with another taktd.
+            // Another taktd has removed the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Err(foreign(&path)),
             file => file.map_err(Error::file(&path))?,
@@ -130,7 +129,7 @@ fn lock(dir: &Path) -> Result<Flock<File>, Error> {
             }
             Err((_, errno)) => return Err(Error::file(&path)(errno.into())),
         };
-        // Another taktd may just have ended, and taken the file with it.
+        // Another taktd may just have ended and removed the file.
         if fs::symlink_metadata(&path).is_ok_and(|now| now.ino() == found.ino()) {
             lock.set_len(0)
                 .and_then(|()| writeln!(lock, "{}", std::process::id()))
@@ -143,7 +142,7 @@ fn lock(dir: &Path) -> Result<Flock<File>, Error> {
     )))
 }
 
-/// The directory, made if it is not there, with its mode.
+/// The directory, made if missing, with its mode.
 fn own_dir(path: &Path) -> Result<(), Error> {
     if let Some(above) = path.parent() {
         fs::create_dir_all(above).map_err(Error::file(above))?;
@@ -165,7 +164,7 @@ fn own_dir(path: &Path) -> Result<(), Error> {
     if !is_own(&dir.metadata().map_err(Error::file(path))?) {
         return Err(foreign(path));
     }
-    // Whatever the umask was, or who made it.
+    // Set the mode independently of the umask and of an earlier owner.
     dir.set_permissions(Permissions::from_mode(DIR_MODE))
         .map_err(Error::file(path))
 }
@@ -174,7 +173,7 @@ fn is_own(found: &fs::Metadata) -> bool {
     found.uid() == Uid::effective().as_raw()
 }
 
-/// What stands where taktd's own should be.
+/// What was found in place of taktd's own file.
 fn foreign(path: &Path) -> Error {
     match fs::symlink_metadata(path) {
         Ok(found) => Error::Foreign {
@@ -246,7 +245,7 @@ mod tests {
         assert!(refused.starts_with(&expected), "{refused}");
         fs::remove_file(&dir).unwrap();
 
-        // A lock that others may open, or that is a name of another file.
+        // A lock file with open permissions, or a hard link to another file.
         fs::create_dir(&dir).unwrap();
         let lock = dir.join("lock");
         fs::write(&lock, "").unwrap();

@@ -7,40 +7,40 @@ use thiserror::Error;
 /// Why taktd cannot start, or has ended by itself.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Another one holds the lock.
+    /// Another taktd holds the lock.
     #[error(
         "another taktd is running{}; there is one for the whole host",
         pid.map(|pid| format!(" as process {pid}")).unwrap_or_default()
     )]
     Running {
-        /// Its process, as it has written it into the lock's file.
+        /// Its process id, as written in the lock's file.
         pid: Option<i32>,
     },
-    /// Something that is not taktd's stands where it keeps its socket and its lock.
+    /// A file that is not taktd's is in the place of its socket or its lock.
     #[error(
         "{} is {kind} of user {uid} with mode {mode:o}, not taktd's; see who made it, and \
          remove it",
         path.display()
     )]
     Foreign {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
         /// Its owner.
         uid: u32,
         /// Its permissions.
         mode: u32,
     },
-    /// The socket, or its directory, cannot be made or looked at.
+    /// The socket or its directory cannot be made or examined.
     #[error("{path}: {source}")]
     File {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A system call failed that is about no file.
+    /// A system call failed that concerns no file.
     #[error("{doing}: {source}")]
     System {
         /// What was tried.
@@ -48,7 +48,7 @@ pub enum Error {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// It lacks a capability that it needs.
+    /// taktd lacks a capability that it needs.
     #[error(transparent)]
     Kernel(#[from] takt_host::Error),
 }

@@ -1,23 +1,23 @@
-//! Control groups of the background that had programs in them, and go when they are empty.
+//! Control groups for background programs. Each is removed when it is empty.
 
 use std::{collections::BTreeSet, ops::Bound, path::PathBuf};
 
 use takt_host::background;
 
-/// Of all users; who has control groups of their own can make many.
+/// Of all users. A user with delegated control groups can make many.
 const GROUPS_MAX: usize = 4096;
-/// So many are looked at in a tick.
+/// How many are looked at in a tick.
 const LOOKS_PER_TICK: usize = 256;
 
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     known: BTreeSet<PathBuf>,
-    /// The last one that was looked at.
+    /// The last group that was looked at.
     looked: PathBuf,
 }
 
 impl Groups {
-    /// What a taktd left that was killed.
+    /// Groups that a killed taktd left.
     pub fn adopt(&mut self, left: impl IntoIterator<Item = PathBuf>) {
         self.known.extend(left);
     }
@@ -30,7 +30,7 @@ impl Groups {
         self.known.insert(group);
     }
 
-    /// Take the next few away, if they are empty.
+    /// Remove the next few, if they are empty.
     pub fn tick(&mut self) {
         let after = (Bound::Excluded(self.looked.clone()), Bound::Unbounded);
         let mut next: Vec<_> = self.known.range(after).take(LOOKS_PER_TICK).collect();
@@ -45,7 +45,7 @@ impl Groups {
         }
     }
 
-    /// Take all away that are empty.
+    /// Remove all that are empty.
     pub fn end(&mut self) {
         self.known.retain(|group| !background::leave_empty(group));
     }
@@ -63,7 +63,7 @@ mod tests {
         let mut groups = Groups::default();
         let path = |n: usize| root.path().join(format!("{n:04}"));
         for n in 0..1000 {
-            // Something is in every other one.
+            // Every second one is not empty.
             fs::create_dir_all(path(n).join(if n % 2 == 0 { "" } else { "in" })).unwrap();
             groups.insert(path(n));
         }

@@ -1,6 +1,6 @@
-//! `taktd`: programs tell it, without privileges, what of their traffic is
-//! background, and take places on the beat. What it decides is in `registry`, `admission` and
-//! `beats`; what it says in `protocol`.
+//! `taktd`: programs declare to it, without privileges, which of their traffic is background,
+//! and ask it for reservations. `registry`, `admission` and `beats` decide; `protocol` is what
+//! is said over the socket.
 
 mod address;
 mod admission;

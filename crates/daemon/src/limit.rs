@@ -2,12 +2,12 @@
 
 use takt_wlan::Rate;
 
-/// Terms of a user.
+/// Limits of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Requests at once, and from then on.
+    /// Requests in a burst, and per second.
     pub requests: Rate,
-    /// Connections likewise; without a limit where there is none.
+    /// Connections in a burst, and per second; without a limit if there is none.
     pub connections: Option<Rate>,
 }
 
@@ -16,7 +16,7 @@ const OF_USERS: Limits = Limits {
     connections: Some(Rate::per_second(50, 100)),
 };
 
-/// Who starts services for everybody has more to say.
+/// Root starts services for all users, so its limit is higher.
 const OF_ROOT: Limits = Limits {
     requests: Rate::per_second(100, 200),
     connections: None,
@@ -31,29 +31,29 @@ impl Limits {
     }
 }
 
-/// A table that users fill, and a part of it that is root's.
+/// A table that users fill, with a part reserved for root.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room {
     /// Of all users together.
     pub users_max: usize,
-    /// Of one user, however empty it is.
+    /// Of one user, however empty the table is.
     pub user_max: usize,
     /// Of root.
     pub root_max: usize,
 }
 
-/// A user has at most one of so many places that no user has: who comes late finds room,
-/// and the more there are, the less has each.
+/// A user may have one entry for each so many free ones. A user who comes late finds room, and
+/// the more users there are, the less each has.
 const PART_OF_FREE: usize = 8;
 
 impl Room {
-    /// What this user may have in all, when all users have so many together.
+    /// The limit of this user, when all users have so many entries together.
     pub fn limit(&self, uid: u32, own: usize, of_users: usize) -> usize {
         if uid == 0 {
             return self.root_max;
         }
         let free = self.users_max.saturating_sub(of_users);
-        // Counted as if the user had none: the limit does not move with what is its own.
+        // The user's own entries are left out, so that they do not move the limit.
         let part = (free + own) / (PART_OF_FREE + 1);
         part.min(self.user_max)
     }

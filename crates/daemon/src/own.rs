@@ -1,4 +1,4 @@
-//! What this host is called by others.
+//! What other hosts call this host.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -8,7 +8,7 @@ use std::{
 use nix::ifaddrs::getifaddrs;
 use takt_wlan::{Address, radio::Report};
 
-/// A report of this device, without a measurement; `None` if it has no address.
+/// A report of this device without a measurement; `None` if it has no address.
 pub(crate) fn report_of(device: &str) -> Option<Report> {
     let (mut mac, mut v4, mut v6) = (None, None, None);
     for found in getifaddrs()
@@ -23,7 +23,7 @@ pub(crate) fn report_of(device: &str) -> Option<Report> {
         } else if let Some(inet) = address.as_sockaddr_in() {
             v4 = v4.or(Some(inet.ip()));
         } else if let Some(inet) = address.as_sockaddr_in6() {
-            // One that others know it by.
+            // An address that other hosts know it by.
             let is_known: fn(&Ipv6Addr) -> bool = |ip| !ip.is_unicast_link_local();
             v6 = v6.or(Some(inet.ip()).filter(is_known));
         }
@@ -38,7 +38,7 @@ pub(crate) fn report_of(device: &str) -> Option<Report> {
     report.sender().map(|_| report)
 }
 
-/// What a sender that begins now has never had before, as long as nobody sets the clock back.
+/// A start number that a sender never had before, as long as the clock is not set back.
 pub(crate) fn epoch() -> Result<u64, String> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = since.map_err(|_| "the clock is before 1970; set it")?;

@@ -1,5 +1,5 @@
-//! What a policy has taktd do again and again: each part in a thread of its own, so that none
-//! waits for what else taktd is asked, nor the other way round.
+//! What taktd does periodically for a policy. Each part runs in a thread of its own, so that
+//! parts and requests do not wait for each other.
 
 use std::{
     io::{self, Write},
@@ -16,16 +16,16 @@ use takt_policy::{Policy, parse_in};
 
 use crate::server::now_ns;
 
-/// A part that takes longer to end, in a driver or a file system that does not answer, ends by
-/// itself or with the process.
+/// How long a part's end is waited for. A part that takes longer, in a driver or a file system
+/// that does not answer, ends by itself or with the process.
 const END_PATIENCE: Duration = Duration::from_millis(300);
 
-/// Something that is to be done again and again.
+/// A periodic job.
 pub(crate) trait Part<S> {
-    /// Do it, and say when next. What fails is tried again then.
+    /// Do the next step, and return when the next one is due. A failure is retried then.
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>);
 
-    /// What there is to tell of it, if anything.
+    /// What it reports, if anything.
     fn said(&self) -> Option<S> {
         None
     }
@@ -33,7 +33,7 @@ pub(crate) trait Part<S> {
     fn end(&mut self) {}
 }
 
-/// Makes a part, in the thread that it is for.
+/// Makes a part, in the part's own thread.
 pub(crate) type Make<S> = Box<dyn FnOnce() -> Box<dyn Part<S>> + Send>;
 
 /// The parts of the policy in force.
@@ -49,7 +49,7 @@ struct Running<S> {
     threads: Vec<JoinHandle<()>>,
     /// Disconnected when the last of them has ended.
     at_work: Receiver<()>,
-    /// By each thread, as it was at the end of its last step.
+    /// By each thread, as of the end of its last step.
     said: Vec<Arc<Mutex<Option<S>>>>,
 }
 
@@ -61,14 +61,14 @@ impl<S: Clone + Send + 'static> Parts<S> {
         }
     }
 
-    /// Do what this policy says.
+    /// Follow this policy from now on.
     pub fn follow(&mut self, source: Option<Source>, parts: impl FnOnce(&Policy) -> Vec<Make<S>>) {
         if source.as_ref() == self.running.as_ref().map(|running| &running.source) {
             return;
         }
         self.end();
         self.running = source.map(|source| {
-            // It was read when it was applied, by the same program.
+            // The same program read it when it was applied.
             let policy = parse_in(&source.folder, &source.name, &source.text);
             let parts = policy.as_ref().map(parts).unwrap_or_default();
             Running::start(self.called, source, parts)
@@ -109,7 +109,7 @@ impl<S: Send + 'static> Running<S> {
             let said = Arc::new(Mutex::new(None));
             all_said.push(Arc::clone(&said));
             let run = move || {
-                // Dropped at the end, however that comes.
+                // Dropped at the end, on every path.
                 let _works = works;
                 let mut part = make();
                 let mut problem = Problem::of(called);
@@ -136,12 +136,12 @@ impl<S: Send + 'static> Running<S> {
     }
 }
 
-/// Nothing is half done where a thread may panic.
+/// The data is consistent wherever a thread may panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Complains once about each thing.
+/// Logs each problem once.
 struct Problem {
     about: &'static str,
     last: Option<String>,
@@ -162,7 +162,7 @@ impl Problem {
     }
 }
 
-/// The word to stop, for threads that wait for it.
+/// Tells threads to stop, and wakes those that wait for it.
 #[derive(Default)]
 struct Stop {
     told: Mutex<bool>,
@@ -175,7 +175,7 @@ impl Stop {
         self.bell.notify_all();
     }
 
-    /// Whether it came within this time.
+    /// Whether the stop came within this time.
     fn wait(&self, patience_ns: u64) -> bool {
         let told = lock(&self.told);
         let patience = Duration::from_nanos(patience_ns);

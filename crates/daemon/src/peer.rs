@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection.
+//! The process at the other end of a connection.
 
 use std::{
     fs, io,
@@ -15,12 +15,12 @@ use nix::{
 
 use crate::registry::Caller;
 
-/// Not yet known to the C library's bindings.
+/// Missing in the C library's bindings.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 const SO_PEERPIDFD: libc::c_int = 77;
 
-/// As it was when it connected. An accepted socket belongs to the namespace of
-/// whoever connected to it.
+/// As of the time it connected. An accepted socket belongs to the network namespace of the
+/// process that connected.
 pub(crate) fn caller(stream: &UnixStream) -> io::Result<Caller> {
     let credentials = getsockopt(stream, PeerCredentials)?;
     Ok(Caller {
@@ -29,7 +29,7 @@ pub(crate) fn caller(stream: &UnixStream) -> io::Result<Caller> {
     })
 }
 
-/// The network namespace that this was made in.
+/// The network namespace that the socket was made in.
 pub(crate) fn netns_cookie(listener: &UnixListener) -> io::Result<u64> {
     option(listener, SO_NETNS_COOKIE)
 }
@@ -37,7 +37,7 @@ pub(crate) fn netns_cookie(listener: &UnixListener) -> io::Result<u64> {
 /// The process that connected.
 pub(crate) struct Process {
     pub pid: i32,
-    /// Those that it was in when it connected, its own first.
+    /// The groups that it was in when it connected, its primary group first.
     pub groups: Vec<u32>,
     handle: OwnedFd,
 }
@@ -49,7 +49,7 @@ impl Process {
         groups.insert(0, credentials.gid());
         let pid = credentials.pid();
         let fd: libc::c_int = option(stream, SO_PEERPIDFD)?;
-        // SAFETY: the kernel has just made it, for us.
+        // SAFETY: the kernel has just returned this descriptor to us.
         let handle = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self {
             pid,
@@ -58,8 +58,8 @@ impl Process {
         })
     }
 
-    /// The host's number of one of its threads, which it calls `tid`; of its first without
-    /// a number. `None` if it has no such thread.
+    /// The host's number of the process's thread that it calls `tid`; of its first thread
+    /// without a number. `None` if it has no such thread.
     pub fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>> {
         if !self.is_alive() {
             return Ok(None);
@@ -67,7 +67,7 @@ impl Process {
         let Some(tid) = tid else {
             return Ok(u32::try_from(self.pid).ok());
         };
-        // Mostly it sees itself as the host does.
+        // Usually the process sees the host's numbers.
         if self.own_number(tid) == Some(tid) {
             return Ok(Some(tid));
         }
@@ -81,7 +81,7 @@ impl Process {
         self.is_alive() && self.own_number(tid).is_some()
     }
 
-    /// What it calls that thread of its own, in the innermost namespace of processes.
+    /// What it calls that thread of its own, in the innermost PID namespace.
     fn own_number(&self, tid: u32) -> Option<u32> {
         let path = format!("/proc/{}/task/{tid}/status", self.pid);
         let status = fs::read_to_string(path).ok()?;
@@ -91,20 +91,20 @@ impl Process {
         numbers.split_whitespace().next_back()?.parse().ok()
     }
 
-    /// While it is, its number is nobody else's.
+    /// While it runs, its number is not reused.
     pub fn is_alive(&self) -> bool {
         let mut fds = [PollFd::new(self.handle.as_fd(), PollFlags::POLLIN)];
         self.pid > 0 && matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
     }
 }
 
-/// The supplementary ones of the process that connected.
+/// The supplementary groups of the process that connected.
 fn groups(stream: &UnixStream) -> io::Result<Vec<u32>> {
     let mut groups: Vec<libc::gid_t> = Vec::new();
-    // They do not change any more, so the second try has room.
+    // They do not change any more, so the second attempt has enough room.
     for _ in 0..2 {
         let mut len = size_of_val(groups.as_slice()) as libc::socklen_t;
-        // SAFETY: an open socket, and room for as many bytes as are said.
+        // SAFETY: an open socket, and a buffer of the length given.
         let result = unsafe {
             libc::getsockopt(
                 stream.as_raw_fd(),
@@ -131,7 +131,7 @@ fn groups(stream: &UnixStream) -> io::Result<Vec<u32>> {
 fn option<T: Default>(socket: &impl AsRawFd, name: libc::c_int) -> io::Result<T> {
     let mut value = T::default();
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: an open socket, and a number of as many bytes as are said.
+    // SAFETY: an open socket, and an integer of the length given.
     let result = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -184,7 +184,7 @@ mod tests {
         let tid = tid.recv().unwrap();
         assert_eq!(process.thread(Some(tid)).unwrap(), Some(tid));
         assert!(process.has_thread(tid));
-        // The first process of all is another, and there is no thread 0.
+        // Process 1 is another process, and there is no thread 0.
         assert_eq!(process.thread(Some(1)).unwrap(), None);
         assert_eq!(process.thread(Some(0)).unwrap(), None);
         assert!(!process.has_thread(1));

@@ -1,12 +1,12 @@
-//! What taktd may do once it has started: only what its work takes.
+//! The privileges that taktd keeps after its start: only those that its work needs.
 
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl::set_no_new_privs;
 
 use crate::error::Error;
 
-/// Maps and links of the policy in force, stations that a driver knows, processes of users
-/// with their namespaces and control groups. taktd's unit bounds it by the same.
+/// For maps and links of the policy in force, stations that a driver knows, and users'
+/// processes with their namespaces and control groups. taktd's unit has the same bound.
 const KEPT: [Capability; 6] = [
     Capability::CAP_BPF,
     Capability::CAP_PERFMON,
@@ -16,8 +16,8 @@ const KEPT: [Capability; 6] = [
     Capability::CAP_DAC_OVERRIDE,
 ];
 
-/// Give up all others, for threads that start later as well. What a program that taktd would
-/// start could gain by its file is given up, too.
+/// Give up all other capabilities, for threads that start later as well, and also those that a
+/// program started by taktd could gain from its file.
 pub(crate) fn drop_others() -> Result<(), Error> {
     give_up().map_err(|error| Error::System {
         doing: "giving up privileges",
@@ -28,7 +28,7 @@ pub(crate) fn drop_others() -> Result<(), Error> {
 
 fn give_up() -> Result<(), caps::errors::CapsError> {
     let is_kept = |capability: &Capability| KEPT.contains(capability);
-    // The bounding set is there for what is executed. It can be changed only with this one.
+    // The bounding set limits executed programs. Changing it needs this capability.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {
         for capability in caps::runtime::thread_all_supported() {
             if !is_kept(&capability) {

@@ -1,4 +1,4 @@
-//! What is said over the socket: one JSON object a line, `docs/background.md`.
+//! The protocol of the socket: one JSON object a line, `docs/background.md`.
 
 mod beats;
 mod crowd;
@@ -10,39 +10,39 @@ pub use beats::{BeatPlace, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBea
 pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share};
 pub use radio::ListedRadio;
 
-/// A line longer than this is no request.
+/// A longer line is no request.
 pub(crate) const LINE_MAX_BYTES: usize = 1024;
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Request {
-    /// Have traffic to a destination be background.
+    /// Declare traffic to a destination to be background.
     Add(Add),
-    /// Take that back.
+    /// Take a registration back.
     Remove(Remove),
     /// What is registered.
     List(NoTerms),
     /// Move the caller into the background.
     Join(NoTerms),
-    /// Take a place on the beat.
+    /// Take a reservation.
     #[serde(rename = "join_beat")]
     JoinBeat(JoinBeat),
-    /// Give it up.
+    /// Give the reservation up.
     #[serde(rename = "leave_beat")]
     LeaveBeat(LeaveBeat),
-    /// Who has which place.
+    /// List the reservations of the host.
     #[serde(rename = "list_beats")]
     ListBeats(NoTerms),
-    /// What is heard of stations.
+    /// List what was heard of stations.
     #[serde(rename = "list_radio")]
     ListRadio(NoTerms),
-    /// Who shares the air.
+    /// List the terminals that share the air.
     #[serde(rename = "list_crowd")]
     ListCrowd(NoTerms),
 }
 
-/// A destination, and whose traffic to it is to be background.
+/// A destination, and the owner of the sockets whose traffic to it is to be background.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
@@ -50,18 +50,18 @@ pub struct Add {
     pub dst: String,
     /// 1 to 65535, of TCP and UDP alike.
     pub port: u32,
-    /// Whose sockets; the caller's if absent.
+    /// Owner of the sockets; the caller if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
-    /// All packets, whoever sends them.
+    /// All packets, of any sender.
     #[serde(default, skip_serializing_if = "is_false")]
     pub everyone: bool,
-    /// For ever, or at least as long as taktd runs, if absent.
+    /// Without an end if absent, at least as long as taktd runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_s: Option<u64>,
 }
 
-/// A registration that is to end, told by what it was made with.
+/// A registration that is to end, named by what it was made with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
@@ -77,7 +77,7 @@ pub struct Remove {
     pub everyone: bool,
 }
 
-/// Of a request that says all by its name.
+/// A request without parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoTerms {}
@@ -89,7 +89,7 @@ pub(crate) enum Answer {
     Error(Refusal),
 }
 
-/// What became of a request that was not refused.
+/// The answer to a request that was not refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Done {
@@ -116,9 +116,9 @@ pub enum Done {
 /// The destination is registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Added {
-    /// Not so if it was registered already; its lifetime is the new one then.
+    /// False if it was registered already; its lifetime is the new one then.
     pub added: bool,
-    /// Why it may be without effect.
+    /// Why it may have no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -126,40 +126,41 @@ pub struct Added {
 /// The registration has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
-    /// Always so: what is not there is refused with [`Code::NotRegistered`].
+    /// Always true: a missing registration is refused with [`Code::NotRegistered`].
     pub removed: bool,
 }
 
-/// The registrations that concern who asks, in the network namespace of who asks.
+/// The registrations that concern the caller, in the caller's network namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
-    /// Everyone's and the user's own, for root all users'; in the order of users and addresses.
+    /// Those for all users and the caller's own; for root those of all users. Sorted by user
+    /// and address.
     pub registrations: Vec<Registered>,
 }
 
 /// A destination whose traffic is background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
-    /// As it is on the wire: an IPv4 address within IPv6 is that IPv4 address.
+    /// As on the wire: an IPv4-mapped IPv6 address is the IPv4 address.
     pub dst: String,
     /// Of TCP and UDP alike.
     pub port: u16,
-    /// Absent: everyone's.
+    /// Absent: for all users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
-    /// What is left of its lifetime, if that ends.
+    /// What is left of its lifetime, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_s: Option<u64>,
 }
 
-/// The process that asked is in the background.
+/// The caller is in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joined {
     /// The path of its control group.
     pub group: String,
 }
 
-/// Why a request was refused. It has changed nothing.
+/// Why a request was refused. A refused request has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// For programs.
@@ -170,7 +171,7 @@ pub struct Refusal {
     pub fix: String,
 }
 
-/// Why, of the kinds that docs/background.md and docs/beats.md list.
+/// The reason, one of those that docs/background.md and docs/beats.md list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
@@ -182,27 +183,27 @@ pub enum Code {
     BadPort,
     /// Not from a second to a year.
     BadLifetime,
-    /// Someone else's sockets, or threads.
+    /// Another user's sockets or threads.
     NotYours,
-    /// Nothing is there to be taken back.
+    /// There is nothing to take back.
     NotRegistered,
-    /// A user has all that one user may have, or the host all that it holds.
+    /// The user's limit is reached, or the host's.
     TooMany,
-    /// A user asks more often than is answered.
+    /// The user exceeds the rate of requests.
     TooFast,
     /// taktd has too many clients.
     Busy,
-    /// Nobody has applied a policy with tasks.
+    /// No policy with tasks is in force.
     NoBeats,
-    /// No such task can be, or the policy has none.
+    /// No such task is possible, or the policy has none.
     BadBeat,
-    /// The thread has none, or another has it.
+    /// The thread has no reservation, or another thread has it.
     NoPlace,
-    /// The policy in force lets others take places.
+    /// The policy in force lets only others take reservations.
     MayNotJoin,
     /// The table has no such time left.
     NoRoom,
-    /// The host is to blame; the message says how.
+    /// The host failed; the message says how.
     Failed,
 }
 
@@ -226,7 +227,7 @@ impl std::fmt::Display for Refusal {
 
 impl Answer {
     pub fn line(&self) -> Vec<u8> {
-        // Text and numbers are always JSON.
+        // Text and numbers always serialize to JSON.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
@@ -242,7 +243,7 @@ impl From<Result<Done, Refusal>> for Answer {
     }
 }
 
-/// A request, from a line without its end.
+/// Parse a request, from a line without its end.
 pub(crate) fn parse(line: &[u8]) -> Result<Request, Refusal> {
     serde_json::from_slice(line).map_err(|error| {
         Refusal::new(

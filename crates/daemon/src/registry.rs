@@ -1,5 +1,5 @@
-//! What is registered, and who may change it. Pure: the time and the caller come
-//! in, answers and changes go out.
+//! What is registered, and who may change it. Pure: takes the time and the caller, returns
+//! answers and changes.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::{
     protocol::{Add, Code, Listed, Refusal, Registered, Remove},
 };
 
-/// How long one that was taken back is kept, switched off, so that the packets
-/// which were queued by it are not overtaken.
+/// How long a registration that was taken back is kept, switched off, so that packets queued
+/// because of it are not overtaken.
 const LINGER_NS: u64 = 60 * NS_PER_S;
 const LIFETIME_MAX_S: u64 = 365 * 24 * 3600;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -26,14 +26,14 @@ const ROOM: Room = Room {
     root_max: OF_ROOT_MAX,
 };
 
-/// Who asks.
+/// The caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub uid: u32,
     pub netns_cookie: u64,
 }
 
-/// What is to be written to the kernel; `None`: forgotten.
+/// What to write to the kernel; `None`: forget it.
 pub(crate) type Change = (Destination, Option<Registration>);
 
 #[derive(Debug, Default)]
@@ -47,14 +47,14 @@ pub(crate) struct Registry {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     registration: Registration,
-    /// Whose number of registrations it counts among.
+    /// The user whose limit it counts against.
     by: u32,
-    /// When it is taken back, or, if that has been, forgotten.
+    /// When it is taken back, or, if it was taken back, forgotten.
     ends_ns: Option<u64>,
 }
 
 impl Registry {
-    /// May this user ask for anything now?
+    /// Whether this user may make another request now.
     pub fn admit(&mut self, now_ns: u64, uid: u32) -> Result<(), Refusal> {
         let rate = Limits::of(uid).requests;
         if self.buckets.entry(uid).or_default().take(&rate, now_ns) {
@@ -120,7 +120,7 @@ impl Registry {
         }
     }
 
-    /// What concerns the caller, in the order of users and addresses.
+    /// What concerns the caller, sorted by user and address.
     pub fn list(&self, now_ns: u64, caller: Caller) -> Listed {
         let is_shown = |destination: &Destination| {
             destination.netns_cookie == caller.netns_cookie
@@ -149,7 +149,7 @@ impl Registry {
         }
     }
 
-    /// Time has passed: take back what has lived its life, forget what lingered.
+    /// Advance the time: take back what has expired, forget what was kept long enough.
     pub fn tick(&mut self, now_ns: u64) {
         self.buckets.retain(|_, bucket| !bucket.is_full(now_ns));
         let ended: Vec<_> = self
@@ -166,7 +166,7 @@ impl Registry {
         }
     }
 
-    /// What a taktd left that was killed: it is taken back.
+    /// What a killed taktd left: it is taken back.
     pub fn adopt(&mut self, now_ns: u64, left: impl IntoIterator<Item = Destination>) {
         for destination in left {
             if !self.entries.contains_key(&destination) {
@@ -188,7 +188,7 @@ impl Registry {
         }
     }
 
-    /// Forget everything, lingering or not.
+    /// Forget everything, switched off or not.
     pub fn forget_all(&mut self) {
         let known: Vec<_> = self.entries.keys().copied().collect();
         for destination in known {
@@ -196,19 +196,19 @@ impl Registry {
         }
     }
 
-    /// What the kernel has to be told since the last time.
+    /// What the kernel has to be told since the last call.
     pub fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
 
-    /// All that the kernel has to know.
+    /// Everything that the kernel has to know.
     pub fn all(&self) -> impl Iterator<Item = Change> {
         self.entries
             .iter()
             .map(|(destination, entry)| (*destination, Some(entry.registration)))
     }
 
-    /// Those that linger included.
+    /// Those that are switched off included.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -230,7 +230,7 @@ impl Registry {
                 "take one back, or give them lifetimes",
             ));
         }
-        // Those that are on leave room by themselves.
+        // Those that are on always leave room: their number is limited.
         if self.entries.len() >= ENTRIES_MAX && !self.entries.contains_key(for_this) {
             let lingering = self.entries.iter().filter(|(_, it)| !it.registration.on);
             let oldest = lingering.min_by_key(|(_, it)| it.registration.changed_ns);
@@ -270,7 +270,7 @@ fn whose(caller: Caller, user: Option<u32>, everyone: bool) -> Result<Whose, Ref
     match (user, everyone) {
         (None, false) => Ok(Whose::User(caller.uid)),
         (Some(user), false) if user == caller.uid => Ok(Whose::User(user)),
-        // The highest number stands for nobody.
+        // The highest number is no user.
         (Some(user), false) if caller.uid == 0 && user < u32::MAX => Ok(Whose::User(user)),
         (None, true) if caller.uid == 0 => Ok(Whose::Everyone),
         (Some(_), true) => Err(Refusal::new(

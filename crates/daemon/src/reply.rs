@@ -1,4 +1,4 @@
-//! An answer on its way, and what goes with it.
+//! An answer that is being sent, and a descriptor sent with it.
 
 use std::{
     io::{self, IoSlice, Write},
@@ -14,7 +14,7 @@ use crate::protocol::{Answer, Done, Refusal};
 
 pub(crate) struct Reply {
     answer: Answer,
-    /// Handed over with the first byte (SCM_RIGHTS); who does not look for it loses nothing.
+    /// Sent with the first byte (SCM_RIGHTS). A client that does not read it loses nothing.
     descriptor: Option<OwnedFd>,
 }
 
@@ -23,7 +23,7 @@ impl Reply {
         Self { answer, descriptor }
     }
 
-    /// What did not go into the socket at once.
+    /// What the socket did not take at once.
     pub fn send(&self, stream: &mut UnixStream) -> io::Result<Vec<u8>> {
         let mut line = self.answer.line();
         let sent = match &self.descriptor {
@@ -103,7 +103,7 @@ mod tests {
         else {
             panic!("no descriptor");
         };
-        // SAFETY: it has just come, and is nobody else's.
+        // SAFETY: the descriptor has just been received, and no other code owns it.
         let mut handed = unsafe { File::from_raw_fd(descriptors[0]) };
         let mut text = String::new();
         handed.read_to_string(&mut text).unwrap();

@@ -25,7 +25,7 @@ impl Daemon {
 
     fn done(&mut self, client: &Client, line: &[u8]) -> Result<Option<Done>, Refusal> {
         let (now_ns, caller) = (now_ns(), client.caller);
-        // First of all, so that asking too often costs little.
+        // Checked first, so that a flood of requests costs little.
         self.registry.admit(now_ns, caller.uid)?;
         if line.len() > LINE_MAX_BYTES {
             return Err(too_long());
@@ -103,12 +103,12 @@ impl Daemon {
         Ok(None)
     }
 
-    /// Why a registration may be without effect.
+    /// Why a registration may have no effect.
     fn warning(&mut self, now_ns: u64, caller: Caller) -> Option<String> {
         if let Some(problem) = &self.problem {
             return Some(format!("it is not in force yet: {problem}"));
         }
-        // Looking at every link takes its time, so not for each of many requests.
+        // Looking at every link takes long, so not for each of many requests.
         let last = self.asked_for.get(&caller.netns_cookie);
         if last.is_some_and(|last_ns| now_ns < last_ns + TICK_NS) {
             return None;
@@ -147,8 +147,7 @@ fn asker(stream: &UnixStream) -> Result<peer::Process, Refusal> {
     })
 }
 
-/// Move exactly the process that connected: as long as it lives, its number is
-/// its own.
+/// Move exactly the process that connected: as long as it lives, its number is not reused.
 fn join(stream: &UnixStream) -> Result<PathBuf, String> {
     let process = peer::Process::of(stream).map_err(|error| error.to_string())?;
     if !process.is_alive() {

@@ -1,6 +1,6 @@
-//! taktd itself: one thread, which does a bounded amount of work for each of those that wait,
-//! and has an order among them: signals, time, root, users. What may take longer is done by
-//! threads of its own: [`crate::part`], [`crate::beats`].
+//! taktd itself: one thread, which does a bounded amount of work for each source of events, in
+//! this order: signals, timers, root, users. Work that may take longer is done by other
+//! threads: [`crate::part`], [`crate::beats`].
 
 use std::{
     collections::BTreeMap,
@@ -44,12 +44,12 @@ use crate::{
 };
 
 const NS_PER_MS: u64 = 1_000_000;
-/// How often it looks for links that have come, and for what has had its time.
+/// How often taktd looks for new links and for expired registrations.
 pub(crate) const TICK_NS: u64 = 1000 * NS_PER_MS;
-/// Connections that are accepted of one socket before anything else is looked at.
+/// Connections that are accepted from one socket before anything else is looked at.
 const ACCEPTS_PER_TURN: usize = 64;
-/// After as many, others wait in the kernel for so long: who floods it waits, too, and takes
-/// no more of the processor than this.
+/// After so many, further connections wait in the kernel for this time. A flood is delayed, and
+/// takes no more of the processor than this.
 const PAUSE_NS: u64 = 20 * NS_PER_MS;
 /// Requests of one user before anything else is looked at. A connection has one.
 const LINES_PER_TURN: usize = 4;
@@ -57,7 +57,7 @@ const LINES_OF_ROOT_PER_TURN: usize = 16;
 /// No further request is begun after this.
 const TURN_NS: u64 = 10 * NS_PER_MS;
 
-/// Serve until SIGINT or SIGTERM. `ready` is called when clients may come.
+/// Serve until SIGINT or SIGTERM. `ready` is called when clients may connect.
 pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     takt_host::require()?;
     let signals = signals()?;
@@ -67,7 +67,7 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     let netns_cookie = peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?;
     let beats = beats::Worker::start().map_err(Error::system("starting a thread"))?;
     let mut daemon = Daemon::new(netns_cookie, beats);
-    // What a taktd left that was killed.
+    // What a killed taktd left.
     daemon.follow();
     daemon.beats.sweep();
     if let Ok(left) = background::sweep() {
@@ -92,16 +92,16 @@ pub(crate) struct Daemon {
     pub(crate) registry: Registry,
     table: Table,
     clients: Vec<Client>,
-    /// By user, how often one has come.
+    /// By user: the rate of new connections.
     arrivals: BTreeMap<u32, Bucket>,
-    /// Counts them.
+    /// Counts clients' turns.
     turns: u64,
-    /// Counts connections.
+    /// Counts connections, for their ids.
     connections: u64,
     pub(crate) groups: Groups,
-    /// What was complained about last.
+    /// The last problem that was logged.
     pub(crate) problem: Option<String>,
-    /// Namespaces with a class for registered traffic, and when that was seen last.
+    /// Namespaces with a class for registered traffic, and when that was last checked.
     pub(crate) asked_for: BTreeMap<u64, u64>,
     pub(crate) beats: beats::Worker,
     pub(crate) radio: Radio,
@@ -110,10 +110,10 @@ pub(crate) struct Daemon {
     pub(crate) netns_cookie: u64,
 }
 
-/// One of the sockets that it listens on.
+/// A listening socket.
 struct Listener<'a> {
     socket: &'a UnixListener,
-    /// Until then those that come wait in the kernel.
+    /// Until then new connections wait in the kernel.
     paused_until_ns: u64,
     is_ready: bool,
 }
@@ -173,7 +173,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Until there is something to do; whether that is to end.
+    /// Wait until there is something to do; return whether to end.
     fn wait(
         &mut self,
         signals: &SignalFd,
@@ -183,7 +183,7 @@ impl Daemon {
         let now_ns = now_ns();
         let waits = listeners.iter().map(|listener| listener.paused_until_ns);
         let wake_ns = waits.filter(|ns| *ns > now_ns).fold(due_ns, u64::min);
-        // What has come and was not answered yet says nothing any more.
+        // Input that was read and not answered yet raises no event, so do not wait.
         let patience_ns = match self.clients.iter().any(Client::has_line) {
             true => 0,
             false => wake_ns.saturating_sub(now_ns),
@@ -229,7 +229,7 @@ impl Daemon {
         self.clients.retain(|client| !client.is_overdue(now_ns));
     }
 
-    /// Bring the kernel up to date; what it refuses is tried again.
+    /// Bring the kernel up to date; a failure is retried.
     pub(crate) fn follow(&mut self) {
         let result = self.table.follow(&mut self.registry, now_ns());
         let result = result.and(self.radio.follow());
@@ -243,7 +243,7 @@ impl Daemon {
         }
     }
 
-    /// Take everything back. The policy is not followed any more.
+    /// Take everything back, and stop following the policy.
     fn end(&mut self) {
         self.radio.end();
         self.crowd.end();
@@ -265,14 +265,14 @@ impl Daemon {
             match listener.socket.accept() {
                 Ok((stream, _)) => self.admit(stream),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // No descriptor may be left, for one.
+                // There may be no descriptor left, for example.
                 Err(_) => break,
             }
         }
         listener.paused_until_ns = now_ns() + PAUSE_NS;
     }
 
-    /// Take a connection in, if there is room for it.
+    /// Accept a connection, if there is room for it.
     fn admit(&mut self, mut stream: UnixStream) {
         let Ok(caller) = stream
             .set_nonblocking(true)
@@ -297,7 +297,7 @@ impl Daemon {
         self.clients.push(client);
     }
 
-    /// Give the clients that wait for them the replies that have come.
+    /// Give the waiting clients the replies that have come.
     fn hand_out(&mut self) {
         let now_ns = now_ns();
         for (connection, reply) in self.beats.finished() {
@@ -312,7 +312,7 @@ impl Daemon {
         }
     }
 
-    /// Answer what clients have said, root's or users', those first that have waited longest.
+    /// Answer clients' requests, root's or users', the longest waiting first.
     fn serve(&mut self, are_roots: bool) {
         let began_ns = now_ns();
         let lines_max = match are_roots {
@@ -337,9 +337,9 @@ impl Daemon {
         self.clients = clients;
     }
 
-    /// One request of a client; whether it stays.
+    /// Handle one request of a client; return whether the client stays.
     fn serve_one(&mut self, client: &mut Client) -> bool {
-        // All that is heard of one that waits is that it has gone.
+        // From a waiting client only a hang-up is noticed.
         if client.waits {
             return false;
         }
@@ -349,7 +349,7 @@ impl Daemon {
                     client.waits = true;
                     return true;
                 };
-                // A client that does not listen to answers need not ask.
+                // A client that does not read answers is closed.
                 client.answer(&reply, now_ns()).is_ok()
             }
             Input::Incomplete => true,
@@ -362,7 +362,7 @@ impl Daemon {
     }
 }
 
-/// The last that it hears. Nothing waits for it to be heard.
+/// The last answer to this client. Its delivery is not waited for.
 fn refuse(stream: &mut UnixStream, refusal: Refusal) {
     let _ = Reply::from(Err(refusal)).send(stream);
 }
@@ -383,7 +383,7 @@ fn too_many_connections(uid: u32) -> Refusal {
     )
 }
 
-/// Goes on while the host sleeps, and from one taktd to the next.
+/// A clock that runs on during suspend and across restarts of taktd.
 pub(crate) fn now_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(0, |now| Duration::from(now).as_nanos() as u64)
 }

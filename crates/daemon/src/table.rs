@@ -1,4 +1,4 @@
-//! The registry's copy in the kernel, for the qdisc to look into.
+//! The registry's copy in the kernel, read by the qdisc.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use takt_host::{Error, Registrations};
 
 use crate::registry::{Change, Registry};
 
-/// Which of the kernel's maps is up to date, if any.
+/// The kernel's map that is up to date, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     written: Option<u32>,
 }
 
 impl Table {
-    /// Have the kernel know what the registry does. Links come and go: whatever
-    /// map there is now is the one, and a new one is told everything.
+    /// Update the kernel's map from the registry. Links come and go: the current map is used,
+    /// and a new map gets everything.
     pub fn follow(&mut self, registry: &mut Registry, now_ns: u64) -> Result<(), Error> {
         let before = self.written.take();
         let mut changes = registry.take_changes();
@@ -32,15 +32,15 @@ impl Table {
     }
 }
 
-/// Nothing is looked up beyond the count: so count before, and after.
+/// Lookups stop at the count, so set the count before and after.
 fn write(kernel: &Registrations, changes: &[Change], entries: usize) -> Result<(), Error> {
-    // Of several changes, the last counts.
+    // Of several changes of an entry, the last counts.
     let changes: BTreeMap<_, _> = changes.iter().copied().collect();
     if changes.is_empty() {
         return Ok(());
     }
     kernel.set_count(entries + changes.len())?;
-    // What goes makes room for what comes.
+    // Deletions first: they make room for additions.
     let (gone, kept): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, change)| change.is_none());
     for (destination, registration) in gone.iter().chain(&kept) {
         kernel.write(destination, **registration)?;

@@ -1,4 +1,5 @@
-//! Places on the beat, for programs that ask without privileges: whose threads, and on which terms.
+//! Reservations for programs that ask without privileges: for which threads, and on which
+//! terms.
 
 mod turns;
 mod worker;
@@ -20,7 +21,7 @@ use crate::{
 
 pub(crate) use worker::{Request, Wanted, Worker};
 
-/// The kernel's part.
+/// The kernel's side.
 trait Seats {
     fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError>;
     fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error>;
@@ -28,7 +29,7 @@ trait Seats {
     fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_host::Error>;
 }
 
-/// That of this host.
+/// The kernel's side on this host.
 struct Host;
 
 impl Seats for Host {
@@ -49,14 +50,14 @@ impl Seats for Host {
     }
 }
 
-/// What a process that asks can be asked about.
+/// What taktd asks about a process that sent a request.
 trait Asker {
     /// The groups that it is in.
     fn groups(&self) -> &[u32];
-    /// The host's number of one of its threads, which it calls so; of its first without a
+    /// The host's number of the thread that the process calls so; of its first thread without a
     /// number.
     fn thread(&self, tid: Option<u32>) -> io::Result<Option<u32>>;
-    /// Whether that is its thread still.
+    /// Whether that is still its thread.
     fn has_thread(&self, tid: u32) -> bool;
 }
 
@@ -100,7 +101,8 @@ fn join(
         groups: asker.groups().to_vec(),
     };
     let place = seats.join(tid, &caller, &wish).map_err(refused)?;
-    // It may have ended before it had its place, and its number may be another's by now.
+    // The thread may have ended before it got its reservation, and its number may have been
+    // reused.
     if !asker.has_thread(tid) {
         seats.leave(tid).map_err(failed)?;
         return Err(not_a_thread());
@@ -129,12 +131,12 @@ fn list(seats: &impl Seats) -> Result<ListedBeats, Refusal> {
     })
 }
 
-/// The job pages, for a program to find its own. It can do without.
+/// The job pages, in which the program finds its own. A program works without them.
 fn job_pages() -> Option<OwnedFd> {
     places::job_pages().ok().flatten()
 }
 
-/// `None`: the place that the thread has already.
+/// `None`: the reservation that the thread has already.
 fn wish(request: &JoinBeat) -> Result<Option<Wish>, Refusal> {
     let on_terms = request.period_ns.is_some()
         || request.budget_ns.is_some()
@@ -194,7 +196,7 @@ fn terms(request: &JoinBeat, period_ns: u64, budget_ns: u64) -> Result<Terms, Re
 fn thread(asker: &impl Asker, tid: Option<u32>) -> Result<u32, Refusal> {
     match asker.thread(tid) {
         Ok(Some(tid)) => Ok(tid),
-        // Gone, or another's.
+        // The thread has ended, or its number was reused.
         _ => Err(not_a_thread()),
     }
 }

@@ -3,12 +3,12 @@ use super::*;
 const MS: u64 = 1_000_000;
 const ALICE: u32 = 1000;
 
-/// Gives a place to whoever asks.
+/// Gives a reservation to every caller.
 #[derive(Default)]
 struct Open {
     places: Vec<Place>,
     sent_away: Option<SentAway>,
-    /// Who came last.
+    /// The last caller.
     caller: Option<Caller>,
 }
 
@@ -54,7 +54,7 @@ impl Seats for Open {
 /// A process with threads from 100 on, which it numbers from 1.
 struct Threads {
     count: u32,
-    /// They end while they get their place.
+    /// The threads end while they get their reservations.
     fleeting: bool,
 }
 
@@ -96,7 +96,7 @@ fn threads_join_by_the_number_they_have_themselves() {
     let mut seats = Open::default();
     let joined = join(&mut seats, &MANY, ALICE, &ad_hoc(3, 40 * MS, MS)).unwrap();
     assert_eq!((joined.place.tid, joined.place.user), (102, Some(ALICE)));
-    // Asking for nothing is asking for what there is.
+    // A request without terms asks for the reservation that exists.
     let own = JoinBeat {
         tid: Some(3),
         ..JoinBeat::default()
@@ -115,11 +115,11 @@ fn threads_join_by_the_number_they_have_themselves() {
 }
 
 #[test]
-fn nobody_speaks_for_anothers_threads() {
+fn a_process_joins_only_its_own_threads() {
     let mut seats = Open::default();
     let request = ad_hoc(1001, 40 * MS, MS);
     assert_eq!(code(join(&mut seats, &MANY, 0, &request)), Code::NotYours);
-    // One that has ended meanwhile leaves nothing.
+    // A thread that has ended meanwhile leaves no reservation.
     let fleeting = Threads {
         count: 1,
         fleeting: true,

@@ -1,10 +1,10 @@
-//! The order of requests that wait: root's first, then one of each user in turn.
+//! The order of waiting requests: root's first, then one of each user in turn.
 
 use std::collections::{BTreeMap, VecDeque};
 
 pub(super) struct Turns<T> {
     waiting: VecDeque<(u32, T)>,
-    /// Of the users that have requests waiting: the number of their last turn.
+    /// Users that have requests waiting, and the number of each user's last turn.
     last: BTreeMap<u32, u64>,
     count: u64,
 }
@@ -24,7 +24,7 @@ impl<T> Turns<T> {
         self.waiting.push_back((uid, request));
     }
 
-    /// Root's; else the oldest of the user whose last turn is longest ago.
+    /// Root's; else the oldest request of the user whose last turn was longest ago.
     pub fn pop(&mut self) -> Option<T> {
         let rank = |uid: u32| match uid {
             0 => (false, 0),

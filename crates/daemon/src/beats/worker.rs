@@ -1,6 +1,6 @@
-//! Requests for time slots, in a thread of their own. A new table waits for the end of the frame
-//! in force, and another takt may hold the host's lock: up to 20 s in all. Meanwhile taktd goes on
-//! serving.
+//! Requests for time slots, handled in a thread of their own. A new table waits for the end of
+//! the frame in force, and another takt may hold the host's lock: up to 20 s in all. taktd goes
+//! on serving meanwhile.
 
 use std::{
     io::{self, Read, Write},
@@ -72,7 +72,7 @@ impl Worker {
             bell: Condvar::new(),
             finished: Mutex::default(),
             wake,
-            // An earlier taktd may have left some.
+            // An earlier taktd may have left reservations.
             ad_hoc: AtomicBool::new(true),
         });
         let its = Arc::clone(&shared);
@@ -88,7 +88,7 @@ impl Worker {
         self.shared.bell.notify_one();
     }
 
-    /// Have slots of threads that have ended freed, if there may be any.
+    /// Free the slots of threads that have ended, if there may be any.
     pub fn sweep(&self) {
         if self.shared.ad_hoc.load(Ordering::Relaxed) {
             lock(&self.shared.queue).sweep = true;
@@ -96,15 +96,15 @@ impl Worker {
         }
     }
 
-    /// What was done since the last time, by connection.
+    /// Results since the last call, by connection.
     pub fn finished(&mut self) -> Vec<(u64, Reply)> {
-        // The bytes say no more than that there is something.
+        // The bytes only wake the reader; their values mean nothing.
         let _ = self.wakes.read(&mut [0; 256]);
         std::mem::take(&mut *lock(&self.shared.finished))
     }
 }
 
-/// Can be read when something is finished.
+/// Readable when a request is finished.
 impl AsFd for Worker {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wakes.as_fd()
@@ -116,7 +116,8 @@ impl Shared {
         loop {
             let mut queue = lock(&self.queue);
             let request = loop {
-                // Once a second at most, so that no flood of requests keeps slots from being freed.
+                // Goes first, so that a flood of requests does not keep slots from being freed.
+                // At most once a second.
                 if std::mem::take(&mut queue.sweep) {
                     break None;
                 }
@@ -143,7 +144,7 @@ impl Shared {
             _ => None,
         };
         lock(&self.finished).push((request.connection, Reply::with(done.into(), pages)));
-        // Where it does not fit, there are bytes enough to wake it.
+        // If the pipe is full, it holds enough bytes to wake the reader.
         let _ = (&self.wake).write(&[0]);
     }
 
@@ -162,11 +163,11 @@ impl Shared {
         }
     }
 
-    /// Threads that have ended leave their slots; the time of those that came on terms of their
-    /// own is free again.
+    /// Frees the reservations of threads that have ended. The time of ad hoc tasks is free
+    /// again.
     fn free(&self) {
         let left = places::sweep().and_then(|()| places::list());
-        // What fails is tried again.
+        // A failure is retried later.
         let ad_hoc = left.map_or(true, |places| {
             places.iter().any(|place| place.ad_hoc.is_some())
         });
@@ -174,7 +175,7 @@ impl Shared {
     }
 }
 
-/// Nothing is half done where a thread may panic.
+/// The data is consistent wherever a thread may panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

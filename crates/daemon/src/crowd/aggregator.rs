@@ -1,4 +1,4 @@
-//! The side that terminals report to.
+//! The aggregator: terminals send it their reports.
 
 use takt_policy::Crowd;
 use takt_wlan::crowd::Aggregator as Core;
@@ -14,7 +14,7 @@ pub(super) struct Aggregator {
     talk: Option<(Line, Core)>,
     now_ns: u64,
     look_ns: u64,
-    /// What came of the last look.
+    /// The result of the last look.
     looked: Result<(), String>,
 }
 
@@ -29,7 +29,7 @@ impl Aggregator {
         }
     }
 
-    /// Whatever device there is now is the one.
+    /// The device may have changed: use the current one.
     fn look(&mut self, now_ns: u64) -> Result<(), String> {
         let device = &self.crowd.device;
         self.talk.take_if(|(line, _)| !line.stands(device));

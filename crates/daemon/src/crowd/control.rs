@@ -1,14 +1,14 @@
-//! The congestion control's tables, in the kernel.
+//! The congestion control's tables in the kernel.
 
 use takt_algo::Group;
 use takt_host::Crowd;
 use takt_wlan::crowd::Counts;
 
-/// Where it is read what flows do, and said what the group has.
+/// Where taktd reads what flows do, and writes what the group has.
 pub(super) trait Control {
     /// `None`: there are no bounds any more.
     fn counts(&self) -> Result<Option<Counts>, String>;
-    /// So it is until the next is said, or for a few periods.
+    /// Valid until the next call, or for a few periods.
     fn set(&self, group: &Group, own_flows: u32) -> Result<(), String>;
 }
 
@@ -26,7 +26,7 @@ impl Control for Crowd {
 
     fn set(&self, group: &Group, own_flows: u32) -> Result<(), String> {
         let set = Crowd::set(self, group, own_flows);
-        // That there are none is seen when they are counted.
+        // Missing bounds are noticed when flows are counted.
         set.map(drop).map_err(|error| error.to_string())
     }
 }

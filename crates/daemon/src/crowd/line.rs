@@ -1,4 +1,4 @@
-//! The way to the others: what this host is called there, and its sockets.
+//! The connection to the other hosts: this host's identity, and its sockets.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 
@@ -13,14 +13,14 @@ use takt_wlan::{
 
 use crate::own;
 
-/// Of the scope that a site may use as it likes (RFC 2365), and never routed: its datagrams
-/// live for one hop.
+/// In the scope for a site's own use (RFC 2365), and never routed: the datagrams' TTL is one
+/// hop.
 const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 76, 42), CROWD_PORT);
-/// Of those that were not heard before, so many are looked at: all members that there can be
-/// at once, and a quarter of a hundredth of a processor.
+/// The limit of strangers' datagrams that are looked at: a burst as large as the largest group,
+/// and per second as many as take a quarter of a hundredth of a processor.
 const STRANGERS: Rate = Rate::per_second(1_000, 256);
 
-/// As long as its device is what it was.
+/// Valid as long as its device does not change.
 pub(super) struct Line {
     at: At,
     pub listener: Listener,
@@ -28,7 +28,7 @@ pub(super) struct Line {
     pub sent: u64,
 }
 
-/// What others know a device by.
+/// What other hosts know a device by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct At {
     index: u32,
@@ -50,7 +50,7 @@ impl At {
 }
 
 impl Line {
-    /// With whom this host is to the others.
+    /// Open the sockets; return them, and this host's identity towards the others.
     pub fn open(crowd: &Crowd) -> Result<(Self, Own), String> {
         let at = At::of(&crowd.device)?;
         let key = read_key(&crowd.key_file).map_err(|error| error.to_string())?;

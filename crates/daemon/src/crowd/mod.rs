@@ -1,6 +1,6 @@
-//! What a policy's `[crowd]` has taktd do: tell the neighbours what this terminal gets of the
-//! air, hear them, and tell the kernel what the group has; or collect what terminals say and
-//! tell all of all.
+//! What taktd does for a policy's `[crowd]`. A terminal reports its throughput to its
+//! neighbours, hears theirs, and tells the kernel what the group has. An aggregator collects
+//! the terminals' reports and sends their sum to all.
 
 mod aggregator;
 mod control;
@@ -17,12 +17,12 @@ use crate::{
     protocol::Neighbourhood,
 };
 
-/// How often the device is looked for, and the kernel's table, which come and go.
+/// How often the device and the kernel's table are looked for; both come and go.
 const LOOK_NS: u64 = 1_000_000_000;
-/// So often in an interval is it looked for what has come.
+/// How often per interval received datagrams are looked for.
 const POLLS_PER_INTERVAL: u64 = 4;
 
-/// What is done for the policy of this network namespace.
+/// The crowd of the policy in this network namespace.
 pub(crate) struct Crowd(Parts<Neighbourhood>);
 
 impl Default for Crowd {
@@ -32,18 +32,18 @@ impl Default for Crowd {
 }
 
 impl Crowd {
-    /// Do what the policy in force says now.
+    /// Follow the policy in force from now on.
     pub fn follow(&mut self) -> Result<(), Error> {
         self.0.follow(applied_crowd()?, parts);
         Ok(())
     }
 
-    /// Who is there.
+    /// The terminals that were heard.
     pub fn neighbourhoods(&self) -> Vec<Neighbourhood> {
         self.0.said()
     }
 
-    /// The others are told, and flows go by their own round trips.
+    /// The others are told, and flows go by their own round trips from then on.
     pub fn end(&mut self) {
         self.0.end();
     }
@@ -61,7 +61,7 @@ fn parts(policy: &Policy) -> Vec<Make<Neighbourhood>> {
     })]
 }
 
-/// When somebody speaks is nobody's secret; it only is to differ.
+/// A random time to send at. It need not be secret, only differ from the other hosts'.
 fn random() -> u32 {
     RandomState::new().hash_one(0) as u32
 }

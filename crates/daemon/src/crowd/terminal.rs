@@ -1,4 +1,4 @@
-//! A terminal's side: what its flows do, what the others say, and what the kernel is told.
+//! A terminal: what its flows do, what the neighbours report, and what the kernel is told.
 
 use takt_algo::Group;
 use takt_policy::{Crowd, CrowdRole};
@@ -18,7 +18,7 @@ use crate::{
     protocol::{Neighbour, Neighbourhood, Share},
 };
 
-/// Opens it anew, after it failed as well.
+/// Opens it anew, after a failure as well.
 pub(super) type OpenControl = Box<dyn FnMut() -> Result<Box<dyn Control>, String>>;
 
 pub(super) struct Terminal {
@@ -30,7 +30,7 @@ pub(super) struct Terminal {
     now_ns: u64,
     period_due_ns: u64,
     look_ns: u64,
-    /// What came of the last look.
+    /// The result of the last look.
     looked: Result<(), String>,
 }
 
@@ -49,7 +49,7 @@ impl Terminal {
         }
     }
 
-    /// Whatever device there is now is the one, and whatever table.
+    /// The device and the table may have changed: use the current ones.
     fn look(&mut self, now_ns: u64) -> Result<(), String> {
         let device = &self.crowd.device;
         self.talk.take_if(|(line, _)| !line.stands(device));
@@ -67,7 +67,7 @@ impl Terminal {
                 .poll(now_ns, |from, datagram| core.hear(now_ns, from, datagram));
         }
         if now_ns >= self.period_due_ns {
-            // Late by less than a period: the next one ends when it would have.
+            // Late by less than a period: the next period ends as scheduled.
             let next_ns = self.period_due_ns + self.crowd.interval_ns;
             self.period_due_ns = match next_ns > now_ns {
                 true => next_ns,
@@ -85,7 +85,7 @@ impl Terminal {
         }
     }
 
-    /// A period of the law is over.
+    /// A period of the crowd's law is over.
     fn control(&mut self, now_ns: u64) -> Result<(), String> {
         let Some(control) = &self.control else {
             return Ok(());
@@ -147,7 +147,8 @@ impl Part<Neighbourhood> for Terminal {
         })
     }
 
-    /// The others need not wait until it is gone, and flows need nobody's word any more.
+    /// Tell the others at once that this terminal ends, and let flows go by their own round
+    /// trips.
     fn end(&mut self) {
         if let Some((line, core)) = &mut self.talk {
             let mut datagram = [0; DATAGRAM_MAX_BYTES];

@@ -1,49 +1,49 @@
-//! What is said about places on the beat.
+//! What is said about reservations.
 
 use serde::{Deserialize, Serialize};
 use takt_policy::Overrun;
 
-/// Take a place: one that the policy declares (`task`, and of a group `member`), or one on
-/// the terms given (`period_ns` and `budget_ns`). With neither, the place that the thread
-/// has already.
+/// Take a reservation: a member that the policy declares (`task`, and of a group `member`), or
+/// one on the terms given (`period_ns` and `budget_ns`). With neither, the reservation that the
+/// thread has already.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JoinBeat {
-    /// Of the process that asks, as that one numbers it; its first thread if absent.
+    /// A thread of the caller, by the caller's own numbering; its first thread if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
     /// The policy's name for a task that it declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The policy's name for a place in that task, if that is a group.
+    /// The policy's name for a member of that task, if the task is a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// On terms of its own: from beat to beat.
+    /// Ad hoc: the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
-    /// Likewise: what may be used in each period, by a group's members together.
+    /// Ad hoc: the budget of each period, for all of a group's members together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ns: Option<u64>,
-    /// Likewise: when the budget begins within the period; where it fits if absent.
+    /// Ad hoc: when the budget begins within the period; where it fits if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_ns: Option<u64>,
-    /// Likewise: how long before its beat the thread is released; 0 if absent.
+    /// Ad hoc: how long before its budget the thread is released; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_ns: Option<u64>,
-    /// Likewise: what becomes of who uses more; an ordinary thread until its next release if
-    /// absent.
+    /// Ad hoc: what happens on an overrun; if absent, the thread is ordinary until its next
+    /// release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrun: Option<Overrun>,
-    /// Likewise: which member it is; a thread on its own if absent.
+    /// Ad hoc: which member it is; a thread on its own if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupMember>,
 }
 
-/// One of a group that shares one budget.
+/// A member of a group that shares one budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupMember {
-    /// By which its members find each other.
+    /// The name by which its members find each other.
     pub name: String,
     /// From 1, in the order of hand-off.
     pub member: u32,
@@ -51,7 +51,7 @@ pub struct GroupMember {
     pub of: u32,
 }
 
-/// Give up the place that a thread has.
+/// Give up the reservation of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaveBeat {
@@ -60,41 +60,42 @@ pub struct LeaveBeat {
     pub tid: Option<u32>,
 }
 
-/// A thread's place on the beat.
+/// A thread's reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeatPlace {
-    /// The policy's name for it; on terms of their own the group's name, or `tid-` and the thread's
-    /// number.
+    /// The policy's name for the task; of an ad hoc task the group's name, or `tid-` and the
+    /// thread's number.
     pub task: String,
-    /// The policy's name for it; on terms of their own its number, from 1.
+    /// The policy's name for the member; of an ad hoc task its number, from 1.
     pub member: String,
-    /// As the host numbers it, and as the job page has it.
+    /// The host's number of the thread, as in the job page.
     pub tid: u32,
     /// Which of the job pages is the thread's.
     pub page: u32,
-    /// Who took it on terms of their own; absent if the policy declares it.
+    /// The user of an ad hoc task; absent if the policy declares the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
 }
 
-/// The thread has its place. A descriptor of all job pages comes along (SCM_RIGHTS), if it is to be
-/// had.
+/// The thread has its reservation. A descriptor of all job pages comes along (SCM_RIGHTS), if
+/// available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinedBeat {
-    /// Which one.
+    /// The reservation.
     pub place: BeatPlace,
 }
 
 /// The thread is an ordinary one again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftBeat {
-    /// Always so: who has no place is refused with [`Code::NoPlace`](super::Code::NoPlace).
+    /// Always true: a thread without a reservation is refused with
+    /// [`Code::NoPlace`](super::Code::NoPlace).
     pub left: bool,
 }
 
-/// Who is on the beat.
+/// All reservations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedBeats {
-    /// Those of the whole host that a thread has.
+    /// Those of the whole host that a thread holds.
     pub places: Vec<BeatPlace>,
 }

@@ -1,4 +1,4 @@
-//! What taktd has heard of those that share the air.
+//! What taktd has heard of the terminals that share the air.
 
 use std::net::IpAddr;
 
@@ -11,48 +11,49 @@ use takt_wlan::{
     crowd::{Activity, Member},
 };
 
-/// Only what it heard in the network namespace of who asks.
+/// Only what was heard in the caller's network namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedCrowd {
-    /// One as soon as taktd speaks for a policy with `[crowd]`, else none.
+    /// One if taktd acts for a policy with `[crowd]`, else none.
     pub neighbourhoods: Vec<Neighbourhood>,
 }
 
-/// A group, as seen from here.
+/// A group, as this host sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbourhood {
-    /// As `[crowd]` has it.
+    /// The name in `[crowd]`.
     pub group: String,
-    /// The one on the shared air.
+    /// The device on the shared air.
     pub device: String,
     /// `multicast`, `aggregated` or `aggregator`.
     pub role: String,
-    /// Between two reports, as the policy wants it.
+    /// Time between two reports, as the policy sets it.
     pub interval_ms: u64,
-    /// Between two reports, as the air allows with as many as are there: that, or more.
+    /// Time between two reports, as the air allows with this number of terminals: the policy's,
+    /// or longer.
     pub report_interval_ms: u64,
     /// Since the device was last found.
     pub reports_sent: u64,
-    /// `None` of an aggregator, whose flows go their own way.
+    /// `None` for an aggregator, whose flows are not bounded.
     pub share: Option<Share>,
-    /// By number.
+    /// Sorted by number.
     pub neighbours: Vec<Neighbour>,
     /// What came to the group's port.
     pub datagrams: Datagrams,
 }
 
-/// What this terminal does, and what its flows' bounds go by.
+/// What this terminal does, and what its flows' bounds are computed from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Delivered to the other ends, in the last period.
+    /// Delivered to the other ends in the last period.
     pub rate_bytes_ps: u32,
-    /// That delivered anything.
+    /// Flows that delivered anything.
     pub flows: u16,
-    /// Its applications want no more than they get.
+    /// Its applications use less than they could get.
     pub lends: bool,
-    /// Terminals that use what they can get, itself included.
+    /// Terminals that use all they can get, this one included.
     pub users: u64,
-    /// What each of them has of what all have.
+    /// The share of each of them.
     pub share_bytes_ps: u64,
     /// What all together achieved lately.
     pub capacity_bytes_ps: u64,
@@ -61,13 +62,13 @@ pub struct Share {
 /// Another terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// Made of the first of its addresses, mostly the hardware's.
+    /// Made from its first address, usually the hardware's.
     pub number: u64,
-    /// That address, if the number tells it; else just its digits.
+    /// That address, if the number contains it; else the number's digits.
     pub name: String,
-    /// `None` if the aggregator told of it.
+    /// `None` if the aggregator reported it.
     pub address: Option<IpAddr>,
-    /// As in [`Share`], of itself.
+    /// As in [`Share`], of that terminal.
     pub rate_bytes_ps: u32,
     /// Likewise.
     pub flows: u16,
@@ -75,7 +76,7 @@ pub struct Neighbour {
     pub lends: bool,
     /// Its mean round trip over the shortest, in thousandths.
     pub rtt_ratio_milli: Option<u32>,
-    /// Since it was heard of.
+    /// Since it was last heard of.
     pub age_ms: u64,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use takt_host::Heard;
 
-/// Only what it heard in the network namespace of who asks.
+/// Only what was heard in the caller's network namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedRadio {
     /// One for each source of strengths that taktd follows.

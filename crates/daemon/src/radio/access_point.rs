@@ -1,4 +1,4 @@
-//! The side that sends to stations: what is heard of them becomes their weights.
+//! The side that sends to stations: it computes stations' weights from what is heard of them.
 
 use takt_host::Heard;
 use takt_policy::{Radio, RadioSource};
@@ -12,17 +12,17 @@ use takt_wlan::{
 use super::table::{self, Table};
 use crate::part::Part;
 
-/// How often links are looked for, which come and go, and told that somebody is alive.
+/// How often links are looked for, which come and go, and told that their weights are current.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// Makes a source anew, after it failed as well.
+/// Makes a source anew, after a failure as well.
 type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, String>>;
 type OpenTable = Box<dyn FnMut(&str) -> Result<Box<dyn Table>, String>>;
 
 /// Stations that one source knows of, and the links that they are reached by.
 pub(super) struct Cell {
     interval_ns: u64,
-    /// What the policy calls its source.
+    /// The policy's name of its source.
     called: &'static str,
     stations: Stations,
     open_source: OpenSource,
@@ -39,8 +39,7 @@ struct Link {
     table: Option<Box<dyn Table>>,
 }
 
-/// The links that have a source in common: reports and files are about all, and a driver's
-/// table is about its own.
+/// Groups links by source: reports and files apply to all links, a driver's table to its own.
 pub(super) fn groups(radio: &Radio, devices: Vec<String>) -> Vec<Vec<String>> {
     match &radio.source {
         RadioSource::None => Vec::new(),
@@ -66,7 +65,7 @@ fn open(radio: &Radio, device: &str) -> OpenSource {
 }
 
 impl Cell {
-    /// What the policy says, for links that have a source in common.
+    /// What the policy says for links with the same source.
     pub fn of(radio: &Radio, devices: &[String]) -> Self {
         let own = devices.first().map_or("", String::as_str);
         Self::new(radio, devices, open(radio, own), Box::new(table::open))
@@ -124,9 +123,9 @@ impl Cell {
         result
     }
 
-    /// Whatever table there is now is the one. It is told everything: of a new one nothing is
-    /// known, and of others what was set by hand and taken back. A new one forgets whom a
-    /// taktd before this one knew.
+    /// The table may have changed: use the current one and write all weights. A new table knows
+    /// no station, and weights set by hand may have been taken back in others. A new taktd
+    /// removes weights that an earlier taktd left.
     fn look(&mut self) -> Result<(), String> {
         let mut result = Ok(());
         for link in &mut self.links {
@@ -161,7 +160,7 @@ impl Cell {
 }
 
 impl Link {
-    /// Whether the link can do anything with a sample.
+    /// Whether the link can use a sample.
     fn takes(&self, sample: &Sample) -> Result<(), String> {
         let Some(table) = &self.table else {
             return Ok(());
@@ -225,7 +224,7 @@ impl Part<Heard> for Cell {
         })
     }
 
-    /// Without taktd nobody is weighed.
+    /// Without taktd no station has a weight.
     fn end(&mut self) {
         let known: Vec<_> = self.stations.weights().map(|known| known.0).collect();
         for table in self.links.iter_mut().filter_map(|link| link.table.as_mut()) {

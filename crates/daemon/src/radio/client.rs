@@ -1,4 +1,4 @@
-//! A client's side: it measures its own signal, and reports it.
+//! A client: it measures its own signal and reports it.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -15,7 +15,7 @@ use crate::{own, part::Part};
 
 /// Measurements that are averaged, at most.
 const SAMPLES_PER_REPORT: u64 = 4;
-/// A driver is not asked more often.
+/// The least time between two questions to a driver.
 const SAMPLE_MIN_NS: u64 = 10_000_000;
 
 pub(super) struct Reporter {
@@ -27,7 +27,7 @@ pub(super) struct Reporter {
     line: Option<Line>,
 }
 
-/// What a report goes out by, as long as the device is called so.
+/// What sends reports, as long as the device keeps its addresses.
 struct Line {
     own: Report,
     sender: Sender,
@@ -36,7 +36,8 @@ struct Line {
 
 enum Meter {
     Driver(StationDump),
-    /// For tests, and for devices whose drivers tell nothing: what it says of this device.
+    /// For tests, and for devices whose drivers report no signal: a file with this device's
+    /// values.
     File(SnrFile),
 }
 
@@ -57,7 +58,7 @@ impl Reporter {
 
     fn measure(&mut self, now_ns: u64, own: &Report) -> Result<Option<i32>, String> {
         let measured = match &mut self.meter {
-            // A client has one access point; of several it is the one it hears best.
+            // A client has one access point; of several, the strongest.
             Meter::Driver(driver) => {
                 let found = driver.measure().map_err(|error| error.to_string())?;
                 found.into_values().max().map(|snr_db| snr_db * 100)
@@ -108,7 +109,7 @@ impl Reporter {
         match line.socket.send(sealed) {
             Ok(_) => Ok(()),
             Err(error) => {
-                // Another way there may be open.
+                // Another path may be open.
                 self.line = None;
                 Err(format!("reporting to {}: {error}", self.to))
             }
@@ -117,13 +118,14 @@ impl Reporter {
 }
 
 impl Line {
-    /// Called by other addresses, it is a new sender.
+    /// With new addresses it is a new sender.
     fn open(radio: &Radio, to: SocketAddr, own: &Report) -> Result<Self, String> {
         let key = radio.key_file.as_deref().ok_or("there is no key_file")?;
         let key = read_key(key).map_err(|error| error.to_string())?;
         let number = own.sender().ok_or("there is no address to report by")?;
         let epoch = own::epoch()?;
-        // Whatever way it goes: who receives it looks whether it comes from whom it names.
+        // On any route the source is an address that the report names: the receiver compares
+        // them.
         let from: Option<IpAddr> = match to {
             SocketAddr::V4(_) => own.v4.map(IpAddr::from),
             SocketAddr::V6(_) => own.v6.map(IpAddr::from),

@@ -1,5 +1,5 @@
-//! What a policy's `[radio]` has taktd do: look after stations' weights, or say how well
-//! this client hears.
+//! What taktd does for a policy's `[radio]`: it maintains stations' weights, or reports how
+//! well this client hears.
 
 mod access_point;
 mod client;
@@ -10,7 +10,7 @@ use takt_policy::Policy;
 
 use crate::part::{Make, Parts};
 
-/// What is done for the policy of this network namespace.
+/// The radio part of the policy in this network namespace.
 pub(crate) struct Radio(Parts<Heard>);
 
 impl Default for Radio {
@@ -20,18 +20,18 @@ impl Default for Radio {
 }
 
 impl Radio {
-    /// Do what the policy in force says now.
+    /// Follow the policy in force from now on.
     pub fn follow(&mut self) -> Result<(), Error> {
         self.0.follow(applied_radio()?, parts);
         Ok(())
     }
 
-    /// What is heard of stations, by source.
+    /// What was heard of stations, by source.
     pub fn heard(&self) -> Vec<Heard> {
         self.0.said()
     }
 
-    /// Stations' weights go, and with them what was known of stations.
+    /// Removes stations' weights, and what was known of stations.
     pub fn end(&mut self) {
         self.0.end();
     }

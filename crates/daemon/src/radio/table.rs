@@ -3,17 +3,17 @@
 use takt_host::stations::Stations;
 use takt_wlan::Address;
 
-/// Where weights go.
+/// Where weights are written.
 pub(super) trait Table {
-    /// Whether its link is still there.
+    /// Whether its link still exists.
     fn stands(&self) -> bool;
-    /// Whether stations are known by such addresses here.
+    /// Whether its link knows stations by this kind of address.
     fn takes(&self, address: &Address) -> bool;
-    /// Everyone who has a weight that was not set by hand.
+    /// All stations with a weight that was not set by hand.
     fn known(&self) -> Vec<Address>;
     fn weigh(&mut self, address: Address, weight_ppm: u32) -> Result<(), String>;
     fn forget(&mut self, address: Address);
-    /// Weights count for some seconds from then on.
+    /// Weights count for some seconds after this call.
     fn refresh(&mut self);
 }
 

@@ -127,13 +127,13 @@ fn what_is_taken_back_lingers_and_is_forgotten() {
     assert!(ports(&registry, ALICE).is_empty());
     registry.tick(LINGER_NS);
     assert_eq!(registry.len(), 1);
-    // One that lingers can be registered anew.
+    // One that is switched off can be registered anew.
     assert_eq!(registry.add(LINGER_NS, ALICE, &to(1)), Ok(true));
     registry.tick(10 * LINGER_NS);
     assert_eq!(ports(&registry, ALICE), [1]);
 }
 
-/// Registers until it is refused; how many that were.
+/// Registers until it is refused, and returns how many registrations succeeded.
 fn fill(registry: &mut Registry, caller: Caller) -> usize {
     let refused = (1..).find(|port| registry.add(0, caller, &to(*port)).is_err());
     refused.unwrap() as usize - 1
@@ -213,8 +213,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whoever follows the changes knows what is registered, moments never go
-    /// back, a refusal changes nothing, and nobody touches what is not theirs.
+    /// Changes add up to what is registered, times never go back, a refusal changes nothing,
+    /// and a user changes only the user's own registrations.
     #[test]
     fn changes_add_up(steps in prop::collection::vec(step(), 1..200)) {
         let mut registry = Registry::default();

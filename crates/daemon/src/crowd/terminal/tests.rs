@@ -1,4 +1,4 @@
-//! Over this host's loopback, with a kernel that is made up.
+//! Over this host's loopback, with a simulated kernel.
 
 use std::{
     net::{Ipv4Addr, SocketAddrV4, UdpSocket},
@@ -24,7 +24,7 @@ const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 76, 42), C
 struct Kernel {
     is_there: bool,
     counts: Counts,
-    /// What it was told: users, what each has, and own flows.
+    /// What it was told: users, the share of each, and own flows.
     told: Option<(u64, u64, u32)>,
     openings: u32,
 }
@@ -49,7 +49,7 @@ struct Bench {
     kernel: Arc<Mutex<Kernel>>,
     now_ns: u64,
     _folder: tempfile::TempDir,
-    /// Another terminal, that sends itself.
+    /// Another terminal, with a sender of its own.
     other: Core,
     voice: UdpSocket,
     is_silent: bool,
@@ -95,7 +95,7 @@ impl Bench {
         }
     }
 
-    /// An interval in which the own flow, and the other's, get so much.
+    /// An interval in which the own flow and the other terminal's get so much.
     fn interval(&mut self, own_bytes_ps: u64, other_bytes_ps: u32) -> Result<(), String> {
         let activity = Activity {
             rate_bytes_ps: other_bytes_ps,
@@ -146,13 +146,13 @@ fn the_kernel_is_told_of_the_neighbours() {
     assert_eq!(said.neighbours[0].address, Some([127, 0, 0, 2].into()));
     assert!(said.reports_sent >= 5, "{said:?}");
 
-    // Somebody takes the bounds away, and puts them back.
+    // The bounds are removed by hand, and put back.
     bench.kernel.lock().unwrap().is_there = false;
     assert_eq!(bench.interval(0, 500_000), Err(NO_BOUNDS.to_owned()));
     bench.kernel.lock().unwrap().is_there = true;
     bench.interval(1_000_000, 500_000).unwrap();
 
-    // The other's taktd is killed, and a moment later everyone is alone.
+    // The other's taktd is killed, and a moment later every terminal is alone.
     bench.is_silent = true;
     for _ in 0..6 {
         bench.interval(1_000_000, 500_000).unwrap();
@@ -160,7 +160,7 @@ fn the_kernel_is_told_of_the_neighbours() {
     assert_eq!(bench.told().map(|told| told.0), Some(1));
     bench.is_silent = false;
 
-    // One that ends leaves flows to themselves.
+    // A taktd that ends leaves flows to their own round trips.
     for _ in 0..2 {
         bench.interval(1_000_000, 500_000).unwrap();
     }

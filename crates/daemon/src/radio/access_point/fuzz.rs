@@ -1,5 +1,5 @@
-//! From whatever comes by UDP to what stands in a link's table: only a station's own word
-//! about itself gets there.
+//! From arbitrary UDP input to a link's table: only a station's own report about itself gets
+//! into the table.
 
 use std::{
     net::{Ipv4Addr, UdpSocket},
@@ -25,13 +25,13 @@ const EPOCH: u64 = 1000;
 
 #[derive(Debug, Clone)]
 enum Come {
-    /// What the station says of itself.
+    /// The station's own report.
     Report(i32),
-    /// Its next one, changed in a bit.
+    /// Its next report, with some bits changed.
     Changed(usize),
     Cut(usize),
     Longer(Vec<u8>),
-    /// One that it sent before.
+    /// A report that it sent before.
     Again(usize),
     /// In its name, with another key.
     Forged {
@@ -40,7 +40,7 @@ enum Come {
     },
     /// By another member, in its name.
     Lie(i32),
-    /// With the key and in its name, in what is no report.
+    /// With the key and in its name, but no report.
     NoReport(Vec<u8>),
     Wild(Vec<u8>),
 }
@@ -82,7 +82,7 @@ fn seal(sender: &mut Sender, body: &[u8]) -> Vec<u8> {
     sender.seal(body, &mut datagram).unwrap().to_vec()
 }
 
-/// The air of one station: a cell that listens, and somebody who sends.
+/// The air of one station: a receiving cell, and a sender.
 struct Air {
     cell: Cell,
     kernel: Arc<Mutex<Kernel>>,
@@ -127,7 +127,7 @@ impl Air {
         }
     }
 
-    /// The table, an interval after this came.
+    /// The table, one interval after this input.
     fn after(&mut self, datagram: &[u8]) -> Vec<(String, u32)> {
         self.socket.send(datagram).unwrap();
         // The kernel delivers over the loopback at once; this is for slow hosts.

@@ -116,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// Until the next step is due, and that.
+    /// Advance to the next step, and do it.
     fn step(&mut self) -> Result<(), String> {
         let (next_ns, result) = self.cell.step(self.now_ns);
         assert!(next_ns > self.now_ns && next_ns <= self.now_ns + INTERVAL_NS);
@@ -159,7 +159,7 @@ fn what_is_heard_is_weighed_within_an_interval() {
     for _ in 0..25 {
         bench.step().unwrap();
     }
-    // Somebody is alive, once a second; and the table is opened once.
+    // Refreshed once a second; and the table is opened once.
     let kernel = bench.kernel.lock().unwrap();
     assert!((5..=7).contains(&kernel.beats), "{}", kernel.beats);
     assert_eq!(kernel.openings, 1);
