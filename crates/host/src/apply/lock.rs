@@ -1,4 +1,4 @@
-//! The host's lock: one takt at a time changes a host, and others look at one moment of it.
+//! The host's lock: one takt at a time changes a host, and others read a consistent state.
 
 use std::{
     fs::{self, File},
@@ -20,25 +20,25 @@ use crate::{
     state::runtime_dir::{self, DIR},
 };
 
-/// How long a takt waits for another to end. None takes as long.
+/// How long a takt waits for another one. No takt holds the lock this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What only records lie in, one directory for each kind.
+/// Directories that hold only records, one for each kind.
 const RECORDS: [&str; 4] = ["links", "beats", "radio", "crowd"];
 
-/// One takt at a time changes the host.
+/// The lock of the takt that changes the host.
 pub struct Lock {
     _dir: Flock<File>,
 }
 
 impl Lock {
-    /// Locks [`DIR`] itself, which root alone can open. A takt that ends may take it away, so the
+    /// Locks [`DIR`] itself, which root alone can open. A takt that ends may remove it, so the
     /// lock counts only while the directory still has its name.
     pub fn take() -> Result<Self, Error> {
         Self::take_within(PATIENCE)
     }
 
-    /// Likewise, for a caller that has less time.
+    /// As [`Self::take`], for a caller that has less time.
     pub fn take_within(patience: Duration) -> Result<Self, Error> {
         pins::root()?;
         let dir = Path::new(DIR);
@@ -51,15 +51,15 @@ impl Lock {
             }
         };
         if let Err(error) = pins::tidy() {
-            // Made for nothing, unless something is managed.
+            // The directory was not needed, unless something is managed.
             let _ = fs::remove_dir(dir);
             return Err(error);
         }
         Ok(lock)
     }
 
-    /// The work is done, well or not: leave nothing that the links that are
-    /// managed do not need, and if there are none, no trace.
+    /// The work is done, successfully or not: remove what the managed links do not need, and if
+    /// no link is managed, everything.
     pub fn end(self) -> Result<(), Error> {
         helper::sweep();
         crowd::settle()?;
@@ -71,7 +71,7 @@ impl Lock {
         if Scheduler::open()?.is_some() {
             return Ok(());
         }
-        // Somebody may have taken the scheduler away with its pins, and this stayed.
+        // The scheduler may have been removed by its pins, and the record stayed.
         softirq::restore()?;
         if radio::is_anywhere() || crowd::is_anywhere() {
             return Ok(());
@@ -83,21 +83,21 @@ impl Lock {
         Ok(())
     }
 
-    /// Take the directory away, unless something lies in it, such as a helper's socket.
+    /// Remove the directory, unless it holds something, such as a helper's socket.
     fn leave(self) {
         let _ = fs::remove_dir(DIR);
     }
 }
 
-/// While any is held, no takt changes the host.
+/// While a glance is held, no takt changes the host.
 pub(crate) struct Glance {
     _dir: Flock<File>,
 }
 
-/// What came of asking for a [`Glance`].
+/// The result of asking for a [`Glance`].
 pub(crate) enum Glanced {
     At(Glance),
-    /// Nothing is managed, or its records were taken away: there is nothing to lock.
+    /// Nothing is managed, or its records were removed: there is nothing to lock.
     Nothing,
     /// A takt is changing the host.
     Changing(Holder),
@@ -116,7 +116,8 @@ impl Glance {
     }
 }
 
-/// Take the directory away if nothing is in it and no takt is at it, or only for a moment.
+/// Remove the directory if it is empty, after waiting up to `patience` for a takt that has the
+/// lock.
 pub(crate) fn leave_empty(patience: Duration) {
     let dir = Path::new(DIR);
     let open = || runtime_dir::open_dir(dir);

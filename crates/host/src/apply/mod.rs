@@ -1,11 +1,10 @@
 //! Applying a policy: all of it or nothing.
 //!
-//! Everything that can fail or take long comes first and is invisible: plans
-//! are staged, maps created, records written, the owners of sockets looked up. What shows is one system call for
-//! the devices (a batch on the route socket) and one for the plans of links
-//! that already stand (a program that switches them). A takt that dies before them has
-//! changed nothing that counts, and one that dies after has only failed to tidy
-//! up, which the next takt does.
+//! Everything that can fail or take long comes first and is invisible: plans are staged, maps
+//! created, records written, the owners of sockets looked up. The visible change is one system
+//! call for the devices (a batch on the route socket) and one for the plans of attached links
+//! (a program that switches them). A takt that dies before the two calls has changed nothing
+//! visible. One that dies after them has only left things to tidy up, which the next takt does.
 
 pub(crate) mod lock;
 pub(crate) mod pending;
@@ -44,7 +43,7 @@ use crate::{
 /// How a policy is applied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Take the place of other people's qdiscs.
+    /// Replace qdiscs that takt did not attach.
     pub replace: bool,
     /// Decide and report, but change nothing.
     pub dry_run: bool,
@@ -59,52 +58,52 @@ impl Options {
     }
 }
 
-/// What became of takt's qdisc on a device.
+/// What happened to takt's qdisc on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It was put at the device's root.
+    /// It was attached as the device's root.
     Attached,
-    /// It stood there, and what the policy asks of it has changed.
+    /// It was attached already, and the policy changes its plan.
     Updated,
-    /// It stood there, as the policy asks.
+    /// It was attached already, and the policy changes nothing.
     Unchanged,
-    /// The policy no longer names the device, and takt has let go of it.
+    /// The policy no longer names the device, and takt gave it back.
     Detached,
 }
 
 /// What was done to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// As the policy names it; of one that was let go, as the policy before did.
+    /// As the policy names it; of a device that was given back, as the previous policy did.
     pub device: String,
-    /// What became of takt's qdisc there.
+    /// What happened to takt's qdisc on it.
     pub action: Action,
-    /// The device that its incoming packets in the background are sent through.
+    /// The device that its incoming background packets are sent through.
     pub receive: Option<String>,
 }
 
 /// What was done to a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// Those of the policy, in its order, and then those it no longer names.
+    /// Those of the policy, in its order, and then those that it no longer names.
     pub links: Vec<Outcome>,
-    /// `None`: the policy has no tasks, and there were none.
+    /// `None`: the policy has no tasks, and there were none before.
     pub beats: Option<BeatsAction>,
-    /// Tasks that joined at run time and made room for the policy's.
+    /// Ad hoc tasks that made room for the policy's.
     pub displaced: Vec<Displaced>,
-    /// Whether taktd has radio stations to look after, or a client's own signal.
+    /// Whether taktd has work: radio stations, or a client's own signal.
     pub radio: bool,
-    /// `None`: the policy has no crowd, and there was none.
+    /// `None`: the policy has no crowd, and there was none before.
     pub crowd: Option<CrowdAction>,
 }
 
-/// Make this host's links, threads and congestion windows follow the policy, and taktd its
-/// stations; `source` is what it was read from.
+/// Make this host's links, threads and congestion windows, and taktd's stations, follow the
+/// policy; `source` is the file that it was read from.
 pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Applied, Undecided> {
     capability::require()?;
     let questions = Questions::of(&policy.links);
-    // The host's databases of users may be on a server: nothing waits for one under the lock.
+    // Users may be looked up on a server, so do it without the lock.
     let asked = Asked::resolve(&questions)?;
     let lock = Lock::take()?;
     let done = match options.dry_run {
@@ -117,7 +116,7 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     });
     let starts_helper = done.is_ok() && !options.dry_run;
     let _coming = starts_helper.then(|| announce(policy));
-    // What went wrong first is what to report.
+    // The first error is the one to report.
     let ended = lock.end();
     let done = done?;
     ended?;
@@ -128,26 +127,26 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     Ok(done)
 }
 
-/// Count the policy's helper as running until this is dropped: it starts after the host's lock
-/// is let go. Under the lock.
+/// Count the policy's helper as running until the result is dropped: the helper starts after
+/// the host's lock is released. Needs the lock.
 pub(crate) fn announce(policy: &Policy) -> Option<helper::Coming> {
     let wants_helper = policy.links.iter().any(wants_help);
-    // Without it, others may see for a moment that the helper is not there yet.
+    // Without this, `takt status` may briefly miss the helper.
     let coming = wants_helper.then(helper::announce);
     coming.and_then(Result::ok).flatten()
 }
 
-/// Have the helper look at the links of the policy, which is in force.
+/// Have the helper look at the links of the policy in force.
 pub(crate) fn tend(policy: &Policy) -> Result<(), Error> {
     let wants_helper = policy.links.iter().any(wants_help);
     match helper::tend(wants_helper) {
         Err(error) if wants_helper => Err(error),
-        // One that is not wanted hears of the change from the kernel as well.
+        // A helper that is not needed hears of the change from the kernel as well.
         _ => Ok(()),
     }
 }
 
-/// The work, under the lock.
+/// The work that needs the lock.
 pub(crate) fn apply_locked(
     policy: &Policy,
     source: &Source,
@@ -225,8 +224,8 @@ fn wants_help(link: &Link) -> bool {
     link.pacing == Pacing::Gap || link.classes.iter().any(is_gated)
 }
 
-/// Whether the policy asks about the owners of sockets, or how important their
-/// tasks are, or must know when they close.
+/// Whether the policy asks about the owners of sockets or the priority of their tasks, or must
+/// know when sockets close.
 fn watches_sockets(links: &[Link]) -> bool {
     links.iter().flat_map(|link| &link.classes).any(|class| {
         class.per_flow
@@ -271,7 +270,7 @@ fn look(
     })
 }
 
-/// All that nobody sees: new links' maps, and the records.
+/// The invisible work: new links' maps, and the records.
 fn prepare(
     program: &Program,
     netlink: &mut Netlink,
@@ -317,7 +316,7 @@ fn prepare(
     Ok(())
 }
 
-/// What the device's queues may hold now.
+/// What the device's queues may hold from now on.
 fn note_queues(buffers: &Buffers, record: &mut Record, last: Option<&QueueLimits>) {
     let device = record.owner.ifindex;
     if let Some(limits) = &mut record.queue_limits {
@@ -325,14 +324,14 @@ fn note_queues(buffers: &Buffers, record: &mut Record, last: Option<&QueueLimits
     }
 }
 
-/// All that everybody sees.
+/// The visible change.
 fn commit(
     program: &Program,
     netlink: &mut Netlink,
     buffers: &Buffers,
     steps: &[Step],
 ) -> Result<(), Error> {
-    // While the records of those who limited them are in force.
+    // While the records that say who limited the queues are in force.
     for (device, limits) in leaving_limits(steps) {
         buffers.undo(device, limits)?;
     }
@@ -342,7 +341,7 @@ fn commit(
         .map_err(|error| error.after([change_devices_back(netlink, steps)]))
 }
 
-/// All plans in one call, and then what the devices' queues may hold under them.
+/// Switches all plans in one call, and then sets the limits of the devices' queues.
 fn change_plans(program: &Program, buffers: &Buffers, steps: &[Step]) -> Result<(), Error> {
     let mut updated = Vec::new();
     for step in steps {
@@ -361,11 +360,11 @@ fn change_plans(program: &Program, buffers: &Buffers, steps: &[Step]) -> Result<
     program.commit(&updated)?;
     coming_limits(steps)
         .try_for_each(|(device, limits)| buffers.limit(device, limits))
-        // The plans before lie beside these still, so they change places again.
+        // The previous plans are still staged, so a second commit restores them.
         .map_err(|error| error.after([program.commit(&updated)]))
 }
 
-/// What a device's queues may hold from now on, where that is to be limited.
+/// The new limits of devices' queues, where they are to be limited.
 fn coming_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
     let records = steps.iter().filter_map(|step| match step {
         Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
@@ -376,7 +375,7 @@ fn coming_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
     records.filter_map(|record| Some((record.owner.ifindex, record.queue_limits.as_ref()?)))
 }
 
-/// What a device's queues may hold until its plan changes or ends, where that was limited.
+/// The old limits of devices' queues whose plans change or end, where they were limited.
 fn leaving_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
     steps.iter().filter_map(|step| match step {
         Step::Attach {
@@ -397,7 +396,7 @@ fn leaving_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
     })
 }
 
-/// The receive sides that plans in force name, of links whose plans change or end.
+/// The receive sides of links whose plans change or end.
 fn leaving_sides(steps: &[Step]) -> impl Iterator<Item = &Side> {
     steps.iter().filter_map(|step| match step {
         Step::Update { side, .. } => side.as_ref(),
@@ -406,7 +405,7 @@ fn leaving_sides(steps: &[Step]) -> impl Iterator<Item = &Side> {
     })
 }
 
-/// All devices in one batch; if the kernel refuses any of it, none of it.
+/// Change all devices in one batch; if the kernel refuses a request, change none.
 fn change_devices(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
     let (devices, requests): (Vec<String>, Vec<Request>) = steps
         .iter()
@@ -424,7 +423,7 @@ fn change_devices(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
         .map_err(Error::netlink("changing the devices"))?;
     for (device, answer) in devices.iter().zip(answers) {
         if let Err(refusal) = answer {
-            // Taking back what was not done is refused, and that is fine.
+            // Requests that undo what was not done are refused, which is expected.
             let undone = netlink.batch(&steps.iter().flat_map(backward).collect::<Vec<_>>());
             let error = Error::netlink(format!("changing {device}"));
             return Err(error(NetlinkError::Refused(refusal))
@@ -436,7 +435,7 @@ fn change_devices(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
 
 const UNDOING: &str = "changing the devices back";
 
-/// All of them have been changed.
+/// Needs that all devices were changed.
 fn change_devices_back(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Error> {
     let requests: Vec<Request> = steps.iter().flat_map(backward).collect();
     match requests.is_empty() {
@@ -475,7 +474,7 @@ fn backward(step: &Step) -> Vec<Request> {
     }
 }
 
-/// The kernel refused: forget what was prepared. Whatever of it fails, the rest is done.
+/// The kernel refused: remove what was prepared. A failure does not stop the rest.
 fn abandon(
     program: &Program,
     netlink: &mut Netlink,
@@ -483,7 +482,7 @@ fn abandon(
     steps: &[Step],
 ) -> Vec<Result<(), Error>> {
     let mut done = Vec::new();
-    // Limits that stood before an unchanged plan stay.
+    // The limits of unchanged plans stay.
     let changes = steps
         .iter()
         .filter(|step| !matches!(step, Step::Keep { .. }));
@@ -499,7 +498,7 @@ fn abandon(
     done
 }
 
-/// What was prepared for one link.
+/// Remove what was prepared for one link.
 fn forget(program: &Program, step: &Step) -> Result<(), Error> {
     match step {
         Step::Attach { record, .. } => {

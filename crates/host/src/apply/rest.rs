@@ -1,6 +1,6 @@
-//! What of a policy is not about links: threads, congestion windows, and the stations that
-//! taktd looks after. Prepared unseen, in force before links are, and taken back if anything
-//! of the policy fails.
+//! The parts of a policy beside links: threads, congestion windows, and the stations that taktd
+//! maintains. They are prepared invisibly, put in force before links are, and undone if any
+//! part of the policy fails.
 
 use takt_policy::Policy;
 
@@ -13,7 +13,7 @@ use crate::{
     state::source::Source,
 };
 
-/// Decided and not yet done.
+/// Decided and not done yet.
 pub(crate) struct Rest<'a> {
     beats: beats::Change,
     crowd: crowd::Change,
@@ -41,7 +41,7 @@ impl<'a> Rest<'a> {
         self.beats.action()
     }
 
-    /// What joined at run time and makes room for the policy's tasks.
+    /// Ad hoc tasks that make room for the policy's.
     pub fn displaced(&self) -> &[Displaced] {
         self.beats.displaced()
     }
@@ -50,17 +50,17 @@ impl<'a> Rest<'a> {
         self.crowd.action()
     }
 
-    /// Nothing is changed, but what would have to be loaded must load.
+    /// Changes nothing, but checks that what would be loaded does load.
     pub fn verify(&self) -> Result<(), Error> {
         self.beats.verify().and_then(|()| self.crowd.verify())
     }
 
-    /// All that nobody sees.
+    /// The invisible work.
     pub fn prepare(&self) -> Result<(), Error> {
         self.beats.prepare().and_then(|()| self.crowd.prepare())
     }
 
-    /// All that everybody sees.
+    /// The visible change.
     pub fn commit(&self) -> Result<(), Error> {
         self.beats
             .commit()
@@ -68,7 +68,7 @@ impl<'a> Rest<'a> {
             .and_then(|()| self.radio.commit())
     }
 
-    /// As it was before [`Self::prepare`]; whatever of it fails, the rest is done.
+    /// Restore the state before [`Self::prepare`]. A failure does not stop the rest.
     pub fn undo(&self) -> [Result<(), Error>; 3] {
         [self.beats.undo(), self.crowd.undo(), self.radio.undo()]
     }

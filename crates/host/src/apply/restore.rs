@@ -1,5 +1,5 @@
-//! Putting back what a policy on trial took the place of, and nothing else: what was changed
-//! meanwhile by others is left alone and named.
+//! Restoring what was in force before a policy on trial, and nothing else: what was changed
+//! meanwhile by other programs is left alone and named.
 
 use std::collections::BTreeSet;
 
@@ -44,12 +44,12 @@ pub(crate) struct Replaced {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Device {
     ifindex: u32,
-    /// What it gets if it is given back; `None`: the kernel's default.
+    /// The qdisc it gets if it is given back; `None`: the kernel's default.
     qdisc: Option<Qdisc>,
 }
 
 impl Replaced {
-    /// What is in force now. Under the lock.
+    /// What is in force now. Needs the lock.
     pub fn look() -> Result<Self, Error> {
         let (ports, managed) = look()?;
         let mut devices = Vec::new();
@@ -76,7 +76,7 @@ impl Replaced {
     }
 }
 
-/// All that it takes to put it back but the lock: names are resolved before.
+/// All that restoring needs except the lock. Names are resolved here, before it is taken.
 pub(crate) struct Restoration<'a> {
     /// `None`: there was no policy.
     policy: Option<Before<'a>>,
@@ -96,11 +96,11 @@ impl<'a> Restoration<'a> {
         Ok(Self { policy, replaced })
     }
 
-    /// Under the lock; `congestion` is the default congestion control as the policy on trial left
-    /// it, if it got so far. What was left alone.
+    /// Needs the lock. `congestion` is the default congestion control that the policy on trial
+    /// set, if it got so far. Returns what was left alone.
     pub fn put_back(&mut self, congestion: Option<&str>) -> Result<Vec<Error>, Error> {
         let Some(before) = &mut self.policy else {
-            // Threads that joined on their own terms did so without a policy.
+            // Ad hoc tasks joined without a policy.
             let undone = revert_all(Ending::Policy)?;
             return Ok(undone.foreign.into_iter().map(Error::from).collect());
         };
@@ -116,18 +116,19 @@ impl<'a> Restoration<'a> {
         Ok(left)
     }
 
-    /// Count the helper of what is put back as running until this is dropped. Under the lock.
+    /// Count the restored policy's helper as running until the result is dropped. Needs the
+    /// lock.
     pub fn announce(&self) -> Option<Coming> {
         self.policy
             .as_ref()
             .and_then(|before| announce(&before.policy))
     }
 
-    /// When it is done, and the lock is free.
+    /// After the lock is released.
     pub fn tend(&self) -> Result<(), Error> {
         match &self.policy {
             Some(before) => tend(&before.policy),
-            // One that is not wanted hears of the change from the kernel as well.
+            // A helper that is not needed hears of the change from the kernel as well.
             None => Ok(()),
         }
     }
@@ -162,8 +163,8 @@ fn not_restorable(source: &Source, refusal: Undecided) -> Error {
     }
 }
 
-/// Leave out of the policy the devices that were changed meanwhile. Those whose qdisc takt may
-/// replace.
+/// Remove from the policy the devices that were changed meanwhile. Returns the devices whose
+/// qdisc takt may replace.
 fn spare_devices(
     policy: &mut Policy,
     replaced: &Replaced,
@@ -185,12 +186,12 @@ fn spare_devices(
     Ok(replace)
 }
 
-/// What becomes of a link of the policy that comes back.
+/// What to do with a link of the policy that is restored.
 #[derive(Debug)]
 enum Fate {
     /// Its device carries takt now.
     Stays,
-    /// The device of this number was given back, and is as takt left it.
+    /// The device with this number was given back, and is as takt left it.
     Comes(u32),
     /// Its device did not carry takt before.
     WasNot,
@@ -216,7 +217,7 @@ fn judge(link: &Link, ports: &[Port], managed: &[Managed], replaced: &Replaced) 
     fate(port, carries, before)
 }
 
-/// `carries`: whether it carries takt's link, if takt has a link of it.
+/// `carries`: whether the device carries takt's qdisc, if takt has a link of it.
 fn fate(port: &Port, carries: Option<bool>, before: Option<&Device>) -> Fate {
     let changed = || Foreign::Changed {
         device: port.device.name.clone(),
@@ -241,7 +242,7 @@ fn fate(port: &Port, carries: Option<bool>, before: Option<&Device>) -> Fate {
     }
 }
 
-/// By kind and handle, which `tc` gives anew to what it adds.
+/// By kind and handle: `tc` gives a new handle to each qdisc that it adds.
 fn is_same(found: Option<&Qdisc>, given: Option<&Qdisc>) -> bool {
     let identity = |qdisc: &Qdisc| (qdisc.kind.clone(), qdisc.handle);
     found.map(identity) == given.map(identity)
@@ -333,7 +334,7 @@ mod tests {
             let found = fate(&port(root), None, Some(&given));
             assert!(matches!(found, Fate::Comes(7)), "{found:?}");
         }
-        // What hangs below it now came later.
+        // The qdiscs below it were added later.
         let below = Port {
             below_root: Some("filters"),
             ..port(fq())

@@ -24,7 +24,7 @@ use crate::{
     radio,
 };
 
-/// What became of a device.
+/// What happened to a device.
 #[derive(Debug, Serialize)]
 pub struct Reverted {
     /// As it was called when the policy was applied.
@@ -40,27 +40,27 @@ pub struct Undone {
     pub links: Vec<Reverted>,
     /// `None`: there were no beats, or none of this namespace's.
     pub beats: Option<BeatsAction>,
-    /// Whether taktd had radio stations to look after, or a client's own signal.
+    /// Whether taktd had work: radio stations, or a client's own signal.
     pub radio: bool,
     /// `None`: the policy had no crowd.
     pub crowd: Option<CrowdAction>,
-    /// What somebody else changed, and was left alone.
+    /// What other programs changed, and was left alone.
     #[serde(skip)]
     pub foreign: Vec<Foreign>,
 }
 
-/// Which beats go.
+/// What is removed of the beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// The scheduler, with all that it runs.
     All,
-    /// Those of the policy; threads that joined on their own terms keep theirs.
+    /// The policy's tasks; ad hoc tasks stay.
     Policy,
 }
 
-/// Give every device of this namespace back as it was found, and its policy's threads to
-/// the kernel's own scheduler. What somebody else changed meanwhile is left alone and
-/// reported. Refused while a policy waits to be confirmed.
+/// Give every device of this namespace back as it was found, and its policy's threads to the
+/// kernel's own scheduler. What other programs changed meanwhile is left alone and reported.
+/// Refused while a policy waits to be confirmed.
 pub fn revert(beats: Ending) -> Result<Undone, Error> {
     revert_with(|| {
         pending::none_waits_for_long()?;
@@ -70,7 +70,7 @@ pub fn revert(beats: Ending) -> Result<Undone, Error> {
     })
 }
 
-/// End what a network namespace has that is left without processes.
+/// Remove what a network namespace without processes has left.
 pub(crate) fn revert_abandoned() -> Result<Undone, Error> {
     revert_with(|| revert_all(Ending::Policy))
 }
@@ -79,7 +79,7 @@ fn revert_with(work: impl FnOnce() -> Result<Undone, Error>) -> Result<Undone, E
     capability::require()?;
     let lock = Lock::take()?;
     let done = work();
-    // What went wrong first is what to report.
+    // The first error is the one to report.
     let ended = lock.end();
     let done = done?;
     ended?;
@@ -90,7 +90,7 @@ fn revert_with(work: impl FnOnce() -> Result<Undone, Error>) -> Result<Undone, E
     Ok(done)
 }
 
-/// The work, under the lock.
+/// The work that needs the lock.
 pub(crate) fn revert_all(beats: Ending) -> Result<Undone, Error> {
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let netns_cookie = netlink
@@ -128,8 +128,9 @@ pub(crate) fn revert_all(beats: Ending) -> Result<Undone, Error> {
         }
         let release = release(&managed, managed.port(&ports));
         if release.foreign.is_none() {
-            // Where there is no room for it, only a takt that dies in the next moment leaves
-            // the device looking like somebody else's, and that is no reason to stay.
+            // If there is no space for the note, only a takt that dies in the next moment
+            // leaves a device that looks changed by another program. That is no reason to keep
+            // the link.
             let _ = Record::note_leaving(managed.index);
         }
         give_up(&mut netlink, &managed, &release.requests)?;

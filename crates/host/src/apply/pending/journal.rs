@@ -1,8 +1,8 @@
-//! What every takt can read of a policy on trial: what is changed, and below it, line by line,
-//! what became of it.
+//! The journal of a policy on trial, which every takt can read: first what is changed, then one
+//! line for each event.
 //!
-//! The first line appears at once, others are added to the same file, and one that is not whole
-//! does not count. A process that has the file open reads how it was decided though it is gone.
+//! The first line appears at once, further lines are appended, and an incomplete line does not
+//! count. A process that has the file open reads the outcome even after the file is removed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -29,7 +29,7 @@ use crate::{
 const PATH: &str = "/run/takt/pending.jsonl";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// What is changed, the administrator, and what it takes the place of.
+/// What is changed, by which administrator, and what was in force before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Change {
     pub id: String,
@@ -47,21 +47,21 @@ pub(super) struct Change {
     pub replaced: Replaced,
 }
 
-/// What became of it.
+/// An event of the trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Event {
     /// It is in force.
     Applied {
         at_ns: u64,
-        /// The default congestion control since then.
+        /// The default congestion control after that.
         congestion: String,
     },
-    /// What was before could not be put back.
+    /// The previous state could not be restored.
     Failed { at_ns: u64, reason: String },
-    /// It was confirmed.
+    /// The policy was confirmed.
     Kept { by: Admin },
-    /// What was before is put back.
+    /// The previous state is restored.
     TakenBack { by: Admin, left: Vec<String> },
 }
 
@@ -74,13 +74,14 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Begin with what is to be changed. Under the lock, and nothing else waits.
+    /// Begin a journal with what is to be changed. Needs the lock, and that no other policy is
+    /// on trial.
     pub fn begin(change: Change) -> Result<Self, Error> {
         runtime_dir::replace(Path::new(PATH), &line(&change)?)?;
         Self::open()?.ok_or_else(|| Error::file(PATH)(ErrorKind::NotFound.into()))
     }
 
-    /// That of this boot, if there is one.
+    /// The journal of this boot, if there is one.
     pub fn open() -> Result<Option<Self>, Error> {
         let file = match open_at(Path::new(PATH)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -100,9 +101,9 @@ impl Journal {
         }))
     }
 
-    /// See what became of it meanwhile.
+    /// Read the events since the last look.
     pub fn look(&mut self) -> Result<(), Error> {
-        // In this order: the last word is there before the file goes.
+        // In this order: the last line is written before the file is removed.
         let linked = self.file.metadata().map_err(Error::file(PATH))?.nlink() > 0;
         self.events = parse(&text_of(&self.file)?)?.1;
         self.gone = !linked;
@@ -125,7 +126,7 @@ impl Journal {
         Ok(())
     }
 
-    /// It is decided.
+    /// The trial is decided.
     pub fn remove(&mut self) -> Result<(), Error> {
         self.gone = true;
         remove()
@@ -146,13 +147,13 @@ impl Journal {
         !self.stage(0).is_decided()
     }
 
-    /// Whether no process sees to it any more.
+    /// Whether no process is responsible for it any more.
     pub fn is_orphaned(&self) -> bool {
         !self.change.takt.runs() && !self.change.guard.runs()
     }
 
-    /// The default congestion control as the policy left it; `None` if it was not applied to its
-    /// end.
+    /// The default congestion control that the policy set; `None` if it was not applied
+    /// completely.
     pub fn congestion(&self) -> Option<&str> {
         self.events.iter().find_map(|event| match event {
             Event::Applied { congestion, .. } => Some(congestion.as_str()),
@@ -188,7 +189,7 @@ fn text_of(file: &File) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| bad(&error))
 }
 
-/// All lines that have an end.
+/// All complete lines.
 fn whole(text: &str) -> &str {
     text.rfind('\n').map_or("", |end| &text[..=end])
 }
@@ -316,7 +317,7 @@ pub(super) mod tests {
     fn one_that_is_gone_without_a_word_is_decided() {
         let mut journal = journal(&[applied()]);
         journal.look().unwrap();
-        // Its name went with the test's handle of it.
+        // Dropping the test's handle removed the file.
         assert_eq!(journal.stage(0), Stage::Gone);
         assert!(!journal.is_undecided());
     }

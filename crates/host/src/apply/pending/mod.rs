@@ -1,10 +1,10 @@
-//! A policy on trial: it is in force, and taken back unless an administrator confirms it in time.
+//! A policy on trial: in force, and taken back unless an administrator confirms it in time.
 //!
-//! Two processes see to that: the takt that applied it, and its guard, a child that outlives
-//! its terminal. Either takes it back when the other is gone. [`stage`] decides whose turn it
-//! is, [`journal`] is what both and every other takt read, [`process`] tells who they are, and
-//! [`crate::apply::restore`] does the work. Until it is decided, no other policy is applied on the
-//! host.
+//! Two processes are responsible: the takt that applied it, and its guard, a child that
+//! outlives its terminal. Each takes the policy back if the other is gone. [`stage`] decides
+//! whose turn it is, [`journal`] is read by both and by every other takt, [`process`]
+//! identifies them, and [`crate::apply::restore`] does the work. Until the trial is decided, no
+//! other policy is applied on the host.
 
 mod journal;
 mod process;
@@ -42,14 +42,14 @@ use crate::{
 /// The terms of a trial.
 #[derive(Debug)]
 pub struct Trial {
-    /// As the guard is told.
+    /// The trial's id, as passed to the guard.
     pub id: String,
     /// How long the policy waits to be confirmed, from when it is in force.
     pub patience: Duration,
 }
 
 impl Trial {
-    /// Of this process, which starts one at a time.
+    /// A trial of this process, which starts one at a time.
     pub fn new(patience: Duration) -> Self {
         Self {
             id: format!("{}-{}", std::process::id(), boottime_ns()),
@@ -58,12 +58,12 @@ impl Trial {
     }
 }
 
-/// A policy on trial, as one of the two processes that see to it holds it.
+/// A policy on trial, as seen by one of the two responsible processes.
 #[derive(Debug)]
 pub struct Pending(Journal);
 
-/// Make this host follow a policy until it is confirmed or taken back. The guard, which is
-/// told the trial's id, runs already.
+/// Make this host follow a policy until it is confirmed or taken back. The guard runs already
+/// and knows the trial's id.
 pub fn apply_on_trial(
     policy: &Policy,
     source: &Source,
@@ -84,12 +84,12 @@ pub fn apply_on_trial(
         Ok((applied, Pending(journal), noted))
     });
     let _coming = done.is_ok().then(|| announce(policy));
-    // What went wrong first is what to report.
+    // The first error is the one to report.
     let ended = lock.end();
     let (applied, mut pending, noted) = done?;
     match noted.and(ended).and_then(|()| tend(policy)) {
         Ok(()) => Ok((applied, pending)),
-        // It is in force, and not as it should be.
+        // The policy is in force, but not completely.
         Err(error) => Err(error.after([pending.take_back().map(drop)]).into()),
     }
 }
@@ -118,25 +118,25 @@ fn note_applied(journal: &mut Journal) -> Result<(), Error> {
 }
 
 impl Pending {
-    /// That of this id, if there is one.
+    /// The trial with this id, if there is one.
     pub fn find(id: &str) -> Result<Option<Self>, Error> {
         let journal = Journal::open()?;
         Ok(journal.filter(|journal| journal.change.id == id).map(Self))
     }
 
-    /// That which is not decided yet, if any is.
+    /// The undecided trial, if there is one.
     fn undecided() -> Result<Self, Error> {
         let journal = Journal::open()?.filter(Journal::is_undecided);
         journal.map(Self).ok_or(Error::NothingPending)
     }
 
-    /// How it stands now.
+    /// Its stage now.
     pub fn stage(&mut self) -> Result<Stage, Error> {
         self.0.look()?;
         Ok(self.0.stage(boottime_ns()))
     }
 
-    /// It is confirmed, unless that comes too late.
+    /// Confirm it, unless the time is over.
     pub fn keep(&mut self) -> Result<PendingStatus, Error> {
         let lock = Lock::take()?;
         let kept = self.0.look().and_then(|()| keep(&mut self.0));
@@ -146,8 +146,8 @@ impl Pending {
         Ok(kept)
     }
 
-    /// It is not: what was before is put back, and what was changed meanwhile left alone. What
-    /// has become of it, also if that was decided before.
+    /// Take it back: restore the previous state, except for what was changed meanwhile. Returns
+    /// the outcome, also if it was decided before.
     pub fn take_back(&mut self) -> Result<Stage, Error> {
         let replaced = self.0.change.replaced.clone();
         let restoration = Restoration::prepare(&replaced);
@@ -167,14 +167,14 @@ impl Pending {
     }
 }
 
-/// Keep the policy that waits, from any session.
+/// Confirm the waiting policy, from any session.
 pub fn confirm() -> Result<PendingStatus, Error> {
     capability::require()?;
     Pending::undecided()?.keep()
 }
 
-/// Take back the policy that waits, from any session of its network namespace. What it was, and
-/// what became of it.
+/// Take back the waiting policy, from any session of its network namespace. Returns the policy
+/// and the outcome.
 pub fn cancel() -> Result<(PendingStatus, Stage), Error> {
     capability::require()?;
     let mut pending = Pending::undecided()?;
@@ -182,7 +182,7 @@ pub fn cancel() -> Result<(PendingStatus, Stage), Error> {
     Ok((status, pending.take_back()?))
 }
 
-/// Under the lock.
+/// Needs the lock.
 fn keep(journal: &mut Journal) -> Result<PendingStatus, Error> {
     let now_ns = boottime_ns();
     let status = PendingStatus::of(journal, now_ns);
@@ -201,7 +201,7 @@ fn keep(journal: &mut Journal) -> Result<PendingStatus, Error> {
     Ok(status)
 }
 
-/// Under the lock. What has become of it, and what was put back just now.
+/// Needs the lock. Returns the outcome, and what was restored just now.
 fn take_back<'a>(
     journal: &mut Journal,
     restoration: Result<Restoration<'a>, Error>,
@@ -225,7 +225,7 @@ fn take_back<'a>(
             let left = left.iter().map(Error::to_string).collect();
             let verdict = Event::TakenBack { by, left };
             let stage = verdict.stage(&journal.change, boottime_ns());
-            // Where there is no room to say so, it is done all the same.
+            // Without space for the line, go on all the same.
             let _ = journal.append(verdict);
             journal.remove()?;
             Ok((stage, Some(restoration)))
@@ -241,7 +241,7 @@ fn take_back<'a>(
     }
 }
 
-/// Refuse to change the host while a policy waits. Under the lock.
+/// Refuse to change the host while a policy is on trial. Needs the lock.
 pub(crate) fn none_waits() -> Result<(), Error> {
     match waiting()? {
         Some(journal) => Err(refusal(&journal)),
@@ -249,8 +249,8 @@ pub(crate) fn none_waits() -> Result<(), Error> {
     }
 }
 
-/// Likewise; but one that is overdue, and has no process left to take it back, is in no way
-/// of taking everything back. Neither is what cannot be read.
+/// As [`none_waits`], but for taking everything back: an overdue trial without a process, or
+/// one that cannot be read, does not prevent that.
 pub(crate) fn none_waits_for_long() -> Result<(), Error> {
     let journal = match waiting() {
         Err(Error::BadRecord { .. }) => return Ok(()),
@@ -271,18 +271,18 @@ fn refusal(journal: &Journal) -> Error {
     Error::Pending(Box::new(PendingStatus::of(journal, boottime_ns())))
 }
 
-/// Nothing waits any more. Under the lock.
+/// Remove the journal, so that no policy waits any more. Needs the lock.
 pub(crate) fn forget() -> Result<(), Error> {
     journal::remove()
 }
 
-/// What waits on this host, if anything does.
+/// The policy on trial on this host, if there is one.
 pub(crate) fn status() -> Result<Option<PendingStatus>, Error> {
     let journal = waiting()?;
     Ok(journal.map(|journal| PendingStatus::of(&journal, boottime_ns())))
 }
 
-/// Undecided, of this boot, and of a network namespace that lives.
+/// Undecided, of this boot, and of a living network namespace.
 fn waiting() -> Result<Option<Journal>, Error> {
     let is_alive = |journal: &Journal| {
         let change = &journal.change;

@@ -1,4 +1,4 @@
-//! Who applied a policy, and whether the processes that see to it run.
+//! Who applied a policy, and whether the responsible processes run.
 
 use std::{fs, io};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What /proc/PID/loginuid holds of a process without a login.
 const NO_LOGIN: u32 = u32::MAX;
 
-/// Who asked for something: the user who logged in, also under sudo, else the process's.
+/// Who made a change: the user who logged in, also under sudo, else the process's user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Admin {
     /// Their number.
@@ -54,7 +54,7 @@ impl std::fmt::Display for Admin {
     }
 }
 
-/// A process, told from a later one with its number by when it started.
+/// A process, identified by its number and its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Process {
     pid: u32,
@@ -66,7 +66,7 @@ impl Process {
         Self::of(std::process::id())
     }
 
-    /// One that runs no more has no start, and is never found to run.
+    /// A process that has ended has no start time, and never counts as running.
     pub fn of(pid: u32) -> Self {
         Self {
             pid,
@@ -83,9 +83,9 @@ fn read(pid: u32) -> Option<u64> {
     start_of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// When the process of a line of `/proc/PID/stat` started; `None` if it has ended.
+/// The start time in a line of `/proc/PID/stat`; `None` if the process has ended.
 fn start_of(stat: &str) -> Option<u64> {
-    // Its name, which comes first, may hold anything.
+    // The name comes first and may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?;

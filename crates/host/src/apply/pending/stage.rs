@@ -1,50 +1,50 @@
-//! How a policy on trial stands, and whose turn that makes it.
+//! The stage of a policy on trial, and which process acts next.
 
 use super::{
     journal::{Change, Event},
     process::Admin,
 };
 
-/// How long the guard leaves taking back to a takt that runs.
+/// How long the guard gives a running takt to take the policy back.
 const GRACE_NS: u64 = 2_000_000_000;
-/// From a failure to put back what was before to the guard's next try.
+/// From a failure to restore the previous state to the guard's next attempt.
 const RETRY_NS: u64 = 5_000_000_000;
 
-/// How it stands.
+/// The stage of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// It is not in force yet, or was not when its takt died.
     Applying,
     /// It is in force, and waits to be confirmed.
     Waiting {
-        /// Until it is too late.
+        /// Time left.
         left_ns: u64,
     },
-    /// It is too late, and it has not been taken back.
+    /// The time is over, and it has not been taken back.
     Expired {
-        /// Since the end of its time.
+        /// Since the time was over.
         since_ns: u64,
     },
-    /// What was before could not be put back.
+    /// The previous state could not be restored.
     Failed {
-        /// Since the last try.
+        /// Since the last attempt.
         since_ns: u64,
         /// Why.
         reason: String,
     },
     /// It was confirmed.
     Kept {
-        /// Who did.
+        /// By which administrator.
         by: Admin,
     },
-    /// It was not, and what was before is put back.
+    /// It was taken back, and the previous state is restored.
     TakenBack {
-        /// Who did.
+        /// By which administrator or process.
         by: Admin,
         /// What was changed meanwhile, and left alone.
         left: Vec<String>,
     },
-    /// It was decided, and there was no room to say how.
+    /// It was decided, and there was no space to record the outcome.
     Gone,
 }
 
@@ -63,12 +63,12 @@ pub enum Role {
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Look again after this time, or when anything happens.
+    /// Look again after this time, or at any event.
     Wait {
         /// At most.
         time_ns: u64,
     },
-    /// Put back what was before.
+    /// Restore the previous state.
     TakeBack,
     /// Nothing, ever.
     End,
@@ -111,7 +111,7 @@ fn until(since_ns: u64, time_ns: u64) -> Turn {
 }
 
 impl Event {
-    /// How a change stands at a time after this.
+    /// The stage at a time after this.
     pub fn stage(&self, change: &Change, now_ns: u64) -> Stage {
         match self {
             Self::Applied { at_ns, .. } => {

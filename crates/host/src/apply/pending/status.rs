@@ -1,4 +1,4 @@
-//! A policy that waits, as others are told of it.
+//! A waiting policy, as status shows it.
 
 use std::fmt::{self, Display};
 
@@ -13,9 +13,9 @@ pub struct PendingStatus {
     pub by: Admin,
     /// The name of its file.
     pub policy: String,
-    /// The policy that comes back if it is not confirmed; `None`: none.
+    /// The policy that is restored if it is not confirmed; `None`: none.
     pub before: Option<String>,
-    /// How it stands.
+    /// Its stage.
     pub state: PendingState,
     /// Since it was begun.
     pub age_s: u64,
@@ -23,13 +23,13 @@ pub struct PendingStatus {
     pub left_s: u64,
     /// Whether the takt that applied it runs.
     pub takt_running: bool,
-    /// Whether the process runs that takes it back if that takt does not.
+    /// Whether the guard runs, which takes it back if that takt does not.
     pub guard_running: bool,
     /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
 }
 
-/// How a policy that waits stands.
+/// The stage of a waiting policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingState {
