@@ -1,5 +1,5 @@
-//! What applying a policy means for the beats, and doing it: prepared unseen, then
-//! in force with one call, and taken back if the rest of the policy fails.
+//! What applying a policy means for the beats, and doing it: prepared invisibly, put in force
+//! with one call, and undone if the rest of the policy fails.
 
 use serde::Serialize;
 use takt_planner::beats::Timetable;
@@ -21,32 +21,32 @@ use crate::{beats::softirq, error::Error, link::decide::Undecided, state::source
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BeatsAction {
-    /// The scheduler was loaded, and every ordinary thread is its.
+    /// The scheduler was loaded, and schedules every ordinary thread.
     Loaded,
-    /// It runs, and goes by other tables.
+    /// It runs with new tables.
     Updated,
-    /// Its tables are as they were; groups that were stopped may go on.
+    /// Its tables are as they were; stopped groups may run again.
     Unchanged,
-    /// Every thread is the kernel's own scheduler's again.
+    /// Every thread is scheduled by the kernel's own scheduler again.
     Unloaded,
 }
 
 /// Why a task has other slots than before.
 const MADE_ROOM: &str = "its slots are the policy's, whose tasks come first";
 
-/// A policy's part that is about threads, decided and not yet done.
+/// A policy's tasks, decided and not put in force yet.
 pub(crate) struct Change {
     action: Option<BeatsAction>,
     scheduler: Option<Scheduler>,
     before: Option<BeatsRecord>,
     next: Option<(Box<Image>, BeatsRecord)>,
-    /// What is left of a scheduler that the kernel ended is in the way.
+    /// The remains of a scheduler that the kernel ended have to be removed.
     clears: bool,
     displaced: Vec<Displaced>,
 }
 
 impl Change {
-    /// The tasks of a policy are to be these, in place of those before.
+    /// Replace the tasks of the previous policy by these.
     pub fn of_policy(
         policy: Option<(&Beats, &Source)>,
         netns_cookie: u64,
@@ -56,7 +56,7 @@ impl Change {
             return Self::to(next, None, None);
         };
         if found.is_elsewhere(netns_cookie) {
-            // Another namespace's policy is nothing to us.
+            // Another namespace's policy is not changed.
             if policy.is_none() {
                 return Ok(Self::nothing(Some(found.scheduler), found.record));
             }
@@ -65,7 +65,7 @@ impl Change {
             return Err(Error::BeatsElsewhere { policy }.into());
         }
         if found.ended.is_some() {
-            // Nobody of those who joined has a place any more.
+            // With the scheduler, all ad hoc tasks lost their reservations.
             let next = Roster::of_policy(policy, netns_cookie, None);
             let change = Self::to(next, None, None)?;
             return Ok(Self {
@@ -79,7 +79,7 @@ impl Change {
         Self::to(next, Some(found.scheduler), found.record)
     }
 
-    /// From what stands to this roster. What joined at run time makes room, if it has to.
+    /// From the present state to this roster. Ad hoc tasks make room if necessary.
     pub fn to(
         mut next: Roster,
         scheduler: Option<Scheduler>,
@@ -126,7 +126,7 @@ impl Change {
         })
     }
 
-    /// From what stands to the same with one more, which has joined at run time.
+    /// From the present state to the same with one more ad hoc task.
     pub fn beside(
         next: Roster,
         comes: &str,
@@ -191,7 +191,7 @@ impl Change {
         }
     }
 
-    /// What has joined at run time and makes room.
+    /// Ad hoc tasks that make room.
     pub fn displaced(&self) -> &[Displaced] {
         &self.displaced
     }
@@ -200,7 +200,7 @@ impl Change {
         self.action
     }
 
-    /// All of it, with nothing else in the balance.
+    /// All of it, without other parts to wait for.
     pub fn make(&self) -> Result<(), Error> {
         self.prepare()
             .and_then(|()| self.commit())
@@ -208,7 +208,7 @@ impl Change {
         self.tidy()
     }
 
-    /// Nothing is changed, but what would have to be loaded must load.
+    /// Changes nothing, but checks that what would be loaded does load.
     pub fn verify(&self) -> Result<(), Error> {
         match self.action {
             Some(BeatsAction::Loaded) => {
@@ -219,7 +219,7 @@ impl Change {
         }
     }
 
-    /// All that nobody sees.
+    /// The invisible work.
     pub fn prepare(&self) -> Result<(), Error> {
         let Some((image, record)) = &self.next else {
             return Ok(());
@@ -240,7 +240,7 @@ impl Change {
         }
     }
 
-    /// All that every thread sees.
+    /// The visible change, which affects every thread.
     pub fn commit(&self) -> Result<(), Error> {
         match (self.action, &self.scheduler, &self.next) {
             (Some(BeatsAction::Loaded), _, Some((image, _))) => Scheduler::load(image).map(drop)?,
@@ -248,7 +248,8 @@ impl Change {
                 scheduler.commit(record.generation)?;
                 scheduler.recognise_all()?;
             }
-            // Groups that were stopped may go on, and whoever found a place taken may have it.
+            // Stopped groups may run again, and threads that found a reservation taken may get
+            // it.
             (Some(BeatsAction::Unchanged), Some(scheduler), _) => {
                 scheduler.commit(scheduler.generation()?)?;
                 scheduler.recognise_all()?;
@@ -261,7 +262,7 @@ impl Change {
         }
     }
 
-    /// This or the rest of the policy failed: as it was before [`Self::prepare`].
+    /// This or another part of the policy failed: restore the state before [`Self::prepare`].
     pub fn undo(&self) -> Result<(), Error> {
         match (self.action, &self.scheduler) {
             (Some(BeatsAction::Loaded), _) => unload(),
@@ -273,7 +274,7 @@ impl Change {
                 if in_force != next.generation {
                     return before.sweep();
                 }
-                // The tables before lie in the other half still.
+                // The previous tables are still in the other half.
                 let generation = in_force + 1;
                 let record = BeatsRecord {
                     generation,
@@ -305,7 +306,7 @@ impl Change {
     }
 }
 
-/// With the threads that have the places.
+/// With the threads that hold reservations.
 fn tell(
     displaced: [(Displacement, Vec<(String, String)>); 2],
     scheduler: Option<&Scheduler>,
@@ -336,8 +337,8 @@ fn tell(
     Ok(told)
 }
 
-/// End the beats of a namespace's policy, and those that joined at run time. Was there
-/// anything to end?
+/// End the beats of a namespace's policy, and the ad hoc tasks. Returns whether there was
+/// anything to end.
 pub(crate) fn revert(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> {
     match Found::look()? {
         Some(found) if found.is_elsewhere(netns_cookie) => Ok(None),
@@ -355,7 +356,7 @@ pub(crate) fn withdraw(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> 
     Ok(change.action())
 }
 
-/// What depends on the scheduler goes first, as long as it is known what that is.
+/// First remove what depends on the scheduler, while it is known what that is.
 fn unload() -> Result<(), Error> {
     softirq::restore()?;
     if let Some(scheduler) = Scheduler::open()? {

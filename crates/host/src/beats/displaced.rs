@@ -1,5 +1,5 @@
-//! Threads that joined at run time and are in the way of a policy's tasks: what becomes of them,
-//! and how they learn of it.
+//! Ad hoc tasks that have to make room for a policy's tasks: what happens to them, and how
+//! their threads learn of it.
 
 use std::path::Path;
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::os::clock::monotonic_ns;
 
-/// As many as there are places, so that each may ask once.
+/// As many as there are reservations, so that each thread may ask once.
 const REMEMBERED_MAX: usize = 256;
 
-/// What became of a task that had joined at run time.
+/// What happened to an ad hoc task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Displacement {
     /// It has other slots.
     Moved,
-    /// It has none any more, and its threads are ordinary ones.
+    /// It has no slots any more, and its threads are ordinary ones.
     SentAway,
 }
 
-/// A task that had joined at run time and made room for the policy's.
+/// An ad hoc task that made room for the policy's tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Displaced {
-    /// By which it is told from all others.
+    /// Its unique name.
     #[serde(skip)]
     pub(super) key: String,
     /// Its group's name, or `tid-` and the thread's number.
     pub task: String,
-    /// Whose it is.
+    /// Its user.
     pub user: u32,
-    /// Those that have its places.
+    /// The threads that held its reservations.
     pub threads: Vec<u32>,
-    /// What became of it.
+    /// What happened to it.
     pub outcome: Displacement,
     /// Why.
     pub reason: String,
 }
 
-/// A thread that has lost its place.
+/// A thread that lost its reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentAway {
-    /// As the host numbers it.
+    /// The host's number of the thread.
     pub tid: u32,
-    /// What it had a place in.
+    /// The task that it had a reservation in.
     pub task: String,
-    /// Whose it was.
+    /// The user of the task.
     pub user: u32,
     /// When, on CLOCK_MONOTONIC.
     pub at_ns: u64,
@@ -62,7 +62,8 @@ impl SentAway {
     }
 }
 
-/// Remember those that go now, and of those before them the last that are there still.
+/// Remember the threads that lose their reservations now, and the latest of the earlier ones
+/// that still exist.
 pub(super) fn remember(known: &mut Vec<SentAway>, displaced: &[Displaced], policy: Option<&str>) {
     let gone = displaced
         .iter()

@@ -1,5 +1,5 @@
-//! Whether the kernel still runs the scheduler; it ends one that fails, or when it is
-//! told to (SysRq-S), and runs every thread itself.
+//! Whether the kernel still runs the scheduler. The kernel ends a scheduler that fails, or when
+//! it is told to (SysRq-S), and then runs every thread itself.
 
 use std::{
     fmt::{self, Display},
@@ -18,14 +18,14 @@ pub(super) const NAME: &str = "takt";
 const END_PATIENCE: Duration = Duration::from_secs(3);
 const END_LOOK: Duration = Duration::from_millis(2);
 
-/// Why a scheduler runs no more.
+/// Why a scheduler does not run any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ended {
     /// The kernel's number for it (enum scx_exit_kind); 0: it did not say.
     pub kind: u32,
     /// The kernel's words, such as `runnable task stall`.
     pub reason: String,
-    /// More of them, with names and numbers; may be empty.
+    /// Details with names and numbers; may be empty.
     pub message: String,
 }
 
@@ -38,11 +38,11 @@ impl Display for Ended {
     }
 }
 
-/// What the kernel says of schedulers of this kind at large.
+/// The kernel's state of sched_ext in general.
 pub(super) struct Kernel {
-    /// `enabled`, `disabled` or on the way to one of them.
+    /// `enabled`, `disabled` or a state between the two.
     state: Option<String>,
-    /// The name of the one that runs.
+    /// The name of the running scheduler.
     name: Option<String>,
 }
 
@@ -58,8 +58,8 @@ impl Kernel {
         }
     }
 
-    /// Likewise, when a scheduler of ours that nobody holds any more is gone. The kernel
-    /// takes its time over that.
+    /// As [`Self::ask`], but first waits until our scheduler, without references by now, is
+    /// gone. The kernel ends it asynchronously.
     pub fn without_ours() -> Self {
         let patience = Instant::now() + END_PATIENCE;
         loop {
@@ -71,7 +71,7 @@ impl Kernel {
         }
     }
 
-    /// The scheduler that runs.
+    /// The running scheduler.
     pub fn runs(self) -> Option<String> {
         self.name
     }
@@ -86,7 +86,7 @@ pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
             message: text(&state.exit_message),
         });
     }
-    // It could not leave a word.
+    // The scheduler ended without a message.
     let reason = match (&kernel.state, &kernel.name) {
         (_, Some(name)) if name != NAME => format!("the scheduler {name} runs instead"),
         (Some(state), _) if state == "disabled" => "nobody said why".to_owned(),
@@ -135,7 +135,7 @@ mod tests {
         let ended = |state_is, name| judge(&state, &kernel(state_is, name));
         assert_eq!(ended(Some("enabled"), Some(NAME)), None);
         assert_eq!(ended(Some("disabling"), Some(NAME)), None);
-        // Hidden, as /sys may be, it says nothing.
+        // If /sys is hidden, the state is unknown.
         assert_eq!(ended(None, None), None);
         assert!(ended(Some("disabled"), None).is_some());
         let other = ended(Some("enabled"), Some("other")).expect("it is not ours");

@@ -10,7 +10,7 @@ use crate::{error::Error, os::namespace, state::source::Source};
 /// A scheduler by its pins, which stay when the kernel ends it.
 pub(crate) struct Found {
     pub scheduler: Scheduler,
-    /// What is remembered of it; `None` if that is lost.
+    /// Its record; `None` if that is lost.
     pub record: Option<BeatsRecord>,
     /// `None`: it runs.
     pub ended: Option<Ended>,
@@ -29,8 +29,8 @@ impl Found {
         }))
     }
 
-    /// Whether its tasks are those of a policy of another network namespace, which lives: those
-    /// of one that is gone are anybody's to end.
+    /// Whether its tasks are those of the policy of another network namespace that still
+    /// exists. Tasks of a namespace that is gone may be ended from any namespace.
     pub fn is_elsewhere(&self, netns_cookie: u64) -> bool {
         let roster = self.record.as_ref().map(|record| &record.roster);
         roster.is_some_and(|roster| {
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// The scheduler that runs, and what is remembered of it.
+/// The running scheduler and its record.
 pub(crate) fn running() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Error> {
     Ok(match Found::look()? {
         Some(found) if found.ended.is_none() => (Some(found.scheduler), found.record),
@@ -57,7 +57,7 @@ pub(crate) fn running() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Erro
     })
 }
 
-/// The kernel runs one such scheduler at a time: refuse if it is somebody else's.
+/// The kernel runs one such scheduler at a time: refuse if another program loaded it.
 pub(crate) fn nobody_elses() -> Result<(), Error> {
     let is_ours = Scheduler::open()?.is_some();
     let kernel = match is_ours {

@@ -1,5 +1,5 @@
-//! Which task has which number in the kernel, and its members which places. What stays
-//! keeps both, and with them its threads and counters.
+//! The kernel's numbers of tasks, and the indices of their members. A task that stays keeps
+//! both, and with them its threads and counters.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
 use takt_policy::Task;
 
-/// A task's number, and the places of its members, which lie one after the other.
+/// A task's number, and the consecutive indices of its members.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Numbers {
     pub id: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Its members' places.
+    /// Its members' indices.
     pub fn places(&self) -> Range<u32> {
         self.first_member..self.first_member + self.members.len() as u32
     }
@@ -27,9 +27,10 @@ impl Numbers {
 pub(crate) struct TaskIds(pub BTreeMap<String, Numbers>);
 
 impl TaskIds {
-    /// Numbers for these tasks; what stays keeps its own. `None` if there are not enough.
+    /// Numbers for these tasks; a task that stays keeps its own. `None` if there are not
+    /// enough.
     pub fn assign(&self, tasks: &[Task]) -> Option<Self> {
-        // What has left keeps its numbers once more, unless they are needed.
+        // Tasks that left keep their numbers for one more generation, unless they are needed.
         self.assign_beside(tasks, self)
             .or_else(|| self.assign_beside(tasks, &Self::default()))
     }
@@ -67,7 +68,7 @@ impl TaskIds {
         Some(Self(next))
     }
 
-    /// Those of `before` that are not here, or not with the same numbers.
+    /// Tasks of `before` that are not here, or not with the same numbers.
     pub fn gone<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Numbers> {
         before
             .0

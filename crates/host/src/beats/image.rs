@@ -1,4 +1,4 @@
-//! A timetable as the scheduler reads it: tables, tasks, places and rules.
+//! A timetable as the scheduler reads it: tables, tasks, members and rules.
 
 use takt_algo::{
     sys::{
@@ -16,7 +16,7 @@ use crate::bpf::names::{fnv1a, padded};
 
 /// What user space writes before a commit.
 pub(crate) struct Image {
-    /// By CPU; those that are missing have no slots.
+    /// By CPU; CPUs that are missing have no slots.
     pub tables: Vec<(u32, Box<takt_table>)>,
     pub params: Vec<(u32, takt_task_params)>,
     pub members: Vec<(u32, takt_member)>,
@@ -74,7 +74,7 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
             Overrun::Signal => TAKT_OVERRUN_SIGNAL,
             Overrun::StopGroup => TAKT_OVERRUN_STOP_GROUP,
         },
-        // Within a period, which fits.
+        // Within a period, so it fits.
         end_ns: pieces.iter().map(|piece| piece.end_ns).max().unwrap_or(0) as u32,
     }
 }
@@ -84,7 +84,7 @@ fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
     image.frame_ns = table.frame_ns;
     for (place, slot) in image.slots.iter_mut().zip(&table.slots) {
         let task = &beats.tasks[slot.demand];
-        // Only the first of a task's pieces has room before its beat.
+        // Only a task's first piece has a lead.
         let lead_ns = match slot.beat_ns > slot.begin_ns {
             true => task.lead_ns as u32,
             false => 0,
@@ -100,7 +100,7 @@ fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
     image
 }
 
-/// No rule finds a member that says nothing of itself: it has to ask.
+/// No rule finds a member without conditions: its thread has to ask.
 fn rule(matches: &ThreadMatch) -> takt_member_rule {
     let mut rule = takt_member_rule::default();
     if *matches == ThreadMatch::default() {

@@ -1,10 +1,10 @@
-//! Threads on the beat: the scheduler that runs them, and what it is told.
+//! Threads on the beat: the scheduler that runs them, and its tables.
 //!
-//! [`roster`] says which tasks there are to be, [`standing`] has slots found for them, those of the policy
-//! first, and [`displaced`] tells who had to make room; [`ids`] gives
-//! them numbers, [`image`] is what the kernel reads, [`scheduler`] brings it there, [`record`]
-//! remembers it. [`found`] looks what stands, [`ended`] whether it still runs, and [`change`]
-//! goes from there to what is wanted.
+//! [`roster`] lists the tasks, [`standing`] has slots found for them, the policy's first, and
+//! [`displaced`] tells which had to make room; [`ids`] gives them numbers, [`image`] is what
+//! the kernel reads, [`scheduler`] writes it to the kernel, [`record`] remembers it. [`found`]
+//! reads the present state, [`ended`] whether the scheduler still runs, and [`change`] goes
+//! from there to the state that is wanted.
 
 mod change;
 mod displaced;

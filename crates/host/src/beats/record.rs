@@ -1,5 +1,5 @@
-//! What takt remembers of the beats it manages: a file named after the tables'
-//! generation, written before they take effect.
+//! What takt remembers of the beats that it manages: a file named after the tables' generation,
+//! written before they are in force.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ impl BeatsRecord {
         Some(placement)
     }
 
-    /// What only root can change: the periods and places of all tasks but users'.
+    /// What only root can change: the periods and slots of all tasks but users'.
     pub fn fixed(&self) -> Vec<(u64, &Placement)> {
         let tasks = self.roster.beats.tasks.iter();
         tasks
@@ -52,7 +52,7 @@ impl BeatsRecord {
         })
     }
 
-    /// Write the record next to the one in force, and not over it.
+    /// Write the record beside the one in force, without replacing it.
     pub fn write(&self) -> Result<(), Error> {
         let path = path(self.generation);
         runtime_dir::private_dirs(&dir())?;

@@ -1,5 +1,4 @@
-//! Which tasks there are to be: the policy's, and those that joined at run time on
-//! terms of their own.
+//! The tasks that there are to be: the policy's, and the ad hoc tasks.
 
 use std::{collections::BTreeMap, fs};
 
@@ -13,12 +12,12 @@ use super::{
 };
 use crate::{error::Error, os::namespace, state::source::Source};
 
-/// What a task is called that joined at run time: a name that no policy and no other user can give.
+/// The name of an ad hoc task, which no policy and no other user can give.
 pub(crate) fn ad_hoc_key(uid: u32, name: &str) -> String {
     format!("u{uid}/{name}")
 }
 
-/// What its own user calls it.
+/// Its user's name of it.
 pub(crate) fn shown_name(task: &str) -> &str {
     task.rsplit_once('/').map_or(task, |(_, name)| name)
 }
@@ -28,21 +27,21 @@ pub(crate) fn shown_name(task: &str) -> &str {
 pub(crate) struct Roster {
     /// Of the policy that declares tasks, if one does.
     pub source: Option<Source>,
-    /// Whose network namespace it was applied in.
+    /// The network namespace that it was applied in.
     pub netns_cookie: u64,
-    /// That namespace's number, which says whether it lives.
+    /// The namespace's number, to find out whether it still exists.
     pub netns_inode: u64,
-    /// The policy's tasks, and behind them those that joined.
+    /// The policy's tasks, followed by the ad hoc tasks.
     pub beats: Beats,
-    /// Whom tasks that joined are counted for, by their names.
+    /// Ad hoc tasks by name, and the user that each counts against.
     pub ad_hoc: BTreeMap<String, u32>,
-    /// Threads that had joined and were sent away, the last ones last.
+    /// Threads that lost their reservations, the latest last.
     #[serde(default)]
     pub sent_away: Vec<SentAway>,
 }
 
 impl Roster {
-    /// The tasks of this policy, beside those that joined `before`.
+    /// The tasks of this policy, with the ad hoc tasks of `before`.
     pub fn of_policy(
         policy: Option<(&Beats, &Source)>,
         netns_cookie: u64,
@@ -70,13 +69,13 @@ impl Roster {
         self.beats.tasks.is_empty()
     }
 
-    /// Whether the task joined at run time, for a user who is not root.
+    /// Whether it is an ad hoc task of a user who is not root.
     pub fn is_users(&self, task: &str) -> bool {
         self.ad_hoc.get(task).is_some_and(|uid| *uid != 0)
     }
 
-    /// Those that joined at run time, by their places among the tasks: root's before users', and
-    /// older ones before younger.
+    /// The ad hoc tasks, by their indices among the tasks: root's before users', and older ones
+    /// before younger.
     pub fn joined_in_precedence(&self) -> Vec<usize> {
         let joined = |of_users: bool| {
             let tasks = self.beats.tasks.iter().enumerate();
@@ -95,15 +94,15 @@ impl Roster {
         Ok(frames.into_iter().map(|(_, frame_ns)| frame_ns).collect())
     }
 
-    /// Whether the scheduler has places for all threads, those that stay in the ones they have.
+    /// Whether the scheduler has room for all members, those that stay at their indices.
     pub fn has_numbers(&self, before: Option<&BeatsRecord>) -> bool {
         let ids = before.map(|record| &record.ids);
         let none = TaskIds::default();
         ids.unwrap_or(&none).assign(&self.beats.tasks).is_some()
     }
 
-    /// Let go of those that joined and for which the scheduler has no places beside the policy's threads, of
-    /// least precedence first: their names, and why.
+    /// Drop the ad hoc tasks that the scheduler has no room for beside the policy's members, of
+    /// least precedence first. Returns their names and the reasons.
     pub fn let_go_without_numbers(
         &mut self,
         before: Option<&BeatsRecord>,
@@ -134,7 +133,7 @@ impl Roster {
         left
     }
 
-    /// What would be there if no thread had joined at run time.
+    /// The tasks without ad hoc tasks.
     pub fn without_joined(&self) -> Self {
         self.without(|task| self.ad_hoc.contains_key(task))
     }
@@ -160,7 +159,7 @@ impl Roster {
     ) -> (Image, BeatsRecord) {
         let tasks = &self.beats.tasks;
         let ids = before.map(|record| record.ids.clone()).unwrap_or_default();
-        // All others only where no thread that joined would lose its place with its number.
+        // Renumber all others only if no ad hoc task loses its reservations by that.
         let ids = ids
             .assign(tasks)
             .or_else(|| TaskIds::default().assign(tasks))

@@ -81,8 +81,8 @@ impl Scheduler {
         }))
     }
 
-    /// Load and register it with these tables. Every thread of the host that no
-    /// realtime class has is its from then on.
+    /// Load and register it with these tables. From then on it schedules every thread of the
+    /// host that no realtime class has.
     pub fn load(image: &Image) -> Result<Self, Error> {
         pins::appear(&pins::dir(pins::BEATS)?.0, |aside| {
             register_and_pin(aside, image)
@@ -92,22 +92,22 @@ impl Scheduler {
         Ok(scheduler)
     }
 
-    /// Verify every program against the running kernel, and leave nothing.
+    /// Verify every program against the running kernel, and leave nothing loaded.
     pub fn verify() -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
         load_skeleton(&mut memory).map(drop)
     }
 
-    /// Take the pins away, and with them the scheduler: every thread goes back to the
-    /// kernel's own.
+    /// Remove the pins, and with them the scheduler: every thread goes back to the kernel's
+    /// own.
     pub fn unload(self) -> Result<(), Error> {
         pins::vanish(&self.dir)?;
-        // The kernel ends a scheduler in its own time, and takes no other until then.
+        // The kernel ends a scheduler asynchronously, and accepts no other one until then.
         let _is_gone = Kernel::without_ours();
         Ok(())
     }
 
-    /// Lay tables beside those in force; [`Self::commit`] makes them change places.
+    /// Stage tables beside those in force; [`Self::commit`] swaps them.
     pub fn stage(&self, image: &Image, generation: u32) -> Result<(), Error> {
         self.settle()?;
         write(
@@ -124,13 +124,13 @@ impl Scheduler {
         )
     }
 
-    /// Put the tables of this generation in force, on each CPU at its frame's end.
+    /// Put the tables of this generation in force, on each CPU at the end of its frame.
     pub fn commit(&self, generation: u32) -> Result<(), Error> {
         let mut args = takt_beats_commit_args { generation, pad: 0 };
         call::run(self.commit.as_fd(), &mut args).map_err(Error::bpf("putting the tables in force"))
     }
 
-    /// Take the members' places of tasks that are no more.
+    /// Free the reservations of tasks that are removed.
     pub fn vacate(&self, members: impl IntoIterator<Item = u32>) -> Result<(), Error> {
         for member in members {
             let _nobody_there = self.seat(0, member)?;
@@ -139,7 +139,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Give a thread a member's place; thread 0 takes it from whoever has it.
+    /// Reserve a member for a thread; thread 0 frees the reservation.
     pub fn seat(&self, tid: u32, member: u32) -> Result<Result<(), i32>, Error> {
         let mut args = takt_join_args {
             tid,
@@ -153,8 +153,8 @@ impl Scheduler {
         })
     }
 
-    /// Give the threads that are there the places that rules have for them. New ones, and
-    /// those that take a name, find theirs by themselves.
+    /// Give existing threads the reservations that rules name. New threads, and threads that
+    /// change their names, are matched by the scheduler.
     pub fn recognise_all(&self) -> Result<(), Error> {
         let threads = fs::read_dir("/proc").map_err(Error::file("/proc"))?;
         let threads = threads
@@ -173,7 +173,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// What the scheduler says of itself.
+    /// The scheduler's counters and state.
     pub fn state(&self) -> Result<Box<takt_beats>, Error> {
         get(&self.beats, 0)
     }
@@ -199,8 +199,8 @@ impl Scheduler {
         get(&self.tables, cpu * 2 + half)
     }
 
-    /// What tells members about their jobs. It is frozen, so who maps it can only read; a
-    /// descriptor that is for reading only cannot be mapped at all.
+    /// What tells members about their jobs. It is frozen, so a process that maps it can only
+    /// read it. A read-only descriptor could not be mapped at all.
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
         let doing = "opening the job pages";
         let map = MapHandle::from_pinned_path(self.dir.join("takt_jobs"));
@@ -209,14 +209,14 @@ impl Scheduler {
         shared.map_err(|error| Error::bpf(doing)(error.into()))
     }
 
-    /// Wait until no CPU uses the tables before those in force.
+    /// Wait until no CPU uses tables older than those in force.
     fn settle(&self) -> Result<(), Error> {
         let state = self.state()?;
         let patience = Instant::now() + SETTLE_PATIENCE;
         let mut cpu = 0;
         while cpu < state.cpu_count && Instant::now() < patience {
             let found = self.cpu(cpu)?;
-            // One that has no alarm has no tables either.
+            // A CPU without a timer has no tables either.
             if found.generation == state.generation || found.armed_ns == 0 {
                 cpu += 1;
             } else {
@@ -229,7 +229,7 @@ impl Scheduler {
 
 pub(crate) const FIRST_GENERATION: u32 = 2;
 
-/// The maps that a plan is written to, loaded a moment ago or long since.
+/// The maps that a plan is written to, of a new or a pinned scheduler.
 struct Maps<'a, M: MapCore> {
     tables: &'a M,
     params: &'a M,
@@ -263,7 +263,7 @@ fn write<M: MapCore>(maps: &Maps<'_, M>, image: &Image, generation: u32) -> Resu
         let known: Box<takt_member> = get(maps.members, *at)?;
         let same = takt_member { tid: 0, ..*known } == *member;
         if !same {
-            // Nobody's place so far: its task is new, and its other half too.
+            // The member was free and its task is new, so write the other half as well.
             if let Some((_, params)) = image.params.iter().find(|(id, _)| *id == member.task) {
                 put(maps.params, (1 - half) * TAKT_TASKS + member.task, params)?;
             }
@@ -344,7 +344,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     let pin = || Error::bpf("pinning the scheduler");
     for (map, name) in [
         (&mut maps.takt_beats, "takt_beats"),
-        // Never opened again; but a map's timers end when user space lets go of it.
+        // Never opened again, but a map's timers end when user space closes its last reference.
         (&mut maps.takt_beats_alarms, "takt_alarms"),
         (&mut maps.takt_beats_tables, "takt_tables"),
         (&mut maps.takt_beats_tasks, "takt_tasks"),

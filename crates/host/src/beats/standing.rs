@@ -1,5 +1,5 @@
-//! Slots for the tasks of a roster: the policy's first, then those that joined at run time, root's
-//! before users' and older ones before younger. Decides, and changes nothing.
+//! Slots for the tasks of a roster: the policy's first, then the ad hoc tasks, root's before
+//! users' and older ones before younger. Decides, and changes nothing.
 
 use takt_planner::beats::{
     Demand, Host, Placement, Refusal, Timetable, common_frame_ns, demands, plan,
@@ -7,18 +7,18 @@ use takt_planner::beats::{
 
 use super::{record::BeatsRecord, roster::Roster};
 
-/// What became of tasks that had joined, and of the table.
+/// The new table, and what happened to the ad hoc tasks.
 pub(super) struct Settled {
-    /// For the tasks that are left, in their order.
+    /// For the remaining tasks, in their order.
     pub timetable: Timetable,
-    /// Those that have other slots now, by name.
+    /// Tasks that have other slots now, by name.
     pub moved: Vec<String>,
-    /// Those that have none any more, by name, and why.
+    /// Tasks that have no slots any more, by name, and why.
     pub away: Vec<(String, Refusal)>,
 }
 
-/// Slots for one who comes, beside those that have theirs. A user's thread moves nothing; root's
-/// may have the policy's tasks in another order.
+/// Slots for a new ad hoc task, beside the existing ones. A user's task moves no other task;
+/// root's may reorder the policy's tasks.
 pub(super) fn beside(
     host: &Host,
     roster: &Roster,
@@ -35,9 +35,9 @@ pub(super) fn beside(
     }
 }
 
-/// Slots for a policy, beside those who joined before it. They stay where they are if that is
-/// possible, are moved if they have to be, and sent away where there is no room: those of least
-/// precedence first. Refused is only what there is no room for without them.
+/// Slots for a policy, beside the ad hoc tasks before it. These keep their slots if possible,
+/// are moved if necessary, and lose their reservations if there is no room, those of least
+/// precedence first. The policy is refused only if it has no room without them.
 pub(super) fn settle(
     host: &Host,
     roster: &Roster,
@@ -55,7 +55,7 @@ pub(super) fn settle(
     }
     let alone = roster.without_joined();
     let planned = match around(host, &alone, before, Stay::All) {
-        // What is new is to blame, unless all can be had in another order.
+        // The new task is to blame, unless all fit in another order.
         Err(first @ Refusal::NoRoom { .. }) => {
             around(host, &alone, before, Stay::Joined).map_err(|_| first)
         }
@@ -68,7 +68,7 @@ pub(super) fn settle(
     Joined::beside(host, roster, before, planned).settle()
 }
 
-/// What keeps its slots, of that which is to be as it was.
+/// The slots of tasks that are to stay as they were.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stay {
     All,
@@ -104,7 +104,7 @@ fn around(
     plan(host, &demands)
 }
 
-/// Users' tasks that are to be placed go where their periods go with those of all others to come.
+/// Users' tasks go to CPUs where their periods fit those of all other and later tasks.
 fn confine(host: &Host, roster: &Roster, demands: &mut [Demand], fixed: &[(u64, &Placement)]) {
     for demand in demands {
         if demand.standing.is_none() && roster.is_users(&demand.name) {
@@ -121,8 +121,8 @@ fn cpus_for(host: &Host, period_ns: u64, fixed: &[(u64, &Placement)]) -> Vec<u32
     goes.map(|(cpu, _)| cpu).collect()
 }
 
-/// The frame of each CPU that users' periods there divide, beside what only root can change:
-/// periods, and where they are.
+/// The frame of each CPU that users' periods must divide, from what only root can change:
+/// periods and CPUs.
 pub(crate) fn common_frames(host: &Host, fixed: &[(u64, &Placement)]) -> Vec<(u32, u64)> {
     let frame = |cpu: u32| {
         let here = fixed
@@ -133,14 +133,14 @@ pub(crate) fn common_frames(host: &Host, fixed: &[(u64, &Placement)]) -> Vec<(u3
     host.cpus.iter().map(|&cpu| (cpu, frame(cpu))).collect()
 }
 
-/// Tasks that joined, as they find slots beside a policy's tasks that have theirs.
+/// Ad hoc tasks, as they find slots beside the policy's tasks.
 struct Joined<'a> {
     host: &'a Host,
     roster: &'a Roster,
     before: Option<&'a BeatsRecord>,
     /// Of all tasks of the roster.
     demands: Vec<Demand>,
-    /// By the task's place in the roster: what has its slots.
+    /// The slots found so far, by the task's index in the roster.
     placed: Vec<Option<Placement>>,
     settled: Settled,
 }
@@ -186,13 +186,13 @@ impl<'a> Joined<'a> {
                 .collect();
             self.place(task, staying[task].as_ref(), &later);
         }
-        // In the order of the roster, all of them where they are by now.
+        // The slots of all tasks, in the order of the roster.
         let (_, timetable) = self.lay_out(None, &[])?;
         self.settled.timetable = timetable;
         Ok(self.settled)
     }
 
-    /// Where those are who can stay, all at once, by their places in the roster.
+    /// Slots of the tasks that can keep them, all at once, by their indices in the roster.
     fn staying(&self, order: &[usize]) -> Vec<Option<Placement>> {
         let mut staying = vec![None; self.demands.len()];
         let mut so_far = Vec::new();
@@ -213,7 +213,8 @@ impl<'a> Joined<'a> {
         self.before?.placement(&self.demands[task].name).cloned()
     }
 
-    /// Where it is; else where it takes nothing from those who may stay; else where there is room.
+    /// The old slots; else slots that take nothing from the tasks that may stay; else any free
+    /// slots.
     fn place(&mut self, task: usize, stays: Option<&Placement>, later: &[(usize, Placement)]) {
         if let Some(stays) = stays
             && self.lay_out(None, &[(task, stays.clone())]).is_ok()
@@ -240,8 +241,8 @@ impl<'a> Joined<'a> {
         Ok(timetable.placements.swap_remove(at.unwrap_or_default()))
     }
 
-    /// What has its slots, these others where they stood, and one where there is room: their places
-    /// in the roster, and the table.
+    /// The tasks with slots, these others at their old slots, and one where there is room:
+    /// their indices in the roster, and the table.
     fn lay_out(
         &self,
         free: Option<usize>,
@@ -268,7 +269,7 @@ impl<'a> Joined<'a> {
         Ok((tasks, timetable))
     }
 
-    /// What only root can change, as far as it has its slots.
+    /// The tasks that only root can change, as far as they have slots.
     fn fixed(&self) -> Vec<(u64, &Placement)> {
         let tasks = self.demands.iter().zip(&self.placed);
         tasks

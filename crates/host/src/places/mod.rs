@@ -1,5 +1,4 @@
-//! Places on the beat that threads take at run time, beside those that the policy's rules
-//! find.
+//! Reservations that threads take at run time, beside those that the policy's rules make.
 
 mod quota;
 mod refusal;
@@ -25,45 +24,46 @@ pub use refusal::JoinError;
 pub use terms::{Terms, Wish};
 pub use who::Caller;
 
-/// For another takt, which may wait for a frame's end.
+/// Another takt may wait for the end of a frame.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A thread and its place.
+/// A thread and its reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// As the host numbers threads.
+    /// The host's number of the thread.
     pub tid: u32,
-    /// Which of the job pages is its own.
+    /// Which of the job pages is the thread's.
     pub page: u32,
-    /// The policy's name for it; of an ad hoc task, the group's, or `tid-` and the thread's number.
+    /// The policy's name for the task; of an ad hoc task, the group's, or `tid-` and the
+    /// thread's number.
     pub task: String,
-    /// The policy's name for it; of an ad hoc task, its number, from 1.
+    /// The policy's name for the member; of an ad hoc task, its number, from 1.
     pub member: String,
-    /// The user whose an ad hoc task is; `None`: the policy declares it.
+    /// The user of an ad hoc task; `None`: the policy declares the task.
     pub ad_hoc: Option<u32>,
 }
 
-/// Give one of the caller's threads a place.
+/// Reserve a member for one of the caller's threads.
 pub fn join(tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
     let admitted = admitted(caller)?;
     let lock = Lock::take_within(PATIENCE)?;
     let joined = join_locked(tid, caller.uid, admitted, wish);
     if joined.is_err() {
-        // A task that was made for it has no thread.
+        // A task that was made for the thread has no member without it.
         sweep_locked()?;
     }
     lock.end()?;
     joined
 }
 
-/// What the policy in force says of who may join, once the caller has been found to be one of them.
-/// `None`: it is root, who may whatever it says.
+/// The join rule of the policy in force, if the caller satisfies it. `None`: the caller is
+/// root, who may always join.
 fn admitted(caller: &Caller) -> Result<Option<Join>, JoinError> {
     if caller.uid == 0 {
         return Ok(None);
     }
     let (_, record) = beats::running()?;
-    // Whether this host has beats at all is root's to say.
+    // Only root decides whether this host has beats at all.
     let record = record.ok_or(JoinError::NotLoaded)?;
     who::check(caller, &record.roster.beats.join)?;
     Ok(Some(record.roster.beats.join))
@@ -139,7 +139,7 @@ fn join_locked(
 /// Which of a declared task's members is meant.
 fn declared(record: &BeatsRecord, task: &str, member: Option<&str>) -> Result<u32, JoinError> {
     let listed = |names: Vec<&str>| names.join(", ");
-    // What has joined is its own user's to join, and on its terms.
+    // An ad hoc task may be joined by its own user's threads, on its terms.
     let is_declared = |name: &str| !record.roster.ad_hoc.contains_key(name);
     let numbers = record.ids.0.get(task).filter(|_| is_declared(task));
     let Some(numbers) = numbers else {
@@ -170,7 +170,7 @@ fn declared(record: &BeatsRecord, task: &str, member: Option<&str>) -> Result<u3
     }
 }
 
-/// The group is there already: on the same terms?
+/// The group exists: check that the terms are the same.
 fn check_same(known: &Task, wanted: &Task) -> Result<(), JoinError> {
     if known == wanted {
         return Ok(());
@@ -226,7 +226,7 @@ fn place(record: &BeatsRecord, task: &str, member: u32, tid: u32) -> Place {
     }
 }
 
-/// The task that a thread has a place in.
+/// The task that a thread has a reservation in.
 fn place_of(
     scheduler: &Scheduler,
     record: &BeatsRecord,
@@ -252,8 +252,8 @@ fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Place>, E
     Ok(places)
 }
 
-/// Whether the thread had a place. The slots of an ad hoc task are free again when its
-/// last member has left.
+/// Returns whether the thread had a reservation. The slots of an ad hoc task are free again
+/// when its last member has left.
 pub fn leave(tid: u32) -> Result<bool, Error> {
     let lock = Lock::take_within(PATIENCE)?;
     let left = leave_locked(tid);
@@ -273,7 +273,7 @@ fn leave_locked(tid: u32) -> Result<bool, Error> {
     Ok(scheduler.seat(0, place.page)?.is_ok())
 }
 
-/// Every thread that has a place.
+/// Every thread that has a reservation.
 pub fn list() -> Result<Vec<Place>, Error> {
     match beats::running()? {
         (Some(scheduler), Some(record)) => occupied(&scheduler, &record),
@@ -281,7 +281,7 @@ pub fn list() -> Result<Vec<Place>, Error> {
     }
 }
 
-/// Free what threads that are no more had on their own terms. Fails at once while another takt
+/// Free the ad hoc reservations of threads that have ended. Fails at once while another takt
 /// changes the host.
 pub fn sweep() -> Result<(), Error> {
     let lock = Lock::take_within(Duration::ZERO)?;
@@ -319,8 +319,7 @@ fn is_occupied(scheduler: &Scheduler, numbers: &Numbers) -> Result<bool, Error> 
     Ok(false)
 }
 
-/// Why a thread that had joined has its place no longer, if it was sent away; to be told to its user and to
-/// root.
+/// Why a thread lost its reservation, if it did; shown to its user and to root only.
 pub fn sent_away(tid: u32, uid: u32) -> Result<Option<SentAway>, Error> {
     let (_, record) = beats::running()?;
     let threads = record
@@ -330,7 +329,7 @@ pub fn sent_away(tid: u32, uid: u32) -> Result<Option<SentAway>, Error> {
     Ok(told.find(|thread| thread.tid == tid))
 }
 
-/// The map of job pages, to be read alone; `None` without beats.
+/// The map of job pages, read-only; `None` without beats.
 pub fn job_pages() -> Result<Option<OwnedFd>, Error> {
     Scheduler::open()?
         .map(|scheduler| scheduler.job_pages())

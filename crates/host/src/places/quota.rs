@@ -1,6 +1,6 @@
-//! How much of the beat those may have who are not root. Counted is what the tables reserve for
-//! their tasks: whole slots of the grid, for leads as for budgets. What the policy declares, and what
-//! root's threads joined with, is not counted: root has decided that.
+//! How much of the beat users other than root may reserve. What counts is what the tables
+//! reserve for their tasks: whole slots of the grid, for leads as for budgets. The policy's
+//! tasks and root's ad hoc tasks do not count: root has decided these.
 
 use takt_planner::beats::reserved_ns;
 use takt_policy::{Task, format_duration as time};
@@ -11,8 +11,8 @@ use crate::beats::Roster;
 /// Of one user.
 const TASKS_OF_ONE_MAX: usize = 8;
 const THREADS_OF_ONE_MAX: usize = 32;
-/// Of all users together. The scheduler has places for 256 tasks and 256 threads, and a policy must
-/// find some.
+/// Of all users together. The scheduler has room for 256 tasks and 256 threads, and a policy
+/// must find some.
 const TASKS_OF_USERS_MAX: usize = 64;
 const THREADS_OF_USERS_MAX: usize = 128;
 /// Of the time that can be assigned on all processors together.
@@ -21,8 +21,8 @@ const SHARE_OF_USERS_PPM: u64 = 500_000;
 /// Shorter periods cost every thread of their processor something.
 const PERIOD_OF_USERS_MIN_NS: u64 = 1_000_000;
 
-/// May this user have this task, beside those that stand? `frames_ns`: for each CPU that carries beats,
-/// what users' periods there have to divide.
+/// Checks whether this user may have this task, beside the existing ones. `frames_ns`: what
+/// users' periods have to divide, for each CPU that carries beats.
 pub(super) fn admit(
     uid: u32,
     task: &Task,
@@ -54,8 +54,8 @@ pub(super) fn admit(
     share.check(all, of_users(), task, SHARE_OF_USERS_PPM)
 }
 
-/// So that strangers' periods go together: none makes the frame of a CPU so long, or its table so full,
-/// that no other fits beside it.
+/// Makes the periods of unrelated users fit together: none makes the frame of a CPU so long, or
+/// its table so full, that no other fits beside it.
 fn check_period(task: &Task, grid_ns: u64, frames_ns: &[u64]) -> Result<(), JoinError> {
     let period_ns = task.period_ns;
     if period_ns < PERIOD_OF_USERS_MIN_NS {
@@ -65,7 +65,7 @@ fn check_period(task: &Task, grid_ns: u64, frames_ns: &[u64]) -> Result<(), Join
         )));
     }
     let goes = |frame_ns: &u64| frame_ns.is_multiple_of(period_ns);
-    // One that is not on the grid is refused for that, with the grid in the message.
+    // A period off the grid is refused by the planner, with the grid in the message.
     if frames_ns.iter().any(goes) || !period_ns.is_multiple_of(grid_ns) {
         return Ok(());
     }

@@ -1,66 +1,66 @@
-//! Why a thread gets no place.
+//! Why a thread gets no reservation.
 
 use thiserror::Error;
 
 use crate::error::Error;
 
-/// Why a thread got no place. Nothing was changed.
+/// Why a thread got no reservation. Nothing was changed.
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// No policy with tasks is in force, or its scheduler is not loaded any more.
     #[error("there are no beats on this host; `takt apply` a policy with [[task]] first")]
     NotLoaded,
-    /// A place was asked for that no policy declares.
+    /// No policy declares the requested task.
     #[error("the policy in force has no task `{task}`; it has {known}")]
     NoTask {
-        /// As it was asked for.
+        /// The requested name.
         task: String,
-        /// All tasks there are, with commas between them.
+        /// All tasks that exist, separated by commas.
         known: String,
     },
-    /// The task is there, and this member of it is not.
+    /// The task exists, but has no such member.
     #[error("task `{task}` has no member `{member}`; it has {known}")]
     NoMember {
-        /// As it was asked for.
+        /// The requested task.
         task: String,
-        /// Likewise.
+        /// The requested member.
         member: String,
-        /// All members of the task, with commas between them.
+        /// All members of the task, separated by commas.
         known: String,
     },
-    /// Which of several members the thread is was not said.
+    /// The task has several members, and the request names none.
     #[error("task `{task}` is a group; name one of its members: {known}")]
     Group {
-        /// As it was asked for.
+        /// The requested task.
         task: String,
-        /// All members of the task, with commas between them.
+        /// All members of the task, separated by commas.
         known: String,
     },
-    /// Another thread has it.
+    /// Another thread has the reservation.
     #[error("thread {tid} has the place `{member}` of task `{task}`; it goes when that ends")]
     Taken {
-        /// Whose member it is.
+        /// The task.
         task: String,
-        /// The place that was asked for.
+        /// The requested member.
         member: String,
         /// The thread that has it.
         tid: u32,
     },
-    /// A thread has one place at a time.
+    /// A thread has one reservation at a time.
     #[error("thread {tid} has a place already, in task `{task}`; it must leave that first")]
     Joined {
         /// The thread that asked.
         tid: u32,
-        /// Where it has its place.
+        /// The task and member that it has.
         task: String,
     },
-    /// No such task can be.
+    /// No such task is possible.
     #[error("{0}")]
     Invalid(String),
-    /// The policy in force lets others take places, or none but root.
+    /// The policy in force lets only others take reservations, or only root.
     #[error("{0}")]
     MayNotJoin(String),
-    /// Users have a share of the beat, and this would be more.
+    /// Users' share of the beat is limited, and this would exceed it.
     #[error("{0}")]
     TooMany(String),
     /// The planner's refusal.

@@ -12,19 +12,19 @@ const MEMBERS_MAX: u32 = takt_policy::MEMBERS_MAX as u32;
 /// What a thread wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// A place that the policy declares.
+    /// A member that the policy declares.
     Declared {
         /// Its name in the policy.
         task: String,
-        /// Of a group; a task that is none has one place.
+        /// The member's name; a task that is no group has one member.
         member: Option<String>,
     },
-    /// A place that no policy declares.
+    /// A member of an ad hoc task.
     AdHoc(Terms),
 }
 
-/// An ad hoc task. The first member of a group to come says what it is; later ones must say
-/// the same.
+/// An ad hoc task. The first member of a group defines it; later members must give the same
+/// terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// `None`: a thread on its own.
@@ -41,12 +41,13 @@ pub struct Terms {
     pub offset_ns: Option<u64>,
     /// How long before its beat a member is released, to wait out the rest on its CPU.
     pub lead_ns: u64,
-    /// What becomes of a member that uses more than the budget.
+    /// What happens to a member on an overrun.
     pub overrun: Overrun,
 }
 
 impl Terms {
-    /// That such a task can be at all, whatever else there is. The error names the fix.
+    /// Checks that such a task is possible at all, whatever else exists. The error names the
+    /// fix.
     pub fn check(&self) -> Result<(), JoinError> {
         let shown = takt_policy::format_duration;
         let invalid = |message: String| Err(JoinError::Invalid(message));
@@ -65,7 +66,7 @@ impl Terms {
                 shown(BUDGET_MIN_NS)
             ));
         }
-        // One at a time, for their sum may be beyond all numbers.
+        // One at a time: their sum may overflow.
         let room_ns = self.period_ns.checked_sub(self.budget_ns);
         if room_ns.is_none_or(|room_ns| self.lead_ns > room_ns) {
             return invalid(format!(

@@ -1,4 +1,4 @@
-//! Who may take a place on the beat, by `join` of the policy in force.
+//! Who may take a reservation, by `join` of the policy in force.
 
 use nix::unistd::Group;
 use takt_policy::Join;
@@ -15,7 +15,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// One that may do anything.
+    /// A process that may do everything.
     pub const ROOT: Self = Self {
         uid: 0,
         groups: Vec::new(),
@@ -25,7 +25,7 @@ impl Caller {
 const ROOT_ALONE: &str = "the policy in force has join = \"none\", so only root's threads take places on \
                           the beat; ask for another join in [beats], or for a [[task]]";
 
-/// The group is looked up now, which may take its time: not while the host's lock is held.
+/// The group is looked up now, which may take long, so without the host's lock.
 pub(super) fn check(caller: &Caller, join: &Join) -> Result<(), JoinError> {
     let refused = |message: String| Err(JoinError::MayNotJoin(message));
     let name = match join {

@@ -1,4 +1,4 @@
-//! The knobs of this host, and of one network namespace's devices.
+//! The settings of this host, and of one network namespace's devices.
 
 use std::{
     collections::BTreeMap,
@@ -19,14 +19,14 @@ use crate::{
 /// The files of this thread's network namespace.
 const SYSCTLS: &str = "/proc/sys/net/core";
 
-/// What bounds batches is one for the host, and shown in its first network namespace alone.
-/// The first process may be in another; the parent of the kernel's threads is not.
+/// The bounds of batches are one for the host, and shown in its first network namespace alone.
+/// Process 1 may be in another; the parent of the kernel's threads is not.
 const MAYBE_INITIAL: [&str; 2] = [namespace::INITIAL, "/proc/2/ns/net"];
 
 pub(super) struct Host {
     /// `None` without the privilege, or if the namespace is gone.
     devices: Option<Sysfs>,
-    /// The network namespace that shows what bounds batches; `None` if it is out of reach.
+    /// The network namespace that shows the bounds of batches; `None` if it cannot be entered.
     initial: Option<&'static Path>,
 }
 
@@ -39,7 +39,7 @@ impl Host {
         }
     }
 
-    /// With the devices of that network namespace, if anything still shows it.
+    /// With the devices of that network namespace, if it can still be entered.
     pub(super) fn of(namespace: u64) -> Self {
         let mount = |path: PathBuf| namespace::within(&path, Sysfs::mount).ok().flatten();
         Self {
@@ -48,7 +48,7 @@ impl Host {
         }
     }
 
-    /// All knobs that there are.
+    /// All settings that exist.
     pub(super) fn find(&self) -> BTreeMap<Knob, u32> {
         let mut found = self.initial.map_or_else(BTreeMap::new, read_sysctls);
         if let Some(sysfs) = &self.devices {
@@ -64,7 +64,8 @@ impl Host {
         found
     }
 
-    /// Turn a knob, if it is there and still `from`. Whether it was then, or is so already.
+    /// Change a setting, if it exists and still is `from`. Returns whether it did, or has the
+    /// value already.
     pub(super) fn change(&self, knob: &Knob, from: u32, to: u32) -> Result<bool, Error> {
         let done = match knob {
             Knob::Threaded { ifindex, name } => {
@@ -72,7 +73,7 @@ impl Host {
                     return Ok(false);
                 };
                 let device = sysfs.device(name);
-                // Another may bear the name by now.
+                // Another device may have the name by now.
                 if read_number(&device.join("ifindex")).is_ok_and(|index| index != *ifindex) {
                     return Ok(false);
                 }
@@ -120,8 +121,7 @@ fn change_file(path: &Path, from: u32, to: u32) -> io::Result<bool> {
     Ok(now == from || now == to)
 }
 
-/// Not to be had here: the device has no polls of its own, or is gone, or somebody
-/// forbids it.
+/// The device has no polls of its own, or is gone, or the change is forbidden.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -187,7 +187,7 @@ mod tests {
         assert!(!host.change(&eth0, 1, 0).unwrap());
         assert_eq!(host.find()[&eth0], 2);
 
-        // Its name is another's now.
+        // Another device has its name now.
         make(root.path(), "eth0", 9, 1);
         assert!(!host.change(&eth0, 1, 0).unwrap());
         fs::remove_dir_all(root.path().join("class/net/eth0")).unwrap();

@@ -1,15 +1,16 @@
-//! The level of network protocol processing: below beats, above ordinary threads.
+//! The softirq tiers: network protocol processing runs below beats and above ordinary threads.
 //!
-//! What the kernel does with a packet that has come, it does in an interrupt's wake, over
-//! whatever thread runs, unless it is told to do it in threads. And it does it with bottom
-//! halves off for a whole batch, so that even a beat waits until the batch is through. So
-//! while beats are loaded, devices that can process in threads do, and batches are small.
-//! (Paper 002, section 2.3: three levels of asynchronous work.)
+//! The kernel processes a packet that has come after an interrupt, on top of any running
+//! thread, unless it is told to do it in threads. It does so with bottom halves off for a whole
+//! batch, so that even a beat waits until the batch is done. So while beats are loaded, devices
+//! that can process in threads do, and batches are small. (HiTactix, section 2.3: three levels
+//! of asynchronous work.)
 //!
-//! A record says what stood there before it is changed, so that a takt that dies half-way
-//! leaves enough to put it back. Put back is only what still is as takt set it.
+//! A record holds the previous values before they are changed, so that a takt that dies
+//! half-way leaves enough to restore them. Only values that are still as takt set them are
+//! restored.
 //!
-//! [`plan`] decides, [`host`] reads and writes, [`threads`] looks what this kernel can do.
+//! [`plan`] decides, [`host`] reads and writes, [`threads`] finds out what this kernel can do.
 
 mod host;
 mod plan;
@@ -27,10 +28,10 @@ use plan::{Knob, Setting};
 pub(crate) use threads::examine;
 pub use threads::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads};
 
-/// What is changed, and what stood there before.
+/// What is changed, and the previous values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
-    /// The number of the network namespace that the devices are in.
+    /// The number of the network namespace of the devices.
     namespace: u64,
     settings: Vec<Setting>,
 }
@@ -40,19 +41,20 @@ struct Record {
 pub struct NetworkLevel {
     /// Devices that takt has process in threads.
     pub threaded: Vec<String>,
-    /// Packets handled at once, if takt bounds that: it may be so already, or out of its reach.
+    /// Packets handled at once, if takt bounds that. It may be bounded already, or takt cannot
+    /// set it.
     pub batch_packets: Option<u32>,
 }
 
-/// Have network processing keep the level that `beats` asks for, from now on; what an
-/// earlier call set and this one does not want is put back. Devices are those of this
-/// thread's network namespace. Needs the lock.
+/// Put network processing into the tier that `beats` asks for. What an earlier call set and
+/// this one does not want is restored. Devices are those of this thread's network namespace.
+/// Needs the lock.
 pub(crate) fn set(beats: &Beats) -> Result<(), Error> {
     set_at(&record_path(), Some(beats))
 }
 
-/// Put back what stood there before. Needs the lock. Before the scheduler goes: what there is to
-/// put back is known for as long as that stands.
+/// Restore the previous values. Needs the lock. Call it before the scheduler is removed: the
+/// record is kept only as long as the scheduler.
 pub(crate) fn restore() -> Result<(), Error> {
     set_at(&record_path(), None)
 }
@@ -96,7 +98,7 @@ fn set_at(path: &Path, beats: Option<&Beats>) -> Result<(), Error> {
         next.as_ref()
             .is_some_and(|next| next.settings.contains(setting))
     };
-    // While the record that says what stood there before is in force.
+    // While the record with the previous values is in force.
     if let Some(last) = &last {
         let there = Host::of(last.namespace);
         for setting in last.settings.iter().filter(|setting| !kept(setting)) {
@@ -148,7 +150,7 @@ fn read(path: &Path) -> Result<Option<Record>, Error> {
         })
 }
 
-/// And a draft that a takt left that died.
+/// And the draft of a takt that died.
 fn forget(path: &Path) -> Result<(), Error> {
     runtime_dir::remove(path)?;
     runtime_dir::remove(&path.with_extension("draft"))

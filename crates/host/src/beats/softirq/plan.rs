@@ -1,29 +1,29 @@
-//! What to change, from what is wanted, what is found and what was changed before.
+//! What to change: from what is wanted, what is found and what was changed before.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use takt_policy::Beats;
 
-/// Below /proc/sys/net/core, of the host. The first bounds what the backlog of a CPU, in
-/// a thread or not, hands up at once, and what a qdisc hands down; the second what one
-/// run of the receive softirq polls in all. A device's own poll takes up to 64 packets,
-/// for which there is no such file. netdev_budget_usecs counts whole ticks, and so small
-/// a batch is over by then.
+/// Below /proc/sys/net/core, of the host. The first bounds how many packets the backlog of a
+/// CPU, in a thread or not, hands up at once, and how many a qdisc hands down. The second
+/// bounds how many one run of the receive softirq polls in all. A device's own poll takes up to
+/// 64 packets, and there is no such file for it. netdev_budget_usecs counts whole ticks, and so
+/// small a batch is done by then.
 pub(super) const BATCH_SYSCTLS: [&str; 2] = ["dev_weight", "netdev_budget"];
 
-/// One thing that can be set.
+/// A setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Knob {
-    /// Whether a device processes in threads: 1, or 0. Others may bear its name later,
-    /// but not its index as well.
+    /// Whether a device processes in threads: 1, or 0. Another device may have its name later,
+    /// but not its name and its index.
     Threaded { ifindex: u32, name: String },
     /// A file below /proc/sys/net/core.
     Sysctl(String),
 }
 
-/// A knob, and what it was before it was set.
+/// A setting and its previous value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Setting {
     pub knob: Knob,
@@ -31,7 +31,7 @@ pub(super) struct Setting {
     pub set: u32,
 }
 
-/// What is to be set, of what is found. `last` is what was set before and may still be.
+/// What to set, given what is found. `last` was set before and may still be in force.
 pub(super) fn plan(beats: &Beats, found: &BTreeMap<Knob, u32>, last: &[Setting]) -> Vec<Setting> {
     let setting = |(knob, now): (&Knob, &u32)| {
         let set = wanted(beats, knob, *now)?;
@@ -48,10 +48,10 @@ pub(super) fn plan(beats: &Beats, found: &BTreeMap<Knob, u32>, last: &[Setting])
     found.iter().filter_map(setting).collect()
 }
 
-/// What a knob should be; `None` if it is to be left alone.
+/// The value that a setting should have; `None` to leave it alone.
 fn wanted(beats: &Beats, knob: &Knob, now: u32) -> Option<u32> {
     match knob {
-        // 2 is a thread that polls without end: somebody's choice.
+        // 2 is a thread that polls all the time, which an administrator has chosen.
         Knob::Threaded { .. } => (beats.threaded_napi && now <= 1).then_some(1),
         Knob::Sysctl(_) => Some(beats.batch_packets),
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_already_is_nobodys_to_put_back() {
+    fn a_value_that_is_set_already_is_not_restored_later() {
         let found = found([(eth(1), 1), (eth(2), 2), (weight(), 8)]);
         assert_eq!(plan(&beats(true, 8), &found, &[]), []);
     }
@@ -119,12 +119,12 @@ mod tests {
                 setting(weight(), 64, 16)
             ]
         );
-        // As it was before takt came: nothing to set, and the first is put back.
+        // As it was before takt: nothing to set, and the first is restored.
         assert_eq!(plan(&beats(false, 64), &found([(weight(), 8)]), &first), []);
     }
 
     #[test]
-    fn what_somebody_else_has_set_meanwhile_is_what_stood_before() {
+    fn a_value_set_meanwhile_becomes_the_previous_value() {
         let first = plan(&beats(false, 8), &found([(weight(), 64)]), &[]);
         assert_eq!(
             plan(&beats(false, 8), &found([(weight(), 300)]), &first),

@@ -1,4 +1,4 @@
-//! Whether this kernel processes packets in threads, or would.
+//! Whether this kernel processes packets in threads, or could.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::os::sysfs::{Sysfs, read_number};
 
-/// What packets of devices without polls of their own, and of RPS, are handled by.
+/// What handles packets of RPS and of devices without polls of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backlog {
@@ -21,17 +21,17 @@ pub enum Backlog {
     Interrupts,
 }
 
-/// Whether a device has threads process what it receives.
+/// Whether a device's received packets are processed in threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceThreads {
-    /// It has.
+    /// They are.
     Threads,
-    /// It would if asked.
+    /// They would be if takt set it.
     Able,
     /// It has no polls of its own at present: the backlog does it.
     Backlog,
-    /// Not to be found out without privileges.
+    /// Unknown without privileges.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ pub struct NetworkThreads {
 pub struct DeviceVerdict {
     /// Its name.
     pub device: String,
-    /// Whether that is threads.
+    /// Whether threads do.
     pub processes: DeviceThreads,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn examine() -> NetworkThreads {
     }
 }
 
-/// A device says whether it can when it is asked to be as it is.
+/// Writing back the current value tells whether a device can.
 fn ask(sysfs: &Sysfs, device: &str) -> io::Result<DeviceThreads> {
     let path = sysfs.device(device).join("threaded");
     match read_number(&path)? {

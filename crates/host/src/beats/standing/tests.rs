@@ -117,7 +117,7 @@ fn it_is_moved_for_the_policy() {
             (BOB, task("u1001/b", 20, 4)),
         ],
     );
-    // Where `a` is, and on the CPU there is no other.
+    // `a` stays where it is, and there is no other CPU.
     let mut mixer = task("mixer", 20, 4);
     mixer.offset_ns = Some(0);
     let next = with_policy(&before, &[mixer]);
@@ -125,7 +125,7 @@ fn it_is_moved_for_the_policy() {
     assert_eq!(settled.moved, ["u1000/a"]);
     assert!(settled.away.is_empty());
     assert_eq!(settled.timetable.placements[0].pieces[0].begin_ns, 0);
-    // The other is not disturbed for it.
+    // The other one is not moved for it.
     assert_eq!(
         Some(&settled.timetable.placements[2]),
         before.placement("u1001/b")
@@ -282,8 +282,8 @@ fn tasks(of: &'static str, most: usize) -> impl Strategy<Value = Vec<Task>> {
 }
 
 proptest! {
-    /// A policy that fits by itself is never refused for those that joined, and none is sent
-    /// away that there is room for.
+    /// A policy that fits by itself is never refused because of ad hoc tasks, and no ad hoc
+    /// task that fits loses its reservations.
     #[test]
     fn a_policy_has_its_room_and_none_goes_in_vain(
         cpus in 1u32..3,

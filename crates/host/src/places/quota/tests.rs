@@ -30,7 +30,7 @@ fn members(count: usize) -> Vec<Member> {
     (1..=count).map(member).collect()
 }
 
-/// What has joined so far, on this many processors.
+/// The tasks that joined so far, on this many processors.
 struct Beat {
     roster: Roster,
     frames_ns: Vec<u64>,
@@ -69,7 +69,7 @@ fn users_have_a_share_and_root_has_none() {
     beat.refuses(ALICE, task("", 10 * MS, MS), "user 1000 may have 46.8 %");
     beat.join(ALICE, task("", 200 * MS, MS)).unwrap();
     beat.join(BOB, task("", 10 * MS, 4 * MS)).unwrap();
-    // A third one would have some left, but all together have not.
+    // A third task has some share left, but all users together have not.
     beat.refuses(
         CAROL,
         task("", 10 * MS, 2 * MS),
@@ -171,11 +171,11 @@ fn periods_of_users_go_together() {
     beat.refuses(ALICE, task("", 199_500_000, MS), says);
     beat.refuses(ALICE, task("", 4000 * MS, MS), "a period of 200ms does");
     beat.refuses(ALICE, task("", 3 * MS, MS), "a period of 2.5ms does");
-    // What is not on the grid is told so by the planner.
+    // A period off the grid is refused by the planner.
     beat.join(ALICE, task("", 10_300_000, 1000)).unwrap();
-    // Root's periods are root's.
+    // Root's periods are not restricted.
     beat.join(0, task("", 199_500_000, MS)).unwrap();
-    // One CPU where they go is enough.
+    // One CPU on which they fit is enough.
     beat.frames_ns.push(600 * MS);
     beat.join(BOB, task("", 30 * MS, MS)).unwrap();
 }
