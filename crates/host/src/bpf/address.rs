@@ -1,4 +1,4 @@
-//! IP addresses as BPF programs write them: words as on the wire, IPv4 in the first.
+//! IP addresses in the form of BPF programs: words in network byte order, IPv4 in the first.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

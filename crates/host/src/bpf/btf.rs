@@ -32,7 +32,7 @@ pub(crate) fn of_map(map: &MapHandle) -> Result<Types, Error> {
     if fd < 0 {
         return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
     }
-    // SAFETY: just opened, and nobody else knows it.
+    // SAFETY: just opened, and no other code owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: takes an id; null or an object that is ours to free.
     let btf = unsafe { libbpf_sys::btf__load_from_kernel_by_id(id) };
@@ -43,7 +43,7 @@ pub(crate) fn of_map(map: &MapHandle) -> Result<Types, Error> {
 
 impl Types {
     pub(crate) fn id_of(&self, name: &'static str) -> Result<u32, Error> {
-        // A name of ours has no zero byte in it; if it had, it is not found.
+        // Takt's names contain no zero byte; one that did would not be found.
         let c_name = CString::new(name).unwrap_or_default();
         // SAFETY: a live btf object and a terminated string.
         let id = unsafe { libbpf_sys::btf__find_by_name(self.btf.as_ptr(), c_name.as_ptr()) };
@@ -55,12 +55,12 @@ impl Types {
 
 impl Drop for Types {
     fn drop(&mut self) {
-        // SAFETY: ours, and freed once.
+        // SAFETY: owned, and freed once.
         unsafe { libbpf_sys::btf__free(self.btf.as_ptr()) }
     }
 }
 
-/// The qdisc's program was refused: say what the kernel lacks, if that is why.
+/// Explains why the qdisc's program was refused, if the kernel lacks a feature.
 pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
     explain(
         source,
@@ -70,7 +70,7 @@ pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
     )
 }
 
-/// The congestion control was.
+/// Likewise for the congestion control.
 pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
     explain(
         source,
@@ -80,7 +80,7 @@ pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
     )
 }
 
-/// The scheduler was.
+/// Likewise for the scheduler.
 pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     if is_realtime() {
         return Error::KernelLacks {
@@ -90,14 +90,14 @@ pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     }
     explain(
         source,
-        // The first schedulers had fewer and other functions.
+        // The first kernels with sched_ext had fewer and other functions.
         &["bpf_struct_ops_sched_ext_ops", "scx_bpf_dsq_insert"],
         "schedulers written in BPF",
         "Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT=y",
     )
 }
 
-/// The monitor of flows was.
+/// Likewise for the monitor of flows.
 pub(crate) fn explain_monitor_failure(source: libbpf_rs::Error) -> Error {
     explain(
         source,
@@ -157,12 +157,12 @@ fn explain(
     }
 }
 
-/// The verifier, too, denies permission; but it says why.
+/// The verifier refuses with the same error, but writes a log.
 fn says_no_more_than_no(source: &libbpf_rs::Error, verdict: &str) -> bool {
     source.kind() == libbpf_rs::ErrorKind::PermissionDenied && !verdict.contains("LOAD LOG")
 }
 
-/// What a locked down kernel does not let programs call is unknown to its verifier.
+/// The verifier does not know functions that a locked down kernel forbids.
 fn asks_for_a_helper(verdict: &str) -> bool {
     ["cannot use helper", "unknown func"]
         .iter()

@@ -1,4 +1,4 @@
-//! Programs that user space calls.
+//! Programs that user space runs.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 

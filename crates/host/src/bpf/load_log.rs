@@ -1,4 +1,4 @@
-//! What libbpf has to say while it loads: kept, and shown only if it fails.
+//! What libbpf logs while it loads: kept, and shown only if loading fails.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,10 +6,10 @@ use libbpf_rs::{PrintLevel, set_print};
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The verifier's verdict comes last; more than this is its way there.
+/// The verifier's verdict comes last; older output is dropped.
 const SHOWN_MAX: usize = 20;
 
-/// Forget what was said and listen from now on.
+/// Clear the log and collect from now on.
 pub(crate) fn begin() {
     LINES.lock().unwrap_or_else(PoisonError::into_inner).clear();
     set_print(Some((PrintLevel::Warn, |_, text| {
@@ -18,7 +18,7 @@ pub(crate) fn begin() {
     })));
 }
 
-/// The last lines that were said.
+/// The last lines of the log.
 pub(crate) fn tail() -> String {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     lines[lines.len().saturating_sub(SHOWN_MAX)..].join("\n")

@@ -1,4 +1,4 @@
-//! What every BPF object needs: its pins, types, calls, and what the verifier says.
+//! What every BPF object needs: pins, types, calls, and the verifier's log.
 
 pub(crate) mod address;
 pub(crate) mod btf;

@@ -1,4 +1,4 @@
-//! Names as BPF programs tell and tell apart.
+//! Names in the form of BPF programs.
 
 use std::ffi::c_char;
 
@@ -15,7 +15,7 @@ pub(crate) fn padded(name: &str) -> [u64; 2] {
 
 /// A control group's name or path, as BPF programs compare them.
 pub(crate) fn fnv1a(text: &str) -> u64 {
-    // C has it unsigned.
+    // The basis is unsigned in C.
     text.bytes().fold(TAKT_FNV_BASIS as u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(TAKT_FNV_PRIME)
     })

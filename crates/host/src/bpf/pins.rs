@@ -1,7 +1,7 @@
-//! Where the loaded programs stay when takt itself is gone.
+//! Where the loaded programs are pinned, so that they outlive takt.
 //!
-//! The file system's root may be open to all users (mode 1777). So each directory of takt's is
-//! root's alone, and one that is not is refused before anything in it is opened.
+//! The file system's root may be open to all users (mode 1777). So each directory of takt's
+//! belongs to root alone, and one that does not is refused before anything in it is opened.
 
 use std::{
     fs::{self, DirBuilder, File, Metadata, Permissions},
@@ -19,11 +19,11 @@ use crate::{
 
 pub(crate) const MOUNT: &str = "/sys/fs/bpf";
 
-/// `ip netns exec` hides /sys behind a new one; the first process still sees it.
+/// `ip netns exec` hides /sys behind a new one; process 1 still sees it.
 const MOUNT_OF_INIT: &str = "/proc/1/root/sys/fs/bpf";
 
-/// Pins are made, and taken away, in a directory of such a name, so that all of
-/// them come and go in one step. (bpffs allows no dots.)
+/// Pins are made and removed in a directory of such a name, so that all of them appear and
+/// disappear in one step. (bpffs allows no dots.)
 const ASIDE: &str = "takt-aside-";
 
 /// The directories of pins, at the root.
@@ -34,9 +34,9 @@ pub(crate) const CROWD: &str = "takt-crowd";
 const DIRECTORY_MODE: u32 = 0o700;
 const PIN_MODE: u32 = 0o600;
 
-/// Whoever may write into a directory can replace what others have in it.
+/// A user with write permission on a directory can replace files of other users in it.
 const OTHERS_WRITE: u32 = 0o022;
-/// Unless this bit is set: then only what is their own.
+/// Unless this bit is set: then only the user's own files.
 const STICKY: u32 = 0o1000;
 
 /// The BPF file system that every takt on this host shares.
@@ -57,15 +57,15 @@ pub(crate) fn root() -> Result<PathBuf, Error> {
     }
 }
 
-/// Where a directory of pins is, or would be, and whether it is there.
+/// The path of a directory of pins, and whether it exists.
 pub(crate) fn dir(name: &str) -> Result<(PathBuf, bool), Error> {
     let path = root()?.join(name);
     let found = found(&path)?;
     Ok((path, found.is_some()))
 }
 
-/// Make a directory of pins, which `pin` puts where it is told. They appear in
-/// one step, so a takt that dies on the way leaves nothing that counts.
+/// Make a directory of pins, which `pin` puts into the directory it gets. They appear in one
+/// step, so a takt that dies before it leaves nothing visible.
 pub(crate) fn appear(
     dir: &Path,
     pin: impl FnOnce(&Path) -> Result<(), Error>,
@@ -82,14 +82,14 @@ pub(crate) fn appear(
     pinned
 }
 
-/// Take a directory of pins away, likewise.
+/// Remove a directory of pins, likewise in one step.
 pub(crate) fn vanish(dir: &Path) -> Result<(), Error> {
     let aside = aside()?;
     fs::rename(dir, &aside).map_err(Error::file(dir))?;
     fs::remove_dir_all(&aside).map_err(Error::file(&aside))
 }
 
-/// Make a directory within one of takt's, if there is none.
+/// Make a directory within one of takt's, if missing.
 pub(crate) fn make_dir_within(path: &Path) -> Result<(), Error> {
     match found(path)? {
         Some(_) => Ok(()),
@@ -97,14 +97,14 @@ pub(crate) fn make_dir_within(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Leave a pin to root alone.
+/// Make a pin accessible to root alone.
 pub(crate) fn restrict_pin(pin: &Path) -> Result<(), Error> {
     fs::set_permissions(pin, Permissions::from_mode(PIN_MODE)).map_err(Error::file(pin))
 }
 
-/// What is in the way of takt's directories is named, and those that an earlier version left open
-/// to be read are closed. What a takt left that died on the way is taken away. Under the lock, no
-/// other takt is at it.
+/// Name what stands in the place of takt's directories, close those that an earlier version
+/// left readable, and remove what a takt left that died half-way. Under the lock no other takt
+/// is at work.
 pub(crate) fn tidy() -> Result<(), Error> {
     for name in [LINKS, BEATS, CROWD] {
         let path = root()?.join(name);
@@ -115,8 +115,8 @@ pub(crate) fn tidy() -> Result<(), Error> {
     sweep()
 }
 
-/// Take away what a takt left that died while pinning or unpinning. Under the
-/// lock, no other takt is at it. What is not root's is not takt's.
+/// Remove what a takt left that died while pinning or unpinning. Under the lock no other takt
+/// is at work. Directories that are not root's are not takt's.
 pub(crate) fn sweep() -> Result<(), Error> {
     let root = root()?;
     for entry in fs::read_dir(&root).map_err(Error::file(&root))? {
@@ -134,7 +134,7 @@ pub(crate) fn sweep() -> Result<(), Error> {
     Ok(())
 }
 
-/// A directory of takt's, if it is there.
+/// A directory of takt's, if it exists.
 fn found(path: &Path) -> Result<Option<Metadata>, Error> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -144,7 +144,7 @@ fn found(path: &Path) -> Result<Option<Metadata>, Error> {
     Ok(Some(found))
 }
 
-/// The umask may take bits away, and root's own must stay.
+/// The umask may clear bits, and root's own must stay.
 fn make_dir(path: &Path) -> Result<(), Error> {
     DirBuilder::new()
         .mode(DIRECTORY_MODE)
@@ -168,7 +168,7 @@ fn restrict_pins(dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// No user can have taken a name that none can foresee.
+/// The name is unpredictable, so no user can have taken it.
 fn aside() -> Result<PathBuf, Error> {
     const SOURCE: &str = "/dev/urandom";
     let mut number = [0; 8];

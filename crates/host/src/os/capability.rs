@@ -1,4 +1,4 @@
-//! What this process may do.
+//! This process's capabilities.
 
 use crate::{
     error::Error,
@@ -8,7 +8,7 @@ use crate::{
     },
 };
 
-/// Refuse early, by name, what would fail later in a dozen ways.
+/// Refuse early, naming the capability, what would fail later in many ways.
 pub fn require() -> Result<(), Error> {
     files::require_room()?;
     match Facts::gather().verdict() {
@@ -17,17 +17,17 @@ pub fn require() -> Result<(), Error> {
     }
 }
 
-/// What the kernel's refusal of something about BPF means; `None` if it may have other reasons.
+/// The meaning of the kernel's refusal of a BPF call; `None` if it may have other reasons.
 pub(crate) fn refusal() -> Option<Error> {
     Facts::gather().of_refusal().map(Error::from)
 }
 
-/// Likewise of one that has no other reasons.
+/// Likewise for a refusal without other reasons.
 pub(crate) fn bare_refusal() -> Option<Error> {
     Facts::gather().of_bare_refusal().map(Error::from)
 }
 
-/// Whether the kernel keeps its memory from programs.
+/// Whether the kernel forbids programs to read its memory.
 pub(crate) fn is_locked_down() -> bool {
     Facts::gather().is_locked_down()
 }

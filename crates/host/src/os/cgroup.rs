@@ -7,8 +7,8 @@ use std::{
 
 use crate::error::Error;
 
-/// Where to look, and what stands before the paths found there. `ip netns exec`
-/// hides /sys behind a new one; the first process still sees it.
+/// Where to look, and the prefix of the paths found there. `ip netns exec` hides /sys behind a
+/// new one; process 1 still sees it.
 const MOUNTS: [(&str, &str); 2] = [
     ("/proc/self/mountinfo", "/"),
     ("/proc/1/mountinfo", "/proc/1/root"),
@@ -20,7 +20,7 @@ pub(crate) fn root() -> Result<File, Error> {
     File::open(&mount).map_err(Error::file(mount))
 }
 
-/// Where the whole of cgroup2 is to be found.
+/// Where the whole of cgroup2 is mounted.
 pub(crate) fn mount() -> Result<PathBuf, Error> {
     MOUNTS
         .into_iter()

@@ -1,4 +1,4 @@
-//! Clocks: the one that BPF programs count by, and the one that goes on while the host sleeps.
+//! Clocks: the one that BPF programs use, and the one that includes suspend.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     read_ns(ClockId::CLOCK_MONOTONIC)
 }
 
-/// Suspended time included.
+/// Includes suspended time.
 pub(crate) fn boottime_ns() -> u64 {
     read_ns(ClockId::CLOCK_BOOTTIME)
 }

@@ -1,4 +1,4 @@
-//! How many files a process may have open, and what is said when that is too few.
+//! How many files a process may have open, and the errors for too few.
 
 use std::{fmt, io};
 
@@ -10,16 +10,16 @@ use nix::{
 
 use crate::error::Error;
 
-/// What a command of takt's has open at once, at most: programs and maps while they are loaded,
-/// sockets, the lock.
+/// What a command has open at once, at most: programs and maps while they are loaded, sockets,
+/// the lock.
 const NEEDED: u64 = 128;
 
-/// Too few of them.
+/// The limit that is too low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shortage {
     /// Of this process.
     Process {
-        /// So many at once.
+        /// Its value.
         limit: u64,
     },
     /// Of the whole host.
@@ -42,7 +42,7 @@ impl fmt::Display for Shortage {
 }
 
 impl Shortage {
-    /// What an error number of the kernel's says of it.
+    /// The limit that an error number is about.
     pub(crate) fn of(errno: Option<i32>) -> Option<Self> {
         match errno? {
             libc::EMFILE => Some(Self::Process { limit: limit() }),
@@ -51,7 +51,7 @@ impl Shortage {
         }
     }
 
-    /// Likewise an error of libbpf's, which tells its number in words only.
+    /// Likewise for an error of libbpf's, which has the number only in its text.
     pub(crate) fn of_bpf(error: &libbpf_rs::Error) -> Option<Self> {
         let said = format!("{error:#}");
         let is = |errno: i32| said.contains(&io::Error::from_raw_os_error(errno).to_string());
@@ -62,27 +62,28 @@ impl Shortage {
     }
 }
 
-/// As many as may be had without asking anybody. Programs that takt starts for others keep what
-/// they were given.
+/// Raise the soft limit to the hard limit, which needs no privilege. Programs that takt starts
+/// for others keep the limit that they were given.
 pub fn raise_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
-        // Where it is refused, what there is may do.
+        // If it is refused, the present limit may suffice.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 
-/// That there is room for all that takt may open: what lacks a file half-way is told in many words,
-/// and some of them are not about files. Nothing is opened for that.
+/// Checks that takt can open all files that it may need. A failure half-way would have one of
+/// many errors, some of which do not mention files. Opens nothing.
 pub fn require_room() -> Result<(), Error> {
     let limit = limit();
     let is_free = |fd: u64| {
-        // SAFETY: it is only asked about, and need not be open.
+        // SAFETY: the descriptor is only queried, and need not be open.
         let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd as i32) };
         matches!(fcntl(fd, FcntlArg::F_GETFD), Err(Errno::EBADF))
     };
-    // Numbers are given from the lowest on, so those above what is open are free.
+    // Descriptors are assigned from the lowest on, so those above the highest open one are
+    // free.
     let free = (0..limit.min(i32::MAX as u64)).filter(|fd| is_free(*fd));
     match free.take(NEEDED as usize).count() as u64 {
         NEEDED.. => Ok(()),

@@ -1,5 +1,5 @@
-//! Locks that end with the process, on directories and files that come and go. A wait for one is
-//! bounded, and tells which process has it.
+//! Locks that end with the process, on directories and files that come and go. Waiting is
+//! bounded, and the holder is named.
 
 use std::{
     fmt::{self, Display},
@@ -21,11 +21,11 @@ use serde::Serialize;
 use crate::error::Error;
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
-/// Of files that are taken away between opening and locking them.
+/// For files that are removed between opening and locking.
 const TRIES_MIN: u32 = 16;
 const COMMAND_MAX_CHARS: usize = 200;
 
-/// Who reads and who writes.
+/// Readers share a lock, a writer excludes all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Shared,
@@ -35,7 +35,7 @@ pub(crate) enum Mode {
 /// The process that has a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// As /proc numbers it; `None` if it cannot be seen from here.
+    /// Its number in /proc; `None` if it is not visible here.
     pub pid: Option<i32>,
     /// Its command line; empty if it cannot be read.
     pub command: String,
@@ -59,7 +59,7 @@ pub(crate) fn lock(
         let is_last = tries >= TRIES_MIN && Instant::now() >= until;
         let file = match Flock::lock(open()?, how) {
             Ok(lock) if is_at(path, &lock)? => return Ok(Ok(lock)),
-            // Its last holder has taken it away.
+            // Its last holder has removed it.
             Ok(lock) if is_last => return Ok(Err(Holder::of(&lock))),
             Ok(_) => continue,
             Err((file, Errno::EWOULDBLOCK)) => file,
@@ -91,7 +91,7 @@ impl Holder {
         }
     }
 
-    /// Of a lock on this file.
+    /// The holder of a lock on this file.
     fn of(file: &File) -> Self {
         let pid = file.metadata().ok().and_then(|found| {
             let (device, inode) = (found.dev(), found.ino());
@@ -115,7 +115,7 @@ impl Display for Holder {
     }
 }
 
-/// From a list as /proc/locks has it. A line with an arrow is of a process that waits.
+/// From a list like /proc/locks. A line with an arrow is a waiting process.
 fn holder_in(locks: &str, file: &str) -> Option<i32> {
     locks.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();

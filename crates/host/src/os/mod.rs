@@ -1,4 +1,5 @@
-//! What takt asks of the operating system: clocks, privileges, control groups, namespaces, netlink, settings in /sys.
+//! What takt asks of the operating system: clocks, privileges, control groups, namespaces,
+//! netlink, settings in /sys.
 
 pub(crate) mod capability;
 pub(crate) mod cgroup;

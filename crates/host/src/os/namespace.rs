@@ -1,4 +1,4 @@
-//! Network namespaces: whose they are, and how to look into another one.
+//! Network namespaces: identifying them, and entering another one.
 
 use std::{
     fs::{self, File},
@@ -12,40 +12,39 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::{error::Error, os::netlink::Netlink};
 
-/// The host's own, if the first process is the host's.
+/// The initial one, if process 1 is the host's.
 pub(crate) const INITIAL: &str = "/proc/1/ns/net";
 
 pub(crate) const OWN: &str = "/proc/thread-self/ns/net";
 
-/// Whether nothing but this process keeps the namespace: no other process lives in
-/// it, and no mount names it. A helper's sockets keep their namespace alive, and with
-/// it its devices, so one that stayed until its links are gone would stay for ever
-/// after `ip netns del`.
+/// Whether only this process keeps the namespace: no other process lives in it, and no mount
+/// names it. A helper's sockets keep their namespace alive, and with it its devices, so a
+/// helper that stayed until its links are gone would stay for ever after `ip netns del`.
 pub(crate) fn is_abandoned() -> io::Result<bool> {
     let ours = own()?;
     Ok(!is_initial() && mount_of(ours).is_none() && process_in(ours)?.is_none())
 }
 
-/// Whether it is the host's own, which stays.
+/// Whether it is the host's initial one, which stays.
 pub(crate) fn is_initial() -> bool {
     let same = |ours| inode(INITIAL).is_ok_and(|initial| initial == ours);
     own().is_ok_and(same)
 }
 
-/// The number of this thread's namespace, for as long as that lives.
+/// The number of this thread's namespace, unique as long as that lives.
 pub(crate) fn own() -> io::Result<u64> {
     inode(OWN)
 }
 
-/// The kernel's name for this thread's namespace, which no other ever has.
+/// The kernel's cookie of this thread's namespace, which is never reused.
 pub(crate) fn netns_cookie() -> Result<u64, Error> {
     Netlink::open()
         .and_then(|netlink| netlink.netns_cookie())
         .map_err(Error::netlink("identifying the namespace"))
 }
 
-/// Whether nothing shows the namespace of this number and name any more. The kernel gives
-/// numbers of namespaces that are gone to others.
+/// Whether nothing shows the namespace of this number and cookie any more. The kernel reuses
+/// the numbers of namespaces that are gone.
 pub(crate) fn is_gone(inode: u64, cookie: u64) -> bool {
     path_of(inode).is_none_or(|path| {
         let found = within(&path, netns_cookie);
@@ -53,7 +52,7 @@ pub(crate) fn is_gone(inode: u64, cookie: u64) -> bool {
     })
 }
 
-/// The file that a living namespace is entered by, if anything shows one.
+/// The file for entering a living namespace, if there is one.
 pub(crate) fn path_of(inode: u64) -> Option<PathBuf> {
     if own().is_ok_and(|own| own == inode) {
         return Some(PathBuf::from(OWN));
@@ -79,7 +78,7 @@ fn inode(path: impl AsRef<Path>) -> io::Result<u64> {
     fs::metadata(path).map(|found| found.ino())
 }
 
-/// As `ip netns` keeps them: in the mounts of the host's first process, or in ours.
+/// As `ip netns` keeps them: in the mounts of process 1, or in ours.
 fn mount_of(inode: u64) -> Option<PathBuf> {
     let root = format!("net:[{inode}]");
     [
@@ -101,7 +100,7 @@ fn point_of<'a>(line: &'a str, root: &str) -> Option<&'a str> {
     (fields.next()? == root).then(|| fields.next()?.strip_prefix('/'))?
 }
 
-/// That of another process that lives in it.
+/// Of another process that lives in it.
 fn process_in(inode_of_namespace: u64) -> io::Result<Option<PathBuf>> {
     let ours = process::id().to_string();
     let lives_there = |entry: fs::DirEntry| {

@@ -1,6 +1,5 @@
-//! What keeps a process from the kernel's BPF: a capability that it lacks, or one of the things that
-//! the kernel answers with the same word. Facts are gathered here and there; what they mean is
-//! decided by a function that looks at nothing else.
+//! What denies a process BPF: a missing capability, or another cause for which the kernel has
+//! the same error. Facts are gathered first; a pure function interprets them.
 
 use std::{fs, os::unix::fs::MetadataExt};
 
@@ -11,31 +10,32 @@ use thiserror::Error;
 const NEEDED: [(&str, u32); 3] = [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// PROC_USER_INIT_INO: the user namespace that the host began with.
+/// PROC_USER_INIT_INO: the initial user namespace.
 const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 const MODULES: &str = "/sys/kernel/security/lsm";
 
-/// No command of bpf(2): a call that gets as far as the kernel's own code is answered EINVAL.
+/// No command of bpf(2): a call that reaches the kernel's own code returns EINVAL.
 const NO_COMMAND: libc::c_long = 0xffff;
 
-/// What keeps a process from BPF though its capabilities would not.
+/// What denies BPF to a process whose capabilities suffice.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Barred {
-    /// Capabilities count within it, and programs are loaded for the whole host.
+    /// Capabilities count only within the user namespace, and programs are loaded for the whole
+    /// host.
     #[error(
         "this process is in a user namespace of its own, where capabilities do not count for BPF; \
          run takt outside of it: as root of the host, not in a rootless container or `unshare -U`"
     )]
     UserNamespace,
-    /// A filter of system calls answers in the kernel's place.
+    /// A seccomp filter answers in place of the kernel.
     #[error(
         "a seccomp filter keeps this process from bpf(2); let the container or the unit have that \
          system call (SystemCallFilter=, --security-opt seccomp=)"
     )]
     Seccomp,
-    /// The kernel keeps its memory from root as well.
+    /// Lockdown: the kernel denies its memory even to root.
     #[error(
         "the kernel is locked down (confidentiality), which keeps BPF from reading its memory; \
          boot with lockdown=integrity or without (see {LOCKDOWN})"
@@ -47,30 +47,30 @@ pub enum Barred {
          own log says which rule"
     )]
     SecurityModule {
-        /// Those that are in force, as the kernel lists them.
+        /// The security modules in force, as the kernel lists them.
         modules: String,
     },
 }
 
-/// Why this process may not do what takt does.
+/// Why BPF is denied to this process.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Lacks(&'static str),
     Barred(Barred),
 }
 
-/// What is known of a process and its kernel.
+/// Facts about a process and its kernel.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     /// Bits of the effective capabilities.
     capabilities: u64,
     /// The number of its user namespace; `None` if that cannot be told.
     user_namespace: Option<u64>,
-    /// Whether it has a filter of system calls.
+    /// Whether it has a seccomp filter.
     filtered: bool,
-    /// What a call of bpf(2) without a command is answered.
+    /// The error of a call of bpf(2) without a command.
     answer: Option<Errno>,
-    /// As the file of that name has it; empty if it cannot be read.
+    /// The text of /sys/kernel/security/lockdown; empty if it cannot be read.
     lockdown: String,
     modules: String,
 }
@@ -94,7 +94,7 @@ impl Facts {
         }
     }
 
-    /// What keeps this process from all of it.
+    /// What denies this process all of BPF.
     pub fn verdict(&self) -> Option<Verdict> {
         let is_initial = |number: u64| number == INITIAL_USER_NAMESPACE;
         if !self.user_namespace.is_none_or(is_initial) {
@@ -107,18 +107,18 @@ impl Facts {
         refused.then(|| Verdict::Barred(self.who_answers()))
     }
 
-    /// What a refusal of the kernel's means that came later, though [`Self::verdict`] found nothing;
-    /// `None` if it may have other reasons.
+    /// The meaning of a later refusal, although [`Self::verdict`] found nothing; `None` if it
+    /// may have other reasons.
     pub fn of_refusal(&self) -> Option<Verdict> {
         let lockdown = self.is_locked_down().then_some(Barred::Lockdown);
         self.verdict().or(lockdown.map(Verdict::Barred))
     }
 
-    /// Likewise of one that has no other reasons.
+    /// Likewise for a refusal without other reasons.
     pub fn of_bare_refusal(&self) -> Option<Verdict> {
         self.of_refusal().or_else(|| {
             let barred = match self.filtered {
-                // A filter may look at commands, and a module at all there is.
+                // A filter may check commands, and a security module anything.
                 true => Some(Barred::Seccomp),
                 false => self.module(),
             };
@@ -134,7 +134,7 @@ impl Facts {
 
     fn missing(&self) -> Option<&'static str> {
         let has = |bit: u32| self.capabilities & (1 << bit) != 0;
-        // CAP_SYS_ADMIN stood for the BPF capabilities before they were split off.
+        // CAP_SYS_ADMIN included the BPF capabilities before these were split off.
         let lacks = |(name, bit): &(&str, u32)| {
             !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(CAP_SYS_ADMIN))
         };
@@ -151,7 +151,7 @@ impl Facts {
         }
     }
 
-    /// One that could refuse: those that are always there do not.
+    /// Security modules that can refuse; those that are always present do not.
     fn module(&self) -> Option<Barred> {
         const HARMLESS: [&str; 9] = [
             "lockdown",
@@ -239,7 +239,7 @@ mod tests {
                 },
                 Some(Verdict::Lacks("CAP_PERFMON")),
             ),
-            // It stands for the two.
+            // CAP_SYS_ADMIN stands for the two.
             (
                 Facts {
                     capabilities: 1 << 12 | 1 << CAP_SYS_ADMIN,
@@ -247,7 +247,7 @@ mod tests {
                 },
                 None,
             ),
-            // All capabilities of another namespace, or none there.
+            // All capabilities in another user namespace, or none there.
             (
                 Facts {
                     user_namespace: Some(4_026_532_000),
@@ -270,7 +270,7 @@ mod tests {
                 },
                 None,
             ),
-            // Containers have filters that let it pass.
+            // Containers have filters that permit bpf(2).
             (
                 Facts {
                     filtered: true,
@@ -286,7 +286,7 @@ mod tests {
                 },
                 barred(Barred::Seccomp),
             ),
-            // A capability is what is said first: with it the filter may let pass.
+            // A missing capability is reported first: with it the filter may permit the call.
             (
                 Facts {
                     capabilities: 0,
@@ -303,7 +303,7 @@ mod tests {
                 },
                 apparmor(),
             ),
-            // Not built in, which is said elsewhere.
+            // Not built in, which another check reports.
             (
                 Facts {
                     answer: Some(Errno::ENOSYS),

@@ -10,13 +10,14 @@ use std::{
 /// The devices of one network namespace.
 pub(crate) struct Sysfs {
     root: PathBuf,
-    /// Keeps the root in being.
+    /// Keeps the root alive.
     _mount: Option<OwnedFd>,
 }
 
 impl Sysfs {
-    /// Those of this thread's namespace. /sys may show another namespace's devices, and nothing tells. So mount it
-    /// anew, where nobody sees it. Without the privilege there is none.
+    /// Those of this thread's namespace. /sys may show another namespace's devices, without a
+    /// way to tell. So mount a new sysfs, detached from any path. Without the privilege there
+    /// is none.
     pub(crate) fn mount() -> Option<Self> {
         let mount = detached_sysfs().ok()?;
         let root = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
@@ -54,7 +55,7 @@ pub(crate) fn read_number(path: &Path) -> io::Result<u32> {
         .map_err(|_| io::Error::from(ErrorKind::InvalidData))
 }
 
-/// A sysfs of this thread's network namespace that is mounted nowhere.
+/// A detached sysfs of this thread's network namespace.
 fn detached_sysfs() -> io::Result<OwnedFd> {
     const FSCONFIG_CMD_CREATE: libc::c_long = 6;
     let none = std::ptr::null::<libc::c_char>();

@@ -1,5 +1,5 @@
-//! What taktd and later takts are told of a policy's section: a note for each network
-//! namespace, beside the records of links. It is there as long as the policy is in force.
+//! Records of a policy's section for taktd and later takts: one file for each network
+//! namespace, beside the records of links. A file exists as long as its policy is in force.
 
 use std::{
     fs,
@@ -17,13 +17,13 @@ use crate::{
     state::runtime_dir::{self, DIR},
 };
 
-/// The notes of one section, by its name.
+/// The files of one section, by its name.
 pub(crate) struct Notes(pub &'static str);
 
-/// A note as it is written.
+/// The content of a file.
 #[derive(Serialize, Deserialize)]
 struct Written<T> {
-    /// The namespace's number, which says whether it lives.
+    /// The namespace's number, to find out whether it still exists.
     inode: u64,
     #[serde(flatten)]
     note: T,
@@ -49,7 +49,7 @@ impl Notes {
         }
     }
 
-    /// Of the namespace that this thread is in.
+    /// The file of this thread's namespace.
     pub fn write<T: Serialize>(&self, netns_cookie: u64, note: &T) -> Result<(), Error> {
         let path = self.path(netns_cookie);
         let inode = namespace::own().map_err(Error::file(namespace::OWN))?;
@@ -57,14 +57,14 @@ impl Notes {
             .map_err(|reason| bad(&path, &reason))?;
         runtime_dir::private_dirs(&self.dir())?;
         runtime_dir::replace(&path, &text).inspect_err(|_| {
-            // Made for nothing, unless others have one.
+            // The directory was not needed, unless other namespaces have a file.
             let _ = fs::remove_dir(self.dir());
         })
     }
 
     pub fn forget(&self, netns_cookie: u64) -> Result<(), Error> {
         runtime_dir::remove(&self.path(netns_cookie))?;
-        // Others may have one still.
+        // Other namespaces may still have one.
         let _ = fs::remove_dir(self.dir());
         Ok(())
     }
@@ -104,7 +104,8 @@ impl Notes {
     }
 }
 
-/// Of a whole note: a takt that died while it wrote has left a draft, which is none.
+/// A complete file only: a takt that died while it wrote has left a draft, which does not
+/// count.
 fn cookie_of(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
     name.strip_suffix(".json")?.parse().ok()

@@ -1,5 +1,5 @@
-//! Directories and files of state, which root alone can enter, read and change, at any umask.
-//! What is there already is checked: its kind, its owner and its mode.
+//! Directories and files of state, which root alone can enter, read and change, with any umask.
+//! What exists already is checked: its kind, its owner and its mode.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -13,20 +13,20 @@ use crate::{
     state::trust::{self, Kind},
 };
 
-/// Takt's own. It is there while anything is managed.
+/// Takt's directory. It exists while anything is managed.
 pub const DIR: &str = "/run/takt";
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// At a directory that others take away meanwhile.
+/// For a directory that another takt removes meanwhile.
 const TRIES: u32 = 16;
 
-/// More than any policy and what takt notes of it.
+/// More than any policy and its records.
 const FILE_MAX_BYTES: u64 = 64 << 20;
 
-/// Make a directory of mode 0700, or take the one that is there; its parent must exist. One that
-/// its owner alone can change gets that mode; any other is refused.
+/// Make a directory of mode 0700, or use the existing one; its parent must exist. One that only
+/// its owner can change gets that mode; any other is refused.
 pub fn private_dir(path: &Path) -> Result<File, Error> {
     persist(|| make_dir(path))
 }
@@ -40,7 +40,7 @@ pub fn private_dirs(path: &Path) -> Result<File, Error> {
     })
 }
 
-/// A takt that ends takes away what is empty, perhaps in this moment.
+/// An ending takt removes empty directories, perhaps in this moment.
 fn persist<T>(make: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
     for _ in 1..TRIES {
         match make() {
@@ -63,7 +63,7 @@ fn make_dir(path: &Path) -> Result<File, Error> {
     Ok(dir)
 }
 
-/// Open a file of mode 0600 for reading and writing, and make it if there is none.
+/// Open a file of mode 0600 for reading and writing, and make it if missing.
 pub fn private_file(path: &Path) -> Result<File, Error> {
     let file = OpenOptions::new()
         .read(true)
@@ -79,8 +79,8 @@ pub fn private_file(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// What a file says, if it and the directories above it in [`DIR`] are takt's own; `None` if there
-/// is none.
+/// The content of a file, if it and the directories above it in [`DIR`] are takt's own; `None`
+/// if there is none.
 pub fn read(path: &Path) -> Result<Option<String>, Error> {
     for above in within_dir(path) {
         if unless_missing(open_dir(above))?.is_none() {
@@ -110,7 +110,7 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
     Ok(Some(text))
 }
 
-/// Put a file of mode 0600 there in one step. Half a file must never bear the name of a whole one.
+/// Write a file of mode 0600 in one step. An incomplete file must never have the final name.
 pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     let draft = path.with_extension("draft");
     remove(&draft)?;
@@ -130,7 +130,7 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Take a file away, if it is there.
+/// Remove a file, if it exists.
 pub fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path)(error)),
@@ -138,7 +138,7 @@ pub fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Take a directory away with all that is in it, if it is there.
+/// Remove a directory with all that is in it, if it exists.
 pub fn remove_all(path: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path)(error)),
@@ -146,7 +146,7 @@ pub fn remove_all(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A directory that is there and takt's own.
+/// A directory that exists and is takt's own.
 pub(crate) fn open_dir(path: &Path) -> Result<File, Error> {
     let dir = OpenOptions::new()
         .read(true)
@@ -172,7 +172,7 @@ fn unless_missing<T>(opened: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// What could not be opened because it is of another kind is told as that.
+/// A file that could not be opened because it is of another kind is reported as that.
 fn explain(path: &Path, error: io::Error) -> Error {
     let is_of_another_kind = matches!(
         error.raw_os_error(),

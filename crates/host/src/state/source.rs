@@ -1,4 +1,4 @@
-//! A policy as it was applied, kept with everything that follows from it.
+//! A policy as it was applied, kept with every record that depends on it.
 
 use std::path::PathBuf;
 

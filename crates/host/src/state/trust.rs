@@ -1,5 +1,6 @@
-//! Whether a file or a directory is takt's own: root's, or the user's that takt runs as, and
-//! changed by no other. What is read back from others would be obeyed with root's rights.
+//! Whether a file or a directory is takt's own: owned by root, or by the user that takt runs
+//! as, and not writable by other users. Commands from other users' files would run with root's
+//! rights.
 
 use std::{
     fs::{FileType, Metadata},
@@ -11,7 +12,7 @@ use nix::unistd::Uid;
 
 use crate::error::Error;
 
-/// What it has to be.
+/// The kind that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Directory,

@@ -1,4 +1,4 @@
-//! Word of devices and qdiscs that come, go or change.
+//! Notifications of devices and qdiscs that come, go or change.
 
 use std::{
     io,
@@ -7,7 +7,7 @@ use std::{
 
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 
-/// Says that something changed in this network namespace, not what.
+/// Tells that something changed in this network namespace, not what.
 pub(crate) struct Changes(Socket);
 
 impl Changes {
@@ -21,7 +21,7 @@ impl Changes {
         Ok(Self(socket))
     }
 
-    /// Whether there were any since last asked.
+    /// Whether there were changes since the last call.
     pub fn take(&self) -> bool {
         let mut any = false;
         loop {
@@ -29,7 +29,7 @@ impl Changes {
             // SAFETY: the buffer is as long as said; what does not fit is dropped.
             let read =
                 unsafe { libc::recv(self.0.as_raw_fd(), byte.as_mut_ptr().cast(), byte.len(), 0) };
-            // More than the socket holds are some, too.
+            // An overflow of the socket's buffer means changes, too.
             if read < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::ENOBUFS) {
                 return any;
             }

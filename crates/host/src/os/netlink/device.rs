@@ -8,23 +8,23 @@ use netlink_packet_route::{
 
 use super::socket::{Netlink, NetlinkError, Request, find, text};
 
-/// A device, as far as a scheduler on it cares.
+/// A device, as far as a scheduler needs it.
 #[derive(Debug, Clone, Default)]
 pub struct Device {
     pub index: u32,
     pub name: String,
     pub up: bool,
-    /// Whether there is somebody at the other end; only of one that is up.
+    /// Whether the link has a carrier; only of a device that is up.
     pub carrier: bool,
     /// Most segments the stack may put into one packet.
     pub gso_max_segs: u32,
     /// Bytes of an IP packet, at most.
     pub mtu_bytes: u32,
-    /// What it is, as `ARPHRD_*`.
+    /// Its type, as `ARPHRD_*`.
     pub hardware: u16,
-    /// What its driver calls itself (`veth`, `ifb`, …); empty if it is hardware's.
+    /// Its kind (`veth`, `ifb`, …); empty if it is hardware.
     pub kind: String,
-    /// Its Ethernet address; zeroes if it has none of that kind.
+    /// Its Ethernet address; zeroes if it has none.
     pub address: [u8; 6],
 }
 

@@ -1,5 +1,5 @@
-//! Generic netlink: families that come and go with modules, and have numbers that are
-//! looked up by name.
+//! Generic netlink: families come and go with modules, and have numbers that are looked up by
+//! name.
 
 use netlink_packet_core::{DefaultNla, Emitable, NLM_F_DUMP};
 use netlink_packet_generic::{
@@ -10,7 +10,7 @@ use netlink_packet_generic::{
 
 use super::socket::{Netlink, NetlinkError, find};
 
-/// A family of messages, as long as its module stays.
+/// A family of messages, valid as long as its module stays.
 pub(super) struct Family {
     netlink: Netlink,
     id: u16,
@@ -68,7 +68,7 @@ struct Question {
 }
 
 impl GenlFamily for Question {
-    /// Known by its number.
+    /// By the device's number.
     fn family_name() -> &'static str {
         ""
     }

@@ -1,4 +1,5 @@
-//! Devices of kind ifb: what is sent out of one comes in again where it came from.
+//! Devices of kind ifb: a packet that is sent out of one comes in again on the device it came
+//! from.
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::{
@@ -8,8 +9,8 @@ use netlink_packet_route::{
 
 use super::socket::Request;
 
-/// Make one of this name, take it up, and leave a word for people who come across
-/// it, which the kernel does not take along with the rest.
+/// Make one of this name, set it up, and give it an alias that explains it, which takes a
+/// request of its own.
 pub fn create(name: &str, alias: &str) -> [Request; 2] {
     let mut message = LinkMessage::default();
     message.header.flags = LinkFlags::Up;

@@ -1,4 +1,4 @@
-//! Root qdiscs: what stands there, how to put one there, how to take it away.
+//! Root qdiscs: reading, attaching and removing them.
 
 use std::fmt;
 
@@ -38,8 +38,8 @@ impl fmt::Display for Handle {
     }
 }
 
-/// A qdisc or class as the kernel lists it; its options are kept as they are,
-/// so that they can be given back.
+/// A qdisc or class as the kernel lists it; its options are kept unparsed, so that they can be
+/// restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Qdisc {
     pub kind: String,
@@ -91,7 +91,7 @@ impl Qdisc {
         })
     }
 
-    /// Put this qdisc at the root of a device, in place of what stands there.
+    /// Attach this qdisc as the root of a device, in place of the present one.
     pub fn set_root(&self, device: u32) -> Request {
         let mut message = root_of(device, self.handle);
         message
@@ -107,7 +107,7 @@ impl Qdisc {
         }
     }
 
-    /// Take the root qdisc away; the kernel puts its default back.
+    /// Remove the root qdisc; the kernel attaches its default again.
     pub fn delete_root(device: u32) -> Request {
         Request {
             message: RouteNetlinkMessage::DelQueueDiscipline(root_of(device, Handle::DEFAULT)),

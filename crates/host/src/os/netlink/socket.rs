@@ -1,4 +1,4 @@
-//! A netlink socket: dumps, and requests that are carried out in one go.
+//! A netlink socket: dumps, and requests that are carried out in one system call.
 
 use std::{io, os::fd::AsRawFd};
 
@@ -13,16 +13,16 @@ use netlink_sys::{
 };
 use thiserror::Error;
 
-/// Why the kernel did not do, or not say, what it was asked.
+/// Why a request failed.
 #[derive(Debug, Error)]
 pub enum NetlinkError {
     /// The socket could not be opened, written or read.
     #[error("the kernel's netlink socket failed: {0}")]
     Io(#[from] io::Error),
-    /// It is shorter than its kind must be, or lacks an attribute that takt needs.
+    /// An answer is shorter than its kind must be, or lacks an attribute that takt needs.
     #[error("the kernel's answer on the netlink socket cannot be read")]
     Malformed,
-    /// The kernel says why.
+    /// The kernel's error.
     #[error("{0}")]
     Refused(Refusal),
 }
@@ -38,17 +38,17 @@ impl NetlinkError {
     }
 }
 
-/// The kernel would not do it.
+/// The kernel refused.
 #[derive(Debug, Clone, Error)]
 #[error("{}{}", io::Error::from_raw_os_error(*errno), message.as_ref().map(|m| format!(" ({m})")).unwrap_or_default())]
 pub struct Refusal {
     /// As in `errno(3)`, above 0.
     pub errno: i32,
-    /// The kernel's own words, where it has any.
+    /// The kernel's message, if any.
     pub message: Option<String>,
 }
 
-/// Something to be done, and how (`NLM_F_CREATE`, …).
+/// A request and its flags (`NLM_F_CREATE`, …).
 #[derive(Clone)]
 pub struct Request {
     pub message: RouteNetlinkMessage,
@@ -94,7 +94,7 @@ impl Netlink {
         })
     }
 
-    /// The kernel's name for the network namespace this socket lives in.
+    /// The kernel's cookie of this socket's network namespace.
     pub fn netns_cookie(&self) -> Result<u64, NetlinkError> {
         let mut cookie = 0u64;
         let mut size = size_of_val(&cookie) as libc::socklen_t;
@@ -119,7 +119,7 @@ impl Netlink {
         self.ask(message, NLM_F_DUMP)
     }
 
-    /// Likewise of any family; without `NLM_F_DUMP` there is one such payload.
+    /// Likewise for any family; without `NLM_F_DUMP` there is one payload.
     pub(super) fn ask<M: NetlinkSerializable>(
         &mut self,
         message: M,
@@ -134,7 +134,7 @@ impl Netlink {
             for part in messages(&datagram) {
                 let part = part?;
                 match part.message_type() {
-                    // Where a dump fails, its end says so.
+                    // A failed dump has the error in its last message.
                     NLMSG_DONE => match refusal(part.payload(), DONE_ATTRIBUTES)? {
                         Some(refusal) => return Err(NetlinkError::Refused(refusal)),
                         None => return Ok(found),
@@ -150,9 +150,9 @@ impl Netlink {
         }
     }
 
-    /// Hand all requests to the kernel in a single system call, which works
-    /// through them before it returns: a signal, SIGKILL included, comes before
-    /// the first or after the last. One answer per request, in order.
+    /// Hand all requests to the kernel in a single system call, which works through them before
+    /// it returns: a signal, SIGKILL included, takes effect before the first or after the last.
+    /// One answer per request, in order.
     pub fn batch(
         &mut self,
         requests: &[Request],
@@ -173,14 +173,14 @@ impl Netlink {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Likewise, and none may be refused.
+    /// Likewise, but any refusal is an error.
     pub fn all(&mut self, requests: &[Request]) -> Result<(), NetlinkError> {
         let answers = self.batch(requests)?;
         let refused = answers.into_iter().find_map(Result::err);
         refused.map_or(Ok(()), |refusal| Err(NetlinkError::Refused(refusal)))
     }
 
-    /// Send as one datagram; the sequence number of the first request.
+    /// Send as one datagram; returns the sequence number of the first request.
     fn send(&mut self, requests: &[Request]) -> Result<u32, NetlinkError> {
         let first = self.sequence.wrapping_add(1);
         let mut datagram = Vec::new();
@@ -222,8 +222,8 @@ fn messages(
     })
 }
 
-/// What an error message says, or the end of a dump, whose attributes begin there; `None`: all is
-/// well.
+/// The error in an error message or at the end of a dump, whose attributes begin there; `None`:
+/// success.
 fn refusal(payload: &[u8], attributes: usize) -> Result<Option<Refusal>, NetlinkError> {
     let (code, _) = payload
         .split_first_chunk::<4>()

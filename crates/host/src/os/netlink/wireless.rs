@@ -23,7 +23,7 @@ const NL80211_SURVEY_INFO_IN_USE: u16 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heard {
     pub mac: [u8; 6],
-    /// Of the last frame that came from it.
+    /// Of the last frame received from it.
     pub signal_dbm: i8,
 }
 
@@ -31,7 +31,7 @@ pub struct Heard {
 pub struct Wireless(Family);
 
 impl Wireless {
-    /// `None`: the kernel has no wireless, or has not needed any yet.
+    /// `None`: the kernel has no wireless support, or has not loaded it yet.
     pub fn open() -> Result<Option<Self>, NetlinkError> {
         Ok(Family::open("nl80211")?.map(Self))
     }
@@ -48,7 +48,7 @@ impl Wireless {
         Ok(self.interface(device)?.is_some())
     }
 
-    /// Everyone that a device is associated with and whose signal its driver tells.
+    /// All stations that a device is associated with and whose signal its driver reports.
     pub fn stations(&mut self, device: u32) -> Result<Vec<Heard>, NetlinkError> {
         let answers = self
             .0
@@ -56,13 +56,13 @@ impl Wireless {
         Ok(answers.iter().filter_map(|answer| heard(answer)).collect())
     }
 
-    /// The noise on the channel in use, if the driver tells: dBm.
+    /// The noise on the channel in use, if the driver reports it: dBm.
     pub fn noise_dbm(&mut self, device: u32) -> Result<Option<i8>, NetlinkError> {
         let answers = match self
             .0
             .dump(NL80211_CMD_GET_SURVEY, NL80211_ATTR_IFINDEX, device)
         {
-            // Most drivers' way of saying that they have no survey.
+            // The usual error of drivers without a survey.
             Err(NetlinkError::Refused(refusal))
                 if matches!(refusal.errno, libc::EOPNOTSUPP | libc::ENOENT) =>
             {
@@ -71,7 +71,7 @@ impl Wireless {
             answers => answers?,
         };
         let surveys: Vec<Survey> = answers.iter().filter_map(|answer| survey(answer)).collect();
-        // Not all drivers say which channel is the one in use.
+        // Not all drivers mark the channel in use.
         let frequency = match surveys.iter().any(|survey| survey.in_use) {
             true => None,
             false => self.interface(device)?.and_then(|own| {
@@ -82,12 +82,12 @@ impl Wireless {
         Ok(noise_of(&surveys, frequency))
     }
 
-    /// What is known of a device; `None` if it is not wireless.
+    /// The kernel's data of a device; `None` if it is not wireless.
     fn interface(&mut self, device: u32) -> Result<Option<Vec<u8>>, NetlinkError> {
         let answers = self
             .0
             .dump(NL80211_CMD_GET_INTERFACE, NL80211_ATTR_IFINDEX, device)?;
-        // All devices come, whichever was asked for.
+        // The kernel lists all devices, whichever was asked for.
         Ok(answers.into_iter().find(|answer| {
             let index = find(answer, NL80211_ATTR_IFINDEX);
             index.is_some_and(|index| index == device.to_ne_bytes())
@@ -95,7 +95,7 @@ impl Wireless {
     }
 }
 
-/// What a driver tells of a channel.
+/// A driver's data of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Survey {
     in_use: bool,
@@ -121,7 +121,7 @@ fn survey(attributes: &[u8]) -> Option<Survey> {
     })
 }
 
-/// On the channel in use, or else on the one at this frequency.
+/// Of the channel in use, or else of the one at this frequency.
 fn noise_of(surveys: &[Survey], frequency_mhz: Option<u32>) -> Option<i8> {
     let is_own = |survey: &&Survey| {
         survey.in_use || frequency_mhz.is_some() && survey.frequency_mhz == frequency_mhz
