@@ -1,6 +1,6 @@
-//! What applying a policy means for the congestion windows of this network namespace, and
-//! doing it: prepared unseen, in force with one write to a map, and taken back if the rest of
-//! the policy fails.
+//! What applying a policy means for the congestion windows of this network namespace, and doing
+//! it: prepared invisibly, put in force with one write to a map, and undone if the rest of the
+//! policy fails.
 
 use serde::Serialize;
 use takt_algo::WindowTerms;
@@ -23,15 +23,15 @@ use crate::{
 pub enum CrowdAction {
     /// There was none.
     Joined,
-    /// There was one, on other terms.
+    /// There was one on other terms.
     Updated,
-    /// The same terms again.
+    /// The terms are unchanged.
     Unchanged,
-    /// The policy that is gone had one.
+    /// The previous policy had one.
     Left,
 }
 
-/// A policy's part that is about congestion windows, decided and not yet done.
+/// A policy's crowd, decided and not put in force yet.
 pub(crate) struct Change {
     netns_cookie: u64,
     action: Option<CrowdAction>,
@@ -39,12 +39,12 @@ pub(crate) struct Change {
     found: Option<Note>,
     in_force: Option<Terms>,
     next: Option<Terms>,
-    /// The default congestion control as it stands; empty if it is none of our business.
+    /// The default congestion control at present; empty if it is not to be changed.
     standing: String,
 }
 
 impl Change {
-    /// The terms of this namespace are to be the policy's, in place of those before.
+    /// Replace the terms of this namespace by the policy's.
     pub fn of_policy(
         policy: Option<(&takt_policy::Crowd, &Source)>,
         ports: &[Port],
@@ -92,7 +92,7 @@ impl Change {
         self.action
     }
 
-    /// Nothing is changed, but what would have to be loaded must load.
+    /// Changes nothing, but checks that what would be loaded does load.
     pub fn verify(&self) -> Result<(), Error> {
         match self.next_bounds() {
             Some(_) if Crowd::open()?.is_none() => Crowd::verify(),
@@ -100,7 +100,7 @@ impl Change {
         }
     }
 
-    /// All that nobody sees.
+    /// The invisible work.
     pub fn prepare(&self) -> Result<(), Error> {
         let (Some(next), Some(_)) = (&self.next, self.next_bounds()) else {
             return Ok(());
@@ -112,11 +112,11 @@ impl Change {
         self.note(next, self.in_force.clone(), Some(self.before()))
     }
 
-    /// All that every new flow sees, and the bounds of those that run.
+    /// The visible change: for every new flow, and for the bounds of running ones.
     pub fn commit(&self) -> Result<(), Error> {
         match (&self.next, self.next_bounds()) {
             (Some(next), Some(bounds)) => {
-                // Without terms it is CUBIC still.
+                // Without terms it still is CUBIC.
                 self.set_default(TAKT)?;
                 enter(next.generation, bounds)
             }
@@ -125,7 +125,7 @@ impl Change {
         }
     }
 
-    /// The rest of the policy failed: as it was before [`Self::prepare`].
+    /// The rest of the policy failed: restore the state before [`Self::prepare`].
     pub fn undo(&self) -> Result<(), Error> {
         if self.next.is_none() {
             return Ok(());
@@ -148,8 +148,8 @@ impl Change {
         }
     }
 
-    /// What may follow in its own time: flows that run are moved, and nothing is left of
-    /// bounds that are no more. What somebody else changed meanwhile is left alone.
+    /// What may be done later: running flows are moved, and bounds that are no longer in force
+    /// are removed. What other programs changed meanwhile is left alone.
     pub fn tidy(&self) -> Result<Option<Foreign>, Error> {
         let before = self.before();
         if let (Some(next), Some(bounds)) = (&self.next, self.next_bounds()) {
@@ -171,7 +171,7 @@ impl Change {
         Ok(foreign)
     }
 
-    /// Nothing of this namespace holds the congestion control any more.
+    /// No policy of this namespace uses the congestion control any more.
     fn end(&self, before: &str) -> Result<Option<Foreign>, Error> {
         let is_ours = self.standing == TAKT || self.standing == before;
         if is_ours {
@@ -190,8 +190,8 @@ impl Change {
         }))
     }
 
-    /// What the default goes back to one day. A namespace that was made under takt has
-    /// inherited it, and an earlier takt may have set it.
+    /// The default that is restored later. A namespace that was made under takt has inherited
+    /// takt's, and an earlier takt may have set it.
     fn before(&self) -> String {
         match self.standing.as_str() {
             TAKT => self.changed_from().unwrap_or_else(|| CUBIC.to_owned()),
@@ -199,7 +199,7 @@ impl Change {
         }
     }
 
-    /// What an earlier takt found, if it has changed the default.
+    /// The default that an earlier takt found, if it has changed it.
     fn changed_from(&self) -> Option<String> {
         self.found.as_ref()?.before.clone()
     }
@@ -221,7 +221,7 @@ impl Change {
             last,
             before,
         };
-        // What stands already takes no room, of which there may be none left.
+        // An existing entry takes no further room, of which there may be none left.
         match NOTES.read::<Note>(self.netns_cookie)? {
             Some(standing) if standing == note => Ok(()),
             _ => NOTES.write(self.netns_cookie, &note),
@@ -229,7 +229,8 @@ impl Change {
     }
 }
 
-/// End the crowd of this namespace. Was there anything to end, and was anything left alone?
+/// End the crowd of this namespace. Returns whether there was anything to end, and whether
+/// anything was left alone.
 pub(crate) fn revert(netns_cookie: u64) -> Result<(Option<CrowdAction>, Option<Foreign>), Error> {
     let change = Change::to(None, netns_cookie)?;
     let foreign = change.tidy()?;

@@ -6,10 +6,10 @@ use crate::error::Error;
 
 const PATH: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// Ours, as the kernel knows it.
+/// The name of takt's in the kernel.
 pub(super) const TAKT: &str = "takt";
 
-/// What it is without terms, and what it is built on.
+/// CUBIC: what it is without terms, and what it is built on.
 pub(super) const CUBIC: &str = "cubic";
 
 pub(crate) fn read() -> Result<String, Error> {

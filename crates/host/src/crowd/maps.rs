@@ -1,5 +1,4 @@
-//! What the congestion control is told of this network namespace, and what it has counted
-//! there.
+//! The maps of the congestion control: the terms of this network namespace, and its counters.
 
 use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use serde::Serialize;
@@ -16,8 +15,8 @@ use crate::{
     os::{clock::monotonic_ns, namespace::netns_cookie},
 };
 
-/// The loaded congestion control, by its pins, as the calling thread's network namespace
-/// sees it.
+/// The loaded congestion control, by its pins, with the maps' entries of the calling thread's
+/// network namespace.
 pub struct Crowd {
     namespace: [u8; 8],
     terms: MapHandle,
@@ -25,28 +24,28 @@ pub struct Crowd {
     terminals: MapHandle,
 }
 
-/// What flows on the device have come to; compare two, since counting goes on.
+/// Totals of the flows on the device. Compare two of them: the counters go on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Segments that arrived, times the flow's segment size.
     pub delivered_bytes: u64,
-    /// One for each flow and each of its periods in which anything was acknowledged.
+    /// Periods of flows in which anything was acknowledged.
     pub flow_periods: u64,
-    /// Of these, those in which the window held the flow back, not its application.
+    /// Of these, the periods in which the window limited the flow, not its application.
     pub limited_periods: u64,
-    /// How long both of these took.
+    /// The duration of all `flow_periods`.
     pub passed_us: u64,
-    /// Of `limited_periods` alone.
+    /// The duration of `limited_periods`.
     pub limited_us: u64,
-    /// Mean round trips of these, added up over those that had one to measure.
+    /// Mean round trips of the limited periods, added up over those with a measurement.
     pub rtt_sum_us: u64,
-    /// The least that each of these flows has seen, added up likewise.
+    /// The least round trip of the flow in each of them, added up likewise.
     pub rtt_min_sum_us: u64,
     /// How many periods are in the two sums.
     pub rtt_count: u64,
     /// Delivered, or lost.
     pub sent_segments: u64,
-    /// As the kernel takes them for lost.
+    /// Segments that the kernel considers lost.
     pub lost_segments: u64,
 }
 
@@ -56,7 +55,7 @@ impl Crowd {
         Self::of(netns_cookie()?)
     }
 
-    /// As another namespace sees it.
+    /// For another namespace.
     pub(super) fn of(netns_cookie: u64) -> Result<Option<Self>, Error> {
         let (dir, true) = pins::dir(pins::CROWD)? else {
             return Ok(None);
@@ -78,7 +77,7 @@ impl Crowd {
         Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })
     }
 
-    /// Verify every program against the running kernel, and leave nothing.
+    /// Verify every program against the running kernel, and leave nothing loaded.
     pub(crate) fn verify() -> Result<(), Error> {
         program::verify()?;
         moving::verify()
@@ -94,7 +93,7 @@ impl Crowd {
         period_ns: u64,
         terms: &WindowTerms,
     ) -> Result<(), Error> {
-        // What was heard and counted before stays.
+        // The group and the counters stay.
         let (unheard, uncounted) = Default::default();
         self.write::<takt_crowd_group>(&self.groups, &unheard, MapFlags::NO_EXIST)?;
         self.write::<takt_crowd_terminal>(&self.terminals, &uncounted, MapFlags::NO_EXIST)?;
@@ -107,15 +106,15 @@ impl Crowd {
         self.write(&self.terms, &terms, MapFlags::ANY).map(drop)
     }
 
-    /// Of the terms in the kernel, if there are any.
+    /// The generation of the terms in the kernel, if there are any.
     pub(super) fn generation(&self) -> Result<Option<u32>, Error> {
         let terms = self.read::<takt_crowd>(&self.terms)?;
         Ok(terms.map(|terms| terms.generation))
     }
 
-    /// What was heard of the group just now, and how many flows of this terminal their windows
-    /// hold back. It counts for three periods; after that, and for a group of nobody, each
-    /// flow goes by its own round trips. Whether there are bounds at all (any more).
+    /// Set what was just heard of the group, and how many flows of this terminal are limited by
+    /// their windows. It counts for three periods. After that, and for an empty group, each
+    /// flow goes by its own round trips. Returns whether there are bounds at all (any more).
     pub fn set(&self, group: &Group, own_flows: u32) -> Result<bool, Error> {
         let heard = takt_crowd_group {
             sum: group.sum(),
@@ -125,7 +124,7 @@ impl Crowd {
         self.write(&self.groups, &heard, MapFlags::EXIST)
     }
 
-    /// What was set, if it still counts and there is anybody.
+    /// The group that was set, if it still counts and is not empty.
     pub(super) fn heard(&self, period_ns: u64) -> Result<Option<Group>, Error> {
         let heard = self.read::<takt_crowd_group>(&self.groups)?;
         let counts = |heard: &takt_crowd_group| {
@@ -136,7 +135,7 @@ impl Crowd {
         Ok(heard.map(|heard| heard.sum.into()))
     }
 
-    /// What has been counted; `None` if there are no bounds (any more).
+    /// The counters; `None` if there are no bounds (any more).
     pub fn usage(&self) -> Result<Option<Usage>, Error> {
         let sum = self.read::<takt_crowd_terminal>(&self.terminals)?;
         Ok(sum.map(|sum| Usage {
@@ -153,7 +152,7 @@ impl Crowd {
         }))
     }
 
-    /// No bounds for flows of this namespace any more: they go on under CUBIC alone.
+    /// Remove the bounds of this namespace's flows, which go on under CUBIC alone.
     pub fn leave(&self) -> Result<(), Error> {
         for map in [&self.terms, &self.groups, &self.terminals] {
             match map.delete(&self.namespace) {
@@ -166,7 +165,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// No new socket can choose it, in any namespace.
+    /// From then on no new socket can choose it, in any namespace.
     pub fn unload(self) -> Result<(), Error> {
         pins::vanish(&pins::dir(pins::CROWD)?.0)
     }

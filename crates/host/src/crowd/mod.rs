@@ -1,5 +1,5 @@
-//! The congestion control `takt`: in the kernel once for all network namespaces, with terms
-//! of each namespace's own.
+//! The congestion control `takt`: loaded once for all network namespaces, with terms for each
+//! namespace.
 
 mod change;
 mod default;

@@ -19,12 +19,12 @@ mod skel {
 
 const DOING: &str = "moving running flows to another congestion control";
 
-/// Which of this network namespace's flows.
+/// Selects flows of this network namespace.
 #[derive(Clone, Copy)]
 pub(super) struct Flows<'a> {
     /// Their congestion control.
     pub of: &'a str,
-    /// Only those that leave by this device; `None`: all, and those that listen.
+    /// Only flows that leave by this device; `None`: all flows, and listening sockets.
     pub ifindex: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ impl Flows<'_> {
     }
 }
 
-/// Verify against the running kernel, and leave nothing.
+/// Verify against the running kernel, and leave nothing loaded.
 pub(super) fn verify() -> Result<(), Error> {
     let flows = Flows {
         of: "",
@@ -83,7 +83,7 @@ fn attach<'a>(
     Ok((skel, link))
 }
 
-/// As the kernel has it: zeros after at most fifteen bytes.
+/// As the kernel has it: at most fifteen bytes, then zeros.
 fn name(congestion: &str) -> skel::types::name {
     let mut text = [0; 16];
     for (to, from) in text.iter_mut().zip(congestion.bytes().take(15)) {

@@ -1,8 +1,7 @@
-//! What is noted of a policy with `[crowd]`, for each network namespace.
+//! The record of a policy with `[crowd]`, one for each network namespace.
 //!
-//! The note is written before the policy takes effect. The terms in the kernel name the
-//! generation that is in force, so note and terms change in the same instant, however takt
-//! ends.
+//! The record is written before the policy takes effect. The terms in the kernel name the
+//! generation in force, so record and terms change in the same instant, however takt ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,9 @@ pub(super) const NOTES: Notes = Notes("crowd");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
     pub next: Terms,
-    /// What is in force until the next ones are.
+    /// In force until the next terms are.
     pub last: Option<Terms>,
-    /// The default congestion control before takt, if that has changed it.
+    /// The default congestion control before takt, if takt has changed it.
     pub before: Option<String>,
 }
 
@@ -29,11 +28,11 @@ pub(super) struct Note {
 pub(super) struct Terms {
     pub generation: u32,
     pub source: Source,
-    /// An aggregator has none, and nothing in the kernel.
+    /// An aggregator has no terms, and nothing in the kernel.
     pub bounds: Option<Bounds>,
 }
 
-/// Whose windows have bounds.
+/// The device whose flows are bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Bounds {
     pub device: String,
@@ -51,7 +50,7 @@ impl Note {
     }
 }
 
-/// The note of a namespace, and the generation of its terms in the kernel.
+/// The record of a namespace, and the generation of its terms in the kernel.
 pub(super) fn look(netns_cookie: u64) -> Result<(Option<Note>, Option<u32>), Error> {
     let note = NOTES.read(netns_cookie)?;
     let generation = match Crowd::of(netns_cookie)? {
@@ -61,7 +60,7 @@ pub(super) fn look(netns_cookie: u64) -> Result<(Option<Note>, Option<u32>), Err
     Ok((note, generation))
 }
 
-/// The policy with `[crowd]` that this network namespace follows, if it follows one.
+/// The policy with `[crowd]` in force in this network namespace, if there is one.
 pub fn applied_crowd() -> Result<Option<Source>, Error> {
     capability::require()?;
     let (note, generation) = look(netns_cookie()?)?;
@@ -74,8 +73,8 @@ pub(crate) fn is_anywhere() -> bool {
     NOTES.are_anywhere()
 }
 
-/// Clear away what belongs to namespaces that are gone: their flows are, too. Under the lock,
-/// no other takt is at it.
+/// Remove what belongs to namespaces that are gone, and so are their flows. Under the lock no
+/// other takt is at work.
 pub(crate) fn sweep() -> Result<(), Error> {
     for netns_cookie in NOTES.of_the_gone()? {
         if let Some(crowd) = Crowd::of(netns_cookie)? {

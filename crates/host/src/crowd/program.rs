@@ -18,7 +18,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/crowd.skel.rs"));
 }
 
-/// Verify every program against the running kernel, and leave nothing.
+/// Verify every program against the running kernel, and leave nothing loaded.
 pub(super) fn verify() -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
     load_skeleton(&mut memory).map(drop)
@@ -41,7 +41,7 @@ fn load_skeleton(
     open.load().map_err(btf::explain_crowd_failure)
 }
 
-/// In newer kernels the start of sending is a call of its own.
+/// In newer kernels the start of sending has a callback of its own.
 fn has_tx_start() -> Result<bool, Error> {
     let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
     let ops = types.type_by_name::<Struct>("tcp_congestion_ops");

@@ -1,4 +1,4 @@
-//! How the crowd of this network namespace is doing.
+//! The state of this network namespace's crowd.
 
 use serde::Serialize;
 use takt_algo::Group;
@@ -24,13 +24,13 @@ use crate::{
 pub struct CrowdStatus {
     /// The name of its file.
     pub policy: String,
-    /// As `[crowd]` has it.
+    /// The name in `[crowd]`.
     pub group: String,
     /// Flows that leave by it are bounded.
     pub device: String,
     /// Between two reports, and between two bounds of a flow.
     pub interval_ns: u64,
-    /// What this host is to the group.
+    /// This host's role in the group.
     pub role: CrowdRole,
     /// `None`: an aggregator bounds nothing.
     pub bounds: Option<BoundsStatus>,
@@ -38,26 +38,26 @@ pub struct CrowdStatus {
     pub problem: Option<String>,
 }
 
-/// What flows of this host are bounded by, and what they come to.
+/// What flows of this host are bounded by, and their totals.
 #[derive(Debug, Serialize)]
 pub struct BoundsStatus {
-    /// The `group`, or each flow's `own round trips` if nothing was heard of it for three
-    /// intervals.
+    /// The `group`, or each flow's `own round trips` if nothing was heard of the group for
+    /// three intervals.
     pub source: &'static str,
-    /// What the group is said to be, this host included; `None`: nothing was heard.
+    /// What was heard of the group, this host included; `None`: nothing was heard.
     pub heard: Option<HeardGroup>,
-    /// That run and leave by the device.
+    /// Running flows that leave by the device.
     pub flows: u32,
-    /// Since the policy is in force.
+    /// Since the policy came into force.
     pub usage: Usage,
 }
 
-/// What bounds go by.
+/// What bounds are computed from.
 #[derive(Debug, Serialize)]
 pub struct HeardGroup {
-    /// Those that use what they can get.
+    /// Terminals that use all they can get.
     pub terminals: u64,
-    /// What each of them may have.
+    /// The share of each of them.
     pub share_bytes_ps: u64,
     /// What all together achieved lately.
     pub capacity_bytes_ps: u64,
@@ -84,7 +84,7 @@ pub(crate) fn status() -> Result<Option<CrowdStatus>, Error> {
     }))
 }
 
-/// It was read when it was applied; another version of takt may have done that.
+/// This version read it when it was applied, or another version did.
 fn policy_of(source: &Source) -> Option<takt_policy::Crowd> {
     let policy = takt_policy::parse_in(&source.folder, &source.name, &source.text);
     policy.ok()?.crowd

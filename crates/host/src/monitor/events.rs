@@ -1,4 +1,4 @@
-//! What happens to flows, as the kernel tells it.
+//! Events of flows, as the kernel reports them.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -9,7 +9,7 @@ use takt_flows::{Event, Flow};
 use super::{read, skel::MonitorSkel};
 use crate::error::Error;
 
-/// Listens as long as it lives.
+/// Listens until it is dropped.
 pub struct Events {
     ring: RingBuffer<'static>,
     told: Rc<RefCell<Vec<(Flow, Event)>>>,
@@ -48,7 +48,7 @@ impl Events {
         })
     }
 
-    /// What has happened since last asked.
+    /// The events since the last call.
     pub fn take(&self) -> Result<Vec<(Flow, Event)>, Error> {
         self.ring
             .consume()
@@ -56,7 +56,7 @@ impl Events {
         Ok(self.told.take())
     }
 
-    /// How many found no room, from the beginning.
+    /// How many events were lost, from the beginning.
     pub fn lost(&self) -> Result<u64, Error> {
         let counts = self
             .counts

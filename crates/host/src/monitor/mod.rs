@@ -1,5 +1,5 @@
-//! The monitor of TCP flows in the kernel ([`bpf/monitor`]): what it sees when asked, and what
-//! it tells by itself. Nothing is pinned, so it ends with its process, however that ends.
+//! The monitor of TCP flows in the kernel ([`bpf/monitor`]): samples on request, and events.
+//! Nothing is pinned, so it ends with its process, however that ends.
 //!
 //! [`bpf/monitor`]: ../../../../bpf/monitor/monitor.bpf.c
 
@@ -31,7 +31,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/monitor.skel.rs"));
 }
 
-/// Looks at the TCP flows of this thread's network namespace.
+/// Reads the TCP flows of this thread's network namespace.
 pub struct Monitor {
     all: Link,
     watched: Link,
@@ -39,7 +39,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// To look at flows, and no more.
+    /// For samples only.
     pub fn open() -> Result<Self, Error> {
         capability::require()?;
         let mut memory = MaybeUninit::uninit();
@@ -47,7 +47,7 @@ impl Monitor {
         Self::attach(&skel)
     }
 
-    /// Also to hear what happens to them, from now on.
+    /// For samples, and for events from now on.
     pub fn open_with_events() -> Result<(Self, Events), Error> {
         capability::require()?;
         let mut memory = MaybeUninit::uninit();
@@ -55,7 +55,7 @@ impl Monitor {
         Ok((Self::attach(&skel)?, Events::attach(&skel)?))
     }
 
-    /// Verify every program against the running kernel, and leave nothing.
+    /// Verify every program against the running kernel, and leave nothing loaded.
     pub(crate) fn verify() -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
         load(&mut memory, true).map(drop)
@@ -80,14 +80,14 @@ impl Monitor {
         samples(&self.all)
     }
 
-    /// Those that [`Self::flows`] has shown before, and, with events, that have received a
-    /// packet since. Costs as much as there are.
+    /// The flows that [`Self::flows`] has returned before, and, with events, those that have
+    /// received a packet since. The cost grows with their number only.
     pub fn known_flows(&self) -> Result<Vec<Seen>, Error> {
         samples(&self.watched)
     }
 
-    /// Find out who holds sockets, which [`Self::flows`] tells from then on. Looks at every open
-    /// file of the host.
+    /// Find out which processes hold sockets; [`Self::flows`] reports them from then on. Reads
+    /// every open file of the host.
     pub fn survey(&self) -> Result<(), Error> {
         read_all(&self.holders).map(drop)
     }
@@ -136,8 +136,8 @@ fn load(
     open.load().map_err(btf::explain_monitor_failure)
 }
 
-/// The bounds of flows under the congestion control `takt`, if it is loaded, and by a takt that
-/// keeps them in the same form.
+/// The bounds of flows under the congestion control `takt`, if it is loaded and its ABI is this
+/// takt's.
 fn bounds() -> Option<MapHandle> {
     let pin = pins::dir(pins::CROWD).ok()?.0.join("takt_crowd_flows");
     let map = MapHandle::from_pinned_path(pin).ok()?;

@@ -1,4 +1,4 @@
-//! From what the kernel's side writes to what the rest of Takt knows flows by.
+//! Converts what the kernel's programs write to the types of flows.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,7 +14,7 @@ use crate::bpf::{
     names::text,
 };
 
-/// What the kernel's threshold is until a loss has set it.
+/// The kernel's threshold until a first loss sets it.
 const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
 const NO_RTT_US: u32 = u32::MAX;
 
@@ -64,7 +64,7 @@ pub(super) fn seen(raw: &takt_monitor_sample) -> Seen {
     }
 }
 
-/// `None` for a kind that nobody here knows.
+/// `None` for an unknown kind.
 pub(super) fn event(raw: &takt_monitor_event) -> Option<(Flow, Event)> {
     let what = match raw.kind {
         TAKT_MONITOR_RETRANSMIT => What::Retransmit {
@@ -111,8 +111,7 @@ fn ends(raw: &takt_monitor_ends) -> Ends {
     }
 }
 
-/// A socket of both families has IPv4 addresses inside of IPv6 ones: they are shown as what
-/// they are.
+/// A dual-stack socket has IPv4-mapped IPv6 addresses: show the IPv4 addresses.
 fn address(words: &[u32; 4], is_v6: bool) -> IpAddr {
     match is_v6 {
         false => ipv4(words).into(),

@@ -1,4 +1,4 @@
-//! What taktd is told of a policy with `[radio]`, links or not.
+//! The record of a policy with `[radio]`, with or without links, which taktd reads.
 
 use crate::{
     error::Error,
@@ -8,13 +8,13 @@ use crate::{
 
 const NOTES: Notes = Notes("radio");
 
-/// The policy with `[radio]` that this network namespace follows, if it follows one.
+/// The policy with `[radio]` in force in this network namespace, if there is one.
 pub fn applied_radio() -> Result<Option<Source>, Error> {
     capability::require()?;
     NOTES.read(netns_cookie()?)
 }
 
-/// A policy's part that is taktd's, decided and not yet done.
+/// A policy's radio part, decided and not put in force yet.
 pub(crate) struct Change<'a> {
     netns_cookie: u64,
     before: Option<Source>,
@@ -22,7 +22,7 @@ pub(crate) struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// The policy that this namespace is to follow is this, or has no `[radio]`.
+    /// This namespace is to follow this policy; `None`: it has no `[radio]`.
     pub fn to(next: Option<&'a Source>, netns_cookie: u64) -> Result<Self, Error> {
         Ok(Self {
             netns_cookie,
@@ -31,7 +31,7 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// What takes room.
+    /// The step that needs space: write the new record.
     pub fn commit(&self) -> Result<(), Error> {
         match self.next {
             Some(next) => self.note(Some(next)),
@@ -58,14 +58,14 @@ impl<'a> Change<'a> {
     }
 }
 
-/// This namespace follows no such policy any more. Whether it followed one.
+/// End the radio policy of this namespace. Returns whether there was one.
 pub(crate) fn revert(netns_cookie: u64) -> Result<bool, Error> {
     let change = Change::to(None, netns_cookie)?;
     change.tidy()?;
     Ok(change.before.is_some())
 }
 
-/// Forget what namespaces followed that are gone. Under the lock, no other takt is at it.
+/// Remove the records of namespaces that are gone. Under the lock no other takt is at work.
 pub(crate) fn sweep() -> Result<(), Error> {
     NOTES
         .of_the_gone()?

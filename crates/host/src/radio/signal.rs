@@ -1,4 +1,4 @@
-//! How well a wireless device hears others: the ratio of signal to noise.
+//! How well a wireless device hears other stations: the signal-to-noise ratio.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::{
     os::netlink::{Device, Netlink, wireless::Wireless},
 };
 
-/// What the noise is taken for where a driver does not tell: a quiet 20 MHz channel.
+/// The noise assumed if a driver does not report it: a quiet 20 MHz channel.
 const NOISE_ASSUMED_DBM: i8 = -95;
 
-/// Asks a wireless device's driver.
+/// Reads a wireless device's driver.
 pub struct SignalMeter {
     device: String,
     index: u32,
@@ -20,7 +20,7 @@ pub struct SignalMeter {
 }
 
 impl SignalMeter {
-    /// Fails where there is no such device, or it is not a wireless one.
+    /// Fails if the device is missing or not wireless.
     pub fn open(device: &str) -> Result<Self, Error> {
         let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
         let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
@@ -45,8 +45,8 @@ impl SignalMeter {
         })
     }
 
-    /// Who is heard now, and how well: signal over noise in dB, by hardware address. Those are
-    /// the stations of an access point, or, on a client, the access point. Fails when the
+    /// The stations heard now, and how well: signal over noise in dB, by hardware address. On
+    /// an access point they are its stations, on a client the access point. Fails when the
     /// device is gone.
     pub fn measure(&mut self) -> Result<BTreeMap<[u8; 6], i32>, Error> {
         let doing = |what| Error::netlink(format!("asking for {what} of {}", self.device));
@@ -67,7 +67,7 @@ impl SignalMeter {
     }
 }
 
-/// A wireless device, and where its packets wait.
+/// A wireless device, and where its packets are queued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WirelessVerdict {
     /// Its name.

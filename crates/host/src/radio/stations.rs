@@ -1,8 +1,8 @@
-//! The stations of an applied link: who receives over the air, and with what weight.
+//! The stations of a link in force: the receivers over the air, and their weights.
 //!
-//! The table lies in the link's own memory and is read by the kernel as it stands (algo/station.h),
-//! so setting a weight is no system call. It stays while policies are replaced and goes with the
-//! link.
+//! The table lies in the link's own memory and is read by the kernel in place (algo/station.h),
+//! so setting a weight is no system call. It stays when policies are replaced, and goes with
+//! the link.
 
 use std::sync::Arc;
 
@@ -25,26 +25,26 @@ use crate::{
     status::Counters,
 };
 
-/// An applied link's table of stations.
+/// The table of stations of a link in force.
 pub struct Stations {
     port: Arc<PortMemory>,
     device: String,
     known_by: u32,
 }
 
-/// A station as the link has it now.
+/// A station at present.
 #[derive(Debug, Clone, Serialize)]
 pub struct Station {
-    /// A MAC or an IP address: what its link knows stations by.
+    /// A MAC or an IP address, by which its link knows stations.
     #[serde(serialize_with = "shown")]
     pub address: Address,
-    /// Whether anybody gave it a weight; who did not counts as 1.
+    /// Whether a weight was set; a station without one counts as 1.
     pub known: bool,
-    /// Its weight was set by hand: it stays as it is.
+    /// Its weight was set by hand, and stays until it is released.
     pub by_hand: bool,
-    /// As it was set last, 0 to 1,000,000.
+    /// The weight that was set last, 0 to 1,000,000.
     pub weight_ppm: u32,
-    /// As it counts now: that, or 1 if nobody is alive who knows.
+    /// The weight in force: `weight_ppm`, or 1 if no process refreshes the weights.
     pub applied_ppm: u32,
     /// Its packets wait for a weight above 0.
     pub held: bool,
@@ -52,16 +52,17 @@ pub struct Station {
     pub queued_packets: u32,
     /// Their bytes on the wire.
     pub queued_bytes: u64,
-    /// Of all classes together, since it was known; of one that is not, since it was last idle.
+    /// Of all classes together, since it became known; of an unknown station, since it was last
+    /// idle.
     #[serde(flatten)]
     pub counters: Counters,
 }
 
 impl Stations {
-    /// Those of a device that takt paces in this network namespace.
+    /// The stations of a device with takt's qdisc in this network namespace.
     ///
     /// # Errors
-    /// There is no such device, takt does not stand on it, or its link has no stations.
+    /// The device is missing, takt's qdisc is not on it, or its link has no stations.
     pub fn open(device: &str) -> Result<Self, Error> {
         capability::require()?;
         let none = |problem| Error::NoStations {
@@ -107,50 +108,50 @@ impl Stations {
         &self.device
     }
 
-    /// Whether stations are known by MAC here, not by IP.
+    /// Whether the link knows stations by MAC, not by IP.
     pub fn are_macs(&self) -> bool {
         self.known_by == TAKT_STATIONS_MAC
     }
 
-    /// Whether the link is still there and has stations. If not, this table is nobody's: open it
+    /// Whether the link still exists and has stations. If not, this table has no link: open it
     /// anew.
     pub fn stand(&self) -> bool {
         self.port.stands() && self.port.outline().stations == self.known_by
     }
 
-    /// Give a station its weight, 0 to 1,000,000; what is more counts as that. A station whose weight
-    /// was set by hand keeps it.
+    /// Set a station's weight, 0 to 1,000,000; larger values count as that. A weight that was
+    /// set by hand stays.
     ///
     /// # Errors
-    /// The address is of the other kind, or all places are taken.
+    /// The address is of the other kind, or the table is full.
     pub fn set(&mut self, address: Address, weight_ppm: u32) -> Result<(), Error> {
         self.write(address, weight_ppm, false)
     }
 
-    /// As [`set`](Self::set), by hand: it stays until it is set by hand again or let go, and counts
-    /// even if nobody refreshes the weights.
+    /// As [`set`](Self::set), by hand: the weight stays until it is set by hand again or
+    /// released, and counts even if no process refreshes the weights.
     pub fn set_by_hand(&mut self, address: Address, weight_ppm: u32) -> Result<(), Error> {
         self.write(address, weight_ppm, true)
     }
 
-    /// The station counts as 1 again, like any that nobody knows, unless it was set by hand.
+    /// The station counts as 1 again, like an unknown one, unless its weight was set by hand.
     pub fn forget(&mut self, address: Address) {
         self.port.stations().forget(address, false);
     }
 
-    /// As [`forget`](Self::forget), whoever set it.
+    /// As [`forget`](Self::forget), also for a weight that was set by hand.
     pub fn let_go(&mut self, address: Address) {
         self.port.stations().forget(address, true);
     }
 
-    /// All that have a weight, and all that have packets or had some of late, by address. Looks at all
-    /// of the link: not for every interval.
+    /// All stations that have a weight, have packets, or had some of late, by address. Reads
+    /// all of the link: not for every interval.
     pub fn list(&self) -> Vec<Station> {
         list(&self.port.counted())
     }
 
-    /// Whoever sets weights is alive. Without this for 5 s every weight counts as 1 but those set by
-    /// hand.
+    /// Refreshes the weights: the process that sets them is alive. Without this for 5 s every
+    /// weight counts as 1 but those set by hand.
     pub fn refresh(&mut self) {
         self.port.stations().beat(monotonic_ns());
     }
@@ -222,7 +223,7 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
     stations
 }
 
-/// The elements of stations.
+/// The entities of stations.
 fn elements(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_element)> {
     counted
         .flows
@@ -231,12 +232,12 @@ fn elements(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_elemen
         .filter(|(flow, _)| flow.identity != 0 && is_stations(flow))
 }
 
-/// Whether this is a station's, not a flow's.
+/// Whether this entity is a station, not a flow.
 pub(crate) fn is_stations(flow: &takt_flow) -> bool {
     flow.to.word != [0, 0]
 }
 
-/// A station without an element.
+/// A station without an entity.
 fn of_past(address: Address, station: &takt_station) -> Station {
     let is_its = station.known == station.incarnation && station.known != 0;
     Station {
