@@ -1,4 +1,4 @@
-//! Which of Takt's features this host can carry: found out by trying.
+//! Which of Takt's features this host supports, found out by trying.
 
 use serde::Serialize;
 
@@ -19,23 +19,23 @@ pub use crate::{
     radio::signal::{WirelessVerdict, wireless_verdicts as wireless},
 };
 
-/// One thing that was tried.
+/// A feature that was tried.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
     /// What `takt doctor` calls it.
     pub feature: &'static str,
-    /// Whether it could be done just now, on this host and by this process.
+    /// Whether it worked just now, on this host and for this process.
     pub works: bool,
     /// How that was found out.
     pub proof: &'static str,
-    /// Why it does not work, and what would help.
+    /// Why it does not work, and what to do.
     pub problem: Option<String>,
 }
 
-/// Try everything; nothing of it outlives the call.
+/// Try everything; nothing outlives the call.
 pub fn examine() -> Vec<Finding> {
     let privileges = capability::require();
-    // Without files to open, nothing else says what it is.
+    // Without files to open, no other check names the reason.
     let is_alone = matches!(privileges, Err(Error::TooManyFiles { .. }));
     let privileges = finding(
         "privileges",
@@ -94,12 +94,12 @@ fn features() -> Vec<Finding> {
     ]
 }
 
-/// On which devices `pacing = "gap"` can work: PAUSE frames must get out.
+/// On which devices `pacing = "gap"` can work: PAUSE frames must not be filtered.
 pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
     gap::verdicts()
 }
 
-/// Whether packets are processed in threads, so that beats go first.
+/// Whether packets are processed in threads, so that beats can preempt them.
 pub fn network_threads() -> NetworkThreads {
     softirq::examine()
 }

@@ -10,7 +10,7 @@ use crate::{
     os::{capability, files::Shortage, flock::Holder, netlink::NetlinkError, privilege::Barred},
 };
 
-/// Why the host could not be looked at, or not be changed.
+/// Why the host could not be examined or changed.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel is too old, or built without something.
@@ -18,19 +18,19 @@ pub enum Error {
     KernelLacks {
         /// What it lacks.
         feature: &'static str,
-        /// The version, or the configuration, that has it.
+        /// The version or the configuration that has it.
         since: &'static str,
     },
-    /// This process may not do what is asked of it.
+    /// This process lacks a capability.
     #[error("{missing} is missing; run takt as root, or give it that capability")]
     Capability {
         /// By its name in `capabilities(7)`.
         missing: &'static str,
     },
-    /// Its capabilities would do, and something else keeps it from BPF.
+    /// The capabilities suffice, but something else denies BPF.
     #[error("{0}")]
     Barred(#[from] Barred),
-    /// A file, a socket, a map or a program was to be opened, and too many are.
+    /// A file, a socket, a map or a program could not be opened, because too many are open.
     #[error("{doing}: too many open files; {shortage}")]
     TooManyFiles {
         /// What was tried.
@@ -38,13 +38,14 @@ pub enum Error {
         /// Whose limit it is.
         shortage: Shortage,
     },
-    /// There is nowhere to pin programs, by which they stay in the kernel when takt is gone.
+    /// There is no BPF file system for pins, which keep programs in the kernel when takt is
+    /// gone.
     #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
     NoBpffs {
         /// Where it is looked for first.
         path: &'static str,
     },
-    /// Others could put programs of theirs in the place of takt's.
+    /// Other users could replace takt's programs there.
     #[error(
         "the BPF file system at {path} has mode {mode:04o}, so that every user can replace what is \
          pinned there; give it the sticky bit: chmod +t {path}"
@@ -55,18 +56,18 @@ pub enum Error {
         /// Its root's permissions.
         mode: u32,
     },
-    /// There is no place for groups of programs in the background, nor for what recognises the
-    /// owners of sockets.
+    /// There is no cgroup2 file system, which background groups and the recognition of sockets'
+    /// owners need.
     #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
     NoCgroup2,
-    /// An ifb was to be made, and the kernel knows no devices of that kind.
+    /// An ifb was to be made, and the kernel has no such devices.
     #[error(
         "this kernel has no devices of kind ifb, which incoming background traffic goes through \
          (CONFIG_IFB; `modprobe ifb` says what is missing); receive = false in the classes with \
          priority = \"background\" does without"
     )]
     NoIfb,
-    /// The program was loaded, and could not be put on the device (tcx).
+    /// The program was loaded, but could not be attached to the device (tcx).
     #[error(
         "this kernel takes no program on a device's ingress, which incoming background traffic \
          needs: {source}; receive = false in the classes with priority = \"background\" does \
@@ -76,26 +77,27 @@ pub enum Error {
         /// The kernel's answer.
         source: libbpf_rs::Error,
     },
-    /// Somebody else's qdisc is in the way, or ours is gone.
+    /// Another program's qdisc is in the way, or takt's is gone.
     #[error("{0}; {remedy}", remedy = _0.remedy())]
     Foreign(#[from] Foreign),
-    /// Terms were to be put in force, and somebody had taken its pins away.
+    /// Terms were to be put in force, and the congestion control's pins were removed.
     #[error(
         "the congestion control takt is gone while a policy with [crowd] is in force; apply it again"
     )]
     NoCrowd,
-    /// A device's table of stations cannot be opened, or has no place for addresses of this kind.
+    /// A device's table of stations cannot be opened, or its link knows stations by another
+    /// kind of address.
     #[error("stations of {device}: {problem}")]
     NoStations {
-        /// As it was asked for.
+        /// The requested device.
         device: String,
-        /// What is in the way, and where there is one, the remedy.
+        /// The reason and, if there is one, the remedy.
         problem: &'static str,
     },
-    /// A weight was set for one that has none yet (TAKT_STATIONS in algo/station.h).
+    /// There is no room for another station's weight (TAKT_STATIONS in algo/station.h).
     #[error("{device} has 256 stations already, and there is room for no more; forget some")]
     TooManyStations {
-        /// Whose link it is.
+        /// The device of the link.
         device: String,
     },
     /// There is no number left for another link (TAKT_LINKS in bpf/link/link_maps.h).
@@ -110,12 +112,12 @@ pub enum Error {
          this one has {expected}); run `takt revert`, then apply again"
     )]
     OtherVersion {
-        /// In the kernel; 0: it does not say.
+        /// Of the kernel's maps; 0: unknown.
         found: u32,
         /// This takt's (TAKT_LINK_ABI).
         expected: u32,
     },
-    /// The process that does what BPF cannot did not start, did not answer, or failed.
+    /// The helper did not start, did not answer, or failed.
     #[error(
         "{doing}: {source}; until that is mended, links with pacing = \"gap\" pace by the timer, and \
          what the background's gate holds waits for the processor it was held on"
@@ -123,31 +125,32 @@ pub enum Error {
     Helper {
         /// What was tried.
         doing: &'static str,
-        /// What became of it.
+        /// Why it failed.
         source: io::Error,
     },
-    /// All was taken back, and the process that did what BPF cannot is still there.
+    /// Everything was undone, but the helper still runs.
     #[error("everything was taken back, but the helper does not end: {source}")]
     HelperStays {
         /// Which process it is, and what it does.
         source: io::Error,
     },
-    /// Drivers are asked for their names through a socket (ethtool), and there was none to be had.
+    /// Drivers' names are read through a socket (ethtool), which could not be opened.
     #[error("opening a socket to ask drivers through: {source}")]
     NoDriverSocket {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// Beats cannot be loaded over somebody else's sched_ext scheduler.
+    /// Beats cannot be loaded over another program's sched_ext scheduler.
     #[error(
         "the scheduler {name} is loaded, and the kernel runs one such scheduler at a time; stop it \
          first"
     )]
     OtherScheduler {
-        /// As it calls itself to the kernel.
+        /// Its name in the kernel.
         name: String,
     },
-    /// A policy declares tasks, and another network namespace's does already: there is one for all.
+    /// A policy declares tasks, but another network namespace's policy has them already: there
+    /// is one scheduler.
     #[error(
         "threads are on the beat of {policy}, which was applied in another network namespace; \
          `takt revert` there ends it"
@@ -156,7 +159,7 @@ pub enum Error {
         /// The name of that policy's file.
         policy: String,
     },
-    /// A thread cannot join: what is left of the scheduler runs nothing.
+    /// A thread cannot join: the kernel ended the scheduler.
     #[error(
         "the kernel ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt \
          revert` takes away what is left of it"
@@ -165,13 +168,13 @@ pub enum Error {
         /// Why.
         ended: Ended,
     },
-    /// Only tasks were to go, and the planner refused what was left.
+    /// Only tasks were to be removed, and the planner refused the rest.
     #[error("the time slots that remain cannot be planned: {reason}")]
     NoPlan {
         /// The planner's refusal.
         reason: String,
     },
-    /// What has packets processed in threads, or in small batches, could not be set or put back.
+    /// Threaded packet processing or small batches could not be set or restored.
     #[error("setting {knob} while there are beats, or putting it back: {source}")]
     NetworkLevel {
         /// Its file, in /sys or /proc/sys.
@@ -179,37 +182,38 @@ pub enum Error {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A process could not be put into a control group below its own.
+    /// A process could not be moved into a control group below its own.
     #[error("process {pid} cannot be moved to the background: {reason}")]
     NotMoved {
-        /// As /proc numbers it.
+        /// Its number in /proc.
         pid: i32,
-        /// What is in the way.
+        /// The reason.
         reason: String,
     },
-    /// The strength of what a device hears was asked for, and nobody can tell.
+    /// The signal strength at a device was requested, and is unknown.
     #[error("{device} tells no signal: {reason}")]
     NoSignal {
-        /// As it was asked for.
+        /// The requested device.
         device: String,
-        /// There is none, it is not wireless, or the kernel knows nothing of wireless devices.
+        /// The device is missing or not wireless, or the kernel has no support for wireless
+        /// devices.
         reason: &'static str,
     },
-    /// A file could not be read, written, made or taken away.
+    /// A file could not be read, written, made or removed.
     #[error("{path}: {source}")]
     File {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// Something where takt's own should be belongs to others, or can be changed by them.
+    /// A file in the place of takt's own belongs to another user, or other users can change it.
     #[error(
         "{path} is {found} that belongs to user {uid} and has mode {mode:04o}; takt goes by what \
          root alone can change. Look who made it, and take it away: {remove} {path}"
     )]
     Untrusted {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
         /// Its kind, such as `a directory`.
         found: &'static str,
@@ -217,7 +221,7 @@ pub enum Error {
         uid: u32,
         /// Its permissions.
         mode: u32,
-        /// The command that takes it away.
+        /// The command that removes it.
         remove: &'static str,
     },
     /// Another takt is changing the host, and did not end in time.
@@ -231,7 +235,7 @@ pub enum Error {
         /// How long it was waited for.
         waited_s: u64,
     },
-    /// What takt remembers cannot be read back, or written down.
+    /// A record of takt's cannot be read or written.
     #[error("{path} is not a record takt wrote: {reason}")]
     BadRecord {
         /// The file below /run/takt.
@@ -239,7 +243,7 @@ pub enum Error {
         /// Where it goes wrong.
         reason: String,
     },
-    /// A question about devices, qdiscs or the namespace, or a change to them, failed.
+    /// A request about devices, qdiscs or the namespace failed.
     #[error("{doing}: {source}")]
     Netlink {
         /// What was tried.
@@ -247,12 +251,12 @@ pub enum Error {
         /// Why it failed.
         source: NetlinkError,
     },
-    /// The kernel has all that it takes, and refused a program all the same.
+    /// The kernel has every feature needed, and still refused a program.
     #[error("the kernel refused the program: {source}\n{log}")]
     Load {
-        /// What libbpf made of it.
+        /// libbpf's error.
         source: libbpf_rs::Error,
-        /// The last that libbpf and the verifier said.
+        /// The last lines of libbpf's and the verifier's log.
         log: String,
     },
     /// A system call about maps or loaded programs failed.
@@ -260,19 +264,19 @@ pub enum Error {
     Bpf {
         /// What was tried.
         doing: &'static str,
-        /// What libbpf made of it.
+        /// libbpf's error.
         source: libbpf_rs::Error,
     },
-    /// Another change was asked for while a policy waits to be confirmed.
+    /// A change was requested while a policy waits to be confirmed.
     #[error("{0}")]
     Pending(Box<PendingStatus>),
     /// A policy was to be confirmed or taken back, and none waits.
     #[error("no policy waits to be confirmed")]
     NothingPending,
-    /// A policy was to be confirmed that is not in force any more, or not yet.
+    /// A policy was to be confirmed that is not in force, or not yet.
     #[error("{0}; it can no longer be confirmed")]
     NotConfirmable(Box<PendingStatus>),
-    /// A policy that waits was to be taken back in another network namespace than its own.
+    /// A waiting policy was to be taken back in another network namespace than its own.
     #[error(
         "{policy} was applied in another network namespace; `takt cancel` there takes it back, or \
          it goes at the end of its time"
@@ -287,27 +291,27 @@ pub enum Error {
         /// What was changed meanwhile, and left alone.
         left: Vec<String>,
     },
-    /// What was before a policy on trial could not be put back, or cannot be known.
+    /// The state before a policy on trial could not be restored, or is unknown.
     #[error("what is in force could not be put back: {reason}")]
     NotRestorable {
         /// Why.
         reason: String,
     },
-    /// The process that takes back what is not confirmed did not start.
+    /// The guard, which takes back what is not confirmed, did not start.
     #[error("starting the guard of --confirm: {source}; nothing was changed")]
     Guard {
-        /// What became of it.
+        /// Why it failed.
         source: io::Error,
     },
-    /// Something failed half-way, and so did a part of putting back what had been changed.
+    /// A change failed half-way, and undoing it failed in part.
     #[error(
         "{first}; and taking back what had been done before that failed, too: {}",
         list(also)
     )]
     NotTakenBack {
-        /// What went wrong first.
+        /// The first error.
         first: Box<Error>,
-        /// What then could not be put back.
+        /// What could not be undone.
         also: Vec<Error>,
     },
 }
@@ -324,34 +328,34 @@ fn but_for(left: &[String]) -> String {
     }
 }
 
-/// The host's queueing is not as takt left it, or not takt's to change.
+/// The host's qdiscs are not as takt left them, or not takt's to change.
 #[derive(Debug, Error)]
 pub enum Foreign {
-    /// A device's qdisc is somebody's choice, and nobody has said that takt may replace it.
+    /// A device has another program's qdisc, and takt was not told to replace it.
     #[error("{device} already carries somebody else's qdisc: {kind} {handle}")]
     NeedsReplace {
         /// Its name.
         device: String,
-        /// Of what stands at its root.
+        /// The kind of its root qdisc.
         kind: String,
-        /// Likewise, as `tc` prints it.
+        /// The qdisc's handle, as `tc` prints it.
         handle: String,
     },
-    /// Takt was told to replace a device's qdisc, and could not put back what hangs below it.
+    /// Takt was told to replace a device's qdisc, and could not restore what hangs below it.
     #[error(
         "{device} carries a {kind} {handle} with {what} below it, which takt could not put back"
     )]
     Irreplaceable {
         /// Its name.
         device: String,
-        /// Of what stands at its root.
+        /// The kind of its root qdisc.
         kind: String,
-        /// Likewise, as `tc` prints it.
+        /// The qdisc's handle, as `tc` prints it.
         handle: String,
         /// `further qdiscs`, `filters` or `classes`.
         what: &'static str,
     },
-    /// Takt was to let go of a device, whose root is somebody else's by now.
+    /// Takt was to give a device back, whose root qdisc another program has replaced.
     #[error(
         "{device} no longer carries takt's qdisc but {found}: somebody changed it, so it was left \
          as it is"
@@ -359,10 +363,10 @@ pub enum Foreign {
     Changed {
         /// Its name.
         device: String,
-        /// What stands there: kind and handle, or the kernel's default.
+        /// What is attached there: kind and handle, or the kernel's default.
         found: String,
     },
-    /// The default of new flows was to be put back as it was before the crowd.
+    /// The default congestion control was to be restored.
     #[error(
         "net.ipv4.tcp_congestion_control is {found} and no longer takt: somebody changed it, so it \
          was left as it is"
@@ -371,7 +375,7 @@ pub enum Foreign {
         /// What it is now.
         found: String,
     },
-    /// Takt was to come back to a device that is gone.
+    /// Takt was to return to a device that is gone.
     #[error("the device {device} is gone")]
     Gone {
         /// Its name.
@@ -380,7 +384,7 @@ pub enum Foreign {
 }
 
 impl Foreign {
-    /// The device that it is about, if it is about one.
+    /// The device concerned, if there is one.
     pub fn device(&self) -> Option<&str> {
         match self {
             Self::NeedsReplace { device, .. }
@@ -408,7 +412,7 @@ impl Foreign {
 }
 
 impl Error {
-    /// What went wrong, and what then went wrong on taking back what had been done before.
+    /// The first error, with the errors of undoing what had been done before.
     pub(crate) fn after(self, undoing: impl IntoIterator<Item = Result<(), Self>>) -> Self {
         let also: Vec<Self> = undoing.into_iter().filter_map(Result::err).collect();
         match also.is_empty() {
@@ -420,7 +424,7 @@ impl Error {
         }
     }
 
-    /// Whether it is about a file that is not there.
+    /// Whether the cause is a missing file.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
@@ -433,7 +437,7 @@ impl Error {
         }
     }
 
-    /// A refusal without a reason is looked into: the kernel has one word for many.
+    /// The kernel has one error for many refusals, so look for the reason.
     pub(crate) fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
         move |source| {
             if let Some(shortage) = Shortage::of_bpf(&source) {
@@ -461,13 +465,13 @@ impl Error {
         |source| Self::too_many_files(&knob, &source).unwrap_or(Self::NetworkLevel { knob, source })
     }
 
-    /// Drivers' names are asked for.
+    /// For reading drivers' names.
     pub(crate) fn driver_socket(source: io::Error) -> Self {
         let doing = "opening a socket to ask drivers through";
         Self::too_many_files(doing, &source).unwrap_or(Self::NoDriverSocket { source })
     }
 
-    /// If it is for want of open files that something failed.
+    /// Whether the cause is a limit of open files.
     pub fn too_many_files(doing: impl std::fmt::Display, source: &io::Error) -> Option<Self> {
         let shortage = Shortage::of(source.raw_os_error())?;
         Some(Self::short_of_files(doing, shortage))

@@ -1,4 +1,4 @@
-//! Takt's hands: what reads and changes the running kernel.
+//! What reads and changes the running kernel.
 
 mod apply;
 mod beats;
@@ -47,10 +47,10 @@ pub use status::{
     TaskStatus, TenantStatus, applied_policy, status,
 };
 
-/// What no kernel's tables can hold.
+/// A policy that exceeds the kernel's tables.
 pub use takt_planner::PlanError;
 
-/// Refuse early what this process may not do.
+/// Refuse early if this process lacks a capability.
 pub use os::capability::require;
 
 /// The running kernel's release, as `uname -r` prints it.

@@ -1,4 +1,4 @@
-//! For how long a link's traffic in the background has been kept waiting, and why.
+//! How long a link's background traffic has been kept waiting, and why.
 
 use serde::Serialize;
 use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_plan};
@@ -15,13 +15,13 @@ pub struct BackgroundStatus {
     pub waits_for: &'static str,
     /// Packets behind the gate now.
     pub held_packets: u32,
-    /// Times that a class or flow was held by the gate.
+    /// Times that a class or flow was blocked by the gate.
     pub holds: u64,
-    /// While anything was held: a more important task ran.
+    /// Time in which anything was blocked: a more important task ran.
     pub held_by_tasks_ns: u64,
-    /// That others took the link while something in the background waited for it.
+    /// Time in which other classes used the link while background packets waited for it.
     pub held_by_link_ns: u64,
-    /// Whether somebody comes from an idle processor for what the gate holds elsewhere.
+    /// Whether the opener runs, which wakes blocked queues from an idle processor.
     pub opener_running: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How the scheduler of beats is doing.
+//! The state of the scheduler of beats.
 
 use serde::Serialize;
 
@@ -10,12 +10,12 @@ use crate::{
     error::Error,
 };
 
-/// The scheduler of threads, of the whole host.
+/// The scheduler of threads, one for the whole host.
 #[derive(Debug, Serialize)]
 pub struct BeatsStatus {
     /// Whether the kernel runs the scheduler now.
     pub running: bool,
-    /// Why not, if it was not takt that ended it.
+    /// Why not, if takt did not end it.
     pub ended: Option<Ended>,
     /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
@@ -23,32 +23,32 @@ pub struct BeatsStatus {
     pub generation: u32,
     /// `None`: no policy declares the tasks; they joined at run time.
     pub policy: Option<String>,
-    /// All edges of slots are multiples of this; `None` if that is forgotten.
+    /// All edges of slots are multiples of this; `None` if that is unknown.
     pub grid_ns: Option<u64>,
-    /// How network processing is kept below the beats; `None`: as it was.
+    /// The settings of the softirq tiers; `None`: unchanged.
     pub network: Option<NetworkLevel>,
-    /// Threads that had joined at run time and made room for a policy's tasks; the last ones last.
+    /// Threads of ad hoc tasks that made room for a policy's tasks; the latest last.
     pub sent_away: Vec<SentAway>,
-    /// Those that carry beats.
+    /// The CPUs that carry beats.
     pub cpus: Vec<CpuStatus>,
 }
 
-/// A CPU and the table in force there.
+/// A CPU and the table in force on it.
 #[derive(Debug, Serialize)]
 pub struct CpuStatus {
-    /// As the kernel numbers it.
+    /// The kernel's number of it.
     pub cpu: u32,
-    /// Of the tables in force here; lags behind until a frame's end.
+    /// Generation of the table in force on it; changes at the end of a frame.
     pub generation: u32,
-    /// After so long the table repeats; 0: nothing is assigned yet.
+    /// The time after which the table repeats; 0: nothing is assigned yet.
     pub frame_ns: u64,
     /// In its table.
     pub slots: u32,
-    /// That the tasks have of it, in millionths.
+    /// The tasks' share of it, in millionths.
     pub assigned_ppm: u64,
-    /// Times that the table was looked at.
+    /// Times that the table was read.
     pub edges: u64,
-    /// The timer's lateness, at worst.
+    /// The timer's largest lateness.
     pub edge_late_max_ns: u64,
     /// Times that new tables came into force.
     pub swaps: u64,

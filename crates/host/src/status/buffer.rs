@@ -1,4 +1,4 @@
-//! What a link's device holds beyond the qdisc's reach.
+//! What a link's device holds beyond the qdisc's control.
 
 use serde::Serialize;
 use takt_policy::PRIORITY_BACKGROUND;
@@ -15,7 +15,7 @@ pub enum DeviceBuffer {
         /// How much each queue may hold at once (`limit_max` of byte queue limits).
         limit_bytes: u32,
     },
-    /// The link's clock, as far as the wire is no slower than the policy's rate.
+    /// The link's clock, if the wire is no slower than the policy's rate.
     #[serde(rename = "link clock")]
     LinkClock,
 }

@@ -17,13 +17,14 @@ use crate::{
 /// All of a link's flows together, since takt was attached.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FlowTotals {
-    /// In the kernel's table now, those included whose socket has closed.
+    /// Flows in the kernel's table now, those with a closed socket included.
     pub live: u32,
-    /// Times that a place in it was taken.
+    /// Times that an entry of the table was taken.
     pub created: u64,
-    /// Their socket closed, they were idle, or at rest when others needed room.
+    /// Entries freed: the socket closed, the flow was idle, or it was at rest when room was
+    /// needed.
     pub forgotten: u64,
-    /// Packets that found no room for a flow and shared their class's clock.
+    /// Packets that found no entry for their flow and shared their class's clock.
     pub no_room_packets: u64,
 }
 
@@ -34,7 +35,7 @@ pub struct FlowStatus {
     pub class: String,
     /// Whether it belongs to a socket of this host.
     pub socket: bool,
-    /// `None` if the headers of its first packet did not tell.
+    /// `None` if the headers of its first packet do not contain it.
     pub src: Option<IpAddr>,
     /// Likewise.
     pub dst: Option<IpAddr>,
@@ -44,7 +45,7 @@ pub struct FlowStatus {
     pub src_port: u16,
     /// Likewise.
     pub dst_port: u16,
-    /// Waiting now.
+    /// Queued now.
     pub queued_packets: u32,
     /// Their bytes on the wire.
     pub queued_bytes: u64,
@@ -58,12 +59,12 @@ pub(super) struct Live<'a> {
     pub id: u32,
     pub flow: &'a takt_flow,
     pub element: &'a takt_element,
-    /// Its socket is, if it has one.
+    /// Its socket is open, if it has one.
     pub open: bool,
 }
 
-/// Every flow that has a place: one whose socket has closed counts on until its
-/// place is wanted.
+/// Every flow that has an entry. A flow whose socket has closed counts until its entry is
+/// reused.
 pub(super) fn live<'a>(
     counted: &'a Counted,
     program: &'a Program,
@@ -88,7 +89,7 @@ pub(super) fn totals(counted: &Counted) -> FlowTotals {
     }
 }
 
-/// One by one, by class and then in the order they came.
+/// All flows, by class and then in the order they came.
 pub(super) fn list(counted: &Counted, program: &Program, record: &Record) -> Vec<FlowStatus> {
     let names: BTreeMap<u32, &str> = record.ids.classes().map(|(name, id)| (id, name)).collect();
     let mut flows: Vec<_> = live(counted, program)

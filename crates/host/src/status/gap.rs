@@ -1,4 +1,4 @@
-//! How a link's gap mode is doing.
+//! The state of a link's gap mode.
 
 use serde::Serialize;
 use takt_algo::sys::TAKT_PACING_GAP;
@@ -10,17 +10,17 @@ use crate::link::managed::Managed;
 pub struct GapStatus {
     /// All that were sent.
     pub gap_frames: u64,
-    /// As they occupy the wire.
+    /// The time they occupy the wire.
     pub gap_bytes: u64,
     /// Gaps made up of two frames because the exact length was not in stock.
     pub gap_missed: u64,
-    /// Times that the link had to go over to the timer.
+    /// Times that the link had to fall back to the timer.
     pub fallbacks: u64,
-    /// Templates that found no place.
+    /// Templates that found no slot.
     pub refused: u64,
-    /// Templates that wait for their use now, of all lengths.
+    /// Templates in stock now, of all lengths.
     pub stocked: u32,
-    /// Whether somebody makes new templates.
+    /// Whether the feeder runs, which makes new templates.
     pub feeder_running: bool,
 }
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use takt_algo::sys::takt_task_stats;
 
-/// From the release of a job to its first member on the CPU. Percentiles are rounded up to
-/// their bucket's end, so by less than a half.
+/// From the release of a job to its first member on the CPU. Percentiles are rounded up to the
+/// end of their bucket, by less than a half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lateness {
     /// Of all starts.
@@ -15,18 +15,18 @@ pub struct Lateness {
     pub p90_ns: u64,
     /// All but one in a hundred were no later.
     pub p99_ns: u64,
-    /// What a lead has to cover, beside the switch itself.
+    /// What a lead has to cover, besides the switch itself.
     pub p999_ns: u64,
     /// The latest start there was.
     pub max_ns: u64,
-    /// Those that are not empty, two to each doubling.
+    /// The buckets that are not empty, two to each doubling.
     pub histogram: Vec<Bucket>,
 }
 
-/// Starts that were so late or later, but not as late as those of the next bucket.
+/// Starts with at least this lateness, and less than the next bucket's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Bucket {
-    /// The least lateness that counts here.
+    /// The least lateness of the bucket.
     pub from_ns: u64,
     /// How many starts.
     pub count: u64,
@@ -69,7 +69,7 @@ impl Lateness {
     }
 }
 
-/// The least that a bucket holds.
+/// The least value in a bucket.
 fn from_ns(bucket: usize) -> u64 {
     match bucket {
         0 | 1 => bucket as u64,

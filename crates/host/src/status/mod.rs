@@ -1,4 +1,4 @@
-//! How the managed links and the tasks on the beat are doing.
+//! The state of the managed links and of the tasks on the beat.
 
 mod background;
 mod beats;
@@ -54,9 +54,9 @@ pub use radio::RadioStatus;
 pub use receive::{ReceiveStatus, Received};
 pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
 
-/// How long a takt that changes the host is waited for.
+/// How long to wait for a takt that changes the host.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// At a host where others begin and end all the time.
+/// For a host where takts begin and end all the time.
 const GLANCES_MAX: u32 = 8;
 
 /// What takt does on this host, at about one moment.
@@ -66,18 +66,18 @@ pub struct Status {
     pub links: Vec<LinkStatus>,
     /// `None` if no scheduler is loaded.
     pub beats: Option<BeatsStatus>,
-    /// All of the host, in the policy's order; those that joined at run time come last.
+    /// Of the whole host, in the policy's order; ad hoc tasks come last.
     pub tasks: Vec<TaskStatus>,
     /// `None` if the policy of this network namespace has no crowd.
     pub crowd: Option<CrowdStatus>,
-    /// The process that is changing the host. All the rest may be half old and half new then, and
-    /// no problem is told. `None`: it is of one moment.
+    /// The process that is changing the host. The rest may be inconsistent then, and no problem
+    /// is reported. `None`: it is of one moment.
     pub changing: Option<Holder>,
     /// A policy of this host that waits to be confirmed.
     pub pending: Option<PendingStatus>,
 }
 
-/// A device that takt paces.
+/// A device that takt manages.
 #[derive(Debug, Serialize)]
 pub struct LinkStatus {
     /// Its name now; of one that is gone, the name it had when the policy was applied.
@@ -92,11 +92,11 @@ pub struct LinkStatus {
     pub generation: u64,
     /// The file's name; `None` if takt's record of it is lost.
     pub policy: Option<String>,
-    /// Of the wire, what the policy says.
+    /// Of the wire, by the policy.
     pub rate_bps: u64,
     /// Wire bytes per frame beyond the layer 2 frame.
     pub overhead_bytes: u32,
-    /// How much lateness a byte clock may catch up.
+    /// How much lateness a byte clock may make up for.
     pub lag_max_ns: u64,
     /// What paces now: `timer`, `gap`, or `timer (gap feeder behind)`.
     pub pacing: &'static str,
@@ -104,7 +104,7 @@ pub struct LinkStatus {
     pub gap: Option<GapStatus>,
     /// Only of a link with a class in the background.
     pub background: Option<BackgroundStatus>,
-    /// Waiting now, in all classes.
+    /// Queued now, in all classes.
     pub queued_packets: u32,
     /// What keeps the device from holding more than a frame; only of a link with a class in the
     /// background.
@@ -115,24 +115,24 @@ pub struct LinkStatus {
     pub tenants: Vec<TenantStatus>,
     /// Likewise.
     pub classes: Vec<ClassStatus>,
-    /// Of all classes with `per_flow`, and of stations, which have places in the same table.
+    /// Of all classes with `per_flow`, and of stations, which have entries in the same table.
     pub flow_totals: FlowTotals,
     /// Only of a link that tells stations apart.
     pub radio: Option<RadioStatus>,
-    /// One by one, if they were asked for.
+    /// All flows, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowStatus>>,
 }
 
-/// Whether a device sends. Where it does not, the kernel drops packets before they reach takt.
+/// Whether a device sends. If not, the kernel drops packets before they reach takt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceState {
     /// It does.
     Ready,
-    /// Nobody has set it up.
+    /// The device is down.
     Down,
-    /// Its cable is not plugged in, or it has joined no network.
+    /// It has no carrier: its cable is not plugged in, or it has joined no network.
     NoCarrier,
 }
 
@@ -146,14 +146,14 @@ impl DeviceState {
     }
 }
 
-/// What a class or a tenant may take of what it belongs to.
+/// The rates and the share of a class or a tenant.
 #[derive(Debug, Serialize)]
 pub struct Share {
     /// Guaranteed; 0 if nothing is.
     pub rate_bps: u64,
     /// The least of its own ceiling, its tenant's and the link's rate.
     pub ceil_bps: u64,
-    /// Its share of spare capacity, as the policy has it.
+    /// Its share of spare capacity, by the policy.
     pub weight: f64,
     /// 0 if there is none.
     pub floor_bps: u64,
@@ -164,7 +164,7 @@ pub struct Share {
 /// A tenant and what its classes sent since takt was attached.
 #[derive(Debug, Serialize)]
 pub struct TenantStatus {
-    /// The policy's name for it.
+    /// Its rates and share of the link.
     pub name: String,
     /// What it may take of the link.
     #[serde(flatten)]
@@ -182,33 +182,33 @@ pub struct TenantStatus {
 pub struct ClassStatus {
     /// The policy's name for it.
     pub name: String,
-    /// Whose it is; `None`: the link's.
+    /// Its tenant; `None`: the link.
     pub tenant: Option<String>,
-    /// What it may take of its tenant, or of the link.
+    /// Its rates and share of its tenant, or of the link.
     #[serde(flatten)]
     pub share: Share,
-    /// Share and queue limit are each flow's then; what is queued and the
-    /// counters are all flows' together.
+    /// Share and queue limit are those of each flow then; queued packets and the counters are
+    /// all flows' together.
     pub per_flow: bool,
     /// Flows with clocks of their own now.
     pub flows: u32,
-    /// Beyond so many it drops.
+    /// The queue limit, beyond which packets are dropped.
     pub queue_limit_packets: u16,
-    /// Waiting now.
+    /// Queued now.
     pub queued_packets: u32,
     /// Their bytes on the wire.
     pub queued_bytes: u64,
-    /// A class that stays keeps them when the policy changes.
+    /// A class that stays keeps its counters when the policy changes.
     #[serde(flatten)]
     pub counters: Counters,
-    /// Incoming packets, of a class whose policy says so: counted apart.
+    /// Incoming packets, if the policy delays them: counted apart.
     pub receive: Option<Received>,
 }
 
-/// What became of packets. Bytes are the wire's, with the overhead of every frame.
+/// Counters of packets. Bytes are the wire's, with the overhead of every frame.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Counters {
-    /// Taken in, whether they waited or not.
+    /// Accepted packets, whether they waited or not.
     pub enqueued_packets: u64,
     /// Their bytes.
     pub enqueued_bytes: u64,
@@ -216,7 +216,7 @@ pub struct Counters {
     pub sent_packets: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Its queue, or the link's store, was full.
+    /// Packets dropped because the class's queue or the link's store was full.
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
@@ -224,7 +224,7 @@ pub struct Counters {
     pub flushed_packets: u64,
     /// Their bytes.
     pub flushed_bytes: u64,
-    /// The longest a frame left behind its ideal moment.
+    /// The largest delay of a frame after its due time.
     pub late_max_ns: u64,
     /// Segmented frames that were paced as one burst.
     pub gso_packets: u64,
@@ -262,7 +262,7 @@ impl From<&takt_class_stats> for Counters {
     }
 }
 
-/// The links of this network namespace, and `with_flows` their flows, and the host's beats.
+/// The links of this network namespace, with their flows if `with_flows`, and the host's beats.
 pub fn status(with_flows: bool) -> Result<Status, Error> {
     capability::require()?;
     for _ in 0..GLANCES_MAX {
@@ -272,7 +272,7 @@ pub fn status(with_flows: bool) -> Result<Status, Error> {
                 let status = look(with_flows);
                 match Glance::take_within(Duration::ZERO)? {
                     Glanced::Nothing => return status,
-                    // A takt has begun meanwhile.
+                    // A takt has begun a change meanwhile.
                     _ => continue,
                 }
             }
@@ -295,7 +295,7 @@ fn look(with_flows: bool) -> Result<Status, Error> {
     })
 }
 
-/// What a takt leaves half done for a moment is no problem, nor an error.
+/// What a takt leaves incomplete for a moment is no problem and no error.
 fn look_at_change(with_flows: bool, holder: Holder) -> Status {
     let mut status = look(with_flows).unwrap_or_default();
     status.changing = Some(holder);
@@ -333,8 +333,8 @@ fn links(with_flows: bool) -> Result<Vec<LinkStatus>, Error> {
     Ok(managed.iter().map(status).collect())
 }
 
-/// The policy that this namespace's links and radio and the host's tasks follow, if there are any.
-/// Tasks follow it still when the kernel has ended their scheduler.
+/// The policy that this namespace's links and radio and the host's tasks follow, if there are
+/// any. Tasks still follow it when the kernel has ended their scheduler.
 pub fn applied_policy() -> Result<Option<Source>, Error> {
     capability::require()?;
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
@@ -363,7 +363,7 @@ pub fn applied_policy() -> Result<Option<Source>, Error> {
         .map(|record| record.source))
 }
 
-/// What links are looked at with.
+/// What is needed to read links.
 struct Host<'a> {
     program: &'a Program,
     buffers: Buffers,

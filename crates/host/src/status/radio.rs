@@ -14,13 +14,13 @@ use crate::{
 pub struct RadioStatus {
     /// `mac` or `ip`.
     pub known_by: &'static str,
-    /// Whether somebody refreshes the weights. If nobody does, all count as 1 but those set by hand.
-    /// As the link saw it when it last had packets waiting.
+    /// Whether the weights are refreshed. If not, all count as 1 but those set by hand. As of
+    /// the link's last backlog.
     pub fresh: bool,
-    /// What taktd has heard; `None` if it does not run here, or has no source for this link. It is
-    /// for whoever shows this to ask.
+    /// What taktd has heard; `None` if it does not run here, or has no source for this link.
+    /// The caller has to ask taktd.
     pub heard: Option<Heard>,
-    /// By address.
+    /// Sorted by address.
     pub stations: Vec<Station>,
 }
 

@@ -14,23 +14,23 @@ use crate::link::{
 pub struct ReceiveStatus {
     /// Its name.
     pub device: String,
-    /// Whether they are; if not, they go straight on.
+    /// Whether they are sent through it; if not, they are not delayed.
     pub works: bool,
-    /// Waiting there now.
+    /// Queued there now.
     pub queued_packets: u32,
-    /// How long they have waited and why; `None` if nobody can tell any more.
+    /// How long they have waited and why; `None` if that is unknown by now.
     pub background: Option<BackgroundStatus>,
 }
 
-/// What has come in for a class since its receive side was made. The counters
-/// add up as those of what it sends do; `sent` is what was let in.
+/// Incoming packets of a class since its receive side was made. The counters add up as those of
+/// outgoing packets do; `sent` counts what was let in.
 #[derive(Debug, Serialize)]
 pub struct Received {
-    /// Waiting now.
+    /// Queued now.
     pub queued_packets: u32,
     /// Their bytes on the wire.
     pub queued_bytes: u64,
-    /// As of a class that sends.
+    /// As for outgoing packets.
     #[serde(flatten)]
     pub counters: Counters,
 }

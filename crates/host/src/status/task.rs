@@ -11,30 +11,30 @@ use crate::{
     error::Error,
 };
 
-/// A task, and what it did since it was first applied in this form.
+/// A task, and its counters since it was first applied in this form.
 #[derive(Debug, Serialize)]
 pub struct TaskStatus {
-    /// The policy's name for it, or the group's that joined.
+    /// The policy's name for it, or the name of an ad hoc group.
     pub name: String,
-    /// From beat to beat.
+    /// Its period.
     pub period_ns: u64,
     /// Of all its members together.
     pub budget_ns: u64,
     /// When its budget begins within the period.
     pub offset_ns: u64,
-    /// How long before that it is released.
+    /// Its lead: how long before that it is released.
     pub lead_ns: u64,
-    /// Its slots within the period; on other CPUs, if it had to be split, the later ones.
+    /// Its slots within the period; if it had to be split, the later ones are on other CPUs.
     pub pieces: Vec<PieceStatus>,
-    /// What becomes of who uses more than the budget.
+    /// What happens on an overrun.
     pub overrun: Overrun,
-    /// The user for whom it joined at run time; `None`: the policy declares it.
+    /// The user of an ad hoc task; `None`: the policy declares it.
     pub ad_hoc_uid: Option<u32>,
     /// In the order of hand-off.
     pub members: Vec<MemberStatus>,
     /// All members are ordinary threads since an overrun, until the next apply.
     pub stopped: bool,
-    /// Nobody waits any longer for the member whose turn it is.
+    /// The hand-off order is not enforced any more.
     pub stalled: bool,
     /// Of all its members together.
     #[serde(flatten)]
@@ -46,9 +46,9 @@ pub struct TaskStatus {
 /// One contiguous allocation, as phases within the period.
 #[derive(Debug, Serialize)]
 pub struct PieceStatus {
-    /// Where it is.
+    /// Its CPU.
     pub cpu: u32,
-    /// Its first slot begins; ordinary threads have what lies before the release.
+    /// The begin of its first slot; ordinary threads have what lies before the release.
     pub begin_ns: u64,
     /// The budget begins: after the lead in the first piece, at once in the others.
     pub beat_ns: u64,
@@ -56,37 +56,37 @@ pub struct PieceStatus {
     pub end_ns: u64,
 }
 
-/// A place of a task, and who has it.
+/// A member of a task, and the thread that has the reservation.
 #[derive(Debug, Serialize)]
 pub struct MemberStatus {
-    /// The policy's name for it; of a task that joined, its number, from 1.
+    /// The policy's name for it; of an ad hoc task, its number, from 1.
     pub name: String,
-    /// The thread that has its place; `None`: nobody.
+    /// The thread that has the reservation; `None`: it is free.
     pub tid: Option<u32>,
 }
 
 /// What became of a task's jobs; a job is its turn in one period.
 #[derive(Debug, Serialize)]
 pub struct TaskCounters {
-    /// Jobs whose slot came while somebody had the place of the member whose turn it was.
+    /// Jobs whose slot came while a thread had the reservation of the member whose turn it was.
     pub releases: u64,
-    /// Of these, with that member not ready to run.
+    /// Of these, jobs with that member not ready to run.
     pub missed: u64,
     /// Jobs that a member ran in.
     pub started: u64,
     /// Jobs that all members yielded in.
     pub completed: u64,
-    /// Jobs that were not done when the budget or the slot was over.
+    /// Jobs that were not done at the end of the budget or the slot.
     pub overruns: u64,
     /// Of all jobs, by all members.
     pub used_ns: u64,
     /// Of one job.
     pub used_max_ns: u64,
-    /// From the end of budget or slot to the end of running.
+    /// Running time after the end of the budget or the slot.
     pub cut_late_max_ns: u64,
-    /// By interrupts and the work they put off, while a member ran.
+    /// Time of interrupts and softirqs while a member ran.
     pub stolen_interrupts_ns: u64,
-    /// By threads above the beats, from slots that a member had to leave the CPU in.
+    /// Time of threads above the beats, in slots that a member was preempted in.
     pub stolen_higher_ns: u64,
 }
 
@@ -159,7 +159,7 @@ fn status(
                 let tid = scheduler.member(at)?.tid;
                 Ok(MemberStatus {
                     name: name.clone(),
-                    // Nobody counts those who end after the scheduler.
+                    // Threads that end after the scheduler are not noticed.
                     tid: (runs && tid != 0).then_some(tid),
                 })
             })
