@@ -1,15 +1,14 @@
-//! Frames that only the qdisc is to see: 802.3x PAUSE with pause time 0, which asks
-//! for nothing.
+//! Frames that only the qdisc sees: 802.3x PAUSE with pause time 0, which has no effect on a
+//! receiver.
 
 use takt_algo::sys::{TAKT_BELL_BYTES, TAKT_GAP_ETHERTYPE, TAKT_GAP_LEN_MIN};
 
-/// Nobody forwards frames to this address, and who understands it takes them.
+/// Bridges do not forward frames to this address, and receivers that know PAUSE consume them.
 const MAC_CONTROL: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 const OPCODE_PAUSE: [u8; 2] = [0, 1];
 const NO_TIME: [u8; 2] = [0, 0];
 
-/// A gap frame of `len` bytes, without the check sequence; at least Ethernet's
-/// shortest.
+/// A gap frame of `len` bytes, without the check sequence; at least Ethernet's minimum.
 pub(crate) fn gap_frame(source: [u8; 6], len: u32) -> Vec<u8> {
     pause(source, len.max(TAKT_GAP_LEN_MIN))
 }

@@ -1,4 +1,4 @@
-//! A thread that sleeps until a socket has something to tell, or somebody's patience is over.
+//! A thread that sleeps until a socket has an event or a retry is due.
 
 use std::{
     io,
@@ -14,9 +14,9 @@ use nix::{
 
 use super::patience::Patience;
 
-/// What such a thread looks after. Others change it while the thread sleeps.
+/// What such a thread maintains. Other threads change it while the thread sleeps.
 pub(crate) trait Listener: Default + Send + 'static {
-    /// Act upon what these events tell. Where there are none, somebody's patience is over.
+    /// Handle these events. Without events, a retry is due.
     fn hear(&mut self, events: &[EpollEvent], epoll: &Epoll, now: Instant);
 
     fn patiences(&self) -> impl Iterator<Item = &Patience>;
@@ -42,7 +42,7 @@ impl<L: Listener> Listening<L> {
         Ok(Self { epoll, listener })
     }
 
-    /// Where it hears of events.
+    /// The epoll for its events.
     pub fn epoll(&self) -> &Epoll {
         &self.epoll
     }
@@ -52,7 +52,7 @@ impl<L: Listener> Listening<L> {
     }
 }
 
-/// Without a way to hear anything, what is looked after is left to itself.
+/// If epoll fails, the thread ends.
 fn listen<L: Listener>(epoll: &Epoll, listener: &Mutex<L>) {
     let mut events = [EpollEvent::empty(); 256];
     let mut wait = EpollTimeout::NONE;
@@ -69,7 +69,7 @@ fn listen<L: Listener>(epoll: &Epoll, listener: &Mutex<L>) {
     }
 }
 
-/// Nothing half done is left where a thread of the helper panics.
+/// The data is consistent wherever a thread of the helper may panic.
 fn lock<L>(listener: &Mutex<L>) -> MutexGuard<'_, L> {
     listener.lock().unwrap_or_else(PoisonError::into_inner)
 }

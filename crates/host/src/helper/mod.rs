@@ -1,15 +1,14 @@
-//! The helper: a process that does for the links of this network namespace what
-//! BPF cannot, for as long as any of them needs it.
+//! The helper: a process that does what BPF cannot for the links of this network namespace, for
+//! as long as any of them needs it.
 //!
-//! BPF cannot make frames, so the gap feeder ([`crate::link::gap`]) keeps links with
-//! `pacing = "gap"` in stock of them. And a packet that the gate holds cannot be
-//! carried to a processor that has nothing to do, so the [`opener`] comes from
-//! there and fetches it.
+//! BPF cannot make frames, so the gap feeder ([`crate::link::gap`]) sends templates of them to
+//! links with `pacing = "gap"`. And BPF cannot move a packet that the gate blocks to an idle
+//! processor, so the [`opener`] runs there and asks the qdisc for it.
 //!
-//! It sleeps until a link calls, and looks which links there are when takt asks and
-//! when a device or a qdisc has changed. A host that is idle stays so, but for a check
-//! every ten seconds whether a namespace of its own is still anybody's. [`presence`]
-//! makes it one per namespace and lets others speak to it.
+//! It sleeps until a link needs it, and reads the list of links when takt asks and when a
+//! device or a qdisc has changed. An idle host stays idle, but for a check every ten seconds
+//! whether a namespace other than the initial one is still in use. [`presence`] makes it one
+//! per namespace and lets other processes talk to it.
 
 mod frame;
 mod listening;
@@ -50,7 +49,7 @@ pub(crate) use frame::gap_frame;
 pub(crate) use listening::{Listener, Listening};
 pub(crate) use patience::Patience;
 pub(crate) use presence::{Coming, announce, is_running, sweep, tend};
-/// That packet sockets can be opened, which the helper needs.
+/// Fails if packet sockets, which the helper needs, cannot be opened.
 pub(crate) use socket::try_open;
 pub(crate) use socket::{Sent, TemplateSocket, close_together, unless_gone};
 
@@ -63,13 +62,13 @@ pub enum Stay {
     Always,
 }
 
-/// From word of a change to the look: what has begun is done by then, and what changes
-/// together, or all the time, is one look.
+/// From the notification of a change to the look: what has begun is done by then, and changes
+/// that come together, or all the time, cause one look.
 const SETTLING: Duration = Duration::from_secs(1);
-/// How long a namespace that nobody else is in may be kept.
+/// How often to check whether other processes use the namespace.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(10);
 
-/// A link of this namespace that stands.
+/// A link of this namespace whose qdisc is attached.
 pub(crate) struct Helped {
     pub index: u32,
     pub device: Device,
@@ -77,8 +76,8 @@ pub(crate) struct Helped {
     pub port: Arc<PortMemory>,
 }
 
-/// Help this namespace's links. Returns when there is nothing left to do, or
-/// `false` at once if there is a helper.
+/// Help this namespace's links. Returns when there is nothing left to do, or `false` at once if
+/// there is a helper already.
 pub fn feed(stay: Stay) -> Result<bool, Error> {
     capability::require()?;
     let doing = || Error::helper("helping links");
@@ -87,22 +86,22 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
     };
     prepare_process();
     let mut helper = Helper::default();
-    // Before the first look: nothing that changes meanwhile is missed.
+    // Before the first look, so that no change meanwhile is missed.
     let changes = Changes::open().map_err(doing())?;
     let mut askers = presence.askers();
     helper.look()?;
     let mut changed = None;
     loop {
         let helps = helper.helps();
-        // Where it cannot be told, the links decide.
+        // If that is unknown, the links decide.
         let abandoned = namespace::is_abandoned().unwrap_or(false);
         if abandoned || (!helps && stay == Stay::WhileNeeded) {
-            // Its name is free before the askers are told, who may start another.
+            // Release the name before the askers are answered: they may start another helper.
             drop(helper);
             drop(presence);
             if abandoned {
-                // Frames that links keep have been sent by this process's sockets, which keep the
-                // namespace as long, and that its links: so those go first.
+                // Packets that links hold were sent by this process's sockets. They keep the
+                // namespace alive, and the namespace its links, so remove these first.
                 revert_abandoned()?;
             }
             return Ok(true);
@@ -112,16 +111,16 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
         askers = loop {
             let due = match changed {
                 Some(changed) => Some(changed + SETTLING),
-                // There is nothing to find out but what is told.
+                // In the initial namespace there is nothing to check periodically.
                 None => (!namespace::is_initial()).then_some(looked + BETWEEN_CHECKS),
             };
             let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
             if wait == Some(Duration::ZERO) {
-                // What has come meanwhile may not be settled.
+                // Changes that came meanwhile may not be settled.
                 changed = changes.take().then(Instant::now);
                 break Vec::new();
             }
-            // Nobody needs to be woken by a second change.
+            // A further change need not wake the helper.
             let fds = [presence.as_fd(), changes.as_fd()];
             wait_for(&fds[..2 - usize::from(changed.is_some())], wait).map_err(doing())?;
             if changed.is_none() && changes.take() {
@@ -136,7 +135,7 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
     }
 }
 
-/// Sleep until one of these can be read, for so long at most.
+/// Sleep until one of these is readable, at most this long.
 fn wait_for(fds: &[BorrowedFd], time: Option<Duration>) -> io::Result<()> {
     let read = fds.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
     let mut fds: Vec<PollFd> = read.collect();
@@ -149,7 +148,7 @@ fn wait_for(fds: &[BorrowedFd], time: Option<Duration>) -> io::Result<()> {
     }
 }
 
-/// A socket for each length of each link takes more files than is usual.
+/// A socket for each length of each link takes more files than usual.
 fn prepare_process() {
     // SAFETY: a plain system call.
     unsafe {

@@ -1,15 +1,13 @@
-//! The opener: fetches what a gate holds, on a processor that has nothing better
-//! to do.
+//! The opener: gets packets that a gate blocks sent from an idle processor.
 //!
-//! A link whose gate is closed looks again every millisecond, but always on the
-//! same processor: a qdisc's timer does not move. If that one stays busy, nothing
-//! in the background leaves, though others may be idle. So each gated link gets a
-//! bell: a frame that the qdisc keeps, and frees when somebody has been held for a
-//! millisecond. That wakes this thread, which is less important than any other, so
-//! the scheduler runs it on an idle processor if there is one. There it sends the
-//! next bell, and by that asks the qdisc for packets: the gate is open for it, and
-//! the timer goes along. If there is none, the qdisc refuses the bell, and the thread
-//! tries again a little later.
+//! A link whose gate is closed tries again every millisecond, but always on the same processor:
+//! a qdisc's timer does not move. If that processor stays busy, no background packet leaves,
+//! although others may be idle. So each gated link gets a bell: a frame that the qdisc keeps,
+//! and frees when packets have been blocked for a millisecond. That wakes this thread, which
+//! has the lowest priority, so the scheduler runs it on an idle processor if there is one.
+//! There it sends the next bell, which makes the qdisc dequeue: the gate is open on this
+//! processor, and the timer moves to it. If no processor is idle, the qdisc refuses the bell,
+//! and the thread retries a little later.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -33,16 +31,16 @@ pub(super) struct Opener {
     thread: Option<Listening<Bells>>,
 }
 
-/// Those of gated links, by their links.
+/// The bells of gated links, by link.
 #[derive(Default)]
 struct Bells(BTreeMap<u32, Bell>);
 
 struct Bell {
-    /// What must stay the same.
+    /// A bell is replaced if one of these changes.
     ifindex: u32,
     secret: u32,
     socket: TemplateSocket,
-    /// Until it can be hung. Meanwhile it is not heard.
+    /// When to retry sending the bell. Until it is sent, its events are ignored.
     patience: Patience,
 }
 
@@ -52,7 +50,7 @@ impl Opener {
         bells.is_some_and(|bells| !bells.0.is_empty())
     }
 
-    /// Give those of these links a bell that are gated, and no others.
+    /// Give a bell to each gated link of these, and to no others.
     pub fn look(&mut self, links: &[Helped]) -> io::Result<()> {
         let gated: Vec<&Helped> = links.iter().filter(|link| link.outline.gated).collect();
         if self.thread.is_none() && !gated.is_empty() {
@@ -78,7 +76,7 @@ impl Opener {
                     EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
                     link.index.into(),
                 );
-                // A socket that can be written to is an event at once: the first bell.
+                // A writable socket raises an event at once, which sends the first bell.
                 thread.epoll().add(bell.socket.as_fd(), event)?;
                 entry.insert(bell);
             }
@@ -91,7 +89,7 @@ impl Listener for Bells {
     fn hear(&mut self, events: &[EpollEvent], _: &Epoll, now: Instant) {
         for event in events {
             let bell = self.0.get_mut(&(event.data() as u32));
-            // One that was refused or lost is freed, which is heard at once.
+            // A bell that was refused or lost is freed, which raises an event at once.
             if let Some(bell) = bell.filter(|bell| !bell.patience.waits()) {
                 bell.hang();
             }
@@ -125,8 +123,8 @@ impl Bell {
             Ok(Sent::All | Sent::Full) if self.socket.is_charged() => self.patience.succeed(),
             // No processor is idle.
             Ok(Sent::Refused) => self.patience.wait_shortly(),
-            // Rung at once, which happens, or lost without a carrier, over and over; or the
-            // device is down.
+            // The bell was rung at once, which happens, or lost over and over without a
+            // carrier; or the device is down.
             Ok(Sent::All | Sent::Full) | Err(_) => self.patience.wait(),
         }
     }
@@ -134,6 +132,6 @@ impl Bell {
 
 fn be_least_important() {
     let param = libc::sched_param { sched_priority: 0 };
-    // SAFETY: a valid struct. Any task may make itself less important.
+    // SAFETY: a valid struct. Any task may lower its own priority.
     let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &param) };
 }

@@ -1,4 +1,4 @@
-//! When to try again what a link did not take.
+//! When to retry what a link did not accept.
 
 use std::time::{Duration, Instant};
 
@@ -24,23 +24,23 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// It worked.
+    /// It succeeded.
     pub fn succeed(&mut self) {
         *self = Self::default();
     }
 
-    /// It did not work, and what stands in the way soon passes.
+    /// It failed for a reason that soon passes.
     pub fn wait_shortly(&mut self) {
         self.again = Some(Instant::now() + SHORTEST);
     }
 
-    /// It did not work: longer each time.
+    /// It failed: the delay grows each time.
     pub fn wait(&mut self) {
         self.again = Some(Instant::now() + self.wait);
         self.wait = LONGEST.min(2 * self.wait);
     }
 
-    /// Somebody knows that it is worth a try now.
+    /// The next attempt is likely to succeed: make it now.
     pub fn end(&mut self) {
         self.again = None;
     }
@@ -53,11 +53,11 @@ impl Patience {
         self.again.is_some_and(|again| again <= now)
     }
 
-    /// What epoll is to wait for the first of these.
+    /// The timeout of epoll until the first of these is due.
     pub fn of_all<'a>(all: impl Iterator<Item = &'a Self>, now: Instant) -> EpollTimeout {
         let first = all.filter_map(|patience| patience.again).min();
         first.map_or(EpollTimeout::NONE, |first| {
-            // Not a moment too early, or it would have to wait once more.
+            // Round up, or epoll would have to wait once more.
             let wait = first.saturating_duration_since(now) + Duration::from_millis(1);
             EpollTimeout::try_from(wait).unwrap_or(EpollTimeout::MAX)
         })

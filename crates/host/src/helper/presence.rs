@@ -1,9 +1,10 @@
-//! One helper for each network namespace, and a word with it.
+//! One helper for each network namespace, and requests to it.
 //!
-//! The helper listens on a socket in a directory that root alone can enter. It holds a lock on a
-//! file beside it, which ends with the process, however that ends: the lock says that there is a
-//! helper, and a socket without one is replaced. A process that connects asks it to look at the
-//! links anew, and is answered when it has, and when their stocks are full.
+//! The helper listens on a socket in a directory that root alone can enter. It holds a lock on
+//! a file beside it, which ends with the process, however that ends: the lock shows that there
+//! is a helper, and a socket without a lock is replaced. A process that connects asks the
+//! helper to look at the links anew, and is answered when it has, and when their stocks are
+//! full.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -50,24 +51,24 @@ const SOCKET: &str = "socket";
 const COMING: &str = "coming";
 const SOCKET_MODE: u32 = 0o600;
 
-/// A helper that takes longer for an answer than this is not well.
+/// A helper that takes longer than this for an answer is taken to be broken.
 const PATIENCE: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
-/// How long a new helper waits for the lock, which a look at it holds for a moment.
+/// How long a new helper waits for the lock, which a check of it holds for a moment.
 const CLAIM_PATIENCE: Duration = Duration::from_millis(200);
-/// How long a helper that ends waits for a takt that is at work in the directory.
+/// How long an ending helper waits for a takt that uses the directory.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
-/// The one before may have been about to end when the next one came.
+/// The previous helper may have been about to end when the new one started.
 const STARTS_MAX: u32 = 3;
-/// Taken in at once.
+/// Askers accepted at once.
 const ASKERS_MAX: usize = 64;
-/// Of a helper's last words.
+/// Of the helper's last output.
 const WORDS_MAX_BYTES: u64 = 1024;
 
-/// What the helper says when it is done looking.
+/// The helper's answer after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// There is none, or it has ended.
+    /// There is no helper, or it has ended.
     Nobody,
     Waiting,
     Helping,
@@ -76,15 +77,15 @@ enum Answer {
 const WAITING: u8 = b'w';
 const HELPING: u8 = b'h';
 
-/// Where the helper of a network namespace is found.
+/// The files of a network namespace's helper.
 struct Place {
     lock: PathBuf,
     socket: PathBuf,
-    /// Locked by those who are about to start or ask the helper.
+    /// Locked by processes that are about to start or ask the helper.
     coming: PathBuf,
 }
 
-/// While it is held, a helper counts as running: it is about to be.
+/// While it is held, a helper counts as running: one is about to start.
 pub(crate) struct Coming {
     place: Place,
     _lock: Flock<File>,
@@ -97,11 +98,11 @@ pub(super) struct Presence {
     _lock: Flock<File>,
 }
 
-/// A process that wants to know when the helper has looked.
+/// A process that waits for the helper's next look.
 pub(super) struct Asker(UnixStream);
 
 impl Place {
-    /// That of this thread's namespace.
+    /// The files of this thread's namespace.
     fn own() -> Result<Self, Error> {
         let netns_cookie = netns_cookie()?;
         Ok(Self::at(&dir(), &netns_cookie.to_string()))
@@ -115,12 +116,12 @@ impl Place {
         }
     }
 
-    /// Whether a helper has the lock.
+    /// Whether a helper holds the lock.
     fn is_taken(&self) -> Result<bool, Error> {
         is_held(&self.lock, Mode::Shared)
     }
 
-    /// Whether a takt has said that it is about to start one. Several may have.
+    /// Whether a takt has announced a helper. Several may have.
     fn is_coming(&self) -> Result<bool, Error> {
         is_held(&self.coming, Mode::Exclusive)
     }
@@ -148,13 +149,13 @@ impl Place {
         }))
     }
 
-    /// Take it away; the lock is held.
+    /// Remove it; the lock is held.
     fn clear(&self) {
         let _ = fs::remove_file(&self.socket);
         let _ = fs::remove_file(&self.lock);
     }
 
-    /// Take the directories away that nothing lies in any more.
+    /// Remove the directories that are empty by now.
     fn leave(&self) {
         if let Some(dir) = self.lock.parent()
             && fs::remove_dir(dir).is_ok()
@@ -163,7 +164,7 @@ impl Place {
         }
     }
 
-    /// Have the helper look. It is an error if there is one that does not answer in time.
+    /// Have the helper look. An error if there is a helper that does not answer in time.
     fn ask(&self, until: Instant) -> io::Result<Answer> {
         let Some(mut stream) = self.connect(until)? else {
             return Ok(Answer::Nobody);
@@ -189,7 +190,7 @@ impl Place {
         }
     }
 
-    /// Waits until the helper has room for another asker, and not longer than that.
+    /// Waits until the helper has room for another asker, at most that long.
     fn connect(&self, until: Instant) -> io::Result<Option<UnixStream>> {
         let fd = socket(
             AddressFamily::Unix,
@@ -215,7 +216,7 @@ impl Place {
         self.check_peer(&fd)?;
         let stream = UnixStream::from(fd);
         stream.set_nonblocking(false)?;
-        // Zero would be no bound.
+        // Zero would mean no bound.
         let left = until.saturating_duration_since(Instant::now());
         stream.set_read_timeout(Some(left.max(BETWEEN_TRIES)))?;
         Ok(Some(stream))
@@ -248,7 +249,7 @@ impl Presence {
     }
 }
 
-/// Its name is free then, and no directory is left that only it needed.
+/// The name is free then, and no directory is left that only the helper needed.
 impl Drop for Presence {
     fn drop(&mut self) {
         self.place.clear();
@@ -256,7 +257,7 @@ impl Drop for Presence {
     }
 }
 
-/// Can be read when a process asks.
+/// Readable when a process asks.
 impl AsFd for Presence {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
@@ -264,7 +265,7 @@ impl AsFd for Presence {
 }
 
 impl Asker {
-    /// One that has gone meanwhile does not matter, nor one that takes no answer.
+    /// An asker that has gone meanwhile is ignored, and so is one that reads no answer.
     pub fn answer(mut self, helps: bool) {
         let _ = self
             .0
@@ -304,15 +305,15 @@ fn is_held(path: &Path, mode: Mode) -> Result<bool, Error> {
     Ok(try_lock(path, mode)?.is_some_and(|lock| lock.is_none()))
 }
 
-/// Whether this namespace has a helper, or is about to have one.
+/// Whether this namespace has a helper, or one was announced.
 pub(crate) fn is_running() -> Result<bool, Error> {
     let place = Place::own()?;
-    // In this order: the one is held until the other is.
+    // In this order: the announcement is held until the helper has its lock.
     Ok(place.is_coming()? || place.is_taken()?)
 }
 
-/// Say that [`tend`] is about to start a helper, while the host's lock is still held: a link that
-/// waits for its helper is not without one.
+/// Announce that [`tend`] will start a helper, while the host's lock is still held: a link that
+/// waits for its helper counts as helped.
 pub(crate) fn announce() -> Result<Option<Coming>, Error> {
     let place = Place::own()?;
     let open = || {
@@ -323,9 +324,9 @@ pub(crate) fn announce() -> Result<Option<Coming>, Error> {
     Ok(lock.ok().map(|lock| Coming { place, _lock: lock }))
 }
 
-/// Have the helper look at the links, which have changed. If any of them is
-/// `wanted` helped and no helper does, start one. Without the host's lock: nothing waits for the
-/// helper while it is held.
+/// Have the helper look at the links, which have changed. If any of them is to be helped
+/// (`wanted`) and there is no helper, start one. Call it without the host's lock, which must
+/// not be held while waiting for the helper.
 pub(crate) fn tend(wanted: bool) -> Result<(), Error> {
     let place = Place::own()?;
     if !wanted && !place.is_taken()? {
@@ -343,7 +344,7 @@ pub(crate) fn tend(wanted: bool) -> Result<(), Error> {
     }
 }
 
-/// Clear away what helpers left that were killed. Under the lock.
+/// Remove what killed helpers left. Needs the lock.
 pub(crate) fn sweep() {
     let Ok(entries) = fs::read_dir(dir()) else {
         return;
@@ -361,7 +362,7 @@ pub(crate) fn sweep() {
             let _ = fs::remove_file(&path);
         }
     }
-    // Others may be in it still.
+    // Another process may still use it.
     let _ = fs::remove_dir(dir());
 }
 
@@ -374,7 +375,7 @@ fn start(place: &Place) -> io::Result<()> {
             return Ok(());
         }
         if let Some(status) = child.try_wait()? {
-            // A takt that reverted meanwhile has left it nothing to do.
+            // A takt that reverted meanwhile has left the helper nothing to do.
             if !is_needed().map_err(io::Error::other)? {
                 return Ok(());
             }
@@ -402,12 +403,12 @@ fn spawn() -> io::Result<Child> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
-        // No terminal's signal is to reach it.
+        // It must not receive a terminal's signals.
         .process_group(0)
         .spawn()
 }
 
-/// What a helper that has ended said of it.
+/// The last output of a helper that has ended.
 fn last_words(child: &mut Child) -> String {
     let mut words = Vec::new();
     if let Some(stderr) = child.stderr.take() {
@@ -456,7 +457,7 @@ mod tests {
         } = &killed;
         let files = (listener.as_raw_fd(), _lock.as_raw_fd());
         std::mem::forget(killed);
-        // SAFETY: the two are open, and what owned them is forgotten.
+        // SAFETY: the two are open, and their owners are forgotten.
         unsafe { (libc::close(files.0), libc::close(files.1)) };
         assert!(place().socket.exists());
         assert!(!place().is_taken().unwrap());

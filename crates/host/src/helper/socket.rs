@@ -1,8 +1,8 @@
 //! A packet socket for the templates of one length.
 //!
-//! What it has sent is charged to its send buffer until the link has spent it,
-//! so the buffer bounds the stock, and the socket is writable again when half of
-//! it is gone: no clock is needed to know when to send more.
+//! What it has sent is charged to its send buffer until the link has used it, so the buffer
+//! bounds the stock, and the socket is writable again when half of it is used: no timer is
+//! needed for the next sending.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use std::{
 
 use nix::sys::socket::{setsockopt, sockopt};
 
-/// Templates handed over in one system call.
+/// Templates sent in one system call.
 const BATCH: usize = 64;
 
 pub(crate) struct TemplateSocket {
@@ -20,13 +20,13 @@ pub(crate) struct TemplateSocket {
     frame: Vec<u8>,
 }
 
-/// What came of sending.
+/// The result of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     All,
-    /// The send buffer is full: the stock is as large as it may be.
+    /// The send buffer is full: the stock is as large as allowed.
     Full,
-    /// The link takes no templates.
+    /// The link accepts no templates.
     Refused,
 }
 
@@ -55,13 +55,13 @@ impl TemplateSocket {
 
     /// Bound the stock to about so many templates.
     pub fn bound(&self, templates: u32) -> io::Result<()> {
-        // The kernel doubles what it is given, and calls the socket writable
-        // when less than half of that is taken.
+        // The kernel doubles the value, and reports the socket writable when less than half of
+        // it is used.
         let bytes = templates as usize * charged_bytes(self.frame.len()) / 2;
         Ok(setsockopt(&self.fd, sockopt::SndBufForce, &bytes)?)
     }
 
-    /// Send up to so many templates; never waits.
+    /// Send up to so many templates, without blocking.
     pub fn send(&self, templates: u32) -> io::Result<Sent> {
         let mut part = libc::iovec {
             iov_base: self.frame.as_ptr().cast_mut().cast(),
@@ -94,8 +94,8 @@ impl TemplateSocket {
         Ok(Sent::All)
     }
 
-    /// Whether any of what it sent is still kept somewhere. A device without a
-    /// carrier takes everything and keeps nothing.
+    /// Whether any sent template is still held. A device without a carrier accepts everything
+    /// and holds nothing.
     pub fn is_charged(&self) -> bool {
         let mut bytes: libc::c_int = 0;
         // SAFETY: an int that lives here, which is what this request writes.
@@ -104,8 +104,8 @@ impl TemplateSocket {
     }
 }
 
-/// What was opened for a device, if that did not vanish since it was listed. Of that the
-/// kernel tells, and there is another look.
+/// What was opened for a device, or `None` if that vanished since it was listed. The kernel
+/// reports that, which causes another look.
 pub(crate) fn unless_gone<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
     match opened {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
@@ -113,18 +113,18 @@ pub(crate) fn unless_gone<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Closing a packet socket waits until no processor uses it any more, some 10 ms. These
-/// wait together: one after the other, a link's would take seconds.
+/// Closing a packet socket waits until no processor uses it any more, some 10 ms. Closing them
+/// together waits once: one after the other, those of a link would take seconds.
 pub(crate) fn close_together(sockets: Vec<TemplateSocket>) {
     thread::scope(|scope| {
         for socket in sockets {
-            // Without a thread to be had, it is closed here.
+            // If no thread can be started, close it here.
             let _ = thread::Builder::new().spawn_scoped(scope, move || drop(socket));
         }
     });
 }
 
-/// Of protocol 0: it receives nothing.
+/// With protocol 0 it receives nothing.
 fn open() -> io::Result<OwnedFd> {
     // SAFETY: no memory is passed; the result is checked and owned.
     unsafe {
@@ -150,8 +150,8 @@ impl AsFd for TemplateSocket {
     }
 }
 
-/// What the kernel charges for a frame: the allocation it fits in and the socket
-/// buffer's own structures. Too much only makes the stock larger than asked.
+/// What the kernel charges for a frame: the size of its allocation, and the socket buffer's own
+/// structures. An estimate that is too high only makes the stock larger.
 fn charged_bytes(frame_bytes: usize) -> usize {
     const ROOM: usize = 64 + 320;
     const STRUCTURES: usize = 256;
