@@ -1,8 +1,8 @@
 //! The control groups of programs that run in the background.
 //!
-//! Such a group lies below the one that its programs were in: what limits that
-//! one goes on limiting them, and ending it ends them. They are known by their
-//! name, wherever they lie, and each shows where its programs came from.
+//! Such a group lies below the one that its programs were in: limits of that group still apply,
+//! and ending it ends them. Background groups have a fixed name, wherever they lie, and their
+//! parent shows where their programs came from.
 
 use std::{
     fs::{self, DirBuilder, Permissions},
@@ -18,14 +18,14 @@ pub(crate) const GROUP: &str = "takt-background";
 
 const GROUP_MODE: u32 = 0o755;
 
-/// Tries to enter a group that somebody else finds empty and takes away.
+/// Attempts to enter a group that another process finds empty and removes meanwhile.
 const TRIES: u32 = 10;
 
 const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 const IOPRIO_CLASS_IDLE: libc::c_int = 3;
 const IOPRIO_CLASS_SHIFT: u32 = 13;
 
-/// Move a process, with all its threads, into the background; its group.
+/// Move a process, with all its threads, into the background; returns its group.
 pub fn join(pid: i32) -> Result<PathBuf, Error> {
     let refused = |reason: String| Error::NotMoved { pid, reason };
     let mount = cgroup::mount()?;
@@ -33,14 +33,14 @@ pub fn join(pid: i32) -> Result<PathBuf, Error> {
         .map_err(|error| refused(error.to_string()))?;
     let own = own_group(&list).map_err(|reason| refused(reason.to_owned()))?;
     let own = mount.join(own);
-    // In the background already, itself or with what started it.
+    // It is in the background already, by itself or by its parent.
     if own.iter().any(|name| name == GROUP) {
         return Ok(own);
     }
     let group = own.join(GROUP);
     for _ in 0..TRIES {
         match make_group(&group) {
-            // Another process has made it, or taken it away already.
+            // Another process has made it, or removed it already.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists || is_gone(&error) => {}
             made => made.map_err(Error::file(&group))?,
         }
@@ -56,7 +56,7 @@ pub fn join(pid: i32) -> Result<PathBuf, Error> {
     Err(refused(format!("{} does not stay", group.display())))
 }
 
-/// One that its owner alone can change, at any umask.
+/// Only its owner can change it, with any umask.
 fn make_group(group: &Path) -> io::Result<()> {
     DirBuilder::new().mode(GROUP_MODE).create(group)?;
     fs::set_permissions(group, Permissions::from_mode(GROUP_MODE))
@@ -67,7 +67,7 @@ pub fn join_self() -> Result<PathBuf, Error> {
     join(process::id() as i32)
 }
 
-/// Take a group away if it is empty. Whether it is gone.
+/// Remove a group if it is empty. Returns whether it is gone.
 pub fn leave_empty(group: &Path) -> bool {
     match fs::remove_dir(group) {
         Ok(()) => true,
@@ -75,14 +75,14 @@ pub fn leave_empty(group: &Path) -> bool {
     }
 }
 
-/// Take all empty groups away; those that are not.
+/// Remove all empty groups; returns the others.
 pub fn sweep() -> Result<Vec<PathBuf>, Error> {
     let mut groups = find(&cgroup::mount()?);
     groups.retain(|group| !leave_empty(group));
     Ok(groups)
 }
 
-/// Put the programs of every group back where they came from, and take it away.
+/// Move the programs of every group back to its parent, and remove the group.
 pub(crate) fn dissolve() -> Result<(), Error> {
     // Without cgroup2 there are none.
     let Ok(mount) = cgroup::mount() else {
@@ -92,20 +92,20 @@ pub(crate) fn dissolve() -> Result<(), Error> {
         let above = group.parent().unwrap_or(&mount).join("cgroup.procs");
         let programs = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
         for pid in programs.lines() {
-            // One that has ended meanwhile needs no place.
+            // A process that has ended meanwhile need not be moved.
             let _ = fs::write(&above, pid);
         }
-        // One that has groups of its own in it is somebody's: it stays.
+        // A group with groups of its own is in use, and stays.
         leave_empty(&group);
     }
     Ok(())
 }
 
-/// Run when nothing else wants to, and read and write then, too.
+/// Run, read and write only when no other program wants to.
 pub fn be_idle() -> io::Result<()> {
     let nothing = libc::sched_param { sched_priority: 0 };
     let least = IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
-    // SAFETY: both change the calling thread, by values.
+    // SAFETY: both change the calling thread, with arguments by value.
     unsafe {
         if libc::sched_setscheduler(0, libc::SCHED_IDLE, &nothing) != 0
             || libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, least) != 0
@@ -131,7 +131,7 @@ fn own_group(list: &str) -> Result<&str, &'static str> {
     Ok(path)
 }
 
-/// Every group of that name, those within others first.
+/// Every group of that name, nested ones first.
 fn find(mount: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![mount.to_owned()];
@@ -139,7 +139,7 @@ fn find(mount: &Path) -> Vec<PathBuf> {
         if dir.file_name().is_some_and(|name| name == GROUP) {
             found.push(dir.clone());
         }
-        // A group that goes meanwhile has nothing in it.
+        // A group that disappears meanwhile counts as empty.
         let Ok(entries) = fs::read_dir(&dir) else {
             continue;
         };
@@ -186,7 +186,7 @@ mod tests {
         let mut found = find(root.path());
         assert_eq!(found.len(), 3);
         found.retain(|group| !leave_empty(group));
-        // One has a group in it that is not takt's.
+        // One of them contains a group that is not takt's.
         assert_eq!(found, [root.path().join("a/takt-background")]);
     }
 }

@@ -1,5 +1,5 @@
-//! What applying a policy means for this host: which links are attached,
-//! updated, left alone or let go. Looks at what was found and changes nothing.
+//! What applying a policy means for this host: which links are attached, updated, left alone or
+//! given back. Reads what was found and changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -28,10 +28,10 @@ use crate::{
     state::source::Source,
 };
 
-/// One segment per packet, so that every frame has a moment of its own.
+/// One segment per packet, so that every frame has a due time of its own.
 const SINGLE_SEGMENT: u32 = 1;
 
-/// A policy that this host cannot carry. All but the last are the policy's fault.
+/// A policy that this host cannot apply. All but the last are the policy's fault.
 #[derive(Debug, Error)]
 pub enum Undecided {
     /// The network namespace has no device of this name.
@@ -45,29 +45,29 @@ pub enum Undecided {
     Plan {
         /// The link's.
         device: String,
-        /// What there is too much of.
+        /// The table that is too small.
         problem: PlanError,
     },
-    /// A link asks for gaps on a device that cannot have them.
+    /// A link asks for gap frames on a device that cannot send them.
     #[error("{device}: {problem}")]
     NoGap {
         /// The link's.
         device: String,
-        /// What is in the way.
+        /// The reason.
         problem: NoGap,
     },
-    /// A link has incoming packets wait in the background where they cannot be made to.
+    /// A link is to delay incoming background packets on a device that does not allow it.
     #[error("{device}: {problem}")]
     NoReceive {
         /// The link's.
         device: String,
-        /// What is in the way.
+        /// The reason.
         problem: NoReceive,
     },
-    /// A match names a user who cannot be looked up.
+    /// A match names a user that cannot be looked up.
     #[error(transparent)]
     NoUser(#[from] NoUser),
-    /// There is no room on the CPUs for all tasks, or one of them makes no sense.
+    /// The CPUs have no room for all tasks, or one of them is not possible.
     #[error(transparent)]
     NoTime(takt_planner::beats::Refusal),
     /// The host is in the way, or failed.
@@ -76,7 +76,7 @@ pub enum Undecided {
 }
 
 impl Undecided {
-    /// Only tasks went, so whatever stays stood before.
+    /// Only tasks were removed, so what is left fitted before.
     pub(crate) fn without_new_tasks(self) -> Error {
         match self {
             Self::Host(error) => error,
@@ -87,30 +87,30 @@ impl Undecided {
     }
 }
 
-/// One link's part in applying a policy.
+/// What applying a policy does to one link.
 pub(crate) enum Step {
-    /// Put takt on a device.
+    /// Attach takt's qdisc to a device.
     Attach {
         plan: Box<takt_plan>,
         receive: Option<Wanted>,
         record: Record,
-        /// A link of the same device whose qdisc somebody took away, and what that
-        /// let the device's queues hold, if it was limited.
+        /// A link of the same device whose qdisc was removed by hand, and the limits that it
+        /// set for the device's queues, if any.
         lost: Option<u32>,
         queue_limits: Option<QueueLimits>,
     },
     /// Give a link a new plan and, if named, a new segment limit.
     Update {
-        /// What incoming packets go through until then.
+        /// The receive side until then.
         side: Option<Side>,
         plan: Box<takt_plan>,
         receive: Option<Wanted>,
         record: Record,
         segments: Option<SegmentLimit>,
-        /// What the device's queues may hold until then, if that was limited.
+        /// The limits of the device's queues until then, if any.
         queue_limits: Option<QueueLimits>,
     },
-    /// The same policy again.
+    /// The plan is unchanged.
     Keep { record: Record },
     /// The policy no longer names the device.
     Detach { managed: Managed, release: Release },
@@ -123,7 +123,7 @@ pub(crate) struct SegmentLimit {
     pub to: u32,
 }
 
-/// What stands on the host before anything is done.
+/// The state of the host before the change.
 pub(crate) struct Found {
     pub netns_cookie: u64,
     pub ports: Vec<Port>,
@@ -133,12 +133,12 @@ pub(crate) struct Found {
     pub replace: Replace,
 }
 
-/// Of which devices takt may take the place of other qdiscs.
+/// On which devices takt may replace other qdiscs.
 #[derive(Debug, Clone)]
 pub(crate) enum Replace {
     None,
     All,
-    /// Of those with these numbers.
+    /// Only on the devices with these numbers.
     Only(BTreeSet<u32>),
 }
 
@@ -152,9 +152,9 @@ impl Replace {
     }
 }
 
-/// Where the policy's questions go: not where plans in force look for the answers
-/// to others. After a takt that died between two devices there may be no such
-/// place; then these are overwritten, and wrong until the plans follow.
+/// The slot for the policy's questions: not the one in which plans in force look up answers to
+/// other questions. After a takt that died between two devices there may be no such slot; then
+/// these answers are overwritten, and wrong until the plans follow.
 pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
     let same = |managed: &&Managed| {
         let record = managed.record.as_ref();
@@ -172,7 +172,7 @@ pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
     }
 }
 
-/// The links of a policy that no host could carry.
+/// Plan the links of a policy without a host.
 pub fn unplannable(links: &[Link]) -> Vec<Undecided> {
     takt_planner::unplannable(links)
         .map(|(link, problem)| Undecided::Plan {
@@ -182,8 +182,8 @@ pub fn unplannable(links: &[Link]) -> Vec<Undecided> {
         .collect()
 }
 
-/// Turn a policy into steps, or say why it cannot be carried. Its plans look in
-/// this slot for what is known of sockets.
+/// Turn a policy into steps, or say why it cannot be applied. Its plans look up what is known
+/// of sockets in this slot.
 pub(crate) fn decide(
     links: &[Link],
     questions: &Questions,
@@ -272,7 +272,7 @@ fn attach(
 ) -> Result<Step, Undecided> {
     let index = next_index(taken)?;
     let lost_index = lost.as_ref().map(|lost| lost.index);
-    // An orphan of ours (its record is gone) is nobody else's.
+    // A takt qdisc without a record is no other program's.
     let ours = lost_index.is_some_and(|index| port.carries(index));
     let standing = port.root.clone().filter(|_| !ours);
     if let Some(root) = &standing {
@@ -297,7 +297,7 @@ fn attach(
     let limited = lost
         .as_ref()
         .and_then(|lost| lost.record.as_ref()?.queue_limits.clone());
-    // Whoever took our qdisc away did not know of the segment limit.
+    // Removing takt's qdisc by hand does not restore the segment limit.
     let gso_before = lost
         .and_then(|lost| lost.record)
         .filter(|record| record.gso_max_segs == Some(port.device.gso_max_segs))
@@ -377,13 +377,13 @@ fn update(
     }
     tables.generation += 1;
     if let Some(wanted) = &mut receive {
-        // After the one that lets out what is held.
+        // After the plan that lets blocked packets out.
         wanted.plan.generation += 2;
     }
     let limited = before.queue_limits.clone();
     let record = Record {
         generation: tables.generation,
-        // It may have another name by now.
+        // The device may have another name by now.
         device: link.device.clone(),
         source: source.clone(),
         ids,
@@ -401,7 +401,7 @@ fn update(
     })
 }
 
-/// What stands there now is not known yet.
+/// The present qdisc is not known yet.
 fn queue_limits(link: &Link, port: &Port) -> Option<QueueLimits> {
     let limit_bytes = buffer::wanted(link, &port.device)?;
     Some(QueueLimits::new(limit_bytes, &[], None))

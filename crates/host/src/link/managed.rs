@@ -1,4 +1,4 @@
-//! Which links takt manages in this network namespace, and how they stand.
+//! The links that takt manages in this network namespace, and their state.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::{
 
 pub(crate) const KIND: &str = "takt";
 
-/// A device and what stands at its root.
+/// A device and its root qdisc.
 #[derive(Debug, Clone)]
 pub(crate) struct Port {
     pub device: Device,
     /// `None`: the kernel's default.
     pub root: Option<Qdisc>,
-    /// What hangs below the root and could not be put back, if anything.
+    /// What hangs below the root and could not be restored, if anything.
     pub below_root: Option<&'static str>,
 }
 
-/// Qdiscs whose classes are of their own making and come back with them.
+/// Qdiscs that make their classes themselves, so that restoring the qdisc restores them.
 const MAKES_ITS_OWN_CLASSES: [&str; 9] = [
     "mq", "fq", "fq_codel", "fq_pie", "sfq", "cake", "prio", "multiq", "tbf",
 ];
@@ -96,21 +96,20 @@ impl Port {
 pub(crate) struct Managed {
     pub index: u32,
     pub memory: Arc<PortMemory>,
-    /// As of the moment when it was found, like all that follows.
+    /// As of the moment when it was found, like the following fields.
     pub outline: Outline,
     pub plan: Box<takt_plan>,
     pub gap: GapCounters,
-    /// Where incoming packets in the background are sent through.
+    /// The receive side for incoming background packets.
     pub receive: Option<Side>,
-    /// Missing if somebody deleted it.
+    /// `None` if the file was removed by hand.
     pub record: Option<Record>,
 }
 
 impl Managed {
-    /// Clear away links that nobody will come back for: those of a takt that
-    /// died before it attached them or after it detached them, and those whose
-    /// devices are gone, most likely with their namespace. Under the lock, no
-    /// other takt is at it.
+    /// Remove links that are no longer in use: those of a takt that died before it attached
+    /// them or after it detached them, and those whose devices are gone, most likely with their
+    /// namespace. Under the lock no other takt is at work.
     pub(crate) fn sweep(program: &Program, netns_cookie: u64, ports: &[Port]) -> Result<(), Error> {
         for index in program.links()? {
             let Some(port) = program.port(index)? else {
@@ -132,8 +131,8 @@ impl Managed {
         Ok(())
     }
 
-    /// The links of a namespace, whose ports are these: all that were attached,
-    /// but for those that takt itself has given back.
+    /// The links of a namespace with these ports: all that were attached, except those that
+    /// takt itself has given back.
     pub(crate) fn list(
         program: &Program,
         netns_cookie: u64,
@@ -173,7 +172,7 @@ impl Managed {
         }
     }
 
-    /// The device this link belongs to, if it still exists.
+    /// The device of this link, if it still exists.
     pub(crate) fn port<'a>(&self, ports: &'a [Port]) -> Option<&'a Port> {
         ports
             .iter()
@@ -181,7 +180,7 @@ impl Managed {
     }
 }
 
-/// Whether takt began to give a link's device back, and got that far.
+/// Whether takt began to give a link's device back, and removed the qdisc.
 fn was_given_back(index: u32, ports: &[Port]) -> bool {
     Record::is_leaving(index) && !ports.iter().any(|port| port.carries(index))
 }

@@ -1,4 +1,4 @@
-//! One link's memory, which the kernel's programs and this process share.
+//! One link's memory, shared by the kernel's programs and this process.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -23,14 +23,14 @@ use takt_algo::{
 
 use crate::{error::Error, link::counted::Counted};
 
-/// Which device a link's state belongs to; no other can carry its qdisc.
+/// The device of a link's state; no other device can carry its qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     pub ifindex: u32,
     pub netns_cookie: u64,
 }
 
-/// What of a link can be told without looking at all of it, at one moment.
+/// A summary of a link at one moment, without reading all of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
     pub owner: Owner,
@@ -51,7 +51,7 @@ pub(crate) struct Outline {
     pub queued_packets: u32,
     /// It is the receive side of another link.
     pub receives: bool,
-    /// That of this link, by link and by device; 0: it has none.
+    /// Its receive side, by link and by device; 0: none.
     pub receive_link: u32,
     pub receive_ifindex: u32,
     /// `TAKT_STATIONS_*`
@@ -66,10 +66,10 @@ pub(crate) struct LengthCounters {
     pub missed: u32,
 }
 
-/// How a link's gap mode is doing, without its lengths.
+/// The state of a link's gap mode, without its lengths.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GapCounters {
-    /// Gaps are sent, or would be if there were anything to wait for.
+    /// Gaps are sent, or would be if packets were waiting.
     pub ready: bool,
     pub stocked: u32,
     pub frames: u64,
@@ -96,7 +96,7 @@ impl PortMemory {
         let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
             .map_err(Error::bpf("creating a link's map"))?;
         let created = Self::open(&map)?;
-        // SAFETY: the mapping is valid, all zero, and nobody else's yet.
+        // SAFETY: the mapping is valid, all zero, and no other code uses it yet.
         unsafe {
             let port = created.0.as_ptr();
             takt_link_lay_out(&raw mut (*port).link);
@@ -226,7 +226,7 @@ impl PortMemory {
         }
     }
 
-    /// What the link has counted for a length; nothing for one that is too long.
+    /// The link's counters of a length; zeros for a length that is too long.
     pub(crate) fn gap_counters(&self, len: u32) -> LengthCounters {
         if len >= takt_algo::sys::TAKT_GAP_LENS {
             return LengthCounters::default();
@@ -253,7 +253,7 @@ impl PortMemory {
         }
     }
 
-    /// Tell the link its longest gap frame, and how many templates are enough.
+    /// Set the link's longest gap frame, and how many templates are enough.
     pub(crate) fn set_gap_terms(&self, longest: u32, enough: u32) {
         let gap = self.gap_state();
         // SAFETY: as above; only user space writes these.
@@ -281,8 +281,7 @@ impl PortMemory {
         fence(Ordering::Release);
     }
 
-    /// Whether packets are queued that a plan before the one in force put there,
-    /// or registrations of before.
+    /// Whether packets are queued that an earlier plan or earlier registrations put there.
     pub(crate) fn has_old_packets(&self) -> bool {
         let active = self.active();
         // SAFETY: aligned, mapped fields.
@@ -291,7 +290,7 @@ impl PortMemory {
             let link = &raw const (*port).link;
             let plan = (&raw const (*port).plans).cast::<takt_plan>().add(active);
             let generation = (&raw const (*plan).generation).read_volatile() as u32;
-            // The qdisc takes note of a new plan when a packet comes.
+            // The qdisc notices a new plan when a packet comes.
             let noted = (&raw const (*link).generation).read_volatile() == generation;
             let queued = (&raw const (*link).queued_packets).read_volatile();
             let old = (&raw const (*link).old_packets).read_volatile();
@@ -328,7 +327,7 @@ impl Drop for PortMemory {
     }
 }
 
-/// Something that nobody outside can guess.
+/// A number that is unpredictable for other processes.
 fn secret() -> u64 {
     // Seeded by the system for every process.
     RandomState::new().hash_one(0)

@@ -1,8 +1,8 @@
-//! Links: the BPF qdisc on a device, what it is told, and what it counts.
+//! Links: the BPF qdisc on a device, its plan, and its counters.
 //!
 //! [`decide`] compares a policy with what was found, [`program`] and [`memory`] are the loaded
-//! programs and a link's part of them, [`record`] remembers a link, [`takeover`] puts the qdisc on
-//! a device and gives the device back.
+//! programs and a link's part of them, [`record`] remembers a link, [`takeover`] attaches the
+//! qdisc to a device and gives the device back.
 
 pub mod background;
 pub(crate) mod buffer;

@@ -31,13 +31,12 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/link.skel.rs"));
 }
 
-/// The handle that makes a qdisc find its link.
+/// The handle by which a qdisc finds its link.
 pub(crate) fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
 
-/// How long a plan waits for packets of the plan before the last, and how often
-/// it looks.
+/// How long a plan waits for packets of the plan before the last, and how often takt checks.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
@@ -51,8 +50,8 @@ pub(crate) struct Program {
     registrations: MapHandle,
     registry: MapHandle,
     commit: OwnedFd,
-    /// What of links was mapped, by the map's number, which is nobody else's as long as it is mapped.
-    /// To map a link takes the kernel longer than all else that is done with it.
+    /// The mapped links, by the map's number, which is not reused as long as the map is mapped.
+    /// Mapping a link takes the kernel longer than all other work on it.
     mapped: RefCell<BTreeMap<u32, Arc<PortMemory>>>,
 }
 
@@ -93,18 +92,18 @@ impl Program {
         Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })
     }
 
-    /// Verify every program against the running kernel, and leave nothing.
+    /// Verify every program against the running kernel, and leave nothing loaded.
     pub fn verify() -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
         load_skeleton(&mut memory).map(drop)
     }
 
-    /// Take the pins away. The kernel frees the rest with the last qdisc.
+    /// Remove the pins. The kernel frees the rest with the last qdisc.
     pub fn unload(self) -> Result<(), Error> {
         pins::vanish(&self.dir)
     }
 
-    /// What is known of sockets, for the qdisc to read.
+    /// What is known of sockets, read by the qdisc.
     pub(crate) fn sockets(&self) -> &MapHandle {
         &self.sockets
     }
@@ -114,7 +113,7 @@ impl Program {
         &self.registrations
     }
 
-    /// How much of it.
+    /// The number of registrations.
     pub(crate) fn registry(&self) -> &MapHandle {
         &self.registry
     }
@@ -124,23 +123,23 @@ impl Program {
         &self.ports
     }
 
-    /// Whether a socket is open, as far as sockets are watched.
+    /// Whether a socket is open, if sockets are watched.
     pub(crate) fn knows_socket(&self, cookie: u64) -> bool {
         let known = self.sockets.lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
         matches!(known, Ok(Some(_)))
     }
 
-    /// Where what watches sockets is pinned, while it does.
+    /// The pin of the programs that watch sockets.
     pub(crate) fn sockets_dir(&self) -> PathBuf {
         self.dir.join("sockets")
     }
 
-    /// Where what stands on the ingress of devices is pinned.
+    /// The pins of the programs on devices' ingress.
     pub(crate) fn receive_dir(&self) -> PathBuf {
         self.dir.join("receive")
     }
 
-    /// Make a link's state, store and first plan; its qdisc may then attach.
+    /// Make a link's state, store and first plan; then its qdisc may be attached.
     pub fn add_link(&self, index: u32, owner: Owner, plan: &takt_plan) -> Result<(), Error> {
         let (map, port) = PortMemory::create(owner, plan)?;
         let store = self.store_map()?;
@@ -154,17 +153,16 @@ impl Program {
         set_inner(&self.stores, index, &store)
     }
 
-    /// Lay a plan beside the one in force; [`Self::commit`] makes them change
-    /// places.
+    /// Stage a plan beside the one in force; [`Self::commit`] swaps them.
     pub fn stage_plan(&self, index: u32, plan: &takt_plan) -> Result<(), Error> {
         let (Some(map), Some(port)) = (inner(&self.ports, index)?, self.port(index)?) else {
             return Ok(());
         };
-        // Setting an inner map waits until every program that was running is
-        // done: nobody reads the plan that the last commit retired any more.
+        // Setting an inner map waits until every program that was running has ended: by then no
+        // program reads the plan that the last commit retired.
         set_inner(&self.ports, index, &map)?;
-        // The qdisc knows one plan besides the one in force. Packets of the one
-        // before that would no longer be known to stand ahead of others.
+        // The qdisc knows one plan besides the one in force. It would not know any more that
+        // packets of the plan before these come first.
         let patience = Instant::now() + DRAIN_PATIENCE;
         while port.has_old_packets() && Instant::now() < patience {
             thread::sleep(DRAIN_LOOK);
@@ -173,8 +171,8 @@ impl Program {
         Ok(())
     }
 
-    /// Put the staged plans of these links in force, in a single system call;
-    /// packets meet the old or the new one of each link, whole.
+    /// Put the staged plans of these links in force, in a single system call; a packet sees the
+    /// old or the new plan of its link, never a mixture.
     pub fn commit(&self, links: &[u32]) -> Result<(), Error> {
         let mut args = takt_commit_args {
             links: links.iter().fold(0, |bits, index| bits | 1 << index),
@@ -206,7 +204,7 @@ impl Program {
         Ok(found)
     }
 
-    /// Forget a link. Its qdisc must be gone.
+    /// Remove a link. Its qdisc must be gone.
     pub fn remove_link(&self, index: u32) -> Result<(), Error> {
         if let Some(id) = inner_id(&self.ports, index)? {
             self.mapped.borrow_mut().remove(&id);
@@ -222,8 +220,8 @@ impl Program {
         Ok(())
     }
 
-    /// The store holds packets, so the kernel must be told which of its bytes
-    /// are packet pointers: by the types of the program itself.
+    /// The store holds packets, so the kernel must know which of its bytes are packet pointers:
+    /// from the program's own types.
     fn store_map(&self) -> Result<MapHandle, Error> {
         let types = btf::of_map(&self.express)?;
         let options = libbpf_sys::bpf_map_create_opts {

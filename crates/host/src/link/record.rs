@@ -1,5 +1,5 @@
-//! What takt remembers of a link it manages: which policy, which class has
-//! which id, and what stood there before.
+//! What takt remembers of a link that it manages: the policy, the ids of classes, and the state
+//! before takt.
 //!
 //! A record is a file named after the plan's generation and is written before
 //! that plan takes effect. The plan in the kernel names the generation that is
@@ -22,7 +22,7 @@ use crate::{
 
 const LEAVING: &str = "leaving";
 
-/// What `revert` puts back.
+/// What `revert` restores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
     /// `None`: the kernel's default.
@@ -41,7 +41,7 @@ pub struct Record {
     /// The segment limit that was set, if one was.
     pub gso_max_segs: Option<u32>,
     pub before: Before,
-    /// What the device's queues may hold, if that was limited.
+    /// The limits of the device's queues, if they were limited.
     pub queue_limits: Option<QueueLimits>,
 }
 
@@ -58,7 +58,7 @@ impl Record {
         })
     }
 
-    /// Write the record next to the one in force, and not over it.
+    /// Write the record beside the one in force, without replacing it.
     pub fn write(&self) -> Result<(), Error> {
         runtime_dir::private_dirs(&dir(self.index))?;
         let path = path(self.index, self.generation);
@@ -74,7 +74,7 @@ impl Record {
         runtime_dir::remove(&path(self.index, self.generation))
     }
 
-    /// Remove all records of the link, and notes, but the record in force.
+    /// Remove all records and notes of the link but the record in force.
     pub fn sweep(&self) -> Result<(), Error> {
         let keep = path(self.index, self.generation);
         let dir = dir(self.index);
@@ -87,8 +87,8 @@ impl Record {
         Ok(())
     }
 
-    /// Note that the link's device is about to be given back: whoever finds the
-    /// note, and the qdisc gone, knows that it was takt who took it away.
+    /// Note that the link's device is about to be given back: a takt that finds the note, and
+    /// the qdisc gone, knows that takt removed it.
     pub fn note_leaving(index: u32) -> Result<(), Error> {
         let dir = dir(index);
         runtime_dir::private_dirs(&dir)?;
@@ -107,7 +107,7 @@ impl Record {
     pub fn forget(index: u32) -> Result<(), Error> {
         let dir = dir(index);
         runtime_dir::remove_all(&dir)?;
-        // Other links may have one still.
+        // Other links may still have one.
         let _ = dir.parent().map(fs::remove_dir);
         Ok(())
     }

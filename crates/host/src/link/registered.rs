@@ -1,4 +1,4 @@
-//! Destinations that are registered at run time, as the qdisc looks them up.
+//! Destinations that are registered at run time, for the qdisc's lookups.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -17,16 +17,16 @@ use takt_algo::{
 
 use crate::{error::Error, link::program::Program};
 
-/// Whose packets a registration is for.
+/// The senders that a registration is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whose {
-    /// Those of this user's sockets.
+    /// This user's sockets.
     User(u32),
-    /// All, forwarded ones included.
+    /// All senders, forwarded packets included.
     Everyone,
 }
 
-/// Where packets go, and whose they are.
+/// A destination and the sender of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Destination {
     /// Of the network namespace that they are sent in.
@@ -37,12 +37,13 @@ pub struct Destination {
     pub to: SocketAddr,
 }
 
-/// What was last said of a destination.
+/// The last change of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registration {
     /// On `CLOCK_BOOTTIME`; no two changes have the same.
     pub changed_ns: u64,
-    /// `false`: taken back, and kept for a while so that what was queued by it is not overtaken.
+    /// `false`: taken back, and kept for a while so that packets queued because of it are not
+    /// overtaken.
     pub on: bool,
 }
 
@@ -64,12 +65,12 @@ impl Registrations {
         Ok(Some(Self { program, id }))
     }
 
-    /// Another program's maps have another number, and nothing in them.
+    /// Another program's maps have another number, and are empty.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Every destination that is written there, on or off.
+    /// Every destination in the map, on or off.
     pub fn all(&self) -> Vec<Destination> {
         self.program
             .registrations()
@@ -79,7 +80,7 @@ impl Registrations {
             .collect()
     }
 
-    /// Registers, switches off (`Some`), or forgets (`None`).
+    /// Register, switch off (`Some`), or forget (`None`).
     pub fn write(
         &self,
         destination: &Destination,
@@ -105,7 +106,7 @@ impl Registrations {
             .map_err(Error::bpf("registering a destination"))
     }
 
-    /// Tell the qdisc how many there are: before they come, after they went.
+    /// Set the number of entries: before entries are added, and after they are removed.
     pub fn set_count(&self, entries: usize) -> Result<(), Error> {
         let value = takt_registry {
             entries: entries as u32,

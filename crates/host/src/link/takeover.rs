@@ -1,4 +1,4 @@
-//! What taking a device over, and giving it back, asks of the kernel.
+//! The requests that take a device over, and give it back.
 
 use crate::{
     error::Foreign,
@@ -20,7 +20,7 @@ pub(crate) fn qdisc_of(index: u32) -> Qdisc {
     }
 }
 
-/// Put takt on the record's device.
+/// Attach takt's qdisc to the record's device.
 pub(crate) fn take(record: &Record) -> Vec<Request> {
     let limit = record
         .gso_max_segs
@@ -30,7 +30,7 @@ pub(crate) fn take(record: &Record) -> Vec<Request> {
         .collect()
 }
 
-/// Put back what stood on a device before takt.
+/// Restore the qdisc that a device had before takt.
 pub(crate) fn give_back(ifindex: u32, before: &Before) -> Vec<Request> {
     let root = match &before.qdisc {
         Some(qdisc) => qdisc.set_root(ifindex),
@@ -39,15 +39,15 @@ pub(crate) fn give_back(ifindex: u32, before: &Before) -> Vec<Request> {
     vec![root, Device::limit_segments(ifindex, before.gso_max_segs)]
 }
 
-/// How to end takt on a managed device, as far as it still is takt's.
+/// How to remove takt from a managed device, if the qdisc is still takt's.
 pub(crate) struct Release {
     pub requests: Vec<Request>,
-    /// Somebody else changed the device; what is theirs stays.
+    /// Another program changed the device; its changes stay.
     pub foreign: Option<Foreign>,
 }
 
 pub(crate) fn release(managed: &Managed, port: Option<&Port>) -> Release {
-    // A device that is gone took its qdisc along.
+    // The qdisc of a device that is gone is gone, too.
     let Some(port) = port else {
         return Release {
             requests: Vec::new(),

@@ -1,4 +1,4 @@
-//! Limiting devices' queues, and undoing it.
+//! Limiting devices' queues, and removing the limits.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Buffers {
             .unwrap_or_default()
     }
 
-    /// The queues as they are, for a record of what will be limited.
+    /// The present queues, for a record of what will be limited.
     pub(crate) fn note(&self, device: u32, limits: &mut QueueLimits, last: Option<&QueueLimits>) {
         *limits = QueueLimits::new(limits.limit_bytes, &self.queues(device), last);
     }

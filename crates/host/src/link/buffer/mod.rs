@@ -1,14 +1,14 @@
-//! The device's buffer: what it has taken from the qdisc, nobody can overtake any
-//! more. With a class in the background it should hold one full frame at most.
+//! The device's buffer: a packet that it has taken from the qdisc cannot be overtaken any more.
+//! With a class in the background it should hold one full frame at most.
 //!
-//! The link's clock sees to that where the policy's rate is no higher than the
-//! wire's. Where the driver counts its bytes (byte queue limits, BQL), the kernel
-//! sees to it whatever the wire's rate is: it stops a queue as soon as more than
-//! the limit is on its way, so the limit is a full frame less one byte.
+//! The link's clock ensures that if the policy's rate is no higher than the wire's. If the
+//! driver counts its bytes (byte queue limits, BQL), the kernel ensures it whatever the wire's
+//! rate is: it stops a queue as soon as more than the limit is on its way, so the limit is a
+//! full frame less one byte.
 //!
-//! A record says what the limits were before they are changed, and a plan that
-//! names the record is in force before they are. So a takt that dies leaves them
-//! as they were, or a record of how they were; the next one finishes its work.
+//! A record holds the previous limits before they are changed, and a plan that names the record
+//! is in force before they are. So a takt that dies leaves them as they were, or a record of
+//! how they were; the next one finishes its work.
 
 mod hands;
 mod queues;
@@ -23,16 +23,16 @@ pub(crate) use queues::Queue;
 
 const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// With one frame at a time a device is idle from when a frame has left until its
-/// driver has heard of it: up to a quarter of a millisecond on common devices. So
-/// only where a frame takes much longer than that.
+/// With one frame at a time a device is idle from the end of a frame until its driver has
+/// noticed: up to a quarter of a millisecond on common devices. So the limit is set only if a
+/// frame takes much longer than that.
 const FRAME_NS_MIN: u64 = 1_000_000;
 
-/// What a device's queues may hold, and what they might before.
+/// The limits of a device's queues, and the previous limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
     pub limit_bytes: u32,
-    /// By queue; empty if the device has none with a limit.
+    /// By queue; empty if the device's queues have no limits.
     pub before: Vec<u32>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn wanted(link: &Link, device: &Device) -> Option<u32> {
 }
 
 impl QueueLimits {
-    /// This limit for queues that now are as described, and that `last` limited.
+    /// This limit for queues that are as described now, and that `last` limited.
     pub(crate) fn new(limit_bytes: u32, queues: &[Queue], last: Option<&Self>) -> Self {
         let before = queues.iter().enumerate().map(|(at, queue)| {
             let ours = last.filter(|last| last.limit_bytes == queue.limit_max_bytes);
@@ -70,17 +70,18 @@ impl QueueLimits {
         }
     }
 
-    /// Limit the queues, but for those that somebody else has limited meanwhile.
+    /// Limit the queues, except those that another program has limited meanwhile.
     pub(crate) fn set(&self, queues: &[Queue]) -> Vec<Change> {
         self.changes(queues, |before| (before, self.limit_bytes))
     }
 
-    /// Undo it, but for queues that somebody else has limited meanwhile.
+    /// Undo it, except for queues that another program has limited meanwhile.
     pub(crate) fn undo(&self, queues: &[Queue]) -> Vec<Change> {
         self.changes(queues, |before| (self.limit_bytes, before))
     }
 
-    /// `from_to` says of a queue's limit before what it must be now, and what it will be.
+    /// `from_to` returns, for a queue's previous limit, what it must be now and what it will
+    /// be.
     fn changes(&self, queues: &[Queue], from_to: impl Fn(u32) -> (u32, u32)) -> Vec<Change> {
         let of_queue = |(queue, (now, before)): (usize, (&Queue, &u32))| {
             let (from, to) = from_to(*before);
@@ -93,8 +94,8 @@ impl QueueLimits {
         pairs.filter_map(of_queue).collect()
     }
 
-    /// Whether the kernel holds the device to it: the limits stand, and the driver
-    /// counts its bytes, which shows once anything was sent.
+    /// Whether the kernel enforces it: the limits are still set, and the driver counts its
+    /// bytes, which is known after something was sent.
     pub(crate) fn holds(&self, queues: &[Queue]) -> bool {
         !queues.is_empty()
             && queues
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_has_set_stays() {
+    fn limits_set_by_another_program_stay() {
         let limits = QueueLimits::new(1513, &queues(&[MAX, MAX]), None);
         assert_eq!(limits.set(&queues(&[700, MAX])), [change(1, 1513)]);
         assert_eq!(limits.undo(&queues(&[700, 1513])), [change(1, MAX)]);

@@ -12,10 +12,10 @@ use crate::{
     os::sysfs::{Sysfs, read_number},
 };
 
-/// What a transmit queue of a device may hold, and does.
+/// The limit and the use of a device's transmit queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Queue {
-    /// What the kernel's own limit never exceeds.
+    /// The maximum of the kernel's own limit.
     pub limit_max_bytes: u32,
     /// The limit that the kernel has found to be enough.
     pub limit_bytes: u32,
@@ -23,8 +23,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// The driver tells the kernel what it sends. All queues have these files; of
-    /// a driver that does not, the kernel never finds a limit.
+    /// The driver reports to the kernel what it sends. All queues have these files, but without
+    /// reports the kernel never finds a limit.
     pub(crate) fn is_counted(&self) -> bool {
         self.limit_bytes > 0 || self.inflight_bytes > 0
     }

@@ -1,9 +1,9 @@
-//! The feeder: keeps the stocks of this namespace's links full. It is called when
-//! a link has spent half of its templates of some length.
+//! The feeder: keeps the stocks of this namespace's links full. It is woken when a link has
+//! used half of its templates of some length.
 //!
-//! A stock lasts some milliseconds, and finding out which links there are, filling
-//! a new one's stock and closing sockets all take longer. So a thread does nothing
-//! but refill, and whoever looks prepares for it what there is to be fed.
+//! A stock lasts some milliseconds, but listing links, filling a new link's stock and closing
+//! sockets all take longer. So this thread only refills, and the helper's main thread prepares
+//! the links to be fed.
 
 use std::{io, time::Instant};
 
@@ -16,8 +16,8 @@ use crate::{
     helper::{Helped, Listener, Listening, Patience, close_together, unless_gone},
 };
 
-/// Refilling comes before ordinary work, looking and closing sockets included, or idle
-/// wires would wait for it.
+/// Refilling comes before ordinary work, including the helper's looks and the closing of
+/// sockets: otherwise idle wires would wait for it.
 const NICE: libc::c_int = -20;
 
 #[derive(Default)]
@@ -27,8 +27,7 @@ pub(crate) struct Feeder {
     numbered: u32,
 }
 
-/// The links that are fed. Without a way to hear what is spent, they are refilled as often as
-/// somebody looks.
+/// The links that are fed. Without events for used templates, they are refilled at each look.
 #[derive(Default)]
 struct FedLinks(Vec<FedLink>);
 
@@ -38,7 +37,8 @@ impl Feeder {
         links.is_some_and(|links| !links.0.is_empty())
     }
 
-    /// Feed those of these links that want it, and no others, and fill their stocks.
+    /// Feed each link of these that paces with gap frames, and no others, and fill their
+    /// stocks.
     pub fn look(&mut self, links: Vec<Helped>) -> Result<(), Error> {
         self.feed(links)
             .map_err(Error::helper("feeding links with gap frames"))
@@ -79,7 +79,7 @@ impl Drop for Feeder {
     }
 }
 
-/// Returns when the sockets of these links, and those that nobody uses, are closed.
+/// Returns when the sockets of these links and the unused sockets are closed.
 fn give_up(thread: &Listening<FedLinks>, unwanted: impl Fn(&FedLink) -> bool) {
     let mut links = thread.lock();
     let mut sockets: Vec<_> = links
@@ -115,6 +115,7 @@ impl Listener for FedLinks {
 }
 
 fn be_important() {
-    // SAFETY: a plain system call, for this thread alone. Refused, feeding works a little later.
+    // SAFETY: a plain system call, for this thread alone. If it is refused, feeding works a
+    // little later.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
 }

@@ -18,15 +18,15 @@ use crate::{
     link::memory::{LengthCounters, PortMemory},
 };
 
-/// Learning takes a walk through all lengths.
+/// Learning reads the counters of all lengths.
 const BETWEEN_LESSONS: Duration = Duration::from_millis(20);
 
-/// What must stay the same for a link to be fed as it is.
+/// If one of these changes, the link is fed anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Terms {
     index: u32,
     ifindex: u32,
-    /// Another each time that a link is made.
+    /// Differs each time that a link is made.
     secret: u32,
     rate_bps: u64,
     overhead_bytes: u32,
@@ -55,20 +55,20 @@ pub(super) struct FedLink {
     fed: Vec<Fed>,
     /// Of lengths that were of little use.
     useless: Vec<TemplateSocket>,
-    /// By length, as of the last lesson.
+    /// By length, as of the last time of learning.
     counted: Vec<LengthCounters>,
     missed: u64,
     learned: Instant,
     patience: Patience,
 }
 
-/// A length and who sends it.
+/// A length and the socket that sends it.
 struct Fed {
     shelf: Shelf,
     socket: TemplateSocket,
     /// Its stock was full once.
     filled: bool,
-    /// What the link had counted then, the last time.
+    /// The link's counter when the stock was last full.
     spent: u32,
 }
 
@@ -80,8 +80,8 @@ impl Fed {
 }
 
 impl FedLink {
-    /// A link whose stock is full. Its sockets' events, which this epoll is told, carry
-    /// its number and the length.
+    /// A link whose stock is full. The events of its sockets, which are added to this epoll,
+    /// carry its number and the length.
     pub fn open(number: u32, link: Helped, epoll: &Epoll) -> io::Result<Self> {
         let terms = Terms::of(&link);
         let (source, port) = (link.device.address, link.port);
@@ -100,7 +100,7 @@ impl FedLink {
             learned: Instant::now(),
             patience: Patience::default(),
         };
-        // Not before all shelves are full for the first time.
+        // Not before all lengths are in stock for the first time.
         link.port.set_gap_terms(terms.longest, 0);
         link.port.renew_gap();
         for shelf in link.stock.shelves().to_vec() {
@@ -122,7 +122,7 @@ impl FedLink {
         let frame = gap_frame(self.source, shelf.len);
         let socket = TemplateSocket::open(self.terms.ifindex, self.terms.secret, frame)?;
         socket.bound(shelf.target)?;
-        // Edges: one event each time that half is gone.
+        // Edge-triggered: one event each time that half is used.
         let event = EpollEvent::new(
             EpollFlags::EPOLLOUT | EpollFlags::EPOLLET,
             u64::from(self.number) << 32 | u64::from(shelf.len),
@@ -144,7 +144,7 @@ impl FedLink {
         }
     }
 
-    /// Until it keeps what it is sent.
+    /// When to retry, until the link keeps what it is sent.
     pub fn patience(&self) -> &Patience {
         &self.patience
     }
@@ -161,9 +161,9 @@ impl FedLink {
         }
         let fed = &mut self.fed[at];
         let counters = self.port.gap_counters(fed.shelf.len);
-        // At first there may be those of another feeder, which do not count.
+        // At first there may be templates of another feeder, which do not count.
         let stocked = if fed.filled { counters.stocked } else { 0 };
-        // What goes with the carrier is not spent, and says nothing about the target.
+        // Templates lost without a carrier are not used, and say nothing about the target.
         let spent = counters.spent.wrapping_sub(fed.spent);
         if fed.filled
             && counters.stocked < fed.shelf.target / 4
@@ -171,7 +171,7 @@ impl FedLink {
             && let Some(target) = self.stock.ran_short(fed.shelf.len)
         {
             fed.shelf.target = target;
-            // Where the buffer cannot grow, the stock stays as it is.
+            // If the buffer cannot grow, the stock stays as it is.
             let _ = fed.socket.bound(target);
             self.port
                 .set_gap_terms(self.terms.longest, self.stock.enough());
@@ -179,7 +179,7 @@ impl FedLink {
         let short = fed.shelf.target.saturating_sub(stocked);
         let sent = fed.socket.send(short);
         let now = self.port.gap_counters(fed.shelf.len);
-        // Where there is no carrier everything is taken and nothing kept: it would be spent at
+        // Without a carrier everything is accepted and nothing kept: it would be used up at
         // once, over and over.
         let kept_none = short > 0 && now.stocked <= stocked && now.spent == counters.spent;
         match sent {
@@ -216,7 +216,7 @@ impl FedLink {
         let went = self.fed.extract_if(.., |fed| went.contains(&fed.shelf.len));
         self.useless.extend(went.map(|fed| fed.socket));
         for shelf in came {
-            // Without its socket the length is made up of two, as before.
+            // Without its socket, gaps of this length are made up of two, as before.
             if self.add(shelf, epoll).is_ok() {
                 self.refill(shelf.len);
             }
@@ -230,7 +230,7 @@ impl FedLink {
             .set_gap_terms(self.terms.longest, self.stock.enough());
     }
 
-    /// Sockets to be closed by somebody who has the time.
+    /// Sockets to be closed by a thread that may block.
     pub fn take_useless(&mut self) -> Vec<TemplateSocket> {
         mem::take(&mut self.useless)
     }

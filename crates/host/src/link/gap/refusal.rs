@@ -13,7 +13,7 @@ const HEADER_BYTES: u32 = 14;
 /// Why a device cannot have `pacing = "gap"`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoGap {
-    /// Its packets never touch a wire.
+    /// Its packets are never on a wire.
     #[error("a loopback device has no wire to fill with gap frames; write pacing = \"timer\"")]
     Loopback,
     /// A PAUSE frame cannot be sent on it.
@@ -25,7 +25,7 @@ pub enum NoGap {
         /// What kind it is, as in linux/if_arp.h.
         hardware: u16,
     },
-    /// Its longest gap frame would not leave room for all fine lengths (TAKT_GAP_LONGEST_MIN in
+    /// Its longest gap frame is too short for all fine lengths (TAKT_GAP_LONGEST_MIN in
     /// algo/gap.h).
     #[error(
         "gap frames need an MTU of {} bytes, and the device's is {mtu_bytes}; write pacing = \
@@ -33,12 +33,12 @@ pub enum NoGap {
         TAKT_GAP_LONGEST_MIN - HEADER_BYTES
     )]
     SmallMtu {
-        /// As the device has it now.
+        /// The device's MTU now.
         mtu_bytes: u32,
     },
 }
 
-/// Whether a device can carry out what a plan says of gaps.
+/// Whether a device can send the gap frames of a plan.
 pub(crate) fn check(device: &Device, plan: &takt_plan) -> Result<(), NoGap> {
     match device.hardware {
         _ if plan.pacing != TAKT_PACING_GAP => Ok(()),

@@ -1,5 +1,5 @@
-//! Which lengths a link's stock holds, and how many of each. Pure: it is told
-//! what the link counts.
+//! Which lengths a link's stock holds, and how many of each. Pure: the link's counters are
+//! arguments.
 //!
 //! The basic lengths make up every gap (see `algo/gap.h`). Beyond them, lengths
 //! that the link often had to make up of two are learned: a class with an even
@@ -9,17 +9,17 @@ use takt_algo::sys::{
     TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_PLACES, TAKT_GAP_PLENTY, TAKT_GAP_STEP,
 };
 
-/// What a length starts with, and what the longest lasts for on an idle wire:
-/// longer than the feeder has to wait for a processor.
+/// The initial number of each length, and how long the longest lasts on an idle wire: longer
+/// than the feeder has to wait for a processor.
 const OF_EACH: u32 = 2 * TAKT_GAP_PLENTY;
 const LONGEST_LASTS_NS: u64 = 8_000_000;
 const OF_LONGEST_MAX: u64 = 1024;
 
 const LEARNED_MAX: usize = 8;
-/// Missed so often between two looks, a length is worth its place.
+/// Missed this often between two looks, a length is worth its slots.
 const WORTH_LEARNING: u32 = 8;
 
-/// A length and how many of it are to be in stock.
+/// A length and the target of its stock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shelf {
     pub len: u32,
@@ -33,15 +33,15 @@ pub(super) struct Demand {
     pub missed: u32,
 }
 
-/// No longer frame is used, whatever the device could carry: those in between
-/// would not all find a place.
+/// No longer frame is used, even if the device could send it: the lengths in between would not
+/// all find a slot.
 pub(super) const LONGEST_MAX: u32 = 9216;
 
 #[derive(Debug)]
 pub(super) struct Stock {
     longest: u32,
     shelves: Vec<Shelf>,
-    /// Of these, learned ones, which may go again.
+    /// Of these, learned ones, which may be removed again.
     learned: Vec<u32>,
 }
 
@@ -69,12 +69,12 @@ impl Stock {
         }
     }
 
-    /// The longest first: it is what an idle wire needs most.
+    /// The longest first: an idle wire needs it most.
     pub fn shelves(&self) -> &[Shelf] {
         &self.shelves
     }
 
-    /// So many templates in stock let gap mode begin.
+    /// Gap mode may begin with this many templates in stock.
     pub fn enough(&self) -> u32 {
         self.total() / 2
     }
@@ -84,8 +84,8 @@ impl Stock {
         TAKT_GAP_LEN_MIN + TAKT_GAP_STEP..self.longest.min(TAKT_GAP_LENS)
     }
 
-    /// A length was found short of a quarter of its target: twice as many from
-    /// now on, if there is room. Returns the new target if it changed.
+    /// Called when a length had less than a quarter of its target: doubles it if there is room.
+    /// Returns the new target if it changed.
     pub fn ran_short(&mut self, len: u32) -> Option<u32> {
         let room = self.room();
         let shelf = self.shelves.iter_mut().find(|shelf| shelf.len == len)?;
@@ -96,8 +96,8 @@ impl Stock {
         Some(shelf.target)
     }
 
-    /// Learn the lengths that were missed, `demand` says how often; those that
-    /// were of less use make room. Returns what came and what went.
+    /// Learn the lengths that were missed; `demand` says how often. Those that were of less use
+    /// make room. Returns the new and the removed lengths.
     pub fn learn(&mut self, demand: impl Fn(u32) -> Demand) -> (Vec<Shelf>, Vec<u32>) {
         let mut wanted: Vec<(u32, u32)> = self
             .learnable()
@@ -146,7 +146,7 @@ impl Stock {
         self.shelves.iter().map(|shelf| shelf.target).sum()
     }
 
-    /// Places that no shelf has claimed. Half of what went may still lie there.
+    /// Slots that no length has claimed. Half of the removed templates may still be in stock.
     fn room(&self) -> u32 {
         (TAKT_GAP_PLACES - 1).saturating_sub(self.total() + LEARNED_MAX as u32 * OF_EACH)
     }

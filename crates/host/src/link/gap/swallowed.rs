@@ -1,5 +1,4 @@
-//! Which devices let PAUSE frames from the host out onto the wire, and which
-//! swallow them.
+//! On which devices PAUSE frames from the host reach the wire, and on which they are filtered.
 
 use std::{
     io,
@@ -13,26 +12,26 @@ use crate::{
     os::netlink::{Device, Netlink},
 };
 
-/// What becomes of PAUSE frames on a device, by its driver.
+/// What happens to PAUSE frames on a device, by its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PauseFrames {
-    /// They get out.
+    /// They reach the wire.
     Pass,
-    /// They do not: the driver drops them, or the device has no wire of its own.
+    /// They are filtered: the driver drops them, or the device has no wire of its own.
     Swallowed,
-    /// The driver is none of those that are known.
+    /// The driver is unknown.
     Unknown,
 }
 
-/// An Ethernet device, and whether gap frames can do their work on it.
+/// An Ethernet device, and whether gap frames work on it.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
     /// Its name.
     pub device: String,
-    /// As the driver calls itself; empty if it does not say.
+    /// The driver's name; empty if it does not say.
     pub driver: String,
-    /// Whether they get out.
+    /// Whether PAUSE frames reach the wire.
     pub pause_frames: PauseFrames,
     /// How that is known, and what to do.
     pub why: &'static str,
@@ -43,7 +42,7 @@ pub struct Verdict {
 /// How a device and its peer pause each other (802.3x).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FlowControl {
-    /// The two settle it when the link comes up.
+    /// The two negotiate it when the link comes up.
     pub negotiated: bool,
     /// The device stops when its peer asks for a pause.
     pub rx: bool,
@@ -120,7 +119,7 @@ fn control_socket() -> io::Result<OwnedFd> {
 const GET_DRIVER: u32 = 0x03;
 const GET_PAUSE: u32 = 0x12;
 
-/// `struct ethtool_drvinfo`; what is behind the driver's name is not looked at.
+/// `struct ethtool_drvinfo`; the fields after the driver's name are not read.
 #[repr(C)]
 struct DriverInfo {
     command: u32,

@@ -1,4 +1,4 @@
-//! The program on a device's ingress: one instance for each device, held by a pin.
+//! The program on a device's ingress: one instance for each device, attached by a pin.
 
 use std::{
     fs,
@@ -24,11 +24,11 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/receive.skel.rs"));
 }
 
-/// Where packets of a link's device enter, as a pin.
+/// The pin of the program on the ingress of a link's device.
 pub(crate) struct Entry(PathBuf);
 
 impl Entry {
-    /// That of a link, whether it is there or not.
+    /// That of a link, whether it exists or not.
     pub(crate) fn of(program: &Program, link: u32) -> Self {
         Self(program.receive_dir().join(link.to_string()))
     }
@@ -47,7 +47,7 @@ impl Entry {
         Ok(links)
     }
 
-    /// Load it for this link and put it on a device of this namespace.
+    /// Load it for this link and attach it to a device of this namespace.
     pub(crate) fn attach(&self, program: &Program, link: u32, device: u32) -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
         let skel = load(&mut memory, link, Some(program))?;
@@ -64,13 +64,13 @@ impl Entry {
         }
     }
 
-    /// Whether packets of this device do enter there.
+    /// Whether it is attached to this device.
     pub(crate) fn stands_on(&self, device: u32) -> bool {
         let info = Link::open(&self.0).and_then(|link| LinkInfo::from_fd(link.as_fd()));
         matches!(info.map(|info| info.info), Ok(LinkTypeInfo::Tcx(tcx)) if tcx.ifindex == device)
     }
 
-    /// Take it off its device.
+    /// Detach it from its device.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -86,7 +86,7 @@ impl Entry {
         load(&mut memory, 0, None).map(drop)
     }
 
-    /// Load it and put it on a device for a moment.
+    /// Load it and attach it to a device for a moment.
     pub(crate) fn verify(device: u32) -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
         let skel = load(&mut memory, 0, None)?;
@@ -133,7 +133,7 @@ fn load<'a>(
     open.load().map_err(btf::explain_load_failure)
 }
 
-/// Behind whatever stands on the device's ingress already.
+/// After the programs that are attached to the ingress already.
 fn attach(skel: &skel::ReceiveSkel, device: u32) -> Result<OwnedFd, Error> {
     let program = skel.progs.takt_receive.as_fd().as_raw_fd();
     // SAFETY: a live program; without options, the kernel's defaults hold.
@@ -150,6 +150,6 @@ fn attach(skel: &skel::ReceiveSkel, device: u32) -> Result<OwnedFd, Error> {
             source: libbpf_rs::Error::from_raw_os_error(-fd),
         });
     }
-    // SAFETY: just opened, and nobody else knows it.
+    // SAFETY: just opened, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -1,11 +1,9 @@
-//! Incoming packets in the background: a program on the device's ingress
-//! (`bpf/receive`) sends them through a device of kind ifb, whose qdisc gates and
-//! orders them, and from which they come in again. The two are the link's receive
-//! side; its qdisc is a link of its own, which is nobody's but the link's.
+//! Incoming background packets: a program on the device's ingress (`bpf/receive`) sends them
+//! through a device of kind ifb, whose qdisc gates and orders them, and from which they come in
+//! again. The two are the link's receive side; its qdisc is an internal link of its own.
 //!
-//! All of it is made before a plan names it, and nothing goes through it before
-//! the plan is in force. What no plan in force names is taken away by the next
-//! [`sweep`].
+//! All of it is made before a plan names it, and nothing goes through it before the plan is in
+//! force. What no plan in force names is removed by the next [`sweep`].
 
 mod entry;
 mod refusal;
@@ -23,37 +21,37 @@ use crate::{
     os::netlink::{Device, Netlink, NetlinkError, ifb},
 };
 
-/// How the names of takt's own devices begin.
+/// The prefix of the names of takt's own devices.
 const NAME: &str = "takt-rx";
 
-/// What kind they are of.
+/// Their kind.
 const KIND: &str = "ifb";
 
-/// What people are told of them in `ip link`.
+/// The prefix of their aliases in `ip link`.
 const ALIAS: &str = "takt: incoming background traffic of ";
 
 /// No device has this number, so no link's receive side has this name.
 const PROBE: u32 = 0;
 
-/// Load what it takes, make it and take it away again.
+/// Load and make everything that a receive side needs, and remove it again.
 pub(crate) fn verify() -> Result<(), Error> {
     let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
     let name = name_of(PROBE);
     let index = make_device(&mut netlink, &name, "nobody")?;
     let tried = Entry::verify(index);
-    // What went wrong first is what to report.
+    // The first error is the one to report.
     let deleted = delete_device(&mut netlink, index);
     tried.and(deleted)
 }
 
-/// Verify the program against the running kernel, and leave nothing.
+/// Verify the program against the running kernel, and leave nothing loaded.
 pub(crate) fn verify_program() -> Result<(), Error> {
     Entry::load()
 }
 
 fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Error> {
     let doing = format!("making the device {name}");
-    // One that is broken goes: nothing has been sent through it since.
+    // Remove a broken one: nothing has been sent through it since.
     let devices = Device::list(netlink).map_err(Error::netlink(doing.clone()))?;
     if let Some(broken) = devices.iter().find(|d| d.name == name && d.kind == KIND) {
         delete_device(netlink, broken.index)?;

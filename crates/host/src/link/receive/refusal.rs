@@ -1,10 +1,10 @@
-//! Devices that incoming packets cannot be taken from.
+//! Devices whose incoming packets cannot be delayed.
 
 use thiserror::Error;
 
 use crate::os::netlink::Device;
 
-/// Why a device's classes in the background cannot receive.
+/// Why a device's background classes cannot receive.
 #[derive(Debug, Error)]
 pub enum NoReceive {
     /// It is neither an Ethernet device nor a loopback.

@@ -22,17 +22,16 @@ use crate::{
     os::netlink::Netlink,
 };
 
-/// How long held packets may take to get out before plans change, and how often
-/// takt looks.
+/// How long blocked packets may take to leave before plans change, and how often takt checks.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Of the device that packets of another, of this number, are sent through.
+/// The name of the device through which packets of the device with this number are sent.
 pub(crate) fn name_of(device: u32) -> String {
     format!("{NAME}{device}")
 }
 
-/// One that a plan in force names.
+/// A receive side that a plan in force names.
 pub(crate) struct Side {
     /// The number of its link.
     pub index: u32,
@@ -44,7 +43,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// That of a link whose plan in force is this; `None` if it has none.
+    /// The receive side of the link with this plan in force; `None` if it has none.
     pub(crate) fn read(
         program: &Program,
         link: u32,
@@ -75,7 +74,7 @@ impl Side {
     }
 }
 
-/// One that a plan will name.
+/// A receive side that a plan will name.
 pub(crate) struct Wanted {
     /// The number of its link.
     pub index: u32,
@@ -85,7 +84,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Go on with what stands, if anything does; else make one of this number.
+    /// Keep the existing one, if it works; else make one with this number.
     pub(crate) fn new(
         mut plan: Box<takt_plan>,
         standing: Option<&Side>,
@@ -100,7 +99,7 @@ impl Wanted {
         })
     }
 
-    /// Whether it stands already and would follow the same plan.
+    /// Whether it exists already and would follow the same plan.
     pub(crate) fn is(&self, side: Option<&Side>) -> bool {
         side.is_some_and(|side| {
             self.ifindex == Some(side.ifindex) && to_bytes(&*self.plan) == to_bytes(&*side.plan)
@@ -108,8 +107,7 @@ impl Wanted {
     }
 }
 
-/// Make it where nobody sees it, if it has yet to be made, and have the link's
-/// next plan name it.
+/// Make it, invisibly, if it has yet to be made, and have the link's next plan name it.
 pub(crate) fn make(
     program: &Program,
     netlink: &mut Netlink,
@@ -139,8 +137,8 @@ pub(crate) fn make(
     Ok(())
 }
 
-/// Open the gate and let out what it holds, so that what goes straight on, or
-/// elsewhere, from now on overtakes nothing.
+/// Open the gate and let out what it blocks, so that packets which are no longer delayed, or
+/// take another way, overtake nothing.
 pub(crate) fn let_out<'a>(
     program: &Program,
     sides: impl Iterator<Item = &'a Side>,
@@ -166,7 +164,7 @@ pub(crate) fn let_out<'a>(
     Ok(())
 }
 
-/// The gate as it was before [`let_out`].
+/// Restore the gate as it was before [`let_out`].
 pub(crate) fn restore<'a>(
     program: &Program,
     sides: impl Iterator<Item = &'a Side>,
@@ -174,7 +172,7 @@ pub(crate) fn restore<'a>(
     let mut indices = Vec::new();
     for side in sides.filter(|side| side.stands) {
         let mut plan = copy_of(&*side.plan);
-        // After the two that may have been in force meanwhile.
+        // After the two generations that may have been in force meanwhile.
         plan.generation += 3;
         program.stage_plan(side.index, &plan)?;
         indices.push(side.index);

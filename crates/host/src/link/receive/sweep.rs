@@ -1,5 +1,5 @@
-//! Taking away receive sides that no plan in force names: of a takt that died
-//! before its plan was, or of a plan that no longer is.
+//! Removing receive sides that no plan in force names: of a takt that died before its plan was
+//! in force, or of a plan that no longer is.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::{
     os::netlink::{Device, Netlink},
 };
 
-/// All of this namespace; of others, those whose devices are gone. Under the
-/// lock, no other takt is making one.
+/// All of this namespace; of other namespaces, those whose devices are gone. Under the lock no
+/// other takt is making one.
 pub(crate) fn sweep(
     program: &Program,
     netlink: &mut Netlink,

@@ -1,10 +1,10 @@
-//! Who owns a socket: loading what finds it out (`bpf/flows`), and asking it a
+//! Who owns a socket: loading the programs that find it out (`bpf/flows`), and setting a
 //! policy's questions.
 //!
-//! It is loaded while some policy asks about owners, or has a class that tells
-//! flows apart: a flow ends when its socket is forgotten. Every namespace's
-//! policy has two slots for its questions, and its plans name the one that
-//! counts, so questions change in the same instant as plans do.
+//! They are loaded while any policy asks about owners, or has a class that tells flows apart: a
+//! flow ends when its socket is forgotten. Every namespace's policy has two slots for its
+//! questions, and its plans name the slot in force, so questions change in the same instant as
+//! plans do.
 
 mod questions;
 
@@ -50,15 +50,15 @@ pub(crate) fn needed_by(plan: &takt_plan) -> bool {
         || plan.class_params.iter().any(|class| class.per_flow != 0)
 }
 
-/// Where a policy's questions go.
+/// The slot for a policy's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub index: u32,
-    /// Plans in force already read the answers there.
+    /// Plans in force read the answers there already.
     pub in_force: bool,
 }
 
-/// What watches sockets, by its pins.
+/// The programs that watch sockets, by their pins.
 pub(crate) struct Sockets {
     questions: MapHandle,
     watches: MapHandle,
@@ -91,7 +91,7 @@ impl Sockets {
         }))
     }
 
-    /// Open it, or load, attach and pin it.
+    /// Open them, or load, attach and pin them.
     pub(crate) fn open_or_load(program: &Program) -> Result<Self, Error> {
         if let Some(sockets) = Self::open(program)? {
             return Ok(sockets);
@@ -100,15 +100,14 @@ impl Sockets {
         Self::open(program)?.ok_or(Error::NoBpffs { path: pins::MOUNT })
     }
 
-    /// Verify every program against the running kernel, and leave nothing.
+    /// Verify every program against the running kernel, and leave nothing loaded.
     pub(crate) fn verify() -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
         load_skeleton(&mut memory, None)?;
         cgroup::root().map(drop)
     }
 
-    /// Have every socket of a namespace, now and from now on, answer these
-    /// questions in this slot.
+    /// Have every socket of a namespace, existing or new, answer these questions in this slot.
     pub(crate) fn ask(&self, netns_cookie: u64, slot: Slot, asked: &Asked) -> Result<(), Error> {
         let watch = self.watch(netns_cookie)?;
         if slot.in_force && watch.is_some() && self.asked(netns_cookie, slot.index)? == *asked {
@@ -142,8 +141,8 @@ impl Sockets {
         self.survey()
     }
 
-    /// End what no plan in force needs: the watching of a namespace, or, with
-    /// the last of them, all of it.
+    /// End what no plan in force needs: the watching of a namespace, or all of it if no
+    /// namespace needs it.
     pub(crate) fn settle(program: &Program) -> Result<(), Error> {
         let Some(sockets) = Self::open(program)? else {
             return Ok(());
@@ -204,7 +203,7 @@ impl Sockets {
             .collect())
     }
 
-    /// What a slot of a namespace asks now.
+    /// The present questions of a namespace's slot.
     fn asked(&self, netns_cookie: u64, slot: u32) -> Result<Asked, Error> {
         let mut asked = Asked::default();
         for question in self.all_questions()? {
@@ -216,7 +215,7 @@ impl Sockets {
         Ok(asked)
     }
 
-    /// Ask nothing in these slots any more.
+    /// Remove the questions of these slots.
     fn withdraw(&self, netns_cookie: u64, slots: &[u32]) -> Result<(), Error> {
         for question in self.all_questions()? {
             if question.netns_cookie != netns_cookie {
@@ -237,12 +236,12 @@ impl Sockets {
         Ok(())
     }
 
-    /// Ask the sockets that exist.
+    /// Have the existing sockets answer.
     fn survey(&self) -> Result<(), Error> {
         let mut iter =
             Iter::new(&self.survey).map_err(Error::bpf("starting a survey of sockets"))?;
         let mut nothing = [0; 64];
-        // Reading is what makes it go on; it has nothing to say.
+        // Reading drives the iterator, which has no output.
         while iter
             .read(&mut nothing)
             .map_err(|error| Error::bpf("surveying sockets")(error.into()))?
@@ -262,8 +261,8 @@ impl Sockets {
     }
 }
 
-/// Sockets keep the epoch they answered in, longer than it is known here which
-/// was the last: so take it from a clock.
+/// Sockets keep the generation of questions that they answered, longer than the last one is
+/// remembered here: so take it from a clock.
 fn next_epoch(before: Option<Box<takt_watch>>) -> u32 {
     let now = clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::ZERO, Duration::from);
     let before = before.map_or(0, |watch| watch.epoch);
@@ -319,7 +318,7 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     )
     .map_err(Error::bpf("clearing what is known of sockets"))?;
 
-    // What forgets comes first, so that nothing that is known stays for ever.
+    // Attach the programs that forget first, so that nothing stays for ever.
     let on_cgroup = |program: &ProgramMut| program.attach_cgroup(cgroup.as_raw_fd());
     let on_kernel = |program: &ProgramMut| program.attach();
     let survey = |program: &ProgramMut| program.attach_iter_with_opts(IterOpts::None);

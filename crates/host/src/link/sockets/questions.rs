@@ -1,4 +1,4 @@
-//! A policy's questions about the owners of sockets, as the kernel looks them up.
+//! A policy's questions about the owners of sockets, in the form of the kernel's lookup.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::{
     link::background::GROUP,
 };
 
-/// What is looked up, and the bits of the questions that it answers with yes.
+/// The key of a lookup, and the bits of the questions whose answer is yes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked(BTreeMap<Term, u32>);
 
-/// What an owner is known by.
+/// The keys of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Term {
     kind: u32,
@@ -25,16 +25,16 @@ pub(crate) struct Term {
     name: [u64; 2],
 }
 
-/// A user's name in a policy that stands for no number.
+/// A user's name in a policy that cannot be looked up.
 #[derive(Debug, Error)]
 pub enum NoUser {
-    /// The host's databases have nobody of that name.
+    /// The host's databases have no user of that name.
     #[error("there is no user {name}")]
     Unknown {
         /// As the policy has it.
         name: String,
     },
-    /// They could not be asked.
+    /// The databases could not be read.
     #[error("looking up user {name}: {source}")]
     Failed {
         /// As the policy has it.
@@ -58,7 +58,7 @@ impl Asked {
         Self::resolve_all(questions.iter())
     }
 
-    /// The bit of a question is its place.
+    /// The bit of a question is its index.
     fn resolve_all<'a>(questions: impl Iterator<Item = &'a Question>) -> Result<Self, NoUser> {
         let mut asked = Self::default();
         for (bit, question) in questions.enumerate() {
@@ -85,7 +85,7 @@ impl Term {
             Question::User(User::Name(name)) => term(TAKT_ASK_USER, uid_of(name)?, [0; 2]),
             Question::Cgroup(path) => term(TAKT_ASK_CGROUP, 0, [fnv1a(path), 0]),
             Question::Unit(name) => term(TAKT_ASK_UNIT, 0, [fnv1a(name), 0]),
-            // The other half of it, destinations, the qdisc looks up by itself.
+            // The other half, destinations, is looked up by the qdisc itself.
             Question::Registered => term(TAKT_ASK_UNIT, 0, [fnv1a(GROUP), 0]),
         })
     }
