@@ -548,14 +548,7 @@ mod tests {
         };
         assert_eq!(patience_s("1s"), Ok(Some(1)));
         assert_eq!(patience_s("1h"), Ok(Some(3600)));
-        for time in [
-            "0s",
-            "3601s",
-            "2h",
-            "1d",
-            "120",
-            "99999999999999999999s",
-        ] {
+        for time in ["0s", "3601s", "2h", "1d", "120", "99999999999999999999s"] {
             assert_eq!(patience_s(time), Err(ErrorKind::ValueValidation), "{time}");
         }
         assert_eq!(patience_s("-1s"), Err(ErrorKind::UnknownArgument));
