@@ -1,4 +1,4 @@
-//! How long it takes to admit threads: all at once, and one more beside those that stand.
+//! How long admitting threads takes: all at once, and one more beside existing ones.
 //!
 //!     cargo run --release -p takt-planner --example admission
 
@@ -28,7 +28,7 @@ fn demands(count: u64, share_percent: u64) -> Vec<Demand> {
     (0..count).map(demand).collect()
 }
 
-/// The median of many times, and what came out.
+/// The median time of many runs, and the result.
 fn time(host: &Host, demands: &[Demand]) -> (Duration, String) {
     let mut outcome = String::new();
     let mut times: Vec<Duration> = (0..ROUNDS)

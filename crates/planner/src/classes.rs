@@ -1,4 +1,4 @@
-//! Which class and which tenant has which place in the kernel's tables.
+//! The ids of classes and tenants in the kernel's tables.
 
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_CLASSES, TAKT_GROUPS};
@@ -6,11 +6,11 @@ use takt_policy::Link;
 
 use crate::places::Places;
 
-/// No class's name has a colon in it.
+/// The name of a class has no colon in it.
 const TENANT: &str = "tenant:";
 
-/// Ids of classes and tenants, which share one range, and the groups that
-/// tenants stand for. Names that stay keep both.
+/// Ids of classes and tenants, which share one range, and the tenants' nodes. Names that stay keep
+/// both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassIds {
     /// Classes by name, tenants by "tenant:" and their name.
@@ -31,7 +31,7 @@ impl ClassIds {
         self.ids.get(&tenant_key(name))
     }
 
-    /// The group that a tenant stands for.
+    /// The tenant's node.
     pub fn group(&self, tenant: &str) -> Option<u32> {
         self.groups.get(tenant)
     }
@@ -50,7 +50,7 @@ impl ClassIds {
             .filter_map(|(name, id)| Some((name.strip_prefix(TENANT)?, id)))
     }
 
-    /// Ids of classes and tenants that left. Classes may still have packets queued.
+    /// Ids of classes and tenants that were removed. Classes may still have packets queued.
     pub fn leaving(&self) -> impl Iterator<Item = u32> {
         self.ids.left()
     }

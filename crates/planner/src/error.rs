@@ -1,9 +1,9 @@
-//! Policies that no kernel's tables can hold.
+//! Policies that do not fit the kernel's tables.
 
 use takt_algo::sys::{TAKT_GAP_OVERHEAD_MAX, TAKT_RULES, TAKT_TUPLES};
 use thiserror::Error;
 
-/// A policy that is right in itself, and that the kernel's tables cannot hold.
+/// A valid policy that does not fit the kernel's tables.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum PlanError {
     /// More entries than the table holds.
@@ -28,16 +28,16 @@ pub enum PlanError {
          {TAKT_GAP_OVERHEAD_MAX} is the most (Ethernet's is 24), or write pacing = \"timer\""
     )]
     GapOverhead {
-        /// As the policy has it, for each frame.
+        /// The overhead of each frame in the policy.
         overhead_bytes: u32,
     },
-    /// Entries that hash to the same places.
+    /// Too many entries with the same hash.
     #[error("the matches cannot be laid out in the hash table; use fewer of them")]
     Crowded,
 }
 
 impl PlanError {
-    /// Stop early: a cross product of port ranges can grow without end.
+    /// Stop early: the number of rules of port ranges on both sides is their product.
     pub(crate) fn check_rules(rules: usize) -> Result<(), Self> {
         if rules > TAKT_RULES as usize {
             return Err(Self::TooManyRules);

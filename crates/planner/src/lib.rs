@@ -1,6 +1,5 @@
-//! From a link's policy to the tables its scheduler runs on. Pure: the host is
-//! not looked at, and the same policy after the same history gives the same
-//! bytes.
+//! From a link's policy to the tables of its scheduler. Pure: the host is not looked at, and the
+//! same policy after the same history gives the same bytes.
 
 pub mod beats;
 mod classes;
@@ -34,18 +33,17 @@ pub use takt_policy::Question;
 pub struct Plan {
     /// What the qdisc reads.
     pub tables: Box<takt_plan>,
-    /// What the device reads that incoming packets in the background are sent
-    /// through; `None` if none are.
+    /// The tables of the device that incoming background packets are sent through; `None` if there
+    /// are none.
     pub receive: Option<Box<takt_plan>>,
-    /// The ids of every name, so that a later plan keeps queues in place.
+    /// The ids of every name, so that a later plan keeps the queues.
     pub ids: ClassIds,
 }
 
-/// Plan `link`, a part of the policy that asks `questions`. Stations are known by MAC, as where
-/// frames have Ethernet headers. Classes and tenants
-/// that `before` knows keep their ids, and with them their queues, clocks and
-/// counters. Those that are gone keep a place in the plan too, which takes
-/// nothing in and lets out what is still queued.
+/// Plan `link`, a part of the policy that asks `questions`. Stations are known by MAC, as on
+/// devices with Ethernet headers. Classes and tenants that `before` has keep their ids, and with
+/// them their queues, clocks and counters. Those that were removed stay in the plan until their
+/// queues are empty; no packet is queued in them.
 pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, PlanError> {
     if link.pacing == Pacing::Gap && link.overhead_bytes > TAKT_GAP_OVERHEAD_MAX {
         return Err(PlanError::GapOverhead {
@@ -116,7 +114,7 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     })
 }
 
-/// The links that no kernel's tables can hold, whatever the host, and why.
+/// The links that do not fit the kernel's tables on any host, and why.
 pub fn unplannable(links: &[Link]) -> impl Iterator<Item = (&Link, PlanError)> {
     let questions = Questions::of(links);
     links.iter().filter_map(move |link| {
@@ -125,13 +123,13 @@ pub fn unplannable(links: &[Link]) -> impl Iterator<Item = (&Link, PlanError)> {
     })
 }
 
-// What a policy is checked for is what there is.
+// A policy is checked for what the tables hold.
 const _: () = assert!(LINKS_MAX == TAKT_LINKS as usize);
 const _: () = assert!(MEMBERS_MAX == TAKT_MEMBERS_MAX as usize);
 
-/// Whether all packets of a connection go the same way. What a packet carries may differ within
-/// one, and so may whose it is: its listener's, until somebody accepts it; and a station may come
-/// to hear through another. All else stays.
+/// Whether all packets of a connection go the same way. The fields of a connection's packets may
+/// differ. Its owner may change: it is the listener's until it is accepted. A station may become
+/// reachable through another one. All else stays.
 fn is_sticky(link: &Link) -> bool {
     let mut matches = link.classes.iter().flat_map(|class| &class.matches);
     !link.has_stations

@@ -1,16 +1,15 @@
-//! Places in the kernel's tables, handed out by name.
+//! Ids in the kernel's tables, allocated by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Places from 1 on, by name. A name that stays keeps its place; a place that
-/// becomes free is left alone as long as there are untouched ones, so that a
-/// newcomer neither inherits the packets nor the counters of one that left.
+/// Ids from 1 on, by name. A name that stays keeps its id. A free id is not used again while there
+/// are unused ones, so that a new name inherits neither packets nor counters of a removed one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Places {
     by_name: BTreeMap<String, u32>,
-    /// Places of those that left, oldest first.
+    /// Ids of removed names, oldest first.
     left: Vec<u32>,
 }
 
@@ -29,8 +28,7 @@ impl Places {
         self.left.iter().copied()
     }
 
-    /// The places of the next names, all of them below `end`. There are fewer
-    /// names than places.
+    /// The ids of the next names, all of them below `end`. There are fewer names than ids.
     pub fn assign<'a>(&self, names: impl Iterator<Item = &'a str>, end: u32) -> Self {
         let names: Vec<&str> = names.collect();
         let staying: BTreeSet<&str> = names.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! Port ranges as prefixes, which is all a masked key can say.
+//! Port ranges as prefixes, the only form that a masked key has.
 
 use std::ops::RangeInclusive;
 

@@ -1,14 +1,14 @@
-//! What a policy asks about the owners of sockets, and which bit of a key holds each answer.
+//! The policy's questions about the owners of sockets, and the bit of a key for each answer.
 
 use takt_policy::{Link, Match, QUESTIONS_MAX, Question};
 
-/// The different questions of a whole policy, in the order in which it asks them first. A question's
-/// index is its bit in `takt_key.who`.
+/// The different questions of a whole policy, in the order of their first use. A question's index
+/// is its bit in `takt_key.who`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Questions(Vec<Question>);
 
 impl Questions {
-    /// Of all links of a policy together: a socket is asked once, wherever its packets leave.
+    /// Of all links of a policy together: a socket's owner is looked up once, for all devices.
     pub fn of(links: &[Link]) -> Self {
         let mut questions = Vec::new();
         for question in links
@@ -30,7 +30,7 @@ impl Questions {
         self.0.iter()
     }
 
-    /// Whether nothing is asked.
+    /// Whether there are no questions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -41,7 +41,7 @@ impl Questions {
         Some(index as u32)
     }
 
-    /// The answers that an entry wants to be yes; `None` if one of them is not asked for.
+    /// The answers that an entry requires; `None` if one of its questions is not asked.
     pub(crate) fn bits(&self, entry: &Match) -> Option<u32> {
         entry
             .questions()

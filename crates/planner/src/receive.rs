@@ -1,19 +1,19 @@
-//! The plan of the device that incoming packets in the background are sent
-//! through: it gates and orders, and limits nothing.
+//! The plan of the device that incoming background packets are sent through. It has a gate and an
+//! order, and no rate limits.
 
 use takt_algo::{sys::takt_plan, zeroed_box};
 use takt_policy::Link;
 
 use crate::{ClassIds, share};
 
-/// As fast as a plan can be: what comes in has paid for its way already.
+/// The highest rate of a plan: incoming packets are not limited.
 const RATE_BPS: u64 = 400_000_000_000;
 
-/// Flows share their class's queue here, so what a flow may queue is too little.
+/// Flows share their class's queue here, so the limit of one flow is too small.
 const QUEUE_PACKETS_MIN: u16 = 1000;
 
-/// `None` if no class receives. Its classes have the ids that they have on the
-/// link; all other ids take nothing in and let out what they still hold.
+/// `None` if no class receives. Its classes have the ids that they have on the link; classes with
+/// other ids take no packets and drain.
 pub(crate) fn plan(link: &Link, ids: &ClassIds) -> Option<Box<takt_plan>> {
     let receiving = || link.classes.iter().filter(|class| class.receive);
     receiving().next()?;
@@ -33,13 +33,13 @@ pub(crate) fn plan(link: &Link, ids: &ClassIds) -> Option<Box<takt_plan>> {
         params.queue_packets = params.queue_packets.max(QUEUE_PACKETS_MIN);
         tables.class_params[id as usize] = params;
         tables.gated |= u32::from(params.gated);
-        // Whoever has just left the plan goes here.
+        // Packets of a class that was removed go here.
         tables.rules.default_class = id;
     }
     Some(tables)
 }
 
-/// The same plan with its gate open, so that nothing stays in its queues.
+/// The same plan with its gate open, so that its queues drain.
 pub fn open(plan: &mut takt_plan) {
     plan.gated = 0;
     for params in &mut plan.class_params {

@@ -14,7 +14,7 @@ use crate::{
 /// A mask and the masked bits, as plain bytes so that they have an order.
 pub(crate) type Bits = [u8; size_of::<takt_key>()];
 
-/// Where a rule leads.
+/// The result of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     pub order: u32,
@@ -30,8 +30,8 @@ pub(crate) type Found = BTreeMap<Bits, Entries>;
 /// The bit that both family codes have and other frames do not.
 const ANY_IP: u8 = (sys::TAKT_FAMILY_IPV4 & sys::TAKT_FAMILY_IPV6) as u8;
 
-/// Add the rules that `entry` stands for. Where an earlier match has the same
-/// key, it stays: the first one in the file wins.
+/// Add the rules of `entry`. Where an earlier match has the same key, it stays: the first one in
+/// the file wins.
 pub(crate) fn expand(
     entry: &Match,
     order: u32,
@@ -40,7 +40,7 @@ pub(crate) fn expand(
     found: &mut Found,
 ) -> Result<(), PlanError> {
     let Some(who) = questions.bits(entry) else {
-        // What nobody asks, no packet answers: the entry never holds.
+        // The policy does not ask this question, so the entry never matches.
         return Ok(());
     };
     let mut mask = takt_key::default();
@@ -101,7 +101,7 @@ fn family_code(family: Family) -> u8 {
     }
 }
 
-/// No range at all means any port: a prefix of length zero.
+/// No range means any port: a prefix of length zero.
 fn port_prefixes(ranges: &[RangeInclusive<u16>]) -> Vec<PortPrefix> {
     if ranges.is_empty() {
         return vec![PortPrefix { value: 0, mask: 0 }];

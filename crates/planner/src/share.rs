@@ -1,9 +1,9 @@
-//! What a class or a tenant may take, as the scheduler reads it.
+//! Rates, ceilings and weights of a class or a tenant, in the scheduler's form.
 
 use takt_algo::sys::{TAKT_WEIGHT_UNIT_BPS, takt_class_params};
 use takt_policy::{Class, Gate, Tenant};
 
-/// Of a class, but for the group it belongs to.
+/// Of a class, without its node.
 pub(crate) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
     takt_class_params {
         rate_bps: class.rate_bps.unwrap_or(0),
@@ -19,7 +19,7 @@ pub(crate) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
     }
 }
 
-/// Of a tenant, but for the group it stands for.
+/// Of a tenant, without its node.
 pub(crate) fn of_tenant(tenant: &Tenant, link_rate_bps: u64) -> takt_class_params {
     takt_class_params {
         rate_bps: tenant.rate_bps.unwrap_or(0),
@@ -31,7 +31,7 @@ pub(crate) fn of_tenant(tenant: &Tenant, link_rate_bps: u64) -> takt_class_param
     }
 }
 
-/// Of a class or tenant that left the policy: it drains with what is left of the link.
+/// Of a class or tenant that was removed from the policy: it drains with spare capacity.
 pub(crate) fn of_leaving() -> takt_class_params {
     takt_class_params {
         weight_bps: TAKT_WEIGHT_UNIT_BPS.into(),
@@ -42,8 +42,8 @@ pub(crate) fn of_leaving() -> takt_class_params {
 
 const LEAVING_PRIORITY: u8 = 6;
 
-/// The link's own clock limits everybody, so a ceiling at its rate needs no clock of its own. What
-/// is paced at its rate keeps its clock even so.
+/// The link's own clock limits all classes, so a ceiling at its rate needs no clock of its own. A
+/// class that is paced at its rate keeps its clock.
 fn ceil_bps(rate_bps: Option<u64>, ceil_bps: Option<u64>, link_rate_bps: u64) -> u64 {
     match ceil_bps {
         Some(bps) if bps < link_rate_bps || rate_bps == Some(bps) => bps,

@@ -23,7 +23,7 @@ pub(crate) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
             (mask, entries, first_order.unwrap_or(u32::MAX))
         })
         .collect();
-    // The search stops at the first tuple that cannot do better.
+    // The search stops at the first tuple whose rules all come later.
     tuples.sort_by_key(|(mask, _, first_order)| (*first_order, *mask));
 
     rules.tuples = tuples.len() as u32;

@@ -1,4 +1,4 @@
-//! What a policy's text becomes in the kernel's tables, apart from its rules.
+//! The kernel's tables of a policy, apart from its rules.
 
 use takt_algo::sys::{
     TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
@@ -123,7 +123,7 @@ fn classes_and_tenants_have_their_shares() {
     assert_eq!(plan.ids.classes().count() + plan.ids.tenants().count(), 6);
 }
 
-/// The groups that there are, and the ids of their tenants.
+/// The nodes, and the ids of their tenants.
 fn heads(tables: &Tables) -> Vec<(usize, u32)> {
     let groups = tables.tenant.iter().map(|id| u32::from(*id)).enumerate();
     groups.filter(|(_, id)| *id != 0).collect()
@@ -311,7 +311,7 @@ fn what_comes_in_is_gated_and_ordered_and_not_limited() {
     assert!(planned(&without, &ClassIds::default()).receive.is_none());
 }
 
-/// And no connection sticks to its class there: it may reach its station by another address.
+/// And no connection is bound to its class there: it may reach its station by another address.
 #[test]
 fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
     let text = "[link.eth0]\nrate = \"1gbit\"\n\
@@ -327,7 +327,7 @@ fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
             .iter()
             .map(|link| {
                 let plan = planned(link);
-                // What comes in is nobody's who is reached over the air.
+                // Incoming packets have no station.
                 let receive = plan.receive.iter().map(|tables| tables.stations);
                 assert!(receive.eq(plan.receive.iter().map(|_| TAKT_STATIONS_NONE)));
                 let default = plan.tables.class_params[plan.tables.rules.default_class as usize];

@@ -1,4 +1,4 @@
-//! What is assigned of one CPU.
+//! The assigned slots of one CPU.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{FRAME_MAX_NS, Host, SLOTS_MAX};
 
 const WHOLE_PPM: u64 = 1_000_000;
 
-/// Slots of one task, which come every period.
+/// Slots of one task; they recur every period.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub demand: usize,
@@ -16,7 +16,7 @@ pub(super) struct Held {
     pub end: u64,
 }
 
-/// One CPU's slots in the making.
+/// The slots of one CPU while a table is being built.
 #[derive(Debug, Clone)]
 pub(super) struct Cpu {
     frame_max: u64,
@@ -30,10 +30,10 @@ pub(super) struct Cpu {
     entries: u64,
 }
 
-/// How much more a CPU can take of a certain period, wherever that may be.
+/// How much more a CPU can take in a given period, at any phase.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// Without what is to stay free, per period.
+    /// Per period, without the part that stays free.
     pub slots: u64,
     pub pieces: u64,
 }
@@ -43,13 +43,13 @@ pub(super) fn share_ppm(slots: u64, period: u64) -> u64 {
     slots * WHOLE_PPM / period
 }
 
-/// Periods that cannot be on one CPU.
+/// Periods that cannot share a CPU.
 pub(super) struct LongFrame {
     /// In slots.
     pub frame: u64,
 }
 
-/// To go back to.
+/// A state to restore on backtracking.
 pub(super) struct Mark {
     held: usize,
     frame: u64,
@@ -93,7 +93,7 @@ impl Cpu {
         self.assignable_ppm.saturating_sub(assigned_ppm)
     }
 
-    /// The caller has seen to it that they are free and that there is room.
+    /// The caller has checked that the slots are free and that there is room.
     pub fn hold(&mut self, demand: usize, period: u64, slots: Range<u64>) {
         let frame = lcm(self.frame, period);
         let (stretch, periods) = (frame / self.frame, frame / period);

@@ -1,7 +1,7 @@
-//! So that a search comes to its end.
+//! Bounds the time of a search.
 
-/// Steps that a search may still take, each of some ten nanoseconds. What has none left goes on to
-/// the end of what it has begun, and does not try again.
+/// Steps that a search may still take, each of some ten nanoseconds. With none left, a search
+/// finishes the attempt that it has begun and starts no other.
 pub(super) struct Effort(u64);
 
 impl Effort {

@@ -1,12 +1,12 @@
-//! A frame that many tasks can share without knowing of each other.
+//! A frame that independent tasks can share.
 
 use super::phases::lcm;
 use super::{FRAME_MAX_NS, SLOTS_MAX};
 
-/// A change of the tables waits for the frame's end, so what is common to strangers is short.
+/// A change of the tables waits for the frame's end, so the shared frame is short.
 const FRAME_NS: u64 = 200_000_000;
 
-/// Of this the frame is a multiple, if it can be: the first that is not too long.
+/// The frame is a multiple of one of these, where possible: the first that is not too long.
 const UNITS_NS: [u64; 8] = [
     200_000_000,
     100_000_000,
@@ -18,10 +18,10 @@ const UNITS_NS: [u64; 8] = [
     1_000_000,
 ];
 
-/// The frame of a CPU that all who come later are to divide by their periods, beside tasks of these
-/// periods. Then none of them is in the way of another by the period alone: the frame stays this short
-/// whatever comes, and its table has an entry for each slot of the grid, unless the periods that are there
-/// make it longer than that.
+/// The frame of a CPU that the periods of later tasks have to divide, beside tasks of these
+/// periods. Then no task excludes another by its period alone: the frame keeps its length, and its
+/// table has an entry for each slot of the grid, unless the existing periods make it longer than
+/// that.
 pub fn common_frame_ns(grid_ns: u64, periods_ns: impl IntoIterator<Item = u64>) -> u64 {
     let there_ns = periods_ns.into_iter().fold(grid_ns, lcm);
     let entries_ns = grid_ns.saturating_mul(SLOTS_MAX as u64);
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(alone_ns, 200 * MS);
         for period_ns in [1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 200].map(|ms| ms * MS) {
             assert_eq!(alone_ns % period_ns, 0);
-            // And what is there by then changes nothing.
+            // Tasks that exist by then change nothing.
             assert_eq!(common_frame_ns(GRID, [period_ns]), alone_ns);
         }
     }
@@ -59,16 +59,17 @@ mod tests {
         assert_eq!(common_frame_ns(GRID, [7 * MS, 14 * MS]), 140 * MS);
         assert_eq!(common_frame_ns(GRID, [1000 * MS]), 1000 * MS);
         assert_eq!(common_frame_ns(GRID, [3_999_500_000]), 3_999_500_000);
-        // As many slots as a table has entries are 41 ms.
+        // As many slots as a table has entries last 41 ms.
         assert_eq!(common_frame_ns(10_000, []), 40 * MS);
         assert_eq!(common_frame_ns(10_000, [MS]), 40 * MS);
-        // A grid that divides no millisecond, and one that no unit goes with.
+        // A grid that divides no millisecond, and one that no unit is a multiple of.
         assert_eq!(common_frame_ns(7 * MS, []), 140 * MS);
         assert_eq!(common_frame_ns(333_000, [999_000]), 999_000);
     }
 
     proptest! {
-        /// Whatever comes, and in whatever order: none is refused for the frame or the entries.
+        /// In any order of arrival, no task is refused because of the frame or the number of
+        /// entries.
         #[test]
         fn periods_that_divide_it_fit_together(
             grid_ns in prop_oneof![Just(10_000), Just(100_000), Just(GRID), 10_000..10 * MS],

@@ -1,11 +1,11 @@
-//! The time-slot tables of tasks on the beat: from periods and budgets to slots on CPUs, or to why
-//! not (Paper 002, section 2.1). Pure: the same demands give the same tables.
+//! Time-slot tables of tasks on the beat (HiTactix, section 2.1): from periods and budgets to slots
+//! on CPUs, or to the reasons why there are none. Pure: the same demands give the same tables.
 //!
-//! All is counted in slots of the grid. A task has the same phases in each of its periods, which
-//! are counted from one zero for all CPUs, so two tasks are in each other's way if their phases
+//! All times are counted in slots of the grid. A task has the same phases in each of its periods,
+//! and periods are counted from one zero for all CPUs, so two tasks conflict if their phases
 //! overlap modulo the greatest common divisor of their periods. `phases` is that arithmetic, `cpu`
-//! the bookkeeping of one CPU, `split` cuts a budget into pieces, `search` goes over CPUs and
-//! phases, and `remedy` looks for what would fit when nothing does.
+//! the bookkeeping of one CPU, `split` cuts a budget into pieces, `search` iterates over CPUs and
+//! phases, and `remedy` looks for a change that would fit when no placement does.
 
 mod cpu;
 mod effort;
@@ -24,7 +24,7 @@ use takt_policy::Beats;
 pub use frame::common_frame_ns;
 pub use refusal::{Fault, Obstacle, Refusal, Remedy};
 
-/// Entries a CPU's table holds.
+/// Entries of a CPU's table.
 pub const SLOTS_MAX: usize = 4096;
 /// The longest frame, and so the longest period.
 pub const FRAME_MAX_NS: u64 = 4_000_000_000;
@@ -42,10 +42,10 @@ pub struct Host {
     pub free_ppm: u32,
 }
 
-/// What a task, a thread or a group of threads, asks for.
+/// The request of a task: a thread or a group of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// What it is called in refusals.
+    /// Its name in refusals.
     pub name: String,
     /// A multiple of the grid, up to [`FRAME_MAX_NS`].
     pub period_ns: u64,
@@ -59,7 +59,7 @@ pub struct Demand {
     pub cpus: Option<Vec<u32>>,
     /// A group stays on one CPU.
     pub is_group: bool,
-    /// Where it is, and must stay.
+    /// Its slots if it has any already; it must keep them.
     pub standing: Option<Placement>,
 }
 
@@ -73,7 +73,7 @@ pub struct Placement {
 /// One stretch of slots; phases within the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Where it is.
+    /// The CPU.
     pub cpu: u32,
     /// With its lead, as a phase within the period.
     pub begin_ns: u64,
@@ -96,10 +96,10 @@ pub struct Slot {
     pub end_ns: u32,
 }
 
-/// What a CPU does over and over.
+/// The table that a CPU repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CpuTable {
-    /// Which one it is.
+    /// The CPU's number.
     pub cpu: u32,
     /// The least common multiple of the periods on this CPU.
     pub frame_ns: u32,
@@ -112,16 +112,17 @@ pub struct CpuTable {
 pub struct Timetable {
     /// In the order of the demands.
     pub placements: Vec<Placement>,
-    /// Of the CPUs that carry any, in the host's order.
+    /// Of the CPUs that have slots, in the host's order.
     pub tables: Vec<CpuTable>,
 }
 
 /// Find slots for all demands. First fit, the greatest use of a CPU first, at the earliest phase of
-/// the first CPU; then a bounded search for what first fit has missed; then budgets in pieces, of
-/// single threads as a last resort on several CPUs.
+/// the first CPU; then a bounded search for placements that first fit missed; then budgets in
+/// pieces, of single threads as a last resort on several CPUs.
 ///
 /// # Errors
-/// A [`Refusal`] says which demand there is no room for, or which makes no sense.
+///
+/// A [`Refusal`] names the demand that has no room, or that is invalid.
 pub fn plan(host: &Host, demands: &[Demand]) -> Result<Timetable, Refusal> {
     let wants = want::all(host, demands)?;
     let cpus = want::standing(host, demands, &wants)?;
@@ -136,14 +137,14 @@ pub fn plan(host: &Host, demands: &[Demand]) -> Result<Timetable, Refusal> {
     }
 }
 
-/// What the table reserves in every period for such a budget and such a lead, wherever it may be:
-/// whole slots of the grid for each.
+/// What the table reserves in every period for such a budget and such a lead: whole slots of the
+/// grid for each.
 pub fn reserved_ns(grid_ns: u64, budget_ns: u64, lead_ns: u64) -> u64 {
     let whole = |time_ns: u64| time_ns.div_ceil(grid_ns).saturating_mul(grid_ns);
     whole(budget_ns).saturating_add(whole(lead_ns))
 }
 
-/// What a policy's tasks ask for, in their order.
+/// The demands of a policy's tasks, in their order.
 pub fn demands(beats: &Beats) -> Vec<Demand> {
     beats
         .tasks

@@ -1,15 +1,15 @@
-//! When a CPU is taken, as a task of a certain period sees it.
+//! When a CPU is taken, seen from a task of a certain period.
 
 use std::ops::Range;
 
 use super::cpu::Cpu;
 use super::effort::Effort;
 
-/// A greatest common divisor takes several divisions.
+/// Computing a greatest common divisor takes several divisions.
 const STEPS_PER_CYCLE: usize = 5;
 
-/// The phases of one period that others leave or take. A task of another period comes by every
-/// greatest common divisor of the two.
+/// The phases of one period that other tasks leave free or take. A task of another period recurs at
+/// every greatest common divisor of the two.
 pub(super) struct Phases {
     period: u64,
     taken: Vec<Taken>,
@@ -28,7 +28,7 @@ impl Taken {
         (phase + self.cycle - self.begin) % self.cycle
     }
 
-    /// Where the obstacle ends that `width` slots from `begin` on run into.
+    /// The end of the obstacle within `width` slots from `begin` on.
     fn end_of_obstacle(&self, begin: u64, width: u64) -> Option<u64> {
         let past = self.past_begin(begin);
         if past < self.width {

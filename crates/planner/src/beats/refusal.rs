@@ -1,4 +1,4 @@
-//! Why there is no table: what is in the way, and what would fit.
+//! Why there is no table: the obstacles, and changes that would fit.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use thiserror::Error;
 
 use super::{DEMANDS_MAX, FRAME_MAX_NS, SLOTS_MAX};
 
-/// More obstacles than this help nobody; the others are in the fields.
+/// A message with more obstacles is hard to read; the others are in the fields.
 const SHOWN_MAX: usize = 4;
 
 /// A demand that cannot be met, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Refusal {
-    /// More than the scheduler has places for.
+    /// More than the scheduler has members for.
     #[error("{demands} tasks are more than the {DEMANDS_MAX} that can be on the beat")]
     TooMany {
         /// How many there are.
         demands: usize,
     },
-    /// Not a grid at all.
+    /// Not a valid grid.
     #[error("a grid of {} has no slots", time(*grid_ns))]
     Grid {
         /// What was asked for.
         grid_ns: u64,
     },
-    /// No host could do it.
+    /// Impossible on any host.
     #[error("{name} {fault}")]
     Senseless {
-        /// Whose demand it is.
+        /// The demand's name.
         name: String,
         /// What is wrong with it.
         fault: Fault,
     },
-    /// There is no such time left.
+    /// No such time is left.
     #[error(
         "{name} needs {slots} {} of {} in every {}{}; {}; {}{}",
         if *slots == 1 { "slot" } else { "slots" },
@@ -47,7 +47,7 @@ pub enum Refusal {
         if *alone || fits.is_empty() { "" } else { "; others have no room either" }
     )]
     NoRoom {
-        /// Whose demand it is.
+        /// The demand's name.
         name: String,
         /// With those of its lead.
         slots: u64,
@@ -55,13 +55,13 @@ pub enum Refusal {
         grid_ns: u64,
         /// How often they are needed.
         period_ns: u64,
-        /// Where they have to begin, if that was said.
+        /// Where they have to begin, if the demand has an offset.
         offset_ns: Option<u64>,
-        /// What is in the way, for each CPU that it may run on.
+        /// The obstacle on each CPU that it may run on.
         obstacles: Vec<Obstacle>,
-        /// What would fit, each by itself.
+        /// Changes that would fit, each by itself.
         fits: Vec<Remedy>,
-        /// Whether everything fits with one of them, not only what was placed before.
+        /// Whether everything fits with one of them, not only the demands placed before.
         alone: bool,
     },
 }
@@ -70,7 +70,7 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum Fault {
-    /// None that a table can have.
+    /// No period that a table can have.
     #[error(
         "has a period of {}, and periods are multiples of the grid of {} up to {}",
         time(*period_ns), time(*grid_ns), time(FRAME_MAX_NS)
@@ -89,7 +89,7 @@ pub enum Fault {
     Budget {
         /// What was asked for.
         budget_ns: u64,
-        /// What comes before it.
+        /// The lead before it.
         lead_ns: u64,
         /// What both have to fit into.
         period_ns: u64,
@@ -111,15 +111,15 @@ pub enum Fault {
         /// What it has to be a multiple of.
         grid_ns: u64,
     },
-    /// None that carries beats.
+    /// No CPU that carries beats.
     #[error("may run on {}, and {} carry beats", Cpus(cpus), Cpus(carrying))]
     Cpus {
         /// What was asked for.
         cpus: Vec<u32>,
-        /// Those that do.
+        /// CPUs that carry beats.
         carrying: Vec<u32>,
     },
-    /// It has slots already, and they are no such slots.
+    /// It has slots already, and they are not slots of this grid or host.
     #[error("has slots that cannot stay: of another grid, of a CPU that has gone, or held twice")]
     Standing,
 }
@@ -128,11 +128,11 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "obstacle", rename_all = "kebab-case")]
 pub enum Obstacle {
-    /// Slots of another task, the one that is most in the way.
+    /// Slots of another task: the largest obstacle.
     Held {
-        /// Where.
+        /// The CPU.
         cpu: u32,
-        /// Who has it.
+        /// The task that has them.
         by: String,
         /// Phases of its period.
         begin_ns: u64,
@@ -143,25 +143,25 @@ pub enum Obstacle {
         /// Other tasks on this CPU.
         others: usize,
     },
-    /// More would take what is to stay free.
+    /// More would take time that is to stay free.
     Free {
-        /// Where.
+        /// The CPU.
         cpu: u32,
         /// What could still be assigned of every period.
         left_ns: u64,
         /// Of what may be assigned, in millionths.
         free_ppm: u32,
     },
-    /// Its periods together take too long to repeat.
+    /// Its periods together have too long a frame.
     Frame {
-        /// Where.
+        /// The CPU.
         cpu: u32,
-        /// After so long.
+        /// The length of that frame.
         frame_ns: u64,
     },
     /// Its table would have too many entries.
     Entries {
-        /// Where.
+        /// The CPU.
         cpu: u32,
     },
 }
@@ -170,24 +170,24 @@ pub enum Obstacle {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "kebab-case")]
 pub enum Remedy {
-    /// At another moment of the period.
+    /// Another phase of the period.
     Offset {
-        /// This one.
+        /// This phase.
         offset_ns: u64,
     },
-    /// Elsewhere.
+    /// Other CPUs.
     Cpus {
-        /// On these.
+        /// These CPUs.
         cpus: Vec<u32>,
     },
-    /// With less time.
+    /// A smaller budget.
     Budget {
-        /// So much.
+        /// This budget.
         budget_ns: u64,
     },
-    /// More seldom, or more often.
+    /// A longer or shorter period.
     Period {
-        /// With this period.
+        /// This period.
         period_ns: u64,
     },
 }
@@ -249,7 +249,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// As a policy has it.
+/// In the policy's spelling.
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -328,7 +328,7 @@ impl fmt::Display for Cpus<'_> {
 }
 
 impl Refusal {
-    /// The demand that is to blame, if it is one.
+    /// The demand at fault, if there is one.
     pub fn name(&self) -> Option<&str> {
         match self {
             Refusal::TooMany { .. } | Refusal::Grid { .. } => None,

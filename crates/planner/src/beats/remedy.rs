@@ -1,5 +1,5 @@
-//! A demand without room: what is in its way, and the nearest thing that would fit. Only what has
-//! been tried is offered.
+//! A demand without room: its obstacles, and the nearest change that would fit. Only changes that
+//! have been tried are offered.
 
 use super::cpu::{Cpu, Held};
 use super::phases::gcd;
@@ -9,7 +9,7 @@ use super::split::Span;
 use super::want::{Want, allowed};
 use super::{Demand, FRAME_MAX_NS, Host};
 
-/// Multiples of a period that are tried, besides the next ones of others' periods.
+/// Multiples of a period that are tried, besides the next multiples of other tasks' periods.
 const MULTIPLES: std::ops::RangeInclusive<u64> = 2..=8;
 const PERIODS_MAX: usize = 8;
 
@@ -36,7 +36,7 @@ pub(super) fn explain(
     };
     let alone = trial.others_fit();
     if !alone {
-        // What would at least bring it further.
+        // Changes that would at least let the search get further.
         trial.subset = stuck.before.clone();
         trial.subset.push(stuck.demand);
     }
@@ -68,7 +68,7 @@ fn obstacle(host: &Host, demands: &[Demand], want: &Want, index: usize, cpu: &Cp
         let cycle = gcd(held.period, want.period);
         (held.end - held.begin).min(cycle) * 1_000_000 / cycle
     };
-    // Of equals the first.
+    // Of equal ones the first.
     let most = cpu.held().iter().rev().max_by_key(blocked);
     let at_offset = want.begin().and_then(|begin| {
         let is_there = |held: &&Held| meets(held, begin, want);
@@ -98,14 +98,14 @@ fn obstacle(host: &Host, demands: &[Demand], want: &Want, index: usize, cpu: &Cp
     }
 }
 
-/// Whether the slots are taken that the demand has asked for.
+/// Whether the slots that the demand asks for are taken.
 fn meets(held: &Held, begin: u64, want: &Want) -> bool {
     let cycle = gcd(held.period, want.period);
     let into = (begin % cycle + cycle - held.begin % cycle) % cycle;
     into < held.end - held.begin || into + want.width() > cycle
 }
 
-/// All demands but one as they are.
+/// All demands but one unchanged.
 struct Trial<'a> {
     host: &'a Host,
     wants: Vec<Want>,
@@ -121,7 +121,7 @@ impl Trial<'_> {
         search::solve(&self.wants, &others, self.cpus, search::FIRST_FIT).is_ok()
     }
 
-    /// The nearest first: when and where, then how much, then how often.
+    /// The nearest first: phase and CPU, then budget, then period.
     fn remedies(&mut self) -> Vec<Remedy> {
         [self.offset(), self.cpus(), self.budget(), self.period()]
             .into_iter()
@@ -129,7 +129,7 @@ impl Trial<'_> {
             .collect()
     }
 
-    /// Where the demand goes when it is changed, if everything fits then.
+    /// Where the changed demand is placed, if everything fits then.
     fn place(&mut self, change: impl FnOnce(&mut Want)) -> Option<Vec<Span>> {
         let as_it_is = self.wants[self.demand].clone();
         change(&mut self.wants[self.demand]);
@@ -168,7 +168,7 @@ impl Trial<'_> {
         Some(Remedy::Cpus { cpus })
     }
 
-    /// The largest budget that fits, as far as halving finds it.
+    /// The largest budget that fits, as found by bisection.
     fn budget(&mut self) -> Option<Remedy> {
         let (mut fits, mut too_much) = (0, self.want().budget);
         while too_much - fits > 1 {
@@ -183,7 +183,7 @@ impl Trial<'_> {
         })
     }
 
-    /// The shortest that fits out of multiples of its own and of others' periods.
+    /// The shortest period that fits, of multiples of its own and of other tasks' periods.
     fn period(&mut self) -> Option<Remedy> {
         let own = self.want().period;
         let longest = FRAME_MAX_NS / self.host.grid_ns;

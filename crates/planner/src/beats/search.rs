@@ -1,4 +1,4 @@
-//! Over tasks, CPUs and phases: first fit, and back from where it leads nowhere.
+//! Search over tasks, CPUs and phases: first fit, and backtracking.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -10,50 +10,51 @@ use super::want::Want;
 
 /// Steps that one search may take beyond first fit: about half a millisecond's.
 pub(super) const EFFORT: u64 = 50_000;
-/// None: what fits at first, whole or in pieces, or not at all.
+/// Demands that fit at first, whole or in pieces, or not at all, need none.
 pub(super) const FIRST_FIT: u64 = 0;
 
-/// Of the effort: looking at one way to cut a budget, and placing one.
+/// Steps for looking at one way to cut a budget, and for placing one.
 const STEPS_PER_CUT: usize = 10;
 const STEPS_PER_PLACEMENT: usize = 10;
 
-/// For every demand its pieces; none for those that stand.
+/// The pieces of every demand; none for those that have slots already.
 pub(super) type Placed = Vec<Vec<Span>>;
 
-/// Where first fit came to its end.
+/// Where first fit failed.
 pub(super) struct Stuck {
     /// The demand without room.
     pub demand: usize,
-    /// What was held by then.
+    /// The state of the CPUs then.
     pub cpus: Vec<Cpu>,
     /// Those that were placed before it.
     pub before: Vec<usize>,
 }
 
-/// What goes first.
+/// The order in which demands are placed.
 #[derive(Clone, Copy)]
 enum First {
-    /// What uses most of a CPU.
+    /// By use of a CPU, largest first.
     Largest,
-    /// What comes most often; where periods divide each other this leaves the larger gaps whole.
+    /// By period, shortest first; where periods divide each other this keeps the larger gaps whole.
     Shortest,
-    /// What has an offset, then what may go to fewest CPUs; of these what comes most often, since
-    /// what comes seldom is easier to cut.
+    /// Demands with an offset first, then those with the fewest CPUs; of these by period, shortest
+    /// first, since long periods are easier to cut.
     Bound,
 }
 
-/// Demands that are cut because they are in the way one after the other; with more, all may be.
+/// Demands that are cut because they conflict one after the other; with more, all may be cut.
 const CUT_MAX: usize = 8;
 
-/// Place the demands in `subset` beside what the CPUs hold. Small cases are solved if they can be;
-/// larger ones if first fit or one of the searches after it gets there in so many steps each.
+/// Place the demands in `subset` beside the slots that the CPUs have. Small cases are solved if a
+/// solution exists; larger ones if first fit or one of the later searches succeeds within its
+/// steps.
 pub(super) fn solve(
     wants: &[Want],
     subset: &[usize],
     cpus: &[Cpu],
     steps: u64,
 ) -> Result<Placed, Stuck> {
-    // Then only where first fit gets stuck is of interest.
+    // Then only the point where first fit fails is of interest.
     let steps = if is_too_much(wants, subset, cpus) {
         0
     } else {
@@ -93,7 +94,7 @@ pub(super) fn solve(
     }
 }
 
-/// Whether the CPUs together have less than is asked for, wherever it might go.
+/// Whether the CPUs together have less time than the demands, whatever the placement.
 fn is_too_much(wants: &[Want], subset: &[usize], cpus: &[Cpu]) -> bool {
     let asked: u64 = subset
         .iter()
@@ -104,7 +105,7 @@ fn is_too_much(wants: &[Want], subset: &[usize], cpus: &[Cpu]) -> bool {
 
 fn sorted(wants: &[Want], subset: &[usize], first: First) -> Vec<usize> {
     let mut order = subset.to_vec();
-    // Shares of a CPU are compared crosswise, without rounding.
+    // Shares of a CPU are compared by cross-multiplication, without rounding.
     let by_share = |a: &Want, b: &Want| (b.width() * a.period).cmp(&(a.width() * b.period));
     let bounds = |want: &Want| (want.offset.is_none(), want.cpus.len());
     order.sort_by(|&a, &b| {
@@ -143,7 +144,7 @@ enum Verdict {
 type Step<T = ()> = ControlFlow<Verdict, T>;
 
 impl Search<'_> {
-    /// Go on with the demand at `depth`; return if there is nowhere to go.
+    /// Go on with the demand at `depth`; return if it has no placement.
     fn descend(&mut self, depth: usize) -> Step {
         let Some(&demand) = self.order.get(depth) else {
             return Break(Verdict::Done);
@@ -165,7 +166,7 @@ impl Search<'_> {
         Continue(())
     }
 
-    /// At every phase of the CPU in turn. Returns whether there was any.
+    /// Try every phase of the CPU in turn. Returns whether there was any.
     fn whole(&mut self, depth: usize, demand: usize, cpu: usize) -> Step<bool> {
         let want = &self.wants[demand];
         let Ok(room) = self.cpus[cpu].room(want.period) else {
@@ -189,7 +190,7 @@ impl Search<'_> {
         Continue(tried)
     }
 
-    /// In pieces on one CPU, or over several. Returns whether there was a way.
+    /// Try pieces on one CPU, or over several. Returns whether there was a way.
     fn in_pieces(&mut self, depth: usize, demand: usize) -> Step<bool> {
         let want = &self.wants[demand];
         let mut grounds = Vec::new();

@@ -8,7 +8,7 @@ use super::want::Want;
 /// Slots of a task on one CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
-    /// Its place in the host's list.
+    /// Its index in the host's list.
     pub cpu: usize,
     pub slots: Range<u64>,
 }
@@ -16,7 +16,7 @@ pub(super) struct Span {
 /// With so many free slots or fewer in a period, every way to cut a budget is tried.
 const EXHAUSTIVE_SLOTS: usize = u64::BITS as usize;
 
-/// A CPU as a task that is cut sees it.
+/// A CPU's free slots, for a task whose budget is cut.
 pub(super) struct Ground {
     pub cpu: usize,
     pub room: Room,
@@ -39,7 +39,7 @@ impl Ground {
     }
 
     /// Ways to cut it on this CPU: first the one into the largest pieces, then, if there are few
-    /// slots, all others. `None` for one that was looked at in vain.
+    /// slots, all others. `None` stands for one that was tried without result.
     pub fn cuts<'a>(&'a self, want: &'a Want) -> impl Iterator<Item = Option<Vec<Span>>> + 'a {
         let has_room = want.width() <= self.room.slots;
         let cuts = has_room.then(|| {
@@ -72,13 +72,13 @@ fn largest_first(runs: &[Range<u64>], want: &Want) -> Option<Vec<Range<u64>>> {
     None
 }
 
-/// Whether the first piece can be here: with its lead, one slot after it, and at the offset.
+/// Whether the first piece can be here: its lead, one slot after it, and at the offset.
 fn may_begin(run: &Range<u64>, want: &Want) -> bool {
     run.end - run.start > want.lead && want.begin().is_none_or(|begin| begin == run.start)
 }
 
 /// Every choice of so many slots; `None` for those in which the lead is not before the beat, or the
-/// beat not at the offset.
+/// beat is not at the offset.
 fn subsets(runs: &[Range<u64>], want: &Want) -> impl Iterator<Item = Option<Vec<Range<u64>>>> {
     let free: Vec<u64> = runs
         .iter()
@@ -129,7 +129,7 @@ pub(super) fn spread(grounds: &[Ground], want: &Want) -> Option<Vec<Span>> {
     spread_from(0).or_else(|| spread_from(1))
 }
 
-/// Of what begins next, the longest.
+/// Of the pieces that begin next, the longest.
 fn spread_from(phase: u64, grounds: &[Ground], want: &Want) -> Option<Vec<Span>> {
     let mut rooms: Vec<Room> = grounds.iter().map(|ground| ground.room).collect();
     let mut pieces: Vec<Span> = Vec::new();
@@ -157,7 +157,7 @@ fn spread_from(phase: u64, grounds: &[Ground], want: &Want) -> Option<Vec<Span>>
     Some(pieces)
 }
 
-/// What a CPU has next after the piece before, or from the first phase on.
+/// A CPU's next free slots after the piece before, or from the first phase on.
 fn next_piece(
     ground: &Ground,
     room: Room,

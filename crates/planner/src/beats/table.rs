@@ -1,4 +1,4 @@
-//! Placements written out: every slot of every CPU's frame.
+//! Placements as tables: every slot of every CPU's frame.
 
 use super::phases::lcm;
 use super::search::Placed;
@@ -42,7 +42,7 @@ pub(super) fn lay_out(
     Timetable { placements, tables }
 }
 
-/// `None` if nothing is on the CPU.
+/// `None` if the CPU has no slots.
 fn table(cpu: u32, demands: &[Demand], placements: &[Placement]) -> Option<CpuTable> {
     let pieces: Vec<(usize, &Piece)> = placements
         .iter()

@@ -1,4 +1,4 @@
-//! Demands in slots, once they have been found to make sense.
+//! Demands in slots, after validation.
 
 use super::cpu::Cpu;
 use super::effort::Effort;
@@ -13,18 +13,18 @@ pub(super) struct Want {
     pub budget: u64,
     pub lead: u64,
     pub offset: Option<u64>,
-    /// Places in the host's list, in its order.
+    /// Indices into the host's list, in its order.
     pub cpus: Vec<usize>,
     pub is_group: bool,
 }
 
 impl Want {
-    /// What it takes of a period.
+    /// The slots that it takes of a period.
     pub fn width(&self) -> u64 {
         self.lead + self.budget
     }
 
-    /// Where its first slot must be, if that is said.
+    /// The phase of its first slot, if it has an offset.
     pub fn begin(&self) -> Option<u64> {
         Some(self.offset? - self.lead)
     }
@@ -61,7 +61,7 @@ fn read(host: &Host, demand: &Demand) -> Result<Want, Refusal> {
         cpus: allowed(host, demand.cpus.as_deref()),
         is_group: demand.is_group,
     };
-    // Both may be as large as the number that somebody has mistyped.
+    // A mistyped number may make either of them huge.
     if want.budget == 0 || want.budget > want.period || want.lead > want.period - want.budget {
         return Err(refused(Fault::Budget {
             budget_ns: demand.budget_ns,
@@ -97,7 +97,7 @@ pub(super) fn allowed(host: &Host, cpus: Option<&[u32]>) -> Vec<usize> {
         .collect()
 }
 
-/// The CPUs with what stands on them.
+/// The CPUs with the slots that are assigned already.
 pub(super) fn standing(
     host: &Host,
     demands: &[Demand],
@@ -119,7 +119,7 @@ pub(super) fn standing(
     Ok(cpus)
 }
 
-/// `None` if it cannot stand there: slots of another grid, a CPU that has gone.
+/// `None` if its slots cannot be kept: they are of another grid, or a CPU is gone.
 fn stand(
     host: &Host,
     demand: usize,

@@ -1,10 +1,10 @@
-//! What `takt check` refuses of a task by itself is what no host has room for, and nothing else.
+//! The tasks that `takt check` refuses by themselves are exactly those that fit on no host.
 
 use proptest::prelude::*;
 use takt_planner::beats::{Host, demands, plan};
 use takt_policy::{Beats, parse};
 
-/// The tasks, or the codes of what is wrong with them.
+/// The tasks, or the codes of their errors.
 fn read(text: &str) -> Result<Beats, Vec<&'static str>> {
     match parse("alone.toml", text) {
         Ok(policy) => Ok(policy.beats.expect("there is a task")),
@@ -12,7 +12,7 @@ fn read(text: &str) -> Result<Beats, Vec<&'static str>> {
     }
 }
 
-/// Of a host with so many CPUs, of which tasks may have these.
+/// A host with so many CPUs, and those of them that tasks may use.
 fn host(beats: &Beats, cpus: u32) -> Host {
     let is_allowed = |cpu: &u32| beats.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
     Host {
@@ -49,14 +49,14 @@ proptest! {
         task in a_task(),
         free in 1..90u32,
     ) {
-        // All that fits anywhere fits on as many CPUs as would hold it in slots of one each.
+        // A task that fits at all fits on as many CPUs as hold it in single slots.
         const MOST: u32 = 24;
         let text = format!("[beats]\nfree = 0.{free:02}\n{task}");
         let fits = |beats: &Beats, cpus: u32| plan(&host(beats, cpus), &demands(beats)).is_ok();
         match read(&text) {
             Ok(beats) => prop_assert!(fits(&beats, MOST), "{text}"),
             Err(codes) if codes == ["takt::policy::budget_above_period"] => {
-                // The planner's own opinion, of the same task with nothing else in its way.
+                // The planner's result for the same task without others.
                 let easy = text.replacen(&format!("free = 0.{free:02}"), "free = 0.01", 1);
                 let Ok(mut beats) = read(&easy) else {
                     return Ok(());
@@ -71,7 +71,7 @@ proptest! {
     }
 }
 
-/// Of tasks that are bound to CPUs, what is refused fits on none of the hosts that have them.
+/// Refused tasks that are bound to CPUs fit on no host that has these CPUs.
 #[test]
 fn tasks_together_are_refused_only_if_their_cpus_have_no_room() {
     let task = |name: &str, period: &str, budget: &str| {
@@ -80,7 +80,7 @@ fn tasks_together_are_refused_only_if_their_cpus_have_no_room() {
     let two = [task("a", "40ms", "20ms"), task("b", "40ms", "17.5ms")].concat();
     let bound =
         |free: &str, cpus: &str| format!("[beats]\nfree = {free}\ncpus = \"{cpus}\"\n{two}");
-    // 75 slots of 80 are exactly what there is.
+    // 75 slots of 80 are exactly what is available.
     assert!(
         read(&bound("0.0625", "3"))
             .is_ok_and(|beats| plan(&host(&beats, 4), &demands(&beats)).is_ok())

@@ -1,4 +1,4 @@
-//! Small cases against all there is to try.
+//! Small cases against exhaustive search.
 
 use proptest::prelude::*;
 use takt_planner::beats::{Demand, Host, plan};
@@ -59,8 +59,8 @@ fn is_possible(host: &Host, demands: &[Demand], may_split: bool) -> bool {
     place(host, demands, &mut vec![0; host.cpus.len()], may_split)
 }
 
-/// The planner finds what is possible, whole if it is possible whole. What it finds beyond that is
-/// over several CPUs, and keeps its promises.
+/// The planner finds every feasible placement, whole where that is feasible. Placements beyond
+/// these are over several CPUs, and valid.
 fn compare(host: &Host, demands: &[Demand]) {
     let planned = plan(host, demands);
     match &planned {

@@ -1,4 +1,4 @@
-//! Single cases, with the tables that are to come out.
+//! Single cases, with the expected tables.
 
 use takt_planner::beats::{Demand, Piece, Refusal, demands, plan};
 
@@ -120,7 +120,7 @@ fn a_budget_is_cut_only_when_it_must_be() {
     assert_eq!(times, [(0, 4), (6, 8)]);
 }
 
-/// Two CPUs that are taken half by half, and a thread that needs more than either has.
+/// Two CPUs that are half taken, and a thread that needs more than either has left.
 fn half_and_half() -> [Demand; 3] {
     let on = |cpu: u32, offset_ms: u64, name: &str| Demand {
         cpus: Some(vec![cpu]),
@@ -174,7 +174,7 @@ fn what_stands_stays() {
     for (demand, placement) in wanted.iter_mut().zip(table.placements) {
         demand.standing = Some(placement);
     }
-    // It would have gone first.
+    // It would have been placed first.
     wanted.insert(0, demand("c", 10, 5));
     let table = plan(&host, &wanted).unwrap();
     sound::check(&host, &wanted, &table);

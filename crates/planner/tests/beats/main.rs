@@ -1,4 +1,4 @@
-//! Time-slot tables: what they promise, and that nothing is refused which could be done.
+//! Time-slot tables: their guarantees, and that no feasible demand is refused.
 
 mod alone;
 mod brute;

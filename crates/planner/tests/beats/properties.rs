@@ -1,4 +1,4 @@
-//! What holds of every timetable, and of every refusal.
+//! Properties of every timetable, and of every refusal.
 
 use proptest::prelude::*;
 use takt_planner::beats::{Demand, Fault, Host, Refusal, plan};
@@ -6,7 +6,7 @@ use takt_planner::beats::{Demand, Fault, Host, Refusal, plan};
 use crate::refusals::mend;
 use crate::{host, sound};
 
-/// Periods in slots: those of audio, of control loops, and some that divide nothing.
+/// Periods in slots: those of audio, of control loops, and some that do not divide others.
 const PERIODS: &[u64] = &[
     1, 2, 4, 5, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 96, 100, 160, 320,
 ];

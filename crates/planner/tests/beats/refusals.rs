@@ -1,4 +1,4 @@
-//! What is refused, in which words, and that what is offered instead does fit.
+//! Refused demands, the words of the refusal, and that the offered changes do fit.
 
 use takt_planner::beats::{Demand, Placement, Refusal, Remedy, plan};
 
@@ -9,7 +9,7 @@ fn refused(demands: &[Demand]) -> String {
     refusal.to_string()
 }
 
-/// With the demand as the remedy has it.
+/// With the demand changed by the remedy.
 pub fn mend(demand: &mut Demand, remedy: &Remedy) {
     match remedy {
         Remedy::Offset { offset_ns } => demand.offset_ns = Some(*offset_ns),

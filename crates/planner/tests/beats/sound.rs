@@ -1,4 +1,4 @@
-//! Whether a timetable keeps its promises, read from the tables slot by slot.
+//! Whether a timetable keeps its guarantees, read from the tables slot by slot.
 
 use takt_planner::beats::{
     CpuTable, Demand, FRAME_MAX_NS, Host, Piece, SLOTS_MAX, Timetable, reserved_ns,
@@ -88,7 +88,7 @@ fn check_table(host: &Host, demands: &[Demand], table: &CpuTable) {
     );
 }
 
-/// The tables reserve for it what was said they would, to the nanosecond.
+/// The tables reserve as much for it as announced, to the nanosecond.
 fn check_reserved(host: &Host, demand: &Demand, index: usize, timetable: &Timetable) {
     let in_period_ns = |table: &CpuTable| -> u64 {
         let slots = table.slots.iter().filter(|slot| slot.demand == index);
@@ -109,7 +109,7 @@ fn check_reserved(host: &Host, demand: &Demand, index: usize, timetable: &Timeta
     assert_eq!(there_ns, said_ns, "{}", demand.name);
 }
 
-/// In every period of every frame it is on a CPU for all it was promised, at the same phases.
+/// In every period of every frame it has its whole time on a CPU, at the same phases.
 fn check_presence(demand: &Demand, index: usize, timetable: &Timetable) {
     let placement = &timetable.placements[index];
     for table in &timetable.tables {

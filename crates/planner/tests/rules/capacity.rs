@@ -1,4 +1,4 @@
-//! As many rules as the tables hold, of the families that policies are made of.
+//! As many rules as the tables hold, in the forms that policies use.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ use takt_policy::{Family, Mark, Match, Prefix, User};
 
 use crate::{classify, link, words};
 
-/// A class for everything that matches, 1, and the default class, 2.
+/// A class for all matches, 1, and the default class, 2.
 fn planned(matches: Vec<Match>) -> Result<Plan, PlanError> {
     let link = link(vec![matches]);
     let questions = Questions::of(std::slice::from_ref(&link));
@@ -118,8 +118,7 @@ fn ipv4_hosts_and_networks() {
     }
 }
 
-/// Sources as well as destinations, at every prefix length that is handed out
-/// or assigned.
+/// Sources as well as destinations, at every prefix length that is allocated or assigned.
 #[test]
 fn ipv6_hosts_and_networks() {
     for len in 32..=128 {
@@ -147,7 +146,7 @@ fn ipv6_hosts_and_networks() {
     }
 }
 
-/// Every host to every port: the hash's words work together.
+/// Every host to every port: the hash combines its words.
 #[test]
 fn hosts_and_ports() {
     assert_fits("64 hosts, 128 ports each", |n| {
@@ -173,7 +172,7 @@ fn hosts_and_ports() {
     });
 }
 
-/// Everybody who is asked for, to every port: half of the key's second word.
+/// Every owner that is asked for, to every port: half of the key's second word.
 #[test]
 fn owners_and_ports() {
     for users in [1, 4, 32] {

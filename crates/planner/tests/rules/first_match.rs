@@ -12,7 +12,7 @@ use takt_policy::{Class, Family, Link, Mark, Match, Prefix, User};
 
 use crate::{classify, link, words};
 
-/// The answer, found the slow way.
+/// The answer by linear search.
 fn first_match(link: &Link, questions: &Questions, plan: &Plan, key: &takt_key) -> u32 {
     let any_holds = |class: &Class| {
         let mut entries = class.matches.iter();
@@ -84,7 +84,7 @@ fn prefix(addr: IpAddr, len: u8) -> Prefix {
     Prefix { addr, len }
 }
 
-// Few values of everything, so that matches overlap and keys hit.
+// Few values of each field, so that matches overlap and keys hit.
 
 fn v4() -> impl Strategy<Value = Ipv4Addr> {
     (select(vec![10u8, 192]), 0..2u8, 0..4u8).prop_map(|(a, c, d)| Ipv4Addr::new(a, 0, c, d))
@@ -186,7 +186,7 @@ fn key() -> impl Strategy<Value = takt_key> {
         select(vec![0u8, 8, 46]),
         prop::option::of((port(), port())),
         0..5u32,
-        // Nine questions are possible; the tenth bit is nobody's.
+        // Nine questions are possible; the tenth bit is unused.
         0..1024u32,
     )
         .prop_map(|((family, src, dst), proto, dscp, ports, mark, who)| {
@@ -201,7 +201,7 @@ fn key() -> impl Strategy<Value = takt_key> {
                 src_port,
                 dst_port,
                 has_ports: ports.is_some().into(),
-                // What is not IP has neither.
+                // Frames that are not IP have neither.
                 proto: if family == 0 { 0 } else { proto },
                 dscp: if family == 0 { 0 } else { dscp },
             }
@@ -220,7 +220,7 @@ proptest! {
         let questions = Questions::of(std::slice::from_ref(&link));
         let plan = match plan(&link, &ClassIds::default(), &questions) {
             Ok(plan) => plan,
-            // So many different masks are more than the kernel looks through.
+            // So many different masks are more than the kernel searches.
             Err(PlanError::TooManyTuples { .. } | PlanError::TooManyRules) => return Ok(()),
             Err(error @ (PlanError::Crowded | PlanError::GapOverhead { .. })) => panic!("{error}"),
         };

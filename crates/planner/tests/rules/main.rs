@@ -1,4 +1,4 @@
-//! Planned rules, asked through the classifier that runs in the kernel.
+//! Planned rules, tested with the classifier that runs in the kernel.
 
 mod capacity;
 mod first_match;
@@ -48,7 +48,7 @@ fn classify(plan: &Plan, key: &takt_key) -> u32 {
     unsafe { takt_classify(&plan.tables.rules, key) }
 }
 
-/// An address as it stands in a packet, in words of the machine.
+/// An address as in a packet, in words of the machine.
 fn words<const N: usize>(octets: [u8; N]) -> [u32; 4] {
     let mut words = [0; 4];
     for (word, chunk) in words.iter_mut().zip(octets.chunks_exact(4)) {
