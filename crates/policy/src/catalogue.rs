@@ -1,6 +1,6 @@
-//! Every code a diagnostic can carry, with the long explanation behind `takt explain CODE`.
+//! Every code of a diagnostic, with the long explanation behind `takt explain CODE`.
 //!
-//! A code is a variant, so none can be emitted without standing here.
+//! A code is a variant, so a code without an explanation does not compile.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ macro_rules! catalogue {
                 match self { $(Code::$code => $name,)* }
             }
 
-            /// A paragraph or two: what the rule is, why it is one, what to do.
+            /// A paragraph or two: the rule, its reason, and the fix.
             pub fn explanation(self) -> &'static str {
                 match self { $(Code::$code => $explanation.trim_ascii(),)* }
             }

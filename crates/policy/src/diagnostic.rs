@@ -1,4 +1,4 @@
-//! What is wrong with a policy, where, and how to mend it.
+//! Errors and warnings about a policy: position, message and fix.
 
 use std::fmt;
 
@@ -16,13 +16,14 @@ const MESSAGE_MAX_BYTES: usize = 240;
 pub struct Diagnostic {
     /// What kind of finding it is: a [`Code`]'s name, or that of a host's refusal.
     pub code: &'static str,
-    /// Whether the policy is refused for it.
+    /// Whether the policy is refused because of it.
     pub severity: Severity,
     /// What is wrong, in a sentence.
     pub message: String,
     /// The sentence that names the fix.
     pub help: String,
-    /// The place itself first, then places that explain it. Empty if it is about the whole file.
+    /// The position itself first, then positions that explain it. Empty if it is about the whole
+    /// file.
     pub(crate) labels: Vec<Label>,
 }
 
@@ -30,16 +31,16 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It is.
+    /// The policy is refused.
     Error,
-    /// It is not.
+    /// The policy is accepted.
     Warning,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Label {
     pub span: Span,
-    /// What is to be said about it; may be empty.
+    /// The text of the label; may be empty.
     pub text: String,
 }
 
@@ -70,7 +71,7 @@ impl Diagnostic {
         }
     }
 
-    /// Underlines a place; the first call sets the place of the diagnostic itself.
+    /// Underlines a position; the first call sets the position of the diagnostic itself.
     pub(crate) fn at(mut self, span: &Span, text: impl Into<String>) -> Self {
         let text = text.into();
         self.labels.push(Label {
@@ -80,20 +81,20 @@ impl Diagnostic {
         self
     }
 
-    /// The byte offset the diagnostic is about.
+    /// The byte offset of the diagnostic.
     pub(crate) fn offset(&self) -> usize {
         self.labels.first().map_or(0, |label| label.span.start)
     }
 }
 
 impl Fault {
-    /// The error of a value that stands at `span`.
+    /// The error of a value at `span`.
     pub(crate) fn at(self, span: &Span) -> Diagnostic {
         Diagnostic::error(self.code, self.message, self.help).at(span, "")
     }
 }
 
-/// Messages quote the file, whose strings may hold anything: escapes, line ends, a megabyte.
+/// Messages quote the file, whose strings may contain escapes, line ends, or a megabyte of text.
 fn one_line(text: String) -> String {
     let mut text = printable(&text).replace(['\n', '\t'], " ");
     if text.len() > MESSAGE_MAX_BYTES {
@@ -103,7 +104,7 @@ fn one_line(text: String) -> String {
     text
 }
 
-/// Everything found in one file, in file order. Never empty when it is returned as an error.
+/// All findings about one file, in file order. Never empty when it is returned as an error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostics {
     source: Source,
@@ -165,7 +166,7 @@ impl Diagnostics {
         self.entries.iter()
     }
 
-    /// For people: each finding with file, line, column, the line itself, the offending text
+    /// As text: each finding with file, line, column, the line itself, the offending text
     /// underlined and the fix.
     pub fn render(&self, color: bool) -> String {
         let mut out = render::render(&self.source, &self.entries, color);
@@ -175,9 +176,8 @@ impl Diagnostics {
         out
     }
 
-    /// For programs: a list of objects with `code`, `severity`, `message`, `help`, `file`,
-    /// `line`, `column` and `offending`; the last three are null for what concerns the file as a
-    /// whole.
+    /// As JSON: a list of objects with `code`, `severity`, `message`, `help`, `file`, `line`,
+    /// `column` and `offending`; the last three are null for a finding about the whole file.
     pub fn to_json(&self) -> serde_json::Value {
         self.entries
             .iter()

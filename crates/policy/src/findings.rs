@@ -1,9 +1,9 @@
-//! Collects what the reader and the checks have to say, within bounds.
+//! Collects findings of the reader and the checks, within bounds.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::source::Source;
 
-/// More findings than this help nobody.
+/// A longer list of findings is hard to read.
 const SHOWN_MAX: usize = 20;
 
 /// Errors and warnings of one file as they come up.

@@ -1,4 +1,4 @@
-//! The one place that touches the host: getting the text of a policy out of a file.
+//! Reads the text of a policy from a file: the only access to the host.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -12,8 +12,8 @@ use crate::{Code, POLICY_MAX_BYTES, Policy, parse, too_large};
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 
-/// Reads and parses a policy. Whatever goes wrong comes in the same form, so that a caller has one
-/// kind of error to show; the text is returned so that it can be kept with what was applied. Relative
+/// Reads and parses a policy. All failures have the same type, so that a caller has one kind of
+/// error to show; the text is returned so that it can be kept with the applied policy. Relative
 /// paths in the policy start at its file.
 pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
     let name = path.display().to_string();
@@ -30,7 +30,7 @@ pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
 
 /// The directory that a policy's file is in, from the root on.
 pub fn folder_of(path: &Path) -> PathBuf {
-    // Without a current directory there is nothing better than the path as it is.
+    // Without a current directory the path stays as it is.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.parent().unwrap_or(&path).to_owned()
 }
@@ -42,8 +42,7 @@ pub fn parse_in(folder: &Path, name: &str, text: &str) -> Result<Policy, Diagnos
     Ok(policy)
 }
 
-/// Reads at most one byte more than a policy may have, whatever size the file claims: a pipe
-/// claims none.
+/// Reads at most one byte more than a policy may have, whatever the file's size: a pipe has none.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
@@ -77,7 +76,7 @@ fn explain(name: &str, error: &std::io::Error) -> Diagnostic {
 }
 
 fn not_utf8(name: &str, bytes: &[u8], valid_bytes: usize) -> Diagnostics {
-    // Each wrong byte becomes one sign of three bytes; up to the first one, offsets stay.
+    // Each wrong byte becomes one character of three bytes; up to the first one, offsets stay.
     let text = String::from_utf8_lossy(bytes);
     let error = Diagnostic::error(
         Code::NotUtf8,

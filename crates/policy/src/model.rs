@@ -1,5 +1,5 @@
-//! The policy as the planner sees it: every default filled in, every unit resolved, nothing left
-//! of the file's spelling.
+//! The policy in the planner's form: every default filled in, every unit resolved, independent of
+//! the file's spelling.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -19,13 +19,13 @@ pub const QUESTIONS_MAX: usize = 32;
 /// The class that takes what no other class matches.
 pub const DEFAULT_CLASS: &str = "default";
 
-/// Whose members may take places on the beat, unless `[beats]` says otherwise. No host has this group
-/// before its administrator makes it.
+/// The group whose members may take reservations, unless `[beats]` says otherwise. No host has this
+/// group before its administrator makes it.
 const JOIN_DEFAULT: &str = "takt";
 
 /// Defaults of `[beats]`.
 pub(crate) const GRID_DEFAULT_NS: u64 = 500_000;
-/// Paper 002 keeps 10 ms of 160 ms.
+/// HiTactix keeps 10 ms of 160 ms free.
 pub(crate) const FREE_DEFAULT_PPM: u32 = 62_500;
 pub(crate) const BATCH_DEFAULT_PACKETS: u32 = 8;
 
@@ -40,7 +40,7 @@ pub struct Link {
     pub overhead_bytes: u32,
     /// What keeps packets apart.
     pub pacing: Pacing,
-    /// What becomes of large segments.
+    /// What happens to large segments.
     pub packets: Packets,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
@@ -77,11 +77,11 @@ pub enum Packets {
 /// A link within the link: classes that share one guarantee and one ceiling.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tenant {
-    /// By which classes name it.
+    /// The name that classes refer to.
     pub name: String,
-    /// Guaranteed to its classes together.
+    /// The guarantee of its classes together.
     pub rate_bps: Option<u64>,
-    /// What its classes together may take; `None` if only the link limits them.
+    /// The ceiling of its classes together; `None` if only the link limits them.
     pub ceil_bps: Option<u64>,
     /// Its share of spare capacity, times 1000.
     pub weight_milli: u64,
@@ -93,17 +93,17 @@ pub struct Tenant {
     pub line: usize,
 }
 
-/// Traffic with byte clocks of its own. All that is shared it shares with the other classes of its
+/// Traffic with byte clocks of its own. It shares spare capacity with the other classes of its
 /// tenant, or of the link.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Class {
-    /// By which it is shown, and keeps its queue when the policy changes.
+    /// The name in outputs. A class that keeps it keeps its queue when the policy changes.
     pub name: String,
     /// The name of one of the link's tenants.
     pub tenant: Option<String>,
-    /// What is guaranteed.
+    /// The guarantee.
     pub rate_bps: Option<u64>,
-    /// The pace: what it may take at most. `None` if only its tenant or the link limits it.
+    /// The ceiling, which is the pace. `None` if only its tenant or the link limits it.
     pub ceil_bps: Option<u64>,
     /// Its share of spare capacity, times 1000.
     pub weight_milli: u64,
@@ -114,12 +114,12 @@ pub struct Class {
     /// Whether every flow has clocks and a queue of its own. Rates, weight and queue are each
     /// flow's then.
     pub per_flow: bool,
-    /// Packets that it may have queued; each flow, of a `per_flow` class.
+    /// The limit of its queue, in packets; with `per_flow` the limit of each flow.
     pub queue_packets: u16,
     /// Of a class in the background, and of no other.
     pub gate: Option<Gate>,
-    /// Whether incoming packets wait for more important ones and for tasks likewise. Only of a class
-    /// in the background.
+    /// Whether incoming packets wait for more important ones and for tasks, too. Only of a class in
+    /// the background.
     pub receive: bool,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
@@ -129,13 +129,13 @@ pub struct Class {
     pub line: usize,
 }
 
-/// What a class in the background yields to, beside more important packets.
+/// What a class in the background waits for, besides more important packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gate {
     /// To tasks that are more important than the one that sends.
     Sender,
-    /// To no task.
+    /// No tasks.
     Open,
 }
 
@@ -149,7 +149,7 @@ pub struct Match {
     pub proto: Option<u8>,
     /// Where it comes from.
     pub src: Option<Prefix>,
-    /// Where it goes.
+    /// The source address.
     pub dst: Option<Prefix>,
     /// Sorted, disjoint and not adjacent; empty means any.
     pub src_ports: Vec<RangeInclusive<u16>>,
@@ -161,18 +161,18 @@ pub struct Match {
     pub mark: Option<Mark>,
     /// The name of the thread or process, 1 to 15 bytes.
     pub app: Option<String>,
-    /// Whose process the socket is.
+    /// The user of the socket's process.
     pub user: Option<User>,
     /// A control group's path from the root of cgroup2, without a slash at either end. Holds for
     /// everything below it too.
     pub cgroup: Option<String>,
-    /// The name of a systemd unit: of any control group on the way to the root.
+    /// The name of a systemd unit: of any control group on the path to the root.
     pub unit: Option<String>,
-    /// Whether only traffic that was registered at run time matches.
+    /// Whether it matches only traffic that was registered at run time.
     pub registered: bool,
 }
 
-/// Who a socket's owner runs as.
+/// The user of a socket's owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum User {
@@ -182,7 +182,7 @@ pub enum User {
     Name(String),
 }
 
-/// What a match asks about the owner of a packet's socket.
+/// A question about the owner of a packet's socket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Question {
@@ -220,9 +220,9 @@ pub struct Prefix {
 /// Holds when `skb->mark & mask == value`; `value` has no bit outside `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Mark {
-    /// What the bits under the mask are.
+    /// The bits under the mask.
     pub value: u32,
-    /// Which bits count.
+    /// The bits that are compared.
     pub mask: u32,
 }
 
@@ -231,7 +231,7 @@ pub struct Mark {
 pub struct Beats {
     /// All edges of slots are multiples of this.
     pub grid_ns: u64,
-    /// What is never assigned, in millionths of every CPU's frame.
+    /// The part that is never assigned, in millionths of every CPU's frame.
     pub free_ppm: u32,
     /// The CPUs that may carry beats, sorted; `None` for every one that is online.
     pub cpus: Option<Vec<u32>>,
@@ -239,7 +239,7 @@ pub struct Beats {
     pub threaded_napi: bool,
     /// Packets handled at once with bottom halves off.
     pub batch_packets: u32,
-    /// Who may take places at run time.
+    /// The users that may take reservations at run time.
     #[serde(default)]
     pub join: Join,
     /// In file order; never empty.
@@ -247,7 +247,7 @@ pub struct Beats {
 }
 
 impl Default for Beats {
-    /// What holds without a section `[beats]`; and no tasks yet.
+    /// The defaults without a section `[beats]`; and no tasks yet.
     fn default() -> Beats {
         Beats {
             grid_ns: GRID_DEFAULT_NS,
@@ -261,7 +261,7 @@ impl Default for Beats {
     }
 }
 
-/// Who may take places on the beat at run time, besides root.
+/// The users that may take reservations at run time, besides root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Join {
@@ -279,14 +279,14 @@ impl Default for Join {
     }
 }
 
-/// A thread, or a group of threads that hand over to each other, with a time slot in each period.
+/// A thread, or a group of threads with hand-off, with a time slot in each period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// By which it is shown, and keeps its slots when the policy changes.
+    /// The name in outputs. A task that keeps it keeps its slots when the policy changes.
     pub name: String,
     /// A multiple of the grid.
     pub period_ns: u64,
-    /// What it may use in each period, of a group all members together.
+    /// The budget of each period; of a group all members together.
     pub budget_ns: u64,
     /// When the budget begins within the period, a multiple of the grid; `None` where it fits.
     pub offset_ns: Option<u64>,
@@ -294,7 +294,7 @@ pub struct Task {
     pub lead_ns: u64,
     /// Sorted; `None` for all that carry beats.
     pub cpus: Option<Vec<u32>>,
-    /// What becomes of who uses more than the budget.
+    /// What happens to a thread that exceeds the budget.
     pub overrun: Overrun,
     /// In the order of hand-off; a single thread is the only one.
     pub members: Vec<Member>,
@@ -302,14 +302,14 @@ pub struct Task {
     pub line: usize,
 }
 
-/// What becomes of a thread that has used its budget up and goes on.
+/// What happens to a thread that has used up its budget and goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overrun {
     /// It is an ordinary thread until its next release.
     #[default]
     Demote,
-    /// Likewise, and it gets SIGXCPU.
+    /// The same, and it gets SIGXCPU.
     Signal,
     /// All of its group are ordinary threads until the policy is applied again.
     StopGroup,
@@ -320,7 +320,7 @@ pub enum Overrun {
 pub struct Member {
     /// The thread's name, unless `matches` says otherwise.
     pub name: String,
-    /// Which thread it is.
+    /// The thread that it is.
     pub matches: ThreadMatch,
 }
 
@@ -337,8 +337,7 @@ pub struct ThreadMatch {
     pub unit: Option<String>,
 }
 
-/// Weights by strength of connection (SoC): who receives over the air gets its share by how well it
-/// hears (paper 003).
+/// Weights by strength of connection (SoCPS): a station's share follows its reception.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Radio {
     /// Between two samples, reports or decays.
@@ -347,22 +346,22 @@ pub struct Radio {
     pub smoothing_ppm: u32,
     /// What is left of the average after an interval without a report, in millionths.
     pub decay_ppm: u32,
-    /// What makes a weight of a strength.
+    /// The function from strength to weight.
     pub law: WeightLaw,
     /// The devices whose links have stations; `None`: all of this policy.
     pub links: Option<Vec<String>>,
-    /// Where strengths come from.
+    /// The source of strengths.
     pub source: RadioSource,
     /// The UDP port that reports are taken on, if they are the source.
     pub listen: u16,
     /// The key that reports are sent and taken with. A path that is relative in the file starts at
     /// the file if the policy was [loaded](crate::load), else at the current directory.
     pub key_file: Option<PathBuf>,
-    /// On a client: what it says of itself, and to whom.
+    /// On a client: where it reports its strength.
     pub report: Option<Report>,
 }
 
-/// From strength of connection to weight. Paper 003, section 4.3.
+/// From strength of connection to weight. SoCPS, section 4.3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum WeightLaw {
@@ -388,11 +387,11 @@ pub struct Point {
     pub weight_ppm: u32,
 }
 
-/// Where strengths of connection come from. Those set by hand (`takt station set`) always count.
+/// The source of strengths of connection. Strengths set by hand (`takt station set`) always count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RadioSource {
-    /// Clients measure, and report.
+    /// Reports of clients, which measure.
     Reports,
     /// The access point's own table of stations (nl80211).
     StationDump,
@@ -403,7 +402,7 @@ pub enum RadioSource {
 }
 
 impl RadioSource {
-    /// As a policy has it.
+    /// In the policy's spelling.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Reports => "reports",
@@ -417,17 +416,17 @@ impl RadioSource {
 /// Where a client sends the strength of its connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Who hears the reports.
+    /// The receiver of the reports.
     pub to: SocketAddr,
     /// The device whose signal is measured.
     pub device: String,
 }
 
-/// Terminals that share the air, keep one small queue together, and tell each other what they get
-/// (paper 001).
+/// Terminals that share the air, keep one small queue together, and report their throughput to each
+/// other (cooperative middleware).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Crowd {
-    /// What the group is called, on all of its hosts.
+    /// The group's name, the same on all of its hosts.
     pub group: String,
     /// The key that reports are sent and taken with; a relative path as that of [`Radio`].
     pub key_file: PathBuf,
@@ -435,25 +434,25 @@ pub struct Crowd {
     pub device: String,
     /// Between two reports, and between two bounds of a flow.
     pub interval_ns: u64,
-    /// What this host is to the group.
+    /// The role of this host in the group.
     pub role: CrowdRole,
 }
 
 /// The UDP port of a group's reports.
 pub const CROWD_PORT: u16 = 7642;
 
-/// How reports of a group get around, and what this host is to them.
+/// How reports of a group are distributed, and the role of this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum CrowdRole {
-    /// A terminal; everyone hears everyone.
+    /// A terminal; reports are multicast.
     Multicast,
-    /// A terminal that tells one, who answers with what all get.
+    /// A terminal that reports to an aggregator, which answers with the reports of all.
     Aggregated {
-        /// Where that one listens.
+        /// The aggregator's address.
         by: SocketAddr,
     },
-    /// That one. Its own flows are not bounded.
+    /// The aggregator. Its own flows are not bounded.
     Aggregator,
 }
 
@@ -465,7 +464,7 @@ impl Crowd {
 }
 
 impl Prefix {
-    /// Which version of IP it is an address of.
+    /// The address family.
     pub fn family(&self) -> Family {
         match self.addr {
             IpAddr::V4(_) => Family::Ipv4,
@@ -475,7 +474,7 @@ impl Prefix {
 }
 
 impl Match {
-    /// What it asks about the owner of a packet's socket; every answer must be yes.
+    /// Its questions about the owner of a packet's socket; every answer must be yes.
     pub fn questions(&self) -> impl Iterator<Item = Question> {
         let app = self.app.clone().map(Question::App);
         let user = self.user.clone().map(Question::User);

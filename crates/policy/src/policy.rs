@@ -10,20 +10,20 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
 use crate::{Beats, Code, Crowd, Link, Radio, RadioSource};
 
-/// What one file asks for. Made by [`parse`](crate::parse) only, so a `Policy` is always sound in
-/// itself; whether the host can do it is for others to say, through [`Policy::device_error`],
-/// [`Policy::task_error`] and [`Policy::user_error`].
+/// The content of one file. Only [`parse`](crate::parse) makes one, so a `Policy` is always valid
+/// in itself; whether the host can carry it out is checked elsewhere and reported through
+/// [`Policy::device_error`], [`Policy::task_error`] and [`Policy::user_error`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Policy {
     /// In file order.
     pub links: Vec<Link>,
-    /// How stations are weighed, or what a client reports.
+    /// The weights of stations, or the reports of a client.
     pub radio: Option<Radio>,
-    /// Whom this host shares the air with.
+    /// The group that this host shares the air with.
     pub crowd: Option<Crowd>,
     /// `None` without a task.
     pub beats: Option<Beats>,
-    /// What is allowed but perhaps not meant.
+    /// Allowed settings that are probably not intended.
     pub warnings: Diagnostics,
     #[serde(skip)]
     source: Source,
@@ -33,13 +33,13 @@ pub struct Policy {
     /// Where the crowd's device is named.
     #[serde(skip)]
     crowd_span: Option<Span>,
-    /// Where the files of keys are named.
+    /// Where the key files are named.
     #[serde(skip)]
     key_spans: KeySpans,
     /// Where each task is named, in their order.
     #[serde(skip)]
     task_spans: Vec<Span>,
-    /// Where each user is asked for first that goes by name.
+    /// The first position of each user that goes by name.
     #[serde(skip)]
     user_spans: BTreeMap<String, Span>,
 }
@@ -85,7 +85,7 @@ impl Policy {
         }
     }
 
-    /// An error that only the host could reveal (no such device, another's qdisc), in the form of
+    /// An error that only the host could reveal (no such device, a foreign qdisc), in the form of
     /// the parser's own: it underlines the device's name in the file.
     pub fn device_error(
         &self,
@@ -104,7 +104,7 @@ impl Policy {
         self.host_error(span, Diagnostic::named(code, message, help))
     }
 
-    /// The files of keys that are named, and in which table.
+    /// The key files, and the table that names each.
     pub fn keys(&self) -> Vec<(KeyOf, &Path)> {
         let crowd = self.crowd.as_ref().map(|crowd| crowd.key_file.as_path());
         let radio = self
@@ -116,7 +116,7 @@ impl Policy {
         of_crowd.into_iter().chain(of_radio).collect()
     }
 
-    /// As [`Policy::device_error`], of the key that a table names: it underlines the file's name.
+    /// As [`Policy::device_error`], of a table's key file: it underlines the file's name.
     pub fn key_error(
         &self,
         of: KeyOf,
@@ -127,7 +127,7 @@ impl Policy {
         self.host_error(self.key_span(of), error)
     }
 
-    /// Likewise, what may be in order and cannot be seen to be.
+    /// The same for a warning: whether the key is in order could not be found out.
     pub fn warn_of_key(&mut self, of: KeyOf, message: impl Into<String>, help: impl Into<String>) {
         let warning = Diagnostic::warning(Code::KeyFile, message, help);
         let warning = match self.key_span(of) {
@@ -144,7 +144,8 @@ impl Policy {
         }
     }
 
-    /// As [`Policy::device_error`], of the task at `index`: no such control group, no room left on the CPUs.
+    /// As [`Policy::device_error`], of the task at `index`: no such control group, no room left on
+    /// the CPUs.
     pub fn task_error(
         &self,
         index: usize,
@@ -156,7 +157,7 @@ impl Policy {
         self.host_error(span, Diagnostic::named(code, message, help))
     }
 
-    /// Likewise of the first match that asks for the user of this name.
+    /// The same for the first match that asks for the user of this name.
     pub fn user_error(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Diagnostics as people read them, drawn by miette.
+//! Diagnostics as text, drawn by miette.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub(crate) fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -
     for diagnostic in diagnostics {
         for picture in pictures(source, diagnostic) {
             if handler.render_report(&mut out, &picture).is_err() {
-                // A String takes every write, and labels lie within the text; but if miette
-                // should think otherwise, the message still counts.
+                // Writing to a String does not fail, and labels lie within the text. Should miette
+                // fail even so, the message is still shown.
                 out.push_str(picture.message);
             }
         }
@@ -34,7 +34,7 @@ pub(crate) fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -
     out
 }
 
-/// One line of the file with what is to be said about it.
+/// One line of the file with its labels.
 #[derive(Debug)]
 struct Picture<'a> {
     source: &'a Source,
@@ -44,8 +44,8 @@ struct Picture<'a> {
     finding: Option<&'a Diagnostic>,
 }
 
-/// The place of the finding first, with the labels in the same line; then each other place, which
-/// miette left to itself would put in file order.
+/// The position of the finding first, with the labels in the same line; then each other position.
+/// miette's own order is that of the file.
 fn pictures<'a>(source: &'a Source, finding: &'a Diagnostic) -> Vec<Picture<'a>> {
     let line = |label: &Label| source.line(label.span.start);
     let own_line = finding.labels.first().map(line);
@@ -100,7 +100,7 @@ impl miette::Diagnostic for Picture<'_> {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let labels = self.labels.iter().enumerate().map(|(index, label)| {
             let span = self.source.underline(&label.span);
-            // What explains another place has its text above the picture.
+            // A picture that explains another has its text above it.
             let has_text = self.finding.is_some() && !label.text.is_empty();
             let text = has_text.then(|| label.text.clone());
             match index {

@@ -1,4 +1,4 @@
-//! The text of a policy file, and the way from a byte offset to a line and a column.
+//! The text of a policy file, and the mapping from a byte offset to a line and a column.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +10,8 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 /// Byte offsets into the text.
 pub(crate) type Span = Range<usize>;
 
-/// How much of a line is shown on either side of the text in question, in bytes. Generated
-/// policies may hold everything in one line.
+/// How much of a line is shown on either side of the text in question, in bytes. Generated policies
+/// may be a single line.
 const SHOWN_AROUND: usize = 70;
 
 /// The longest underline, in bytes.
@@ -28,7 +28,7 @@ struct Inner {
     line_starts: Vec<usize>,
 }
 
-/// A place in a text; line and column (in characters) count from 1.
+/// A position in a text; line and column (in characters) count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub line: usize,
@@ -37,7 +37,8 @@ pub(crate) struct Position {
 
 impl Source {
     /// Control characters and marks that change the direction of writing are replaced, byte for
-    /// byte, so that a policy cannot speak to the terminal through an error message.
+    /// byte, so that a policy cannot send escape sequences to the terminal through an error
+    /// message.
     pub fn new(name: &str, text: &str) -> Source {
         let text = printable(text).into_owned();
         let line_starts = std::iter::once(0)
@@ -78,7 +79,7 @@ impl Source {
         let mut start = text.floor_boundary(span.start);
         let line = self.line_range(self.line(start));
         if start >= line.end {
-            // Something is missing at the end of the line: after the last character.
+            // For a value that is missing at the end of the line: after the last character.
             start = text
                 .floor_boundary(line.end.saturating_sub(1))
                 .max(line.start);
@@ -91,7 +92,7 @@ impl Source {
         start..end.max(next)
     }
 
-    /// What the span covers, cut to the underline.
+    /// The text of the span, cut to the underline.
     pub fn offending(&self, span: &Span) -> &str {
         &self.0.text[self.underline(span)]
     }

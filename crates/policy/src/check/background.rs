@@ -1,4 +1,4 @@
-//! What only a class in the background may say.
+//! Keys that only a class in the background may have.
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
@@ -32,13 +32,13 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
     }
 }
 
-/// What the class yields to beside more important packets; `None` if it is not in the background.
+/// The gate of the class; `None` if it is not in the background.
 pub(super) fn gate(class: &ReadClass) -> Option<Gate> {
     let said = class.gate.as_ref().map(|(gate, _)| *gate);
     is_background(class).then(|| said.unwrap_or(Gate::Sender))
 }
 
-/// Whether incoming packets do so, too.
+/// Whether incoming packets wait, too.
 pub(super) fn receive(class: &ReadClass) -> bool {
     let said = class.receive.as_ref().map(|(receive, _)| *receive);
     is_background(class) && said.unwrap_or(true)

@@ -1,4 +1,4 @@
-//! A host has places for a bounded number of links.
+//! A host has a bounded number of links.
 
 use super::background;
 use crate::diagnostic::Diagnostic;
@@ -29,7 +29,7 @@ pub(super) fn check(links: &[ReadLink], findings: &mut Findings) {
     }
 }
 
-/// The receive side of a link has a place of its own.
+/// The receive side of a link counts as a link.
 fn places(link: &ReadLink) -> usize {
     1 + usize::from(link.classes.iter().any(background::receive))
 }

@@ -1,13 +1,13 @@
-//! When one match entry holds for every packet another one holds for.
+//! Whether one match entry matches every packet that another one matches.
 
 use std::ops::RangeInclusive;
 
 use crate::value::prefix;
 use crate::{Mark, Match, Prefix};
 
-/// Term by term: a term that is absent holds for everything. Sound, and complete for two entries
-/// that have been completed, except that it knows nothing of sets joined from several entries, and
-/// nothing of what one kind of question about a socket's owner says about another.
+/// Term by term: an absent term matches everything. Sound, and complete for two completed entries,
+/// except that it does not consider sets joined from several entries, nor implications between
+/// different kinds of questions about a socket's owner.
 pub(super) fn covers(wide: &Match, narrow: &Match) -> bool {
     same_or_absent(&wide.family, &narrow.family)
         && same_or_absent(&wide.proto, &narrow.proto)
@@ -28,7 +28,7 @@ fn same_or_absent<T: PartialEq>(wide: &Option<T>, narrow: &Option<T>) -> bool {
     wide.is_none() || wide == narrow
 }
 
-/// A control group holds for those below it too.
+/// A control group includes those below it.
 fn cgroup_covers(wide: Option<&str>, narrow: Option<&str>) -> bool {
     match (wide, narrow) {
         (None, _) => true,
@@ -61,7 +61,7 @@ fn mark_covers(wide: Option<Mark>, narrow: Option<Mark>) -> bool {
     }
 }
 
-/// Ports are compared as sets; even the set of all ports asks that there be ports.
+/// Ports are compared as sets; even the set of all ports requires a protocol with ports.
 fn ports_cover(wide: &[RangeInclusive<u16>], narrow: &[RangeInclusive<u16>]) -> bool {
     let is_inside = |part: &RangeInclusive<u16>| {
         // Sorted and disjoint: only the last range that starts no later can hold it.

@@ -1,5 +1,5 @@
-//! How the parts of a policy go together: what can never match, what stands twice, what is
-//! promised beyond the link. Then the model, with every default filled in.
+//! Parts of a policy against each other: entries that can never match, duplicates, guarantees
+//! beyond the link. Then the model, with every default filled in.
 
 mod background;
 mod beats;
@@ -29,14 +29,14 @@ const QUEUE_DEFAULT_PACKETS: u16 = 1000;
 /// Of each flow or station.
 const QUEUE_DEFAULT_OF_MANY_PACKETS: u16 = 100;
 
-/// Where the files of keys are named.
+/// Where the key files are named.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct KeySpans {
     pub crowd: Option<Span>,
     pub radio: Option<Span>,
 }
 
-/// The model, and where its parts stand. Worth something only if no error was found.
+/// The model, and the positions of its parts. Valid only if no error was found.
 pub(crate) struct Checked {
     pub links: Vec<Link>,
     /// Where each link's device is named.

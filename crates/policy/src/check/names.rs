@@ -8,7 +8,7 @@ use crate::findings::Findings;
 use crate::read::ReadLink;
 use crate::source::Span;
 
-/// A name, the place where it is given, and the line of what has it.
+/// A name, its position, and the line of its table.
 type Named<'a> = (&'a str, &'a Span, usize);
 
 pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
@@ -39,7 +39,7 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
     });
 }
 
-/// `error` gets the name and the line of the first that has it.
+/// `error` gets the name and the line of its first use.
 pub(super) fn check_unique<'a>(
     named: impl Iterator<Item = Named<'a>>,
     findings: &mut Findings,

@@ -31,7 +31,7 @@ pub(super) fn check(links: &[ReadLink], findings: &mut Findings) {
     }
 }
 
-/// Where each user is asked for first that goes by name, which only the host can resolve.
+/// The first position of each user that goes by name, which only the host can resolve.
 pub(super) fn users(links: &[ReadLink]) -> BTreeMap<String, Span> {
     let mut spans = BTreeMap::new();
     for entry in matches(links) {

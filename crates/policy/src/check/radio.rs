@@ -1,4 +1,4 @@
-//! `[radio]` and the links whose stations it is about.
+//! `[radio]` and the links with stations.
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
@@ -57,7 +57,7 @@ pub(super) fn check(radio: &ReadRadio, links: &[ReadLink], findings: &mut Findin
     }
 }
 
-/// The model; `links` have been told already whether they have stations.
+/// The model; `links` know already whether they have stations.
 pub(super) fn resolve(radio: ReadRadio, links: &[Link]) -> Radio {
     let has_stations = links.iter().any(|link| link.has_stations);
     let source = radio.source.unwrap_or(match radio.key_file {

@@ -1,4 +1,4 @@
-//! What classes and tenants ask for against what there is: on the link, and within each tenant.
+//! Rates of classes and tenants against what is available: on the link, and within each tenant.
 
 use crate::Code;
 use crate::diagnostic::Diagnostic;
@@ -7,13 +7,13 @@ use crate::read::{ReadLink, ReadRate, ReadShare, ReadTenant, bps_of};
 use crate::source::Span;
 use crate::value::rate::format_rate;
 
-/// The link or a tenant, with those who share it.
+/// A node: the link or a tenant, with its entities.
 struct Group<'a> {
     limit: Limit<'a>,
     members: Vec<Member<'a>>,
 }
 
-/// Most that a group has.
+/// The most that a node has.
 struct Limit<'a> {
     bps: u64,
     span: &'a Span,
@@ -58,7 +58,7 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
 }
 
 impl<'a> Group<'a> {
-    /// The group of a tenant, or without one the link itself.
+    /// The node of a tenant, or without one the link itself.
     fn new(link: &'a ReadLink, link_bps: u64, tenant: Option<&'a ReadTenant>) -> Self {
         let limit_of_link = Limit {
             bps: link_bps,
@@ -106,7 +106,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The sum of a kind of rate, where there is one; `None` if one alone is too much.
+    /// The sum of a kind of rate, where present; `None` if a single one is too large.
     fn sum_bps(&self, kind: impl Fn(&ReadShare) -> &Option<ReadRate>) -> Option<u64> {
         let mut sum_bps = 0;
         for member in &self.members {
@@ -152,7 +152,7 @@ impl Member<'_> {
     }
 }
 
-/// One share by itself and against its group.
+/// One share by itself and against its node.
 fn check_member(member: &Member, limit: &Limit, findings: &mut Findings) {
     let share = member.share;
     for (rate, asks) in [
@@ -295,7 +295,7 @@ fn warn_of_oversubscription(group: &Group, findings: &mut Findings) {
     findings.add(warning.at(limit.span, format!("less than the sum of its {members}")));
 }
 
-/// Priorities are strict: whoever may take all that there is leaves nothing to those ranked behind.
+/// Priorities are strict: an entity without a limit leaves nothing to lower priorities.
 fn warn_of_outranked(group: &Group, findings: &mut Findings) {
     let guaranteed = group
         .members
@@ -304,7 +304,7 @@ fn warn_of_outranked(group: &Group, findings: &mut Findings) {
     let Some(last) = guaranteed.max_by_key(|member| member.share.priority()) else {
         return;
     };
-    // A limit that could not be read leaves open how high it is.
+    // The value of a limit that could not be read is unknown.
     let is_limited = |share: &ReadShare| {
         share
             .limit()

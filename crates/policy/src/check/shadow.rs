@@ -1,6 +1,6 @@
-//! Match entries that no packet reaches, because an earlier entry takes all of theirs.
+//! Match entries that match no packet, because an earlier entry covers them.
 //!
-//! Found is an entry covered by one earlier entry; not one covered only by several together.
+//! An entry covered by one earlier entry is found; one that only several together cover is not.
 
 use super::tuple_space::TupleSpace;
 use crate::Code;
@@ -25,7 +25,7 @@ pub(super) fn check(link: &ReadLink, source: &Source, findings: &mut Findings) {
             earlier.insert(number, &entry.terms);
             continue;
         };
-        // What a covered entry covers, its coverer covers too, so it need not be kept.
+        // The covering entry covers everything that this one covers, so this one is not kept.
         let (by_class, by_entry) = entries[covering];
         let by_name = link.classes[by_class].shown_name();
         let name = link.classes[*class].shown_name();

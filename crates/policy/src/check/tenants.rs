@@ -1,4 +1,4 @@
-//! Classes name tenants that there are, and tenants have classes.
+//! Tenants that classes name exist, and tenants have classes.
 
 use crate::Code;
 use crate::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
             .iter()
             .filter_map(|tenant| tenant.name.as_deref())
     };
-    // A tenant whose name could not be read may be the one that a class means.
+    // A class may mean a tenant whose name could not be read.
     let all_named = names().count() == link.tenants.len();
     for (name, span) in link
         .classes

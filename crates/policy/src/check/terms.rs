@@ -24,7 +24,7 @@ pub(super) fn check(link: &mut ReadLink, findings: &mut Findings) {
 pub(super) fn complete(terms: &mut Match) -> Result<(), Fault> {
     check_ports(terms)?;
     terms.family = common_family(terms)?;
-    // A prefix of no bits says no more than its family.
+    // A prefix of no bits implies only its family.
     terms.src = terms.src.filter(|prefix| prefix.len > 0);
     terms.dst = terms.dst.filter(|prefix| prefix.len > 0);
     Ok(())

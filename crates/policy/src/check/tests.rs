@@ -1,4 +1,4 @@
-//! What covering means, against packets; and the index, against comparing each with each.
+//! The cover relation, tested with packets; and the index, against pairwise comparison.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,7 +10,7 @@ use super::tuple_space::TupleSpace;
 use crate::value::{prefix, proto};
 use crate::{Family, Mark, Match, Prefix, Question, User};
 
-/// What a match looks at. Few values for each field, so that random matches meet random packets.
+/// The fields of a match. Few values for each, so that random matches hit random packets.
 #[derive(Debug, Clone)]
 struct Packet {
     src: IpAddr,

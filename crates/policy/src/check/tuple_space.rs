@@ -1,10 +1,9 @@
-//! Which of many match entries covers a given one, without comparing it with each.
+//! The match entries that cover a given one, without comparing it with each.
 //!
 //! As in tuple space search (Srinivasan, Suri, Varghese 1999): entries that constrain the same
 //! fields to the same width share one hash table, and an entry is looked up once per table, reduced
-//! to the fields of that table. Only port ranges are left to compare one by one. A policy has a
-//! handful of shapes; one with thousands runs out of the budget, after which only equal entries are
-//! found.
+//! to the fields of that table. Only port ranges are compared one by one. A policy has a handful of
+//! shapes; one with thousands exceeds the budget, after which only equal entries are found.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use super::cover::covers;
 use crate::value::prefix;
 use crate::{Mark, Match, Prefix};
 
-/// What a hash lookup counts for, in comparisons.
+/// The cost of a hash lookup, in comparisons.
 const LOOKUP_COST: u64 = 8;
 
 /// Which fields an entry constrains, and to what width.

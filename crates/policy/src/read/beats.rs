@@ -1,4 +1,4 @@
-//! `[beats]`, and the tasks it is about.
+//! `[beats]`, which applies to tasks.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ const BEATS: Schema = Schema {
 const GRID_MIN_NS: u64 = 10_000;
 const GRID_MAX_NS: u64 = 100_000_000;
 
-/// What may be kept free: the same numbers in millionths as in the words below.
+/// The range of `free`: the same numbers in millionths as in the text below.
 const FREE_PPM: RangeInclusive<u64> = 10_000..=900_000;
 const FREE_HELP: &str =
     "free is a part of every CPU's time, from 0.01 to 0.9; the default is 0.0625";
@@ -29,7 +29,7 @@ const FREE_HELP: &str =
 /// The kernel's own, NAPI_POLL_WEIGHT.
 const BATCH_MAX_PACKETS: u64 = 64;
 
-/// `[beats]` as the file has it, or its defaults. What was wrong is absent, and has been reported.
+/// `[beats]` in the file's terms, or its defaults. Wrong values are absent, and have been reported.
 pub(crate) struct ReadBeats {
     /// Absent if it could not be read.
     pub grid_ns: Option<u64>,
@@ -85,7 +85,7 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
     Some(beats)
 }
 
-/// Settings of a scheduler that nothing would need.
+/// Settings without a task have no effect.
 fn check_alone(beats: Option<Span>, file: &Section, findings: &mut Findings) {
     let was_meant = file.get("task").is_some() && findings.has_errors();
     if let Some(span) = beats.filter(|_| !was_meant) {

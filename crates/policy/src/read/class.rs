@@ -31,7 +31,7 @@ const CLASS: Schema = Schema {
 
 const EXAMPLE: &str = "[[link.eth0.class]], with two brackets";
 
-/// A class as the file has it. What was wrong is absent, and has been reported.
+/// A class in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadClass {
     pub name: Option<String>,
     /// Where the class is named, or where it starts.
@@ -42,9 +42,9 @@ pub(crate) struct ReadClass {
     pub share: ReadShare,
     pub per_flow: bool,
     pub queue_packets: Option<u16>,
-    /// What it says, and where.
+    /// Its value and position.
     pub gate: Option<(Gate, Span)>,
-    /// Likewise.
+    /// Its value and position.
     pub receive: Option<(bool, Span)>,
     pub matches: Vec<ReadMatch>,
 }
@@ -93,7 +93,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
     class
 }
 
-/// Whether there is such a tenant is for the checks.
+/// Whether such a tenant exists is checked later.
 fn read_tenant(section: &Section, findings: &mut Findings) -> Option<(String, Span)> {
     let span = section.get("tenant")?.span;
     let name = section.text("tenant", "tenant = \"acme\"", findings, |text| {

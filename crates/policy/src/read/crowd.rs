@@ -29,8 +29,8 @@ const INTERVAL_MAX_NS: u64 = 1_000_000_000;
 const GROUP_MAX_CHARS: usize = 64;
 const AGGREGATOR: &str = "192.0.2.1:7642";
 
-/// `[crowd]` as the file has it, and where its device and its key are named. What was wrong has
-/// been reported, and stands there empty.
+/// `[crowd]` in the file's terms, and the positions of its device and its key. Wrong values have
+/// been reported, and are empty here.
 pub(crate) struct ReadCrowd {
     pub crowd: Crowd,
     pub device_span: Span,
@@ -106,7 +106,7 @@ fn read_role(section: &Section, findings: &mut Findings) -> CrowdRole {
     by.map_or(CrowdRole::Multicast, |by| CrowdRole::Aggregated { by })
 }
 
-/// It answers all by IPv4, and all listen at the same port.
+/// The aggregator answers by IPv4, and all terminals listen at the same port.
 fn parse_aggregator(text: &str) -> Result<SocketAddr, Fault> {
     let by = text.parse().map(SocketAddr::V4);
     by.ok().filter(|by| by.port() == CROWD_PORT).ok_or_else(|| {

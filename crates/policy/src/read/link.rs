@@ -20,7 +20,7 @@ const LINK: Schema = Schema {
     ],
 };
 
-/// The kernel has places for 4095; one is kept for the implicit default class.
+/// The kernel has room for 4095; one is kept for the implicit default class.
 const ELEMENTS_MAX: usize = 4094;
 
 const OVERHEAD_MAX_BYTES: u64 = 256;
@@ -33,7 +33,7 @@ const DEVICE_MAX_BYTES: usize = 15;
 /// The no-break space of Latin-1.
 const LATIN1_BLANK: u8 = 0xa0;
 
-/// A link as the file has it. What was wrong is absent, and has been reported.
+/// A link in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadLink {
     pub device: String,
     pub device_span: Span,
@@ -106,7 +106,7 @@ pub(super) fn read(
     })
 }
 
-/// The kernel's places are for both.
+/// The kernel's limit is for both together.
 fn check_count(tenants: &[ReadTenant], classes: &[ReadClass], findings: &mut Findings) {
     let Some(excess) = classes.get(ELEMENTS_MAX - tenants.len()) else {
         return;
@@ -162,8 +162,8 @@ fn read_lag(section: &Section, findings: &mut Findings) -> u64 {
         .unwrap_or(LAG_DEFAULT_NS)
 }
 
-/// What the kernel's dev_valid_name() allows, which looks at bytes and takes this one of any
-/// character for a blank. A percent sign it replaces by a number.
+/// The names that the kernel's dev_valid_name() allows. It looks at bytes and takes this one, in
+/// any character, for a blank. It replaces a percent sign by a number.
 pub(super) fn check_device(device: &str) -> Result<(), Fault> {
     let (problem, help) = if device.is_empty() {
         ("it is empty", "name the device as `ip link` shows it")
@@ -200,8 +200,8 @@ pub(super) fn check_device(device: &str) -> Result<(), Fault> {
     ))
 }
 
-/// Tables in a link that are no key of it, nor look like one: `[link.eth0.100]` without quotes is
-/// a table `100` in the link `eth0`.
+/// Tables in a link that are no key of it, and not similar to one: `[link.eth0.100]` without quotes
+/// is a table `100` in the link `eth0`.
 fn split_names<'a>(table: &'a DeTable<'a>) -> Vec<(&'a str, Span)> {
     in_file_order(table)
         .into_iter()

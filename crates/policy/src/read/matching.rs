@@ -31,7 +31,7 @@ const MATCH: Schema = Schema {
 
 const EXAMPLE: &str = "match = [{ proto = \"tcp\", dst_port = 443 }]";
 
-/// One entry and where it stands.
+/// One entry and its position.
 pub(crate) struct ReadMatch {
     pub terms: Match,
     pub span: Span,
@@ -70,7 +70,7 @@ fn read_entry(entry: &Spanned<DeValue>, findings: &mut Findings) -> Option<ReadM
     }
 }
 
-/// `None` if a term could not be read: without it the entry would mean something else.
+/// `None` if a term could not be read: without it the entry would have another meaning.
 fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<ReadMatch> {
     if table.is_empty() {
         findings.add(nothing_matched(span));
@@ -145,7 +145,7 @@ fn count_terms(terms: &Match) -> usize {
     .count()
 }
 
-/// There is no asking for what was not registered: that is what other classes are for.
+/// `false` is refused: other classes take traffic that is not registered.
 fn read_registered(section: &Section, findings: &mut Findings) -> bool {
     match section.boolean("registered", findings) {
         Some(false) => {

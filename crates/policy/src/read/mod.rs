@@ -1,7 +1,7 @@
-//! From TOML to the model: which keys there are, which values they take, what is left out.
+//! From TOML to the model: keys, values and defaults.
 //!
-//! Each reader reports all it finds and returns what it could make of the rest, so that one run
-//! shows every mistake. Whether the parts go together is for [`check`](crate::check).
+//! Each reader reports all errors and returns the rest, so that one run shows every mistake.
+//! Whether the parts are consistent is for [`check`](crate::check).
 
 mod beats;
 mod class;
@@ -40,13 +40,13 @@ const FILE: Schema = Schema {
     keys: &["link", "radio", "crowd", "beats", "task"],
 };
 
-/// Where a file stands for itself.
+/// The position of the file as a whole.
 const START: Span = 0..0;
 
 const SMALLEST: &str = "the smallest policy is a table [link.eth0] with rate = \"1gbit\", or a \
                         [[task]] with name, period and budget";
 
-/// The whole file. What was wrong is absent, and has been reported.
+/// The whole file. Wrong values are absent, and have been reported.
 #[derive(Default)]
 pub(crate) struct ReadPolicy {
     pub links: Vec<ReadLink>,
@@ -60,7 +60,7 @@ pub(crate) struct ReadPolicy {
 pub(crate) fn read(text: &str, source: &Source, findings: &mut Findings) -> ReadPolicy {
     let (file, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        // What recovery made of the text would only give rise to errors that are none.
+        // Values that the parser's recovery made up would only cause false errors.
         syntax::report(&errors, source, findings);
         return ReadPolicy::default();
     }

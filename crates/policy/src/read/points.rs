@@ -9,14 +9,14 @@ use crate::findings::Findings;
 use crate::value::{Fault, decibel, fraction};
 use crate::{Code, Point};
 
-/// The kernel side has places for so many.
+/// The kernel side has room for so many.
 const POINTS_MAX: usize = 16;
 
 const EXPECTED: &str = "a list of pairs";
 const EXAMPLE: &str = "points = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]";
 const WEIGHT_HELP: &str = "the weight of a point, its second number, goes from 0 to 1";
 
-/// `None` if something was wrong, which has been reported.
+/// `None` if an error has been reported.
 pub(super) fn read(field: &Field, findings: &mut Findings) -> Option<Vec<Point>> {
     let DeValue::Array(array) = field.value else {
         findings.add(field.wrong_type(EXPECTED, EXAMPLE).at(&field.span));

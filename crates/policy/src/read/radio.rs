@@ -31,20 +31,20 @@ const RADIO: Schema = Schema {
     ],
 };
 
-/// Paper 003, section 4.4.1.
+/// SoCPS, section 4.4.1.
 const INTERVAL_DEFAULT_NS: u64 = 200_000_000;
 const INTERVAL_MIN_NS: u64 = 10_000_000;
 const INTERVAL_MAX_NS: u64 = 10_000_000_000;
 const SMOOTHING_DEFAULT_PPM: u32 = 500_000;
 const SMOOTHING_HELP: &str =
     "smoothing is the share of the newest sample, from 0.01 to 1; the default is 0.5";
-/// Paper 003, section 5.1.
+/// SoCPS, section 5.1.
 const DECAY_DEFAULT_PPM: u32 = 700_000;
 const DECAY_HELP: &str =
     "decay is what an interval without a report leaves, from 0 to 1; the default is 0.7";
 const LISTEN_DEFAULT: u16 = 7641;
 
-/// `[radio]` as the file has it. What was wrong is absent, and has been reported.
+/// `[radio]` in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadRadio {
     pub span: Span,
     pub interval_ns: u64,
@@ -52,19 +52,19 @@ pub(crate) struct ReadRadio {
     pub decay_ppm: u32,
     pub law: WeightLaw,
     pub links: Option<Vec<Placed<String>>>,
-    /// `None`: what goes with the rest.
+    /// `None`: the default, which depends on the other keys.
     pub source: Option<RadioSource>,
     pub listen: u16,
     pub key_file: Option<PathBuf>,
-    /// Where it is named.
+    /// Its position.
     pub key_span: Option<Span>,
     pub report: Option<Report>,
-    /// Whether report_to is there, right or wrong.
+    /// Whether report_to is present, valid or not.
     has_report: bool,
 }
 
 impl ReadRadio {
-    /// Whether a client's own strength is sent somewhere, which needs no link.
+    /// Whether the host is a client that reports its own strength, which needs no link.
     pub fn reports(&self) -> bool {
         self.has_report
     }
@@ -140,7 +140,7 @@ fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
         let threshold_centidb = threshold.unwrap_or_default();
         return WeightLaw::GoodBad { threshold_centidb };
     }
-    // If the weight could not be read, either may be meant.
+    // If the weight could not be read, either kind may be intended.
     if good_bad.is_some() || section.get("weight").is_none() {
         section.refuse_idle("threshold", "weight = \"gb\"", findings);
     }
@@ -148,7 +148,7 @@ fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
     WeightLaw::Piecewise { points }
 }
 
-/// Paper 003, section 5.1.
+/// SoCPS, section 5.1.
 fn default_points() -> Vec<Point> {
     [(0, 0), (400, 200_000), (1_000, 800_000), (1_400, 1_000_000)]
         .map(|(soc_centidb, weight_ppm)| Point {

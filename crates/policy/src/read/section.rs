@@ -12,9 +12,9 @@ use crate::findings::Findings;
 use crate::source::Span;
 use crate::value::{Fault, closest, duration, name, path};
 
-/// What a kind of table may hold.
+/// The keys that a kind of table may have.
 pub(super) struct Schema {
-    /// How messages call the table.
+    /// The name of the table in messages.
     pub what: &'static str,
     pub keys: &'static [&'static str],
 }
@@ -73,7 +73,7 @@ impl<'a> Section<'a> {
         Section::open_except(table, schema, &[], findings)
     }
 
-    /// Passes over keys that have been reported already.
+    /// Ignores keys that have been reported already.
     pub fn open_except(
         table: &'a DeTable<'a>,
         schema: &Schema,
@@ -97,7 +97,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The name of the table, and where it is named; where the table starts if it is not.
+    /// The name of the table and its position; without a name the start of the table.
     pub fn name(
         &self,
         what: &str,
@@ -163,7 +163,7 @@ impl<'a> Section<'a> {
         field.settle(parsed, findings)
     }
 
-    /// Nanoseconds within `range_ns`, and where they stand.
+    /// Nanoseconds within `range_ns`, and their position.
     pub fn duration(
         &self,
         key: &str,
@@ -204,7 +204,7 @@ impl<'a> Section<'a> {
         field.settle(read, findings)
     }
 
-    /// Text, or an integer in place of text that would hold nothing but that integer.
+    /// Text, or an integer where text may be just that integer.
     pub fn text_or_integer<T>(
         &self,
         key: &str,
@@ -237,7 +237,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A key is only of use beside something that is not there.
+    /// The key has an effect only beside another one, which is missing.
     pub fn refuse_idle(&self, key: &str, beside: &str, findings: &mut Findings) {
         if let Some(field) = self.get(key) {
             let error = Diagnostic::error(
@@ -250,7 +250,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Something needs a key that is not there.
+/// A required key is missing.
 pub(super) fn missing(what: &str, key: &str, example: &str) -> Diagnostic {
     Diagnostic::error(
         Code::MissingKey,

@@ -1,4 +1,4 @@
-//! What a class and a tenant have in common: a part in what they belong to.
+//! Keys that classes and tenants have in common: their share of the node.
 
 use toml::de::DeValue;
 
@@ -10,7 +10,7 @@ use crate::source::Span;
 use crate::value::rate::{Rate, format_rate};
 use crate::value::{Fault, priority, rate, weight};
 
-/// A class with a rate goes before one that takes what is left.
+/// The default: a class with a rate goes before one without.
 const PRIORITY_GUARANTEED: u8 = 3;
 pub(crate) const PRIORITY_REST: u8 = 6;
 
@@ -18,14 +18,14 @@ pub(crate) const PRIORITY_REST: u8 = 6;
 pub(crate) const WEIGHT_DEFAULT_MILLI: u64 = 1000;
 const BPS_PER_WEIGHT_MILLI: u64 = 1000;
 
-/// What stands behind a key that takes a rate.
+/// The value of a key that takes a rate.
 pub(crate) struct ReadRate {
     /// Absent if it could not be read.
     pub bps: Option<u64>,
     pub span: Span,
 }
 
-/// A part as the file has it. What was wrong is absent, and has been reported.
+/// A share in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadShare {
     pub rate: Option<ReadRate>,
     pub ceil: Option<ReadRate>,
@@ -35,7 +35,7 @@ pub(crate) struct ReadShare {
 }
 
 impl ReadShare {
-    /// Where it can go at most, as far as it says so itself.
+    /// Its own limit, if it has one.
     pub fn limit(&self) -> Option<&ReadRate> {
         self.ceil.as_ref().or(self.rate.as_ref())
     }
@@ -56,7 +56,7 @@ impl ReadShare {
     }
 }
 
-/// Absent where there is no rate, or none that could be read.
+/// Absent without a valid rate.
 pub(crate) fn bps_of(rate: &Option<ReadRate>) -> Option<u64> {
     rate.as_ref()?.bps
 }
@@ -100,7 +100,7 @@ pub(super) fn read_rate(section: &Section, key: &str, findings: &mut Findings) -
     })
 }
 
-/// A number without quotes: what is wrong with it as text, and otherwise that it has no unit.
+/// A number without quotes: its error as text, and otherwise that it has no unit.
 fn bare_rate(number: &str) -> Fault {
     match rate::parse(number) {
         Err(fault) => fault,

@@ -1,4 +1,4 @@
-//! TOML's own errors, told in the form of ours.
+//! TOML's own errors in the form of the policy's.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::{Source, Span};
 
-/// Reports one error per line: what follows in the same line is mostly a consequence.
+/// Reports one error per line: further ones in the same line are mostly consequences.
 pub(super) fn report(errors: &[toml::de::Error], source: &Source, findings: &mut Findings) {
     let mut lines_seen = HashSet::new();
     for error in errors {

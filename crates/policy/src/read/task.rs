@@ -20,7 +20,7 @@ const TASK: Schema = Schema {
 
 const EXAMPLE: &str = "[[task]], with two brackets";
 
-/// The scheduler has places for so many, and for as many threads.
+/// The scheduler has room for so many, and for as many threads.
 pub(crate) const TASKS_MAX: usize = 256;
 
 /// The most members of one task (TAKT_MEMBERS_MAX in algo/turns.h).
@@ -33,10 +33,10 @@ pub const PERIOD_MAX_NS: u64 = 4_000_000_000;
 /// The smallest budget.
 pub const BUDGET_MIN_NS: u64 = 1_000;
 
-/// A value and where it stands.
+/// A value and its position.
 pub(crate) type Placed<T> = (T, Span);
 
-/// A task as the file has it. What was wrong is absent, and has been reported.
+/// A task in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadTask {
     pub name: Option<String>,
     /// Where the task is named, or where it starts.
@@ -49,7 +49,7 @@ pub(crate) struct ReadTask {
     pub cpus: Option<Placed<Vec<u32>>>,
     pub overrun: Overrun,
     pub has_match: bool,
-    /// What its threads have to be.
+    /// The match of its threads.
     pub matches: Option<ReadThread>,
     /// `None` for a single thread.
     pub members: Option<Vec<Placed<String>>>,

@@ -14,11 +14,11 @@ const TENANT: Schema = Schema {
     keys: &["name", "rate", "ceil", "weight", "floor", "priority"],
 };
 
-/// The kernel has places for 63 besides the link itself.
+/// The kernel has room for 63 besides the link itself.
 const TENANTS_MAX: usize = 63;
 const EXAMPLE: &str = "[[link.eth0.tenant]], with two brackets";
 
-/// A tenant as the file has it. What was wrong is absent, and has been reported.
+/// A tenant in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadTenant {
     pub name: Option<String>,
     /// Where the tenant is named, or where it starts.

@@ -19,11 +19,11 @@ const EXAMPLE: &str = "match = { command = \"mixer\", thread = \"audio\" }";
 pub(crate) struct ReadThread {
     pub terms: ThreadMatch,
     pub span: Span,
-    /// Where `thread` stands, if it does.
+    /// The position of `thread`, if present.
     pub thread_span: Option<Span>,
 }
 
-/// `None` if a term could not be read: without it the match would mean something else.
+/// `None` if a term could not be read: without it the match would have another meaning.
 pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<ReadThread> {
     let field = field?;
     let DeValue::Table(table) = field.value else {

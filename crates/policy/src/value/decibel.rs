@@ -4,14 +4,14 @@ use super::Fault;
 use super::decimal::Decimal;
 use crate::Code;
 
-/// -20 to 60 dB, in hundredths: what no radio goes below or above.
+/// -20 to 60 dB, in hundredths: wider than any radio's range.
 const RANGE_CENTIDB: std::ops::RangeInclusive<i64> = -2_000..=6_000;
 
 const HELP: &str = "a strength is a number of dB from -20 to 60 with at most two decimals, such as \
                     6 or 7.5";
 
-/// A strength of connection in hundredths of a dB, spelled as in a policy; else what is wrong with
-/// it, and what would be right.
+/// A strength of connection in hundredths of a dB, spelled as in a policy; otherwise the error and
+/// its fix.
 pub fn parse_decibel(text: &str) -> Result<i32, String> {
     parse(text).map_err(|fault| format!("{}; {}", fault.message, fault.help))
 }

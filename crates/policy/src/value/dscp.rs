@@ -48,7 +48,7 @@ pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
     }
 }
 
-/// tcpdump and ping speak of the whole traffic class byte, of which the DSCP is the upper six bits.
+/// tcpdump and ping show the whole traffic class byte, of which the DSCP is the upper six bits.
 fn of_tos_byte(value: u64) -> Option<String> {
     (value <= 255 && value.is_multiple_of(4)).then(|| {
         format!(

@@ -44,13 +44,12 @@ pub(crate) fn parse_ns(text: &str) -> Result<u64, Fault> {
     Err(Fault::new(Code::BadUnit, message, help))
 }
 
-/// A duration in nanoseconds, spelled as in a policy; else what is wrong with it, and what
-/// would be right.
+/// A duration in nanoseconds, spelled as in a policy; otherwise the error and its fix.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
     parse_ns(text).map_err(|fault| format!("{}; {}", fault.message, fault.help))
 }
 
-/// The duration of `key`, which goes from one end of `range_ns` to the other.
+/// The duration of `key`, within `range_ns`.
 pub(crate) fn parse_within(
     key: &str,
     text: &str,
@@ -71,9 +70,9 @@ pub(crate) fn parse_within(
     ))
 }
 
-/// As a policy spells it, without loss: `2500000` is `2.5ms`.
+/// In the policy's spelling, without loss: `2500000` is `2.5ms`.
 pub fn format_duration(duration_ns: u64) -> String {
-    // Three decimals are as many as are read at a glance; with more the next smaller unit says it.
+    // Up to three decimals are easy to read; with more the next smaller unit is used.
     let is_apt =
         |factor: u64| duration_ns >= factor && duration_ns.is_multiple_of(factor.div_ceil(1000));
     let (unit, factor) = UNITS

@@ -8,8 +8,8 @@ use crate::Code;
 
 const WHOLE_PPM: u64 = 1_000_000;
 
-/// Millionths within `range_ppm`; what is below one is rounded to the nearest. `help` says what
-/// `key` takes, in the same numbers.
+/// Millionths within `range_ppm`; fractions of one are rounded to the nearest. `help` gives the
+/// range of `key`, in the same numbers.
 pub(crate) fn parse(
     key: &str,
     text: &str,

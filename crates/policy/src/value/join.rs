@@ -1,4 +1,4 @@
-//! Who may take a place on the beat at run time.
+//! The users that may take a reservation at run time.
 
 use super::Fault;
 use crate::{Code, Join};

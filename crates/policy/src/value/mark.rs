@@ -3,7 +3,7 @@
 use super::{Fault, unsigned};
 use crate::{Code, Mark};
 
-/// `0x10`, or `0x10/0xff` to look at some of the bits only.
+/// `0x10`, or `0x10/0xff` to compare some of the bits only.
 pub(crate) fn parse(text: &str) -> Result<Mark, Fault> {
     let bits = |part: &str| unsigned(part).and_then(|number| u32::try_from(number).ok());
     let (value, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));

@@ -1,5 +1,5 @@
-//! The spellings of single values: text in, number out. Nothing here knows about tables, spans or
-//! the rest of the policy.
+//! The spellings of single values: text in, number out. Independent of tables, spans and the rest
+//! of the policy.
 
 pub(crate) mod cpus;
 pub(crate) mod decibel;
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// The fault of a word that is not one of `choices`.
+    /// The error of a word that is not one of `choices`.
     pub fn not_a_choice(key: &str, text: &str, choices: &[&str]) -> Fault {
         let quoted: Vec<_> = choices
             .iter()
@@ -60,7 +60,7 @@ impl Fault {
     }
 }
 
-/// The candidate that looks most like `word`, if any looks like it at all.
+/// The candidate most similar to `word`, if any is similar.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -78,7 +78,8 @@ pub(crate) fn closest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits between two words; one that begins with the other, as `prio` and `priority`, counts as two.
+/// Edits between two words; a word that begins with the other, as `prio` and `priority`, counts as
+/// two.
 fn distance(word: &str, candidate: &str) -> usize {
     let is_part = candidate.starts_with(word) || word.starts_with(candidate);
     if is_part && word.len().min(candidate.len()) >= 3 {
@@ -93,7 +94,7 @@ pub(crate) fn unsigned(text: &str) -> Option<u64> {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
-    // from_str_radix takes a sign, a number of the policy does not.
+    // from_str_radix accepts a sign; a policy does not.
     let is_plain = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
     is_plain.then(|| u64::from_str_radix(digits, radix).ok())?
 }

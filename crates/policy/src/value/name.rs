@@ -5,8 +5,7 @@ use crate::Code;
 
 const MAX_BYTES: usize = 31;
 
-/// Whether a name is one, as of a class, a tenant or a task; else what is wrong with it, and what
-/// would be right.
+/// Whether a name is valid for a class, a tenant or a task; otherwise the error and its fix.
 pub fn check_name(what: &str, name: &str) -> Result<(), String> {
     parse(what, name)
         .map(drop)

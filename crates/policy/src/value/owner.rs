@@ -1,4 +1,4 @@
-//! Who a socket or a thread belongs to: program, user, control group, systemd unit.
+//! The owner of a socket or a thread: program, user, control group, systemd unit.
 
 use super::{Fault, unsigned};
 use crate::source::FloorBoundary;
@@ -14,7 +14,7 @@ const CGROUP_NAME_MAX_BYTES: usize = 255;
 const CGROUP_LEVELS: usize = 32;
 const UNIT_MAX_BYTES: usize = 255;
 
-/// The highest number; the one above it stands for nobody.
+/// The highest number; the one above it means no user.
 const USER_ID_MAX: u64 = u32::MAX as u64 - 1;
 
 const CGROUP_ROOT: &str = "/sys/fs/cgroup/";
@@ -24,7 +24,7 @@ const UNIT_SUFFIXES: &[&str] = &[".service", ".scope", ".slice", ".socket", ".mo
 
 const UNIT_SUFFIXES_IDLE: &[&str] = &[".timer", ".target", ".path", ".device", ".automount"];
 
-/// The name of a thread or of a process, which `key` of a match takes.
+/// The name of a thread or of a process, the value of `key` in a match.
 pub(crate) fn parse_comm(key: &str, text: &str) -> Result<String, Fault> {
     match mend_comm(text) {
         None => Ok(text.to_owned()),
@@ -52,8 +52,7 @@ pub(crate) fn parse_member(text: &str) -> Result<String, Fault> {
     Err(Fault::new(Code::BadOwner, problem, help))
 }
 
-/// What is wrong with the name of a thread or a process, what to do, and the name that may have
-/// been meant.
+/// The error of a thread's or a process's name, its fix, and the name that was probably meant.
 fn mend_comm(text: &str) -> Option<(&'static str, &'static str, Option<&str>)> {
     const HELP: &str = "name it as `ps -o comm` does";
     if text.is_empty() {

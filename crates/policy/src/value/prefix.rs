@@ -41,8 +41,8 @@ pub(crate) fn parse(text: &str) -> Result<Prefix, Fault> {
 /// Bits of an IPv6 address before the IPv4 address that is mapped into it.
 const MAPPED_BITS: u8 = 96;
 
-/// Addresses of `::ffff:0:0/96` are how programs write IPv4 to a socket of IPv6. In a packet's
-/// header it is IPv4.
+/// Addresses of `::ffff:0:0/96` are the form in which programs give IPv4 addresses to an IPv6
+/// socket. In a packet's header the address is IPv4.
 fn mapped(text: &str, addr: IpAddr, len: u8) -> Option<Fault> {
     let IpAddr::V6(v6) = addr else {
         return None;

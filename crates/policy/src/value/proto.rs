@@ -6,7 +6,7 @@ use crate::Code;
 pub(crate) const ICMP: u8 = 1;
 pub(crate) const ICMP6: u8 = 58;
 
-/// The names of `/etc/protocols` for what a sender meets, with the spellings in common use.
+/// The common names of `/etc/protocols`, and usual variants.
 const NAMES: &[(&str, u8)] = &[
     ("icmp", ICMP),
     ("igmp", 2),

@@ -137,7 +137,7 @@ enum Meant {
     Unclear,
 }
 
-/// What somebody who writes `25mb` or `25m/s` may have had in mind.
+/// What `25mb` or `25m/s` probably means.
 fn meant(unit: &str) -> Meant {
     let stem = unit.trim_end_matches("/sec").trim_end_matches("/s");
     match stem {

@@ -1,4 +1,4 @@
-//! Weights: shares of what is spare.
+//! Weights: shares of spare capacity.
 
 use super::Fault;
 use super::decimal::Decimal;

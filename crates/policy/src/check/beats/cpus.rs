@@ -31,7 +31,7 @@ pub(super) fn check(beats: &ReadBeats, findings: &mut Findings) {
     }
 }
 
-/// Those that a task may have its slots on; `None` if it may be any of a host.
+/// The CPUs that a task may have its slots on; `None` for all of the host.
 pub(super) fn of_task(beats: &ReadBeats, task: &ReadTask) -> Option<Vec<u32>> {
     let carrying = beats.cpus.as_ref().map(|(cpus, _)| cpus);
     match (carrying, task.cpus.as_ref().map(|(cpus, _)| cpus)) {

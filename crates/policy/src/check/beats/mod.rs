@@ -1,4 +1,4 @@
-//! How tasks go together: their times with the grid, their names, their CPUs, their threads.
+//! Tasks against each other: their times and the grid, names, CPUs, threads.
 
 mod cpus;
 mod room;
@@ -13,7 +13,7 @@ use crate::{Beats, Code, Task};
 
 use super::names::check_unique;
 
-/// The model and where each task is named. Worth something only if no error was found.
+/// The model and where each task is named. Valid only if no error was found.
 pub(super) fn check(
     read: Option<ReadBeats>,
     findings: &mut Findings,
@@ -45,7 +45,7 @@ pub(super) fn check(
     Some((spans, beats))
 }
 
-/// The scheduler's places are for threads; each task has at least one.
+/// The scheduler has so many threads; each task has at least one.
 fn check_count(tasks: &[ReadTask], findings: &mut Findings) {
     let mut threads = 0;
     for task in tasks {
@@ -65,7 +65,7 @@ fn check_count(tasks: &[ReadTask], findings: &mut Findings) {
     }
 }
 
-/// A group's job pages and turns are for so many.
+/// A hand-off group has at most so many members.
 fn check_groups(tasks: &[ReadTask], findings: &mut Findings) {
     for task in tasks {
         let members = task.members.as_deref().unwrap_or_default();
@@ -97,7 +97,7 @@ fn check_names(tasks: &[ReadTask], findings: &mut Findings) {
     });
 }
 
-/// What is absent without a default has been reported, and the model is not handed out.
+/// A missing value without a default has been reported, and the model is not handed out.
 fn resolve(task: ReadTask) -> Task {
     let members = threads::members(&task);
     Task {

@@ -1,5 +1,5 @@
-//! Tasks that are bound to the same CPUs have room on them, as far as that is a matter of sums. Where
-//! each of them goes is for the planner, which knows the host.
+//! Tasks that are bound to the same CPUs have room on them, as far as sums can tell. Their
+//! placement is the planner's, which knows the host.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) fn check(beats: &ReadBeats, grid_ns: u64, findings: &mut Findings) {
     }
 }
 
-/// What some CPUs have left.
+/// The time that some CPUs have left.
 struct Room {
     cpus: u64,
     grid_ns: u64,
@@ -66,13 +66,13 @@ impl Room {
         }
     }
 
-    /// What is in the way of one more, and what would help.
+    /// The obstacle for one more task, and the fix.
     fn take(&mut self, task: &ReadTask) -> Option<(String, &'static str)> {
         let slots = |time_ns: u64| time_ns.div_ceil(self.grid_ns);
         let (period_ns, budget_ns) = (task.period_ns.as_ref()?.0, task.budget_ns.as_ref()?.0);
         let lead_ns = task.lead_ns.as_ref().map_or(0, |(lead_ns, _)| *lead_ns);
         let period = slots(period_ns);
-        // Rounded down, so that what fits is never refused.
+        // Rounded down, so that a task that fits is never refused.
         self.taken_ppm += (slots(budget_ns) + slots(lead_ns)) * WHOLE_PPM / period;
         if self.taken_ppm > self.cpus * assignable(WHOLE_PPM, self.free_ppm) {
             let problem = format!(

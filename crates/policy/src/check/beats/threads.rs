@@ -1,4 +1,4 @@
-//! Which threads the members of the tasks are, and that no thread is two of them.
+//! The threads of the tasks' members, and that no two members are the same thread.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(super) fn check(tasks: &[ReadTask], findings: &mut Findings) {
     check_distinct(tasks, findings);
 }
 
-/// In a group the members' names say which threads they are.
+/// In a group the members' names are the threads' names.
 fn check_group(task: &ReadTask, findings: &mut Findings) {
     let matches = task.matches.as_ref().filter(|_| task.members.is_some());
     if let Some(span) = matches.and_then(|matches| matches.thread_span.as_ref()) {
@@ -52,7 +52,7 @@ fn check_name(task: &ReadTask, findings: &mut Findings) {
     }
 }
 
-/// A member, the task it belongs to, and the place that says which thread it is.
+/// A member, its task, and the position of its name or match.
 type Claim<'a> = (Member, &'a ReadTask, &'a Span);
 
 fn check_distinct(tasks: &[ReadTask], findings: &mut Findings) {
@@ -89,7 +89,7 @@ fn check_distinct(tasks: &[ReadTask], findings: &mut Findings) {
     }
 }
 
-/// Of a task that was read in full.
+/// Of a task without errors.
 fn claims(task: &ReadTask) -> Vec<Claim<'_>> {
     if task.name.is_none() || task.has_match != task.matches.is_some() {
         return Vec::new();

@@ -51,13 +51,13 @@ pub(super) fn check(read: &ReadBeats, task: &ReadTask, grid_ns: u64, findings: &
         lead: task.lead_ns.as_ref().map(|(ns, span)| (*ns, span)),
         offset,
         free_ppm: read.free_ppm,
-        // A group stays on one.
+        // A group stays on one CPU.
         cpus_max: match task.threads() {
             1 => cpus::of_task(read, task).map(|cpus| cpus.len()),
             _ => Some(1),
         },
     };
-    // Of a task that cannot be, one reason is enough.
+    // For a task that is impossible, one reason is enough.
     let error = times
         .above_period()
         .or_else(|| times.beside_period())
@@ -97,7 +97,7 @@ impl Times<'_> {
         self.lead.map_or(0, |(lead_ns, _)| lead_ns)
     }
 
-    /// What it takes is more than there is.
+    /// Budget and lead take more than the period has.
     fn above_period(&self) -> Option<Diagnostic> {
         let name = self.name;
         let period = format_duration(self.period_ns);
@@ -131,7 +131,7 @@ impl Times<'_> {
         })
     }
 
-    /// What it takes is not between the beginning and the end of a period.
+    /// The slot does not lie within the period.
     fn beside_period(&self) -> Option<Diagnostic> {
         let (offset_ns, span) = self.offset?;
         let name = self.name;
@@ -159,7 +159,7 @@ impl Times<'_> {
         Some(Diagnostic::error(Code::OffsetMisfit, problem, help).at(span, ""))
     }
 
-    /// What it takes leaves less than is to stay free, of one CPU and of several in turn.
+    /// Budget and lead take time that is to stay free, of one CPU or of several in turn.
     fn beyond_free(&self) -> Option<Diagnostic> {
         let slots = |time_ns: u64| time_ns.div_ceil(self.grid_ns);
         let (period, lead) = (slots(self.period_ns), slots(self.lead_ns()));
@@ -238,7 +238,7 @@ impl Times<'_> {
     }
 }
 
-/// Slots of so many that are not kept free.
+/// Of so many slots, those that are not kept free.
 pub(super) fn assignable(slots: u64, free_ppm: u32) -> u64 {
     slots * (WHOLE_PPM - u64::from(free_ppm)) / WHOLE_PPM
 }
