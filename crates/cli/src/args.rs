@@ -47,7 +47,7 @@ pub enum Output {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read a policy and say what is wrong with it; the host is not touched.
+    /// Read a policy and report its errors; the host is not touched.
     #[command(after_help = "Example:\n  takt check examples/media-server.toml")]
     Check {
         /// The policy.
@@ -69,15 +69,14 @@ pub enum Command {
     Apply {
         /// The policy.
         file: PathBuf,
-        /// Say what would be done, and do nothing.
+        /// Say what would be done, and change nothing.
         #[arg(long)]
         dry_run: bool,
-        /// Take the place of a qdisc that somebody else set up; `revert` puts
-        /// it back.
+        /// Replace a qdisc that another program or an administrator set up; `revert` puts it back.
         #[arg(long)]
         replace: bool,
-        /// Restore what was before, unless it is confirmed within this time, from 1s to 1h (such as
-        /// 120s or 2m).
+        /// Restore the state before, unless the policy is confirmed within this time, from 1s to 1h
+        /// (such as 120s or 2m).
         #[arg(long, value_name = "TIME", value_parser = patience, conflicts_with = "dry_run")]
         confirm: Option<Duration>,
     },
@@ -90,15 +89,15 @@ pub enum Command {
 
     /// Take the policy back that `takt apply --confirm` has put on trial, now.
     ///
-    /// From any session of root's in its network namespace. What was in force before is again;
-    /// what others changed meanwhile is left alone and named.
+    /// From any session of root's in its network namespace. The policy before is in force again;
+    /// changes by other programs are left alone and named.
     #[command(after_help = "Example:\n  takt cancel")]
     Cancel,
 
     /// Show the managed links and their classes, and the beats, with counters.
     ///
     /// All of it is of one moment, unless another takt is at work for longer than 2 s: then
-    /// `changing` comes first, with that process, and no problem is told.
+    /// `changing` comes first, with that process, and no problem is reported.
     #[command(
         after_help = "Examples:\n  takt status --flows\n  takt status --tasks\n  takt status --output json | jq \
                       '.tasks[] | [.name, .lateness.p99_ns]'"
@@ -107,18 +106,17 @@ pub enum Command {
         /// Also show every flow that has clocks of its own.
         #[arg(long)]
         flows: bool,
-        /// Also show every task on the beat: how late it started, what it used, what was
-        /// stolen from it.
+        /// Also show every task on the beat: its lateness, the time it used, and the time stolen
+        /// from it.
         #[arg(long)]
         tasks: bool,
     },
 
-    /// Look at TCP flows: windows and their bounds, round trips, rates, queues, and what
-    /// happens to them.
+    /// Look at TCP flows: windows and their bounds, round trips, rates, queues, and what happens to
+    /// them.
     ///
-    /// At all of this network namespace, whoever's they are; nothing about them is changed.
-    /// Without options those that are there now. Columns, units and the format of
-    /// recordings: docs/flows.md.
+    /// All flows of this network namespace, of all users; nothing about them is changed. Without
+    /// options the current flows. Columns, units and the format of recordings: docs/flows.md.
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "Examples:\n  takt flows\n  takt flows --watch --port 5201\n  takt flows \
@@ -155,8 +153,8 @@ pub enum Command {
 
     /// Say which traffic is background, while programs run.
     ///
-    /// It goes to the class with `match = [{ registered = true }]`. Anybody may
-    /// say so of their own sockets. Needs a running taktd.
+    /// It goes to the class with `match = [{ registered = true }]`. Every user may register
+    /// destinations of its own sockets. Needs a running taktd.
     #[command(
         subcommand,
         after_help = "Examples:\n  takt background add 192.0.2.10:873\n  takt background list"
@@ -165,22 +163,22 @@ pub enum Command {
 
     /// Give stations their weights by hand, and look at them.
     ///
-    /// For links of the policy in force that `[radio]` is about. What is set by hand stays
-    /// until it is forgotten, whatever else is known of the station.
+    /// For links of the policy in force that `[radio]` applies to. A weight set by hand stays until
+    /// it is forgotten, whatever reports say.
     #[command(
         subcommand,
         after_help = "Examples:\n  takt station list\n  takt station set 192.0.2.7 --snr 12.5"
     )]
     Station(Station),
 
-    /// What clients and access points share.
+    /// Keys for the reports of clients to access points.
     #[command(
         subcommand,
         after_help = "Example:\n  takt radio key /etc/takt/radio.key"
     )]
     Radio(Radio),
 
-    /// Who shares the air, and what they share.
+    /// The terminals that share the air, and their throughput.
     #[command(
         subcommand,
         after_help = "Examples:\n  takt crowd key /etc/takt/crowd.key\n  takt crowd neighbours"
@@ -189,11 +187,11 @@ pub enum Command {
 
     /// Run a program in the background, or on the beat.
     ///
-    /// In the background it and whatever it starts get a control group of their own,
-    /// below the one that takt was started in, and run and read and write when nothing
-    /// else wants to. On the beat its first thread has the budget of every period for
-    /// itself, at the same time of each. Without privileges both need a running taktd.
-    /// The exit status is the program's.
+    /// In the background the program and its children get a control group of their own, below the
+    /// one that takt was started in, and get the processor and the disk when no other program uses
+    /// them. On the beat its first thread has the budget of every period for itself, at the same
+    /// time of each. Without privileges both need a running taktd. The exit status is the
+    /// program's.
     #[command(
         after_help = "Examples:\n  takt run --background -- rsync -a /home backup:/\n  takt run \
                       --period 40ms --budget 8ms -- mixer\n  takt run --period 40ms --budget 8ms \
@@ -210,12 +208,11 @@ pub enum Command {
         command: Vec<OsString>,
     },
 
-    /// Do for links what BPF cannot: keep them in stock of gap frames, and come from
-    /// an idle processor for what the background's gate holds elsewhere.
+    /// Do for links what BPF cannot: keep them in stock of gap frames, and wake queues that the
+    /// background's gate blocks on other processors, from an idle one.
     ///
-    /// `takt apply` starts one of these by itself, which ends when no link needs
-    /// it. In the foreground it is for init systems, and stays. Each network
-    /// namespace has one.
+    /// `takt apply` starts one of these by itself, which ends when no link needs it. In the
+    /// foreground it is for init systems, and stays. Each network namespace has one.
     #[command(after_help = "Example:\n  takt feed")]
     Feed {
         /// End when no link needs it.
@@ -223,7 +220,7 @@ pub enum Command {
         while_needed: bool,
     },
 
-    /// What `apply --confirm` leaves behind to restore the state before.
+    /// The guard of `apply --confirm`, which restores the state before.
     #[command(hide = true)]
     Guard {
         /// The trial's.
@@ -265,8 +262,7 @@ pub enum Command {
 
 #[derive(Debug, Subcommand)]
 pub enum Background {
-    /// Register a destination: what goes there is background, running
-    /// connections included.
+    /// Register a destination: its traffic is background, running connections included.
     #[command(
         after_help = "Examples:\n  takt background add 192.0.2.10:873\n  takt background add \
                       '[2001:db8::1]:873' --for 2h"
@@ -300,7 +296,7 @@ pub enum Background {
 
 #[derive(Debug, Subcommand)]
 pub enum Station {
-    /// Weigh a station as one that hears so well.
+    /// Set the weight of a station by its strength of connection.
     #[command(
         after_help = "Examples:\n  takt station set 02:00:00:00:01:00 --snr 12.5\n  takt station \
                       set 192.0.2.7 --snr=-3 --device wlan0"
@@ -344,8 +340,8 @@ pub enum Station {
 pub enum Radio {
     /// Make a key for clients' reports, in a file that does not exist yet.
     ///
-    /// The access point and all its clients need the same: copy it to each, and see that
-    /// nobody else can read it.
+    /// The access point and all its clients need the same: copy it to each, and let no other user
+    /// read it.
     #[command(after_help = "Examples:\n  takt radio key\n  takt radio key /etc/takt/radio.key")]
     Key {
         #[arg(default_value = "radio.key")]
@@ -355,9 +351,9 @@ pub enum Radio {
 
 #[derive(Debug, Subcommand)]
 pub enum Crowd {
-    /// List the terminals of the group, what they get and what became of datagrams.
+    /// List the terminals of the group, their throughput, and counters of datagrams.
     ///
-    /// As taktd hears of them; it has to run in this network namespace.
+    /// From taktd's reports; it has to run in this network namespace.
     #[command(
         after_help = "Examples:\n  takt crowd neighbours\n  takt crowd neighbours --output json | \
                       jq '.neighbourhoods[].neighbours[] | [.name, .rate_bytes_ps]'"
@@ -366,8 +362,8 @@ pub enum Crowd {
 
     /// Make a key for the group's reports, in a file that does not exist yet.
     ///
-    /// All terminals of the group, and its aggregator if it has one, need the same: copy it
-    /// to each, and see that nobody else can read it.
+    /// All terminals of the group, and its aggregator if it has one, need the same: copy it to
+    /// each, and let no other user read it.
     #[command(after_help = "Examples:\n  takt crowd key\n  takt crowd key /etc/takt/crowd.key")]
     Key {
         #[arg(default_value = "crowd.key")]
@@ -375,7 +371,7 @@ pub enum Crowd {
     },
 }
 
-/// Whose sockets; the caller's own without any of these.
+/// The owner of the sockets; by default the caller.
 #[derive(Debug, Args)]
 pub struct Sockets {
     /// Those of another user, by name or number; for root.
@@ -386,7 +382,7 @@ pub struct Sockets {
     pub everyone: bool,
 }
 
-/// A place on the beat.
+/// A reservation on the beat.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Beat {
     /// How often it runs, such as 40ms.
@@ -395,14 +391,13 @@ pub struct Beat {
     /// How long it runs in each period, such as 8ms.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required = false, requires = "period")]
     pub budget: u64,
-    /// When in its period; where there is room, without.
+    /// When in its period; by default where there is room.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
     pub offset: Option<u64>,
-    /// Let it on its processor so much earlier, for the library to wait out the rest
-    /// there.
+    /// Release it so much before its beat; the library waits out the rest on the processor.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
     pub lead: Option<u64>,
-    /// What becomes of it when it has used its budget up and goes on; demote, without.
+    /// What happens when it has used its budget up and goes on; by default `demote`.
     #[arg(long, value_enum, requires = "period")]
     pub overrun: Option<Overrun>,
     /// Share the budget with the other members of this group: each hands over to the
@@ -418,9 +413,9 @@ pub struct Beat {
 pub enum Overrun {
     /// An ordinary thread until its next period.
     Demote,
-    /// That, and SIGXCPU.
+    /// The same, and SIGXCPU.
     Signal,
-    /// Its whole group ordinary threads from then on.
+    /// All threads of its group are ordinary ones from then on.
     StopGroup,
 }
 
@@ -452,7 +447,7 @@ fn seconds(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// How long something holds: up to a year.
+/// A lifetime: up to a year.
 fn lifetime(text: &str) -> Result<Duration, String> {
     match seconds(text) {
         Some(seconds @ 1..=31_536_000) => Ok(Duration::from_secs(seconds)),
@@ -460,7 +455,7 @@ fn lifetime(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// As policies write durations.
+/// Durations in the policy's spelling.
 fn span(text: &str) -> Result<Duration, String> {
     parse_duration(text).map(Duration::from_nanos)
 }
@@ -476,7 +471,7 @@ fn member(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
-/// How long to wait to be confirmed: up to an hour, for others wait as long.
+/// The time of a trial: up to an hour, for other administrators wait as long.
 fn patience(text: &str) -> Result<Duration, String> {
     match seconds(text) {
         Some(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),

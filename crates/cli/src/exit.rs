@@ -1,4 +1,4 @@
-//! How takt ends, as scripts see it.
+//! takt's exit codes.
 
 use std::process::ExitCode;
 
@@ -9,13 +9,13 @@ use takt_host::{Error, NoUser, Undecided, places::JoinError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Done = 0,
-    /// Something failed that should not have.
+    /// An unexpected failure.
     Failed = 1,
     /// The policy or the arguments are wrong.
     Invalid = 2,
-    /// The kernel or the privileges lack something.
+    /// The kernel or the caller's privileges are insufficient.
     Lacking = 3,
-    /// The host was changed by someone else.
+    /// Another program or administrator changed the host.
     Changed = 4,
 }
 

@@ -1,4 +1,4 @@
-//! Printing results and errors in the form that was asked for.
+//! Printing results and errors in the requested form.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -9,7 +9,7 @@ use takt_policy::Diagnostics;
 
 use crate::{args::Output, exit::Exit, reasons::Reason};
 
-/// Print a result. A reader that went away is no failure of ours.
+/// Print a result. A closed output is not an error.
 pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> String) {
     let rendered = match output {
         Output::Json => {
@@ -20,19 +20,19 @@ pub fn result<T: Serialize>(output: Output, value: &T, text: impl FnOnce(&T) -> 
     let _ = writeln!(io::stdout(), "{rendered}");
 }
 
-/// Why a command did not do what it was asked for.
+/// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
-    /// What `takt explain` has more to say about.
+    /// The code for `takt explain`.
     reason: Option<&'static Reason>,
     message: String,
-    /// Where that is in the policy, if it is about something there.
+    /// Its position in the policy, if it has one.
     found: Option<Diagnostics>,
 }
 
 impl Failure {
-    /// One that says all there is to say.
+    /// An error without further explanation.
     pub fn plain(exit: Exit, message: impl Into<String>) -> Self {
         Self {
             exit,
@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// One about what a policy asks for.
+    /// An error about a key of the policy.
     pub fn of_policy(error: &Undecided, found: Option<Diagnostics>) -> Self {
         Self {
             found,
@@ -50,8 +50,8 @@ impl Failure {
         }
     }
 
-    /// As programs read it: `code` and `error` are what is shown first, `errors` all there is, with
-    /// its place where it has one.
+    /// As JSON: `code` and `error` are those of the first error, `errors` all of them, with
+    /// positions where they have any.
     fn to_json(&self) -> Value {
         let code = self.reason.map(|reason| reason.code);
         let errors = match &self.found {
@@ -86,12 +86,12 @@ where
     }
 }
 
-/// Print why something failed, and where more is said about it.
+/// Print why a command failed, and where more is said about it.
 pub fn refused(output: Output, failure: impl Into<Failure>) -> Exit {
     refused_by("takt", output, failure)
 }
 
-/// Likewise, of the program under one of its names.
+/// The same, for the program under one of its names.
 pub fn refused_by(program: &str, output: Output, failure: impl Into<Failure>) -> Exit {
     let failure = failure.into();
     match (output, &failure.found) {
@@ -107,17 +107,17 @@ pub fn refused_by(program: &str, output: Output, failure: impl Into<Failure>) ->
     failure.exit
 }
 
-/// Print an error and what it means for the exit code.
+/// Print an error and return its exit code.
 pub fn failure(output: Output, exit: Exit, message: &dyn std::fmt::Display) -> Exit {
     refused(output, Failure::plain(exit, message.to_string()))
 }
 
-/// Print a remark that does not keep anything from being done.
+/// Print a warning.
 pub fn warning(message: &dyn std::fmt::Display) {
     let _ = writeln!(io::stderr(), "takt: warning: {message}");
 }
 
-/// Print what is wrong with a policy.
+/// Print the errors of a policy.
 pub fn diagnostics(output: Output, diagnostics: &Diagnostics) -> Exit {
     match output {
         Output::Json => {
@@ -135,7 +135,7 @@ pub fn diagnostics(output: Output, diagnostics: &Diagnostics) -> Exit {
     Exit::Invalid
 }
 
-/// Print remarks that do not keep anything from being done.
+/// Print warnings.
 pub fn warnings(diagnostics: &Diagnostics) {
     if !diagnostics.is_empty() {
         let _ = write!(
@@ -146,7 +146,7 @@ pub fn warnings(diagnostics: &Diagnostics) {
     }
 }
 
-/// What became of datagrams that others sent, as one line without its end.
+/// Counters of received datagrams, as one line without its end.
 pub fn datagrams(datagrams: &Datagrams) -> String {
     let Datagrams {
         read,
@@ -166,7 +166,7 @@ pub fn datagrams(datagrams: &Datagrams) -> String {
     )
 }
 
-/// Measured times are shown in microseconds; what a policy says, as the policy spells it.
+/// Measured times are shown in microseconds; times of the policy in its spelling.
 pub fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }

@@ -1,16 +1,16 @@
-//! Where in a policy a host's refusal is about, and the words for it there.
+//! The position in a policy of a host's refusal, and its message there.
 
 use takt_host::{Error, Undecided};
 use takt_policy::{Diagnostics, Policy};
 
 use crate::{print::Failure, reasons::Reason};
 
-/// One refusal, with its place if the policy names what it is about.
+/// One refusal, with its position if the policy names its subject.
 pub fn of(policy: &Policy, error: &Undecided) -> Failure {
     Failure::of_policy(error, place(policy, error))
 }
 
-/// What no host could carry of a policy; `None` if some host could.
+/// The parts of a policy that no host could carry out; `None` if some host could.
 pub fn anywhere(policy: &Policy) -> Option<Failure> {
     let errors = takt_host::unplannable(&policy.links);
     let found = errors.iter().filter_map(|error| place(policy, error));

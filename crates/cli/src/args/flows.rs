@@ -11,14 +11,13 @@ use super::span;
 pub struct Flows {
     #[command(subcommand)]
     pub command: Option<FlowsCommand>,
-    /// Go on until Ctrl-C, and show what happens; with `--output json` the lines of a
-    /// recording.
+    /// Go on until Ctrl-C, and show events; with `--output json` the lines of a recording.
     #[arg(long)]
     pub watch: bool,
-    /// Write what is seen and what happens to this file, a JSON object a line, until Ctrl-C.
+    /// Write samples and events to this file, a JSON object a line, until Ctrl-C.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// How often to look, from 10ms to 3600s. What happens is told with its own time anyway.
+    /// How often to look, from 10ms to 3600s. Events have times of their own.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub interval: Duration,
     /// End after this time.

@@ -99,7 +99,7 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
     });
 }
 
-/// What was done to the scheduler, or would be.
+/// The changes of the scheduler, done or planned.
 pub fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
     match (action, dry_run) {
         (BeatsAction::Loaded, false) => "the scheduler is loaded",
@@ -112,7 +112,7 @@ pub fn describe_beats(action: BeatsAction, dry_run: bool) -> &'static str {
     }
 }
 
-/// What becomes of a task that had joined at run time.
+/// What happens to a task that had joined at run time.
 fn describe_displaced(task: &Displaced, dry_run: bool) -> String {
     let done = match (task.outcome, dry_run) {
         (Displacement::Moved, false) => "moved",
@@ -132,7 +132,7 @@ fn describe_displaced(task: &Displaced, dry_run: bool) -> String {
     )
 }
 
-/// What was done to congestion windows, or would be.
+/// The changes of congestion windows, done or planned.
 pub fn describe_crowd(action: CrowdAction, dry_run: bool) -> &'static str {
     match (action, dry_run) {
         (CrowdAction::Joined, false) => "joined; taktd sees to its reports while it runs",

@@ -52,7 +52,7 @@ fn request(command: Background) -> Result<Request, AskError> {
     })
 }
 
-/// A number, or a name that stands for one here.
+/// A number, or a user's name on this host.
 fn user(sockets: &Sockets) -> Result<Option<u32>, AskError> {
     let Some(name) = &sockets.user else {
         return Ok(None);
@@ -85,7 +85,7 @@ fn show(done: &Done, output: Output) {
         Done::Removed(removed) => print::result(output, removed, |_| "taken back".to_owned()),
         Done::Listed(listed) => print::result(output, listed, list_text),
         Done::Joined(joined) => print::result(output, &json!(joined), |_| joined.group.clone()),
-        // No answers to what is asked here.
+        // Other requests' answers, which do not occur here.
         Done::JoinedBeat(_)
         | Done::LeftBeat(_)
         | Done::ListedBeats(_)

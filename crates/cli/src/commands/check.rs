@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn contents_are_counted() {
-        // Besides what is declared there is the class of everything else.
+        // Besides the declared classes there is the default class.
         let link = "[link.a]\nrate = \"1mbit\"\n";
         let task =
             |name| format!("[[task]]\nname = \"{name}\"\nperiod = \"40ms\"\nbudget = \"8ms\"\n");

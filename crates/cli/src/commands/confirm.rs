@@ -1,4 +1,4 @@
-//! `takt confirm` and `takt cancel`: what becomes of a policy on trial, said from any session.
+//! `takt confirm` and `takt cancel`: decide a trial, from any session.
 
 use serde_json::json;
 use takt_host::Stage;

@@ -19,7 +19,7 @@ Exit codes:
   2  the arguments are wrong
   3  the kernel or the privileges lack something";
 
-/// Lets programs say, without privileges, what of their traffic is background.
+/// Lets programs declare background traffic without privileges.
 #[derive(Debug, Parser)]
 #[command(name = "taktd", version, after_help = NOTES)]
 pub struct Daemon {}

@@ -21,7 +21,7 @@ pub fn run(code: Option<&str>, output: Output) -> Exit {
     Exit::Done
 }
 
-/// A code a line, with the words that `takt status` and `takt doctor` have for it.
+/// A code a line, with its words in `takt status` and `takt doctor`.
 fn list(entries: &[Entry]) -> String {
     let lines = entries.iter().map(|entry| {
         let line = format!("{:<36} {}", entry.code, entry.shown_as.join(", "));

@@ -5,7 +5,7 @@ use takt_wlan::{KeyError, make_key};
 
 use crate::{args::Output, exit::Exit, print};
 
-/// Make a key. `whom` it has to be copied to is for people.
+/// Make a key. `whom` names the hosts that need a copy, for the message.
 pub fn run(file: &Path, whom: &str, output: Output) -> Exit {
     match make_key(file) {
         Ok(()) => {

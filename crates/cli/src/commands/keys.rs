@@ -1,20 +1,20 @@
-//! The keys that a policy names: whether they are there, and no other user's to read or to change.
+//! The keys that a policy names: whether they exist, and no other user can read or change them.
 
 use std::path::PathBuf;
 
 use takt_policy::{Diagnostics, KeyOf, Policy};
 use takt_wlan::{Examined, KeyError, examine_key};
 
-/// What a user who may not read a key is told of it.
+/// The result of `check` for a user who may not read a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
     /// A warning: another user applies the policy.
     Warned,
-    /// An error: this one does.
+    /// An error: this user applies it.
     Refused,
 }
 
-/// Adds warnings to the policy, or says what is wrong with the first key that is not in order.
+/// Adds warnings to the policy, or returns the error of the first key that is not in order.
 pub fn check(policy: &mut Policy, unreadable: Unreadable) -> Result<(), Diagnostics> {
     let keys = policy.keys().into_iter();
     let keys: Vec<(KeyOf, PathBuf)> = keys.map(|(of, path)| (of, path.to_owned())).collect();
@@ -24,7 +24,7 @@ pub fn check(policy: &mut Policy, unreadable: Unreadable) -> Result<(), Diagnost
                 return Err(policy.key_error(of, error.to_string(), help(of, &error)));
             }
             (Ok(Examined::Sound), _) => {}
-            // It is as it should be, as far as can be seen from here.
+            // The key is in order, as far as this user can see.
             (Ok(Examined::Unread), Unreadable::Warned) => {}
             (Ok(Examined::Hidden), Unreadable::Warned) => {
                 let message = format!("whether there is a key {} cannot be seen", path.display());

@@ -1,5 +1,5 @@
-//! What is made from the definition of the command line beside `--help`: completions for shells,
-//! and manual pages.
+//! Output generated from the definition of the command line, besides `--help`: completions for
+//! shells, and manual pages.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub fn manual(directory: &Path, output: Output) -> Exit {
     }
 }
 
-/// Without the commands that takt starts itself by, which generators would offer.
+/// Without the commands that takt starts itself with, which generators would include.
 fn visible(command: &Command) -> Command {
     let subcommands = command.get_subcommands().filter(|each| !each.is_hide_set());
     Command::new(command.get_name().to_owned())
@@ -54,7 +54,7 @@ fn visible(command: &Command) -> Command {
 mod tests {
     use super::*;
 
-    /// Every command that is for people, by its whole name.
+    /// Every public command, by its whole name.
     fn commands(command: &Command) -> Vec<Command> {
         let visible = command
             .get_subcommands()
@@ -96,7 +96,7 @@ mod tests {
             let Some(example) = line.strip_prefix("  takt ") else {
                 continue;
             };
-            // What a shell makes of the rest is not takt's.
+            // How a shell treats the rest is beyond takt.
             let words = example.split(" | ").next().unwrap_or_default();
             let words = words.split(" > ").next().unwrap_or_default();
             let words = words.split_whitespace().map(|word| word.trim_matches('\''));

@@ -57,7 +57,7 @@ pub fn run(output: Output) -> Exit {
     }
 }
 
-/// What was undone, and if something was left alone, why, as of other failures.
+/// The list of what was undone; if something was left alone, an error that says why.
 fn as_json(undone: &Undone) -> Value {
     let mut value = json!(undone);
     if let Some(first) = undone.foreign.first() {

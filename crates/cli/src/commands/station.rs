@@ -28,7 +28,7 @@ pub fn run(command: Station, output: Output) -> Exit {
     }
 }
 
-/// What was done, and where.
+/// The change, and its links.
 #[derive(Serialize)]
 struct Changed {
     address: String,
@@ -150,7 +150,7 @@ fn line(device: &str, station: &stations::Station) -> String {
 fn policy() -> Result<Policy, Failure> {
     let source = applied_policy().map_err(|error| Failure::from(&error))?;
     let source = source.ok_or_else(no_radio)?;
-    // It was read when it was applied.
+    // It was valid when it was applied.
     parse_in(&source.folder, &source.name, &source.text).map_err(|_| {
         let message = format!(
             "{} was applied by another version of takt; apply it again",

@@ -1,4 +1,4 @@
-//! Why a thread was late, cut or away, as `takt status --tasks` counts it.
+//! Why a thread was late, cut off or absent, by the counters of `takt status --tasks`.
 
 super::reasons! {
 MISSED = "takt::beats::missed" ["missed"]: "

@@ -1,4 +1,4 @@
-//! Why a host refuses what takt wants of it.
+//! Why a host refuses a change.
 
 super::reasons! {
 KERNEL_LACKS = "takt::host::kernel_lacks": "

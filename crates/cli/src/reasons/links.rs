@@ -1,4 +1,4 @@
-//! Why a packet waits or is lost, as `takt status` counts it.
+//! Why a packet waits or is lost, by the counters of `takt status`.
 
 super::reasons! {
 DROPPED = "takt::status::dropped" ["dropped", "dropped_packets", "dropped_bytes"]: "

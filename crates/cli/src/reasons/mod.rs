@@ -1,5 +1,5 @@
-//! Every reason why something is refused, held, dropped or late, as `takt explain` tells it. What
-//! is wrong with a policy has its codes in `takt_policy`; these are the host's.
+//! Every reason why something is refused, throttled, blocked, dropped or late, for `takt explain`.
+//! Errors of a policy have their codes in `takt_policy`; these are the host's.
 
 mod beats;
 mod doctor;
@@ -19,19 +19,19 @@ use takt_policy::Code;
 pub struct Reason {
     /// Such as `takt::host::capability`.
     pub code: &'static str,
-    /// How `takt status` and `takt doctor` name it: a key of their JSON, a column or a word.
+    /// Its name in `takt status` and `takt doctor`: a key of their JSON, a column or a word.
     shown_as: &'static [&'static str],
     explanation: &'static str,
 }
 
 impl Reason {
-    /// As one types it.
+    /// The code without its leading `takt::`.
     pub fn short(&self) -> &'static str {
         bare(self.code)
     }
 }
 
-/// Declares the reasons of one room, and all of them once more as a list.
+/// Declares the reasons of one area, and a list of them.
 macro_rules! reasons {
     ($($name:ident = $code:literal $([$($word:literal),+])?: $explanation:literal;)*) => {
         $(pub static $name: $crate::reasons::Reason = $crate::reasons::Reason {
@@ -44,7 +44,7 @@ macro_rules! reasons {
 }
 use reasons;
 
-/// What `takt explain` says of one code.
+/// The output of `takt explain` for one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Entry {
     pub code: &'static str,
@@ -72,7 +72,7 @@ impl From<Code> for Entry {
     }
 }
 
-/// Everything there is to explain: of policies first, then by room.
+/// All explanations: policies first, then by area.
 pub fn all() -> impl Iterator<Item = Entry> {
     let rooms = [
         policies::ALL,
@@ -93,14 +93,14 @@ pub fn all() -> impl Iterator<Item = Entry> {
     )
 }
 
-/// By its code, with or without the leading `takt::`, or by the word it is shown as.
+/// By code, with or without the leading `takt::`, or by the displayed word.
 pub fn find(name: &str) -> Option<Entry> {
     all()
         .find(|entry| entry.code == name || bare(entry.code) == name)
         .or_else(|| all().find(|entry| entry.shown_as.contains(&name)))
 }
 
-/// Every code begins with the program's name, which one need not type.
+/// Every code begins with the program's name, which may be left out.
 fn bare(code: &'static str) -> &'static str {
     code.strip_prefix("takt::").unwrap_or(code)
 }
@@ -135,8 +135,8 @@ mod tests {
         }
     }
 
-    /// Counters that only say how much was done need no explanation; all others have one. A new
-    /// counter belongs to the one or the other.
+    /// Counters of completed work need no explanation; all others have one. A new counter belongs
+    /// to one of these lists.
     #[test]
     fn every_counter_of_something_amiss_is_explained() {
         const PLAIN: &[&str] = &[

@@ -1,4 +1,5 @@
-//! Which reason an error is. Every kind of error has one: a new kind does not compile without.
+//! The reason of an error. Every kind of error has one: a new kind without a reason does not
+//! compile.
 
 use takt_daemon::{AskError, Code};
 use takt_host::{Barred, Error, Foreign, NoUser, PlanError, Undecided, places::JoinError};
@@ -136,7 +137,7 @@ impl From<&AskError> for &'static Reason {
                 Code::TooMany => &taktd::TOO_MANY,
                 Code::TooFast => &taktd::TOO_FAST,
                 Code::Busy => &taktd::BUSY,
-                // Without taktd these are told by the same names.
+                // Without taktd the same refusals have the same names.
                 Code::NoBeats => &places::NOT_LOADED,
                 Code::BadBeat => &taktd::BAD_BEAT,
                 Code::NoPlace => &taktd::NO_PLACE,

@@ -1,4 +1,4 @@
-//! Why a thread is not given a place on the beat.
+//! Why a thread is refused a reservation.
 
 super::reasons! {
 NOT_LOADED = "takt::place::not_loaded" ["no_beats"]: "

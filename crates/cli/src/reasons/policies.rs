@@ -1,4 +1,4 @@
-//! Why a host does not carry what a policy names. These stand at their place in the policy.
+//! Why a host cannot carry out a part of a policy. The errors point into the policy.
 
 super::reasons! {
 DEVICE_MISSING = "takt::device::missing": "

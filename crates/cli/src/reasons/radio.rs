@@ -1,4 +1,4 @@
-//! Why a station has the weight it has, and what becomes of reports.
+//! Why a station has its weight, and what happens to reports.
 
 super::reasons! {
 STALE = "takt::radio::stale" ["fresh"]: "

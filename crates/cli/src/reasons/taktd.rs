@@ -1,4 +1,4 @@
-//! Why taktd refuses, or is not there. The last words are the codes of its answers.
+//! Why taktd refuses, or does not run. The last words are the codes of its answers.
 
 super::reasons! {
 NOT_RUNNING = "takt::taktd::not_running": "

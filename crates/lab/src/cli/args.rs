@@ -102,8 +102,8 @@ pub enum Lab {
         nice: i32,
     },
 
-    /// The other such program: it receives until nothing comes any more, and
-    /// says what came.
+    /// The receiver of such an experiment: it receives until nothing comes any more, and prints the
+    /// totals.
     #[command(hide = true)]
     Receive {
         #[arg(long)]

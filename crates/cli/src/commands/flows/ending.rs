@@ -1,4 +1,4 @@
-//! Until when to go on: Ctrl-C, or a duration.
+//! The end of a recording or live view: Ctrl-C, or a duration.
 
 use std::{
     os::fd::AsFd,
@@ -29,7 +29,7 @@ impl Ending {
         })
     }
 
-    /// Waits until then; whether the end has come first.
+    /// Waits until then; returns whether the end has come first.
     pub fn comes_before(&self, then: Instant) -> nix::Result<bool> {
         let until = self.at.map_or(then, |at| at.min(then));
         loop {
@@ -38,7 +38,7 @@ impl Ending {
                 return Ok(self.at.is_some_and(|at| now >= at));
             }
             let mut fds = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-            // Rounded up, or the last millisecond would be spent asking.
+            // Rounded up, or the last millisecond would be spent polling.
             let wait = (until - now) + Duration::from_millis(1);
             match poll(
                 &mut fds,

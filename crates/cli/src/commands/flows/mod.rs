@@ -21,7 +21,7 @@ use crate::{
 /// Why it stopped.
 enum Stop {
     Host(Error),
-    /// Writing to a file, or waiting.
+    /// While writing to a file, or waiting.
     Failed(String),
 }
 
@@ -62,7 +62,7 @@ pub fn run(flows: Flows, output: Output) -> Exit {
     }
 }
 
-/// Those that are there now.
+/// The current flows.
 fn once(filter: &Filter, output: Output) -> Result<(), Stop> {
     let monitor = Monitor::open()?;
     monitor.survey()?;

@@ -1,4 +1,4 @@
-//! The live view: what moves most is on top, what happened is below.
+//! The live view: the fastest flows on top, events below.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -10,7 +10,7 @@ use takt_flows::{Ends, Limit, Line, Seen, What};
 
 use super::table;
 
-/// In a window that has no size: what a pipe gets.
+/// The size for an output without one, such as a pipe.
 const ROWS: usize = 50;
 const HAPPENINGS: usize = 8;
 /// Round trips shown as bars, newest at the right.
@@ -19,7 +19,7 @@ const BAR_LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', 
 
 pub struct Screen {
     interval: Duration,
-    /// Drawn over what is there.
+    /// A screen that is drawn over the one before.
     is_terminal: bool,
     seen: Vec<Seen>,
     histories: BTreeMap<u64, History>,
@@ -50,13 +50,13 @@ impl Screen {
         }
     }
 
-    /// What the next drawing shows.
+    /// The content of the next drawing.
     pub fn see(&mut self, seen: &[Seen]) {
         let mut histories = std::mem::take(&mut self.histories);
         for Seen { flow, sample } in seen {
             let bytes = sample.acked_bytes + sample.received_bytes;
             let known = histories.remove(&flow.id);
-            // What was there before is not moved now.
+            // Bytes from before the first look have no rate now.
             let mut history = known.unwrap_or(History {
                 bytes,
                 ..History::default()
@@ -155,7 +155,7 @@ impl Screen {
                 self.ends.remove(flow);
             }
             Line::Lost { events, .. } => self.lost += events,
-            // They come and go with every burst.
+            // These come and go with every burst.
             Line::Event(event) if !matches!(event.what, What::Limit { .. }) => {
                 let passed_ns = event
                     .at_ns
@@ -179,8 +179,8 @@ impl Screen {
     }
 }
 
-/// From the first line of the screen on, with nothing of before left. The terminal's settings
-/// stay as they are, so there is nothing to restore.
+/// From the first line of the screen on, with all earlier text erased. The terminal's settings stay
+/// as they are, so there is nothing to restore.
 fn over(text: &str, columns: usize) -> String {
     let lines = text.lines().map(|line| {
         let line: String = line.chars().take(columns).collect();

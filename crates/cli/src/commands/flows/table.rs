@@ -84,7 +84,7 @@ pub fn short(value: u64) -> String {
     format!("{scaled:.decimals$}{unit}")
 }
 
-/// With a line of headings; columns are as wide as they have to be.
+/// With a heading; columns are as wide as their content.
 pub fn text(rows: &[Row]) -> String {
     let mut widths = COLUMNS.map(|(heading, width, _)| width.max(heading.len()));
     for row in rows {

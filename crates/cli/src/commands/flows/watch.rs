@@ -1,4 +1,4 @@
-//! Looking again and again, and writing down what is seen.
+//! Sampling flows repeatedly, and writing a recording.
 
 use std::{
     collections::BTreeSet,
@@ -24,10 +24,10 @@ pub struct Terms {
     pub output: Output,
 }
 
-/// Flows that nothing comes for are found so often, at most.
+/// The shortest time between two looks for flows without packets.
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
 
-/// What happens is fetched at least so often: the kernel has room for 11,000.
+/// The longest time between two reads of events: the kernel has room for 11,000.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
 pub fn run(terms: Terms) -> Result<(), Stop> {
@@ -57,7 +57,7 @@ pub fn run(terms: Terms) -> Result<(), Stop> {
             return Ok(());
         }
     }
-    // What came since.
+    // Events since the last look.
     watch.look()
 }
 
@@ -72,7 +72,7 @@ struct Watch {
     outlets: Outlets,
     unwritten: Vec<Line>,
     pending: Vec<(Flow, Event)>,
-    /// Flows that were wanted when last looked at.
+    /// Flows that matched the filter at the last look.
     admitted: BTreeSet<u64>,
 }
 
@@ -109,7 +109,7 @@ impl Watch {
         self.monitor.known_flows()
     }
 
-    /// Whether the end has come first.
+    /// Returns whether the end has come first.
     fn wait_until(&mut self, due: Instant, ending: &Ending) -> Result<bool, Stop> {
         loop {
             let next = due.min(Instant::now() + FETCH_EVERY);
@@ -124,12 +124,12 @@ impl Watch {
     }
 }
 
-/// Where lines go.
+/// The recording's output.
 struct Outlets {
     record: Option<(PathBuf, BufWriter<File>)>,
     screen: Option<Screen>,
     prints_lines: bool,
-    /// Whoever read them has gone away.
+    /// The reader of the output has closed it.
     is_closed: bool,
 }
 
@@ -155,7 +155,7 @@ impl Outlets {
         if self.record.is_some() || self.prints_lines {
             let text: String = lines.iter().map(Line::to_json).collect();
             if let Some((path, file)) = &mut self.record {
-                // Whole lines at once: who kills it leaves half a line at most.
+                // Whole lines at once: a kill leaves half a line at most.
                 let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
                 written.map_err(Stop::file(path))?;
             }
@@ -188,7 +188,7 @@ fn begin(interval: Duration) -> Line {
     })
 }
 
-/// What the kernel stamps flows with.
+/// The clock of the kernel's time stamps.
 fn monotonic_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(Duration::ZERO, Duration::from)

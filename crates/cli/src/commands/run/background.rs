@@ -23,7 +23,7 @@ pub fn run(command: &[OsString], output: Output) -> Exit {
     print::refused(output, become_program(command))
 }
 
-/// taktd knows when the group may go again; root can do without it.
+/// taktd removes the group when it is empty; root can do without taktd.
 fn join() -> Result<(), Failure> {
     match ask(&Request::Join(Default::default())) {
         Ok(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! A program whose first thread runs on the beat. takt stays its parent: a place on terms
-//! of its own is given back when the program has ended.
+//! A program whose first thread runs on the beat. takt stays its parent: a reservation on terms of
+//! its own is given back when the program has ended.
 
 use std::{
     ffi::OsString,
@@ -29,7 +29,7 @@ use crate::{
     print::{self, Failure},
 };
 
-/// What is meant for the program, when it is sent to takt.
+/// Signals that takt passes on to the program.
 const FORWARDED: [Signal; 4] = [
     Signal::SIGINT,
     Signal::SIGTERM,
@@ -37,7 +37,7 @@ const FORWARDED: [Signal; 4] = [
     Signal::SIGQUIT,
 ];
 
-/// The terminal tells all of its foreground, the program included.
+/// The terminal sends these to its whole foreground, the program included.
 const SI_KERNEL: i32 = 0x80;
 
 pub fn run(terms: Terms, command: &[OsString], output: Output) -> ExitCode {
@@ -45,7 +45,7 @@ pub fn run(terms: Terms, command: &[OsString], output: Output) -> ExitCode {
         return print::refused(output, &error).into();
     }
     match supervise(&terms, command, output) {
-        // A status is eight bits wide by the time anybody sees it.
+        // An exit status is eight bits wide.
         Ok(status) => ExitCode::from(status as u8),
         Err(error) => {
             let message = format!("starting a process and waiting for it: {error}");
@@ -58,8 +58,8 @@ fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<
     let waited_for: SigSet = FORWARDED.into_iter().chain([Signal::SIGCHLD]).collect();
     let mut before = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_BLOCK, Some(&waited_for), Some(&mut before))?;
-    // SAFETY: no handler is given. Whoever started takt may have ignored it, and then
-    // there is nothing to wait for.
+    // SAFETY: no handler is given. If takt's parent ignored the signal, takt would inherit that,
+    // and could not wait for the program.
     unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) }?;
     let signals = SignalFd::with_flags(&waited_for, SfdFlags::SFD_CLOEXEC)?;
     // SAFETY: takt has one thread at this time.
@@ -74,8 +74,8 @@ fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<
         ForkResult::Parent { child } => child,
     };
     let ended = wait(child, &signals);
-    // Its number is nobody else's before it is waited for. Who is not root has taktd
-    // find out.
+    // Its number is not used again before it is waited for. Without root taktd finds out that it
+    // has ended.
     if Uid::effective().is_root()
         && let Err(error) = places::leave(child.as_raw() as u32)
     {
@@ -89,11 +89,11 @@ fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<
     }
 }
 
-/// In the new process: take the place.
+/// In the new process: take the reservation.
 fn enter(terms: &Terms, mask: &SigSet) -> Result<(), Failure> {
     let failed = |errno| Failure::plain(Exit::Failed, format!("preparing the program: {errno}"));
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(mask), None).map_err(failed)?;
-    // The program keeps it: its sleeps end when they should.
+    // The program inherits it: its sleeps end on time.
     prctl::set_timerslack(1).map_err(failed)?;
     match ask(&Request::JoinBeat(request(terms))) {
         Ok(_) => Ok(()),
@@ -123,7 +123,7 @@ fn request(terms: &Terms) -> JoinBeat {
     }
 }
 
-/// Until the child has ended; it is still to be waited for.
+/// Waits until the child has ended, without reaping it.
 fn wait(child: Pid, signals: &SignalFd) -> io::Result<()> {
     loop {
         let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
@@ -141,7 +141,7 @@ fn wait(child: Pid, signals: &SignalFd) -> io::Result<()> {
                 return Ok(());
             }
         } else if came.ssi_code != SI_KERNEL {
-            // It has not been waited for, so it is there.
+            // It has not been reaped, so its number is valid.
             kill(child, came_as)?;
         }
     }

@@ -1,4 +1,4 @@
-//! Running a program otherwise than others.
+//! Running a program in the background or on the beat.
 
 mod background;
 mod beat;
@@ -24,7 +24,7 @@ pub fn run(beat: Option<Beat>, command: &[OsString], output: Output) -> ExitCode
     }
 }
 
-/// Returns only if that fails.
+/// Returns only on failure.
 fn become_program(command: &[OsString]) -> Failure {
     let Some((program, arguments)) = command.split_first() else {
         return Failure::plain(Exit::Invalid, "there is no program to run");

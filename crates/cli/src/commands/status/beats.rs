@@ -7,7 +7,7 @@ use takt_policy::{Overrun, format_duration};
 
 use crate::print::{count, us};
 
-/// One line, and what is wrong if anything is.
+/// One line, and a line for each problem.
 pub fn write_summary(text: &mut String, status: &Status) {
     let Some(beats) = &status.beats else {
         return;
@@ -34,7 +34,7 @@ pub fn write_summary(text: &mut String, status: &Status) {
     }
 }
 
-/// Everything that is known.
+/// All details.
 pub fn write_tasks(text: &mut String, status: &Status) {
     let Some(beats) = &status.beats else {
         text.push_str("no tasks are on the beat\n");
@@ -178,7 +178,7 @@ fn write_task(text: &mut String, task: &TaskStatus) {
     }
 }
 
-/// Those it has slots on, each once.
+/// The CPUs of its slots, each once.
 fn cpus(task: &TaskStatus) -> String {
     let mut cpus: Vec<u32> = task.pieces.iter().map(|piece| piece.cpu).collect();
     cpus.dedup();

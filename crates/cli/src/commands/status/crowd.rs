@@ -1,4 +1,4 @@
-//! Bounds on congestion windows, for people.
+//! Bounds on congestion windows, as text.
 
 use std::fmt::Write;
 

@@ -180,7 +180,7 @@ fn link_text(link: &LinkStatus) -> String {
     text
 }
 
-/// The classes of a tenant, or those that have none.
+/// The classes of a tenant, or those without one.
 fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
     let indent = if tenant.is_some() { "  " } else { "" };
     let classes = link.classes.iter();
@@ -209,7 +209,7 @@ fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
     }
 }
 
-/// What came in for a class, below what it sent.
+/// Incoming packets of a class, below its sent ones.
 fn write_received(text: &mut String, indent: &str, received: &Received) {
     let counters = &received.counters;
     let _ = writeln!(

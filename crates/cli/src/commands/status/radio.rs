@@ -7,7 +7,7 @@ use crate::print;
 
 use crate::print::weight;
 
-/// Have taktd say what it has heard. Where none runs, nobody has.
+/// Ask taktd for its reports. Without taktd there are none.
 pub fn ask_taktd(status: &mut Status) {
     let links = status.links.iter_mut();
     let mut links: Vec<_> = links
@@ -69,7 +69,7 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
     }
 }
 
-/// What there is to say about a weight.
+/// Remarks about a weight.
 fn note(station: &Station) -> &'static str {
     match (station.known, station.held, station.by_hand) {
         (false, ..) => "unknown",

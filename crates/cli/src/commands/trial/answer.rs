@@ -1,4 +1,4 @@
-//! What is typed at the terminal: one line decides.
+//! The answer typed at the terminal: one line decides.
 
 use std::{
     io::{self, IsTerminal, Stdin},
@@ -17,15 +17,15 @@ const LINE_BYTES_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// There is none yet.
+    /// No answer yet.
     None,
     Keep,
     TakeBack,
-    /// There will be none.
+    /// No answer will come.
     Closed,
 }
 
-/// The standard input, if it is a terminal: what a script has there is not for takt.
+/// The standard input, if it is a terminal: a script's input is not read.
 pub struct Terminal {
     stdin: Stdin,
     line: Vec<u8>,
@@ -41,7 +41,7 @@ impl Terminal {
             stdin,
             line: Vec::new(),
         };
-        // What was typed before the question is no answer to it.
+        // Input typed before the question is no answer to it.
         terminal.flush();
         Some(terminal)
     }
@@ -52,7 +52,7 @@ impl Terminal {
         }
     }
 
-    /// Whether what is typed there is for this process: a job in the background would be stopped.
+    /// Whether this process may read the terminal: a job in the background would be stopped.
     pub fn is_ours(&self) -> bool {
         match tcgetpgrp(&self.stdin) {
             Ok(foreground) => foreground == getpgrp(),
@@ -61,7 +61,7 @@ impl Terminal {
         }
     }
 
-    /// What there is, without waiting for more.
+    /// The available input, without waiting for more.
     pub fn read(&mut self) -> Answer {
         if !self.is_ours() {
             return Answer::None;
@@ -80,7 +80,7 @@ impl Terminal {
         }
         let answer = judge(&self.line);
         if answer != Answer::None {
-            // The rest of a long line is not for the shell.
+            // Discard the rest of a long line, which the shell would read.
             self.flush();
         }
         answer
@@ -93,7 +93,7 @@ impl AsFd for Terminal {
     }
 }
 
-/// What the bytes of a line so far come to.
+/// The answer in the bytes of a line so far.
 fn judge(line: &[u8]) -> Answer {
     let end = line.iter().position(|byte| *byte == b'\n');
     match end {

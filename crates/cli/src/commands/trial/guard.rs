@@ -18,20 +18,20 @@ use takt_host::{Pending, Role, Turn};
 use super::{TICK, wait_for};
 use crate::exit::Exit;
 
-/// What the guard says when no signal of a terminal reaches it any more.
+/// The guard's message that signals of the terminal do not reach it any more.
 const READY: &[u8] = b"r";
-/// What takt says when the policy is in force. Its end of input says that takt has ended.
+/// takt's message that the policy is in force. End of input means that takt has ended.
 const APPLIED: &[u8] = b"a";
 
 /// How long a program may take to start, or to end.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often to try to put back what was before; between two lie five seconds.
+/// How often restoring the state before is tried, five seconds apart.
 const TRIES: u32 = 60;
 
 pub struct Guard(Child);
 
 impl Guard {
-    /// Start it, and wait until it stands.
+    /// Start it, and wait until it is ready.
     pub fn start(id: &str) -> io::Result<Self> {
         let child = Command::new(std::env::current_exe()?)
             .args(["guard", id])
@@ -71,14 +71,15 @@ impl Guard {
         self.0.id()
     }
 
-    /// The policy is in force. A guard that was killed does not hear it, and takt does without.
+    /// Tell the guard that the policy is in force. A guard that was killed does not read it, and
+    /// takt goes on without one.
     pub fn tell(&mut self) {
         if let Some(stdin) = &mut self.0.stdin {
             let _ = stdin.write_all(APPLIED);
         }
     }
 
-    /// It is decided: the guard sees it for itself, and ends.
+    /// The trial is decided: the guard reads that itself, and ends.
     pub fn dismiss(mut self) {
         drop(self.0.stdin.take());
         let deadline = Instant::now() + PATIENCE;
@@ -93,7 +94,7 @@ impl Guard {
 
 /// The guard's own part, in its own process.
 pub fn run(id: &str) -> Exit {
-    // Ctrl-C is for takt, and neither ends with the terminal.
+    // Ctrl-C is for takt, and neither process ends with the terminal.
     let _ = setsid();
     // SAFETY: the signal is ignored, and no handler runs.
     let _ = unsafe { signal(Signal::SIGHUP, SigHandler::SigIgn) };
@@ -102,7 +103,7 @@ pub fn run(id: &str) -> Exit {
     let mut takt = io::stdin();
     let mut takt_runs = hears(&mut takt);
     let Ok(Some(mut pending)) = Pending::find(id) else {
-        // It was not applied, or is decided by now.
+        // The policy was not applied, or the trial is decided by now.
         return Exit::Done;
     };
     let mut tries = 0;
@@ -125,7 +126,7 @@ pub fn run(id: &str) -> Exit {
             Turn::TakeBack => match pending.take_back() {
                 Ok(_) => return Exit::Done,
                 Err(_) if tries == TRIES => return Exit::Failed,
-                // There may be no room to note it: not again at once in any case.
+                // There may be no room to record it; do not retry at once in any case.
                 Err(_) => {
                     tries += 1;
                     thread::sleep(TICK);
@@ -135,7 +136,7 @@ pub fn run(id: &str) -> Exit {
     }
 }
 
-/// Wait for a word of takt's. Whether it came, and not the end of takt.
+/// Wait for a message of takt's. Returns whether it came, rather than takt's end.
 fn hears(takt: &mut impl Read) -> bool {
     loop {
         match takt.read(&mut [0]) {
@@ -146,7 +147,7 @@ fn hears(takt: &mut impl Read) -> bool {
     }
 }
 
-/// Whether takt has ended; it says no more than it has.
+/// Whether takt has ended; it sends no further message.
 fn has_ended(takt: &mut io::Stdin) -> bool {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     let mut fds = [PollFd::new(takt.as_fd(), PollFlags::POLLIN)];

@@ -32,7 +32,7 @@ use self::{
 };
 use crate::{args::Output, exit::Exit, print};
 
-/// How long what another session says may stay unseen.
+/// The longest delay until another session's decision is seen.
 const TICK: Duration = Duration::from_millis(200);
 
 /// A policy on trial that this process has applied.
@@ -51,7 +51,7 @@ pub fn begin(
 ) -> Result<(Applied, Trial), Undecided> {
     let terms = Terms::new(patience);
     let mut guard = Guard::start(&terms.id).map_err(|source| Error::Guard { source })?;
-    // If it fails there is nothing to guard: the guard goes with its handle.
+    // If it fails there is nothing to guard: the guard ends with its handle.
     let (applied, pending) =
         takt_host::apply_on_trial(policy, source, options, &terms, guard.pid())?;
     guard.tell();
@@ -64,7 +64,7 @@ pub fn begin(
 }
 
 impl Trial {
-    /// Wait until it is decided, and say how.
+    /// Wait until the trial is decided, and report the decision.
     pub fn decide(mut self, output: Output) -> Exit {
         let exit = match self.wait() {
             Err(error) => return print::refused(output, &error),
@@ -80,7 +80,7 @@ impl Trial {
             Ok(Stage::TakenBack { left, .. }) => {
                 print::refused(output, &Error::NotConfirmed { left })
             }
-            // It was decided, and there was no room to say how.
+            // The trial was decided, and there was no room to record how.
             Ok(_) => print::refused(output, &Error::NothingPending),
         };
         self.guard.dismiss();
@@ -111,7 +111,7 @@ impl Trial {
                 Answer::None => {}
                 Answer::Keep => match self.pending.keep() {
                     Ok(_) => {}
-                    // Whatever it is by now, the next look tells.
+                    // The next look finds its current state.
                     Err(Error::NothingPending | Error::NotConfirmable(_)) => {}
                     Err(error) => return Err(error),
                 },
@@ -138,7 +138,7 @@ impl Trial {
     }
 }
 
-/// What a stage that nothing follows is to this process.
+/// The meaning of a final stage for this process.
 fn decided(stage: Stage) -> Result<Stage, Error> {
     match stage {
         Stage::Failed { reason, .. } => Err(Error::NotRestorable { reason }),
@@ -146,18 +146,18 @@ fn decided(stage: Stage) -> Result<Stage, Error> {
     }
 }
 
-/// Sleep until one of these can be read, for so long at most.
+/// Sleep until one of these can be read, at most so long.
 fn wait_for(fds: &[BorrowedFd], time: Duration) {
     let mut fds: Vec<PollFd> = fds
         .iter()
         .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
         .collect();
     let timeout = PollTimeout::try_from(time + Duration::from_millis(1));
-    // If it cannot wait the next look does no harm, and time goes on.
+    // If polling fails the next look does no harm, and time goes on.
     let _ = poll(&mut fds, timeout.unwrap_or(PollTimeout::MAX));
 }
 
-/// Signals that would end this process: from now on they are read.
+/// Signals that would end this process are read from now on.
 struct Signals(SignalFd);
 
 impl Signals {
@@ -173,8 +173,8 @@ impl Signals {
         Some(signals)
     }
 
-    /// Whether one of them says to stop. That the terminal is gone does not: a connection that
-    /// broke is what a trial is for.
+    /// Whether one of them ends the trial. Loss of the terminal (SIGHUP) does not: a trial is for
+    /// broken connections.
     fn interrupted(&self) -> bool {
         while let Ok(Some(signal)) = self.0.read_signal() {
             if signal.ssi_signo != Signal::SIGHUP as u32 {
