@@ -1,4 +1,4 @@
-//! What `make install` puts where, and that `make uninstall` takes all of it away.
+//! The files of `make install`, and that `make uninstall` removes all of them.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn script(root: &Path, flags: &[&str]) {
     assert!(status.success());
 }
 
-/// All files below a folder, by their paths from there.
+/// All files below a folder, by relative path.
 fn files(root: &Path, folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("it is read");
     let paths = entries.map(|entry| entry.expect("it is read").path());
@@ -65,13 +65,13 @@ fn all_of_it_comes_and_goes() {
         );
     }
 
-    // Again, over what is there, and away.
+    // Install again over existing files, and uninstall.
     script(root, &[]);
     script(root, &["--remove"]);
     assert_eq!(files(root, root), Vec::<PathBuf>::new());
 }
 
-/// Of the hundred that systemd-analyze gives, a service that is open in all ways has 96.
+/// systemd-analyze gives at most a hundred; an unrestricted service has 96.
 #[test]
 fn the_units_are_ok_by_systemds_own_word() {
     let root = tempfile::tempdir().expect("a folder is made");

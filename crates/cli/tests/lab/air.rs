@@ -1,4 +1,4 @@
-//! Stations behind the far end of a wire, and what they weigh.
+//! Stations behind the far end of a wire, and their weights.
 
 use std::{net::UdpSocket, thread, time::Duration};
 
@@ -26,10 +26,10 @@ pub const WHOLE: u32 = 1_000_000;
 /// Room for all packets of a test.
 const BUFFER_BYTES: usize = 16 << 20;
 
-/// What the kernel says to its neighbours by itself, at most.
+/// The most packets of the kernel's own neighbour discovery.
 const SMALL_TALK: u64 = 10;
 
-/// Hosts behind the far end, which all have addresses of their own.
+/// Hosts behind the far end, each with an address of its own.
 pub struct Air {
     pub wire: Wire,
     pub sender: UdpSocket,
@@ -47,12 +47,12 @@ impl Air {
         }
         apply(policy).ok();
         let sender = UdpSocket::bind("0.0.0.0:0").unwrap();
-        // Whoever is held fills it up, and nobody else could be sent to.
+        // Throttled packets fill it, and no other station could be sent to.
         setsockopt(&sender, SndBufForce, &BUFFER_BYTES).unwrap();
         Self { wire, sender }
     }
 
-    /// That so many packets came out at the far end.
+    /// Assert that so many packets came out at the far end.
     #[track_caller]
     pub fn assert_arrived(&self, packets: u64) {
         let received = self.wire.received().packets;
@@ -95,7 +95,7 @@ pub fn of(stations: &Stations, n: u8) -> Station {
         .unwrap_or_else(|| panic!("no {n} in {list:#?}"))
 }
 
-/// Frames sent to each while this time passes.
+/// The frames sent to each while this time passes.
 pub fn sent_in(stations: &mut Stations, frames: u64, refresh: bool) -> [u64; 3] {
     let sent = |stations: &Stations| [1, 2, 3].map(|n| of(stations, n).counters.sent_packets);
     let before = sent(stations);
@@ -109,7 +109,7 @@ pub fn sent_in(stations: &mut Stations, frames: u64, refresh: bool) -> [u64; 3] 
     [0, 1, 2].map(|n| after[n] - before[n])
 }
 
-/// Each to within a frame, and one for the moment at which it was asked.
+/// Each to within a frame, and one for the moment of the query.
 #[track_caller]
 pub fn assert_shares(sent: [u64; 3], weights: [u64; 3]) {
     let all: u64 = sent.iter().sum();

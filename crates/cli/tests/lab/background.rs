@@ -72,7 +72,7 @@ fn registered(wire: &Wire) {
         assert_class("background", || as_user(ALICE, || to_it(&own)));
         assert_class("background", || send(&connected));
         assert_class("default", || as_user(BOB, || to_it(&others)));
-        // To the next port nothing is registered.
+        // The next port has no registration.
         let next = SocketAddr::new(to.ip(), port + 1);
         assert_class("default", || {
             as_user(ALICE, || send_to(&own, next));
@@ -205,7 +205,7 @@ fn a_taktd_that_is_killed_leaves_nothing_to_the_next() {
             .says(&["another taktd is running"])
             .ends_with(1);
         run_command(Command::new("taktd").uid(ALICE)).ends_with(3);
-        // Before there is a policy, registrations wait for it.
+        // Without a policy, registrations wait for one.
         takt("background add 192.0.2.10:873")
             .says(&["no link of this network namespace is managed"])
             .ok();
@@ -221,7 +221,7 @@ fn a_taktd_that_is_killed_leaves_nothing_to_the_next() {
             .says(&["nothing is registered"])
             .ok();
         takt("background add 192.0.2.10:874").ok();
-        // The policy goes and comes; what is registered stays.
+        // The policy is reverted and applied again; registrations stay.
         takt("revert").ok();
         assert_no_trace();
         apply(POLICY).ok();
@@ -269,7 +269,7 @@ fn programs_run_in_the_background() {
             .says(&["starting /no/such/program"])
             .ends_with(2);
         wait_for(|| groups().is_empty());
-        // Its group lies below that of whoever starts it, and revert empties it.
+        // Its group lies below that of its parent, and revert empties it.
         fs::create_dir("/sys/fs/cgroup/session").unwrap();
         let mut sleeper = Command::new("bash")
             .args(["-c", "echo $$ >/sys/fs/cgroup/session/cgroup.procs && exec takt run --background -- sleep 1000"])

@@ -1,4 +1,4 @@
-//! The kernel has one word for many reasons to refuse: takt tells them apart.
+//! The kernel has one error for many reasons to refuse: takt tells them apart.
 
 use std::{fs, io, os::unix::process::CommandExt, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
 
 const GOOD: &str = "[link.near1]\nrate = \"100mbit\"\n";
 
-/// That doctor says why, and that nothing else begins.
+/// Assert that doctor names the reason, and that no other command starts.
 #[track_caller]
 fn assert_barred(takt_so: impl Fn() -> Command, code: &str, says: &[&str]) {
     fs::write(POLICY, GOOD).unwrap();
@@ -35,7 +35,7 @@ fn a_user_namespace_is_no_missing_capability() {
     DEFAULT.run(|| {
         let _wire = Wire::new(1);
         let says = ["user namespace"];
-        // As root there, with every capability, and as somebody without a number.
+        // As root of the namespace, with every capability, and as a user without a number there.
         assert_barred(|| in_user_namespace(true), "host::user_namespace", &says);
         assert_barred(|| in_user_namespace(false), "host::user_namespace", &says);
     });
@@ -67,7 +67,7 @@ fn in_user_namespace(is_root_there: bool) -> Command {
     takt
 }
 
-/// With a filter that answers bpf(2), whoever asks.
+/// With a filter that answers bpf(2), for every caller.
 fn without_bpf_calls(errno: i32) -> Command {
     const NUMBER: u32 = 0; // Where a filter finds the call's.
     let statement = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {

@@ -1,4 +1,4 @@
-//! Threads on the beat, with everything that members, others and administrators do to them.
+//! Threads on the beat, and what members, other programs and administrators do to them.
 
 use std::{
     fs,
@@ -59,7 +59,7 @@ pub fn end() {
     assert_never_ejected();
 }
 
-/// A thread above the beats.
+/// A thread of a higher scheduling class.
 fn realtime(does: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     thread::spawn(|| {
         let param = libc::sched_param { sched_priority: 10 };
@@ -70,7 +70,7 @@ fn realtime(does: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     })
 }
 
-/// Two beats beside a thread that would have all the time.
+/// Two beats beside a thread that uses all of the processor.
 fn two_beats() {
     apply(&format!("{A}{B}"))
         .says(&["beats: the scheduler is loaded"])
@@ -151,7 +151,7 @@ fn an_overrun_may_be_told_by_a_signal() {
         unsafe { libc::signal(libc::SIGXCPU, count as *const () as libc::sighandler_t) };
         apply(&format!("{A}overrun = \"signal\"\n")).ok();
         let busy = Shell::busy("busy");
-        // Whoever has never yielded may still be starting.
+        // A thread that has never yielded may still be starting.
         let starting = thread::spawn(|| {
             take_name("beat-a");
             spin(50 * MS);
@@ -196,7 +196,7 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
         apply(A).ok();
         let busy = Shell::busy("busy");
         let a = member("beat-a", 300, |_| spin(200 * US));
-        // It is there before its task.
+        // The thread starts before its task exists.
         let b = member("beat-b", 1500, |_| spin(200 * US));
         sleep_ms(300);
         let both = format!("{A}{B}");
@@ -292,7 +292,7 @@ fn a_slot_that_was_taken_is_not_made_up_for() {
             }
         });
         realtime.join().unwrap();
-        // A slot's rest is used, and no more than that.
+        // The rest of a slot is used, and no more than that.
         assert_phases(&a.join().unwrap()[1..], 10 * MS, MS, 2 * MS);
         drop(busy);
         assert_stands();
@@ -306,13 +306,13 @@ fn a_job_that_loses_the_end_of_its_slot_has_overrun() {
         apply(A).ok();
         let busy = Shell::busy("busy");
         let a = member("beat-a", 100, |_| work(MS));
-        // It may itself come in the midst of a slot.
+        // The thread may itself start in the middle of a slot.
         let (ready, is_ready) = mpsc::channel();
         let realtime = realtime(move || {
             sleep_ms(20);
             ready.send(task(0).stats).unwrap();
             for _ in 0..10 {
-                // Half a millisecond into the slot, until long after it.
+                // From half a millisecond into the slot until long after it.
                 let now_ns = now_ns();
                 let slot_ns = now_ns.next_multiple_of(10 * MS) + 40 * MS + MS;
                 thread::sleep(Duration::from_nanos(slot_ns + 500 * US - now_ns));
@@ -335,7 +335,7 @@ fn a_job_that_loses_the_end_of_its_slot_has_overrun() {
 #[test]
 fn no_processor_idles_while_a_thread_waits() {
     DEFAULT.run(|| {
-        // What a lone thread has of the processor, beside a beat and as one that overran.
+        // The processor time of a lone thread, beside a beat and after an overrun.
         let idle_ns = || {
             let stat = fs::read_to_string("/proc/stat").unwrap();
             let ticks = stat.split_whitespace().nth(4).unwrap();
@@ -348,7 +348,7 @@ fn no_processor_idles_while_a_thread_waits() {
             let before_ns = idle_ns();
             a.join().unwrap();
             let idle_ns = idle_ns() - before_ns;
-            // A member without company waits for its first slot, and for one after its last job.
+            // A member without the others waits for its first slot, and for one after its last job.
             assert!(idle_ns < 50 * MS, "{} ms of 1,000", idle_ns / MS);
             drop(lone);
             end();
@@ -430,7 +430,7 @@ fn links_and_tasks_are_applied_together_or_not_at_all() {
     });
 }
 
-/// What takt changes besides.
+/// Settings outside the scheduler that takt changes.
 fn host() -> String {
     run("grep -r . /sys/class/net/near1/threaded /proc/sys/net/core/dev_weight \
          /proc/sys/net/core/dev_weight_rx_bias /proc/sys/net/core/netdev_budget /sys/class/net/near1/gro_flush_timeout")
@@ -453,7 +453,7 @@ fn one_namespace_at_a_time() {
 fn the_kernel_may_end_it() {
     DEFAULT.run(|| {
         apply(A).ok();
-        // As an administrator does it.
+        // The way an administrator does it.
         fs::write("/proc/sysrq-trigger", "S").unwrap();
         sleep_ms(1000);
         assert_eq!(state(), "disabled");
@@ -464,8 +464,8 @@ fn the_kernel_may_end_it() {
     });
 }
 
-/// Either the old tables are in force or the new ones, with a record of them, and the next
-/// takt finds nothing in its way.
+/// Either the old tables are in force or the new ones, with a record of them, and the next takt
+/// works.
 #[test]
 fn killed_after_every_change() {
     DEFAULT.run(|| {
@@ -480,7 +480,7 @@ fn killed_after_every_change() {
             let record = format!("/run/takt/beats/{}.json", generation());
             let record = fs::read_to_string(record).expect("a record of what is in force");
             assert_eq!(record.contains("beat-b"), generation() != old);
-            // From there on threads are looked for, one call for each.
+            // From there on threads are matched, with one call for each.
             behind += u32::from(generation() != old);
             if behind == 3 {
                 break;
@@ -495,7 +495,7 @@ fn killed_after_every_change() {
 #[test]
 fn pieces_on_two_processors() {
     TWO_PROCESSORS.run(|| {
-        // More than either has left.
+        // More than either processor has left.
         let heavy = |name: &str, cpu: u32| {
             format!(
                 "[[task]]\nname = \"{name}\"\nperiod = \"40ms\"\nbudget = \"24ms\"\ncpus = \"{cpu}\"\n"
@@ -506,7 +506,7 @@ fn pieces_on_two_processors() {
         let busy = Shell::stress();
         let others = [member("one", 100, |_| spin(5 * MS)), member("two", 100, |_| spin(5 * MS))];
         let split = member("split", 60, |_| spin(10 * MS));
-        // Excluded from one of them, it does without.
+        // Excluded from one processor, the task uses the others.
         let excluded = split.join().unwrap();
         assert_eq!(excluded.len(), 60);
         assert_stands();

@@ -1,4 +1,4 @@
-//! What takt says of beats, and of a scheduler that is no more.
+//! takt's report on beats, and on a scheduler that the kernel has ended.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
     takt::{apply, apply_with, assert_no_trace, takt},
 };
 
-/// One that keeps to its budget, and one that does not.
+/// One task that keeps to its budget, and one that does not.
 const TWO: &str = r#"
 [[task]]
 name = "keeps"
@@ -38,7 +38,7 @@ const NO_TASKS: &str = "[link.va]\nrate = \"1gbit\"\n";
 
 const OTHER: &str = "[[task]]\nname = \"other\"\nperiod = \"10ms\"\nbudget = \"1ms\"\n";
 
-/// Two tasks' JSON, each kind of place once; `[]` stands for the elements of a list.
+/// The JSON of two tasks, each kind of path once; `[]` stands for the elements of a list.
 const SHAPE: &str = "\
 beats.cpus[].assigned_ppm number
 beats.cpus[].cpu number
@@ -146,7 +146,7 @@ fn names(status: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Every place in it, with its kind, sorted.
+/// Every path in it, with its type, sorted.
 fn shape(value: &Value, path: &str, lines: &mut Vec<String>) {
     let kind = match value {
         Value::Object(fields) => {
@@ -172,7 +172,7 @@ fn shape(value: &Value, path: &str, lines: &mut Vec<String>) {
     lines.dedup();
 }
 
-/// Two tasks at work, and what status says of them.
+/// Two tasks at work, and their status.
 fn tells_what_tasks_did() -> Value {
     run("ip link set lo up").ok();
     apply(TWO)
@@ -264,7 +264,7 @@ fn status_tells_what_tasks_did() {
     DEFAULT.run(|| {
         let status = tells_what_tasks_did();
         let (keeps, overruns) = (&status["tasks"][0], &status["tasks"][1]);
-        // Virtual time: nobody is late for reasons of the host's.
+        // In virtual time no job is late because of the host.
         assert_eq!(number(keeps, "overruns"), 0, "{keeps:#}");
         assert!(number(keeps, "started") >= 45, "{keeps:#}");
         assert!(number(overruns, "started") >= 22, "{overruns:#}");
@@ -327,7 +327,7 @@ fn apply_says_what_it_does() {
     });
 }
 
-/// A program on the beat that no policy knows.
+/// A program on the beat without a policy.
 fn start_ad_hoc() -> Child {
     let child = Command::new("takt")
         .args("run --period 40ms --budget 1ms -- sleep 1000".split(' '))
@@ -361,7 +361,7 @@ fn tasks_that_nobody_confirms_go() {
         assert_eq!(status()["links"], Value::Array(Vec::new()));
         takt("revert").ok();
 
-        // Who joined without a policy is nobody's to throw out.
+        // A thread that joined without a policy is not sent away.
         let mut program = start_ad_hoc();
         let before = status();
         assert_eq!(before["tasks"][0]["ad_hoc_uid"], 0, "{before:#}");
@@ -379,13 +379,13 @@ fn tasks_that_nobody_confirms_go() {
     });
 }
 
-/// As an administrator may; the kernel needs a moment.
+/// The way an administrator does it; the kernel needs a moment.
 fn end_scheduler() {
     fs::write("/proc/sysrq-trigger", "S").unwrap();
     for _ in 0..100 {
         let state = fs::read_to_string("/sys/kernel/sched_ext/state").unwrap();
         if state.trim() == "disabled" {
-            // Other tests ask whether the kernel ever had to.
+            // Other tests assert that the kernel never ended the scheduler.
             run("dmesg -c").ok();
             return;
         }
@@ -475,7 +475,7 @@ fn doctor_says_what_an_old_kernel_lacks() {
     });
 }
 
-/// Without its pins and records, takt's own is somebody else's.
+/// Without its pins and records, takt's scheduler is a foreign one.
 #[test]
 fn another_scheduler_is_named() {
     DEFAULT.run(|| {

@@ -1,5 +1,4 @@
-//! The device's buffer: limited while a class is in the background, and as it was
-//! before and after.
+//! The device's buffer: limited while a class is in the background, and restored afterwards.
 
 use crate::{
     machine::{DEFAULT, NEWEST},
@@ -37,18 +36,18 @@ fn is_limited_while_a_class_is_in_the_background_on_the_newest_kernel() {
     });
 }
 
-/// With a device that has the files, though its driver counts nothing.
+/// With a device that has the files, though its driver does not count bytes.
 fn is_limited() {
     run("ip link add near9 mtu 1500 numtxqueues 2 type ifb").ok();
     run("ip link set near9 up").ok();
     assert_eq!(limits(), [KERNELS_OWN; 2]);
     apply(SLOW).ok();
     assert_eq!(limits(), [1513; 2]);
-    // Nothing is counted, so it is not what keeps the buffer short.
+    // Without counted bytes the limit is not what keeps the buffer short.
     assert_eq!(link("near9").device_buffer.unwrap().kind, "link clock");
     apply(SLOW).says(&["near9: unchanged"]).ok();
 
-    // Too fast, and nobody in the background.
+    // Too fast, and no class in the background.
     for change in [
         ("5.7mbit", "100mbit"),
         ("priority = \"background\"\nreceive = false", ""),
@@ -59,7 +58,7 @@ fn is_limited() {
         assert_eq!(limits(), [1513; 2]);
     }
 
-    // What somebody else sets is theirs.
+    // A limit that another program set stays.
     write_limit(1, 700);
     apply(SLOW).says(&["near9: unchanged"]).ok();
     assert_eq!(limits(), [1513, 700]);
@@ -67,7 +66,7 @@ fn is_limited() {
     assert_eq!(limits(), [KERNELS_OWN, 700]);
     assert_no_trace();
 
-    // A takt that died before it wrote the limit leaves it to the next.
+    // A takt that died before it wrote the limit leaves that to the next takt.
     apply(SLOW).ok();
     write_limit(0, KERNELS_OWN);
     apply(SLOW).says(&["near9: unchanged"]).ok();

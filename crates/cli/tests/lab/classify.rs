@@ -1,4 +1,4 @@
-//! Which packets go to which class, shown by each class's own counters.
+//! Which packets go to which class, by the classes' counters.
 
 use std::{
     collections::BTreeMap,
@@ -59,7 +59,7 @@ name = "marked"
 match = { mark = "0x10/0xf0" }
 "#;
 
-/// A wire with addresses that the policy tells apart, at rest, under the policy.
+/// An idle wire with addresses that the policy tells apart, under the policy.
 fn classified_wire() -> Wire {
     let wire = Wire::new(1);
     for (end, address) in [
@@ -75,14 +75,13 @@ fn classified_wire() -> Wire {
     wire
 }
 
-/// New addresses are made known to their multicast groups some seconds later.
-/// Waiting costs nothing where time is virtual.
+/// The kernel reports new addresses to their multicast groups some seconds later. Waiting costs
+/// nothing in virtual time.
 fn settle() {
     thread::sleep(Duration::from_secs(20));
 }
 
-/// That doing this makes each of these classes send so many packets, and no
-/// other any.
+/// Assert that the action makes each of these classes send so many packets, and no other class any.
 #[track_caller]
 fn assert_classes(expected: &[(&str, u64)], act: impl FnOnce()) {
     assert_classes_on("near1", expected, act);

@@ -13,7 +13,7 @@ use crate::{
     wire::Wire,
 };
 
-/// What a run says of a failure, in either form.
+/// A failure's report, in either form.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     status: Option<i32>,
@@ -68,7 +68,7 @@ impl Told {
     }
 }
 
-/// That both forms of it say this.
+/// Assert that both forms report this.
 #[track_caller]
 fn assert_told(
     mut command: impl FnMut() -> Command,
@@ -111,7 +111,7 @@ fn task(name: &str, period: &str, budget: &str) -> String {
     format!("[[task]]\nname = \"{name}\"\nperiod = \"{period}\"\nbudget = \"{budget}\"\n")
 }
 
-/// What no host could accept: `check` says the same of it as `apply`.
+/// Policies that fit no host: `check` and `apply` report the same.
 #[test]
 fn check_finds_what_no_host_could_accept() {
     DEFAULT.run(|| {
@@ -236,7 +236,7 @@ fn what_is_not_about_a_policys_place_has_one_code_as_well() {
             assert_told(nobody, arguments, 3, "taktd::not_running", None);
         }
 
-        // Of what somebody else has changed, revert leaves alone, and says so.
+        // Revert leaves settings alone that another program has changed, and reports them.
         apply(GOOD).ok();
         run("tc qdisc replace dev near1 root handle 99: fq").ok();
         let ran = takt("revert --output json").ends_with(4);

@@ -1,4 +1,4 @@
-//! What `takt lab exec` promises to whoever scripts it.
+//! The guarantees of `takt lab exec` to scripts.
 
 use std::{fs, process::Command};
 

@@ -1,5 +1,4 @@
-//! A policy with `[crowd]`: which flows get the congestion control, and that nothing of it
-//! stays.
+//! A policy with `[crowd]`: which flows get the congestion control, and that nothing remains of it.
 
 use std::{fs, net::TcpListener, thread, time::Duration};
 
@@ -27,7 +26,7 @@ const KEY: &str = "/lab/joined.key";
 
 const FAR_POLICY: &str = "/lab/far.toml";
 
-/// Far below what the wire takes.
+/// Far below the wire's rate.
 const RATE_BYTES_PS: u32 = 2_000_000;
 
 #[test]
@@ -42,7 +41,7 @@ fn running_flows_are_moved_and_given_back_on_the_newest_kernel() {
 
 #[test]
 fn running_flows_are_moved_and_given_back_on_an_old_kernel() {
-    // It has no BPF qdiscs, and needs none for this.
+    // This kernel has no BPF qdiscs, and needs none here.
     TOO_OLD.run(|| moves_and_gives_back(&Wire::new(1)));
 }
 
@@ -120,7 +119,7 @@ fn a_policy_without_a_crowd_ends_it() {
         flow.assert_goes_on();
         assert_eq!(status(0), Value::Null);
 
-        // Nor does a policy that the host cannot carry leave anything of it.
+        // A policy that the host cannot carry out leaves nothing, either.
         let foreign = format!("[link.near2]\nrate = \"50mbit\"\n{link}{CROWD}");
         let _other = Wire::new(2);
         run("tc qdisc add dev near2 root fq").ok();
@@ -146,7 +145,7 @@ fn an_aggregator_bounds_nothing() {
         assert_eq!(status(0)["role"]["name"], "aggregator");
         assert_eq!(status(0)["bounds"], Value::Null);
 
-        // It may become a terminal, and one again.
+        // An aggregator may become a terminal, and an aggregator again.
         apply(CROWD).says(&["crowd: updated"]).ok();
         assert_eq!(flow.congestion(), "takt");
         apply(&aggregator).says(&["crowd: updated"]).ok();
@@ -197,7 +196,7 @@ fn terms_go_with_their_namespace() {
         let policy = write(CROWD);
         run(&format!("ip netns exec c takt apply {policy}")).ok();
         run("ip netns del c").ok();
-        // Whatever takt does next.
+        // For every later command of takt.
         takt("revert").says(&["nothing to revert"]).ok();
         assert_no_trace();
         before.wait_until_back();
@@ -219,7 +218,7 @@ fn a_default_that_somebody_changed_is_left() {
         assert_eq!(congestion(), "reno");
         assert_no_trace();
 
-        // What was there is what comes back.
+        // The earlier default comes back.
         apply(CROWD).ok();
         takt("revert").ok();
         assert_eq!(congestion(), "reno");
@@ -257,7 +256,7 @@ fn a_key_is_made_once() {
     });
 }
 
-/// Random losses of the air: CUBIC would take 3 of 10 segments off for each.
+/// Random losses of the air: CUBIC would reduce its window by 3 of 10 segments for each.
 #[test]
 fn random_loss_takes_nothing_and_a_timeout_all() {
     DEFAULT.run(|| {
@@ -266,7 +265,7 @@ fn random_loss_takes_nothing_and_a_timeout_all() {
         run(&format!("tc qdisc add dev near1 root {}", netem("0%"))).ok();
         apply(CROWD).ok();
         let flow = Upload::start(&listener(&wire), None).unwrap();
-        // The pipe is 33 segments.
+        // The path holds 33 segments.
         thread::sleep(Duration::from_secs(5));
         let full = flow.window();
         run(&format!("tc qdisc change dev near1 root {}", netem("2%"))).ok();
@@ -290,7 +289,7 @@ fn random_loss_takes_nothing_and_a_timeout_all() {
     });
 }
 
-/// The median: while the kernel recovers from a loss it goes by what is in flight.
+/// The median: while the kernel recovers from a loss the window follows the segments in flight.
 fn usual_window(flow: &Upload, time: Duration) -> u32 {
     let sample = |_| {
         thread::sleep(Duration::from_millis(10));
@@ -307,7 +306,7 @@ fn listener(wire: &Wire) -> TcpListener {
 }
 
 fn write(policy: &str) -> &'static str {
-    // One that is there stays.
+    // An existing one stays.
     run(&format!("takt crowd key {KEY}"));
     fs::write(POLICY, policy).unwrap();
     POLICY
@@ -323,7 +322,7 @@ pub fn congestion() -> String {
     name.trim().to_owned()
 }
 
-/// Of the crowd, and that takt ends like this.
+/// Report on the crowd, with this exit status.
 #[track_caller]
 fn status(code: i32) -> Value {
     takt("status --output json").ends_with(code).json()["crowd"].clone()

@@ -1,4 +1,4 @@
-//! A terminal of a crowd beside what else it does: paced classes, the background, stations'
+//! A terminal of a crowd together with other parts: paced classes, the background, stations'
 //! weights and threads on the beat (docs/interactions.md).
 
 use std::{
@@ -24,7 +24,7 @@ use crate::{
     wire::Wire,
 };
 
-/// What uploads share on their way to the server.
+/// The shared rate of uploads on their way to the server.
 const ALL_BYTES_PS: u64 = 2_500_000;
 
 fn users(of: &Value) -> u64 {
@@ -38,8 +38,8 @@ fn link(rate: &str, class: &str) -> String {
 
 const UPLOAD: &str = "match = { proto = \"tcp\", dst_port = 5201 }";
 
-/// It waits on its own host, and TCP lets no more than a few segments do so: with what is on its
-/// way at this rate, far fewer than the ten of a window that begins.
+/// Its packets wait on its own host, where TCP allows no more than a few segments: together with
+/// those in flight at this rate, far fewer than the ten of an initial window.
 #[test]
 fn a_flow_that_its_class_paces_lends() {
     DEFAULT.run(|| {
@@ -55,7 +55,7 @@ fn a_flow_that_its_class_paces_lends() {
                 && users(of) == 1
                 && share > (ALL_BYTES_PS - 500_000) * 3 / 4
         });
-        // Its start is over: from now on its window hardly ever limits it.
+        // After its start its window hardly ever limits it.
         let periods = |which: &str| {
             let status = in_netns("t1", "takt status --output json").json();
             status["crowd"]["bounds"]["usage"][which].as_u64().unwrap()
@@ -69,7 +69,7 @@ fn a_flow_that_its_class_paces_lends() {
     });
 }
 
-/// The air is beyond its link: a terminal's background is a flow among the others there.
+/// The air is beyond its link: a terminal's background is one flow among others there.
 #[test]
 fn the_background_has_a_part_of_the_air() {
     DEFAULT.run(|| {
@@ -86,7 +86,7 @@ fn the_background_has_a_part_of_the_air() {
     });
 }
 
-/// The same where its link is the narrow place, and somebody else fills it.
+/// The same where its link is the bottleneck, and other traffic fills it.
 #[test]
 fn the_background_that_waits_counts_for_nobody() {
     DEFAULT.run(|| {
@@ -108,7 +108,7 @@ fn the_background_that_waits_counts_for_nobody() {
     });
 }
 
-/// Reports are packets like others: behind many they come too late.
+/// Reports are packets like others: behind a long queue they come too late.
 #[test]
 fn reports_wait_like_other_packets() {
     DEFAULT.run(|| {
@@ -137,8 +137,8 @@ fn reports_wait_like_other_packets() {
     });
 }
 
-/// A fifth of the processor is a beat's that never yields, then two thirds, and somebody else
-/// wants the rest. Everyone here has the same processor, so all round trips wait for slots.
+/// A fifth of the processor belongs to a beat that never yields, then two thirds, and another
+/// thread wants the rest. All terminals here share a processor, so all round trips wait for slots.
 #[test]
 fn a_terminal_is_heard_beside_beats() {
     DEFAULT.run(|| {
@@ -177,7 +177,7 @@ fn a_terminal_is_heard_beside_beats() {
     });
 }
 
-/// Acknowledgements are packets for the station, too.
+/// Acknowledgements count as packets for the station, too.
 #[test]
 fn a_held_station_does_not_upload() {
     DEFAULT.run(|| {

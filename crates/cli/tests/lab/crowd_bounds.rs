@@ -1,4 +1,4 @@
-//! The congestion control `takt`, by the library: bounds reach flows that run, and go.
+//! The congestion control `takt`, by the library: bounds reach running flows, and end.
 
 use std::{net::TcpListener, process::Command, thread, time::Duration};
 
@@ -47,7 +47,7 @@ fn bounds_move_running_flows() {
 
     bound(&crowd, 4);
     assert!(flow.is_reached(|window| window <= 4));
-    // Another takt takes it away.
+    // Another takt removes it.
     drop(crowd);
     let crowd = Crowd::open().expect("pins are read").expect("it is there");
     crowd.leave().expect("it is");
@@ -59,7 +59,7 @@ fn bounds_move_running_flows() {
     assert_eq!(crowd.usage().expect("it is read"), None);
     crowd.unload().expect("it goes");
     assert!(Crowd::open().expect("pins are read").is_none());
-    // The kernel takes it away in its own time.
+    // The kernel frees it with a delay.
     let is_gone = || match Upload::start(&listener, Some("takt")) {
         Err(error) => error.raw_os_error() == Some(libc::ENOENT),
         Ok(_) => false,
@@ -73,7 +73,7 @@ fn bounds_move_running_flows() {
     );
 }
 
-/// Nobody's window is larger, on the loopback.
+/// Larger than any window on the loopback.
 fn bound(crowd: &Crowd, window_max: u32) {
     const LOOPBACK: u32 = 1;
     crowd
@@ -89,7 +89,7 @@ fn terms(window_max: u32) -> WindowTerms {
     )
 }
 
-/// A network and a BPF file system that nobody else sees.
+/// A network namespace and a BPF file system of its own.
 fn enter_own_namespaces() {
     // SAFETY: no pointers.
     let left = unsafe { libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWNET) };

@@ -1,4 +1,4 @@
-//! A taktd, and what it is told by whom.
+//! A taktd, and requests to it by different users.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -24,10 +24,10 @@ use crate::{
 pub const SOCKET: &str = "/run/taktd/socket";
 pub const ROOT_SOCKET: &str = "/run/taktd/root";
 
-/// A taktd of the test's own, which takes back what it did when this is dropped.
+/// A taktd of the test's own, which takes its changes back when this is dropped.
 pub enum Daemon {
     Child(Child),
-    /// That of the unit, with its process.
+    /// The taktd of the unit, with its process.
     Unit(u32),
 }
 
@@ -59,7 +59,7 @@ impl Daemon {
         }
     }
 
-    /// Ended by this signal, and well if that can be; how long it took.
+    /// Ends it by this signal, with status 0 where possible; returns how long it took.
     #[track_caller]
     pub fn ends_with(mut self, signal: Signal) -> Duration {
         let began = Instant::now();
@@ -91,7 +91,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         match self {
             Self::Child(child) => {
-                // Its number may be somebody else's by now.
+                // Its number may belong to another process by now.
                 if let Ok(None) = child.try_wait() {
                     let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
                     let _ = child.wait();
@@ -111,7 +111,7 @@ pub fn as_alice(arguments: &str) -> Ran {
     run_command(command.uid(ALICE).gid(ALICE))
 }
 
-/// A line to taktd; its answer.
+/// Sends a line to taktd; returns its answer.
 pub fn say(line: &str) -> Value {
     say_at(SOCKET, line)
 }

@@ -1,4 +1,4 @@
-//! Devices that come and go, are several, or are not what they were.
+//! Devices that come and go, that are several, or that change.
 
 use std::fs;
 
@@ -41,7 +41,7 @@ fn two_links_share_nothing() {
         assert_eq!(link("near1").class("slow").sent_packets, 300);
         assert_eq!(link("near2").class("slow").sent_packets, 5);
 
-        // A policy that no longer names a device gives it back, and that alone.
+        // A policy that no longer names a device gives it back, and no other.
         apply(&slow_on("near1"))
             .says(&["near1: updated", "near2: given back"])
             .ok();
@@ -80,7 +80,7 @@ fn a_device_that_went_away_is_forgotten_by_revert() {
         takt("revert").ok();
         assert_no_trace();
 
-        // One of the same name is another device, and can be taken over.
+        // A device of the same name is another one, and can be taken over.
         wire.make();
         apply(SLOW).ok();
         run("ip link del near1").ok();

@@ -1,5 +1,5 @@
-//! All that takt does at once, and what happens to hosts meanwhile: nothing of it is left
-//! behind, and no traffic is lost that no limit stops.
+//! All parts of takt at once, and hosts that change meanwhile: nothing remains, and no packet is
+//! lost unless a limit drops it.
 
 use std::{
     fs,
@@ -49,7 +49,7 @@ budget = "2ms"
 offset = "1ms"
 "#;
 
-/// Sends while `work` is done, a packet every few milliseconds; which were lost.
+/// Sends a packet every few milliseconds while `work` runs; returns the lost ones.
 pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> Vec<u32> {
     let mut flow = Flow::new(wire, port);
     let is_done = AtomicBool::new(false);
@@ -75,7 +75,7 @@ pub fn lost_during(wire: &Wire, port: u16, work: impl FnOnce()) -> Vec<u32> {
     })
 }
 
-/// While a qdisc comes or goes, whoever's it is, the kernel drops what is sent to its device
+/// While a qdisc comes or goes, the kernel drops packets for its device, with any qdisc
 /// (docs/limits.md). That takes much less time than passes between two packets.
 #[track_caller]
 pub fn assert_only_exchanges_lost(lost: &[u32], exchanges: usize) {
@@ -111,8 +111,8 @@ fn the_clock_is_set_while_all_of_it_runs() {
     });
 }
 
-/// Links, tasks and a crowd by turns and from nothing; then a link alone, whose programs a like one
-/// at the far end keeps loaded meanwhile: to load them takes the emulator seconds.
+/// Links, tasks and a crowd in turn and from nothing; then a link alone, while a similar one at the
+/// far end keeps the programs loaded: loading them takes the emulator seconds.
 #[test]
 fn a_hundred_policies_come_and_go_under_load() {
     DEFAULT.run(|| {

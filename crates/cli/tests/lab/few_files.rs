@@ -1,5 +1,5 @@
-//! A process, or a host, that may have few files open: takt does what it is asked, or says that this is
-//! why it does not, and changes nothing then.
+//! A process, or a host, with a low limit of open files: takt either works, or names the limit and
+//! changes nothing.
 
 use std::{fs, os::unix::process::CommandExt, process::Command};
 
@@ -14,7 +14,7 @@ use crate::{
     wire::Wire,
 };
 
-/// The three that every program has, and one to load programs by.
+/// The three standard ones, and one to load programs with.
 const LEAST: u64 = 4;
 const SAYS: [&str; 3] = ["too many open files", "ulimit -n", "host::too_many_files"];
 
@@ -51,7 +51,7 @@ fn a_limit_that_is_too_low_is_what_the_message_says() {
                 .ends_with(3);
         }
         before.assert_is_back();
-        // With more there is enough at some time, and a try before that changes nothing.
+        // With a higher limit there is enough at some point, and an earlier try changes nothing.
         let mut failed = 0;
         for limit in (41..).step_by(10) {
             let applied = with_limit(limit, limit, &apply);
@@ -62,7 +62,7 @@ fn a_limit_that_is_too_low_is_what_the_message_says() {
             failed += 1;
         }
         assert!(failed > 1, "{failed}");
-        // What may be had without asking is taken.
+        // takt raises the limit as far as it may.
         with_limit(LEAST, 1024, &["revert"]).ok();
         with_limit(LEAST, 1024, &apply).ok();
         with_limit(LEAST, 1024, &["status"]).ok();

@@ -1,6 +1,6 @@
-//! Datagrams that are no reports, as fast as one processor sends them: they change no weight,
-//! keep nobody's reports out, and leave everybody else the processor. The figures are of
-//! virtual time (docs/radio.md says what they mean): `-- flood --show-output`.
+//! Datagrams that are no reports, as fast as one processor sends them: they change no weight, keep
+//! no report out, and leave the processor to other work. The figures are of virtual time
+//! (docs/radio.md says what they mean): `-- flood --show-output`.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ const BAD: usize = 100_000;
 const REPORTS_TO: &str = "10.1.0.1:7641";
 const INTERVAL_NS: u64 = 100_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
-/// That taktd reads of strangers.
+/// The datagrams of strangers that taktd reads.
 const READ_MAX_PER_S: u64 = 4_000;
 
 fn now_ns() -> u64 {
@@ -88,7 +88,7 @@ impl Paced {
         Self { receiver }
     }
 
-    /// How far from even the gaps were between those that came within a time, and how many.
+    /// How far from even the gaps were between packets that came within a time, and how many came.
     fn spacing(&self, from_ns: u64, to_ns: u64) -> Spacing {
         thread::sleep(Duration::from_nanos(PACKETS as u64 * FRAME_NS as u64));
         let mut arrivals_ns = Vec::new();
@@ -130,7 +130,7 @@ struct Spacing {
     packets: usize,
 }
 
-/// What taktd has heard, as of its last look at its sockets.
+/// taktd's counters, as of its last look at its sockets.
 fn heard() -> Value {
     say(r#"{"list_radio":{}}"#)["ok"]["sources"][0].clone()
 }
@@ -141,7 +141,7 @@ fn count(heard: &Value, what: &str) -> u64 {
     said.unwrap_or_else(|| panic!("no {what} in {heard}"))
 }
 
-/// What a time was like.
+/// The measurements of a time.
 struct Phase {
     elapsed_ns: u64,
     taktd_ns: u64,
@@ -204,7 +204,7 @@ fn changes_no_weight_and_slows_nothing() {
         let _client = Daemon::start_client();
         assert_soon(30, "first heard", |weight| weight == Some(500_000));
 
-        // A member that is heard once, and whose word everybody has from then on.
+        // A member that is heard once, and whose reports can be copied from then on.
         let mut member = Member::new(report(3, Ipv4Addr::new(10, 1, 0, 3)));
         let said = member.says(300);
         let quiet_socket = in_far_namespace(|| UdpSocket::bind("10.1.0.3:0").unwrap());
@@ -257,7 +257,7 @@ fn changes_no_weight_and_slows_nothing() {
         }
         let read = since("read") - since("heard");
         assert!(read <= READ_MAX_PER_S * (flooded.elapsed_ns + INTERVAL_NS) / NS_PER_S + 512);
-        // Nothing of it is later than by any other flood, and taktd takes what it may.
+        // No packet is later than with any other flood, and taktd takes no more than it may.
         let (spacing, other) = (&flooded.spacing, &control.spacing);
         assert!(
             spacing.p99_ns <= other.p99_ns + 2_000,
@@ -278,7 +278,7 @@ fn changes_no_weight_and_slows_nothing() {
                 / read as f64,
         );
 
-        // And then all is as ever.
+        // Afterwards everything is as before.
         fs::write(SNR, "10.1.0.2 9\n").unwrap();
         assert_soon(5, "heard as ever", |weight| weight == Some(900_000));
         takt("status")

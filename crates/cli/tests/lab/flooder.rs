@@ -1,4 +1,4 @@
-//! Whoever sends datagrams that are no reports to where reports go, as fast as it can.
+//! A sender of datagrams that are no reports, as fast as it can, to a port for reports.
 
 use std::{
     io::IoSlice,
@@ -17,13 +17,13 @@ use takt_wlan::{
 
 use crate::{flow::in_far_namespace, reporting::KEY};
 
-/// Of each kind; they are sent again and again.
+/// The number of datagrams of each kind; they are sent again and again.
 pub const OF_A_KIND: usize = 1024;
 const BATCH: usize = 64;
 
 pub type Datagrams = Vec<Vec<u8>>;
 
-/// Somebody who has the group's key, or thinks so.
+/// A member that has the group's key, or a wrong one.
 pub struct Member {
     own: Report,
     sender: Sender,
@@ -57,7 +57,7 @@ impl Member {
     }
 }
 
-/// Of any length, half of them with the right beginning.
+/// Of any length, half of them with a valid beginning.
 pub fn malformed() -> Datagrams {
     let mut turn = 1u32;
     let mut random = || {
@@ -75,7 +75,7 @@ pub fn malformed() -> Datagrams {
     (0..OF_A_KIND).map(&mut make).collect()
 }
 
-/// As a report of one who is known, or of anybody, with another key.
+/// As a report of a known member, or of an unknown one, with another key.
 pub fn forged(victim: Report) -> Datagrams {
     let other_key = || Key::new(&[9; Key::BYTES]);
     let of = |n: usize| {
@@ -90,7 +90,7 @@ pub fn forged(victim: Report) -> Datagrams {
     (0..OF_A_KIND).map(of).collect()
 }
 
-/// With the key, about another.
+/// With the key, about another member.
 pub fn lies(liar: &mut Member, victim: Report) -> Datagrams {
     let report = Report {
         snr_centidb: 900,
@@ -100,7 +100,7 @@ pub fn lies(liar: &mut Member, victim: Report) -> Datagrams {
     (0..OF_A_KIND).map(|_| liar.seals(&body)).collect()
 }
 
-/// Sends so many, taking the kinds in turn.
+/// Sends so many, with the kinds in turn.
 pub fn flood(from: &str, to: &str, kinds: &[Datagrams], count: usize) {
     let socket = in_far_namespace(|| UdpSocket::bind(from).unwrap());
     socket.connect(to).unwrap();

@@ -17,7 +17,7 @@ use crate::wire::Wire;
 /// Room for all packets of a test.
 const BUFFER_BYTES: usize = 16 << 20;
 
-/// Nothing comes any more. Passes at once where time is virtual.
+/// After so long no packet comes any more. Passes at once in virtual time.
 const SILENCE: Duration = Duration::from_secs(2);
 
 pub struct Flow {
@@ -31,7 +31,7 @@ impl Flow {
         Self::between("0.0.0.0:0", &format!("{}:{port}", wire.far_v4()))
     }
 
-    /// From an address and port of ours to those of the far end.
+    /// From a local address and port to those of the far end.
     pub fn between(from: &str, to: &str) -> Self {
         let to: SocketAddr = to.parse().unwrap();
         let receiver = in_far_namespace(|| UdpSocket::bind(to).unwrap());
@@ -61,8 +61,7 @@ impl Flow {
         }
     }
 
-    /// The numbers of the packets that have arrived since last asked; waits
-    /// until no more come.
+    /// The numbers of the packets that have arrived since the last call; waits until no more come.
     pub fn arrivals(&self) -> Vec<u32> {
         let mut numbers = Vec::new();
         let mut payload = [0; 65536];
@@ -97,7 +96,7 @@ pub fn in_far_namespace<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     in_namespace("b", f)
 }
 
-/// Likewise, in another.
+/// The same, in another namespace.
 pub fn in_namespace<T: Send>(netns: &str, f: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = scope.spawn(|| {

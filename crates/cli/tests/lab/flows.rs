@@ -1,4 +1,4 @@
-//! Flows that set themselves up, and flows that a new policy moves.
+//! Flows that are created by their packets, and flows that a new policy moves.
 
 use std::net::UdpSocket;
 
@@ -22,7 +22,7 @@ match = { proto = "udp" }
 
 const PACKETS: u32 = 50;
 const BYTES: usize = 200;
-/// More than have room on a link.
+/// More flows than a link has room for.
 const FLOOD: u16 = 13_000;
 const FLOWS_MAX: u64 = 12_288;
 
@@ -39,7 +39,7 @@ fn have_a_clock_and_a_queue_each() {
         let wire = Wire::new(1);
         apply(EACH_1_MBIT).ok();
         let mut flows = four_flows(&wire);
-        // Were they one, its queue would not hold them all.
+        // If they were one flow, its queue would not hold them all.
         for flow in &mut flows {
             flow.send(90, BYTES);
         }
@@ -68,7 +68,7 @@ fn end_with_their_sockets() {
         flows.truncate(1);
         let left = link("near1");
         assert_eq!(left.class("clients").flows, 1);
-        // What they counted stays.
+        // Their counters stay.
         assert_eq!(left.class("clients").sent_packets, 4);
     });
 }
@@ -77,13 +77,13 @@ fn end_with_their_sockets() {
 fn are_not_disturbed_by_a_flood_of_others() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
-        // A frame in 25 ms: those who came are still there when the last comes.
+        // A frame in 25 ms: the first flows are still there when the last one comes.
         apply(&EACH_1_MBIT.replace("1mbit", "80kbit")).ok();
         let mut flow = Flow::new(&wire, 5001);
         flow.send(PACKETS, BYTES);
         let flood = UdpSocket::bind("0.0.0.0:0").unwrap();
         for port in 0..FLOOD {
-            // The far end says that nobody is there, which is no matter.
+            // The far end answers that the port is closed, which does not matter.
             let _ = flood.send_to(&[0; BYTES], (wire.far_v4().as_str(), 10_000 + port));
         }
         let busy = link("near1");
@@ -96,7 +96,7 @@ fn are_not_disturbed_by_a_flood_of_others() {
     });
 }
 
-/// Where all of it goes to port 5001, and what is there besides.
+/// The class of all packets to port 5001, and the other classes.
 fn policy(class: &str) -> String {
     format!(
         "[link.near1]\nrate = \"100mbit\"\n\

@@ -1,4 +1,4 @@
-//! Other people's qdiscs: never taken away unasked, and given back as they were.
+//! Foreign qdiscs: never removed without --replace, and restored as they were.
 
 use crate::{
     machine::DEFAULT,
@@ -35,7 +35,7 @@ fn is_named_and_left_alone_without_replace() {
 fn is_given_back_with_its_options() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
-        // So that the program stays loaded from one case to the next.
+        // Keeps the program loaded from one case to the next.
         let _anchor = Wire::new(2);
         let anchor = "[link.near2]\nrate = \"100mbit\"\n";
         for qdisc in [
@@ -71,7 +71,7 @@ fn is_given_back_after_several_policies() {
         run("tc qdisc add dev near1 root handle 8123: fq limit 5000").ok();
         let theirs = run("tc qdisc show dev near1").ok();
         apply_with("--replace", POLICY).ok();
-        // What stands now is takt's own: that needs no permission.
+        // The current qdisc is takt's own, which needs no permission to replace.
         let other = POLICY.replace("100mbit", "200mbit");
         apply(&other).says(&["near1: updated"]).ok();
         takt("revert").says(&["near1: given back"]).ok();
@@ -139,7 +139,7 @@ fn that_took_takts_place_is_reported_and_left_alone() {
             .says(&["fq 99:", "left as it is"])
             .ends_with(4);
         assert_eq!(wire.root_qdisc(), theirs);
-        // This they did not touch, so it is still takt's to undo.
+        // The other program did not touch this setting, so takt restores it.
         assert_eq!(wire.gso_max_segs(), 65535);
         assert_no_trace();
         takt("status").says(&["no links are managed"]).ok();

@@ -1,5 +1,4 @@
-//! Gap mode: exact to the byte, and what becomes of a link whose feeder is not
-//! what it should be.
+//! Gap mode: exact to the byte, and links whose helper is slow, killed or absent.
 
 use std::{fs, thread, time::Duration};
 
@@ -39,12 +38,12 @@ fn gap(device: &str) -> Value {
         .clone()
 }
 
-/// How far apart the class's frames were on the wire, and how far off at most.
+/// The distance of the class's frames on the wire, and the largest deviation.
 fn worst_spacing_bytes(wire: &Wire, packets: u32) -> f64 {
     worst_spacing_while(wire, packets, || ())
 }
 
-/// The same, while something happens with half of them to go.
+/// The same, with an action after half of them.
 fn worst_spacing_while(wire: &Wire, packets: u32, happens: impl FnOnce()) -> f64 {
     let recorder = Recorder::new(wire);
     let mut flow = Flow::new(wire, 5001);
@@ -90,7 +89,7 @@ fn spacing_is_exact_on_the_newest_kernel() {
     NEWEST.run(|| is_exact(&Wire::new(1)));
 }
 
-/// Time is the host's there, so the feeder may fall behind; the link works.
+/// In host time the helper may fall behind; the link still works.
 #[test]
 fn gaps_are_sent_on_two_processors() {
     TWO_PROCESSORS.run(|| {
@@ -112,7 +111,7 @@ fn revert_ends_the_feeder() {
         let wire = Wire::new(1);
         apply(POLICY).ok();
         assert_helpers(1);
-        // Another apply does not start another.
+        // Another apply does not start another helper.
         apply(&POLICY.replace("7mbit", "8mbit")).ok();
         apply(POLICY).ok();
         assert_helpers(1);
@@ -138,7 +137,7 @@ fn a_policy_without_gaps_ends_the_feeder() {
         flow.send(50, PAYLOAD_BYTES);
         assert_eq!(flow.arrivals().len(), 50);
         drop(flow);
-        // What its stock still holds does not make the next feeder's too small.
+        // The old stock does not make the next helper's too small.
         for _ in 0..3 {
             apply(POLICY).ok();
             let worst = worst_spacing_bytes(&wire, 100);
@@ -155,7 +154,7 @@ fn a_killed_feeder_is_missed_and_replaced() {
         apply(POLICY).ok();
         kill_helpers();
         let mut flow = Flow::new(&wire, 5001);
-        // Not one is lost, and the rate stays.
+        // No packet is lost, and the rate stays.
         flow.send(500, PAYLOAD_BYTES);
         assert_eq!(flow.arrivals().len(), 500);
         drop(flow);
@@ -175,7 +174,7 @@ fn a_killed_feeder_is_missed_and_replaced() {
 }
 
 #[test]
-fn nobody_elses_pause_frames_are_taken() {
+fn foreign_pause_frames_are_not_taken() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
@@ -193,8 +192,7 @@ fn nobody_elses_pause_frames_are_taken() {
         let came = recorder.frames();
         let theirs = came.iter().filter(|frame| frame.start[20] == 0x77).count();
         assert_eq!(theirs, 3);
-        // The kernel may have had something to say to its neighbours, before the first count or
-        // after it.
+        // The kernel may have sent packets of its own, before the first count or after it.
         let sent = link("near1").class("default").sent_packets - before;
         let came_at_most = (came.len() + recorder.frames().len()) as u64;
         assert!(
@@ -220,7 +218,7 @@ fn every_device_and_namespace_is_fed() {
         run_far("takt revert").ok();
         assert_helpers(1);
 
-        // A device that is gone is not waited for.
+        // The helper does not wait for a removed device.
         run("ip link del near2").ok();
         let worst = worst_spacing_bytes(&one, 100);
         assert!(worst <= 64.0, "{worst} bytes");
@@ -229,7 +227,7 @@ fn every_device_and_namespace_is_fed() {
     });
 }
 
-/// Feeding goes on while stocks of others are filled and given up.
+/// The helper goes on while stocks of other links are filled and given up.
 #[test]
 fn a_link_does_not_feel_others_come_and_go() {
     DEFAULT.run(|| {
@@ -275,7 +273,7 @@ fn a_wire_without_a_carrier_is_not_fed() {
     });
 }
 
-/// What goes through somebody else's qdisc is spent at once, and nobody waits for it.
+/// Frames that leave through a foreign qdisc are used up at once, and no process waits for them.
 #[test]
 fn a_foreign_qdisc_is_sent_no_gaps() {
     DEFAULT.run(|| {
@@ -289,8 +287,9 @@ fn a_foreign_qdisc_is_sent_no_gaps() {
             .iter()
             .filter(|frame| frame.ethertype() == PAUSE)
             .count();
-        // The kernel's word of it is acted upon after a second. Until then what is not kept is
-        // tried at once and after 10, 30, 70, 150, 310 and 630 ms, a shelf of the longest each time.
+        // The helper acts on the kernel's report after a second. Until then refused frames are sent
+        // again at once and after 10, 30, 70, 150, 310 and 630 ms, each time a batch of the
+        // longest.
         let tries = 7;
         let shelf = 65;
         assert!(pauses <= tries * shelf, "{pauses} frames");

@@ -1,4 +1,4 @@
-//! Traffic in the background, and tasks that are more important than its sender.
+//! Background traffic, and tasks that are more important than its sender.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -20,8 +20,8 @@ use crate::{
     wire::Wire,
 };
 
-/// A thousand bytes take four milliseconds, so that most packets wait for the link,
-/// and the timer brings them out on top of whatever runs then.
+/// A thousand bytes take four milliseconds, so most packets wait for the link, and its timer
+/// dequeues them while any task runs.
 fn policy(more: &str) -> String {
     format!(
         r#"
@@ -54,7 +54,7 @@ fn send(flow: &mut Flow, nice: i32) {
     });
 }
 
-/// Have the processor do something important. Not `spin_loop()`: its instruction is one
+/// Keep the processor busy with an important task. Without `spin_loop()`: its instruction takes one
 /// nanosecond like any other, and takes the emulator a thousand.
 fn be_busy(time: Duration) {
     let start = Instant::now();
@@ -75,7 +75,7 @@ fn everything_in_order() -> Vec<u32> {
     (0..PACKETS).collect()
 }
 
-/// It sends, an important task runs, and it is held; then nothing is lost.
+/// Its packets are blocked while an important task runs; then all of them arrive.
 fn held_while_busy(more: &str) {
     let wire = Wire::new(1);
     apply(&policy(more)).ok();
@@ -83,7 +83,7 @@ fn held_while_busy(more: &str) {
     send(&mut flow, NICE_LOWEST);
     be_busy(BUSY);
     let busy = link("near1");
-    // The helper's thread has its three thousandth part of the processor.
+    // The helper's thread takes a three thousandth of the processor.
     assert!(
         busy.class("backup").sent_packets < u64::from(PACKETS) / 2,
         "{busy:#?}"
@@ -176,8 +176,8 @@ fn a_floor_passes_a_closed_gate() {
     });
 }
 
-/// Where the processor that holds them stays busy, another one fetches them. (The
-/// time it takes is the host's; only that it happens is asked for.)
+/// While the processor of blocked packets stays busy, another one dequeues them. (The time that
+/// takes is the host's; only that it happens is asserted.)
 #[test]
 fn an_idle_processor_fetches_what_another_holds() {
     TWO_PROCESSORS.run(|| {

@@ -1,5 +1,5 @@
-//! The example of one policy for a whole host: a media gateway that is its own access point.
-//! All five of its parts work at once, under load, and go while the load goes on.
+//! The example of one policy for a whole host: a media gateway that is its own access point. All
+//! five of its parts work at once under load, and are reverted under load.
 
 use std::{
     fs,
@@ -33,12 +33,12 @@ use crate::{
 
 const GATEWAY: &str = include_str!("../../../../examples/wifi-media-gateway.toml");
 
-/// A full frame's.
+/// The payload of a full frame.
 const PAYLOAD_BYTES: usize = 1400;
-/// A minute of the mixer's.
+/// A minute of the mixer's jobs.
 const JOBS: u64 = 3000;
 
-/// So many full frames every 10 ms, to whoever is there, until the test is over.
+/// So many full frames every 10 ms, to this host, until the test is over.
 pub fn flood(to: String, packets: usize, done: &Arc<AtomicBool>) -> JoinHandle<()> {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect(to).unwrap();
@@ -100,7 +100,7 @@ fn weights_ppm() -> Vec<(String, u64)> {
     stations.iter().filter_map(of_one).collect()
 }
 
-/// What it says here of the crowd.
+/// The status of the crowd here.
 fn crowd(netns: &str) -> Value {
     in_netns(netns, "takt status --output json").json()["crowd"].clone()
 }
@@ -128,11 +128,11 @@ fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
         ];
         let daemon = Daemon::start();
         let before = Inventory::take();
-        // Halfway from 4 dB to 10: half, as from 0.2 to 0.8.
+        // Halfway from 4 dB to 10 dB: a weight halfway from 0.2 to 0.8.
         fs::write("/lab/snr.txt", format!("{} 7\n{} 14\n", mac(1), mac(2))).unwrap();
         let policy = GATEWAY
             .replace("eth0", "near2")
-            // So that it takes less to fill them.
+            // So that they fill sooner.
             .replace("95mbit", "2mbit")
             .replace("20mbit", "3mbit")
             .replace("\"station-dump\"", "\"file\"\nfile = \"snr.txt\"")
@@ -165,24 +165,24 @@ fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
                 "crowd test",
             ])
             .ok();
-        // On the beat, and the stream at its pace.
+        // The mixer is on the beat, and the stream at its pace.
         assert_stands();
         assert_eq!(task(0).stats.overruns, 0);
         let (air, line) = (link("wlan0"), link("near2"));
         let stream = air.class("stream");
         let sent = sent.load(SeqCst);
-        // Jobs before all had their seats sent nothing.
+        // Jobs before all members had joined sent nothing.
         assert!((JOBS - 10..=JOBS).contains(&sent), "{sent}");
         assert_eq!(stream.sent_packets, sent, "{stream:?}");
         assert_eq!(stream.dropped_packets, 0, "{stream:?}");
-        // The backup got through, and taktd has followed what stations hear.
+        // The backup arrived, and taktd has followed the stations' strengths.
         assert!(line.class("backup").sent_packets > 300, "{line:#?}");
         assert_eq!(weights_ppm(), [(mac(1), 500_000), (mac(2), 1_000_000)]);
         for class in air.classes.iter().chain(&line.classes) {
             assert!(class.adds_up(), "{class:?}");
         }
-        // The crowd is told, and windows are of the pipe's four segments and a queue of six, where
-        // CUBIC's would fill a queue of a thousand.
+        // The crowd gets reports, and windows are of the path's four segments and a queue of six,
+        // where CUBIC's would fill a queue of a thousand.
         assert_eq!(crowd("a")["role"]["name"], "aggregator");
         for (n, upload) in (1..).zip(&uploads) {
             let bounds = &crowd(&name(n))["bounds"];
@@ -200,7 +200,7 @@ fn a_policy_for_a_whole_host_comes_and_goes_under_load() {
             assert!(uploaded > 5_000_000, "{bounds}");
         }
 
-        // Under load, and the load goes on.
+        // Under load that goes on.
         takt("revert").ok();
         assert_eq!(state(), "disabled");
         before.assert_is_back();

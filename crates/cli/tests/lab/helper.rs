@@ -1,4 +1,4 @@
-//! The process that helps a namespace's links.
+//! The helper of a namespace's links.
 
 use std::{fs, thread, time::Duration};
 
@@ -18,7 +18,7 @@ pub fn helpers() -> Vec<Pid> {
     processes("feed")
 }
 
-/// Those that run a command of takt's.
+/// Helpers that run a command of takt's.
 pub fn processes(command: &str) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let runs = |arguments: &[u8]| {
@@ -37,7 +37,7 @@ pub fn processes(command: &str) -> Vec<Pid> {
         .collect()
 }
 
-/// How long the helpers have run on a processor, all their threads together.
+/// The processor time of the helpers, all their threads together.
 pub fn helper_time() -> Duration {
     let threads = |helper: Pid| fs::read_dir(format!("/proc/{helper}/task")).unwrap();
     let ran_ns = |thread: fs::DirEntry| -> u64 {
@@ -52,9 +52,9 @@ pub fn helper_time() -> Duration {
     Duration::from_nanos(ran_ns)
 }
 
-/// That they have nothing to do while a wire has no carrier, which for its device means
-/// that everything is taken and nothing is kept. The policy is in force before it goes,
-/// and then applied anew.
+/// Assert that the helpers are idle while a wire has no carrier, which means that its device
+/// accepts and discards all packets. The policy is in force before the carrier goes, and then
+/// applied again.
 #[track_caller]
 pub fn assert_rest_without_carrier(wire: &Wire, policy: &str) {
     run_far(&format!("ip link set {} down", wire.far)).ok();
@@ -65,7 +65,7 @@ pub fn assert_rest_without_carrier(wire: &Wire, policy: &str) {
     takt("status").says(&["near1", "has no carrier"]).ok();
     assert_device_state("no_carrier");
     run_far(&format!("ip link set {} up", wire.far)).ok();
-    // They try once a second.
+    // They retry once a second.
     thread::sleep(Duration::from_secs(3));
     assert_device_state("ready");
 }
@@ -86,8 +86,8 @@ fn assert_rest() {
     assert!(ran < Duration::from_millis(200), "{ran:?}");
 }
 
-/// Kills them, and waits until they hold nothing any more: a process that dies has no name
-/// for a while before it closes its files.
+/// Kills them, and waits until they hold nothing any more: a dying process has no name for a while
+/// before it closes its files.
 #[track_caller]
 pub fn kill_helpers() {
     let killed = helpers();
@@ -103,7 +103,8 @@ pub fn kill_helpers() {
     }
 }
 
-/// That so many help. One that has said goodbye is a process for a moment longer.
+/// Assert that so many helpers run. A helper that has announced its end is a process for a moment
+/// longer.
 #[track_caller]
 pub fn assert_helpers(count: usize) {
     let are_so_many = (0..500).any(|_| {

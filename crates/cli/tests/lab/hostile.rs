@@ -1,5 +1,5 @@
-//! Users who want to be in the way, loose modes, and a takt that hangs: what takt goes by is root's
-//! alone, and no wait is without an end.
+//! Users who try to obstruct takt, loose modes, and a takt that hangs: takt trusts root's files
+//! only, and every wait is bounded.
 
 use std::{
     fs::{self, DirBuilder, File, Permissions},
@@ -43,7 +43,7 @@ use crate::{
 const BOB: u32 = 1001;
 
 const PLAIN: &str = "[link.near1]\nrate = \"100mbit\"\n";
-/// Needs a helper.
+/// A policy that needs a helper.
 const GATED: &str = "[link.near1]\nrate = \"100mbit\"\n\
     [[link.near1.class]]\nname = \"backup\"\npriority = \"background\"\n\
     match = { proto = \"udp\", dst_port = 5002 }\n";
@@ -53,10 +53,10 @@ const PINS: &str = "/sys/fs/bpf";
 /// The name of helpers of earlier versions.
 const OLD_NAME: &str = "takt-helper";
 
-/// No wait of takt's is longer: for the lock, and then for a helper.
+/// takt's longest wait: for the lock, and then for a helper.
 const LONGEST: Duration = Duration::from_secs(75);
 
-/// As another user has it, without any of root's privileges.
+/// Run as another user, without any of root's privileges.
 fn as_plain_user<T: Send>(uid: u32, act: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = scope.spawn(|| {
@@ -94,7 +94,7 @@ impl Drop for OpenPins {
     }
 }
 
-/// It listens with room for one, has one that waits, and accepts none.
+/// A socket with a backlog of one, which is taken, and no accept.
 fn squat() -> (OwnedFd, UnixStream) {
     let listener = socket(
         AddressFamily::Unix,
@@ -184,7 +184,7 @@ fn a_directory_made_first_is_named_with_its_owner() {
         let _wire = Wire::new(1);
         let _pins = OpenPins::new(0o1777);
         let pins = Path::new(PINS);
-        // All that a user can foresee.
+        // Every name that a user can predict.
         let aside = format!("takt-aside-{}", std::process::id());
         as_plain_user(ALICE, || fs::create_dir(pins.join(&aside)).unwrap());
         for (name, policy) in [
@@ -210,7 +210,7 @@ fn a_directory_made_first_is_named_with_its_owner() {
             apply(policy).ok();
             takt("revert").ok();
         }
-        // It is ALICE's, and stays so.
+        // It belongs to ALICE, and stays so.
         fs::remove_dir(pins.join(&aside)).unwrap();
         assert_no_trace();
     });
@@ -290,7 +290,7 @@ fn at_any_umask_all_is_roots_alone() {
             assert_no_trace();
             fs::write(POLICY, &policy).unwrap();
         }
-        // As an earlier version left it.
+        // The state that an earlier version left.
         apply(&policy).ok();
         for dir in ["/run/takt", "/run/takt/links", "/sys/fs/bpf/takt"] {
             set_mode(dir, 0o755);
@@ -302,10 +302,10 @@ fn at_any_umask_all_is_roots_alone() {
     });
 }
 
-/// What another user or a careless administrator does to a record.
+/// A record changed by another user or a careless administrator.
 type Break<'a> = &'a dyn Fn(&Path);
 
-/// The one of the first link.
+/// The record of the first link.
 fn record() -> PathBuf {
     let mut found = Vec::new();
     walk(&Path::new(RECORDS).join("links"), &mut found);
@@ -392,11 +392,11 @@ fn keys_of_others_are_refused_with_their_mode() {
         set_mode(&key, 0o600);
         chown(&key, Some(ALICE), Some(ALICE)).unwrap();
         apply(policy).says(&[&at, "user 1000"]).ends_with(2);
-        // Her own is in order for her.
+        // Her own key is in order for her.
         as_alice(&check).says(&["a crowd"]).ok();
         chown(&key, Some(0), Some(0)).unwrap();
         takt(&check).ok();
-        // Who may not read it can see that it is there, or not even that.
+        // A user who may not read the key can see that it exists, or not even that.
         let seen = as_alice(&check).says(&["a crowd"]).ends_with(0);
         assert_eq!(seen.stderr, "");
         set_mode(dir, 0o700);
@@ -485,13 +485,13 @@ fn a_helper_that_hangs_holds_nothing_up() {
                     .says(&["the policy is in force", &own, "does not answer"])
                     .ends_with(1);
             });
-            // It waits for the helper, and has let go of the lock.
+            // It waits for the helper, and has released the lock.
             thread::sleep(Duration::from_secs(5));
             let (links, code) = status();
             assert_eq!((links[0].rate_bps, code), (50_000_000, Some(0)));
             asking.join().unwrap();
         });
-        // It is not wanted for that.
+        // The helper is not needed for that.
         apply(PLAIN).ok();
         takt("revert")
             .says(&["everything was taken back", &own])

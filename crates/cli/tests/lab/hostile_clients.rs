@@ -1,4 +1,4 @@
-//! Users who mean taktd ill: none of them holds up root, another user, or taktd's own work.
+//! Hostile users of taktd: none of them delays root, another user, or taktd's own work.
 
 use std::{
     fs::{self, File, Permissions},
@@ -69,7 +69,7 @@ fn a_flood_of_connections_holds_up_neither_root_nor_the_end() {
         println!("root: median {:?}, worst {:?}", took[25], took[49]);
         assert!(took[49] < Duration::from_millis(100), "{took:?}");
         takt("background list").ok();
-        // Another user has to stand in line, and is answered.
+        // Another user has to queue, and is answered.
         let mut took: Vec<_> = (0..10).map(|_| as_user(CAROL, || ask(SOCKET))).collect();
         took.sort();
         println!("a user: median {:?}, worst {:?}", took[5], took[9]);
@@ -151,7 +151,7 @@ fn sixteen_users_leave_room_for_root_and_one_more() {
         apply(POLICY).ok();
         let users: Vec<_> = (2000..2016).map(Conversation::of).collect();
         let mut users: Vec<_> = users.into_iter().map(|user| (user, 0, false)).collect();
-        // Each registers as often as it may ask, until it is told that it has enough.
+        // Each user registers as often as it may ask, until it has reached its limit.
         while users.iter().any(|(_, _, is_full)| !is_full) {
             for (user, count, is_full) in users.iter_mut().filter(|(_, _, is_full)| !is_full) {
                 let port = *count + 1;
@@ -196,7 +196,7 @@ fn five_users_with_slow_connections_leave_others_their_places() {
             slow.retain_mut(|stream| stream.write_all(b"x").is_ok());
         };
         trickle(&mut slow);
-        // All places of users are taken, and others are let in for all that.
+        // All connections of users are taken, and other users can connect nevertheless.
         for uid in 3000..3020 {
             let answer = as_user(uid, || say(LIST));
             assert!(answer["ok"].is_object(), "{uid}: {answer}");
@@ -230,18 +230,18 @@ fn who_does_not_read_answers_is_left() {
         thread::sleep(Duration::from_secs(7));
         let mut rest = Vec::new();
         deaf.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-        // It ends, rather than waiting for more.
+        // It ends instead of waiting for more.
         let _ = deaf.read_to_end(&mut rest);
         assert!(deaf.write_all(b"\n").is_err());
         daemon.ends_with(Signal::SIGTERM);
     });
 }
 
-/// A process of a user's, without any of root's capabilities, until this is dropped.
+/// A user's process, without any of root's capabilities, until this is dropped.
 struct Process(Pid);
 
 impl Process {
-    /// Its status tells whether `act` was well.
+    /// Its exit status tells whether `act` succeeded.
     fn of(uid: u32, act: impl FnOnce() -> bool) -> Self {
         // SAFETY: the child makes system calls, and waits for nothing that another thread has.
         match unsafe { fork() }.unwrap() {
@@ -257,7 +257,7 @@ impl Process {
         }
     }
 
-    /// Connects to taktd and leaves, without end.
+    /// Connects to taktd and disconnects, in an endless loop.
     fn that_floods(uid: u32) -> Self {
         Self::of(uid, || {
             loop {
@@ -266,7 +266,7 @@ impl Process {
         })
     }
 
-    /// Holds a lock if it can.
+    /// Takes a lock if it can.
     fn that_locks(uid: u32, path: &str) -> Self {
         Self::of(uid, || {
             let lock = File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusive));

@@ -1,5 +1,5 @@
-//! What threads on the beat, paced packets, the background and stations do to each other on one
-//! host (docs/interactions.md).
+//! Interactions of threads on the beat, paced packets, the background and stations on one host
+//! (docs/interactions.md).
 
 use std::{
     fs,
@@ -59,17 +59,18 @@ const PAYLOAD_BYTES: usize = 1000;
 /// Room for all packets of a test.
 const BUFFER_BYTES: usize = 16 << 20;
 const FRAME_NS: u64 = 83_360;
-/// What a switch of threads or an interrupt may add.
+/// The most that a thread switch or an interrupt may add.
 const SLACK_NS: u64 = 50 * US;
 const JOBS: u64 = 100;
 
-/// The clock that the kernel stamps packets by.
+/// The clock of the kernel's packet time stamps.
 fn wall_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_REALTIME).unwrap();
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }
 
-/// When packets came out at the far end of a wire, which is when they left this one.
+/// The times at which packets came out at the far end of a wire, which are those at which they left
+/// this one.
 struct Departures(UdpSocket);
 
 impl Departures {
@@ -78,7 +79,7 @@ impl Departures {
         let socket = in_far_namespace(|| UdpSocket::bind(to).unwrap());
         setsockopt(&socket, ReceiveTimestampns, &true).unwrap();
         setsockopt(&socket, RcvBufForce, &BUFFER_BYTES).unwrap();
-        // The kernel begins to stamp a little later.
+        // The kernel enables time stamps with a delay.
         sleep_ms(50);
         socket
             .set_read_timeout(Some(Duration::from_secs(1)))
@@ -86,7 +87,7 @@ impl Departures {
         Self(socket)
     }
 
-    /// Of all that has come, until no more does.
+    /// The times of all packets, until no more come.
     fn all_ns(&self) -> Vec<u64> {
         let mut stamps_ns = Vec::new();
         let mut payload = [0; 2000];
@@ -107,7 +108,8 @@ impl Departures {
     }
 }
 
-/// A thread on the beat that sends so many packets in every job; when it began to, each time.
+/// A thread on the beat that sends so many packets in every job; returns the time of each job's
+/// first.
 fn sender(wire: &Wire, packets: usize, then_spin_ns: u64) -> (Departures, Vec<u64>, Vec<u64>) {
     let departures = Departures::new(wire);
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -147,14 +149,14 @@ fn what_a_beat_sends_leaves_in_its_beat() {
     });
 }
 
-/// Behind the frame that is on its way, and no other.
+/// A packet waits for the frame in transmission, and for no other.
 #[test]
 fn the_background_delays_a_beats_packet_by_one_frame() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(STREAM).ok();
         let mut flood = Flow::new(&wire, 9);
-        // More than leaves while the test runs; nobody waits for what is dropped.
+        // More than leaves while the test runs; the test does not wait for dropped ones.
         flood.send(900, PAYLOAD_BYTES);
         let more = thread::spawn(move || {
             for _ in 0..100 {
@@ -194,12 +196,12 @@ fn a_beat_does_not_delay_what_is_paced() {
             let apart_ns = pair[1] - pair[0];
             assert!(apart_ns.abs_diff(MS) <= SLACK_NS, "{apart_ns} ns apart");
         }
-        // And it did not cost the thread its budget.
+        // And it was not charged to the thread's budget.
         assert_eq!(task(0).stats.overruns, 0);
     });
 }
 
-/// To the gate a thread on the beat is as important as its nice value says.
+/// To the gate a thread on the beat is as important as its nice value.
 #[test]
 fn the_gate_is_closed_while_a_beat_runs() {
     DEFAULT.run(|| {
@@ -227,7 +229,8 @@ fn the_gate_is_closed_while_a_beat_runs() {
     });
 }
 
-/// Two thirds of the processor are a beat's that never yields, and somebody else wants the rest.
+/// Two thirds of the processor belong to a beat that never yields, and another thread wants the
+/// rest.
 #[test]
 fn taktd_keeps_up_beside_beats() {
     DEFAULT.run(|| {
@@ -258,7 +261,8 @@ fn taktd_keeps_up_beside_beats() {
     });
 }
 
-/// Who is held by its weight fills the sender's buffer: a beat that must not wait says so.
+/// Packets throttled by weight fill the sender's buffer: a beat that must not block uses a
+/// non-blocking socket.
 #[test]
 fn a_beat_that_may_not_wait_is_told_of_a_held_station() {
     DEFAULT.run(|| {

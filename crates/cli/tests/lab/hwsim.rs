@@ -1,6 +1,6 @@
 //! The kernel's simulated radios (mac80211_hwsim): an access point here, and two stations in
-//! namespace b, each in a network of its own. Whatever is sent arrives, with the signal that the
-//! test chooses.
+//! namespace b, each in a network of its own. Every frame arrives, with the signal that the test
+//! sets.
 
 use std::{
     fs,
@@ -50,7 +50,7 @@ impl Air {
             .unwrap();
         let air = Self {
             hostapd,
-            // What stations say in passing is not answered that nobody listens.
+            // A socket, so that the stations' datagrams are not answered with ICMP errors.
             _deaf: UdpSocket::bind(("0.0.0.0", CHATTER_PORT)).unwrap(),
         };
         let is_on = || run("iw dev wlan0 info").stdout.contains(SSID);
@@ -63,7 +63,7 @@ impl Air {
         air
     }
 
-    /// A station associates, has its address and sends without any power of its own: the signal
+    /// A station associates, gets its address and sends with a transmit power of zero: the signal
     /// that is set is the one that arrives.
     pub fn join(&self, n: u8) {
         let (far, near) = (ip(n), near_ip(n));
@@ -90,28 +90,28 @@ impl Air {
         run_far(&format!("iw dev wlan{n} disconnect")).ok();
     }
 
-    /// With what signal others hear the station from now on, or the access point, which is 0:
-    /// −100 to −1 dBm.
+    /// Sets the signal with which others receive the station, or the access point, which is 0: −100
+    /// to −1 dBm.
     pub fn set_signal(&self, n: u8, dbm: i32) {
         let file = format!("/sys/kernel/debug/ieee80211/phy{n}/hwsim/rx_rssi");
-        // The file takes negative numbers only as what they are in 64 bits.
+        // The file takes negative numbers only in their 64-bit form.
         let value = i64::from(dbm).cast_unsigned().to_string();
         fs::write(file, value).unwrap();
     }
 
-    /// A signal is that of the last frame: the station always has something to say.
+    /// A signal is that of the last frame: the station sends all the time.
     pub fn station_talks(&self, n: u8) -> Chatter {
         let socket = in_far_namespace(|| UdpSocket::bind((ip(n), 0)).unwrap());
         Chatter::new(socket, &near_ip(n))
     }
 
-    /// Likewise what the access point has to say to a station.
+    /// The same from the access point to a station.
     pub fn access_point_talks(&self, n: u8) -> Chatter {
         Chatter::new(UdpSocket::bind((near_ip(n), 0)).unwrap(), &ip(n))
     }
 }
 
-/// Takes takt away, whatever became of the test, and everybody off the air.
+/// Reverts takt and takes the radios down, whatever the test's outcome.
 impl Drop for Air {
     fn drop(&mut self) {
         let reverted = takt("revert");
@@ -147,7 +147,7 @@ impl Chatter {
         let is_over = Arc::clone(&over);
         let thread = thread::spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
-                // Nobody may be there at present.
+                // The receiver may be absent at present.
                 let _ = socket.send(&[0]);
                 thread::sleep(CHATTER_PERIOD);
             }
@@ -168,7 +168,7 @@ impl Drop for Chatter {
     }
 }
 
-/// Of a station, or of the access point, which is 0: as mac80211_hwsim numbers its radios.
+/// The radio's number in mac80211_hwsim, of a station, or of the access point, which is 0.
 pub fn mac(n: u8) -> String {
     format!("02:00:00:00:{n:02x}:00")
 }
@@ -182,8 +182,8 @@ pub fn near_ip(n: u8) -> String {
     format!("10.9.{n}.1")
 }
 
-/// The kernel made the radios in the namespace that it started with. Where a test has put them
-/// they stay.
+/// The kernel made the radios in the namespace that it started with. Radios that a test has moved
+/// stay.
 fn claim() {
     if run("ip link show wlan0").status == Some(0) {
         return;

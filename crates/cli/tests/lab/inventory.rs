@@ -1,5 +1,5 @@
-//! All that takt could leave behind on a host: programs, maps and links as `bpftool` lists
-//! them, qdiscs, devices, namespaces, control groups, pins, files, processes and settings.
+//! Everything that takt could leave on a host: programs, maps and links as `bpftool` lists them,
+//! qdiscs, devices, namespaces, control groups, pins, files, processes and settings.
 
 use std::{
     fs::{self, File},
@@ -17,16 +17,16 @@ use crate::{
     shell::{run, run_far},
 };
 
-/// A line for each thing, without what counts up by itself.
+/// A line for each object, without counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory(Vec<String>);
 
-/// Between two looks at what the kernel tidies up in its own time.
+/// The time between two looks while the kernel frees objects with a delay.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 impl Inventory {
-    /// Of a host that has settled: nothing comes or goes any more, and what earlier tests loaded
-    /// is gone with the last of their sockets.
+    /// Of a settled host: no object comes or goes any more, and the objects of earlier tests are
+    /// gone with the last of their sockets.
     #[track_caller]
     pub fn take() -> Self {
         wait_for(|| !Self::look().holds_leftovers());
@@ -42,7 +42,7 @@ impl Inventory {
         panic!("it does not settle: {last:#?}");
     }
 
-    /// Programs and maps of takt's that no pin stands for.
+    /// takt's programs and maps without a pin.
     fn holds_leftovers(&self) -> bool {
         let any = |start: &str| self.0.iter().any(|line| line.starts_with(start));
         let is_loaded = any("program \"takt") || any("map \"takt");
@@ -61,7 +61,7 @@ impl Inventory {
         for root in ["/sys/fs/bpf", "/run", "/sys/fs/cgroup"] {
             walk(Path::new(root), &mut lines);
         }
-        // Tests' taktds that are to be alone mount theirs over it.
+        // Tests with a taktd of their own mount their directories over it.
         lines.retain(|line| line != "/run/taktd");
         lines.extend(helpers().iter().map(|_| "a helper".to_owned()));
         lines.extend(settings());
@@ -69,7 +69,7 @@ impl Inventory {
         Self(lines)
     }
 
-    /// That all is as it was, once the kernel has tidied up.
+    /// Assert that all is as before, once the kernel has freed its objects.
     #[track_caller]
     pub fn assert_is_back(&self) {
         let mut now = Self::look();
@@ -84,7 +84,7 @@ impl Inventory {
         panic!("left behind: {new:#?}\nlost: {gone:#?}");
     }
 
-    /// What is here and not in `other`, each as often as it is one more.
+    /// The lines that `other` lacks, each as often as it is missing.
     fn without(&self, other: &Self) -> Vec<&str> {
         let mut others = other.0.clone();
         let is_new = |line: &&String| match others.iter().position(|other| other == *line) {
@@ -98,7 +98,7 @@ impl Inventory {
     }
 }
 
-/// A device's or a qdisc's line, but for how many hold it.
+/// A device's or a qdisc's line, without its reference count.
 fn without_references(line: &str) -> String {
     let mut words: Vec<&str> = line.split_whitespace().collect();
     if let Some(at) = words.iter().position(|word| *word == "refcnt") {
@@ -107,7 +107,7 @@ fn without_references(line: &str) -> String {
     words.join(" ")
 }
 
-/// Directories, and files, whose numbers are those of generations.
+/// Directories, and files whose numbers are those of generations.
 fn walk(dir: &Path, lines: &mut Vec<String>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -123,7 +123,7 @@ fn walk(dir: &Path, lines: &mut Vec<String>) {
     }
 }
 
-/// What takt may set on the whole host, which only its first network namespace shows.
+/// Settings of the whole host that takt may change, which only its first network namespace shows.
 fn settings() -> Vec<String> {
     let read = || {
         let host = File::open("/proc/1/ns/net").unwrap();

@@ -1,4 +1,4 @@
-//! What of BPF the kernel holds, asked of the kernel itself.
+//! The BPF objects that the kernel holds, from the kernel itself.
 
 use std::{
     ffi::CString,
@@ -18,7 +18,7 @@ const LINK_GET_NEXT_ID: libc::c_long = 31;
 /// Room for the longest key here.
 type Key = [u64; 4];
 
-/// Links of every kind: what is attached.
+/// Links of every kind: attachments.
 pub fn links() -> usize {
     count_ids(LINK_GET_NEXT_ID)
 }
@@ -27,7 +27,7 @@ pub fn programs() -> usize {
     count_ids(PROG_GET_NEXT_ID)
 }
 
-/// How much of both there is.
+/// The number of both.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     pub links: usize,
@@ -42,9 +42,9 @@ impl Held {
         }
     }
 
-    /// Waits until there is no more than this: programs go when the kernel has nobody left who
-    /// may be within. There may be less, since those of a test before may go meanwhile, with the
-    /// last of their sockets.
+    /// Waits until there are no more than these: the kernel frees programs when no processor can be
+    /// running them any more. There may be fewer, since those of an earlier test may go meanwhile,
+    /// with the last of their sockets.
     #[track_caller]
     pub fn wait_until_back(self) {
         wait_for(|| self.is_back());
@@ -67,7 +67,7 @@ pub fn value(pin: &str, key: u32) -> Vec<u8> {
 pub fn entries(pin: &str) -> usize {
     let path = CString::new(pin).unwrap();
     let fd = bpf(OBJ_GET, &mut [path.as_ptr() as u64, 0, 0]).expect("the map is pinned");
-    // SAFETY: just opened, and nobody else knows it.
+    // SAFETY: just opened, and not used elsewhere.
     let map = unsafe { OwnedFd::from_raw_fd(fd) };
     let (mut key, mut next) = (Key::default(), Key::default());
     let mut entries = 0;
@@ -85,7 +85,7 @@ pub fn entries(pin: &str) -> usize {
     }
 }
 
-/// Waits until what the kernel does a moment later is done.
+/// Waits until the kernel's delayed work is done.
 #[track_caller]
 pub fn wait_for(done: impl Fn() -> bool) {
     for _ in 0..100 {

@@ -1,5 +1,5 @@
-//! `takt apply`, killed: either the old state stands or the new one, traffic
-//! flows, and the next takt finds nothing in its way.
+//! `takt apply`, killed: either the old state is in force or the new one, traffic flows, and the
+//! next takt works.
 
 use std::{
     os::unix::process::CommandExt,
@@ -60,7 +60,7 @@ rate = "2mbit"
 match = { app = "player" }
 "#;
 
-/// NEW, with incoming packets taking a turn through a device.
+/// NEW, with incoming packets sent through a device.
 const RECEIVING: &str = r#"
 [link.near1]
 rate = "200mbit"
@@ -74,7 +74,7 @@ match = { proto = "udp", dst_port = 5002 }
 
 const OTHER: &str = "[link.near2]\nrate = \"100mbit\"\n";
 
-/// Of attaching, and of updating.
+/// The time of attaching, and of updating.
 const INSTANTS: u32 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn while_loading() {
     TWO_PROCESSORS.run(|| {
         let wire = Wire::new(1);
         write(NEW);
-        // Loading takes its time, so not after every change.
+        // Loading takes time, so not after every change.
         for change in (1..).step_by(3) {
             apply_traced(Some(change));
             let loaded = Path::new("/sys/fs/bpf/takt").exists();
@@ -133,13 +133,13 @@ fn while_loading() {
     });
 }
 
-/// The link's place in a policy is where all of it turns; what it brings with it, like devices and
-/// pins, is many changes of a kind.
+/// The link's entry in a map is the commit point of a policy; the objects that come with it, like
+/// devices and pins, are many changes of a kind.
 const CLOSE: usize = 3;
 const FAR: usize = 6;
 
-/// Kills apply after changes that lie so many apart, of which the last is one: each takes the
-/// emulator seconds. What `recover` finds after the last.
+/// Kills apply after changes that are so far apart, the last of which is one: each takes the
+/// emulator seconds. Returns what `recover` finds after the last.
 fn killed_after_changes<T>(
     apart: usize,
     mut prepare: impl FnMut(),
@@ -273,7 +273,7 @@ fn after_changes_of_joining_a_crowd() {
         let joined = killed_after_changes(FAR, prepare, || {
             let joined = !takt("status --output json").json()["crowd"].is_null();
             wire.assert_passes();
-            // Apply ends what was begun, too.
+            // Apply completes an unfinished change, too.
             if ends_it {
                 apply(crowd).ok();
                 assert_eq!(congestion(), "takt");
@@ -300,7 +300,7 @@ fn after_changes_of_loading_beats() {
             || write(task),
             || {
                 let loaded = metronome::state() == "enabled";
-                // A policy without tasks ends what was begun, too.
+                // A policy without tasks completes an unfinished change, too.
                 if ends_it {
                     apply(OLD).ok();
                     assert!(!Path::new("/run/takt/beats").exists());
@@ -317,8 +317,8 @@ fn after_changes_of_loading_beats() {
     });
 }
 
-/// Whatever a killed takt left: it is a whole, traffic passes, and a revert, if
-/// asked for, leaves no trace. What had been reached.
+/// Whatever a killed takt left is consistent, traffic passes, and a revert, if asked for, leaves no
+/// trace. Returns the stage that was reached.
 fn recover(wire: &Wire, before: State, revert: bool) -> State {
     let reached = state(wire);
     assert!([before, State::New].contains(&reached), "{reached:?}");
@@ -350,8 +350,8 @@ fn state(wire: &Wire) -> State {
     }
 }
 
-/// What watches sockets and packets, as pins and as the kernel has it attached, and the devices that
-/// incoming packets can be sent through.
+/// The programs that watch sockets and packets, as pins and as the kernel has them attached, and
+/// the devices that incoming packets can be sent through.
 fn attached() -> (bool, usize, String) {
     (
         Path::new("/sys/fs/bpf/takt/sockets").exists(),
@@ -376,7 +376,7 @@ fn apply_command() -> Command {
     command
 }
 
-/// Kill `takt apply` when it has run this long.
+/// Kill `takt apply` after this time.
 fn kill_at(after: Duration) {
     let mut takt = apply_command().spawn().unwrap();
     thread::sleep(after);
@@ -384,8 +384,8 @@ fn kill_at(after: Duration) {
     takt.wait().unwrap();
 }
 
-/// `takt apply`, killed when the nth system call that changes something has returned. How many
-/// such it made.
+/// `takt apply`, killed when the nth system call that changes something has returned. Returns the
+/// number of such calls.
 pub fn apply_traced(killed_after: Option<u32>) -> u32 {
     let mut command = apply_command();
     // SAFETY: a system call, which is allowed between fork and exec.
@@ -417,7 +417,7 @@ fn next_stop(process: Pid) -> Option<libc::user_regs_struct> {
     }
 }
 
-/// Whether a system call leaves something behind that outlives the process.
+/// Whether a system call makes a change that outlives the process.
 fn is_change(call: &libc::user_regs_struct) -> bool {
     const MAP_UPDATE_ELEM: u64 = 2;
     const MAP_DELETE_ELEM: u64 = 3;

@@ -1,5 +1,5 @@
-//! The level of network processing: below the beats while there are any, and as it was
-//! before and after.
+//! Softirq tiers: network processing is below the beats while there are any, and restored
+//! afterwards.
 
 use crate::{
     machine::{DEFAULT, NEWEST},
@@ -17,7 +17,7 @@ period = "40ms"
 budget = "1ms"
 "#;
 
-/// The host's first network namespace, which the parent of the kernel's threads is in.
+/// The host's first network namespace, that of the kernel threads' parent.
 const FIRST: &str = "nsenter --net=/proc/2/ns/net";
 
 #[test]
@@ -37,7 +37,7 @@ fn is_below_the_beats_while_there_are_any_on_the_newest_kernel() {
 }
 
 fn is_below_the_beats() {
-    // A veth has polls of its own while it merges what it receives.
+    // A veth has NAPI of its own while GRO is on.
     run("ethtool -K va gro on").ok();
     let before = batches();
     assert!(before.iter().all(|batch| *batch > 8), "{before:?}");
@@ -52,18 +52,18 @@ fn is_below_the_beats() {
     assert_eq!(batches(), [16, 16]);
     apply(BEATS).ok();
 
-    // A takt that died before it wrote leaves it to the next.
+    // A takt that died before it wrote the settings leaves that to the next takt.
     set_batch("netdev_budget", before[1]);
     apply(BEATS).ok();
     assert_eq!(batches(), [8, 8]);
 
-    // Whoever takes the scheduler away with its pins leaves this to the next takt, too.
+    // A scheduler that is removed with its pins leaves this to the next takt, too.
     run("rm -rf /sys/fs/bpf/takt-beats").ok();
     takt("revert").ok();
     assert!(!is_threaded("va"));
     assert_eq!(batches(), [before[0], before[1]]);
 
-    // What somebody else sets is theirs, and a device that is gone needs nothing.
+    // A setting that another program made stays, and a removed device needs nothing.
     run("ip link add near9 type veth peer name far9").ok();
     run("ethtool -K near9 gro on").ok();
     run("ip link set near9 up").ok();

@@ -1,4 +1,5 @@
-//! A kernel that keeps its memory from root. There is no way back, so the machine is this test's own.
+//! A kernel that keeps its memory from root. Lockdown cannot be undone, so the machine is this
+//! test's own.
 
 use crate::{machine::DEFAULT, shell::run_command};
 

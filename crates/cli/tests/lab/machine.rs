@@ -1,10 +1,9 @@
 //! Running a test inside a lab machine.
 //!
-//! This very program goes into the machine and runs the tests there; outside,
-//! each test only asks what became of it. All tests that want the same machine
-//! share one boot, or a few where they are many; the first of them starts it. When
-//! all tests run, every boot has its turn instead, the longest first, as many at a time
-//! as the lab has places.
+//! This program is copied into the machine and runs the tests there; outside, each test only asks
+//! for its result. All tests of the same machine share one boot, or a few where they are many; the
+//! first test starts it. When all tests run, the boots run in turn instead, the longest first, as
+//! many at a time as the lab has machine slots.
 
 use std::{
     any::type_name,
@@ -20,29 +19,29 @@ use std::{
 
 use crate::{hwsim, metronome::STRESS, systemd};
 
-/// Says which machine we are in, there.
+/// The name of the machine, in its environment.
 const VARIABLE: &str = "TAKT_TEST_MACHINE";
-/// What passed in a boot that failed later, between commas.
+/// Tests that passed in a boot that failed later, separated by commas.
 const PASSED: &str = "TAKT_TEST_PASSED";
 
-/// In the machine's time, which is virtual on one processor. A test that hangs
-/// is idle, so this passes at once.
+/// In the machine's time, which is virtual on one processor. A hanging test is idle, so this passes
+/// at once.
 const TIMEOUT_S: &str = "2400";
 
-/// A kernel switches its static keys by writing a breakpoint over the code first. With more
-/// than one processor QEMU may run its translation of that breakpoint after the kernel has
-/// taken it back and asked every processor to notice, and the kernel then does not know it
-/// (QEMU until 8.1). sched_ext switches many, so it meets about one boot in three.
+/// A kernel switches its static keys by writing a breakpoint over the code first. With more than
+/// one processor QEMU (until 8.1) may run its translation of that breakpoint after the kernel has
+/// removed it and synchronised every processor, and the kernel then does not recognise it.
+/// sched_ext switches many, so about one boot in three is affected.
 const STALE_CODE: &str = "Oops: int3:";
-/// Of a complaint from before the lab's modules were loaded: while it boots a machine with two
-/// processors on a busy host may see its clock jump, and call that a stall.
+/// Begins a warning from before the lab's modules were loaded: while it boots on a busy host, a
+/// machine with two processors may see its clock jump, and report a stall.
 const WHILE_BOOTING: &str = "Not tainted";
-/// What the kernel says before a processor's flags.
+/// The kernel's text before a processor's flags.
 const FLAGS: &str = "EFLAGS: ";
-/// No processor has flags above these. QEMU 7.2 has been seen to take a part of an address for
-/// them at an instruction after cmpxchg16b, and the kernel to fault twice over it.
+/// No processor has flags above these. QEMU 7.2 was seen to take a part of an address for them at
+/// an instruction after cmpxchg16b, and the kernel to fault twice because of it.
 const FLAGS_MAX: u32 = (1 << 22) - 1;
-/// A boot goes on where the one before it ended, so this is for one test's sake.
+/// A boot continues where the one before it ended, so this is for the sake of one test.
 const BOOTS_MAX: usize = 8;
 
 /// Ends the name of the machine in which the daemon's tests run under its unit.
@@ -61,16 +60,16 @@ pub struct Machine {
     first: First,
 }
 
-/// What the first process is.
+/// The first process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum First {
     Takt,
     Systemd,
-    /// Likewise, and in it run tests of the default machine, of [`OF_THE_DAEMON`].
+    /// The same, for tests of the default machine in [`OF_THE_DAEMON`].
     SystemdForDaemon,
 }
 
-/// Modules whose tests start a taktd: under its unit all of them hold as well.
+/// Modules whose tests start a taktd: all of them pass under its unit as well.
 pub const OF_THE_DAEMON: [&str; 5] = [
     "background",
     "places",
@@ -141,8 +140,8 @@ const ALL: [Machine; 8] = [
 ];
 
 impl Machine {
-    /// Runs `test`, which must be a closure written in the test itself, for it
-    /// is known by its name.
+    /// Runs `test`, which must be a closure written in the test itself, since its type name
+    /// identifies it.
     pub fn run<F: FnOnce()>(self, test: F) {
         match env::var(VARIABLE) {
             Ok(here) if here == self.boot_of(name_of::<F>()).to_string() => {
@@ -158,8 +157,8 @@ impl Machine {
         }
     }
 
-    /// That this machine, which runs tests of the default one, has passed all of them. As with
-    /// [`Machine::run`], `test` is a closure in the test that asks.
+    /// Assert that this machine, which runs tests of the default one, has passed all of them. As
+    /// with [`Machine::run`], `test` is a closure in the test that asks.
     pub fn passes_all<F: FnOnce()>(self, _test: F) {
         if env::var(VARIABLE).is_ok() {
             return println!("a test that asks about others");
@@ -179,8 +178,8 @@ impl Machine {
         println!("{} tests hold under the unit", passed.len());
     }
 
-    /// Of how many boots each has a part of the tests, so that no machine keeps one
-    /// processor busy for longer than all the others take on the next.
+    /// The number of boots that share each machine's tests, so that no machine keeps one processor
+    /// busy for longer than all the others take on the next.
     fn boots(self) -> u64 {
         if self == DEFAULT { 3 } else { 1 }
     }
@@ -239,12 +238,12 @@ impl Boot {
             .flat_map(|machine| (0..machine.boots()).map(move |part| Boot { machine, part }))
     }
 
-    /// In their order, or what takes longest might come last, alone.
+    /// In their order, or the longest might come last, alone.
     fn start_all() {
         static LEFT: LazyLock<Mutex<VecDeque<Boot>>> =
             LazyLock::new(|| Mutex::new(Boot::all().collect()));
         let next = || LEFT.lock().expect("nobody fails with it").pop_front();
-        // One sleeps a third of its time: that with two processors, as it has the host's.
+        // The machine with two processors sleeps a third of its time, since its time is the host's.
         let at_once = thread::available_parallelism().map_or(1, usize::from) + 1;
         for _ in 0..at_once {
             thread::spawn(move || {
@@ -277,7 +276,7 @@ impl Boot {
         &MADE[&self]
     }
 
-    /// Runs there what was asked for here.
+    /// Runs the requested tests in the machine.
     fn make(self) -> Transcript {
         let mut passed = Vec::new();
         let mut transcript = self.boot_once(&passed);
@@ -291,7 +290,7 @@ impl Boot {
         transcript
     }
 
-    /// What libtest is told there: what was asked for here, or the daemon's tests.
+    /// libtest's arguments there: the requested tests, or the daemon's.
     fn tests(self) -> Vec<OsString> {
         if self.machine == SYSTEMD_FOR_DAEMON {
             return OF_THE_DAEMON
@@ -340,7 +339,7 @@ impl Display for Boot {
     }
 }
 
-/// Whether services of this machine are systemd's.
+/// Whether systemd runs this machine's services.
 pub fn has_systemd() -> bool {
     env::var(VARIABLE).is_ok_and(|here| here.contains(", systemd"))
 }
@@ -358,7 +357,7 @@ fn filtered() -> bool {
     env::args().skip(1).any(|given| !given.starts_with('-'))
 }
 
-/// There it is always shown, and where tells whose it is.
+/// There the output is always shown, and the location tells its test.
 fn is_about_output(argument: &OsStr) -> bool {
     argument == "--show-output" || argument == "--nocapture"
 }
@@ -372,7 +371,7 @@ fn name_of<F>() -> &'static str {
         .expect("the test is a closure in a function")
 }
 
-/// What libtest said in the machine.
+/// libtest's output in the machine.
 struct Transcript {
     status: Option<i32>,
     stdout: String,
@@ -393,16 +392,16 @@ impl Transcript {
             .any(|flags| flags > FLAGS_MAX)
     }
 
-    /// What libtest called ok, which is also what another machine is for.
+    /// Tests that libtest called ok, those for another machine included.
     fn passed(&self) -> impl Iterator<Item = &str> {
         self.stdout
             .lines()
             .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
     }
 
-    /// What a test that passed has printed; an account of what went wrong if it did not.
+    /// The output of a test that passed; an account of the failure if it did not.
     fn verdict(&self, test: &str) -> Result<&str, String> {
-        // With any other status the machine failed, and nobody knows by whom.
+        // With any other status the machine failed, and no test is known to be the cause.
         let all_ran = matches!(self.status, Some(0 | TESTS_FAILED));
         let passed = format!("test {test} ... ok");
         if all_ran && self.stdout.lines().any(|line| line == passed) {
@@ -417,7 +416,7 @@ impl Transcript {
         })
     }
 
-    /// What the test printed, from under its heading to the next.
+    /// The test's output, from its heading to the next.
     fn said_by(&self, test: &str) -> Option<&str> {
         let heading = format!("---- {test} stdout ----\n");
         let (_, account) = self.stdout.split_once(&heading)?;

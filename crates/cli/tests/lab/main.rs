@@ -1,12 +1,11 @@
-//! Takt in real kernels: what it promises, tried as a user would.
+//! Takt in real kernels: its guarantees, tested through its user interface.
 //!
-//! Nearly every test here runs inside the lab's machine, as root, and looks at
-//! takt through its command line, at the kernel through `tc` and `ip`, and at
-//! the traffic through sockets. [`machine`] tells how a test gets there and its
-//! verdict back; [`shell`], [`takt`], [`wire`], [`flow`], [`helper`], [`metronome`],
-//! [`air`], [`hwsim`], [`inventory`], [`reporting`], [`flooder`], [`over`], [`session`],
-//! [`systemd`], [`terminals`] and [`upload`] are the tests'
-//! hands.
+//! Nearly every test here runs inside the lab's machine, as root, and looks at takt through its
+//! command line, at the kernel through `tc` and `ip`, and at the traffic through sockets.
+//! [`machine`] explains how a test gets there and its result back; [`shell`], [`takt`], [`wire`],
+//! [`flow`], [`helper`], [`metronome`], [`air`], [`hwsim`], [`inventory`], [`reporting`],
+//! [`flooder`], [`over`], [`session`], [`systemd`], [`terminals`] and [`upload`] are the tests'
+//! tools.
 
 mod air;
 mod daemon;
@@ -81,7 +80,7 @@ mod watched;
 mod wireless;
 mod wlan;
 
-/// A file that no `mod` names is a test that nobody runs.
+/// A file without a `mod` is a test that does not run.
 #[test]
 fn every_file_here_is_compiled() {
     let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab");

@@ -1,4 +1,4 @@
-//! As many devices as takt has room for: how long they take, and what is said of one more.
+//! The largest number of devices: how long they take, and the error of one more.
 
 use std::{fmt::Write, fs, time::Instant};
 
@@ -26,7 +26,7 @@ impl Devices {
         Self(pairs.into_iter().flatten().collect())
     }
 
-    /// Each of the first of them tells flows apart.
+    /// Each of the first of them has flows.
     fn policy(&self, count: usize, rate: &str) -> String {
         self.0[..count]
             .iter()
@@ -58,7 +58,7 @@ fn batch(lines: impl Iterator<Item = String>) {
     run("ip -batch /lab/batch").ok();
 }
 
-/// As docs/limits.md has it.
+/// The limit of docs/limits.md.
 const LINKS_MAX: usize = 64;
 
 #[test]
@@ -89,7 +89,8 @@ fn there_is_room_for_sixty_four_devices() {
             "{quarter:?} for 15, {all:?} for 48"
         );
 
-        // No host has more, so that is the policy's fault; and of another namespace the host's.
+        // No host has more, so too many in one policy is the policy's error; with those of another
+        // namespace it is the host's.
         apply(&devices.policy(LINKS_MAX + 1, "30mbit"))
             .says(&["65 links", "more than the 64 places"])
             .ends_with(2);

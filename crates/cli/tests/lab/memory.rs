@@ -1,5 +1,5 @@
-//! A host that is short of memory: takt is refused it, or killed for it, and either the old
-//! policy is in force or the new one.
+//! A host that is short of memory: allocations fail, or takt is killed, and either the old policy
+//! is in force or the new one.
 
 use std::{fs, process::Command};
 
@@ -15,11 +15,11 @@ use crate::{
 const GROUPS: &str = "/sys/fs/cgroup";
 const SHORT: &str = "/sys/fs/cgroup/short";
 const CONSOLE: &str = "/proc/sys/kernel/printk";
-/// How much more each try has than the one before it.
+/// How much more memory each try has than the one before it.
 const STEP_BYTES: usize = 4 << 20;
 
-/// A control group with so much memory. What the kernel says when it kills somebody for it
-/// looks like a complaint, so the lab does not get to hear it.
+/// A control group with so much memory. The kernel's log of an out-of-memory kill looks like an
+/// error, so it is hidden from the lab.
 struct Short {
     console: String,
 }
@@ -49,7 +49,7 @@ impl Drop for Short {
     }
 }
 
-/// What the kernel has complained of since it started, kills aside.
+/// Errors in the kernel's log since it started, kills aside.
 fn complaints() -> usize {
     let said = run("dmesg").ok();
     let signs = ["WARNING:", "BUG:", "Oops:", "INFO: rcu", "refcount_t:"];
@@ -58,7 +58,7 @@ fn complaints() -> usize {
         .count()
 }
 
-/// Tries with more and more until there is enough; returns how often there was not.
+/// Tries with more and more memory until it suffices; returns the number of failures.
 fn until_enough(
     short: &Short,
     before: &Inventory,

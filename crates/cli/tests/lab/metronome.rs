@@ -1,4 +1,4 @@
-//! Threads on the beat: what they do in their turns, and what the scheduler says of them.
+//! Threads on the beat: their jobs, and the scheduler's report of them.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ pub fn spin(for_ns: u64) {
     while now_ns() < end_ns {}
 }
 
-/// Takes so much of a processor's time, however long that takes.
+/// Uses so much processor time, however long that takes.
 pub fn work(for_ns: u64) {
     let used_ns = || {
         let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap();
@@ -39,12 +39,12 @@ pub fn work(for_ns: u64) {
     while used_ns() < end_ns {}
 }
 
-/// The thread's own name, by which a task finds it.
+/// The thread's own name, which a task matches.
 pub fn take_name(name: &str) {
     fs::write("/proc/thread-self/comm", name).unwrap();
 }
 
-/// A thread that does so many jobs. When each began is its result.
+/// A thread that does so many jobs. Its result is the begin of each.
 pub fn member(
     name: &'static str,
     jobs: u64,
@@ -63,7 +63,7 @@ pub fn member(
     })
 }
 
-/// That each job but the first began within 50 us of its beat, one in every period.
+/// Assert that each job but the first began within 50 us of its beat, one in every period.
 #[track_caller]
 pub fn assert_on_beat(starts_ns: &[u64], period_ns: u64, beat_ns: u64) {
     assert_phases(&starts_ns[1..], period_ns, beat_ns, 50 * US);
@@ -77,7 +77,7 @@ pub fn assert_on_beat(starts_ns: &[u64], period_ns: u64, beat_ns: u64) {
     }
 }
 
-/// That each began at most so long after its beat.
+/// Assert that each began at most so long after its beat.
 #[track_caller]
 pub fn assert_phases(starts_ns: &[u64], period_ns: u64, beat_ns: u64, late_max_ns: u64) {
     for start_ns in starts_ns {
@@ -90,7 +90,7 @@ pub fn assert_phases(starts_ns: &[u64], period_ns: u64, beat_ns: u64, late_max_n
     }
 }
 
-/// Comes along to machines with two processors.
+/// A file in machines with two processors.
 pub const STRESS: &str = "/usr/bin/stress-ng";
 
 /// A shell, or what it would run, until this is dropped.
@@ -105,7 +105,7 @@ impl Shell {
         Self(shell.unwrap())
     }
 
-    /// One that never sleeps, by this name.
+    /// A thread that never sleeps, with this name.
     pub fn busy(name: &str) -> Self {
         Self::new(&format!(
             "printf {name} > /proc/$$/comm; while :; do :; done"
@@ -142,7 +142,7 @@ fn read<T: Plain>(map: &str, key: u32) -> Box<T> {
     from_bytes(&bytes).expect("a value of this build")
 }
 
-/// The first task of a policy that was applied first is 0, and so on.
+/// Tasks of the policy that was applied first count from 0, in its order.
 pub fn task(id: u32) -> Box<takt_task> {
     read("takt_tasks", id)
 }
@@ -166,7 +166,7 @@ pub fn state() -> String {
         .to_owned()
 }
 
-/// That it runs, and that the kernel has never had to end it.
+/// Assert that the scheduler runs, and that the kernel has never ended it.
 #[track_caller]
 pub fn assert_stands() {
     assert_never_ejected();

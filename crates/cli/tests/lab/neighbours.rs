@@ -1,5 +1,5 @@
-//! Terminals that share something narrow tell each other what they get of it, by themselves or
-//! through an aggregator, and hear of each other what is true.
+//! Terminals that share a bottleneck report their throughput to each other, directly or through an
+//! aggregator, and learn the true values.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What all have of the bridge's 20 Mbit/s, and what one has, come near to these.
+/// The throughput of all on the bridge's 20 Mbit/s, and of one, are close to these.
 const ALL_BYTES_PS: u64 = 2_500_000;
 
 fn users(of: &Value) -> u64 {
@@ -34,7 +34,7 @@ fn come_and_go_and_are_known() {
         let second = Upload::start(2, None);
         assert_soon(60, &one, 1, "the second", |of| heard(of) == [mac(2)]);
         assert_soon(60, &two, 2, "the first", |of| heard(of) == [mac(1)]);
-        // Who is idle is not there, and knows who is.
+        // An idle terminal is not listed, and lists the others.
         assert_soon(60, &three, 3, "both", |of| heard(of) == [mac(1), mac(2)]);
         assert_soon(60, &one, 1, "an equal share", |of| {
             let share = share_bytes_ps(of);
@@ -54,19 +54,19 @@ fn come_and_go_and_are_known() {
         drop(third);
         assert_soon(60, &one, 1, "it left", |of| heard(of) == [mac(2)]);
 
-        // Killed, it is silent: 3 intervals of at most 240 ms.
+        // A killed taktd is silent: 3 intervals of at most 240 ms.
         two.kill();
         assert_soon(15, &one, 1, "it is gone", |of| heard(of).is_empty());
         assert_soon(10, &one, 1, "alone", |of| users(of) == 1);
         let two = Daemon::start_alone(&name(2));
         assert_soon(60, &one, 1, "it is back", |of| heard(of) == [mac(2)]);
 
-        // Ended, it says so; and its upload does.
+        // A taktd that ends says so; so does one whose upload ends.
         two.end();
         assert_soon(5, &one, 1, "it left", |of| heard(of).is_empty());
         drop(second);
 
-        // A device that goes, and comes back.
+        // A device that goes and comes back.
         run("ip -n hub link del t3-air").ok();
         plug(&name(3), "air", &address(3), &mac(3));
         assert_soon(60, &three, 3, "back on the air", |of| heard(of) == [mac(1)]);
@@ -92,7 +92,7 @@ fn are_told_of_by_an_aggregator() {
         assert_soon(60, &aggregator, 50, "both", |of| {
             heard(of) == [mac(1), mac(2)]
         });
-        // It falls silent, and everyone is alone.
+        // The aggregator falls silent, and each terminal is alone.
         aggregator.kill();
         assert_soon(20, &one, 1, "nobody", |of| {
             heard(of).is_empty() && users(of) == 1

@@ -1,6 +1,6 @@
-//! Datagrams that no neighbour sent, as fast as one processor sends them: the group stays what
-//! it is, who is known is heard, and taktd takes next to nothing of the processor. The figures
-//! are of virtual time (docs/crowd.md says what they mean): `-- neighbours_flood --show-output`.
+//! Datagrams of strangers, as fast as one processor sends them: the group stays what it is, its
+//! members are heard, and taktd takes next to nothing of the processor. The figures are of virtual
+//! time (docs/crowd.md says what they mean): `-- neighbours_flood --show-output`.
 
 use std::{
     fs,
@@ -58,7 +58,7 @@ fn sealed(key: Key, number: u64) -> Vec<u8> {
         .to_vec()
 }
 
-/// In the name of a member, and of anybody.
+/// In the name of a member, and of an unknown sender.
 fn forged() -> Datagrams {
     let other_key = || Key::new(&[9; Key::BYTES]).of_group("test");
     let number = |n: usize| {
@@ -73,7 +73,7 @@ fn forged() -> Datagrams {
         .collect()
 }
 
-/// A member that says something else each time, as fast as it can.
+/// A member that sends different figures each time, as fast as it can.
 fn mad() -> Datagrams {
     let mut sender = Sender::new(key(), Purpose::CROWD, 78, now_ns());
     let mut datagram = [0; DATAGRAM_MAX_BYTES];
@@ -84,7 +84,7 @@ fn mad() -> Datagrams {
     (0..OF_A_KIND).map(&mut say).collect()
 }
 
-/// Reports on and on, as a terminal whose flow gets a megabyte a second.
+/// Reports continuously, as a terminal whose flow gets a megabyte a second.
 fn report(is_over: &AtomicBool) {
     let own = Own {
         key: key(),
@@ -119,7 +119,7 @@ fn count(of: &Value, what: &str) -> u64 {
     of["datagrams"][what].as_u64().unwrap_or_default()
 }
 
-/// How many there are, without the mad one, and how long ago the member was heard.
+/// The number of neighbours, without the flooding one, and how long ago the member was heard.
 fn member(of: &Value) -> Option<u64> {
     let all = of["neighbours"].as_array()?;
     let member = all.iter().find(|one| one["number"] == NUMBER)?;

@@ -1,9 +1,9 @@
-//! Threads that go on until a test is over, however it ends: one that waited for the word of a
-//! test that has failed would have its machine wait for ever.
+//! Threads that run until a test is over, however it ends: a thread that waited for a message from
+//! a failed test would block its machine for ever.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says so when it is dropped.
+/// Sets the flag when it is dropped.
 pub struct Over<'a>(pub &'a AtomicBool);
 
 impl Drop for Over<'_> {

@@ -1,5 +1,5 @@
-//! Rules by program, user, control group and unit: programs that know nothing
-//! of takt are recognised when they connect, accept or send.
+//! Rules by program, user, control group and unit: unmodified programs are recognised when they
+//! connect, accept or send.
 
 use std::{
     fs,
@@ -49,7 +49,7 @@ const PLAIN: &str = r#"
 rate = "1gbit"
 "#;
 
-/// Where what watches sockets is pinned.
+/// Where the programs that watch sockets are pinned.
 const WATCHING: &str = "/sys/fs/bpf/takt/sockets";
 
 pub const ALICE: u32 = 1000;
@@ -149,7 +149,7 @@ fn sockets_that_were_there_before() {
             assert_class("program", || connected.talk());
             assert_class("program", || Connected::new(&listener).talk());
 
-            // Questions change places, and a socket its class, in one step.
+            // Questions are renumbered, and a socket changes its class, in one step.
             let other = POLICY.replace("player", "recorder");
             apply(&other).ok();
             assert_class("default", || send(&udp));
@@ -184,7 +184,7 @@ fn a_thread_is_remembered_over_a_new_policy() {
 }
 
 #[test]
-fn whoever_accepts_or_sends_owns() {
+fn accepting_or_sending_makes_the_owner() {
     DEFAULT.run(|| {
         let wire = quiet_wire();
         let far = far_receiver(&wire);
@@ -245,10 +245,10 @@ fn closed_sockets_are_forgotten() {
         }
         let listener = near_listener();
         let streams: Vec<Connected> = (0..500).map(|_| Connected::new(&listener)).collect();
-        // The far ends are in another namespace, which nobody watches.
+        // The far ends are in another namespace, which is not watched.
         assert_eq!(known_sockets(), before + 1001);
         drop((sockets, streams, listener));
-        // And some that were never used, refused, or not accepted.
+        // And sockets that were never used, refused, or not accepted.
         for _ in 0..10 {
             drop(TcpStream::connect((Ipv4Addr::LOCALHOST, 9)).unwrap_err());
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -264,7 +264,7 @@ fn nothing_watches_longer_than_needed() {
         let wire = quiet_wire();
         let before = Held::now();
         apply(PLAIN).ok();
-        // The last takt's leavings are freed then.
+        // The last takt's objects are freed then.
         thread::sleep(Duration::from_secs(5));
         let plain = Held::now();
         assert!(!Path::new(WATCHING).exists());
@@ -295,15 +295,15 @@ fn without_cgroup2_the_way_there_is_named() {
         takt("doctor")
             .says(&["missing  sockets", "mount -t cgroup2 none /sys/fs/cgroup"])
             .ends_with(3);
-        // What needs no owners needs no control groups.
+        // Rules without owners need no control groups.
         apply(PLAIN).ok();
         run("mount -t cgroup2 none /sys/fs/cgroup").ok();
         apply(POLICY).ok();
     });
 }
 
-/// A wire at rest: new addresses are made known to their multicast groups some
-/// seconds later. Waiting costs nothing where time is virtual.
+/// An idle wire: the kernel reports new addresses to their multicast groups some seconds later.
+/// Waiting costs nothing in virtual time.
 pub fn quiet_wire() -> Wire {
     let wire = Wire::new(1);
     thread::sleep(Duration::from_secs(20));
@@ -314,7 +314,7 @@ fn class(name: &str, matches: &str) -> String {
     format!("[[link.near1.class]]\nname = \"{name}\"\nmatch = {matches}\n")
 }
 
-/// That doing this makes one class send, and no other.
+/// Assert that the action makes one class send, and no other.
 #[track_caller]
 pub fn assert_class(class: &str, act: impl FnOnce()) {
     let before = link("near1");
@@ -387,7 +387,7 @@ impl Connected {
         self.far.read_exact(&mut [0]).unwrap();
     }
 
-    /// Closed from afar first: what a socket says after its end is nobody's.
+    /// Closed from the far end first: packets after a socket's end have no owner.
     fn end(mut self) {
         self.talk();
         self.far.shutdown(Shutdown::Write).unwrap();
@@ -434,9 +434,9 @@ pub fn as_user<T: Send>(uid: u32, act: impl FnOnce() -> T + Send) -> T {
     as_thread("somebody", || as_user_here(uid, act))
 }
 
-/// For a thread that ends with it.
+/// For a thread that ends afterwards.
 fn as_user_here<T>(uid: u32, act: impl FnOnce() -> T) -> T {
-    // Or it could not go to the far namespace any more.
+    // Otherwise it could not enter the far namespace any more.
     const KEEP_CAPABILITIES: libc::c_ulong = 1 << 2;
     // SAFETY: they change the calling thread, and not, as the C library's
     // function would, the whole process.
@@ -465,7 +465,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         fs::write(Path::new(GROUPS).join("cgroup.procs"), "0").unwrap();
-        // Groups above it may hold others still.
+        // Groups above it may have other members still.
         let own = self
             .0
             .ancestors()

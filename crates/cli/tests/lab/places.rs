@@ -1,5 +1,4 @@
-//! Places on the beat that programs take at run time: by `takt run`, and over taktd's
-//! socket.
+//! Reservations that programs take at run time: by `takt run`, and over taktd's socket.
 
 use std::{
     io::{BufRead, BufReader},
@@ -27,7 +26,7 @@ period = "40ms"
 budget = "8ms"
 "#;
 
-/// taktd looks once a second for who has ended.
+/// taktd looks for ended threads once a second.
 const SWEPT: Duration = Duration::from_millis(2500);
 
 #[test]
@@ -57,7 +56,7 @@ fn a_program_has_its_status_and_gives_its_time_back_on_two_processors() {
 /// Root needs no taktd.
 fn program() {
     apply(BEATS).ok();
-    // All that is left, again and again.
+    // All the remaining time, again and again.
     for status in [0, 7] {
         let command = format!("run --period 40ms --budget 28ms -- sh /lab/end {status}");
         std::fs::write("/lab/end", "exit $1\n").unwrap();
@@ -76,7 +75,7 @@ fn program() {
         .says(&["/nonexistent"])
         .ends_with(2);
 
-    // It dies of what takt is told.
+    // The program dies of the signal that takt gets.
     let mut takt_run = Command::new("takt")
         .args(["run", "--period", "40ms", "--budget", "28ms", "--"])
         .args(["sh", "-c", "echo here; exec sleep 1000"])
@@ -103,7 +102,7 @@ fn users_have_places_by_taktd() {
         as_alice("run --period 40ms --budget 8ms -- id -u")
             .says(&["1000"])
             .ok();
-        // 23.4 % of the one processor are a user's.
+        // 23.4 % of the one processor are available to a user.
         as_alice("run --period 40ms --budget 10ms -- true")
             .says(&["23.4 %"])
             .ends_with(2);

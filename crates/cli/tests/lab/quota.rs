@@ -1,4 +1,4 @@
-//! What users may have of the beat, beside each other and beside root's policy.
+//! The users' quota of the beat, against each other and against root's policy.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ fn task(name: &str, budget: &str, more: &str) -> String {
     format!("[[task]]\nname = \"{name}\"\nperiod = \"40ms\"\nbudget = \"{budget}\"\n{more}\n")
 }
 
-/// takt, as this user who is in these groups.
+/// takt, as this user in these groups.
 fn as_member(uid: u32, groups: &'static [u32], arguments: &str) -> Ran {
     let mut command = Command::new("takt");
     command.args(arguments.split_whitespace());
@@ -55,7 +55,7 @@ fn as_member(uid: u32, groups: &'static [u32], arguments: &str) -> Ran {
     run_command(&mut command)
 }
 
-/// A thread of a user's, which asks taktd for one place after the other and keeps them.
+/// A user's thread, which asks taktd for one reservation after the other and keeps them.
 struct User {
     ask: Sender<String>,
     answers: std::sync::mpsc::Receiver<Value>,
@@ -141,7 +141,7 @@ fn places_cost_what_the_table_reserves() {
         )
         .says(&["with a lead of 30ms takes 77.5 % more: 62 whole slots of 500us in every 40ms"])
         .ends_with(2);
-        // Nor does a period shut others out: 399 slots are in step with nothing.
+        // A period does not exclude others, either: 399 slots have no common divisor with the rest.
         let odd = r#","period_ns":199500000,"budget_ns":1000"#;
         carol.is_refused(
             odd,
@@ -149,7 +149,7 @@ fn places_cost_what_the_table_reserves() {
             &["users' periods divide 200ms", "100ms does"],
         );
 
-        // All of it leaves root the room that it needs.
+        // All of it leaves root the time that it needs.
         takt("run --period 40ms --budget 18ms -- true").ok();
         let users = [alice, alices, bob, bobs, carol];
         users.into_iter().for_each(User::end);
@@ -206,7 +206,7 @@ fn policy_first() {
     assert_eq!(alice.joins(""), hers);
     assert_eq!(bob.joins(""), his);
 
-    // There is no room for both beside 28 ms: the younger place goes.
+    // There is no room for both beside 28 ms: the younger reservation is taken back.
     let done = apply_with("--output json", &with_mixer("28ms"))
         .ends_with(0)
         .json();
@@ -244,12 +244,12 @@ fn policy_first() {
         "{seats}"
     );
 
-    // What has no room by itself is refused, and not for her place.
+    // A task that does not fit by itself is refused, and her reservation stays.
     let refused = apply(&with_mixer("38ms")).ends_with(2);
     assert!(!refused.stderr.contains("1000"), "{refused}");
     assert_eq!(alice.joins(""), hers);
 
-    // When there is room again he may ask again.
+    // When there is room again he may join again.
     apply(&with_mixer("20ms")).ok();
     bob.joins(EIGHT_OF_FORTY);
     bob.joins("");
@@ -296,7 +296,7 @@ fn the_policy_says_who_may_join() {
         apply(&policy("none", &other)).ok();
         may_not(ALICE, &[AUDIO], &["join = \"none\""]);
         may(0, &[]);
-        // What is declared is no way around.
+        // A declared task is no way around the quota.
         let alice = User::start(ALICE);
         alice.is_refused(
             r#","task":"other""#,
@@ -325,7 +325,7 @@ fn a_taken_name_is_in_no_way() {
             )
         };
         assert_eq!(alice.joins(&group(1))["task"], "mixer");
-        // Hers is not his to join, and he may have one of that name.
+        // He may not join her group, and may have one of that name.
         let declared = r#","task":"mixer","member":"2""#;
         bob.is_refused(declared, "bad_beat", &["no task `mixer`; it has other"]);
         let his = bob.joins(&group(2));

@@ -1,4 +1,4 @@
-//! Stations on a link: each has its share by class and weight, and is held at weight 0.
+//! Stations on a link: each has its share by class and weight, and is throttled at weight 0.
 
 use std::{
     fmt::Write,
@@ -85,7 +85,8 @@ fn weight_0_holds_until_the_queue_limit_and_recovers() {
         assert_eq!((held.queued_packets, held.counters.sent_packets), (200, 0));
         assert_eq!(held.counters.dropped_packets, 50);
         assert_eq!(of(&stations, 2).counters.sent_packets, 50);
-        // By what the agent says it stays; by hand it goes at once, though nothing else is sent.
+        // The agent's weight does not replace one set by hand. A new one by hand applies at once,
+        // even without further packets.
         stations.set(mac(1), WHOLE).unwrap();
         stations.refresh();
         thread::sleep(Duration::from_secs(1));
@@ -103,7 +104,7 @@ fn weight_0_holds_until_the_queue_limit_and_recovers() {
 }
 
 #[test]
-fn nobody_alive_gives_equal_shares() {
+fn without_an_agent_shares_are_equal() {
     DEFAULT.run(|| {
         let air = Air::new(AIR);
         let mut stations = table();
@@ -120,7 +121,7 @@ fn nobody_alive_gives_equal_shares() {
             air.send(n, 9, 100);
         }
         assert_shares(sent_in(&mut stations, 90, false), [1, 1, 1]);
-        // And weights count again once somebody is alive.
+        // Weights count again once an agent refreshes them.
         stations.refresh();
         let sent = sent_in(&mut stations, 60, true);
         assert!(sent[2] <= 1 && sent[0] <= sent[1] / 10 + 2, "{sent:?}");
@@ -138,7 +139,7 @@ fn weights_stay_over_another_policy_and_go_with_takt() {
         thread::sleep(Duration::from_secs(1));
         assert_eq!(of(&table(), 1).queued_packets, 20);
         assert!(stations.stand());
-        // Without [radio] nobody is held, and nobody's weight is asked for.
+        // Without [radio] no station is throttled, and weights do not count.
         apply(AIR.strip_suffix("[radio]\n").unwrap()).ok();
         assert!(!stations.stand());
         thread::sleep(Duration::from_secs(1));
@@ -202,7 +203,7 @@ fn multicast_and_broadcast_are_nobodys() {
     });
 }
 
-/// Without Ethernet headers it is the IP address that tells stations apart.
+/// Without Ethernet headers the IP address identifies a station.
 #[test]
 fn are_known_by_ip_where_there_is_no_ethernet() {
     DEFAULT.run(|| {

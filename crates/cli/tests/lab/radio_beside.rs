@@ -1,4 +1,4 @@
-//! Stations beside what else a link can do: gap pacing, segments, tenants, the background.
+//! Stations beside other features of a link: gap pacing, segments, tenants, the background.
 
 use std::{thread, time::Duration};
 
@@ -53,7 +53,7 @@ fn gap_frames_stand_where_nobody_may_send() {
                 );
             }
         }
-        // Whoever is held goes as soon as it may, though nobody else sends any more.
+        // Throttled packets leave as soon as they may, though no other station sends any more.
         weigh(&mut stations, &[WHOLE; 3]);
         thread::sleep(Duration::from_secs(3));
         assert_eq!(of(&stations, 2).queued_packets, 0);
@@ -105,7 +105,7 @@ fn segments_count_by_their_bytes() {
             let (tcp, udp) = (&its.counters, of(&stations, 1).counters);
             assert_eq!(tcp.gso_packets > 0, packets == "gso", "{tcp:?}");
             let (tcp, udp) = (tcp.sent_bytes as f64, udp.sent_bytes as f64);
-            // It takes TCP some round trips until it always has something waiting.
+            // TCP needs some round trips until it always has packets queued.
             assert!((udp / tcp - 0.5).abs() < 0.05, "{packets}: {udp} and {tcp}");
         }
     });
@@ -130,11 +130,11 @@ fn tenants_share_first_and_stations_within_them() {
         air.send(2, 9, 150);
         air.send(3, 10, 150);
         assert_shares(sent_in(&mut stations, 120, true), [4, 2, 3]);
-        // Nobody of the house hears anything: all is the guests'.
+        // No station of the house has reception: the guests get everything.
         weigh(&mut stations, &[0, 0, WHOLE / 4]);
         let sent = sent_in(&mut stations, 40, true);
         assert!(sent[0] + sent[1] <= 1 && sent[2] >= 38, "{sent:?}");
-        // And nothing is made up for.
+        // Nothing is made up for.
         weigh(&mut stations, &[WHOLE, WHOLE / 2, WHOLE / 4]);
         assert_shares(sent_in(&mut stations, 60, true), [4, 2, 3]);
         thread::sleep(Duration::from_secs(4));
@@ -159,11 +159,11 @@ fn the_background_waits_for_all_stations_and_shares_by_weight() {
             air.send(n, 10, 100);
         }
         assert_shares(sent_in(&mut stations, 70, true), [4, 2, 1]);
-        // Who hears least of all is still no background.
+        // The station with the worst reception still goes before the background.
         air.send(3, 9, 50);
         let sent = sent_in(&mut stations, 40, true);
         assert!(sent[0] + sent[1] <= 1 && sent[2] >= 38, "{sent:?}");
-        // Held by its weight it waits beyond the gate, and the rest goes on.
+        // Throttled by its weight it waits beyond the gate, and the rest goes on.
         weigh(&mut stations, &[0, WHOLE, WHOLE]);
         thread::sleep(Duration::from_secs(3));
         let held = of(&stations, 1);
@@ -178,7 +178,7 @@ fn the_background_waits_for_all_stations_and_shares_by_weight() {
         assert_eq!(end.queued_packets, 0, "{end:#?}");
         assert!(end.classes.iter().all(|class| class.adds_up()), "{end:#?}");
         air.assert_arrived(350);
-        // Without [radio] all is as it would have been.
+        // Without [radio] all is as without stations.
         apply(policy.strip_suffix("[radio]\n").unwrap()).ok();
         air.send(1, 10, 5);
         thread::sleep(Duration::from_secs(1));

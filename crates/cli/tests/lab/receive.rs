@@ -1,5 +1,5 @@
-//! Incoming traffic in the background: it takes its turn through a device of
-//! takt's own, all else goes straight on, and nothing of it stays.
+//! Incoming background traffic: it goes through a device of takt's own, all other traffic does not,
+//! and nothing remains.
 
 use std::{
     io::{self, Write},
@@ -20,7 +20,7 @@ use crate::{
     wire::{End, Wire},
 };
 
-/// What the far end sends from port 873 is in the background.
+/// Packets from the far end's port 873 are in the background.
 const POLICY: &str = r#"
 [link.near1]
 rate = "100mbit"
@@ -33,7 +33,7 @@ match = { dst_port = 873 }
 
 const BYTES: usize = 1000;
 
-/// Nothing comes any more. Passes at once where time is virtual.
+/// After so long no packet comes any more. Passes at once in virtual time.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Numbered packets from a port of the far end to the near one.
@@ -94,7 +94,7 @@ fn received(link: &Link) -> Received {
     link.class("backup").receive.clone().expect("it receives")
 }
 
-/// Devices that takt has made.
+/// Devices made by takt.
 fn devices() -> Vec<String> {
     let shown = run("ip -j link show type ifb").json();
     let names = shown.as_array().unwrap().iter();
@@ -174,7 +174,7 @@ fn waits_while_a_more_important_task_runs() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         apply(POLICY).ok();
-        // Made by a thread that is nicer than this one.
+        // Made by a thread with a higher nice value than this one.
         let mut backup = thread::scope(|scope| {
             let nicer = scope.spawn(|| {
                 nice(10);
@@ -183,7 +183,7 @@ fn waits_while_a_more_important_task_runs() {
             nicer.join().unwrap()
         });
         backup.send(50);
-        // Nobody less important has run in between.
+        // No less important task has run in between.
         backup.receiver.set_nonblocking(true).unwrap();
         let early = backup.receiver.recv(&mut [0; 2000]);
         assert!(early.is_err(), "not held: {}", takt("status"));
@@ -191,7 +191,7 @@ fn waits_while_a_more_important_task_runs() {
         backup.assert_all_arrive();
         drop(backup);
 
-        // To a task that is as important as the one that runs, nothing is held.
+        // Packets for a task that is as important as the running one are not blocked.
         let mut equal = Incoming::on(&wire, 873);
         equal.send(1);
         equal.receiver.set_nonblocking(true).unwrap();
@@ -199,7 +199,7 @@ fn waits_while_a_more_important_task_runs() {
     });
 }
 
-/// This thread's, from now on.
+/// Of this thread, from now on.
 fn nice(value: i32) {
     // SAFETY: a system call without memory.
     let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) };
@@ -327,7 +327,7 @@ fn ends_with_its_namespace() {
         let before = Held::now();
         run("ip netns add c").ok();
         run("ip -n c link add near1 type veth peer name far1").ok();
-        // A gate's helper lives in the namespace, which therefore stays.
+        // A gate's helper runs in the namespace, which therefore stays.
         let open = POLICY.replace("match", "gate = \"open\"\nmatch");
         std::fs::write("/lab/c.toml", open).unwrap();
         run("ip netns exec c takt apply /lab/c.toml").ok();

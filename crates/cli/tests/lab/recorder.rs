@@ -1,5 +1,5 @@
-//! Packet sockets: what comes out of a wire, frame by frame, and frames of any
-//! kind into it.
+//! Packet sockets: recording the frames that come out of a wire, and sending frames of any kind
+//! into it.
 
 use std::{
     ffi::CString,
@@ -39,7 +39,7 @@ impl Recorder {
         Self(socket)
     }
 
-    /// What has come out since last asked.
+    /// The frames that have come out since the last call.
     pub fn frames(&self) -> Vec<Frame> {
         let mut frames = Vec::new();
         loop {

@@ -1,5 +1,4 @@
-//! What cannot be done is said in one sentence, with its own exit code, and
-//! leaves everything as it was.
+//! A refusal is one sentence with its own exit code, and leaves everything as it was.
 
 use std::{fs, os::unix::process::CommandExt, process::Command};
 
@@ -70,7 +69,7 @@ fn a_wrong_policy_is_shown_and_changes_nothing() {
             assert_no_trace();
         }
 
-        // Nor does it change what an earlier policy has set up.
+        // Nor does it change an earlier policy's setup.
         apply(GOOD).ok();
         let before = link("near1");
         for (what, act, parts) in &cases {
@@ -153,7 +152,7 @@ fn a_kernel_without_bpf_qdiscs_is_told_what_it_lacks() {
 fn lacks_bpf_qdiscs(wire: &Wire) {
     let lacks = ["BPF qdiscs", "Linux 6.16 or newer", "CONFIG_NET_SCH_BPF=y"];
     takt("doctor").says(&lacks).ends_with(3);
-    // Whatever of it the policy asks for.
+    // Whatever part of it the policy asks for.
     for policy in [GOOD.to_owned(), format!("{GOOD}[radio]\n")] {
         apply(&policy).says(&lacks).ends_with(3);
         assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
@@ -171,7 +170,7 @@ fn as_nobody() -> Command {
     takt
 }
 
-/// Root, but for one capability and CAP_SYS_ADMIN, which stands for many.
+/// Root without one capability and without CAP_SYS_ADMIN, which includes many.
 fn without_capability(bit: u32) -> Command {
     let mut takt = Command::new("takt");
     // SAFETY: system calls, which are allowed between fork and exec.

@@ -1,4 +1,4 @@
-//! A host that is short of room: takt says so and changes nothing, and can be taken out.
+//! A host that is short of room: takt says so and changes nothing, and can be reverted.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ links = ["near1"]
 const DISK: &str = "/lab/disk";
 const RECORDS: &str = "/run/takt";
 
-/// Where takt keeps its records, with room for few files.
+/// The directory of takt's records, with room for few files.
 struct SmallDisk;
 
 impl SmallDisk {
@@ -68,7 +68,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// All is in force but the last of it, which no longer can be.
+/// All is in force but the last step, which can no longer succeed.
 #[test]
 fn queues_that_cannot_be_limited_have_no_plan_either() {
     DEFAULT.run(|| {
@@ -146,7 +146,7 @@ fn a_full_disk_keeps_nobody_from_reverting() {
             .ends_with(1);
         assert_eq!(status().0[0].rate_bps, 100_000_000);
         wire.assert_passes();
-        // The mount itself cannot be taken away.
+        // The mount itself cannot be removed.
         takt("revert").says(&["busy"]).ends_with(1);
         assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
         drop(disk);

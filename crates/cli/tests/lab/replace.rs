@@ -1,4 +1,4 @@
-//! Replacing a policy under traffic: whoever is queued stays queued.
+//! Replacing a policy under traffic: queued packets stay queued.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -33,7 +33,7 @@ rate = "1mbit"
 match = { proto = "udp", dst_port = 5003 }
 "#;
 
-/// Other order, rates, priority and limit; one class left and one came.
+/// Other order, rates, priority and limit; one class is removed and one is new.
 const NEW: &str = r#"
 [link.near1]
 rate = "50mbit"
@@ -82,7 +82,7 @@ fn no_queued_packet_is_lost() {
         let names = ["changes", "comes", "default", "stays"];
         assert_eq!(after.class_names(), names);
 
-        // The queue is longer than the new limit: what is in it stays, more is refused.
+        // The queue is longer than the new limit: its packets stay, and further ones are dropped.
         changes.send(1, BYTES);
         assert_eq!(link("near1").class("changes").dropped_packets, 1);
         stays.send(PACKETS, BYTES);

@@ -1,5 +1,5 @@
-//! An access point that clients report to, on a wire: its taktd and a client's, and what
-//! stations weigh.
+//! An access point that clients report to, on a wire: its taktd and a client's, and the stations'
+//! weights.
 
 use std::{
     fs::{self, Permissions},
@@ -17,7 +17,7 @@ use crate::{shell::run_far, takt::takt};
 pub const STATION: &str = "02:00:00:00:01:02";
 pub const KEY: &str = "/lab/radio.key";
 pub const CLIENT: &str = "/lab/client";
-/// What the client's driver would say.
+/// The signal that the client's driver would report.
 pub const SNR: &str = "/lab/client/snr.txt";
 
 /// 100,000 ppm for each dB, and no smoothing.
@@ -32,9 +32,9 @@ pub const REPORTS: &str = "key_file = \"radio.key\"";
 
 pub use crate::daemon::Daemon;
 
-/// What a wire's two ends want of it.
+/// The policies of a wire's two ends.
 impl Daemon {
-    /// One at the wire's far end, which thinks that it is alone on the host.
+    /// A taktd at the wire's far end, with directories of its own as if alone on the host.
     pub fn start_client() -> Self {
         Self::start_client_of(
             "report_to = \"10.1.0.1:7641\"\ndevice = \"far1\"\n\
@@ -42,7 +42,7 @@ impl Daemon {
         )
     }
 
-    /// Likewise, with these keys beside the group's.
+    /// The same, with these keys beside the group's.
     pub fn start_client_of(radio: &str) -> Self {
         fs::create_dir_all(CLIENT).unwrap();
         fs::copy(KEY, format!("{CLIENT}/radio.key")).unwrap();
@@ -53,7 +53,7 @@ impl Daemon {
         Self::start_alone("b")
     }
 
-    /// One in a network namespace, which thinks that it is alone on the host.
+    /// A taktd in a network namespace, with directories of its own as if alone on the host.
     pub fn start_alone(netns: &str) -> Self {
         let alone = "mkdir -p /run/taktd && mount -t tmpfs none /run/taktd && exec taktd";
         let child = Command::new("ip")
@@ -64,12 +64,12 @@ impl Daemon {
         Self::Child(child)
     }
 
-    /// Where it listens, whatever file systems it sees.
+    /// Its socket, in whatever mount namespace.
     pub fn socket(&self) -> String {
         format!("/proc/{}/root/run/taktd/socket", self.id())
     }
 
-    /// What its threads had of a processor so far.
+    /// The processor time of its threads so far.
     pub fn cpu_ns(&self) -> u64 {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let of_one = |task: fs::DirEntry| {
@@ -80,7 +80,7 @@ impl Daemon {
         tasks.map(|task| of_one(task.unwrap())).sum()
     }
 
-    /// It takes back what it did.
+    /// It takes its changes back.
     #[track_caller]
     pub fn end(self) {
         self.ends_with(Signal::SIGTERM);

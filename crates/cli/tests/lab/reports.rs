@@ -1,5 +1,5 @@
-//! Where stations' weights come from: clients' reports over UDP, a file, and by hand; and
-//! what becomes of them when somebody falls silent or dies.
+//! Sources of stations' weights: clients' reports over UDP, a file, and by hand; and silent or dead
+//! clients and agents.
 
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -29,13 +29,13 @@ fn a_client_reports_and_its_weight_follows() {
         fs::write(SNR, "10.1.0.2 2.5\n").unwrap();
         assert_soon(5, "changed", |weight| weight == Some(250_000));
 
-        // A killed taktd's weights are the next one's to go on with.
+        // The next taktd goes on with a killed one's weights.
         daemon.kill();
         let daemon = Daemon::start();
         fs::write(SNR, "10.1.0.2 7.5\n").unwrap();
         assert_soon(30, "a new daemon", |weight| weight == Some(750_000));
 
-        // A killed client is missed.
+        // A killed client's strength decays.
         client.kill();
         assert_soon(30, "silent", |weight| {
             weight.is_some_and(|ppm| ppm < 10_000)
@@ -75,7 +75,7 @@ fn by_hand() {
         apply(&access_point("source = \"none\"")).ok();
         takt(&format!("{set} 5")).says(&["weight 0.500"]).ok();
         assert_eq!(weight_ppm(), Some(500_000));
-        // Nobody refreshes it, and it stays.
+        // It stays without being refreshed.
         thread::sleep(Duration::from_secs(6));
         assert_eq!(weight_ppm(), Some(500_000));
         takt(&format!("{set} -3 --device near1"))

@@ -1,4 +1,4 @@
-//! A session of an administrator's: a program at a terminal of its own.
+//! An administrator's session: a program at a terminal of its own.
 
 use std::{
     fs::File,
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// From now on the terminal does not wait for ends of lines.
+    /// From now on the terminal does not wait for line ends.
     pub fn be_raw(&self) {
         let mut attributes = tcgetattr(&self.terminal).unwrap();
         cfmakeraw(&mut attributes);
@@ -65,7 +65,7 @@ impl Session {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Waits until all this has been said.
+    /// Waits until all this has been printed.
     #[track_caller]
     pub fn says(&mut self, parts: &[&str]) {
         let deadline = Instant::now() + PATIENCE;
@@ -95,12 +95,12 @@ impl Session {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
 
-    /// The connection breaks.
+    /// Closes the connection.
     pub fn hang_up(self) -> Child {
         self.child
     }
 
-    /// Whether there may be more to hear.
+    /// Whether there may be more output.
     fn listen(&mut self) -> bool {
         let mut ready = [PollFd::new(self.terminal.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::from(1000u16)).unwrap();

@@ -1,4 +1,4 @@
-//! Running programs, and reading what they say.
+//! Running programs, and reading their output.
 
 use std::{
     fmt::{self, Display},
@@ -45,7 +45,7 @@ impl Ran {
         }
     }
 
-    /// Its standard output, if it ended well.
+    /// Its standard output, if it succeeded.
     #[track_caller]
     pub fn ok(self) -> String {
         self.ends_with(0).stdout
@@ -57,7 +57,7 @@ impl Ran {
         self
     }
 
-    /// That its standard output or error says all this.
+    /// Assert that its standard output or error contains all this.
     #[track_caller]
     pub fn says(self, parts: &[&str]) -> Self {
         for part in parts {

@@ -1,5 +1,5 @@
-//! All that takt does, and everybody who does it killed at whatever instant, several at once,
-//! or with a processor taken from under them: nothing of it is left behind.
+//! Every command of takt, killed at any instant, several at once, or with a processor taken
+//! offline: nothing remains.
 
 use std::{
     fs,
@@ -33,14 +33,14 @@ impl Dice {
     }
 }
 
-/// Loads no scheduler, so that it is quickly there and gone.
+/// Loads no scheduler, so that it is quickly loaded and removed.
 fn light() -> &'static str {
     let (links, _) = EVERYTHING.split_once("[[task]]").expect("a task");
     links
 }
 
 #[test]
-fn whoever_is_killed_at_whatever_instant() {
+fn any_command_killed_at_any_instant() {
     DEFAULT.run(|| {
         let before = Inventory::take();
         let wires = [1, 2].map(Wire::new);
@@ -92,7 +92,7 @@ fn kill_after(ms: u32, arguments: &[&str]) {
     takt.wait().unwrap();
 }
 
-/// Whatever is in force: it stands, and nobody is in the way of packets.
+/// Whatever policy is in force is consistent, and packets pass.
 #[track_caller]
 fn assert_whole(wires: &[Wire]) {
     let (links, _) = status();

@@ -30,8 +30,7 @@ pub fn systemctl(arguments: &str) -> Ran {
     run(&format!("systemctl {arguments}"))
 }
 
-/// The units as `make install` puts them, but for what a test wants to see for itself: that
-/// one has failed, and what it said.
+/// The units as `make install` puts them, except that a test sees their failures and output.
 pub fn install() {
     assert!(has_systemd());
     for (name, text) in UNITS {

@@ -1,4 +1,4 @@
-//! Takt's command line, and what its JSON says.
+//! Takt's command line, and its JSON.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -57,13 +57,13 @@ pub struct FlowTotals {
     pub created: u64,
 }
 
-/// What keeps the device from holding more than a frame.
+/// How the device is kept from holding more than a frame.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeviceBuffer {
     pub kind: String,
 }
 
-/// Where incoming packets in the background go through.
+/// The device that incoming background packets go through.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Receive {
     pub works: bool,
@@ -100,7 +100,7 @@ impl Class {
         self.enqueued_packets + self.dropped_packets
     }
 
-    /// What status promises at any time.
+    /// Invariants of status.
     pub fn adds_up(&self) -> bool {
         self.enqueued_packets == self.sent_packets + self.flushed_packets + self.queued_packets
     }
@@ -117,7 +117,7 @@ impl Link {
         self.classes.iter().map(|c| c.name.as_str()).collect()
     }
 
-    /// How its traffic in the background is doing.
+    /// The counters of its background traffic.
     #[track_caller]
     pub fn background(&self) -> &Background {
         let background = self.background.as_ref();
@@ -157,7 +157,7 @@ pub fn link(device: &str) -> Link {
         .unwrap_or_else(|| panic!("no link {device} in {links:#?}"))
 }
 
-/// That nothing of takt is left on the host.
+/// Assert that nothing of takt is left on the host.
 #[track_caller]
 pub fn assert_no_trace() {
     let pins = fs::read_dir("/sys/fs/bpf").unwrap();

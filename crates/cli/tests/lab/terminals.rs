@@ -1,5 +1,5 @@
-//! Terminals on a bridge: network namespaces with a policy and a taktd each, and a server that
-//! they upload to over something narrow.
+//! Terminals on a bridge: network namespaces with a policy and a taktd each, and a server that they
+//! upload to over a bottleneck.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ pub const KEY: &str = "/lab/crowd.key";
 pub const SERVER: &str = "10.9.0.100";
 pub const AGGREGATOR: &str = "10.9.0.50";
 
-/// A group of three on a bridge, and whatever they started.
+/// A group of three on a bridge, and the processes that they started.
 pub struct Terminals {
     server: Vec<Child>,
 }
@@ -69,7 +69,8 @@ impl Terminals {
         Self { server }
     }
 
-    /// Apply a policy with these keys, beside the group's, and whatever follows, in a namespace, and have a taktd follow it.
+    /// Apply a policy with these keys, beside the group's, and with this tail, in a namespace, and
+    /// start a taktd for it.
     pub fn join(netns: &str, device: &str, crowd: &str) -> Daemon {
         let policy = format!("/lab/{netns}.toml");
         let text = format!(
@@ -116,7 +117,8 @@ pub fn plug(netns: &str, device: &str, address: &str, mac: &str) {
     .ok();
 }
 
-/// What all share on the way to this device; and round trips in which there is something to bound.
+/// The shared bottleneck on the way to this device; and a delay, so that there is a window to
+/// bound.
 pub fn narrow(netns: &str, device: &str, rate: &str) {
     let qdisc = format!("root netem delay 16ms rate {rate}");
     run(&format!(
@@ -133,7 +135,7 @@ pub fn in_netns(netns: &str, line: &str) -> Ran {
 pub struct Upload(Child);
 
 impl Upload {
-    /// With a rate, its application wants no more.
+    /// With a rate, its application sends no faster.
     pub fn start(n: u8, rate: Option<&str>) -> Self {
         let mut command = Command::new("ip");
         command
@@ -164,7 +166,7 @@ impl Drop for Upload {
     }
 }
 
-/// What taktd says of its group there; null if nothing.
+/// taktd's report of its group there; null without one.
 pub fn neighbourhood(daemon: &Daemon, netns: &str) -> Value {
     in_namespace(netns, || {
         let Ok(mut stream) = UnixStream::connect(daemon.socket()) else {
@@ -178,7 +180,7 @@ pub fn neighbourhood(daemon: &Daemon, netns: &str) -> Value {
     })
 }
 
-/// Who is heard of, by name.
+/// The neighbours, by name.
 pub fn heard(neighbourhood: &Value) -> Vec<String> {
     let all = neighbourhood["neighbours"].as_array().into_iter().flatten();
     all.map(|neighbour| neighbour["name"].as_str().unwrap().to_owned())

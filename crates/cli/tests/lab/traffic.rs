@@ -1,5 +1,5 @@
-//! From attaching to detaching: traffic of every kind passes, and every counter
-//! agrees with what others have counted.
+//! From attaching to detaching: traffic of every kind passes, and every counter agrees with the
+//! kernel's and the far end's.
 
 use std::{
     io::{BufRead, BufReader},
@@ -75,10 +75,10 @@ fn passes_and_is_counted(wire: &Wire) {
     assert!(link("near1").class("transfer").enqueued_bytes > bytes);
 
     run(&format!("ping -6 -c 3 {}", wire.far_v6())).ok();
-    // Beside them, the kernel looks for neighbours and tells its groups.
+    // Besides these packets, the kernel sends neighbour discovery and multicast reports.
     assert!(link("near1").class("echo").sent_packets >= 3);
 
-    // Who has forgotten its neighbour asks for it, by ARP.
+    // A host that has forgotten its neighbour asks for it, by ARP.
     run(&format!("ip neigh del {} dev near1", wire.far_v4())).ok();
     wire.assert_passes();
     assert!(link("near1").class("default").sent_packets >= 2);
@@ -93,7 +93,7 @@ fn passes_and_is_counted(wire: &Wire) {
     assert_eq!(narrow.offered_packets(), 500);
     assert!(narrow.dropped_packets > 0);
 
-    // What takt counts, the far end and the kernel count too.
+    // The far end and the kernel count the same as takt.
     assert!(after.classes.iter().all(|class| class.adds_up()));
     let sent = sent(&after);
     let came = |count: Count| (count.packets, count.bytes);
@@ -127,7 +127,7 @@ fn sent(link: &Link) -> Count {
     }
 }
 
-/// Takt's counters and the far end's, of a moment when nothing moves.
+/// Takt's counters and the far end's, at an idle moment.
 fn at_rest(wire: &Wire) -> (Link, Count) {
     loop {
         let before = link(&wire.near);
@@ -140,8 +140,8 @@ fn at_rest(wire: &Wire) -> (Link, Count) {
     }
 }
 
-/// The kernel may send while the counters are read, so not every look at them
-/// need add up; but it sends seldom enough that one of ten must.
+/// The kernel may send while the counters are read, so they may disagree; but it sends so rarely
+/// that one of ten looks must agree.
 fn assert_adds_up_while_busy() {
     let looks: Vec<Link> = (0..10).map(|_| link("near1")).collect();
     assert!(looks[0].class("narrow").queued_packets > 0);
@@ -149,7 +149,7 @@ fn assert_adds_up_while_busy() {
     assert!(looks.iter().any(add_up), "{looks:#?}");
 }
 
-/// A test of iperf3's through the wire; the client's account of it.
+/// An iperf3 test through the wire; returns the client's report.
 fn iperf3(wire: &Wire, arguments: &str) -> Value {
     let mut server = Command::new("ip")
         .args("netns exec b iperf3 -s -1 --forceflush".split(' '))

@@ -1,4 +1,4 @@
-//! `takt apply --confirm`: what keeps a policy, what takes it back, and what others may do
+//! `takt apply --confirm`: what keeps a policy, what takes it back, and what other sessions may do
 //! meanwhile.
 
 use std::{
@@ -34,7 +34,7 @@ const NEW_FILE: &str = "/lab/new.toml";
 const OLD_BPS: u64 = 100_000_000;
 const NEW_BPS: u64 = 200_000_000;
 
-/// An administrator at a terminal, who has applied NEW and is asked.
+/// An administrator at a terminal, who has applied NEW and is asked to confirm.
 #[track_caller]
 fn asked(time: &str) -> Session {
     let mut session = start(time);
@@ -56,7 +56,7 @@ fn kill_guard() {
     let guards = guards();
     assert_eq!(guards.len(), 1, "{guards:?}");
     kill(guards[0], Signal::SIGKILL).unwrap();
-    // A child of takt's, which does not look after it before the end.
+    // A child of takt's, which does not wait for it before the end.
     wait_for(|| pending()["guard_running"] != true);
 }
 
@@ -116,7 +116,7 @@ fn an_endless_line_takes_it_back() {
     });
 }
 
-/// Neither Enter before the question, nor what is typed for another program.
+/// Neither Enter before the question nor input for another program confirms.
 #[test]
 fn what_is_not_said_to_it_is_no_answer() {
     DEFAULT.run(|| {
@@ -158,7 +158,7 @@ fn a_script_confirms_nothing_and_keeps_its_lines() {
         assert!(said.ends_with("the last line\n"), "{said}");
         assert_decided(OLD_BPS);
 
-        // However much there is to read.
+        // Input without end.
         let zeroes = Command::new("takt")
             .args(["apply", "--confirm", "3s", NEW_FILE])
             .stdin(fs::File::open("/dev/zero").unwrap())
@@ -213,7 +213,7 @@ fn a_second_administrator_is_told_who_waits_and_how_long() {
         takt("status").says(&[&who, "before it: policy"]).ok();
         assert_eq!(link("near1").rate_bps, NEW_BPS);
 
-        // Users have no say.
+        // Users may not decide.
         for command in ["confirm", "cancel"] {
             as_alice(command).says(&["is missing"]).ends_with(3);
         }
@@ -331,7 +331,7 @@ fn with_takt_killed_the_guard_takes_it_back() {
             }
             assert_no_trace();
         }
-        // A session can come back, and stopped is as good as dead.
+        // A session can come back, and a stopped takt counts as a dead one.
         let mut session = asked("300s");
         kill_takt(&mut session);
         takt("confirm").ok();
@@ -415,7 +415,7 @@ fn killed_while_it_applies_all_of_it_is_taken_back() {
             killed.wait().unwrap();
             let state = pending()["state"].clone();
             match state.as_str() {
-                // It was in force: the guard leaves it its time.
+                // The policy was in force: the guard waits until its time is over.
                 Some("waiting") => takt("cancel").ok(),
                 Some(_) => {
                     in_the_middle += 1;
@@ -457,7 +457,7 @@ fn what_others_change_meanwhile_is_left_alone() {
         assert!(second.root_qdisc().starts_with("qdisc fq 8123:"));
         run("tc qdisc del dev near2 root").ok();
 
-        // Of two that it stands on, and one that goes.
+        // Meanwhile one device gets another qdisc, and the other is removed.
         apply(both).ok();
         let twice = both.replace("100", "200");
         fs::write(NEW_FILE, &twice).unwrap();

@@ -1,4 +1,4 @@
-//! Groups on the beat: their members take turns in one slot, whatever each of them does.
+//! Groups on the beat: their members take turns in one slot, whatever a member does.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ members = ["g1", "g2", "g3"]
 
 const NAMES: [&str; 3] = ["g1", "g2", "g3"];
 
-/// Who ran, and that nobody else did meanwhile.
+/// The members that ran, and that no other thread did meanwhile.
 #[derive(Default)]
 struct Stage {
     taken: AtomicU32,
@@ -47,7 +47,7 @@ impl Stage {
         self.taken.fetch_sub(1, SeqCst);
     }
 
-    /// From when all are there, and as long as they are.
+    /// From when all members have joined, and as long as they have.
     #[track_caller]
     fn assert_in_order(&self, least: usize) {
         assert_eq!(self.clashes.load(SeqCst), 0, "members ran at the same time");
@@ -73,7 +73,7 @@ fn play(jobs: u64, act: fn(u8, u64)) -> Arc<Stage> {
         .map(|(actor, name)| {
             let (stage, seated) = (stage.clone(), seated.clone());
             member(name, jobs, move |job| {
-                // Until all are there each is on its own.
+                // Until all members have joined each runs on its own.
                 if seated.load(SeqCst) {
                     stage.act(actor, || act(actor, job));
                 } else {
@@ -105,7 +105,7 @@ fn members_hand_over_in_order() {
     });
 }
 
-/// One overruns, sleeps, or writes a file now and then.
+/// One member overruns, sleeps, or writes a file now and then.
 fn unruly(actor: u8, job: u64) {
     spin(20 * US);
     match (actor, job % 17) {

@@ -1,5 +1,5 @@
-//! Takt's units, in a machine that runs systemd: what they keep from takt and taktd is nothing
-//! that those need.
+//! Takt's units, in a machine that runs systemd: their restrictions leave takt and taktd everything
+//! that they need.
 
 use std::{
     fs::{self, Permissions},
@@ -23,8 +23,8 @@ use crate::{
     wire::Wire,
 };
 
-/// Beside everything else: packets that come in, questions about owners, gap frames, devices'
-/// polls in threads, and a crowd.
+/// Together with every other feature: incoming packets, questions about owners, gap frames,
+/// threaded NAPI, and a crowd.
 const MORE: &str = r#"
 [[link.near1.class]]
 name = "player"
@@ -57,7 +57,7 @@ device = "near3"
 #[test]
 fn all_of_a_policy_comes_and_goes_with_its_unit() {
     SYSTEMD.run(|| {
-        // What systemd makes for its first service stays.
+        // The objects that systemd makes for its first service stay.
         drop(Daemon::start());
         let before = Inventory::take();
         let settings = settings();
@@ -68,7 +68,7 @@ fn all_of_a_policy_comes_and_goes_with_its_unit() {
         fs::write("/etc/takt/policy.toml", &whole).unwrap();
         fs::set_permissions("/etc/takt/policy.toml", Permissions::from_mode(0o600)).unwrap();
 
-        // taktd first, and then what it is to follow.
+        // taktd first, and then the policy that it follows.
         let daemon = Daemon::start();
         start("takt");
         let said = fs::read_to_string(said_by("takt")).unwrap();
@@ -117,7 +117,7 @@ fn all_of_a_policy_comes_and_goes_with_its_unit() {
     });
 }
 
-/// What takt sets outside of its own things.
+/// Settings of the host that takt changes.
 fn settings() -> Vec<String> {
     [
         "/proc/sys/net/ipv4/tcp_congestion_control",
@@ -154,7 +154,7 @@ fn taktd_has_the_capabilities_of_its_unit_and_no_others() {
         assert_eq!(no_new, "1");
         daemon.ends_with(Signal::SIGTERM);
 
-        // Started by hand it gives up the same.
+        // Started by hand it gives up the same privileges.
         let mut by_hand = Command::new("taktd").stdout(Stdio::null()).spawn().unwrap();
         systemd::wait_until("taktd gives up what it does not need", || {
             capabilities(by_hand.id())[2] == bounding

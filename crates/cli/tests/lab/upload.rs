@@ -1,4 +1,4 @@
-//! A flow that runs, and what TCP says of it.
+//! A running flow, and TCP's report of it.
 
 use std::{
     io::{self, Read, Write},
@@ -14,7 +14,7 @@ use std::{
 
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
-/// As much as TCP takes, to a listener.
+/// As much as TCP accepts, to a listener.
 pub struct Upload {
     socket: TcpStream,
     is_over: Arc<AtomicBool>,
@@ -95,7 +95,8 @@ impl Upload {
         name.to_string_lossy().trim_end_matches('\0').to_owned()
     }
 
-    /// No faster than this, which leaves the processor some idle time: only that is free in the lab.
+    /// No faster than this, which leaves the processor some idle time: only idle time is free in
+    /// the lab.
     pub fn paced(self, rate_bytes_ps: u32) -> Self {
         // SAFETY: as many bytes as there are.
         let set = unsafe {
@@ -122,7 +123,7 @@ impl Upload {
         (info.tcpi_snd_cwnd, info.tcpi_snd_ssthresh)
     }
 
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub fn retransmitted(&self) -> u32 {
         self.info().tcpi_total_retrans
     }
@@ -132,7 +133,7 @@ impl Upload {
         self.received_bytes.load(Ordering::Relaxed)
     }
 
-    /// That it goes on.
+    /// Assert that it goes on.
     #[track_caller]
     pub fn assert_goes_on(&self) {
         let before = self.received_bytes();

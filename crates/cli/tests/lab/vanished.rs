@@ -1,5 +1,5 @@
-//! A network namespace that is deleted with all that takt does in it: its helper clears it away,
-//! or else whatever takt is called next, anywhere on the host.
+//! A network namespace that is deleted with a policy in force: its helper cleans up, or else the
+//! next takt that is called, anywhere on the host.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ key_file = "/lab/crowd.key"
 device = "near1"
 "#;
 
-/// A namespace with two devices, all that this policy does there, and a taktd until it goes.
+/// A namespace with two devices, a policy in force, and a taktd until it is killed.
 fn vanish_with(policy: &str) {
     run("ip netns add gone").ok();
     for n in [1, 2] {
@@ -41,13 +41,13 @@ fn vanish_with(policy: &str) {
     let daemon = Daemon::start_alone("gone");
     wait_for(|| fs::exists(daemon.socket()).unwrap());
     run("ip netns del gone").ok();
-    // Who lives in it keeps it, and nobody keeps it whom takt has started.
+    // A process in the namespace keeps it; no process that takt has started does.
     daemon.kill();
     wait_for(|| run("ip link show gone2").status != Some(0));
     assert_eq!(helpers(), []);
 }
 
-/// Without a helper, which would see that the namespace is gone.
+/// Without a helper, which would notice that the namespace is gone.
 fn without_gate() -> String {
     let background = "priority = \"background\"\n";
     let open = format!("{background}gate = \"open\"\n");
@@ -63,7 +63,7 @@ fn its_helper_goes_last_and_leaves_nothing() {
     });
 }
 
-/// As a packet that waits would, a frame in stock keeps the namespace of who has sent it.
+/// As a queued packet would, a frame in stock keeps its sender's namespace.
 #[test]
 fn its_stock_of_gap_frames_goes_as_well() {
     DEFAULT.run(|| {

@@ -1,4 +1,4 @@
-//! What the kernel's verifier has to go through before a policy is in force.
+//! The verifier's work before a policy is in force.
 
 use libbpf_rs::query::{ProgInfoIter, ProgramInfo};
 
@@ -9,10 +9,11 @@ use crate::{
     wire::Wire,
 };
 
-/// Of the million instructions at which it gives up, and where an apply begins to be waited for.
+/// A small part of the million instructions at which the verifier gives up. With more, an apply
+/// takes noticeably long.
 const MOST_INSTRUCTIONS: u32 = 50_000;
 
-/// Loops are gone through once, whatever their bounds (docs/adr/0016).
+/// Loops are verified once, whatever their bounds (docs/adr/0016).
 fn is_far_from_its_limit(_wires: &[Wire; 2]) {
     apply(EVERYTHING).ok();
     let is_takts = |found: &ProgramInfo| found.name.to_string_lossy().starts_with("takt");

@@ -1,5 +1,5 @@
-//! `takt flows` beside the kernel's own counts: what it tells of flows is what happened to
-//! them, all of them are there, and nothing of it stays.
+//! `takt flows` against the kernel's own counts: its events are what happened, all flows are there,
+//! and nothing remains.
 
 use std::{
     collections::BTreeSet,
@@ -44,7 +44,7 @@ fn losses_are_told_on_the_newest_kernel() {
     });
 }
 
-/// Before there were BPF qdiscs, but TCP could be looked at.
+/// A kernel without BPF qdiscs, in which TCP can be looked at.
 #[test]
 fn losses_are_told_on_an_old_kernel() {
     TOO_OLD.run(|| {
@@ -63,13 +63,13 @@ fn losses_are_told() {
     let mut recorder = Recorder::start(&["--interval", "100ms", "--port", "5001"]);
     let upload = upload(&wire);
     thread::sleep(Duration::from_secs(4));
-    // So long that several timeouts come.
+    // Long enough for several timeouts.
     lossy("loss 100%");
     thread::sleep(Duration::from_secs(3));
     lossy("loss 0%");
     thread::sleep(Duration::from_secs(3));
     upload.stop();
-    // What is under way arrives.
+    // Segments in flight arrive.
     thread::sleep(Duration::from_secs(1));
     let (cwnd, ssthresh) = upload.windows();
     let seen = takt("flows --output json --port 5001").json();
@@ -107,7 +107,7 @@ fn losses_are_told() {
             .all(|sample| sample.rtt_min_us.is_none_or(|us| us >= 10_000))
     );
 
-    // Nothing is under way: the socket itself says the same.
+    // Nothing is in flight: the socket itself reports the same.
     let flows = seen["flows"].as_array().expect("a list").clone();
     let shown: Vec<&Value> = flows
         .iter()

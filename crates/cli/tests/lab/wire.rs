@@ -23,7 +23,7 @@ pub enum End {
     Far,
 }
 
-/// What has come out at a wire's far end, or is known to a qdisc.
+/// Counters of a wire's far end, or of a qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
     pub packets: u64,
@@ -43,7 +43,7 @@ impl Wire {
         wire
     }
 
-    /// Also used to plug in a wire again that was taken away.
+    /// Also used to restore a removed wire.
     pub fn make(&self) {
         let Self { number, near, far } = self;
         let [near_mac, far_mac] = [End::Near, End::Far].map(|end| self.mac(end));
@@ -66,8 +66,7 @@ impl Wire {
         }
     }
 
-    /// Gives an end, or its VLAN device (`.7`), an address that the other end
-    /// need not ask for.
+    /// Gives an end, or its VLAN device (`.7`), an address that the other end need not resolve.
     pub fn add_address(&self, end: End, vlan: &str, address: &str) {
         let (netns, device) = (end.netns(), self.device(end));
         let (peer_netns, peer) = (end.other().netns(), self.device(end.other()));
@@ -126,8 +125,7 @@ impl Wire {
         format!("fd{:02}::2", self.number)
     }
 
-    /// What `tc` shows of the near end's root qdisc, without what changes by
-    /// itself.
+    /// What `tc` shows of the near end's root qdisc, without counters.
     pub fn root_qdisc(&self) -> String {
         let shown = run(&format!("tc qdisc show dev {}", self.near)).ok();
         let line = shown.lines().find(|line| line.contains(" root "));
@@ -138,7 +136,7 @@ impl Wire {
         words.join(" ")
     }
 
-    /// What the near end's root qdisc has sent, dropped and still holds.
+    /// The packets that the near end's root qdisc has sent, dropped and still holds.
     pub fn root_statistics(&self) -> Value {
         let shown = run(&format!("tc -s -j qdisc show dev {} root", self.near)).json();
         shown[0].clone()
@@ -160,7 +158,7 @@ impl Wire {
         }
     }
 
-    /// That packets get through.
+    /// Assert that packets get through.
     #[track_caller]
     pub fn assert_passes(&self) {
         run(&format!("ping -c 1 -W 1 {}", self.far_v4())).ok();
@@ -183,11 +181,11 @@ impl End {
     }
 }
 
-/// Takes takt away, whatever became of the test, and the wire.
+/// Reverts takt, whatever the test's outcome, and removes the wire.
 impl Drop for Wire {
     fn drop(&mut self) {
         let reverted = takt("revert");
-        // A test may have taken it away itself.
+        // A test may have removed it itself.
         run(&format!("ip link del {}", self.near));
         if thread::panicking() {
             // Let the next test start afresh.

@@ -1,5 +1,5 @@
-//! Signals of real wireless devices, as far as a kernel without hardware has any: from the
-//! driver's table of stations, or a client's own, to the stations' weights and shares.
+//! Signals of real wireless devices, as far as a kernel without hardware has any: from the driver's
+//! table of stations, or a client's own, to the stations' weights and shares.
 
 use std::{
     net::UdpSocket,
@@ -22,7 +22,7 @@ use crate::{
 
 /// The default.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// What an access point's driver does not tell, and what a station's that has looked for it does.
+/// Noise, which an access point's driver does not report, and which a station's does after a scan.
 const NOISE_ASSUMED_DBM: i32 = -95;
 const NOISE_TOLD_DBM: i32 = -92;
 const DUMP: &str = "source = \"station-dump\"";
@@ -43,8 +43,8 @@ fn weight_ppm(snr_db: i32) -> u32 {
     20_000 * u32::try_from(snr_db).unwrap()
 }
 
-/// The stations of wlan0. Looking costs the machine's time, which is the link's whole memory each
-/// time.
+/// The stations of wlan0. Each look costs the machine's time, since it copies the link's whole
+/// memory.
 struct Table(Stations);
 
 impl Table {
@@ -63,7 +63,7 @@ impl Table {
             .is_some_and(|station| station.weight_ppm == weight_ppm)
     }
 
-    /// How long it takes until this is so, at most that long.
+    /// How long it takes until this holds, at most that long.
     #[track_caller]
     fn until(&self, patience: Duration, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
         let start = Instant::now();
@@ -108,7 +108,7 @@ fn signals_reach_the_weights_within_two_intervals() {
             assert!(table.has(2, same), "{:?}", table.of(2));
         }
         println!("of 24 changes the slowest took {longest:?}");
-        // By the power that the station sends with.
+        // By the station's transmit power.
         air.set_signal(2, -80);
         run_far("iw dev wlan2 set txpower fixed 1500").ok();
         let wanted = weight_ppm(-80 + 15 - NOISE_ASSUMED_DBM);
@@ -152,7 +152,7 @@ fn a_weight_shares_the_air() {
     });
 }
 
-/// What came out at each station's end of the air while this time passed.
+/// The packets that came out at each station's end of the air while this time passed.
 fn received_in(time: Duration) -> [u64; 2] {
     let received = |n: u8| {
         let shown = run_far(&format!("ip -s -j link show dev wlan{n}")).json();
@@ -227,7 +227,7 @@ fn a_client_reports_what_its_own_device_hears() {
             table.until(2 * INTERVAL, "settled", |table| table.has(1, wanted(dbm)));
         }
 
-        // Its device goes, and comes back as another one of that name.
+        // Its device is removed, and comes back as another one of that name.
         drop(talk);
         run_far("iw dev wlan1 del").ok();
         thread::sleep(Duration::from_secs(1));
@@ -246,7 +246,7 @@ fn a_client_reports_what_its_own_device_hears() {
 fn doctor_says_that_packets_wait_below_the_qdisc() {
     WIRELESS.run(|| {
         let _air = Air::new();
-        // It does while Takt stands there, too.
+        // It does while Takt is attached there, too.
         apply(&policy(DUMP)).ok();
         let advice = ["packets wait", "shape a little below what the air carries"];
         let said = takt("doctor").says(&advice);

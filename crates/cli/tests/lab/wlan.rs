@@ -1,5 +1,5 @@
-//! The lab's wireless LAN: what its air has not taken waits in the access
-//! point's qdisc, and nothing of it is left when it ends.
+//! The lab's wireless LAN: packets that the air has not taken wait in the access point's qdisc, and
+//! nothing of it is left when it ends.
 
 use std::{fs, process::Command};
 
@@ -13,7 +13,7 @@ use crate::{
 const SCRIPT: &str = "/tmp/wlan.json";
 const REPORTS: &str = "/tmp/wlan.snr";
 
-/// Runs a shell's lines beside two stations that hear well.
+/// Runs shell commands beside two stations with good reception.
 fn beside_wlan(lines: &str) -> Ran {
     beside_wlan_of("Tap", lines)
 }
@@ -33,7 +33,7 @@ fn beside_wlan_of(cards: &str, lines: &str) -> Ran {
     run_command(Command::new("takt").args(["lab", "wlan", SCRIPT, "--", "sh", "-c", lines]))
 }
 
-/// What the command printed, line by line, and what the air carried.
+/// The command's output, line by line, and the frames that the air carried.
 fn printed(ran: Ran) -> (Vec<String>, Value) {
     let stdout = ran.ok();
     let (lines, statistics) = stdout.split_once("{\n").expect("there are statistics");
@@ -68,7 +68,7 @@ fn assert_reports() {
     assert_eq!(stations, ["02:00:00:00:01:01", "02:00:00:00:01:02"]);
 }
 
-/// Returns what the air carried.
+/// Returns the frames that the air carried.
 fn flood() -> Value {
     let (lines, air) = printed(beside_wlan(
         "ip netns exec ap tc qdisc replace dev wlan0 root pfifo limit 50
@@ -95,7 +95,7 @@ fn flood() -> Value {
 
     let [flooded, quiet] = [0, 1].map(|station| &air["stations"][station]["down"]);
     let frames = flooded["frames"].as_u64().unwrap();
-    // 2 Mbit/s, of which the long preambles and the contention take a part.
+    // 2 Mbit/s, less the long preambles and the contention.
     assert!((500..1000).contains(&frames), "{air}");
     assert_eq!(flooded["delivered_frames"], frames, "{air}");
     assert_eq!(quiet["frames"], 2, "{air}");
@@ -129,8 +129,8 @@ fn a_killed_radio_leaves_nothing() {
     });
 }
 
-/// With cards TCP knows what its own device has not sent, and adds little to it; with TAP it would
-/// fill the queue. And what a station sends to all reaches the other, not itself.
+/// With cards TCP knows how much its own device has not sent, and adds little to it; with TAP it
+/// would fill the queue. And a station's multicast reaches the other, not itself.
 #[test]
 fn stations_with_cards_hold_back() {
     DEFAULT.run(|| {
