@@ -138,7 +138,7 @@ pub enum Command {
     )]
     Doctor,
 
-    /// Explain an error, or why something is refused, held, dropped or late.
+    /// Explain an error, or why something is refused, throttled, blocked, dropped or late.
     ///
     /// Without a code, list them all.
     #[command(

@@ -31,7 +31,7 @@ pub use takt_policy::Question;
 
 /// A link's policy, ready for the kernel.
 pub struct Plan {
-    /// What the qdisc reads.
+    /// The tables of the qdisc.
     pub tables: Box<takt_plan>,
     /// The tables of the device that incoming background packets are sent through; `None` if there
     /// are none.

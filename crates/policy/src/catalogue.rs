@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 macro_rules! catalogue {
     ($($code:ident = $name:literal: $explanation:literal;)*) => {
-        /// What kind of finding a diagnostic is; stable from version to version.
+        /// The kind of a diagnostic; stable from version to version.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code {
             $(#[doc = concat!("`", $name, "`")] $code,)*

@@ -11,14 +11,14 @@ use crate::{Code, render};
 /// A longer message is cut.
 const MESSAGE_MAX_BYTES: usize = 240;
 
-/// One finding about one place in the file.
+/// One finding about one position in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// What kind of finding it is: a [`Code`]'s name, or that of a host's refusal.
+    /// The kind of finding: a [`Code`]'s name, or that of a host's refusal.
     pub code: &'static str,
     /// Whether the policy is refused because of it.
     pub severity: Severity,
-    /// What is wrong, in a sentence.
+    /// The error, in a sentence.
     pub message: String,
     /// The sentence that names the fix.
     pub help: String,
@@ -49,7 +49,7 @@ impl Diagnostic {
         Diagnostic::named(code.as_str(), message, help)
     }
 
-    /// An error whose code is not the policy's.
+    /// An error with a code of the host's.
     pub(crate) fn named(
         code: &'static str,
         message: impl Into<String>,

@@ -16,12 +16,12 @@
 //! # Ok::<(), takt_policy::Diagnostics>(())
 //! ```
 //!
-//! The way of a policy through this crate: [`load()`] gets the text from a file and is the only
-//! code here that touches the host; `read` turns TOML into links, classes and tasks, with the spellings
-//! of single values in `value`; `check` looks at how the parts go together and finds what can never
-//! match or is promised twice. All of them report to `findings`, so that one run shows every
+//! The steps in this crate: [`load()`] reads the text from a file and is the only code here that
+//! touches the host; `read` turns TOML into links, classes and tasks, with the spellings of single
+//! values in `value`; `check` checks the parts against each other and finds entries that can never
+//! match and rates beyond the link. All of them report to `findings`, so that one run shows every
 //! mistake, and the result is a [`Policy`] or [`Diagnostics`]. The [`Code`]s of the latter and their
-//! explanations stand in `catalogue`.
+//! explanations are in `catalogue`.
 
 mod catalogue;
 mod check;
@@ -52,7 +52,7 @@ use source::Source;
 /// The largest policy, in bytes of text.
 pub const POLICY_MAX_BYTES: usize = 1 << 20;
 
-/// Parses and checks a policy. `name` is what messages call the file. Reports every error it finds,
+/// Parses and checks a policy. `name` is the file's name in messages. Reports every error it finds,
 /// up to a bound; never looks at the host.
 pub fn parse(name: &str, text: &str) -> Result<Policy, Diagnostics> {
     if text.len() > POLICY_MAX_BYTES {

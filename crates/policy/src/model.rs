@@ -16,7 +16,7 @@ pub const LINKS_MAX: usize = 64;
 /// Different questions about sockets' owners that a policy may ask, over all of its links.
 pub const QUESTIONS_MAX: usize = 32;
 
-/// The class that takes what no other class matches.
+/// The class of packets that match no other class.
 pub const DEFAULT_CLASS: &str = "default";
 
 /// The group whose members may take reservations, unless `[beats]` says otherwise. No host has this
@@ -38,7 +38,7 @@ pub struct Link {
     pub rate_bps: u64,
     /// Wire bytes per frame beyond the layer 2 frame.
     pub overhead_bytes: u32,
-    /// What keeps packets apart.
+    /// How packets are spaced.
     pub pacing: Pacing,
     /// What happens to large segments.
     pub packets: Packets,
@@ -54,7 +54,7 @@ pub struct Link {
     pub classes: Vec<Class>,
 }
 
-/// What keeps frames apart on the wire.
+/// How frames are spaced on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
@@ -64,7 +64,7 @@ pub enum Pacing {
     Gap,
 }
 
-/// What a class paces: frames of the wire, or the segments the stack hands over.
+/// The unit that a class paces: frames of the wire, or the segments of the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
@@ -89,7 +89,7 @@ pub struct Tenant {
     pub floor_bps: Option<u64>,
     /// 0 goes first, [`PRIORITY_BACKGROUND`] last.
     pub priority: u8,
-    /// Where the tenant stands in the file, counted from 1.
+    /// The tenant's line in the file, counted from 1.
     pub line: usize,
 }
 
@@ -123,9 +123,9 @@ pub struct Class {
     pub receive: bool,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
-    /// Whether it takes what no other class matches.
+    /// Whether it is the default class.
     pub is_default: bool,
-    /// Where the class stands in the file, counted from 1; the link's line if it is implicit.
+    /// The class's line in the file, counted from 1; the link's line if it is implicit.
     pub line: usize,
 }
 
@@ -298,7 +298,7 @@ pub struct Task {
     pub overrun: Overrun,
     /// In the order of hand-off; a single thread is the only one.
     pub members: Vec<Member>,
-    /// Where the task stands in the file, counted from 1.
+    /// The task's line in the file, counted from 1.
     pub line: usize,
 }
 
@@ -344,7 +344,7 @@ pub struct Radio {
     pub interval_ns: u64,
     /// The share of the newest sample in the average, in millionths.
     pub smoothing_ppm: u32,
-    /// What is left of the average after an interval without a report, in millionths.
+    /// The part of the average that remains after an interval without a report, in millionths.
     pub decay_ppm: u32,
     /// The function from strength to weight.
     pub law: WeightLaw,
@@ -397,7 +397,7 @@ pub enum RadioSource {
     StationDump,
     /// A file with lines `ADDR DB`, read every interval; the path is as that of the key.
     File(PathBuf),
-    /// Only what is set by hand.
+    /// Only strengths set by hand.
     None,
 }
 

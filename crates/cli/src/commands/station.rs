@@ -173,7 +173,7 @@ fn devices(policy: &Policy, device: Option<&str>) -> Result<Vec<String>, Failure
     }
 }
 
-/// Their tables. Without a device, those whose stations are known by such addresses.
+/// The links' tables. Without a device, those whose stations have addresses of this kind.
 fn tables(
     policy: &Policy,
     address: Address,

@@ -1,4 +1,4 @@
-//! What `takt doctor` finds missing, feature by feature.
+//! Missing features that `takt doctor` finds, one by one.
 
 super::reasons! {
 PRIVILEGES = "takt::doctor::privileges" ["privileges"]: "

@@ -1,5 +1,5 @@
-//! One failure has one code: as text and as JSON, from `check` and from `apply`, with the same place in
-//! the policy and the same exit code.
+//! One failure has one code: as text and as JSON, from `check` and from `apply`, with the same
+//! position in the policy and the same exit code.
 
 use std::{fs, os::unix::process::CommandExt, process::Command};
 

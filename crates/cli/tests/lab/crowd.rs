@@ -300,7 +300,7 @@ fn usual_window(flow: &Upload, time: Duration) -> u32 {
     samples[samples.len() / 2]
 }
 
-/// Of the far end.
+/// A listener at the far end.
 fn listener(wire: &Wire) -> TcpListener {
     in_far_namespace(|| TcpListener::bind(format!("{}:0", wire.far_v4())).unwrap())
 }

@@ -50,7 +50,7 @@ const FOR_DAEMON: &str = " for the daemon";
 /// Tests that look at the lab from outside.
 const OUTSIDE: [&str; 2] = ["contract::", "lockdown::"];
 
-/// What libtest exits with when a test failed.
+/// libtest's exit status after a failed test.
 const TESTS_FAILED: i32 = 101;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -411,7 +411,7 @@ fn as_process<T>(name: &str, act: impl FnOnce() -> T) -> T {
     act()
 }
 
-/// What the process was called before.
+/// The process's earlier name.
 struct Name(String);
 
 const NAME: &str = "/proc/self/comm";

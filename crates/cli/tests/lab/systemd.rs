@@ -10,7 +10,7 @@ use crate::{
 /// The script that becomes systemd, in the machine.
 pub const FIRST: &str = "/add/first.sh";
 
-/// What the machine is given for it.
+/// The files of the machine for it.
 pub const FILES: [&str; 3] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/first.sh"),
     "/lib/systemd/systemd",

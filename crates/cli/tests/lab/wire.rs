@@ -148,7 +148,7 @@ impl Wire {
         shown[0]["gso_max_segs"].as_u64().expect("a number")
     }
 
-    /// What the far end has received.
+    /// Counters of received packets at the far end.
     pub fn received(&self) -> Count {
         let shown = run_far(&format!("ip -s -j link show dev {}", self.far)).json();
         let count = |what: &str| shown[0]["stats64"]["rx"][what].as_u64().expect("a number");

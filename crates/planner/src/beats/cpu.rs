@@ -87,7 +87,7 @@ impl Cpu {
         })
     }
 
-    /// What can still be assigned, rounded up.
+    /// The time that can still be assigned, rounded up.
     pub fn left_ppm(&self) -> u64 {
         let assigned_ppm = share_ppm(self.load, self.frame);
         self.assignable_ppm.saturating_sub(assigned_ppm)

@@ -38,7 +38,7 @@ pub struct Host {
     pub cpus: Vec<u32>,
     /// All edges are multiples of it.
     pub grid_ns: u64,
-    /// What is never assigned of each CPU's frame, in millionths.
+    /// The part of each CPU's frame that is never assigned, in millionths.
     pub free_ppm: u32,
 }
 
@@ -137,8 +137,8 @@ pub fn plan(host: &Host, demands: &[Demand]) -> Result<Timetable, Refusal> {
     }
 }
 
-/// What the table reserves in every period for such a budget and such a lead: whole slots of the
-/// grid for each.
+/// The time that the table reserves in every period for such a budget and such a lead: whole slots
+/// of the grid for each.
 pub fn reserved_ns(grid_ns: u64, budget_ns: u64, lead_ns: u64) -> u64 {
     let whole = |time_ns: u64| time_ns.div_ceil(grid_ns).saturating_mul(grid_ns);
     whole(budget_ns).saturating_add(whole(lead_ns))

@@ -24,7 +24,7 @@ pub enum Refusal {
     /// Not a valid grid.
     #[error("a grid of {} has no slots", time(*grid_ns))]
     Grid {
-        /// What was asked for.
+        /// The requested grid.
         grid_ns: u64,
     },
     /// Impossible on any host.
@@ -32,7 +32,7 @@ pub enum Refusal {
     Senseless {
         /// The demand's name.
         name: String,
-        /// What is wrong with it.
+        /// The error.
         fault: Fault,
     },
     /// No such time is left.
@@ -66,7 +66,7 @@ pub enum Refusal {
     },
 }
 
-/// What is wrong with a demand in itself.
+/// An error of a demand in itself.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 pub enum Fault {
@@ -76,9 +76,9 @@ pub enum Fault {
         time(*period_ns), time(*grid_ns), time(FRAME_MAX_NS)
     )]
     Period {
-        /// What was asked for.
+        /// The requested period.
         period_ns: u64,
-        /// What it has to be a multiple of.
+        /// The required divisor.
         grid_ns: u64,
     },
     /// More than the period holds.
@@ -87,11 +87,11 @@ pub enum Fault {
         time(*budget_ns), WithLead(*lead_ns), time(*period_ns), time(*grid_ns)
     )]
     Budget {
-        /// What was asked for.
+        /// The requested budget.
         budget_ns: u64,
         /// The lead before it.
         lead_ns: u64,
-        /// What both have to fit into.
+        /// The period that both have to fit into.
         period_ns: u64,
         /// They take whole slots of this.
         grid_ns: u64,
@@ -102,19 +102,19 @@ pub enum Fault {
         time(*offset_ns), time(*grid_ns), time(*first_ns), time(*last_ns)
     )]
     Offset {
-        /// What was asked for.
+        /// The requested offset.
         offset_ns: u64,
         /// The least that fits.
         first_ns: u64,
         /// The most that fits.
         last_ns: u64,
-        /// What it has to be a multiple of.
+        /// The required divisor.
         grid_ns: u64,
     },
     /// No CPU that carries beats.
     #[error("may run on {}, and {} carry beats", Cpus(cpus), Cpus(carrying))]
     Cpus {
-        /// What was asked for.
+        /// The requested CPUs.
         cpus: Vec<u32>,
         /// CPUs that carry beats.
         carrying: Vec<u32>,
@@ -147,7 +147,7 @@ pub enum Obstacle {
     Free {
         /// The CPU.
         cpu: u32,
-        /// What could still be assigned of every period.
+        /// The time that could still be assigned of every period.
         left_ns: u64,
         /// Of what may be assigned, in millionths.
         free_ppm: u32,

@@ -123,7 +123,7 @@ fn any_owner() -> impl Strategy<Value = Owner> {
         })
 }
 
-/// What is asked about the owner, in an entry that asks nothing else.
+/// The question about the owner, in an entry without other questions.
 fn any_asked() -> impl Strategy<Value = Match> {
     use prop::{option::weighted, sample::select};
     let users = select(vec![

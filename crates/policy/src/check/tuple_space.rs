@@ -14,7 +14,7 @@ use crate::{Mark, Match, Prefix};
 /// The cost of a hash lookup, in comparisons.
 const LOOKUP_COST: u64 = 8;
 
-/// Which fields an entry constrains, and to what width.
+/// The fields that an entry constrains, and the width of each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Shape {
     family: bool,

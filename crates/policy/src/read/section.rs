@@ -43,7 +43,7 @@ pub(super) fn in_file_order<'a>(
     entries
 }
 
-/// The tables of an array of tables, each with its place.
+/// The tables of an array of tables, each with its position.
 pub(super) fn tables<'a>(
     field: Option<Field<'a>>,
     example: &str,

@@ -51,7 +51,7 @@ fn explain(message: &str, span: &Span, text: &str) -> Diagnostic {
     error(format!("this is not TOML: {message}"), help).at(span, "here")
 }
 
-/// Whether `word` stands where a value is expected and was meant as text: `rate = 25mbit`.
+/// Whether `word` is in the position of a value and was meant as text: `rate = 25mbit`.
 fn is_unquoted(text: &str, line_start: usize, word: &Span, message: &str) -> bool {
     let before = text[line_start.min(word.start)..word.start].trim_end();
     let is_value = before.ends_with('=') || (before.contains('=') && before.ends_with(['[', ',']));

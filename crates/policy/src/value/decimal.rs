@@ -11,8 +11,8 @@ pub(crate) struct Decimal {
 const SCALE_MAX: usize = 12;
 
 impl Decimal {
-    /// Splits `"2.5gbit"` into the number and what follows it. `None` if the text does not start
-    /// with a number, or with one beyond all ranges.
+    /// Splits `"2.5gbit"` into the number and the rest. `None` if the text does not start with a
+    /// number, or with one beyond all ranges.
     pub fn split(text: &str) -> Option<(Decimal, &str)> {
         let is_number = |c: char| c.is_ascii_digit() || c == '.';
         let end = text.find(|c| !is_number(c)).unwrap_or(text.len());
