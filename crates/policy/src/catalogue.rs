@@ -114,8 +114,8 @@ so do those of its lead before them. Both take whole slots: on a grid of 500us, 
 with a lead of 20us takes 1500us of every period.
 
 A part of every CPU is never assigned: free, in [beats], which is 0.0625 by default. So a budget
-that is as long as the period fits nowhere. A single thread may have its slots on several CPUs in turn,
-with a free slot between two of them; a group stays on one.
+that is as long as the period fits nowhere. A single thread may have its slots on several CPUs in
+turn, with a free slot between two of them; a group stays on one.
 ";
 NoRoomTogether = "takt::policy::no_room_together": "
 Tasks that are bound to the same CPUs, by their own cpus or by those of [beats], share what is
@@ -206,9 +206,9 @@ A key that has no default is absent. A link needs its rate, because every class 
 it. Classes and tenants need a name, because statistics and messages refer to it. A class needs a
 match that says which traffic it takes; only the class named \"default\" has none, since it takes
 what is left. A task needs a name, a period and a budget; a match or a list of members that is there
-has something in it. In [radio], a threshold belongs to weight = \"gb\", a file to source = \"file\",
-a key_file to reports, a device to report_to. [crowd] needs a group, its key_file and the device on
-the shared air.
+has something in it. In [radio], a threshold belongs to weight = \"gb\", a file to source =
+\"file\", a key_file to reports, a device to report_to. [crowd] needs a group, its key_file and the
+device on the shared air.
 ";
 BadUnit = "takt::policy::bad_unit": "
 Rates and durations carry their unit. Units of rate are those of tc, in any case:
@@ -340,8 +340,8 @@ want a class with a match, give it another name.
 ";
 BadDevice = "takt::policy::bad_device": "
 The kernel's rules for a device name: 1 to 15 bytes, no '/', no ':', no blanks, neither \".\" nor
-\"..\". A name with a dot in it, as VLAN devices have, needs quotes in TOML, or the dot separates two
-keys: [link.\"eth0.100\"].
+\"..\". A name with a dot in it, as VLAN devices have, needs quotes in TOML, or the dot separates
+two keys: [link.\"eth0.100\"].
 ";
 BadValue = "takt::policy::bad_value": "
 The key takes one of a few words or a certain form, and this is none of them. The help of the
@@ -355,7 +355,8 @@ network, and guessing would pace the wrong one.
 ";
 BadPort = "takt::policy::bad_port": "
 src_port and dst_port take an integer, or text with a port, a range or a list of both: 80, \"80\",
-\"5004-5100\", \"80,443,8000-8100\". Ports are numbers from 0 to 65535; service names are not resolved.
+\"5004-5100\", \"80,443,8000-8100\". Ports are numbers from 0 to 65535; service names are not
+resolved.
 ";
 BadOwner = "takt::policy::bad_owner": "
 Four keys of a match ask who owns the socket that a packet comes from:
@@ -421,9 +422,9 @@ default and classes with one have 3, so that what is promised goes before what i
 one priority guarantees come first. A ceil for the one, or a floor for the other, settles it too.
 ";
 ByteRate = "takt::policy::byte_rate": "
-As in tc, bps, kbps, mbps and gbps are BYTES per second: \"25mbps\" is 200 Mbit/s. Elsewhere the same
-letters mostly mean bits, so Takt says how it reads them. Written in bits, the rate is beyond doubt
-and the warning goes away.
+As in tc, bps, kbps, mbps and gbps are BYTES per second: \"25mbps\" is 200 Mbit/s. Elsewhere the
+same letters mostly mean bits, so Takt says how it reads them. Written in bits, the rate is beyond
+doubt and the warning goes away.
 ";
 RedundantMatch = "takt::policy::redundant_match": "
 An entry of a class's match is covered by another entry of the same class, so it changes nothing.
@@ -451,11 +452,11 @@ UTF-16 (`file NAME` tells), or it is no text at all. To convert it:
     iconv -f LATIN1 -t UTF-8 old.toml > new.toml
 ";
 KeyFile = "takt::policy::key_file": "
-The key of a group is read by taktd, and all who have it can speak for the group. So the file must be
-there before a policy goes by it, hold a key, belong to root (or to the user who asks), and let its
-owner alone read and write it: chmod 600. `takt crowd key FILE` and `takt radio key FILE` make one; on
-the other hosts of the group it has to be a copy of the first. A user who may not read the key can
-check a policy all the same: what that user cannot see is only warned of.
+The key of a group is read by taktd, and all who have it can speak for the group. So the file must
+be there before a policy goes by it, hold a key, belong to root (or to the user who asks), and let
+its owner alone read and write it: chmod 600. `takt crowd key FILE` and `takt radio key FILE` make
+one; on the other hosts of the group it has to be a copy of the first. A user who may not read the
+key can check a policy all the same: what that user cannot see is only warned of.
 ";
 }
 

@@ -55,7 +55,9 @@ beats.network.batch_packets number
 beats.policy string
 beats.problem null
 beats.running boolean
+changing null
 crowd null
+pending null
 tasks[].ad_hoc_uid null
 tasks[].budget_ns number
 tasks[].completed number

@@ -96,8 +96,14 @@ pub fn kill_helpers() {
         kill(helper, Signal::SIGKILL).unwrap();
         let is_dead = (0..500).any(|_| {
             thread::sleep(Duration::from_millis(10));
-            fs::read_to_string(format!("/proc/{helper}/stat"))
-                .map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
+            // Its files are closed with the last of its threads.
+            let threads = fs::read_dir(format!("/proc/{helper}/task"));
+            threads.map_or(true, |threads| {
+                threads.flatten().all(|thread| {
+                    fs::read_to_string(thread.path().join("stat"))
+                        .map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
+                })
+            })
         });
         assert!(is_dead, "{helper} does not die");
     }

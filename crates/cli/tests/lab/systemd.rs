@@ -12,7 +12,7 @@ pub const FIRST: &str = "/add/first.sh";
 
 /// The files of the machine for it.
 pub const FILES: [&str; 3] = [
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/first.sh"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/systemd/first.sh"),
     "/lib/systemd/systemd",
     "/usr/bin/systemctl",
 ];

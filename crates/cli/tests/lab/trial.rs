@@ -146,7 +146,7 @@ fn a_script_confirms_nothing_and_keeps_its_lines() {
         apply(OLD).ok();
         fs::write(NEW_FILE, NEW).unwrap();
         let script = format!(
-            "takt apply --confirm 3s {NEW_FILE}\necho status $?\n\nyes\necho the last line\n"
+            "yes() {{ :; }}\ntakt apply --confirm 3s {NEW_FILE}\necho status $?\n\nyes\necho the last line\n"
         );
         fs::write("/lab/script", script).unwrap();
         let shell = Command::new("sh")

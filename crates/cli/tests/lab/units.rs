@@ -46,6 +46,7 @@ rate = "7mbit"
 match = { proto = "udp", dst_port = 5001 }
 
 [beats]
+join = "all"
 batch = 8
 
 [crowd]

@@ -59,6 +59,14 @@ impl Scheduler {
         let (dir, true) = pins::dir(pins::BEATS)? else {
             return Ok(None);
         };
+        match Self::open_at(dir) {
+            // Without the lock, another takt may take all pins away meanwhile.
+            Err(_) if !pins::dir(pins::BEATS)?.1 => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    fn open_at(dir: PathBuf) -> Result<Self, Error> {
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
@@ -66,7 +74,7 @@ impl Scheduler {
             libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
                 .map_err(Error::bpf("opening a pinned program"))
         };
-        Ok(Some(Self {
+        Ok(Self {
             beats: map("takt_beats")?,
             tables: map("takt_tables")?,
             tasks: map("takt_tasks")?,
@@ -78,7 +86,7 @@ impl Scheduler {
             seat: function("takt_seat")?,
             recognise: function("takt_recognise")?,
             dir,
-        }))
+        })
     }
 
     /// Load and register it with these tables. From then on it schedules every thread of the

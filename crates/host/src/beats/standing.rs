@@ -48,11 +48,6 @@ pub(super) fn settle(
         moved: Vec::new(),
         away: Vec::new(),
     };
-    if !roster.ad_hoc.is_empty()
-        && let Ok(timetable) = around(host, roster, before, Stay::All)
-    {
-        return Ok(undisturbed(timetable));
-    }
     let alone = roster.without_joined();
     let planned = match around(host, &alone, before, Stay::All) {
         // The new task is to blame, unless all fit in another order.
@@ -65,7 +60,22 @@ pub(super) fn settle(
     if roster.ad_hoc.is_empty() {
         return Ok(undisturbed(planned));
     }
+    if let Ok(timetable) = around(host, roster, before, Stay::All)
+        && !splits_more(roster, &timetable, &planned)
+    {
+        return Ok(undisturbed(timetable));
+    }
     Joined::beside(host, roster, before, planned).settle()
+}
+
+/// Whether a task of the policy has more pieces in a table with ad hoc tasks than in one without.
+fn splits_more(roster: &Roster, beside: &Timetable, alone: &Timetable) -> bool {
+    let declared = { roster.beats.tasks.iter() }
+        .zip(&beside.placements)
+        .filter(|(task, _)| !roster.ad_hoc.contains_key(&task.name));
+    declared
+        .zip(&alone.placements)
+        .any(|((_, beside), alone)| beside.pieces.len() > alone.pieces.len())
 }
 
 /// The slots of tasks that are to stay as they were.

@@ -1,5 +1,7 @@
 //! The maps of the congestion control: the terms of this network namespace, and its counters.
 
+use std::path::Path;
+
 use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use takt_algo::{
@@ -60,15 +62,23 @@ impl Crowd {
         let (dir, true) = pins::dir(pins::CROWD)? else {
             return Ok(None);
         };
+        match Self::open_at(&dir, netns_cookie) {
+            // Without the lock, another takt may take all pins away meanwhile.
+            Err(_) if !pins::dir(pins::CROWD)?.1 => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    fn open_at(dir: &Path, netns_cookie: u64) -> Result<Self, Error> {
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
-        Ok(Some(Self {
+        Ok(Self {
             namespace: netns_cookie.to_ne_bytes(),
             terms: map("takt_crowd")?,
             groups: map("takt_crowd_groups")?,
             terminals: map("takt_crowd_terminals")?,
-        }))
+        })
     }
 
     /// Load and register it. Until [`Self::enter`] it is CUBIC; sockets have to choose it.

@@ -61,6 +61,14 @@ impl Program {
         let (dir, true) = pins::dir(pins::LINKS)? else {
             return Ok(None);
         };
+        match Self::open_at(dir) {
+            // Without the lock, another takt may take all pins away meanwhile.
+            Err(_) if !pins::dir(pins::LINKS)?.1 => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    fn open_at(dir: PathBuf) -> Result<Self, Error> {
         let map = |name: &str| {
             MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
         };
@@ -73,7 +81,7 @@ impl Program {
         let registry = map("takt_registry")?;
         let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
             .map_err(Error::bpf("opening a pinned program"))?;
-        Ok(Some(Self {
+        Ok(Self {
             dir,
             ports,
             stores,
@@ -83,7 +91,7 @@ impl Program {
             registry,
             commit,
             mapped: RefCell::default(),
-        }))
+        })
     }
 
     /// Load, register and pin the program.
