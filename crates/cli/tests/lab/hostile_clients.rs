@@ -113,7 +113,7 @@ fn a_lock_of_a_users_keeps_no_taktd_from_starting() {
         thread::sleep(Duration::from_millis(500));
         for path in ["/run/taktd", "/run/taktd/lock"] {
             let opens = Process::of(ALICE, || File::open(path).is_ok());
-            assert!(!opens.is_well(), "{path}");
+            assert!(!opens.ends_well(), "{path}");
         }
         assert!(connects(ALICE, SOCKET));
         assert!(!connects(ALICE, ROOT_SOCKET));
@@ -276,7 +276,7 @@ impl Process {
         })
     }
 
-    fn is_well(self) -> bool {
+    fn ends_well(self) -> bool {
         let ended = waitpid(self.0, None).unwrap();
         std::mem::forget(self);
         matches!(ended, WaitStatus::Exited(_, 0))
@@ -323,5 +323,5 @@ impl Conversation {
 }
 
 fn connects(uid: u32, socket: &str) -> bool {
-    Process::of(uid, || UnixStream::connect(socket).is_ok()).is_well()
+    Process::of(uid, || UnixStream::connect(socket).is_ok()).ends_well()
 }
