@@ -162,9 +162,9 @@ fn a_script_confirms_nothing_and_keeps_its_lines() {
         let zeroes = Command::new("takt")
             .args(["apply", "--confirm", "3s", NEW_FILE])
             .stdin(fs::File::open("/dev/zero").unwrap())
-            .status()
+            .output()
             .unwrap();
-        assert_eq!(zeroes.code(), Some(1));
+        assert_eq!(zeroes.status.code(), Some(1));
         assert_decided(OLD_BPS);
         takt("revert").ok();
     });
@@ -397,6 +397,8 @@ fn killed_while_it_applies_all_of_it_is_taken_back() {
             Command::new("takt")
                 .args(["apply", "--confirm", "300s", NEW_FILE])
                 .stdin(Stdio::null())
+                // The test's own output has its verdict.
+                .stdout(Stdio::null())
                 .spawn()
                 .unwrap()
         };
