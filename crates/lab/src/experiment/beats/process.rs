@@ -46,7 +46,7 @@ impl Process {
 
     /// Waits until it has ended by itself; the records are in the order of the threads.
     pub fn finish(mut self) -> Result<Vec<Record>> {
-        let command = || format!("takt {}", WORDS.join(" "));
+        let command = || format!("takt lab {}", WORDS.join(" "));
         let records = self
             .0
             .stdout

@@ -82,7 +82,7 @@ impl Process {
     fn ended(&mut self) -> ExperimentError {
         self.input = None;
         ExperimentError::Command {
-            command: format!("takt {}", WORDS.join(" ")),
+            command: format!("takt lab {}", WORDS.join(" ")),
             stderr: match self.child.wait() {
                 Ok(status) => status.to_string(),
                 Err(error) => error.to_string(),
