@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::headlines::headlines;
 use crate::plot::{FIGURE_CSS, Figure, figures, glance, standalone};
 use crate::rows::Report;
 use crate::view::{Case, columns, is_subject, tables};
@@ -17,6 +18,7 @@ pub fn html(reports: &[Report]) -> String {
              of the same kernel."
         }
         (provenance(reports))
+        @if let Some(lines) = headlines(reports) { (lines) }
         @if let Some(glance) = reports.iter().find_map(glance) { (figure(&glance)) }
         @for report in reports { (section(report)) }
     };

@@ -2,6 +2,7 @@
 //! a table for the terminal and a page with plots.
 
 mod flows;
+mod headlines;
 mod html;
 mod plot;
 mod rows;
