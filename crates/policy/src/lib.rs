@@ -40,7 +40,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use load::{folder_of, load, parse_in};
 pub use model::*;
 pub use policy::{KeyOf, Policy};
-pub use read::task::{BUDGET_MIN_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MIN_NS};
+pub use read::beats::task::{BUDGET_MIN_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MIN_NS};
 pub use value::decibel::parse_decibel;
 pub use value::duration::{format_duration, parse_duration};
 pub use value::name::check_name;

@@ -1,34 +1,24 @@
 //! The experiments that run inside the lab.
 //!
-//! From the bottom: `pair` is the cable, `shape` and `tree` what a case asks of a scheduler,
-//! `setup` and `tree_setup` the settings of each `scheduler`, `root` attaches it; `source` and
-//! `sink` are the traffic's two ends and `traffic` its loop; `arrivals`, `shares` and `load`
-//! turn records into figures; `wlan` is the air. `pacing`, `background`, `beats`, `radio`,
-//! `crowd` and `cost` are the experiments themselves: parts of the first are `tcp`, `sharing`,
-//! `borrowing`, `flows`, `streams` and `downloads`.
+//! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
+//! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
+//! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
+//! `background`, `beats`, `radio`, `crowd` and `cost` are the experiments themselves.
 
-mod arrivals;
-mod at_once;
 mod background;
 mod beats;
 mod bench;
-mod borrowing;
 mod bulk;
 mod command;
 mod cost;
 mod crowd;
 mod daemon;
-mod downloads;
 mod error;
-mod flows;
-mod gap;
 mod iperf;
-mod length;
 mod listening;
 mod load;
 mod metrics;
 mod metronome;
-mod monitored;
 mod namespace;
 mod pacing;
 mod pair;
@@ -39,17 +29,9 @@ mod root;
 mod scheduler;
 mod setup;
 mod shape;
-mod shares;
-mod sharing;
 mod sink;
 mod source;
-mod stations;
-mod streams;
-mod tcp;
 mod traffic;
-mod tree;
-mod tree_setup;
-mod waiting;
 mod wlan;
 
 use std::time::Duration;

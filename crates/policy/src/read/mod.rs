@@ -3,19 +3,12 @@
 //! Each reader reports all errors and returns the rest, so that one run shows every mistake.
 //! Whether the parts are consistent is for [`check`](crate::check).
 
-mod beats;
-mod class;
+pub(crate) mod beats;
 mod crowd;
 mod link;
-mod matching;
-mod points;
 mod radio;
 mod section;
-mod share;
 mod syntax;
-pub(crate) mod task;
-mod tenant;
-mod thread;
 
 use toml::de::{DeTable, DeValue};
 
@@ -25,15 +18,15 @@ use crate::findings::Findings;
 use crate::source::{Source, Span};
 
 pub(crate) use beats::ReadBeats;
-pub(crate) use class::ReadClass;
+pub(crate) use beats::task::{MEMBERS_MAX, PERIOD_MAX_NS, ReadTask, TASKS_MAX};
 pub(crate) use crowd::ReadCrowd;
 pub(crate) use link::ReadLink;
-pub(crate) use matching::ReadMatch;
+pub(crate) use link::class::ReadClass;
+pub(crate) use link::matching::ReadMatch;
+pub(crate) use link::share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
+pub(crate) use link::tenant::ReadTenant;
 pub(crate) use radio::ReadRadio;
 use section::{Field, Schema, Section, in_file_order, wrong_type};
-pub(crate) use share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
-pub(crate) use task::{MEMBERS_MAX, PERIOD_MAX_NS, ReadTask, TASKS_MAX};
-pub(crate) use tenant::ReadTenant;
 
 const FILE: Schema = Schema {
     what: "policy",

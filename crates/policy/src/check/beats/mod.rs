@@ -11,7 +11,7 @@ use crate::read::{MEMBERS_MAX, ReadBeats, ReadTask, TASKS_MAX};
 use crate::source::Span;
 use crate::{Beats, Code, Task};
 
-use super::names::check_unique;
+use super::unique::check_unique;
 
 /// The model and where each task is named. Valid only if no error was found.
 pub(super) fn check(

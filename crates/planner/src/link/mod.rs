@@ -1,0 +1,133 @@
+//! From a link's policy to the tables of its scheduler. Pure: the host is not looked at, and the
+//! same policy after the same history gives the same bytes.
+
+mod classes;
+mod error;
+mod places;
+mod ports;
+mod questions;
+mod receive;
+mod rules;
+mod share;
+mod table;
+
+use std::collections::BTreeMap;
+
+use takt_algo::{
+    sys::{
+        TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC,
+        TAKT_STATIONS_NONE, takt_plan,
+    },
+    zeroed_box,
+};
+use takt_policy::{Link, Pacing, Question};
+
+pub use classes::ClassIds;
+pub use error::PlanError;
+pub use questions::Questions;
+pub use receive::open as open_receive;
+
+/// A link's policy, ready for the kernel.
+pub struct Plan {
+    /// The tables of the qdisc.
+    pub tables: Box<takt_plan>,
+    /// The tables of the device that incoming background packets are sent through; `None` if there
+    /// are none.
+    pub receive: Option<Box<takt_plan>>,
+    /// The ids of every name, so that a later plan keeps the queues.
+    pub ids: ClassIds,
+}
+
+/// Plan `link`, a part of the policy that asks `questions`. Stations are known by MAC, as on
+/// devices with Ethernet headers. Classes and tenants that `before` has keep their ids, and with
+/// them their queues, clocks and counters. Those that were removed stay in the plan until their
+/// queues are empty; no packet is queued in them.
+pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Plan, PlanError> {
+    if link.pacing == Pacing::Gap && link.overhead_bytes > TAKT_GAP_OVERHEAD_MAX {
+        return Err(PlanError::GapOverhead {
+            overhead_bytes: link.overhead_bytes,
+        });
+    }
+    let ids = before.assign(link);
+    let mut tables = zeroed_box::<takt_plan>();
+    tables.link.rate_bps = link.rate_bps;
+    tables.link.lag_max_ns = link.lag_max_ns;
+    tables.overhead_bytes = link.overhead_bytes;
+    tables.pacing = match link.pacing {
+        Pacing::Timer => TAKT_PACING_TIMER,
+        Pacing::Gap => TAKT_PACING_GAP,
+    };
+
+    tables.stations = match link.has_stations {
+        true => TAKT_STATIONS_MAC,
+        false => TAKT_STATIONS_NONE,
+    };
+
+    for id in ids.leaving() {
+        tables.class_params[id as usize] = share::of_leaving();
+    }
+    for tenant in &link.tenants {
+        let id = ids.tenant_id(&tenant.name).unwrap_or_default();
+        let group = ids.group(&tenant.name).unwrap_or_default();
+        tables.tenant[group as usize] = id as u16;
+        tables.class_params[id as usize] = share::of_tenant(tenant, link.rate_bps);
+        tables.class_params[id as usize].heads = group as u8;
+    }
+    let mut found = BTreeMap::new();
+    let mut order = 0;
+    for class in &link.classes {
+        let id = ids.id(&class.name).unwrap_or_default();
+        let tenant = class.tenant.as_deref();
+        let group = tenant.and_then(|name| ids.group(name)).unwrap_or_default();
+        tables.class_params[id as usize] = share::of_class(class, link.rate_bps);
+        tables.class_params[id as usize].group = group as u8;
+        if class.is_default {
+            tables.rules.default_class = id;
+        }
+        for entry in &class.matches {
+            rules::expand(entry, order, id as u16, questions, &mut found)?;
+            order += 1;
+        }
+    }
+    tables.registered = link
+        .classes
+        .iter()
+        .flat_map(|class| &class.matches)
+        .any(|entry| entry.registered)
+        .then(|| questions.bit(&Question::Registered))
+        .flatten()
+        .map_or(0, |bit| 1 << bit);
+    tables.flows = link.classes.iter().any(|class| class.per_flow).into();
+    tables.gated = tables
+        .class_params
+        .iter()
+        .any(|class| class.gated != 0)
+        .into();
+    tables.sticky = is_sticky(link).into();
+    table::lay_out(found, &mut tables.rules)?;
+    Ok(Plan {
+        tables,
+        receive: receive::plan(link, &ids),
+        ids,
+    })
+}
+
+/// The links that do not fit the kernel's tables on any host, and why.
+pub fn unplannable(links: &[Link]) -> impl Iterator<Item = (&Link, PlanError)> {
+    let questions = Questions::of(links);
+    links.iter().filter_map(move |link| {
+        let problem = plan(link, &ClassIds::default(), &questions).err()?;
+        Some((link, problem))
+    })
+}
+
+/// Whether all packets of a connection go the same way. The fields of a connection's packets may
+/// differ. Its owner may change: it is the listener's until it is accepted. A station may become
+/// reachable through another one. All else stays.
+fn is_sticky(link: &Link) -> bool {
+    let mut matches = link.classes.iter().flat_map(|class| &class.matches);
+    !link.has_stations
+        && matches.all(|entry| {
+            entry.dscp.is_none() && entry.mark.is_none() && entry.questions().next().is_none()
+        })
+}

@@ -1,0 +1,124 @@
+//! Links: entries that can never match, duplicates, guarantees beyond the link.
+
+mod background;
+mod count;
+mod cover;
+mod names;
+mod questions;
+mod rates;
+mod shadow;
+mod tenants;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod tuple_space;
+
+use crate::findings::Findings;
+use crate::read::{PRIORITY_REST, ReadClass, ReadLink, ReadTenant, WEIGHT_DEFAULT_MILLI, bps_of};
+use crate::source::Source;
+use crate::{Class, DEFAULT_CLASS, Link, Tenant};
+
+pub(in crate::check) use questions::users;
+
+const QUEUE_DEFAULT_PACKETS: u16 = 1000;
+/// Of each flow or station.
+const QUEUE_DEFAULT_OF_MANY_PACKETS: u16 = 100;
+
+pub(super) fn check(links: &mut [ReadLink], source: &Source, findings: &mut Findings) {
+    for link in &mut *links {
+        names::check(link, findings);
+        tenants::check(link, findings);
+        terms::check(link, findings);
+        shadow::check(link, source, findings);
+        rates::check(link, findings);
+        background::check(link, findings);
+    }
+    questions::check(links, findings);
+    count::check(links, findings);
+}
+
+/// The model, with every default filled in.
+pub(super) fn resolve(has_stations: bool, link: ReadLink) -> Link {
+    let queue_default = |per_flow: bool| match per_flow || has_stations {
+        true => QUEUE_DEFAULT_OF_MANY_PACKETS,
+        false => QUEUE_DEFAULT_PACKETS,
+    };
+    let resolve_class = |class: ReadClass| {
+        let queue_packets = class.queue_packets;
+        resolve_class(
+            queue_packets.unwrap_or(queue_default(class.per_flow)),
+            class,
+        )
+    };
+    let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
+    if !classes.iter().any(|class| class.is_default) {
+        classes.push(implicit_default(queue_default(false), link.line));
+    }
+    Link {
+        device: link.device,
+        // Without a rate an error has been reported, and the model is not handed out.
+        rate_bps: link.rate_bps.unwrap_or_default(),
+        overhead_bytes: link.overhead_bytes,
+        pacing: link.pacing,
+        packets: link.packets,
+        lag_max_ns: link.lag_max_ns,
+        has_stations,
+        tenants: link.tenants.into_iter().map(resolve_tenant).collect(),
+        classes,
+    }
+}
+
+fn implicit_default(queue_packets: u16, line: usize) -> Class {
+    Class {
+        name: DEFAULT_CLASS.to_owned(),
+        tenant: None,
+        rate_bps: None,
+        ceil_bps: None,
+        weight_milli: WEIGHT_DEFAULT_MILLI,
+        floor_bps: None,
+        priority: PRIORITY_REST,
+        per_flow: false,
+        queue_packets,
+        gate: None,
+        receive: false,
+        matches: Vec::new(),
+        is_default: true,
+        line,
+    }
+}
+
+fn resolve_tenant(tenant: ReadTenant) -> Tenant {
+    let share = tenant.share;
+    Tenant {
+        name: tenant.name.unwrap_or_default(),
+        rate_bps: bps_of(&share.rate),
+        ceil_bps: share.limit().and_then(|limit| limit.bps),
+        weight_milli: share.weight_milli(),
+        floor_bps: bps_of(&share.floor),
+        priority: share.priority(),
+        line: tenant.line,
+    }
+}
+
+fn resolve_class(queue_packets: u16, class: ReadClass) -> Class {
+    let is_default = class.is_default();
+    let gate = background::gate(&class);
+    let receive = background::receive(&class);
+    let share = class.share;
+    Class {
+        name: class.name.unwrap_or_default(),
+        tenant: class.tenant.map(|(name, _)| name),
+        rate_bps: bps_of(&share.rate),
+        ceil_bps: share.limit().and_then(|limit| limit.bps),
+        weight_milli: share.weight_milli(),
+        floor_bps: bps_of(&share.floor),
+        priority: share.priority(),
+        per_flow: class.per_flow,
+        queue_packets,
+        gate,
+        receive,
+        matches: class.matches.into_iter().map(|entry| entry.terms).collect(),
+        is_default,
+        line: class.line,
+    }
+}

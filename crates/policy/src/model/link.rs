@@ -1,0 +1,237 @@
+//! Links, their classes, and what classes match.
+
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+
+/// The priority named `"background"`: after everything else.
+pub const PRIORITY_BACKGROUND: u8 = 7;
+
+/// The most links of one host, receive sides included (TAKT_LINKS in bpf/link/link_maps.h).
+pub const LINKS_MAX: usize = 64;
+
+/// Different questions about sockets' owners that a policy may ask, over all of its links.
+pub const QUESTIONS_MAX: usize = 32;
+
+/// The class of packets that match no other class.
+pub const DEFAULT_CLASS: &str = "default";
+
+/// One network device and how its egress is shared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Link {
+    /// The network device's name.
+    pub device: String,
+    /// Bits per second on the wire.
+    pub rate_bps: u64,
+    /// Wire bytes per frame beyond the layer 2 frame.
+    pub overhead_bytes: u32,
+    /// How packets are spaced.
+    pub pacing: Pacing,
+    /// What happens to large segments.
+    pub packets: Packets,
+    /// How much lateness a byte clock may catch up.
+    pub lag_max_ns: u64,
+    /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of
+    /// its classes are each station's then.
+    pub has_stations: bool,
+    /// In file order; at most 63.
+    pub tenants: Vec<Tenant>,
+    /// In file order, which is match order. Exactly one is the default class; it is the last one
+    /// when the file does not mention it.
+    pub classes: Vec<Class>,
+}
+
+/// How frames are spaced on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pacing {
+    /// The qdisc's timer.
+    Timer,
+    /// PAUSE frames of exactly the missing length.
+    Gap,
+}
+
+/// The unit that a class paces: frames of the wire, or the segments of the stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Packets {
+    /// Segments are limited to one MTU, so that every frame has its own moment.
+    Mtu,
+    /// Large segments stay whole and leave as a burst.
+    Gso,
+}
+
+/// A link within the link: classes that share one guarantee and one ceiling.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tenant {
+    /// The name that classes refer to.
+    pub name: String,
+    /// The guarantee of its classes together.
+    pub rate_bps: Option<u64>,
+    /// The ceiling of its classes together; `None` if only the link limits them.
+    pub ceil_bps: Option<u64>,
+    /// Its share of spare capacity, times 1000.
+    pub weight_milli: u64,
+    /// Served before all priorities.
+    pub floor_bps: Option<u64>,
+    /// 0 goes first, [`PRIORITY_BACKGROUND`] last.
+    pub priority: u8,
+    /// The tenant's line in the file, counted from 1.
+    pub line: usize,
+}
+
+/// Traffic with byte clocks of its own. It shares spare capacity with the other classes of its
+/// tenant, or of the link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Class {
+    /// The name in outputs. A class that keeps it keeps its queue when the policy changes.
+    pub name: String,
+    /// The name of one of the link's tenants.
+    pub tenant: Option<String>,
+    /// The guarantee.
+    pub rate_bps: Option<u64>,
+    /// The ceiling, which is the pace. `None` if only its tenant or the link limits it.
+    pub ceil_bps: Option<u64>,
+    /// Its share of spare capacity, times 1000.
+    pub weight_milli: u64,
+    /// Served before all priorities.
+    pub floor_bps: Option<u64>,
+    /// 0 goes first, [`PRIORITY_BACKGROUND`] last.
+    pub priority: u8,
+    /// Whether every flow has clocks and a queue of its own. Rates, weight and queue are each
+    /// flow's then.
+    pub per_flow: bool,
+    /// The limit of its queue, in packets; with `per_flow` the limit of each flow.
+    pub queue_packets: u16,
+    /// Of a class in the background, and of no other.
+    pub gate: Option<Gate>,
+    /// Whether incoming packets wait for more important ones and for tasks, too. Only of a class in
+    /// the background.
+    pub receive: bool,
+    /// A packet belongs to the class if any of these matches. Empty only in the default class.
+    pub matches: Vec<Match>,
+    /// Whether it is the default class.
+    pub is_default: bool,
+    /// The class's line in the file, counted from 1; the link's line if it is implicit.
+    pub line: usize,
+}
+
+/// What a class in the background waits for, besides more important packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gate {
+    /// To tasks that are more important than the one that sends.
+    Sender,
+    /// No tasks.
+    Open,
+}
+
+/// A conjunction: every field that is present must hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Match {
+    /// Also set when an address or a protocol implies it.
+    pub family: Option<Family>,
+    /// The IP protocol number. `None` with ports means any protocol that has ports: tcp, udp,
+    /// udplite, sctp and dccp.
+    pub proto: Option<u8>,
+    /// Where it comes from.
+    pub src: Option<Prefix>,
+    /// The source address.
+    pub dst: Option<Prefix>,
+    /// Sorted, disjoint and not adjacent; empty means any.
+    pub src_ports: Vec<RangeInclusive<u16>>,
+    /// Sorted, disjoint and not adjacent; empty means any.
+    pub dst_ports: Vec<RangeInclusive<u16>>,
+    /// Its DSCP, from 0 to 63.
+    pub dscp: Option<u8>,
+    /// Its mark.
+    pub mark: Option<Mark>,
+    /// The name of the thread or process, 1 to 15 bytes.
+    pub app: Option<String>,
+    /// The user of the socket's process.
+    pub user: Option<User>,
+    /// A control group's path from the root of cgroup2, without a slash at either end. Holds for
+    /// everything below it too.
+    pub cgroup: Option<String>,
+    /// The name of a systemd unit: of any control group on the path to the root.
+    pub unit: Option<String>,
+    /// Whether it matches only traffic that was registered at run time.
+    pub registered: bool,
+}
+
+/// The user of a socket's owner.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum User {
+    /// By number.
+    Id(u32),
+    /// Resolved when the policy is applied.
+    Name(String),
+}
+
+/// A question about the owner of a packet's socket.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Question {
+    /// A thread or process of this name.
+    App(String),
+    /// A user's process.
+    User(User),
+    /// A process in this control group or below.
+    Cgroup(String),
+    /// A process in this systemd unit.
+    Unit(String),
+    /// Whether its destination was registered for the owner's user, or its program as background.
+    Registered,
+}
+
+/// Which version of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// Version 4.
+    Ipv4,
+    /// Version 6.
+    Ipv6,
+}
+
+/// An address prefix; the bits beyond `len` are zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub struct Prefix {
+    /// The bits beyond `len` are 0.
+    pub addr: IpAddr,
+    /// How many bits count.
+    pub len: u8,
+}
+
+/// Holds when `skb->mark & mask == value`; `value` has no bit outside `mask`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub struct Mark {
+    /// The bits under the mask.
+    pub value: u32,
+    /// The bits that are compared.
+    pub mask: u32,
+}
+
+impl Prefix {
+    /// The address family.
+    pub fn family(&self) -> Family {
+        match self.addr {
+            IpAddr::V4(_) => Family::Ipv4,
+            IpAddr::V6(_) => Family::Ipv6,
+        }
+    }
+}
+
+impl Match {
+    /// Its questions about the owner of a packet's socket; every answer must be yes.
+    pub fn questions(&self) -> impl Iterator<Item = Question> {
+        let app = self.app.clone().map(Question::App);
+        let user = self.user.clone().map(Question::User);
+        let cgroup = self.cgroup.clone().map(Question::Cgroup);
+        let unit = self.unit.clone().map(Question::Unit);
+        let registered = self.registered.then_some(Question::Registered);
+        [app, user, cgroup, unit, registered].into_iter().flatten()
+    }
+}

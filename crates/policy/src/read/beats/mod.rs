@@ -1,0 +1,102 @@
+//! `[beats]`, which applies to tasks.
+
+pub(crate) mod task;
+mod thread;
+
+use std::ops::RangeInclusive;
+
+use toml::de::DeValue;
+
+use self::task::{Placed, ReadTask};
+use crate::Code;
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
+use crate::read::section::{Schema, Section, wrong_type};
+use crate::source::{Source, Span};
+use crate::value::{fraction, join};
+
+const BEATS: Schema = Schema {
+    what: "table of beats",
+    keys: &["grid", "free", "cpus", "threaded_napi", "batch", "join"],
+};
+
+const GRID_MIN_NS: u64 = 10_000;
+const GRID_MAX_NS: u64 = 100_000_000;
+
+/// The range of `free`: the same numbers in millionths as in the text below.
+const FREE_PPM: RangeInclusive<u64> = 10_000..=900_000;
+const FREE_HELP: &str =
+    "free is a part of every CPU's time, from 0.01 to 0.9; the default is 0.0625";
+
+/// The kernel's own, NAPI_POLL_WEIGHT.
+const BATCH_MAX_PACKETS: u64 = 64;
+
+/// `[beats]` in the file's terms, or its defaults. Wrong values are absent, and have been reported.
+pub(crate) struct ReadBeats {
+    /// Absent if it could not be read.
+    pub grid_ns: Option<u64>,
+    pub free_ppm: u32,
+    pub cpus: Option<Placed<Vec<u32>>>,
+    pub threaded_napi: bool,
+    pub batch_packets: u32,
+    pub join: Join,
+    pub tasks: Vec<ReadTask>,
+}
+
+/// `None` without a task.
+pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> Option<ReadBeats> {
+    let tasks = task::read_all(file.get("task"), source, findings);
+    let empty = Default::default();
+    let (table, span) = match file.get("beats") {
+        None => (&empty, None),
+        Some(field) => match field.value {
+            DeValue::Table(table) => (table, Some(field.span)),
+            other => {
+                let fault = wrong_type("beats", "a table", other, "[beats]");
+                findings.add(fault.at(&field.span));
+                (&empty, None)
+            }
+        },
+    };
+    let section = Section::open(table, &BEATS, findings);
+    let grid = section.duration("grid", "500us", GRID_MIN_NS..=GRID_MAX_NS, findings);
+    let beats = ReadBeats {
+        grid_ns: match section.get("grid") {
+            Some(_) => grid.map(|(grid_ns, _)| grid_ns),
+            None => Some(GRID_DEFAULT_NS),
+        },
+        free_ppm: section
+            .number("free", "free = 0.0625", findings, |text| {
+                fraction::parse("free", text, FREE_PPM, FREE_HELP)
+            })
+            .unwrap_or(FREE_DEFAULT_PPM),
+        cpus: task::read_cpus(&section, findings),
+        threaded_napi: section.boolean("threaded_napi", findings).unwrap_or(true),
+        batch_packets: section
+            .integer("batch", 1..=BATCH_MAX_PACKETS, findings)
+            .unwrap_or(BATCH_DEFAULT_PACKETS.into()) as u32,
+        join: section
+            .text("join", "join = \"audio\"", findings, join::parse)
+            .unwrap_or_default(),
+        tasks,
+    };
+    if beats.tasks.is_empty() {
+        check_alone(span, file, findings);
+        return None;
+    }
+    Some(beats)
+}
+
+/// Settings without a task have no effect.
+fn check_alone(beats: Option<Span>, file: &Section, findings: &mut Findings) {
+    let was_meant = file.get("task").is_some() && findings.has_errors();
+    if let Some(span) = beats.filter(|_| !was_meant) {
+        let error = Diagnostic::error(
+            Code::NoTask,
+            "the policy has [beats] and no task",
+            "add a [[task]] with name, period and budget, or take [beats] out",
+        );
+        findings.add(error.at(&span, "for nothing"));
+    }
+}

@@ -1,0 +1,164 @@
+//! `[[task]]`
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::thread::{self, ReadThread};
+use crate::diagnostic::Diagnostic;
+use crate::findings::Findings;
+use crate::read::section::{Field, Schema, Section, tables, wrong_type};
+use crate::source::{Source, Span};
+use crate::value::{Fault, cpus, owner};
+use crate::{Code, Overrun};
+
+const TASK: Schema = Schema {
+    what: "task",
+    keys: &[
+        "name", "period", "budget", "offset", "lead", "cpus", "overrun", "match", "members",
+    ],
+};
+
+const EXAMPLE: &str = "[[task]], with two brackets";
+
+/// The scheduler has room for so many, and for as many threads.
+pub(crate) const TASKS_MAX: usize = 256;
+
+/// The most members of one task (TAKT_MEMBERS_MAX in algo/turns.h).
+pub const MEMBERS_MAX: usize = 16;
+
+/// The shortest period of a task.
+pub const PERIOD_MIN_NS: u64 = 100_000;
+/// The longest, which is also the longest frame of a CPU.
+pub const PERIOD_MAX_NS: u64 = 4_000_000_000;
+/// The smallest budget.
+pub const BUDGET_MIN_NS: u64 = 1_000;
+
+/// A value and its position.
+pub(crate) type Placed<T> = (T, Span);
+
+/// A task in the file's terms. Wrong values are absent, and have been reported.
+pub(crate) struct ReadTask {
+    pub name: Option<String>,
+    /// Where the task is named, or where it starts.
+    pub span: Span,
+    pub line: usize,
+    pub period_ns: Option<Placed<u64>>,
+    pub budget_ns: Option<Placed<u64>>,
+    pub offset_ns: Option<Placed<u64>>,
+    pub lead_ns: Option<Placed<u64>>,
+    pub cpus: Option<Placed<Vec<u32>>>,
+    pub overrun: Overrun,
+    pub has_match: bool,
+    /// The match of its threads.
+    pub matches: Option<ReadThread>,
+    /// `None` for a single thread.
+    pub members: Option<Vec<Placed<String>>>,
+}
+
+impl ReadTask {
+    /// For messages.
+    pub fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or("?")
+    }
+
+    pub fn threads(&self) -> usize {
+        self.members.as_ref().map_or(1, Vec::len)
+    }
+}
+
+pub(super) fn read_all(
+    tasks: Option<Field>,
+    source: &Source,
+    findings: &mut Findings,
+) -> Vec<ReadTask> {
+    tables(tasks, EXAMPLE, findings)
+        .into_iter()
+        .map(|(table, span)| read(table, span, source, findings))
+        .collect()
+}
+
+fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -> ReadTask {
+    let section = Section::open(table, &TASK, findings);
+    let line = source.line(span.start);
+    let (name, span) = section.name(TASK.what, "mixer", span, findings);
+    for (key, example) in [("period", "40ms"), ("budget", "8ms")] {
+        if section.get(key).is_none() {
+            let task = match &name {
+                Some(name) => format!("task `{name}`"),
+                None => "a task".to_owned(),
+            };
+            let error = Diagnostic::error(
+                Code::MissingKey,
+                format!("{task} has no {key}"),
+                format!("add a {key}, such as {key} = \"{example}\""),
+            );
+            findings.add(error.at(&span, "this task"));
+        }
+    }
+    ReadTask {
+        name,
+        span,
+        line,
+        period_ns: section.duration("period", "40ms", PERIOD_MIN_NS..=PERIOD_MAX_NS, findings),
+        budget_ns: section.duration("budget", "8ms", BUDGET_MIN_NS..=PERIOD_MAX_NS, findings),
+        offset_ns: section.duration("offset", "5ms", 0..=PERIOD_MAX_NS, findings),
+        lead_ns: section.duration("lead", "20us", 0..=PERIOD_MAX_NS, findings),
+        cpus: read_cpus(&section, findings),
+        overrun: read_overrun(&section, findings),
+        has_match: section.get("match").is_some(),
+        matches: thread::read(section.get("match"), findings),
+        members: read_members(section.get("members"), findings),
+    }
+}
+
+pub(super) fn read_cpus(section: &Section, findings: &mut Findings) -> Option<Placed<Vec<u32>>> {
+    let span = section.get("cpus")?.span;
+    let cpus = section.text_or_integer("cpus", "cpus = \"0-3,6\"", findings, cpus::parse)?;
+    Some((cpus, span))
+}
+
+fn read_overrun(section: &Section, findings: &mut Findings) -> Overrun {
+    let choices = ["demote", "signal", "stop-group"];
+    let choose = |text: &str| match text {
+        "demote" => Ok(Overrun::Demote),
+        "signal" => Ok(Overrun::Signal),
+        "stop-group" => Ok(Overrun::StopGroup),
+        _ => Err(Fault::not_a_choice("overrun", text, &choices)),
+    };
+    section
+        .text("overrun", "overrun = \"demote\"", findings, choose)
+        .unwrap_or(Overrun::Demote)
+}
+
+fn read_members(field: Option<Field>, findings: &mut Findings) -> Option<Vec<Placed<String>>> {
+    const EXPECTED: &str = "a list of names";
+    const EXAMPLE: &str = "members = [\"decode\", \"mix\"]";
+    let field = field?;
+    let DeValue::Array(array) = field.value else {
+        findings.add(field.wrong_type(EXPECTED, EXAMPLE).at(&field.span));
+        return None;
+    };
+    if array.is_empty() {
+        let error = Diagnostic::error(
+            Code::MissingKey,
+            "a group without members has no thread to run",
+            format!("name its threads in the order of hand-off: {EXAMPLE}; or leave members out"),
+        );
+        findings.add(error.at(&field.span, "empty"));
+        return None;
+    }
+    let member = |entry: &Spanned<DeValue>| {
+        let name = match entry.get_ref() {
+            DeValue::String(name) => owner::parse_member(name),
+            other => Err(wrong_type("members", EXPECTED, other, EXAMPLE)),
+        };
+        match name {
+            Ok(name) => Some((name, entry.span())),
+            Err(fault) => {
+                findings.add(fault.at(&entry.span()));
+                None
+            }
+        }
+    };
+    Some(array.iter().filter_map(member).collect())
+}

@@ -1,0 +1,253 @@
+//! `[radio]`
+
+mod points;
+
+use std::path::PathBuf;
+
+use toml::de::DeValue;
+
+use crate::findings::Findings;
+use crate::read::beats::task::Placed;
+use crate::read::section::{Field, Schema, Section, missing, wrong_type};
+use crate::source::Span;
+use crate::value::{Fault, decibel, endpoint, fraction};
+use crate::{Point, RadioSource, Report, WeightLaw};
+
+const RADIO: Schema = Schema {
+    what: "table of radio",
+    keys: &[
+        "interval",
+        "smoothing",
+        "decay",
+        "weight",
+        "points",
+        "threshold",
+        "links",
+        "source",
+        "file",
+        "key_file",
+        "listen",
+        "report_to",
+        "device",
+    ],
+};
+
+/// SoCPS, section 4.4.1.
+const INTERVAL_DEFAULT_NS: u64 = 200_000_000;
+const INTERVAL_MIN_NS: u64 = 10_000_000;
+const INTERVAL_MAX_NS: u64 = 10_000_000_000;
+const SMOOTHING_DEFAULT_PPM: u32 = 500_000;
+const SMOOTHING_HELP: &str =
+    "smoothing is the share of the newest sample, from 0.01 to 1; the default is 0.5";
+/// SoCPS, section 5.1.
+const DECAY_DEFAULT_PPM: u32 = 700_000;
+const DECAY_HELP: &str =
+    "decay is what an interval without a report leaves, from 0 to 1; the default is 0.7";
+const LISTEN_DEFAULT: u16 = 7641;
+
+/// `[radio]` in the file's terms. Wrong values are absent, and have been reported.
+pub(crate) struct ReadRadio {
+    pub span: Span,
+    pub interval_ns: u64,
+    pub smoothing_ppm: u32,
+    pub decay_ppm: u32,
+    pub law: WeightLaw,
+    pub links: Option<Vec<Placed<String>>>,
+    /// `None`: the default, which depends on the other keys.
+    pub source: Option<RadioSource>,
+    pub listen: u16,
+    pub key_file: Option<PathBuf>,
+    /// Its position.
+    pub key_span: Option<Span>,
+    pub report: Option<Report>,
+    /// Whether report_to is present, valid or not.
+    has_report: bool,
+}
+
+impl ReadRadio {
+    /// Whether the host is a client that reports its own strength, which needs no link.
+    pub fn reports(&self) -> bool {
+        self.has_report
+    }
+
+    /// Whether the link of this device has stations.
+    pub fn covers(&self, device: &str) -> bool {
+        match &self.links {
+            Some(links) => links.iter().any(|(name, _)| name == device),
+            None => true,
+        }
+    }
+}
+
+pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<ReadRadio> {
+    let field = field?;
+    let DeValue::Table(table) = field.value else {
+        findings.add(field.wrong_type("a table", "[radio]").at(&field.span));
+        return None;
+    };
+    let section = Section::open(table, &RADIO, findings);
+    let key_file = section.path("key_file", "radio.key", findings);
+    let file = section.path("file", "radio.txt", findings);
+    Some(ReadRadio {
+        span: field.span,
+        interval_ns: section
+            .duration(
+                "interval",
+                "200ms",
+                INTERVAL_MIN_NS..=INTERVAL_MAX_NS,
+                findings,
+            )
+            .map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
+        smoothing_ppm: section
+            .number("smoothing", "smoothing = 0.5", findings, |text| {
+                fraction::parse("smoothing", text, 10_000..=1_000_000, SMOOTHING_HELP)
+            })
+            .unwrap_or(SMOOTHING_DEFAULT_PPM),
+        decay_ppm: section
+            .number("decay", "decay = 0.7", findings, |text| {
+                fraction::parse("decay", text, 0..=1_000_000, DECAY_HELP)
+            })
+            .unwrap_or(DECAY_DEFAULT_PPM),
+        law: read_law(&section, findings),
+        links: read_links(section.get("links"), findings),
+        source: read_source(&section, file, findings),
+        listen: section
+            .integer("listen", 1..=65_535, findings)
+            .map_or(LISTEN_DEFAULT, |port| port as u16),
+        key_file,
+        key_span: section.get("key_file").map(|field| field.span),
+        report: read_report(&section, findings),
+        has_report: section.get("report_to").is_some(),
+    })
+}
+
+fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
+    let choose = |text: &str| match text {
+        "pw" => Ok(false),
+        "gb" => Ok(true),
+        _ => Err(Fault::not_a_choice("weight", text, &["pw", "gb"])),
+    };
+    let good_bad = section.text("weight", "weight = \"pw\"", findings, choose);
+    let threshold = section.number("threshold", "threshold = 6", findings, decibel::parse);
+    let points = section
+        .get("points")
+        .and_then(|field| points::read(&field, findings));
+    if good_bad == Some(true) {
+        section.refuse_idle("points", "weight = \"pw\"", findings);
+        if let (None, Some(field)) = (section.get("threshold"), section.get("weight")) {
+            let error = missing("weight = \"gb\"", "threshold", "threshold = 6");
+            findings.add(error.at(&field.span, "good from where on?"));
+        }
+        let threshold_centidb = threshold.unwrap_or_default();
+        return WeightLaw::GoodBad { threshold_centidb };
+    }
+    // If the weight could not be read, either kind may be intended.
+    if good_bad.is_some() || section.get("weight").is_none() {
+        section.refuse_idle("threshold", "weight = \"gb\"", findings);
+    }
+    let points = points.unwrap_or_else(default_points);
+    WeightLaw::Piecewise { points }
+}
+
+/// SoCPS, section 5.1.
+fn default_points() -> Vec<Point> {
+    [(0, 0), (400, 200_000), (1_000, 800_000), (1_400, 1_000_000)]
+        .map(|(soc_centidb, weight_ppm)| Point {
+            soc_centidb,
+            weight_ppm,
+        })
+        .to_vec()
+}
+
+fn read_links(field: Option<Field>, findings: &mut Findings) -> Option<Vec<Placed<String>>> {
+    const EXPECTED: &str = "a list of devices";
+    const EXAMPLE: &str = "links = [\"wlan0\"]";
+    let field = field?;
+    let DeValue::Array(array) = field.value else {
+        findings.add(field.wrong_type(EXPECTED, EXAMPLE).at(&field.span));
+        return None;
+    };
+    let mut links = Vec::new();
+    for entry in array.iter() {
+        match entry.get_ref() {
+            DeValue::String(device) => links.push((device.to_string(), entry.span())),
+            other => findings.add(wrong_type("links", EXPECTED, other, EXAMPLE).at(&entry.span())),
+        }
+    }
+    Some(links)
+}
+
+fn read_source(
+    section: &Section,
+    file: Option<PathBuf>,
+    findings: &mut Findings,
+) -> Option<RadioSource> {
+    let choices = ["reports", "station-dump", "file", "none"];
+    let choose = |text: &str| match text {
+        "reports" => Ok(RadioSource::Reports),
+        "station-dump" => Ok(RadioSource::StationDump),
+        "file" => Ok(RadioSource::File(file.unwrap_or_default())),
+        "none" => Ok(RadioSource::None),
+        _ => Err(Fault::not_a_choice("source", text, &choices)),
+    };
+    let said = section.get("source");
+    let source = section.text("source", "source = \"reports\"", findings, choose);
+    if let (None, Some(_)) = (&source, &said) {
+        return None; // It could not be read: any of them may be meant.
+    }
+    let need = |key: &str, example: &str, findings: &mut Findings| {
+        if let (None, Some(field)) = (section.get(key), &said) {
+            let what = format!("source = {}", shown(field));
+            findings.add(missing(&what, key, example).at(&field.span, "needs it"));
+        }
+    };
+    match source {
+        Some(RadioSource::Reports) => need("key_file", "key_file = \"radio.key\"", findings),
+        Some(RadioSource::File(_)) => need("file", "file = \"snr.txt\"", findings),
+        _ => (),
+    }
+    if !matches!(source, Some(RadioSource::File(_))) {
+        section.refuse_idle("file", "source = \"file\"", findings);
+    }
+    let may_take_reports = matches!(source, None | Some(RadioSource::Reports));
+    if !may_take_reports || section.get("key_file").is_none() {
+        section.refuse_idle("listen", "source = \"reports\" and a key_file", findings);
+    }
+    if !may_take_reports && section.get("report_to").is_none() {
+        section.refuse_idle("key_file", "source = \"reports\" or report_to", findings);
+    }
+    source
+}
+
+fn read_report(section: &Section, findings: &mut Findings) -> Option<Report> {
+    let to = section.text(
+        "report_to",
+        "report_to = \"192.0.2.1:7641\"",
+        findings,
+        |text| endpoint::parse(text, "192.0.2.1:7641"),
+    );
+    let device = section.device(findings);
+    let Some(field) = section.get("report_to") else {
+        section.refuse_idle("device", "report_to", findings);
+        return None;
+    };
+    for (key, example) in [
+        ("device", "device = \"wlan0\""),
+        ("key_file", "key_file = \"radio.key\""),
+    ] {
+        if section.get(key).is_none() {
+            findings.add(missing("report_to", key, example).at(&field.span, "needs it"));
+        }
+    }
+    Some(Report {
+        to: to?,
+        device: device?,
+    })
+}
+
+fn shown(field: &Field) -> String {
+    match field.value {
+        DeValue::String(text) => format!("\"{text}\""),
+        _ => String::new(),
+    }
+}
