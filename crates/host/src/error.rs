@@ -413,8 +413,8 @@ impl Foreign {
 
 impl Error {
     /// The first error, with the errors of undoing what had been done before.
-    pub(crate) fn after(self, undoing: impl IntoIterator<Item = Result<(), Self>>) -> Self {
-        let also: Vec<Self> = undoing.into_iter().filter_map(Result::err).collect();
+    pub(crate) fn after(self, undoing: impl IntoIterator<Item = Self>) -> Self {
+        let also: Vec<Self> = undoing.into_iter().collect();
         match also.is_empty() {
             true => self,
             false => Self::NotTakenBack {
@@ -490,11 +490,9 @@ mod tests {
     #[test]
     fn what_cannot_be_taken_back_is_said_with_what_went_wrong_first() {
         let file = |path: &str| Error::file(path)(io::ErrorKind::NotFound.into());
-        assert!(matches!(file("a").after([Ok(())]), Error::File { .. }));
+        assert!(matches!(file("a").after([]), Error::File { .. }));
         assert_eq!(
-            file("a")
-                .after([Ok(()), Err(file("b")), Err(file("c"))])
-                .to_string(),
+            file("a").after([file("b"), file("c")]).to_string(),
             "a: entity not found; and taking back what had been done before that failed, too: \
              b: entity not found; c: entity not found"
         );

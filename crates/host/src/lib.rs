@@ -10,6 +10,7 @@ mod helper;
 mod link;
 mod monitor;
 mod os;
+mod part;
 pub mod places;
 mod radio;
 mod state;
@@ -19,33 +20,39 @@ pub use apply::pending::{
     Admin, Pending, PendingState, PendingStatus, Role, Stage, Trial, Turn, apply_on_trial, cancel,
     confirm,
 };
-pub use apply::revert::{Ending, Reverted, Undone, revert};
-pub use apply::{Action, Applied, Options, Outcome, apply};
+pub use apply::revert::{Undone, revert};
+pub use apply::undecided::{Undecided, unplannable};
+pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::softirq::NetworkLevel;
-pub use beats::{BeatsAction, Displaced, Displacement, Ended, SentAway};
+pub use beats::{
+    BeatsAction, BeatsStatus, Bucket, CpuStatus, Displaced, Displacement, Ended, Lateness,
+    MemberStatus, PieceStatus, SentAway, TaskCounters, TaskStatus,
+};
 pub use crowd::{BoundsStatus, Crowd, CrowdAction, CrowdStatus, HeardGroup, Usage, applied_crowd};
 pub use error::{Error, Foreign};
-pub use helper::{Stay, feed};
+pub use helper::Stay;
 pub use link::background;
-pub use link::decide::{Undecided, unplannable};
 pub use link::gap::NoGap;
 pub use link::receive::NoReceive;
 pub use link::registered::{Destination, Registration, Registrations, Whose, asked_for};
 pub use link::sockets::NoUser;
+pub use link::stations;
+pub use link::status::{
+    BackgroundStatus, ClassStatus, Counters, Datagrams, DeviceBuffer, DeviceState, FlowStatus,
+    FlowTotals, GapStatus, Heard, LinkStatus, RadioStatus, ReceiveStatus, Received, Share,
+    TenantStatus,
+};
+pub use link::{Action, Outcome, Reverted};
 pub use monitor::{Events, Monitor};
 pub use os::files::{Shortage, raise_limit};
 pub use os::flock::Holder;
 pub use os::netlink::{NetlinkError, Refusal};
 pub use os::privilege::Barred;
+pub use part::Ending;
+pub use radio::applied_radio;
 pub use radio::signal::SignalMeter;
-pub use radio::{policy::applied_radio, stations};
 pub use state::source::Source;
-pub use status::{
-    BackgroundStatus, BeatsStatus, Bucket, ClassStatus, Counters, CpuStatus, Datagrams,
-    DeviceBuffer, DeviceState, FlowStatus, FlowTotals, GapStatus, Heard, Lateness, LinkStatus,
-    MemberStatus, PieceStatus, RadioStatus, ReceiveStatus, Received, Share, Status, TaskCounters,
-    TaskStatus, TenantStatus, applied_policy, status,
-};
+pub use status::{Status, status};
 
 /// A policy that exceeds the kernel's tables.
 pub use takt_planner::PlanError;

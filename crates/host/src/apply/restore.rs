@@ -1,33 +1,22 @@
 //! Restoring what was in force before a policy on trial, and nothing else: what was changed
 //! meanwhile by other programs is left alone and named.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, rc::Rc};
 
 use serde::{Deserialize, Serialize};
-use takt_planner::Questions;
 use takt_policy::{Link, Policy};
 
 use crate::{
-    applied_policy,
     apply::{
-        announce, apply_locked,
-        revert::{Ending, revert_all},
-        tend,
+        announce, applied_policy, apply_locked, revert::revert_all, tend, undecided::Undecided,
     },
     beats::nobody_elses,
     crowd,
     error::{Error, Foreign},
     helper::Coming,
-    link::{
-        decide::{Replace, Undecided},
-        managed::{Managed, Port},
-        program::Program,
-        sockets::Asked,
-    },
-    os::{
-        namespace::netns_cookie,
-        netlink::{Netlink, Qdisc},
-    },
+    link::{Managed, Owners, Replace},
+    os::netlink::{Port, Qdisc},
+    part::{Ending, Host},
     state::source::Source,
 };
 
@@ -86,8 +75,7 @@ pub(crate) struct Restoration<'a> {
 struct Before<'a> {
     policy: Policy,
     source: &'a Source,
-    questions: Questions,
-    asked: Asked,
+    owners: Owners,
 }
 
 impl<'a> Restoration<'a> {
@@ -109,9 +97,9 @@ impl<'a> Restoration<'a> {
         let replace = spare_devices(policy, self.replaced, &mut left)?;
         spare_threads(policy, &mut left);
         spare_windows(policy, congestion, &mut left)?;
-        let (source, questions, asked) = (before.source, &before.questions, &before.asked);
+        let source = before.source;
         let replace = Replace::Only(replace);
-        apply_locked(policy, source, replace, false, questions, asked)
+        apply_locked(policy, source, &replace, false, &before.owners)
             .map_err(|refusal| not_restorable(source, refusal))?;
         Ok(left)
     }
@@ -142,14 +130,12 @@ impl<'a> Before<'a> {
                     reason: found.render(false).trim().to_owned(),
                 }
             })?;
-        let questions = Questions::of(&policy.links);
-        let asked =
-            Asked::resolve(&questions).map_err(|refusal| not_restorable(source, refusal.into()))?;
+        let owners =
+            Owners::look_up(&policy).map_err(|refusal| not_restorable(source, refusal.into()))?;
         Ok(Self {
             policy,
             source,
-            questions,
-            asked,
+            owners,
         })
     }
 }
@@ -285,14 +271,9 @@ fn spare_windows(
     Ok(())
 }
 
-fn look() -> Result<(Vec<Port>, Vec<Managed>), Error> {
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let ports = Port::list(&mut netlink)?;
-    let managed = match Program::open()? {
-        Some(program) => Managed::list(&program, netns_cookie()?, &ports)?,
-        None => Vec::new(),
-    };
-    Ok((ports, managed))
+fn look() -> Result<(Rc<[Port]>, Vec<Managed>), Error> {
+    let host = &mut Host::open()?;
+    Ok((host.ports()?, Managed::all(host)?))
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! What applying a policy means for the beats, and doing it: prepared invisibly, put in force
-//! with one call, and undone if the rest of the policy fails.
+//! From the present tasks to others: prepared invisibly, put in force with one call, and undone
+//! if that or another part of the policy fails.
 
 use serde::Serialize;
 use takt_planner::beats::Timetable;
-use takt_policy::Beats;
 
 use super::{
     displaced::{Displaced, Displacement, remember},
-    found::{Found, nobody_elses},
+    found::nobody_elses,
     ids::Numbers,
     image::Image,
     record::BeatsRecord,
+    refusal::Refusal,
     roster::{Roster, shown_name},
     scheduler::{FIRST_GENERATION, Scheduler},
     standing::{Settled, beside, settle},
 };
-use crate::{beats::softirq, error::Error, link::decide::Undecided, state::source::Source};
+use crate::{beats::softirq, error::Error};
 
 /// What was done to the beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -34,7 +34,7 @@ pub enum BeatsAction {
 /// Why a task has other slots than before.
 const MADE_ROOM: &str = "its slots are the policy's, whose tasks come first";
 
-/// A policy's tasks, decided and not put in force yet.
+/// Tasks, decided and not in force yet.
 pub(crate) struct Change {
     action: Option<BeatsAction>,
     scheduler: Option<Scheduler>,
@@ -46,50 +46,17 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Replace the tasks of the previous policy by these.
-    pub fn of_policy(
-        policy: Option<(&Beats, &Source)>,
-        netns_cookie: u64,
-    ) -> Result<Self, Undecided> {
-        let Some(found) = Found::look()? else {
-            let next = Roster::of_policy(policy, netns_cookie, None);
-            return Self::to(next, None, None);
-        };
-        if found.is_elsewhere(netns_cookie) {
-            // Another namespace's policy is not changed.
-            if policy.is_none() {
-                return Ok(Self::nothing(Some(found.scheduler), found.record));
-            }
-            let source = found.record.and_then(|record| record.roster.source);
-            let policy = source.map(|source| source.name).unwrap_or_default();
-            return Err(Error::BeatsElsewhere { policy }.into());
-        }
-        if found.ended.is_some() {
-            // With the scheduler, all ad hoc tasks lost their reservations.
-            let next = Roster::of_policy(policy, netns_cookie, None);
-            let change = Self::to(next, None, None)?;
-            return Ok(Self {
-                action: change.action.or(Some(BeatsAction::Unloaded)),
-                clears: true,
-                ..change
-            });
-        }
-        let roster = found.record.as_ref().map(|record| &record.roster);
-        let next = Roster::of_policy(policy, netns_cookie, roster);
-        Self::to(next, Some(found.scheduler), found.record)
-    }
-
     /// From the present state to this roster. Ad hoc tasks make room if necessary.
     pub fn to(
         mut next: Roster,
         scheduler: Option<Scheduler>,
         before: Option<BeatsRecord>,
-    ) -> Result<Self, Undecided> {
+    ) -> Result<Self, Refusal> {
         if next.is_empty() {
             return Ok(Self::end(scheduler, before));
         }
         let mut away = next.let_go_without_numbers(before.as_ref());
-        let settled = settle(&next.host()?, &next, before.as_ref()).map_err(Undecided::NoTime)?;
+        let settled = settle(&next.host()?, &next, before.as_ref()).map_err(Refusal::NoTime)?;
         let Settled {
             timetable, moved, ..
         } = settled;
@@ -132,9 +99,9 @@ impl Change {
         comes: &str,
         scheduler: Option<Scheduler>,
         before: Option<BeatsRecord>,
-    ) -> Result<Self, Undecided> {
+    ) -> Result<Self, Refusal> {
         let timetable = beside(&next.host()?, &next, before.as_ref(), comes);
-        let timetable = timetable.map_err(Undecided::NoTime)?;
+        let timetable = timetable.map_err(Refusal::NoTime)?;
         Self::between(next, &timetable, scheduler, before)
     }
 
@@ -151,7 +118,7 @@ impl Change {
         timetable: &Timetable,
         scheduler: Option<Scheduler>,
         before: Option<BeatsRecord>,
-    ) -> Result<Self, Undecided> {
+    ) -> Result<Self, Refusal> {
         let generation = match &scheduler {
             Some(scheduler) => scheduler.generation()? + 1,
             None => FIRST_GENERATION,
@@ -180,7 +147,7 @@ impl Change {
         })
     }
 
-    fn nothing(scheduler: Option<Scheduler>, before: Option<BeatsRecord>) -> Self {
+    pub(super) fn nothing(scheduler: Option<Scheduler>, before: Option<BeatsRecord>) -> Self {
         Self {
             action: None,
             scheduler,
@@ -188,6 +155,15 @@ impl Change {
             next: None,
             clears: false,
             displaced: Vec::new(),
+        }
+    }
+
+    /// The same, after removing what is left of a scheduler that the kernel ended.
+    pub(super) fn after_an_end(self) -> Self {
+        Self {
+            action: self.action.or(Some(BeatsAction::Unloaded)),
+            clears: true,
+            ..self
         }
     }
 
@@ -204,7 +180,7 @@ impl Change {
     pub fn make(&self) -> Result<(), Error> {
         self.prepare()
             .and_then(|()| self.commit())
-            .map_err(|error| error.after([self.undo()]))?;
+            .map_err(|error| error.after(self.undo().err()))?;
         self.tidy()
     }
 
@@ -337,27 +313,8 @@ fn tell(
     Ok(told)
 }
 
-/// End the beats of a namespace's policy, and the ad hoc tasks. Returns whether there was
-/// anything to end.
-pub(crate) fn revert(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> {
-    match Found::look()? {
-        Some(found) if found.is_elsewhere(netns_cookie) => Ok(None),
-        found => {
-            unload()?;
-            Ok(found.map(|_| BeatsAction::Unloaded))
-        }
-    }
-}
-
-/// End the beats of a namespace's policy alone.
-pub(crate) fn withdraw(netns_cookie: u64) -> Result<Option<BeatsAction>, Error> {
-    let change = Change::of_policy(None, netns_cookie).map_err(Undecided::without_new_tasks)?;
-    change.make()?;
-    Ok(change.action())
-}
-
 /// First remove what depends on the scheduler, while it is known what that is.
-fn unload() -> Result<(), Error> {
+pub(super) fn unload() -> Result<(), Error> {
     softirq::restore()?;
     if let Some(scheduler) = Scheduler::open()? {
         scheduler.unload()?;

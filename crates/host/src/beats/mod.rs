@@ -3,8 +3,8 @@
 //! [`roster`] lists the tasks, [`standing`] has slots found for them, the policy's first, and
 //! [`displaced`] tells which had to make room; [`ids`] gives them numbers, [`image`] is what
 //! the kernel reads, [`scheduler`] writes it to the kernel, [`record`] remembers it. [`found`]
-//! reads the present state, [`ended`] whether the scheduler still runs, and [`change`] goes
-//! from there to the state that is wanted.
+//! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
+//! from there to the state that is wanted, and [`part`] does so for a policy.
 
 mod change;
 mod displaced;
@@ -12,18 +12,26 @@ mod ended;
 mod found;
 mod ids;
 mod image;
+mod part;
 mod record;
+mod refusal;
 mod roster;
 mod scheduler;
 pub(crate) mod softirq;
 mod standing;
+mod status;
 
 pub use change::BeatsAction;
-pub(crate) use change::{Change, revert, withdraw};
+pub(crate) use change::Change;
 pub use displaced::{Displaced, Displacement, SentAway};
 pub use ended::Ended;
 pub(crate) use found::{Found, nobody_elses, running};
 pub(crate) use ids::Numbers;
+pub(crate) use part::Tasks;
 pub(crate) use record::BeatsRecord;
+pub(crate) use refusal::Refusal;
 pub(crate) use roster::{Roster, ad_hoc_key, shown_name};
 pub(crate) use scheduler::Scheduler;
+pub use status::{
+    BeatsStatus, Bucket, CpuStatus, Lateness, MemberStatus, PieceStatus, TaskCounters, TaskStatus,
+};

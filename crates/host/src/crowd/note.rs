@@ -60,37 +60,17 @@ pub(super) fn look(netns_cookie: u64) -> Result<(Option<Note>, Option<u32>), Err
     Ok((note, generation))
 }
 
-/// The policy with `[crowd]` in force in this network namespace, if there is one.
-pub fn applied_crowd() -> Result<Option<Source>, Error> {
-    capability::require()?;
-    let (note, generation) = look(netns_cookie()?)?;
+/// The policy with `[crowd]` in force in a network namespace, if there is one.
+pub(super) fn in_force(netns_cookie: u64) -> Result<Option<Source>, Error> {
+    let (note, generation) = look(netns_cookie)?;
     let terms = note.as_ref().and_then(|note| note.in_force(generation));
     Ok(terms.map(|terms| terms.source.clone()))
 }
 
-/// Whether any namespace has such a policy.
-pub(crate) fn is_anywhere() -> bool {
-    NOTES.are_anywhere()
-}
-
-/// Remove what belongs to namespaces that are gone, and so are their flows. Under the lock no
-/// other takt is at work.
-pub(crate) fn sweep() -> Result<(), Error> {
-    for netns_cookie in NOTES.of_the_gone()? {
-        if let Some(crowd) = Crowd::of(netns_cookie)? {
-            crowd.leave()?;
-        }
-        NOTES.forget(netns_cookie)?;
-    }
-    Ok(())
-}
-
-/// Unload what no namespace needs any more.
-pub(crate) fn settle() -> Result<(), Error> {
-    match Crowd::open()? {
-        Some(crowd) if !is_anywhere() => crowd.unload(),
-        _ => Ok(()),
-    }
+/// The policy with `[crowd]` in force in this network namespace, if there is one.
+pub fn applied_crowd() -> Result<Option<Source>, Error> {
+    capability::require()?;
+    in_force(netns_cookie()?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The helper: a process that does what BPF cannot for the links of this network namespace, for
 //! as long as any of them needs it.
 //!
-//! BPF cannot make frames, so the gap feeder ([`crate::link::gap`]) sends templates of them to
+//! BPF cannot make frames, so the gap feeder ([`gap`]) sends templates of them to
 //! links with `pacing = "gap"`. And BPF cannot move a packet that the gate blocks to an idle
 //! processor, so the [`opener`] runs there and asks the qdisc for it.
 //!
@@ -11,6 +11,7 @@
 //! per namespace and lets other processes talk to it.
 
 mod frame;
+mod gap;
 mod listening;
 mod opener;
 mod patience;
@@ -30,12 +31,10 @@ use nix::{
 };
 use takt_algo::sys::TAKT_PACING_GAP;
 
-use self::{opener::Opener, presence::Presence};
+use self::{gap::Feeder, opener::Opener, presence::Presence};
 use crate::{
-    apply::revert::revert_abandoned,
     error::Error,
     link::{
-        gap::Feeder,
         memory::{Outline, PortMemory},
         program::Program,
     },
@@ -76,13 +75,25 @@ pub(crate) struct Helped {
     pub port: Arc<PortMemory>,
 }
 
-/// Help this namespace's links. Returns when there is nothing left to do, or `false` at once if
-/// there is a helper already.
-pub fn feed(stay: Stay) -> Result<bool, Error> {
+/// Why a helper ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// There was one already.
+    Superfluous,
+    /// No link needs it any more.
+    NotNeeded,
+    /// No other process uses the namespace. Packets that links hold were sent by this process's
+    /// sockets: they keep the namespace alive, and the namespace its links, so these are to be
+    /// removed.
+    Abandoned,
+}
+
+/// Help this namespace's links, until there is nothing left to do.
+pub(crate) fn feed(stay: Stay) -> Result<Ended, Error> {
     capability::require()?;
     let doing = || Error::helper("helping links");
     let Some(presence) = Presence::claim()? else {
-        return Ok(false);
+        return Ok(Ended::Superfluous);
     };
     prepare_process();
     let mut helper = Helper::default();
@@ -99,12 +110,10 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
             // Release the name before the askers are answered: they may start another helper.
             drop(helper);
             drop(presence);
-            if abandoned {
-                // Packets that links hold were sent by this process's sockets. They keep the
-                // namespace alive, and the namespace its links, so remove these first.
-                revert_abandoned()?;
-            }
-            return Ok(true);
+            return Ok(match abandoned {
+                true => Ended::Abandoned,
+                false => Ended::NotNeeded,
+            });
         }
         askers.drain(..).for_each(|asker| asker.answer(helps));
         let looked = Instant::now();

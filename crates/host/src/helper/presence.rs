@@ -35,13 +35,15 @@ use nix::{
 
 use super::is_needed;
 use crate::{
-    apply::lock,
     error::Error,
     os::{
         flock::{self, Mode},
         namespace::netns_cookie,
     },
-    state::runtime_dir::{self, DIR},
+    state::{
+        lock,
+        runtime_dir::{self, DIR},
+    },
 };
 
 /// Below [`DIR`].

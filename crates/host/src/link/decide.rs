@@ -16,24 +16,24 @@ use crate::{
     link::{
         buffer::{self, QueueLimits},
         gap::{self, NoGap},
-        managed::{Managed, Port},
+        managed::Managed,
         memory::Owner,
         receive::{NoReceive, Side, Wanted, check},
         record::{Before, Record},
         sockets::{NoUser, Slot},
+        stations,
         takeover::{Release, release},
     },
-    os::netlink::Device,
-    radio::stations,
+    os::netlink::{Device, Port},
     state::source::Source,
 };
 
 /// One segment per packet, so that every frame has a due time of its own.
 const SINGLE_SEGMENT: u32 = 1;
 
-/// A policy that this host cannot apply. All but the last are the policy's fault.
+/// Links that this host cannot have. All but the last are the policy's fault.
 #[derive(Debug, Error)]
-pub enum Undecided {
+pub(crate) enum Refusal {
     /// The network namespace has no device of this name.
     #[error("there is no device {device}")]
     NoDevice {
@@ -67,24 +67,9 @@ pub enum Undecided {
     /// A match names a user that cannot be looked up.
     #[error(transparent)]
     NoUser(#[from] NoUser),
-    /// The CPUs have no room for all tasks, or one of them is not possible.
-    #[error(transparent)]
-    NoTime(takt_planner::beats::Refusal),
     /// The host is in the way, or failed.
     #[error(transparent)]
     Host(#[from] Error),
-}
-
-impl Undecided {
-    /// Only tasks were removed, so what is left fitted before.
-    pub(crate) fn without_new_tasks(self) -> Error {
-        match self {
-            Self::Host(error) => error,
-            refusal => Error::NoPlan {
-                reason: refusal.to_string(),
-            },
-        }
-    }
 }
 
 /// What applying a policy does to one link.
@@ -116,6 +101,19 @@ pub(crate) enum Step {
     Detach { managed: Managed, release: Release },
 }
 
+impl Step {
+    /// The device's name: as the policy has it, or of one that is given back, as the previous
+    /// policy had it.
+    pub fn device(&self) -> String {
+        match self {
+            Self::Attach { record, .. } | Self::Update { record, .. } | Self::Keep { record } => {
+                record.device.clone()
+            }
+            Self::Detach { managed, .. } => managed.name(),
+        }
+    }
+}
+
 /// A new limit of segments per packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentLimit {
@@ -124,13 +122,13 @@ pub(crate) struct SegmentLimit {
 }
 
 /// The state of the host before the change.
-pub(crate) struct Found {
+pub(crate) struct Found<'a> {
     pub netns_cookie: u64,
-    pub ports: Vec<Port>,
+    pub ports: &'a [Port],
     pub managed: Vec<Managed>,
     /// Links of all namespaces.
     pub indices_taken: BTreeSet<u32>,
-    pub replace: Replace,
+    pub replace: &'a Replace,
 }
 
 /// On which devices takt may replace other qdiscs.
@@ -172,16 +170,6 @@ pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
     }
 }
 
-/// Plan the links of a policy without a host.
-pub fn unplannable(links: &[Link]) -> Vec<Undecided> {
-    takt_planner::unplannable(links)
-        .map(|(link, problem)| Undecided::Plan {
-            device: link.device.clone(),
-            problem,
-        })
-        .collect()
-}
-
 /// Turn a policy into steps, or say why it cannot be applied. Its plans look up what is known
 /// of sockets in this slot.
 pub(crate) fn decide(
@@ -190,17 +178,17 @@ pub(crate) fn decide(
     slot: Slot,
     source: &Source,
     mut found: Found,
-) -> Result<Vec<Step>, Undecided> {
-    let plan_link = |link: &Link, device: &Device, before: &ClassIds| -> Result<Plan, Undecided> {
-        let mut planned = plan(link, before, questions).map_err(|problem| Undecided::Plan {
+) -> Result<Vec<Step>, Refusal> {
+    let plan_link = |link: &Link, device: &Device, before: &ClassIds| -> Result<Plan, Refusal> {
+        let mut planned = plan(link, before, questions).map_err(|problem| Refusal::Plan {
             device: link.device.clone(),
             problem,
         })?;
-        gap::check(device, &planned.tables).map_err(|problem| Undecided::NoGap {
+        gap::check(device, &planned.tables).map_err(|problem| Refusal::NoGap {
             device: link.device.clone(),
             problem,
         })?;
-        check(device, planned.receive.is_some()).map_err(|problem| Undecided::NoReceive {
+        check(device, planned.receive.is_some()).map_err(|problem| Refusal::NoReceive {
             device: link.device.clone(),
             problem,
         })?;
@@ -218,7 +206,7 @@ pub(crate) fn decide(
             .ports
             .iter()
             .find(|port| port.device.name == link.device)
-            .ok_or_else(|| Undecided::NoDevice {
+            .ok_or_else(|| Refusal::NoDevice {
                 device: link.device.clone(),
             })?;
         let known = managed
@@ -240,7 +228,7 @@ pub(crate) fn decide(
         });
     }
     steps.extend(managed.into_iter().map(|managed| {
-        let release = release(&managed, managed.port(&found.ports));
+        let release = release(&managed, managed.port(found.ports));
         Step::Detach { managed, release }
     }));
     Ok(steps)
@@ -269,7 +257,7 @@ fn attach(
     lost: Option<Managed>,
     taken: &mut BTreeSet<u32>,
     found: &Found,
-) -> Result<Step, Undecided> {
+) -> Result<Step, Refusal> {
     let index = next_index(taken)?;
     let lost_index = lost.as_ref().map(|lost| lost.index);
     // A takt qdisc without a record is no other program's.
@@ -347,7 +335,7 @@ fn update(
     managed: Managed,
     before: Record,
     taken: &mut BTreeSet<u32>,
-) -> Result<Step, Undecided> {
+) -> Result<Step, Refusal> {
     let (current, side) = (&managed.plan, managed.receive.as_ref());
     let mut receive = receive
         .map(|plan| Wanted::new(plan, side, || next_index(taken)))

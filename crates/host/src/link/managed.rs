@@ -12,83 +12,16 @@ use crate::{
         receive::Side,
         record::Record,
     },
-    os::netlink::{Device, Handle, Netlink, NetlinkError, Qdisc},
+    os::netlink::{Handle, Port, TAKT},
+    part::Host,
 };
 
-pub(crate) const KIND: &str = "takt";
-
-/// A device and its root qdisc.
-#[derive(Debug, Clone)]
-pub(crate) struct Port {
-    pub device: Device,
-    /// `None`: the kernel's default.
-    pub root: Option<Qdisc>,
-    /// What hangs below the root and could not be restored, if anything.
-    pub below_root: Option<&'static str>,
-}
-
-/// Qdiscs that make their classes themselves, so that restoring the qdisc restores them.
-const MAKES_ITS_OWN_CLASSES: [&str; 9] = [
-    "mq", "fq", "fq_codel", "fq_pie", "sfq", "cake", "prio", "multiq", "tbf",
-];
-
 impl Port {
-    /// Every device of the namespace.
-    pub(crate) fn list(netlink: &mut Netlink) -> Result<Vec<Self>, Error> {
-        let devices = Device::list(netlink).map_err(Error::netlink("listing devices"))?;
-        let mut ports = Vec::with_capacity(devices.len());
-        for device in devices {
-            let port = Self::read(netlink, device).map_err(Error::netlink("listing qdiscs"))?;
-            ports.push(port);
-        }
-        Ok(ports)
-    }
-
-    fn read(netlink: &mut Netlink, device: Device) -> Result<Self, NetlinkError> {
-        let qdiscs = Qdisc::list(netlink, device.index)?;
-        let set = |qdisc: &&Qdisc| qdisc.handle != Handle::DEFAULT;
-        let is_root = |qdisc: &&Qdisc| qdisc.parent == Handle::ROOT;
-        let ingress = |qdisc: &&Qdisc| matches!(qdisc.kind.as_str(), "ingress" | "clsact");
-        let root = qdiscs.iter().filter(is_root).find(set).cloned();
-        let below_root = match &root {
-            None => None,
-            Some(root) if root.kind == KIND => None,
-            Some(_)
-                if qdiscs
-                    .iter()
-                    .filter(set)
-                    .any(|q| !is_root(&q) && !ingress(&q)) =>
-            {
-                Some("further qdiscs")
-            }
-            Some(_) if !Qdisc::list_filters(netlink, device.index)?.is_empty() => Some("filters"),
-            Some(root)
-                if !MAKES_ITS_OWN_CLASSES.contains(&root.kind.as_str())
-                    && !Qdisc::list_classes(netlink, device.index)?.is_empty() =>
-            {
-                Some("classes")
-            }
-            Some(_) => None,
-        };
-        Ok(Self {
-            device,
-            root,
-            below_root,
-        })
-    }
-
-    pub(crate) fn describe_root(&self) -> String {
-        match &self.root {
-            Some(root) => format!("{} {}", root.kind, root.handle),
-            None => "the kernel's default".to_owned(),
-        }
-    }
-
     /// Whether the root qdisc is the one that takt attached for link `index`.
     pub(crate) fn carries(&self, index: u32) -> bool {
         self.root
             .as_ref()
-            .is_some_and(|root| root.kind == KIND && root.handle == Handle(handle_of(index)))
+            .is_some_and(|root| root.kind == TAKT && root.handle == Handle(handle_of(index)))
     }
 }
 
@@ -162,6 +95,14 @@ impl Managed {
             }
         }
         Ok(found)
+    }
+
+    /// Those of this network namespace.
+    pub(crate) fn all(host: &mut Host) -> Result<Vec<Self>, Error> {
+        match Program::open()? {
+            Some(program) => Self::list(&program, host.netns_cookie, &host.ports()?),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The device's name, as it was when takt came.

@@ -1,19 +1,35 @@
 //! Links: the BPF qdisc on a device, its plan, and its counters.
 //!
-//! [`decide`] compares a policy with what was found, [`program`] and [`memory`] are the loaded
+//! [`part`] puts a policy in force: [`decide`] compares a policy with what was found, [`program`] and [`memory`] are the loaded
 //! programs and a link's part of them, [`record`] remembers a link, [`takeover`] attaches the
 //! qdisc to a device and gives the device back.
 
 pub mod background;
 pub(crate) mod buffer;
 pub(crate) mod counted;
-pub(crate) mod decide;
+mod decide;
+mod devices;
 pub(crate) mod gap;
-pub(crate) mod managed;
+mod managed;
 pub(crate) mod memory;
+mod part;
 pub(crate) mod program;
 pub(crate) mod receive;
-pub(crate) mod record;
+mod record;
 pub(crate) mod registered;
 pub(crate) mod sockets;
-pub(crate) mod takeover;
+pub mod stations;
+pub(crate) mod status;
+mod takeover;
+
+pub(crate) use decide::{Refusal, Replace};
+pub(crate) use managed::Managed;
+pub use part::{Action, Outcome, Reverted};
+pub(crate) use part::{Links, Owners};
+
+use crate::error::Error;
+
+/// Whether any network namespace has a link.
+pub(crate) fn are_loaded() -> Result<bool, Error> {
+    Ok(program::Program::open()?.is_some())
+}

@@ -3,17 +3,17 @@
 use crate::{
     error::Foreign,
     link::{
-        managed::{KIND, Managed, Port},
+        managed::Managed,
         program::handle_of,
         record::{Before, Record},
     },
-    os::netlink::{Device, Handle, Qdisc, Request},
+    os::netlink::{Device, Handle, Port, Qdisc, Request, TAKT},
 };
 
 /// The qdisc of a link.
 pub(crate) fn qdisc_of(index: u32) -> Qdisc {
     Qdisc {
-        kind: KIND.to_owned(),
+        kind: TAKT.to_owned(),
         handle: Handle(handle_of(index)),
         parent: Handle::ROOT,
         options: Vec::new(),

@@ -11,13 +11,12 @@ use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
 use takt_policy::{Join, Task};
 
 use crate::{
-    apply::lock::Lock,
+    apply::session::Session,
     beats::{
-        self, BeatsRecord, Change, Found, Numbers, Roster, Scheduler, SentAway, ad_hoc_key,
-        shown_name,
+        self, BeatsRecord, Change, Found, Numbers, Refusal, Roster, Scheduler, SentAway,
+        ad_hoc_key, shown_name,
     },
     error::Error,
-    link::decide::Undecided,
 };
 
 pub use refusal::JoinError;
@@ -46,13 +45,13 @@ pub struct Place {
 /// Reserve a member for one of the caller's threads.
 pub fn join(tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
     let admitted = admitted(caller)?;
-    let lock = Lock::take_within(PATIENCE)?;
+    let session = Session::begin_within(PATIENCE)?;
     let joined = join_locked(tid, caller.uid, admitted, wish);
     if joined.is_err() {
         // A task that was made for the thread has no member without it.
         sweep_locked()?;
     }
-    lock.end()?;
+    session.end()?;
     joined
 }
 
@@ -207,7 +206,7 @@ fn enter(
     }
     let change = Change::beside(roster, &comes, scheduler, before);
     let change = change.map_err(|refusal| match refusal {
-        Undecided::Host(error) => JoinError::Host(error),
+        Refusal::Host(error) => JoinError::Host(error),
         refusal => JoinError::NoRoom(refusal.to_string()),
     })?;
     Ok(change.make()?)
@@ -255,10 +254,10 @@ fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Place>, E
 /// Returns whether the thread had a reservation. The slots of an ad hoc task are free again
 /// when its last member has left.
 pub fn leave(tid: u32) -> Result<bool, Error> {
-    let lock = Lock::take_within(PATIENCE)?;
+    let session = Session::begin_within(PATIENCE)?;
     let left = leave_locked(tid);
     sweep_locked()?;
-    lock.end()?;
+    session.end()?;
     left
 }
 
@@ -284,9 +283,9 @@ pub fn list() -> Result<Vec<Place>, Error> {
 /// Free the ad hoc reservations of threads that have ended. Fails at once while another takt
 /// changes the host.
 pub fn sweep() -> Result<(), Error> {
-    let lock = Lock::take_within(Duration::ZERO)?;
+    let session = Session::begin_within(Duration::ZERO)?;
     let swept = sweep_locked();
-    lock.end()?;
+    session.end()?;
     swept
 }
 
@@ -307,7 +306,7 @@ fn sweep_locked() -> Result<(), Error> {
         .roster
         .without(|task| left.iter().any(|gone| gone == task));
     let change = Change::to(next, Some(scheduler), Some(record));
-    change.map_err(Undecided::without_new_tasks)?.make()
+    change.map_err(Refusal::without_new_tasks)?.make()
 }
 
 fn is_occupied(scheduler: &Scheduler, numbers: &Numbers) -> Result<bool, Error> {

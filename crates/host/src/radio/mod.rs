@@ -1,7 +1,8 @@
-//! Radio: how well stations are heard, and the weights that follow.
+//! Radio: how well stations are heard. Their weights are part of a link
+//! ([`crate::link::stations`]).
 
-pub(crate) mod policy;
+mod part;
 pub(crate) mod signal;
-pub mod stations;
 
-pub(crate) use policy::{Change, is_anywhere, revert, sweep};
+pub(crate) use part::Radio;
+pub use part::applied_radio;

@@ -13,7 +13,6 @@ mod status;
 
 use std::time::Duration;
 
-use takt_planner::Questions;
 use takt_policy::Policy;
 
 use self::{
@@ -28,13 +27,14 @@ pub use self::{
 use crate::{
     apply::{
         Applied, Options, announce, apply_locked,
-        lock::Lock,
         restore::{Replaced, Restoration},
+        session::Session,
         tend,
+        undecided::Undecided,
     },
     crowd,
     error::Error,
-    link::{decide::Undecided, sockets::Asked},
+    link::Owners,
     os::{capability, clock::boottime_ns, namespace},
     state::source::Source,
 };
@@ -72,25 +72,23 @@ pub fn apply_on_trial(
     guard_pid: u32,
 ) -> Result<(Applied, Pending), Undecided> {
     capability::require()?;
-    let questions = Questions::of(&policy.links);
-    let asked = Asked::resolve(&questions)?;
-    let lock = Lock::take()?;
+    let owners = Owners::look_up(policy)?;
+    let session = Session::begin()?;
     let begun = none_waits().and_then(|()| Journal::begin(change(source, trial, guard_pid)?));
     let done = begun.map_err(Undecided::from).and_then(|mut journal| {
-        let replace = options.replace();
-        let applied = apply_locked(policy, source, replace, false, &questions, &asked)
+        let applied = apply_locked(policy, source, &options.replace(), false, &owners)
             .inspect_err(|_| drop(journal.remove()))?;
         let noted = note_applied(&mut journal);
         Ok((applied, Pending(journal), noted))
     });
     let _coming = done.is_ok().then(|| announce(policy));
     // The first error is the one to report.
-    let ended = lock.end();
+    let ended = session.end();
     let (applied, mut pending, noted) = done?;
     match noted.and(ended).and_then(|()| tend(policy)) {
         Ok(()) => Ok((applied, pending)),
         // The policy is in force, but not completely.
-        Err(error) => Err(error.after([pending.take_back().map(drop)]).into()),
+        Err(error) => Err(error.after(pending.take_back().err()).into()),
     }
 }
 
@@ -138,9 +136,9 @@ impl Pending {
 
     /// Confirm it, unless the time is over.
     pub fn keep(&mut self) -> Result<PendingStatus, Error> {
-        let lock = Lock::take()?;
+        let session = Session::begin()?;
         let kept = self.0.look().and_then(|()| keep(&mut self.0));
-        let ended = lock.end();
+        let ended = session.end();
         let kept = kept?;
         ended?;
         Ok(kept)
@@ -151,7 +149,7 @@ impl Pending {
     pub fn take_back(&mut self) -> Result<Stage, Error> {
         let replaced = self.0.change.replaced.clone();
         let restoration = Restoration::prepare(&replaced);
-        let lock = Lock::take()?;
+        let session = Session::begin()?;
         let looked = self.0.look();
         let done = looked.and_then(|()| take_back(&mut self.0, restoration));
         let restored = done
@@ -159,7 +157,7 @@ impl Pending {
             .ok()
             .and_then(|(_, restored)| restored.as_ref());
         let _coming = restored.map(Restoration::announce);
-        let ended = lock.end();
+        let ended = session.end();
         let (stage, restored) = done?;
         ended?;
         restored.as_ref().map_or(Ok(()), Restoration::tend)?;

@@ -3,12 +3,15 @@
 use takt_algo::sys::{TAKT_GAP_LONGEST_MIN, TAKT_PACING_GAP, takt_plan};
 use thiserror::Error;
 
-use super::stock::LONGEST_MAX;
 use crate::os::netlink::Device;
 
 const ETHERNET: u16 = libc::ARPHRD_ETHER;
 const LOOPBACK: u16 = libc::ARPHRD_LOOPBACK;
 const HEADER_BYTES: u32 = 14;
+
+/// No longer frame is used, even if the device could send it: in a link's stock the lengths in
+/// between would not all find a slot.
+pub(crate) const LONGEST_MAX: u32 = 9216;
 
 /// Why a device cannot have `pacing = "gap"`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -52,7 +55,7 @@ pub(crate) fn check(device: &Device, plan: &takt_plan) -> Result<(), NoGap> {
 }
 
 /// The longest gap frame of a device, without the check sequence.
-pub(super) fn longest_frame(device: &Device) -> u32 {
+pub(crate) fn longest_frame(device: &Device) -> u32 {
     device
         .mtu_bytes
         .saturating_add(HEADER_BYTES)

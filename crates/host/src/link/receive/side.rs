@@ -13,13 +13,12 @@ use super::{Entry, NAME, make_device};
 use crate::{
     error::Error,
     link::{
-        managed::Port,
         memory::{Owner, PortMemory},
         program::Program,
         record::Record,
         takeover::qdisc_of,
     },
-    os::netlink::Netlink,
+    os::netlink::{Netlink, Port},
 };
 
 /// How long blocked packets may take to leave before plans change, and how often takt checks.

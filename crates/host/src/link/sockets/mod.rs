@@ -27,6 +27,7 @@ use takt_algo::{
     sys::{TAKT_SLOTS, takt_answer, takt_clear_args, takt_plan, takt_question, takt_watch},
     to_bytes,
 };
+use takt_policy::{Gate, Link as PolicyLink};
 
 use crate::{
     bpf::{btf, call, load_log, pins},
@@ -98,6 +99,16 @@ impl Sockets {
         }
         pins::appear(&program.sockets_dir(), |dir| attach_and_pin(program, dir))?;
         Self::open(program)?.ok_or(Error::NoBpffs { path: pins::MOUNT })
+    }
+
+    /// Whether a policy asks about the owners of sockets or the priority of their tasks, or must
+    /// know when sockets close.
+    pub(crate) fn are_watched_for(links: &[PolicyLink]) -> bool {
+        links.iter().flat_map(|link| &link.classes).any(|class| {
+            class.per_flow
+                || class.gate == Some(Gate::Sender)
+                || class.matches.iter().any(|m| m.questions().next().is_some())
+        })
     }
 
     /// Verify every program against the running kernel, and leave nothing loaded.

@@ -4,11 +4,13 @@ mod changes;
 mod device;
 mod generic;
 pub(crate) mod ifb;
+mod port;
 mod qdisc;
 mod socket;
 pub(crate) mod wireless;
 
 pub(crate) use changes::Changes;
 pub use device::Device;
+pub(crate) use port::{Port, TAKT};
 pub use qdisc::{Handle, Qdisc};
 pub use socket::{Netlink, NetlinkError, Refusal, Request};

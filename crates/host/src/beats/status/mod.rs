@@ -1,14 +1,19 @@
-//! The state of the scheduler of beats.
+//! The state of the scheduler of beats, and of its tasks.
+
+mod lateness;
+mod task;
 
 use serde::Serialize;
 
-use crate::{
-    beats::{
-        BeatsRecord, Ended, Found, SentAway,
-        softirq::{NetworkLevel, network_level},
-    },
-    error::Error,
+use super::{
+    BeatsRecord, Ended, Found, SentAway,
+    softirq::{NetworkLevel, network_level},
 };
+use crate::error::Error;
+
+pub use lateness::{Bucket, Lateness};
+pub(super) use task::list as of_tasks;
+pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
 
 /// The scheduler of threads, one for the whole host.
 #[derive(Debug, Serialize)]
@@ -54,7 +59,7 @@ pub struct CpuStatus {
     pub swaps: u64,
 }
 
-pub(super) fn status(found: &Found) -> Result<BeatsStatus, Error> {
+pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
     let record = found.record.as_ref();
     let roster = record.map(|record| &record.roster);
     let ended = found.ended.clone();

@@ -16,13 +16,12 @@ pub use takt_algo::Address;
 
 use crate::{
     error::Error,
-    link::{counted::Counted, memory::PortMemory, program::Program},
+    link::{counted::Counted, memory::PortMemory, program::Program, status::Counters},
     os::{
         capability,
         clock::monotonic_ns,
         netlink::{Device, Netlink},
     },
-    status::Counters,
 };
 
 /// The table of stations of a link in force.

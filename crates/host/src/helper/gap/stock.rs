@@ -33,10 +33,6 @@ pub(super) struct Demand {
     pub missed: u32,
 }
 
-/// No longer frame is used, even if the device could send it: the lengths in between would not
-/// all find a slot.
-pub(super) const LONGEST_MAX: u32 = 9216;
-
 #[derive(Debug)]
 pub(super) struct Stock {
     longest: u32,
@@ -157,6 +153,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::link::gap::LONGEST_MAX;
 
     fn total(stock: &Stock) -> u32 {
         stock.shelves().iter().map(|shelf| shelf.target).sum()

@@ -1,20 +1,23 @@
-//! The feeder: keeps the stocks of this namespace's links full. It is woken when a link has
-//! used half of its templates of some length.
+//! The gap feeder: BPF cannot make frames, so this keeps a stock of gap frames in each link of
+//! this network namespace that has `pacing = "gap"`. It is woken when a link has used half of
+//! its templates of some length. [`stock`] decides which lengths and how many of each, [`link`]
+//! holds a link's.
 //!
 //! A stock lasts some milliseconds, but listing links, filling a new link's stock and closing
 //! sockets all take longer. So this thread only refills, and the helper's main thread prepares
 //! the links to be fed.
+
+mod link;
+mod stock;
 
 use std::{io, time::Instant};
 
 use nix::sys::epoll::{Epoll, EpollEvent};
 use takt_algo::sys::TAKT_PACING_GAP;
 
-use super::link::{FedLink, Terms};
-use crate::{
-    error::Error,
-    helper::{Helped, Listener, Listening, Patience, close_together, unless_gone},
-};
+use self::link::{FedLink, Terms};
+use super::{Helped, Listener, Listening, Patience, close_together, unless_gone};
+use crate::error::Error;
 
 /// Refilling comes before ordinary work, including the helper's looks and the closing of
 /// sockets: otherwise idle wires would wait for it.

@@ -10,8 +10,7 @@ use takt_algo::sys::{
 use super::Counters;
 use crate::{
     bpf::address::{ipv4, ipv6},
-    link::{counted::Counted, program::Program, record::Record},
-    radio::stations::is_stations,
+    link::{counted::Counted, program::Program, record::Record, stations::is_stations},
 };
 
 /// All of a link's flows together, since takt was attached.

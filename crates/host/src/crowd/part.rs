@@ -1,21 +1,32 @@
-//! What applying a policy means for the congestion windows of this network namespace, and doing
-//! it: prepared invisibly, put in force with one write to a map, and undone if the rest of the
-//! policy fails.
+//! The part of a transaction that is the crowd's: the congestion windows of this network
+//! namespace. One write to a map puts a policy in force.
 
 use serde::Serialize;
 use takt_algo::WindowTerms;
+use thiserror::Error;
 
 use super::{
     Crowd,
     default::{self, CUBIC, TAKT},
     moving::{self, Flows},
-    note::{Bounds, NOTES, Note, Terms, look},
+    note::{Bounds, NOTES, Note, Terms, in_force, look},
+    status::{self, CrowdStatus},
 };
 use crate::{
     error::{Error, Foreign},
-    link::{decide::Undecided, managed::Port},
+    os::netlink::Port,
+    part::{Ending, Host, Part, Query, Undone},
     state::source::Source,
 };
+
+/// A policy that this host's crowd cannot follow.
+#[derive(Debug, Error)]
+pub(crate) enum Refusal {
+    #[error("there is no device {device}")]
+    NoDevice { device: String },
+    #[error(transparent)]
+    Host(#[from] Error),
+}
 
 /// What was done to the crowd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,8 +42,8 @@ pub enum CrowdAction {
     Left,
 }
 
-/// A policy's crowd, decided and not put in force yet.
-pub(crate) struct Change {
+/// What a policy changes of the crowd.
+pub(crate) struct Windows {
     netns_cookie: u64,
     action: Option<CrowdAction>,
     /// As an earlier takt left it.
@@ -43,16 +54,18 @@ pub(crate) struct Change {
     standing: String,
 }
 
-impl Change {
+impl Windows {
     /// Replace the terms of this namespace by the policy's.
-    pub fn of_policy(
+    pub fn decide(
         policy: Option<(&takt_policy::Crowd, &Source)>,
-        ports: &[Port],
-        netns_cookie: u64,
-    ) -> Result<Self, Undecided> {
-        let bounds = policy.map(|(crowd, _)| bounds(crowd, ports)).transpose()?;
+        host: &mut Host,
+    ) -> Result<Self, Refusal> {
+        let bounds = match policy {
+            Some((crowd, _)) => Some(bounds(crowd, &host.ports()?)?),
+            None => None,
+        };
         let policy = policy.map(|(_, source)| source).zip(bounds);
-        Ok(Self::to(policy, netns_cookie)?)
+        Ok(Self::to(policy, host.netns_cookie)?)
     }
 
     fn to(policy: Option<(&Source, Option<Bounds>)>, netns_cookie: u64) -> Result<Self, Error> {
@@ -92,41 +105,7 @@ impl Change {
         self.action
     }
 
-    /// Changes nothing, but checks that what would be loaded does load.
-    pub fn verify(&self) -> Result<(), Error> {
-        match self.next_bounds() {
-            Some(_) if Crowd::open()?.is_none() => Crowd::verify(),
-            _ => Ok(()),
-        }
-    }
-
-    /// The invisible work.
-    pub fn prepare(&self) -> Result<(), Error> {
-        let (Some(next), Some(_)) = (&self.next, self.next_bounds()) else {
-            return Ok(());
-        };
-        if Crowd::open()?.is_none() {
-            moving::verify()?;
-            Crowd::load()?;
-        }
-        self.note(next, self.in_force.clone(), Some(self.before()))
-    }
-
-    /// The visible change: for every new flow, and for the bounds of running ones.
-    pub fn commit(&self) -> Result<(), Error> {
-        match (&self.next, self.next_bounds()) {
-            (Some(next), Some(bounds)) => {
-                // Without terms it still is CUBIC.
-                self.set_default(TAKT)?;
-                enter(next.generation, bounds)
-            }
-            (Some(next), None) => self.note(next, None, self.changed_from()),
-            (None, _) => Ok(()),
-        }
-    }
-
-    /// The rest of the policy failed: restore the state before [`Self::prepare`].
-    pub fn undo(&self) -> Result<(), Error> {
+    fn restore(&self) -> Result<(), Error> {
         if self.next.is_none() {
             return Ok(());
         }
@@ -150,7 +129,7 @@ impl Change {
 
     /// What may be done later: running flows are moved, and bounds that are no longer in force
     /// are removed. What other programs changed meanwhile is left alone.
-    pub fn tidy(&self) -> Result<Option<Foreign>, Error> {
+    fn finish(&self) -> Result<Option<Foreign>, Error> {
         let before = self.before();
         if let (Some(next), Some(bounds)) = (&self.next, self.next_bounds()) {
             self.note(next, None, Some(before.clone()))?;
@@ -229,17 +208,91 @@ impl Change {
     }
 }
 
-/// End the crowd of this namespace. Returns whether there was anything to end, and whether
-/// anything was left alone.
-pub(crate) fn revert(netns_cookie: u64) -> Result<(Option<CrowdAction>, Option<Foreign>), Error> {
-    let change = Change::to(None, netns_cookie)?;
-    let foreign = change.tidy()?;
-    Ok((change.action, foreign))
+impl Part for Windows {
+    type Undone = Option<CrowdAction>;
+    type Status = Option<CrowdStatus>;
+
+    /// With a namespace, its flows are gone.
+    fn sweep(_: &mut Host) -> Result<(), Error> {
+        for netns_cookie in NOTES.of_the_gone()? {
+            if let Some(crowd) = Crowd::of(netns_cookie)? {
+                crowd.leave()?;
+            }
+            NOTES.forget(netns_cookie)?;
+        }
+        Ok(())
+    }
+
+    fn revert(host: &mut Host, _: Ending) -> Result<Undone<Self::Undone>, Error> {
+        let change = Self::to(None, host.netns_cookie)?;
+        let foreign = change.finish()?;
+        Ok(Undone {
+            done: change.action,
+            foreign: foreign.into_iter().collect(),
+        })
+    }
+
+    fn source(host: &mut Host) -> Result<Option<Source>, Error> {
+        in_force(host.netns_cookie)
+    }
+
+    fn status(_: &mut Host, _: Query) -> Result<Self::Status, Error> {
+        status::status()
+    }
+
+    fn settle() -> Result<bool, Error> {
+        let is_used = NOTES.are_anywhere();
+        match Crowd::open()? {
+            Some(crowd) if !is_used => crowd.unload()?,
+            _ => {}
+        }
+        Ok(is_used)
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        match self.next_bounds() {
+            Some(_) if Crowd::open()?.is_none() => Crowd::verify(),
+            _ => Ok(()),
+        }
+    }
+
+    fn prepare(&mut self, _: &mut Host) -> Result<(), Error> {
+        let (Some(next), Some(_)) = (&self.next, self.next_bounds()) else {
+            return Ok(());
+        };
+        if Crowd::open()?.is_none() {
+            moving::verify()?;
+            Crowd::load()?;
+        }
+        self.note(next, self.in_force.clone(), Some(self.before()))
+    }
+
+    /// For every new flow, and for the bounds of running ones.
+    fn commit(&mut self, _: &mut Host) -> Result<(), Error> {
+        match (&self.next, self.next_bounds()) {
+            (Some(next), Some(bounds)) => {
+                // Without terms it still is CUBIC.
+                self.set_default(TAKT)?;
+                enter(next.generation, bounds)
+            }
+            (Some(next), None) => self.note(next, None, self.changed_from()),
+            (None, _) => Ok(()),
+        }
+    }
+
+    fn undo(&mut self, _: &mut Host) -> Vec<Error> {
+        self.restore().err().into_iter().collect()
+    }
+
+    /// What other programs changed meanwhile is left alone.
+    fn tidy(&mut self, _: &mut Host) -> Result<(), Error> {
+        self.finish().map(drop)
+    }
 }
 
-fn bounds(crowd: &takt_policy::Crowd, ports: &[Port]) -> Result<Option<Bounds>, Undecided> {
+fn bounds(crowd: &takt_policy::Crowd, ports: &[Port]) -> Result<Option<Bounds>, Refusal> {
     let port = ports.iter().find(|port| port.device.name == crowd.device);
-    let port = port.ok_or_else(|| Undecided::NoDevice {
+    let port = port.ok_or_else(|| Refusal::NoDevice {
         device: crowd.device.clone(),
     })?;
     Ok(crowd.has_bounds().then(|| Bounds {

@@ -1,17 +1,14 @@
-//! The state of the managed links and of the tasks on the beat.
+//! The state of the managed links.
 
 mod background;
-mod beats;
 mod buffer;
 mod flows;
 mod gap;
 mod heard;
-mod lateness;
 mod radio;
 mod receive;
-mod task;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, rc::Rc};
 
 use serde::Serialize;
 use takt_algo::sys::{
@@ -19,63 +16,22 @@ use takt_algo::sys::{
 };
 
 use crate::{
-    applied_crowd, applied_radio,
-    apply::{
-        lock::{Glance, Glanced},
-        pending::{self, PendingStatus},
-    },
-    beats::Found,
-    crowd::{self, CrowdStatus},
     error::Error,
     link::{
-        buffer::Buffers,
-        counted::Counted,
-        managed::{Managed, Port},
-        program::Program,
-        record::Record,
+        buffer::Buffers, counted::Counted, managed::Managed, program::Program, record::Record,
+        stations::is_stations,
     },
-    os::{
-        capability,
-        flock::Holder,
-        netlink::{Device, Netlink},
-    },
-    radio::stations::is_stations,
-    state::source::Source,
+    os::netlink::{Device, Port},
+    part::{Host, Query},
 };
 
 pub use background::BackgroundStatus;
-pub use beats::{BeatsStatus, CpuStatus};
 pub use buffer::DeviceBuffer;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
 pub use heard::{Datagrams, Heard};
-pub use lateness::{Bucket, Lateness};
 pub use radio::RadioStatus;
 pub use receive::{ReceiveStatus, Received};
-pub use task::{MemberStatus, PieceStatus, TaskCounters, TaskStatus};
-
-/// How long to wait for a takt that changes the host.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// For a host where takts begin and end all the time.
-const GLANCES_MAX: u32 = 8;
-
-/// What takt does on this host, at about one moment.
-#[derive(Debug, Default, Serialize)]
-pub struct Status {
-    /// Those of this network namespace.
-    pub links: Vec<LinkStatus>,
-    /// `None` if no scheduler is loaded.
-    pub beats: Option<BeatsStatus>,
-    /// Of the whole host, in the policy's order; ad hoc tasks come last.
-    pub tasks: Vec<TaskStatus>,
-    /// `None` if the policy of this network namespace has no crowd.
-    pub crowd: Option<CrowdStatus>,
-    /// The process that is changing the host. The rest may be inconsistent then, and no problem
-    /// is reported. `None`: it is of one moment.
-    pub changing: Option<Holder>,
-    /// A policy of this host that waits to be confirmed.
-    pub pending: Option<PendingStatus>,
-}
 
 /// A device that takt manages.
 #[derive(Debug, Serialize)]
@@ -262,129 +218,46 @@ impl From<&takt_class_stats> for Counters {
     }
 }
 
-/// The links of this network namespace, with their flows if `with_flows`, and the host's beats.
-pub fn status(with_flows: bool) -> Result<Status, Error> {
-    capability::require()?;
-    for _ in 0..GLANCES_MAX {
-        let holder = match Glance::take_within(PATIENCE)? {
-            Glanced::At(_glance) => return look(with_flows),
-            Glanced::Nothing => {
-                let status = look(with_flows);
-                match Glance::take_within(Duration::ZERO)? {
-                    Glanced::Nothing => return status,
-                    // A takt has begun a change meanwhile.
-                    _ => continue,
-                }
-            }
-            Glanced::Changing(holder) => holder,
-        };
-        return Ok(look_at_change(with_flows, holder));
-    }
-    Ok(look_at_change(with_flows, Holder::unknown()))
-}
-
-fn look(with_flows: bool) -> Result<Status, Error> {
-    let found = Found::look()?;
-    Ok(Status {
-        links: links(with_flows)?,
-        beats: found.as_ref().map(beats::status).transpose()?,
-        tasks: found.as_ref().map_or_else(|| Ok(Vec::new()), task::list)?,
-        crowd: crowd::status()?,
-        changing: None,
-        pending: pending::status()?,
-    })
-}
-
-/// What a takt leaves incomplete for a moment is no problem and no error.
-fn look_at_change(with_flows: bool, holder: Holder) -> Status {
-    let mut status = look(with_flows).unwrap_or_default();
-    status.changing = Some(holder);
-    for link in &mut status.links {
-        link.problem = None;
-    }
-    if let Some(beats) = &mut status.beats {
-        beats.problem = None;
-    }
-    if let Some(crowd) = &mut status.crowd {
-        crowd.problem = None;
-    }
-    if let Some(pending) = &mut status.pending {
-        pending.problem = None;
-    }
-    status
-}
-
-fn links(with_flows: bool) -> Result<Vec<LinkStatus>, Error> {
+/// The links of this network namespace.
+pub(super) fn of_links(host: &mut Host, query: Query) -> Result<Vec<LinkStatus>, Error> {
     let Some(program) = Program::open()? else {
         return Ok(Vec::new());
     };
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let netns_cookie = netlink
-        .netns_cookie()
-        .map_err(Error::netlink("identifying the namespace"))?;
-    let host = Host {
+    let view = View {
         program: &program,
-        buffers: Buffers::open(&mut netlink)?,
-        ports: Port::list(&mut netlink)?,
-        helper_running: crate::helper::is_running()?,
+        buffers: Buffers::open(&mut host.netlink)?,
+        ports: host.ports()?,
+        helper_running: query.helper_running,
     };
-    let managed = Managed::list(&program, netns_cookie, &host.ports)?;
-    let status = |managed| link_status(managed, &host, with_flows);
-    Ok(managed.iter().map(status).collect())
-}
-
-/// The policy that this namespace's links and radio and the host's tasks follow, if there are
-/// any. Tasks still follow it when the kernel has ended their scheduler.
-pub fn applied_policy() -> Result<Option<Source>, Error> {
-    capability::require()?;
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let netns_cookie = netlink
-        .netns_cookie()
-        .map_err(Error::netlink("identifying the namespace"))?;
-    let of_tasks = Found::look()?.and_then(|found| found.policy_of(netns_cookie));
-    if of_tasks.is_some() {
-        return Ok(of_tasks);
-    }
-    let noted = match applied_radio()? {
-        Some(source) => Some(source),
-        None => applied_crowd()?,
-    };
-    if noted.is_some() {
-        return Ok(noted);
-    }
-    let Some(program) = Program::open()? else {
-        return Ok(None);
-    };
-    let ports = Port::list(&mut netlink)?;
-    let managed = Managed::list(&program, netns_cookie, &ports)?;
+    let managed = Managed::list(&program, host.netns_cookie, &view.ports)?;
     Ok(managed
-        .into_iter()
-        .find_map(|managed| managed.record)
-        .map(|record| record.source))
+        .iter()
+        .map(|managed| link_status(managed, &view, query.with_flows))
+        .collect())
 }
 
 /// What is needed to read links.
-struct Host<'a> {
+struct View<'a> {
     program: &'a Program,
     buffers: Buffers,
-    ports: Vec<Port>,
+    ports: Rc<[Port]>,
     helper_running: bool,
 }
 
-fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
-    let (program, ports) = (host.program, &host.ports);
+fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
+    let (program, ports) = (view.program, &view.ports);
     let counted = &managed.memory.counted();
     let received = managed.receive.as_ref().map(|side| side.memory.counted());
     let port = managed.port(ports);
-    let gap = gap::status(managed, host.helper_running);
-    let receive = receive::status(managed, received.as_ref(), ports, host.helper_running);
+    let gap = gap::status(managed, view.helper_running);
+    let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
         device_state: port.map(|port| DeviceState::of(&port.device)),
         problem: problem(managed, port)
             .or_else(|| gap::problem(gap.as_ref()))
-            .or_else(|| background::problem(managed, host.helper_running))
+            .or_else(|| background::problem(managed, view.helper_running))
             .or_else(|| receive::problem(receive.as_ref())),
         generation: managed.plan.generation,
         policy: managed
@@ -396,9 +269,9 @@ fn link_status(managed: &Managed, host: &Host, with_flows: bool) -> LinkStatus {
         lag_max_ns: managed.plan.link.lag_max_ns,
         pacing: gap::pacing(gap.as_ref(), managed),
         gap,
-        background: background::status(&managed.plan, counted, host.helper_running),
+        background: background::status(&managed.plan, counted, view.helper_running),
         queued_packets: counted.queued_packets,
-        device_buffer: buffer::status(managed, &host.buffers),
+        device_buffer: buffer::status(managed, &view.buffers),
         receive,
         tenants: managed
             .record

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use super::{BackgroundStatus, Counters, background};
-use crate::link::{
-    counted::Counted,
-    managed::{Managed, Port},
-    receive::name_of,
+use crate::{
+    link::{counted::Counted, managed::Managed, receive::name_of},
+    os::netlink::Port,
 };
 
 /// The device that they are sent through.

@@ -9,13 +9,13 @@ use std::{
 
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 
-use super::{
-    refusal::longest_frame,
-    stock::{Demand, Shelf, Stock},
-};
+use super::stock::{Demand, Shelf, Stock};
 use crate::{
     helper::{Helped, Patience, Sent, TemplateSocket, gap_frame},
-    link::memory::{LengthCounters, PortMemory},
+    link::{
+        gap::longest_frame,
+        memory::{LengthCounters, PortMemory},
+    },
 };
 
 /// Learning reads the counters of all lengths.

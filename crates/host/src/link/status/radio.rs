@@ -4,9 +4,10 @@ use serde::Serialize;
 use takt_algo::sys::{TAKT_STATIONS_MAC, TAKT_STATIONS_NONE};
 
 use super::Heard;
-use crate::{
-    link::{counted::Counted, managed::Managed},
-    radio::stations::{self, Station},
+use crate::link::{
+    counted::Counted,
+    managed::Managed,
+    stations::{self, Station},
 };
 
 /// The stations of a link.

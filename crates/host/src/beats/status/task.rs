@@ -119,7 +119,7 @@ impl From<&Piece> for PieceStatus {
 }
 
 /// Every task that has a name still.
-pub(super) fn list(found: &Found) -> Result<Vec<TaskStatus>, Error> {
+pub(in crate::beats) fn list(found: &Found) -> Result<Vec<TaskStatus>, Error> {
     let Some(record) = &found.record else {
         return Ok(Vec::new());
     };

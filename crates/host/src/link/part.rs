@@ -1,0 +1,504 @@
+//! The part of a transaction that is the links'.
+//!
+//! The visible change is one system call for the devices (a batch on the route socket) and one
+//! for the plans of attached links (a program that switches them). A takt that dies before the
+//! two calls has changed nothing visible. One that dies after them has only left things to tidy
+//! up, which the next takt does.
+
+use std::slice;
+
+use serde::Serialize;
+use takt_planner::Questions;
+use takt_policy::{Link, Policy};
+
+use super::{
+    buffer::{Buffers, QueueLimits},
+    decide::{Found, Refusal, Replace, Step, decide, slot},
+    devices,
+    managed::Managed,
+    program::Program,
+    receive::{self, Side},
+    record::Record,
+    sockets::{Asked, Slot, Sockets},
+    status::{self, LinkStatus},
+    takeover::release,
+};
+use crate::{
+    error::Error,
+    part::{Ending, Host, Part, Query, Undone},
+    state::source::Source,
+};
+
+/// What happened to takt's qdisc on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// It was attached as the device's root.
+    Attached,
+    /// It was attached already, and the policy changes its plan.
+    Updated,
+    /// It was attached already, and the policy changes nothing.
+    Unchanged,
+    /// The policy no longer names the device, and takt gave it back.
+    Detached,
+}
+
+/// What was done to a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// As the policy names it; of a device that was given back, as the previous policy did.
+    pub device: String,
+    /// What happened to takt's qdisc on it.
+    pub action: Action,
+    /// The device that its incoming background packets are sent through.
+    pub receive: Option<String>,
+}
+
+/// What happened to a device.
+#[derive(Debug, Serialize)]
+pub struct Reverted {
+    /// As it was called when the policy was applied.
+    pub device: String,
+    /// Why something was left as it is.
+    pub left: Option<String>,
+}
+
+/// The owners of sockets that a policy's matches name.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    questions: Questions,
+    asked: Asked,
+}
+
+impl Owners {
+    /// Users may be looked up on a server, so do it without the host's lock.
+    pub fn look_up(policy: &Policy) -> Result<Self, Refusal> {
+        let questions = Questions::of(&policy.links);
+        let asked = Asked::resolve(&questions)?;
+        Ok(Self { questions, asked })
+    }
+}
+
+/// What a policy changes of the links.
+pub(crate) struct Links<'a> {
+    steps: Vec<Step>,
+    /// `None`: it is not loaded yet.
+    program: Option<Program>,
+    buffers: Option<Buffers>,
+    owners: &'a Owners,
+    slot: Slot,
+    watches_sockets: bool,
+    reached: Reached,
+}
+
+/// How far the steps came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reached {
+    Decided,
+    Prepared,
+    /// Some devices may have changed.
+    DevicesPartly,
+    Devices,
+    Plans,
+}
+
+impl<'a> Links<'a> {
+    /// What following the policy changes of this namespace's devices.
+    pub fn decide(
+        links: &[Link],
+        source: &Source,
+        replace: &Replace,
+        owners: &'a Owners,
+        host: &mut Host,
+    ) -> Result<Self, Refusal> {
+        let ports = host.ports()?;
+        let program = Program::open()?;
+        let (managed, indices_taken) = match &program {
+            Some(program) => (
+                Managed::list(program, host.netns_cookie, &ports)?,
+                program.links()?.into_iter().collect(),
+            ),
+            None => Default::default(),
+        };
+        let slot = slot(source, &managed);
+        let found = Found {
+            netns_cookie: host.netns_cookie,
+            ports: &ports,
+            managed,
+            indices_taken,
+            replace,
+        };
+        Ok(Self {
+            steps: decide(links, &owners.questions, slot, source, found)?,
+            program,
+            buffers: None,
+            owners,
+            slot,
+            watches_sockets: Sockets::are_watched_for(links),
+            reached: Reached::Decided,
+        })
+    }
+
+    pub fn outcomes(&self) -> Vec<Outcome> {
+        self.steps.iter().map(outcome).collect()
+    }
+
+    /// Whether incoming packets are delayed.
+    fn receives(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Attach { receive, .. } | Step::Update { receive, .. } => receive.is_some(),
+            Step::Keep { .. } | Step::Detach { .. } => false,
+        })
+    }
+}
+
+impl Part for Links<'_> {
+    type Undone = Vec<Reverted>;
+    type Status = Vec<LinkStatus>;
+
+    fn sweep(host: &mut Host) -> Result<(), Error> {
+        let Some(program) = Program::open()? else {
+            return Ok(());
+        };
+        Managed::sweep(&program, host.netns_cookie, &host.ports()?)?;
+        receive::sweep(&program, &mut host.netlink, host.netns_cookie)
+    }
+
+    fn revert(host: &mut Host, _: Ending) -> Result<Undone<Self::Undone>, Error> {
+        let mut undone = Undone::all(Vec::new());
+        let Some(program) = Program::open()? else {
+            return Ok(undone);
+        };
+        let ports = host.ports()?;
+        let found = Managed::list(&program, host.netns_cookie, &ports)?;
+        let sides = found.iter().filter_map(|managed| managed.receive.as_ref());
+        receive::let_out(&program, sides)?;
+        let buffers = Buffers::open(&mut host.netlink)?;
+        for managed in found {
+            let record = managed.record.as_ref();
+            if let Some(limits) = record.and_then(|record| record.queue_limits.as_ref()) {
+                buffers.undo(managed.outline.owner.ifindex, limits)?;
+            }
+            let release = release(&managed, managed.port(&ports));
+            if release.foreign.is_none() {
+                // If there is no space for the note, only a takt that dies in the next moment
+                // leaves a device that looks changed by another program. That is no reason to
+                // keep the link.
+                let _ = Record::note_leaving(managed.index);
+            }
+            devices::restore(&mut host.netlink, &managed.name(), &release.requests)?;
+            program.remove_link(managed.index)?;
+            Record::forget(managed.index)?;
+            undone.done.push(Reverted {
+                device: managed.name(),
+                left: release.foreign.as_ref().map(ToString::to_string),
+            });
+            undone.foreign.extend(release.foreign);
+        }
+        receive::sweep(&program, &mut host.netlink, host.netns_cookie)?;
+        Ok(undone)
+    }
+
+    fn source(host: &mut Host) -> Result<Option<Source>, Error> {
+        let managed = Managed::all(host)?;
+        let record = managed.into_iter().find_map(|managed| managed.record);
+        Ok(record.map(|record| record.source))
+    }
+
+    fn status(host: &mut Host, query: Query) -> Result<Self::Status, Error> {
+        status::of_links(host, query)
+    }
+
+    fn settle() -> Result<bool, Error> {
+        match Program::open()? {
+            Some(program) if !program.links()?.is_empty() => {
+                Sockets::settle(&program)?;
+                Ok(true)
+            }
+            Some(program) => program.unload().map(|()| false),
+            None => Ok(false),
+        }
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        if self.program.is_none() && !self.steps.is_empty() {
+            Program::verify()?;
+        }
+        if self.watches_sockets {
+            Sockets::verify()?;
+        }
+        match self.receives() {
+            true => receive::verify_program(),
+            false => Ok(()),
+        }
+    }
+
+    /// New links' maps, and the records.
+    fn prepare(&mut self, host: &mut Host) -> Result<(), Error> {
+        if self.steps.is_empty() {
+            return Ok(());
+        }
+        let program = match self.program.take() {
+            Some(program) => program,
+            None => Program::load()?,
+        };
+        let program = self.program.insert(program);
+        let buffers = self.buffers.insert(Buffers::open(&mut host.netlink)?);
+        self.reached = Reached::Prepared;
+        if self.watches_sockets {
+            let sockets = Sockets::open_or_load(program)?;
+            sockets.ask(host.netns_cookie, self.slot, &self.owners.asked)?;
+        }
+        self.steps
+            .iter_mut()
+            .try_for_each(|step| prepare(program, host, buffers, step))
+    }
+
+    fn commit(&mut self, host: &mut Host) -> Result<(), Error> {
+        let (Some(program), Some(buffers)) = (&self.program, &self.buffers) else {
+            return Ok(());
+        };
+        let steps = &self.steps;
+        // While the records that say who limited the queues are in force.
+        for (device, limits) in leaving_limits(steps) {
+            buffers.undo(device, limits)?;
+        }
+        receive::let_out(program, leaving_sides(steps))?;
+        if let Err(unchanged) = devices::change(&mut host.netlink, steps) {
+            if unchanged.partly {
+                self.reached = Reached::DevicesPartly;
+            }
+            return Err(unchanged.error);
+        }
+        self.reached = Reached::Devices;
+        stage_sides(program, steps)?;
+        program.commit(&switched(steps))?;
+        self.reached = Reached::Plans;
+        coming_limits(steps).try_for_each(|(device, limits)| buffers.limit(device, limits))
+    }
+
+    fn undo(&mut self, host: &mut Host) -> Vec<Error> {
+        let (Some(program), Some(buffers)) = (&self.program, &self.buffers) else {
+            return Vec::new();
+        };
+        let steps = &self.steps;
+        let mut done = Vec::new();
+        if self.reached >= Reached::Plans {
+            // The previous plans are still staged, so a second commit restores them.
+            done.push(program.commit(&switched(steps)));
+        }
+        done.push(match self.reached {
+            Reached::Decided | Reached::Prepared => Ok(()),
+            Reached::DevicesPartly => devices::change_some_back(&mut host.netlink, steps),
+            Reached::Devices | Reached::Plans => devices::change_back(&mut host.netlink, steps),
+        });
+        // The limits of unchanged plans stay.
+        let changes = steps
+            .iter()
+            .filter(|step| !matches!(step, Step::Keep { .. }));
+        for (device, limits) in changes.flat_map(|step| coming_limits(slice::from_ref(step))) {
+            done.push(buffers.undo(device, limits));
+        }
+        for (device, limits) in leaving_limits(steps) {
+            done.push(buffers.limit(device, limits));
+        }
+        done.push(receive::restore(program, leaving_sides(steps)));
+        done.extend(steps.iter().map(|step| forget(program, step)));
+        done.push(receive::sweep(
+            program,
+            &mut host.netlink,
+            host.netns_cookie,
+        ));
+        done.into_iter().filter_map(Result::err).collect()
+    }
+
+    fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
+        let Some(program) = self.program.as_ref().filter(|_| !self.steps.is_empty()) else {
+            return Ok(());
+        };
+        for step in &self.steps {
+            match step {
+                Step::Attach { record, lost, .. } => {
+                    record.sweep()?;
+                    if let Some(index) = lost {
+                        program.remove_link(*index)?;
+                        Record::forget(*index)?;
+                    }
+                }
+                Step::Update { record, .. } | Step::Keep { record } => record.sweep()?,
+                Step::Detach { managed, .. } => {
+                    program.remove_link(managed.index)?;
+                    Record::forget(managed.index)?;
+                }
+            }
+        }
+        receive::sweep(program, &mut host.netlink, host.netns_cookie)
+    }
+}
+
+fn prepare(
+    program: &Program,
+    host: &mut Host,
+    buffers: &Buffers,
+    step: &mut Step,
+) -> Result<(), Error> {
+    match step {
+        Step::Attach {
+            plan,
+            receive,
+            record,
+            queue_limits,
+            ..
+        } => {
+            note_queues(buffers, record, queue_limits.as_ref());
+            if let Some(wanted) = receive {
+                receive::make(program, &mut host.netlink, record, wanted, plan)?;
+            }
+            program.add_link(record.index, record.owner, plan)?;
+            record.write()
+        }
+        Step::Update {
+            plan,
+            receive,
+            record,
+            queue_limits,
+            ..
+        } => {
+            note_queues(buffers, record, queue_limits.as_ref());
+            if let Some(wanted) = receive {
+                receive::make(program, &mut host.netlink, record, wanted, plan)?;
+            }
+            program.stage_plan(record.index, plan)?;
+            record.write()
+        }
+        Step::Detach { managed, release } if release.foreign.is_none() => {
+            Record::note_leaving(managed.index)
+        }
+        Step::Keep { .. } | Step::Detach { .. } => Ok(()),
+    }
+}
+
+/// What the device's queues may hold from now on.
+fn note_queues(buffers: &Buffers, record: &mut Record, last: Option<&QueueLimits>) {
+    let device = record.owner.ifindex;
+    if let Some(limits) = &mut record.queue_limits {
+        buffers.note(device, limits, last);
+    }
+}
+
+/// Remove what was prepared for one link.
+fn forget(program: &Program, step: &Step) -> Result<(), Error> {
+    match step {
+        Step::Attach { record, .. } => {
+            program.remove_link(record.index)?;
+            Record::forget(record.index)
+        }
+        Step::Update { record, .. } => {
+            let found = program.port(record.index)?;
+            match found.map(|port| port.outline().generation) == Some(record.generation) {
+                // The plan could not be switched back.
+                true => Ok(()),
+                false => record.discard(),
+            }
+        }
+        Step::Detach { managed, .. } => Record::note_staying(managed.index),
+        Step::Keep { .. } => Ok(()),
+    }
+}
+
+/// The links whose plans are switched in one call, and their receive sides that exist already.
+fn switched(steps: &[Step]) -> Vec<u32> {
+    let mut links = Vec::new();
+    for step in steps {
+        if let Step::Update {
+            record, receive, ..
+        } = step
+        {
+            links.push(record.index);
+            let side = receive.as_ref().filter(|wanted| wanted.ifindex.is_some());
+            links.extend(side.map(|wanted| wanted.index));
+        }
+    }
+    links
+}
+
+/// After [`receive::let_out`], which stages plans of its own.
+fn stage_sides(program: &Program, steps: &[Step]) -> Result<(), Error> {
+    for step in steps {
+        if let Step::Update {
+            receive: Some(wanted),
+            ..
+        } = step
+            && wanted.ifindex.is_some()
+        {
+            program.stage_plan(wanted.index, &wanted.plan)?;
+        }
+    }
+    Ok(())
+}
+
+/// The new limits of devices' queues, where they are to be limited.
+fn coming_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
+    let records = steps.iter().filter_map(|step| match step {
+        Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
+            Some(record)
+        }
+        Step::Detach { .. } => None,
+    });
+    records.filter_map(|record| Some((record.owner.ifindex, record.queue_limits.as_ref()?)))
+}
+
+/// The old limits of devices' queues whose plans change or end, where they were limited.
+fn leaving_limits(steps: &[Step]) -> impl Iterator<Item = (u32, &QueueLimits)> {
+    steps.iter().filter_map(|step| match step {
+        Step::Attach {
+            record,
+            queue_limits,
+            ..
+        }
+        | Step::Update {
+            record,
+            queue_limits,
+            ..
+        } => Some((record.owner.ifindex, queue_limits.as_ref()?)),
+        Step::Detach { managed, .. } => {
+            let record = managed.record.as_ref()?;
+            Some((record.owner.ifindex, record.queue_limits.as_ref()?))
+        }
+        Step::Keep { .. } => None,
+    })
+}
+
+/// The receive sides of links whose plans change or end.
+fn leaving_sides(steps: &[Step]) -> impl Iterator<Item = &Side> {
+    steps.iter().filter_map(|step| match step {
+        Step::Update { side, .. } => side.as_ref(),
+        Step::Detach { managed, .. } => managed.receive.as_ref(),
+        Step::Attach { .. } | Step::Keep { .. } => None,
+    })
+}
+
+fn outcome(step: &Step) -> Outcome {
+    let action = match step {
+        Step::Attach { .. } => Action::Attached,
+        Step::Update { .. } => Action::Updated,
+        Step::Keep { .. } => Action::Unchanged,
+        Step::Detach { .. } => Action::Detached,
+    };
+    let receive = match step {
+        Step::Attach {
+            receive, record, ..
+        }
+        | Step::Update {
+            receive, record, ..
+        } => receive
+            .as_ref()
+            .map(|_| receive::name_of(record.owner.ifindex)),
+        Step::Keep { .. } | Step::Detach { .. } => None,
+    };
+    Outcome {
+        device: step.device(),
+        action,
+        receive,
+    }
+}
