@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use takt_daemon::{AskError, Code};
-use takt_host::{Error, NoUser, Undecided, places::JoinError};
+use takt_host::{
+    BeatsError, BpfError, Cause, CrowdError, Error, LinkError, NoUser, OsError, TrialError,
+    Undecided, places::JoinError,
+};
 
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,25 +30,31 @@ impl From<Exit> for ExitCode {
 
 impl From<&Error> for Exit {
     fn from(error: &Error) -> Self {
-        match error {
-            Error::KernelLacks { .. }
-            | Error::Capability { .. }
-            | Error::Barred(_)
-            | Error::TooManyFiles { .. }
-            | Error::NoBpffs { .. }
-            | Error::OpenBpffs { .. }
-            | Error::NoCgroup2
-            | Error::NoIfb
-            | Error::NoIngress { .. } => Self::Lacking,
-            Error::Foreign(_)
-            | Error::OtherScheduler { .. }
-            | Error::BeatsElsewhere { .. }
-            | Error::BeatsEnded { .. }
-            | Error::NoCrowd
-            | Error::Pending(_)
-            | Error::PendingElsewhere { .. } => Self::Changed,
-            Error::NotConfirmed { left } if !left.is_empty() => Self::Changed,
-            Error::NoStations { .. } => Self::Invalid,
+        match error.cause() {
+            Cause::Os(
+                OsError::Capability { .. }
+                | OsError::Barred(_)
+                | OsError::TooManyFiles { .. }
+                | OsError::NoCgroup2,
+            )
+            | Cause::Bpf(
+                BpfError::KernelLacks { .. }
+                | BpfError::NoBpffs { .. }
+                | BpfError::OpenBpffs { .. },
+            )
+            | Cause::Link(LinkError::NoIfb | LinkError::NoIngress { .. }) => Self::Lacking,
+            Cause::Foreign(_)
+            | Cause::Beats(
+                BeatsError::OtherScheduler { .. }
+                | BeatsError::BeatsElsewhere { .. }
+                | BeatsError::BeatsEnded { .. },
+            )
+            | Cause::Crowd(CrowdError::NoCrowd)
+            | Cause::Trial(TrialError::Pending(_) | TrialError::PendingElsewhere { .. }) => {
+                Self::Changed
+            }
+            Cause::Trial(TrialError::NotConfirmed { left }) if !left.is_empty() => Self::Changed,
+            Cause::Link(LinkError::NoStations { .. }) => Self::Invalid,
             _ => Self::Failed,
         }
     }

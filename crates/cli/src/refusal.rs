@@ -1,6 +1,6 @@
 //! The position in a policy of a host's refusal, and its message there.
 
-use takt_host::{Error, Undecided};
+use takt_host::{Cause, Undecided};
 use takt_policy::{Diagnostics, Policy};
 
 use crate::{print::Failure, reasons::Reason};
@@ -63,12 +63,14 @@ fn place(policy: &Policy, error: &Undecided) -> Option<Diagnostics> {
             error.to_string(),
             "`getent passwd` lists users, and a number needs no name",
         ),
-        Undecided::Host(Error::Foreign(foreign)) => policy.device_error(
-            foreign.device()?,
-            code,
-            foreign.to_string(),
-            foreign.remedy(),
-        ),
-        Undecided::Host(_) => return None,
+        Undecided::Host(error) => match error.cause() {
+            Cause::Foreign(foreign) => policy.device_error(
+                foreign.device()?,
+                code,
+                foreign.to_string(),
+                foreign.remedy(),
+            ),
+            _ => return None,
+        },
     })
 }

@@ -56,7 +56,7 @@ pub enum Error {
 impl Error {
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        |source| match takt_host::Error::too_many_files(path.display(), &source) {
+        |source| match takt_host::OsError::too_many_files(path.display(), &source) {
             Some(error) => error.into(),
             None => Self::File { path, source },
         }
@@ -65,7 +65,7 @@ impl Error {
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Self {
         move |source| {
             let source = source.into();
-            match takt_host::Error::too_many_files(doing, &source) {
+            match takt_host::OsError::too_many_files(doing, &source) {
                 Some(error) => error.into(),
                 None => Self::System { doing, source },
             }

@@ -7,10 +7,10 @@ use crate::{
     bpf::pins,
     crowd::Crowd,
     error::Error,
-    helper,
+    helper::{self, HelperError},
     link::{gap, program::Program, receive, sockets::Sockets},
     monitor::Monitor,
-    os::{capability, netlink::Netlink},
+    os::{OsError, capability, netlink::Netlink},
 };
 
 pub use crate::{
@@ -36,7 +36,7 @@ pub struct Finding {
 pub fn examine() -> Vec<Finding> {
     let privileges = capability::require();
     // Without files to open, no other check names the reason.
-    let is_alone = matches!(privileges, Err(Error::TooManyFiles { .. }));
+    let is_alone = matches!(&privileges, Err(error) if matches!(error.of(), Some(OsError::TooManyFiles { .. })));
     let privileges = finding(
         "privileges",
         "what this process may do: its capabilities, user namespace, filters and open files",
@@ -74,7 +74,7 @@ fn features() -> Vec<Finding> {
         finding(
             "gap frames",
             "a packet socket was opened",
-            helper::try_open().map_err(Error::helper("opening a packet socket")),
+            helper::try_open().map_err(HelperError::of("opening a packet socket")),
         ),
         finding(
             "beats",
@@ -107,7 +107,7 @@ pub fn network_threads() -> NetworkThreads {
 fn open_socket() -> Result<(), Error> {
     Netlink::open()
         .map(drop)
-        .map_err(Error::netlink("opening a route socket"))
+        .map_err(OsError::netlink("opening a route socket"))
 }
 
 fn finding(feature: &'static str, proof: &'static str, result: Result<(), Error>) -> Finding {

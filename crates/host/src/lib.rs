@@ -3,6 +3,7 @@
 mod apply;
 mod beats;
 mod bpf;
+mod cause;
 mod crowd;
 pub mod doctor;
 mod error;
@@ -16,6 +17,7 @@ mod radio;
 mod state;
 mod status;
 
+pub use apply::TrialError;
 pub use apply::pending::{
     Admin, Pending, PendingState, PendingStatus, Role, Stage, Trial, Turn, apply_on_trial, cancel,
     confirm,
@@ -23,14 +25,20 @@ pub use apply::pending::{
 pub use apply::revert::{Undone, revert};
 pub use apply::undecided::{Undecided, unplannable};
 pub use apply::{Applied, Options, applied_policy, apply, feed};
+pub use beats::BeatsError;
 pub use beats::softirq::NetworkLevel;
 pub use beats::{
     BeatsAction, BeatsStatus, Bucket, CpuStatus, Displaced, Displacement, Ended, Lateness,
     MemberStatus, PieceStatus, SentAway, TaskCounters, TaskStatus,
 };
+pub use bpf::BpfError;
+pub use cause::Cause;
+pub use crowd::CrowdError;
 pub use crowd::{BoundsStatus, Crowd, CrowdAction, CrowdStatus, HeardGroup, Usage, applied_crowd};
-pub use error::{Error, Foreign};
+pub use error::{Error, NotTakenBack};
+pub use helper::HelperError;
 pub use helper::Stay;
+pub use link::LinkError;
 pub use link::background;
 pub use link::gap::NoGap;
 pub use link::receive::NoReceive;
@@ -44,13 +52,17 @@ pub use link::status::{
 };
 pub use link::{Action, Outcome, Reverted};
 pub use monitor::{Events, Monitor};
+pub use os::OsError;
 pub use os::files::{Shortage, raise_limit};
 pub use os::flock::Holder;
 pub use os::netlink::{NetlinkError, Refusal};
 pub use os::privilege::Barred;
 pub use part::Ending;
+pub use part::Foreign;
+pub use radio::RadioError;
 pub use radio::applied_radio;
 pub use radio::signal::SignalMeter;
+pub use state::StateError;
 pub use state::source::Source;
 pub use status::{Status, status};
 

@@ -2,55 +2,131 @@
 //! compile.
 
 use takt_daemon::{AskError, Code};
-use takt_host::{Barred, Error, Foreign, NoUser, PlanError, Undecided, places::JoinError};
+use takt_host::{
+    Barred, BeatsError, BpfError, Cause, CrowdError, Error, Foreign, HelperError, LinkError,
+    NoUser, OsError, PlanError, RadioError, StateError, TrialError, Undecided, places::JoinError,
+};
 
 use super::{Reason, host, places, policies, taktd};
 
 impl From<&Error> for &'static Reason {
     fn from(error: &Error) -> Self {
+        match error.cause() {
+            Cause::Os(error) => error.into(),
+            Cause::State(error) => error.into(),
+            Cause::Bpf(error) => error.into(),
+            Cause::Foreign(foreign) => foreign.into(),
+            Cause::Link(error) => error.into(),
+            Cause::Beats(error) => error.into(),
+            Cause::Crowd(error) => error.into(),
+            Cause::Radio(error) => error.into(),
+            Cause::Helper(error) => error.into(),
+            Cause::Trial(error) => error.into(),
+            Cause::NotTakenBack(_) => &host::NOT_TAKEN_BACK,
+        }
+    }
+}
+
+impl From<&OsError> for &'static Reason {
+    fn from(error: &OsError) -> Self {
         match error {
-            Error::KernelLacks { .. } => &host::KERNEL_LACKS,
-            Error::Capability { .. } => &host::CAPABILITY,
-            Error::Barred(Barred::UserNamespace) => &host::USER_NAMESPACE,
-            Error::Barred(Barred::Seccomp) => &host::SECCOMP,
-            Error::Barred(Barred::Lockdown) => &host::LOCKDOWN,
-            Error::Barred(Barred::SecurityModule { .. }) => &host::SECURITY_MODULE,
-            Error::TooManyFiles { .. } => &host::TOO_MANY_FILES,
-            Error::NoBpffs { .. } => &host::NO_BPFFS,
-            Error::OpenBpffs { .. } => &host::OPEN_BPFFS,
-            Error::NoCgroup2 => &host::NO_CGROUP2,
-            Error::NoIfb => &host::NO_IFB,
-            Error::NoIngress { .. } => &host::NO_INGRESS,
-            Error::Foreign(foreign) => foreign.into(),
-            Error::NoCrowd => &host::NO_CROWD,
-            Error::NoStations { .. } => &host::STATIONS,
-            Error::TooManyStations { .. } => &host::TOO_MANY_STATIONS,
-            Error::TooManyLinks { .. } => &host::TOO_MANY_LINKS,
-            Error::OtherVersion { .. } => &host::OTHER_VERSION,
-            Error::Helper { .. } | Error::HelperStays { .. } => &host::HELPER,
-            Error::NoDriverSocket { .. } => &host::DRIVER_SOCKET,
-            Error::OtherScheduler { .. } => &host::OTHER_SCHEDULER,
-            Error::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
-            Error::BeatsEnded { .. } => &host::BEATS_ENDED,
-            Error::NoPlan { .. } => &host::NO_PLAN,
-            Error::NetworkLevel { .. } => &host::NETWORK_LEVEL,
-            Error::NotMoved { .. } => &host::NOT_MOVED,
-            Error::NoSignal { .. } => &host::NO_SIGNAL,
-            Error::File { .. } => &host::FILE,
-            Error::Untrusted { .. } => &host::UNTRUSTED,
-            Error::Busy { .. } => &host::BUSY,
-            Error::BadRecord { .. } => &host::BAD_RECORD,
-            Error::Netlink { .. } => &host::NETLINK,
-            Error::Load { .. } => &host::LOAD,
-            Error::Bpf { .. } => &host::BPF,
-            Error::Pending(_) => &host::PENDING,
-            Error::NothingPending => &host::NOTHING_PENDING,
-            Error::NotConfirmable(_) => &host::NOT_CONFIRMABLE,
-            Error::PendingElsewhere { .. } => &host::PENDING_ELSEWHERE,
-            Error::NotConfirmed { .. } => &host::NOT_CONFIRMED,
-            Error::NotRestorable { .. } => &host::NOT_RESTORABLE,
-            Error::Guard { .. } => &host::GUARD,
-            Error::NotTakenBack { .. } => &host::NOT_TAKEN_BACK,
+            OsError::Capability { .. } => &host::CAPABILITY,
+            OsError::Barred(Barred::UserNamespace) => &host::USER_NAMESPACE,
+            OsError::Barred(Barred::Seccomp) => &host::SECCOMP,
+            OsError::Barred(Barred::Lockdown) => &host::LOCKDOWN,
+            OsError::Barred(Barred::SecurityModule { .. }) => &host::SECURITY_MODULE,
+            OsError::TooManyFiles { .. } => &host::TOO_MANY_FILES,
+            OsError::NoCgroup2 => &host::NO_CGROUP2,
+            OsError::File { .. } => &host::FILE,
+            OsError::Netlink { .. } => &host::NETLINK,
+        }
+    }
+}
+
+impl From<&StateError> for &'static Reason {
+    fn from(error: &StateError) -> Self {
+        match error {
+            StateError::Untrusted { .. } => &host::UNTRUSTED,
+            StateError::Busy { .. } => &host::BUSY,
+            StateError::BadRecord { .. } => &host::BAD_RECORD,
+        }
+    }
+}
+
+impl From<&BpfError> for &'static Reason {
+    fn from(error: &BpfError) -> Self {
+        match error {
+            BpfError::KernelLacks { .. } => &host::KERNEL_LACKS,
+            BpfError::NoBpffs { .. } => &host::NO_BPFFS,
+            BpfError::OpenBpffs { .. } => &host::OPEN_BPFFS,
+            BpfError::OtherVersion { .. } => &host::OTHER_VERSION,
+            BpfError::Load { .. } => &host::LOAD,
+            BpfError::Bpf { .. } => &host::BPF,
+        }
+    }
+}
+
+impl From<&LinkError> for &'static Reason {
+    fn from(error: &LinkError) -> Self {
+        match error {
+            LinkError::NoIfb => &host::NO_IFB,
+            LinkError::NoIngress { .. } => &host::NO_INGRESS,
+            LinkError::NoDriverSocket { .. } => &host::DRIVER_SOCKET,
+            LinkError::TooManyLinks { .. } => &host::TOO_MANY_LINKS,
+            LinkError::NoStations { .. } => &host::STATIONS,
+            LinkError::TooManyStations { .. } => &host::TOO_MANY_STATIONS,
+            LinkError::NotMoved { .. } => &host::NOT_MOVED,
+        }
+    }
+}
+
+impl From<&BeatsError> for &'static Reason {
+    fn from(error: &BeatsError) -> Self {
+        match error {
+            BeatsError::OtherScheduler { .. } => &host::OTHER_SCHEDULER,
+            BeatsError::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
+            BeatsError::BeatsEnded { .. } => &host::BEATS_ENDED,
+            BeatsError::NoPlan { .. } => &host::NO_PLAN,
+            BeatsError::NetworkLevel { .. } => &host::NETWORK_LEVEL,
+        }
+    }
+}
+
+impl From<&CrowdError> for &'static Reason {
+    fn from(error: &CrowdError) -> Self {
+        match error {
+            CrowdError::NoCrowd => &host::NO_CROWD,
+        }
+    }
+}
+
+impl From<&RadioError> for &'static Reason {
+    fn from(error: &RadioError) -> Self {
+        match error {
+            RadioError::NoSignal { .. } => &host::NO_SIGNAL,
+        }
+    }
+}
+
+impl From<&HelperError> for &'static Reason {
+    fn from(error: &HelperError) -> Self {
+        match error {
+            HelperError::Helper { .. } => &host::HELPER,
+            HelperError::HelperStays { .. } => &host::HELPER,
+        }
+    }
+}
+
+impl From<&TrialError> for &'static Reason {
+    fn from(error: &TrialError) -> Self {
+        match error {
+            TrialError::Pending(_) => &host::PENDING,
+            TrialError::NothingPending => &host::NOTHING_PENDING,
+            TrialError::NotConfirmable(_) => &host::NOT_CONFIRMABLE,
+            TrialError::PendingElsewhere { .. } => &host::PENDING_ELSEWHERE,
+            TrialError::NotConfirmed { .. } => &host::NOT_CONFIRMED,
+            TrialError::NotRestorable { .. } => &host::NOT_RESTORABLE,
+            TrialError::Guard { .. } => &host::GUARD,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! created, records written, the owners of sockets looked up. Then each part makes its visible
 //! change, and if one fails, all are undone ([`transaction`], [`crate::part`]).
 
+mod error;
 mod parts;
 pub(crate) mod pending;
 mod restore;
@@ -11,6 +12,8 @@ pub(crate) mod revert;
 pub(crate) mod session;
 mod transaction;
 pub(crate) mod undecided;
+
+pub use error::TrialError;
 
 use serde::Serialize;
 use takt_policy::{Class, Gate, Link, Pacing, Policy};

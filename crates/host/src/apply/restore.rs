@@ -8,15 +8,16 @@ use takt_policy::{Link, Policy};
 
 use crate::{
     apply::{
-        announce, applied_policy, apply_locked, revert::revert_all, tend, undecided::Undecided,
+        TrialError, announce, applied_policy, apply_locked, revert::revert_all, tend,
+        undecided::Undecided,
     },
-    beats::nobody_elses,
+    beats::{BeatsError, nobody_elses},
     crowd,
-    error::{Error, Foreign},
+    error::Error,
     helper::Coming,
     link::{Managed, Owners, Replace},
     os::netlink::{Port, Qdisc},
-    part::{Ending, Host},
+    part::{Ending, Foreign, Host},
     state::source::Source,
 };
 
@@ -50,7 +51,7 @@ impl Replaced {
                 continue;
             }
             let name = port.device.name.clone();
-            let record = managed.record.ok_or_else(|| Error::NotRestorable {
+            let record = managed.record.ok_or_else(|| TrialError::NotRestorable {
                 reason: format!("takt's record of {name} is lost; apply without --confirm"),
             })?;
             devices.push(Device {
@@ -126,7 +127,7 @@ impl<'a> Before<'a> {
     fn prepare(source: &'a Source) -> Result<Self, Error> {
         let policy =
             takt_policy::parse_in(&source.folder, &source.name, &source.text).map_err(|found| {
-                Error::NotRestorable {
+                TrialError::NotRestorable {
                     reason: found.render(false).trim().to_owned(),
                 }
             })?;
@@ -143,9 +144,10 @@ impl<'a> Before<'a> {
 fn not_restorable(source: &Source, refusal: Undecided) -> Error {
     match refusal {
         Undecided::Host(error) => error,
-        refusal => Error::NotRestorable {
+        refusal => TrialError::NotRestorable {
             reason: format!("{}: {refusal}", source.name),
-        },
+        }
+        .into(),
     }
 }
 
@@ -239,7 +241,9 @@ fn spare_threads(policy: &mut Policy, left: &mut Vec<Error>) {
     if policy.beats.is_none() {
         return;
     }
-    if let Err(error @ Error::OtherScheduler { .. }) = nobody_elses() {
+    if let Err(error) = nobody_elses()
+        && let Some(BeatsError::OtherScheduler { .. }) = error.of()
+    {
         policy.beats = None;
         left.push(error);
     }

@@ -6,11 +6,11 @@ use super::{parts, pending, session::Session};
 use crate::{
     beats::BeatsAction,
     crowd::CrowdAction,
-    error::{Error, Foreign},
+    error::Error,
     helper,
     link::{self, Reverted, background},
     os::capability,
-    part::{Ending, Host},
+    part::{Ending, Foreign, Host},
 };
 
 /// What was undone on a host.

@@ -25,10 +25,12 @@ fn for_each(
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::RefCell, rc::Rc};
+    use std::{cell::RefCell, io, rc::Rc};
 
     use super::*;
     use crate::{
+        error::NotTakenBack,
+        os::OsError,
         part::{Ending, Query, Undone},
         state::source::Source,
     };
@@ -45,9 +47,7 @@ mod tests {
             let step_of_part = format!("{} {step}", self.name);
             self.log.borrow_mut().push(step_of_part.clone());
             match self.fails_at.contains(&step) {
-                true => Err(Error::NoPlan {
-                    reason: step_of_part,
-                }),
+                true => Err(OsError::file(step_of_part)(io::ErrorKind::Other.into())),
                 false => Ok(()),
             }
         }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_failure_undoes_all_parts_in_reverse_order() {
         let (done, log) = run([&[], &["commit"]]);
-        assert!(matches!(done, Err(Error::NoPlan { .. })), "{done:?}");
+        assert_eq!(done.unwrap_err().to_string(), "b commit: other error");
         assert_eq!(log[3..], ["b commit", "b undo", "a undo"]);
         let (done, log) = run([&["prepare"], &[]]);
         done.unwrap_err();
@@ -133,8 +133,9 @@ mod tests {
     #[test]
     fn what_cannot_be_undone_is_reported_and_stops_nothing() {
         let (done, log) = run([&["undo"], &["commit", "undo"]]);
-        let Err(Error::NotTakenBack { also, .. }) = done else {
-            panic!("{done:?}");
+        let error = done.unwrap_err();
+        let Some(NotTakenBack { also, .. }) = error.of() else {
+            panic!("{error}");
         };
         assert_eq!(also.len(), 2);
         assert_eq!(log[3..], ["b commit", "b undo", "a undo"]);

@@ -5,7 +5,7 @@ use super::{
     record::BeatsRecord,
     scheduler::Scheduler,
 };
-use crate::{error::Error, os::namespace, state::source::Source};
+use crate::{beats::BeatsError, error::Error, os::namespace, state::source::Source};
 
 /// A scheduler by its pins, which stay when the kernel ends it.
 pub(crate) struct Found {
@@ -65,7 +65,7 @@ pub(crate) fn nobody_elses() -> Result<(), Error> {
         false => Kernel::without_ours(),
     };
     match kernel.runs() {
-        Some(name) if name != NAME || !is_ours => Err(Error::OtherScheduler { name }),
+        Some(name) if name != NAME || !is_ours => Err(BeatsError::OtherScheduler { name }.into()),
         _ => Ok(()),
     }
 }

@@ -9,6 +9,7 @@
 mod change;
 mod displaced;
 mod ended;
+mod error;
 mod found;
 mod ids;
 mod image;
@@ -25,6 +26,7 @@ pub use change::BeatsAction;
 pub(crate) use change::Change;
 pub use displaced::{Displaced, Displacement, SentAway};
 pub use ended::Ended;
+pub use error::BeatsError;
 pub(crate) use found::{Found, nobody_elses, running};
 pub(crate) use ids::Numbers;
 pub(crate) use part::Tasks;

@@ -15,6 +15,7 @@ use super::{
     status::{self, BeatsStatus, TaskStatus},
 };
 use crate::{
+    beats::BeatsError,
     error::Error,
     part::{Ending, Host, Part, Query, Undone},
     state::source::Source,
@@ -37,7 +38,7 @@ impl Tasks {
             }
             let source = found.record.and_then(|record| record.roster.source);
             let policy = source.map(|source| source.name).unwrap_or_default();
-            return Err(Error::BeatsElsewhere { policy }.into());
+            return Err(Error::from(BeatsError::BeatsElsewhere { policy }).into());
         }
         if found.ended.is_some() {
             // With the scheduler, all ad hoc tasks lost their reservations.

@@ -12,7 +12,11 @@ use takt_planner::beats::Placement;
 use super::{ids::TaskIds, roster::Roster};
 use crate::{
     error::Error,
-    state::runtime_dir::{self, DIR},
+    os::OsError,
+    state::{
+        StateError,
+        runtime_dir::{self, DIR},
+    },
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +50,9 @@ impl BeatsRecord {
             return Ok(None);
         };
         let record = serde_json::from_str(&text);
-        record.map(Some).map_err(|reason| Error::BadRecord {
-            path,
-            reason: reason.to_string(),
+        record.map(Some).map_err(|reason| {
+            let reason = reason.to_string();
+            StateError::BadRecord { path, reason }.into()
         })
     }
 
@@ -56,7 +60,7 @@ impl BeatsRecord {
     pub fn write(&self) -> Result<(), Error> {
         let path = path(self.generation);
         runtime_dir::private_dirs(&dir())?;
-        let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
+        let text = serde_json::to_string_pretty(self).map_err(|reason| StateError::BadRecord {
             path: path.clone(),
             reason: reason.to_string(),
         })?;
@@ -66,10 +70,10 @@ impl BeatsRecord {
     /// Remove all records but this one.
     pub fn sweep(&self) -> Result<(), Error> {
         let keep = path(self.generation);
-        for entry in fs::read_dir(dir()).map_err(Error::file(dir()))? {
-            let path = entry.map_err(Error::file(dir()))?.path();
+        for entry in fs::read_dir(dir()).map_err(OsError::file(dir()))? {
+            let path = entry.map_err(OsError::file(dir()))?.path();
             if path != keep {
-                fs::remove_file(&path).map_err(Error::file(&path))?;
+                fs::remove_file(&path).map_err(OsError::file(&path))?;
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::error::Error;
+use crate::{beats::BeatsError, error::Error};
 
 /// Tasks that this host cannot run.
 #[derive(Debug, Error)]
@@ -20,9 +20,10 @@ impl Refusal {
     pub fn without_new_tasks(self) -> Error {
         match self {
             Self::Host(error) => error,
-            Self::NoTime(refusal) => Error::NoPlan {
+            Self::NoTime(refusal) => BeatsError::NoPlan {
                 reason: refusal.to_string(),
-            },
+            }
+            .into(),
         }
     }
 }

@@ -10,7 +10,11 @@ use takt_policy::Beats;
 use super::{
     displaced::SentAway, ids::TaskIds, image::Image, record::BeatsRecord, standing::common_frames,
 };
-use crate::{error::Error, os::namespace, state::source::Source};
+use crate::{
+    error::Error,
+    os::{OsError, namespace},
+    state::source::Source,
+};
 
 /// The name of an ad hoc task, which no policy and no other user can give.
 pub(crate) fn ad_hoc_key(uid: u32, name: &str) -> String {
@@ -182,7 +186,7 @@ impl Roster {
 
 fn online_cpus() -> Result<Vec<u32>, Error> {
     let path = "/sys/devices/system/cpu/online";
-    let text = fs::read_to_string(path).map_err(Error::file(path))?;
+    let text = fs::read_to_string(path).map_err(OsError::file(path))?;
     let mut cpus = Vec::new();
     for range in text.trim().split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

@@ -25,8 +25,9 @@ use takt_algo::{
 
 use super::{ended::Kernel, image::Image};
 use crate::{
-    bpf::{btf, call, load_log, pins},
+    bpf::{BpfError, btf, call, load_log, pins},
     error::Error,
+    os::OsError,
 };
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
@@ -68,11 +69,12 @@ impl Scheduler {
 
     fn open_at(dir: PathBuf) -> Result<Self, Error> {
         let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+            MapHandle::from_pinned_path(dir.join(name))
+                .map_err(BpfError::of("opening a pinned map"))
         };
         let function = |name: &str| {
             libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
-                .map_err(Error::bpf("opening a pinned program"))
+                .map_err(BpfError::of("opening a pinned program"))
         };
         Ok(Self {
             beats: map("takt_beats")?,
@@ -95,7 +97,7 @@ impl Scheduler {
         pins::appear(&pins::dir(pins::BEATS)?.0, |aside| {
             register_and_pin(aside, image)
         })?;
-        let scheduler = Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })?;
+        let scheduler = Self::open()?.ok_or(BpfError::NoBpffs { path: pins::MOUNT })?;
         scheduler.commit(FIRST_GENERATION)?;
         Ok(scheduler)
     }
@@ -135,7 +137,8 @@ impl Scheduler {
     /// Put the tables of this generation in force, on each CPU at the end of its frame.
     pub fn commit(&self, generation: u32) -> Result<(), Error> {
         let mut args = takt_beats_commit_args { generation, pad: 0 };
-        call::run(self.commit.as_fd(), &mut args).map_err(Error::bpf("putting the tables in force"))
+        call::run(self.commit.as_fd(), &mut args)
+            .map_err(BpfError::of("putting the tables in force"))
     }
 
     /// Free the reservations of tasks that are removed.
@@ -154,7 +157,8 @@ impl Scheduler {
             member,
             ..Default::default()
         };
-        call::run(self.seat.as_fd(), &mut args).map_err(Error::bpf("giving a thread its place"))?;
+        call::run(self.seat.as_fd(), &mut args)
+            .map_err(BpfError::of("giving a thread its place"))?;
         Ok(match args.result {
             0 => Ok(()),
             error => Err(-error),
@@ -164,7 +168,7 @@ impl Scheduler {
     /// Give existing threads the reservations that rules name. New threads, and threads that
     /// change their names, are matched by the scheduler.
     pub fn recognise_all(&self) -> Result<(), Error> {
-        let threads = fs::read_dir("/proc").map_err(Error::file("/proc"))?;
+        let threads = fs::read_dir("/proc").map_err(OsError::file("/proc"))?;
         let threads = threads
             .flatten()
             .filter_map(|process| fs::read_dir(process.path().join("task")).ok())
@@ -176,7 +180,7 @@ impl Scheduler {
                 ..Default::default()
             };
             call::run(self.recognise.as_fd(), &mut args)
-                .map_err(Error::bpf("looking for the tasks' threads"))?;
+                .map_err(BpfError::of("looking for the tasks' threads"))?;
         }
         Ok(())
     }
@@ -212,9 +216,9 @@ impl Scheduler {
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
         let doing = "opening the job pages";
         let map = MapHandle::from_pinned_path(self.dir.join("takt_jobs"));
-        let map = map.map_err(Error::bpf(doing))?;
+        let map = map.map_err(BpfError::of(doing))?;
         let shared = map.as_fd().try_clone_to_owned();
-        shared.map_err(|error| Error::bpf(doing)(error.into()))
+        shared.map_err(|error| BpfError::of(doing)(error.into()))
     }
 
     /// Wait until no CPU uses tables older than those in force.
@@ -291,17 +295,17 @@ fn put<M: MapCore, T: Plain>(map: &M, key: u32, value: &T) -> Result<(), Error> 
     let mut bytes = to_bytes(value).to_vec();
     bytes.resize(map.value_size() as usize, 0);
     map.update(&key.to_ne_bytes(), &bytes, MapFlags::ANY)
-        .map_err(Error::bpf("writing the scheduler's tables"))
+        .map_err(BpfError::of("writing the scheduler's tables"))
 }
 
 fn get<M: MapCore, T: Plain>(map: &M, key: u32) -> Result<Box<T>, Error> {
     let doing = "reading the scheduler's state";
     let bytes = map
         .lookup(&key.to_ne_bytes(), MapFlags::ANY)
-        .map_err(Error::bpf(doing))?
+        .map_err(BpfError::of(doing))?
         .unwrap_or_default();
     from_bytes(&bytes)
-        .ok_or_else(|| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))
+        .ok_or_else(|| BpfError::of(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))
 }
 
 fn load_skeleton(
@@ -311,15 +315,15 @@ fn load_skeleton(
     let doing = "opening the scheduler";
     let mut open = skel::BeatsSkelBuilder::default()
         .open(memory)
-        .map_err(Error::bpf(doing))?;
-    let cpus = libbpf_rs::num_possible_cpus().map_err(Error::bpf(doing))? as u32;
+        .map_err(BpfError::of(doing))?;
+    let cpus = libbpf_rs::num_possible_cpus().map_err(BpfError::of(doing))? as u32;
     let maps = &mut open.maps;
     for (map, entries) in [
         (&mut maps.takt_beats_alarms, cpus),
         (&mut maps.takt_beats_cpus, cpus),
         (&mut maps.takt_beats_tables, 2 * cpus),
     ] {
-        map.set_max_entries(entries).map_err(Error::bpf(doing))?;
+        map.set_max_entries(entries).map_err(BpfError::of(doing))?;
     }
     open.load().map_err(btf::explain_scheduler_failure)
 }
@@ -346,10 +350,10 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         FIRST_GENERATION,
     )?;
     let jobs = MapHandle::try_from(&maps.takt_beats_jobs);
-    jobs.and_then(|jobs| jobs.freeze()).map_err(Error::bpf(
+    jobs.and_then(|jobs| jobs.freeze()).map_err(BpfError::of(
         "closing the job pages for all but the scheduler",
     ))?;
-    let pin = || Error::bpf("pinning the scheduler");
+    let pin = || BpfError::of("pinning the scheduler");
     for (map, name) in [
         (&mut maps.takt_beats, "takt_beats"),
         // Never opened again, but a map's timers end when user space closes its last reference.
@@ -381,13 +385,13 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         (&mut programs.takt_beats_rxin, "receive_entry"),
         (&mut programs.takt_beats_rxout, "receive_exit"),
     ] {
-        let mut link = program.attach().map_err(Error::bpf(doing))?;
+        let mut link = program.attach().map_err(BpfError::of(doing))?;
         link.pin(dir.join(name)).map_err(pin())?;
     }
     let mut link: Link = skel
         .maps
         .takt_beats_ops
         .attach_struct_ops()
-        .map_err(Error::bpf(doing))?;
+        .map_err(BpfError::of(doing))?;
     link.pin(dir.join("scheduler")).map_err(pin())
 }

@@ -12,9 +12,9 @@ use libbpf_rs::{
 };
 
 use crate::{
-    bpf::load_log,
+    bpf::{BpfError, load_log},
     error::Error,
-    os::{capability, files::Shortage, privilege::Barred},
+    os::{OsError, capability, files::Shortage, privilege::Barred},
 };
 
 /// The type information a map was created with.
@@ -25,19 +25,21 @@ pub(crate) struct Types {
 
 pub(crate) fn of_map(map: &MapHandle) -> Result<Types, Error> {
     let doing = "reading the program's types";
-    let info = MapInfo::new(map.as_fd()).map_err(Error::bpf(doing))?;
+    let info = MapInfo::new(map.as_fd()).map_err(BpfError::of(doing))?;
     let id = info.info.btf_id;
     // SAFETY: takes an id, returns a descriptor that is ours or an error.
     let fd = unsafe { libbpf_sys::bpf_btf_get_fd_by_id(id) };
     if fd < 0 {
-        return Err(Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(-fd)));
+        return Err(BpfError::of(doing)(libbpf_rs::Error::from_raw_os_error(
+            -fd,
+        )));
     }
     // SAFETY: just opened, and no other code owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: takes an id; null or an object that is ours to free.
     let btf = unsafe { libbpf_sys::btf__load_from_kernel_by_id(id) };
     let btf = NonNull::new(btf)
-        .ok_or_else(|| Error::bpf(doing)(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)))?;
+        .ok_or_else(|| BpfError::of(doing)(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)))?;
     Ok(Types { fd, btf })
 }
 
@@ -48,7 +50,7 @@ impl Types {
         // SAFETY: a live btf object and a terminated string.
         let id = unsafe { libbpf_sys::btf__find_by_name(self.btf.as_ptr(), c_name.as_ptr()) };
         u32::try_from(id).map_err(|_| {
-            Error::bpf("looking up the program's types")(libbpf_rs::Error::from_raw_os_error(-id))
+            BpfError::of("looking up the program's types")(libbpf_rs::Error::from_raw_os_error(-id))
         })
     }
 }
@@ -83,10 +85,11 @@ pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
 /// Likewise for the scheduler.
 pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     if is_realtime() {
-        return Error::KernelLacks {
+        return BpfError::KernelLacks {
             feature: "timers of BPF programs, which no kernel with PREEMPT_RT has",
             since: "Linux 6.16 or newer without CONFIG_PREEMPT_RT",
-        };
+        }
+        .into();
     }
     explain(
         source,
@@ -130,31 +133,36 @@ fn explain(
             .is_some()
     };
     if let Some(shortage) = Shortage::of_bpf(&source) {
-        return Error::short_of_files("loading programs", shortage);
+        return OsError::short_of_files("loading programs", shortage);
     }
     let verdict = load_log::tail();
     if says_no_more_than_no(&source, &verdict) {
-        return capability::bare_refusal().unwrap_or(Error::Bpf {
-            doing: "loading programs",
-            source,
-        });
+        return capability::bare_refusal().unwrap_or(
+            BpfError::Bpf {
+                doing: "loading programs",
+                source,
+            }
+            .into(),
+        );
     }
     if asks_for_a_helper(&verdict) && capability::is_locked_down() {
-        return Error::Barred(Barred::Lockdown);
+        return OsError::Barred(Barred::Lockdown).into();
     }
     if !has("task_struct") {
-        return Error::KernelLacks {
+        return BpfError::KernelLacks {
             feature: "BTF type information",
             since: "CONFIG_DEBUG_INFO_BTF=y",
-        };
+        }
+        .into();
     }
     if !needs.iter().all(|name| has(name)) {
-        return Error::KernelLacks { feature, since };
+        return BpfError::KernelLacks { feature, since }.into();
     }
-    Error::Load {
+    BpfError::Load {
         source,
         log: verdict,
     }
+    .into()
 }
 
 /// The verifier refuses with the same error, but writes a log.

@@ -3,6 +3,9 @@
 pub(crate) mod address;
 pub(crate) mod btf;
 pub(crate) mod call;
+mod error;
 pub(crate) mod load_log;
 pub(crate) mod names;
 pub(crate) mod pins;
+
+pub use error::BpfError;

@@ -13,7 +13,9 @@ use std::{
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::{
+    bpf::BpfError,
     error::Error,
+    os::OsError,
     state::trust::{self, Kind},
 };
 
@@ -46,13 +48,14 @@ pub(crate) fn root() -> Result<PathBuf, Error> {
         .into_iter()
         .find(|path| statfs(*path).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC))
         .map(Path::to_path_buf)
-        .ok_or(Error::NoBpffs { path: MOUNT })?;
-    let mode = fs::metadata(&root).map_err(Error::file(&root))?.mode();
+        .ok_or(BpfError::NoBpffs { path: MOUNT })?;
+    let mode = fs::metadata(&root).map_err(OsError::file(&root))?.mode();
     match mode & OTHERS_WRITE != 0 && mode & STICKY == 0 {
-        true => Err(Error::OpenBpffs {
+        true => Err(BpfError::OpenBpffs {
             mode: mode & 0o7777,
             path: root,
-        }),
+        }
+        .into()),
         false => Ok(root),
     }
 }
@@ -74,7 +77,7 @@ pub(crate) fn appear(
     make_dir(&aside)?;
     let pinned = pin(&aside)
         .and_then(|()| restrict_pins(&aside))
-        .and_then(|()| fs::rename(&aside, dir).map_err(Error::file(dir)));
+        .and_then(|()| fs::rename(&aside, dir).map_err(OsError::file(dir)));
     if pinned.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_dir_all(&aside);
@@ -85,8 +88,8 @@ pub(crate) fn appear(
 /// Remove a directory of pins, likewise in one step.
 pub(crate) fn vanish(dir: &Path) -> Result<(), Error> {
     let aside = aside()?;
-    fs::rename(dir, &aside).map_err(Error::file(dir))?;
-    fs::remove_dir_all(&aside).map_err(Error::file(&aside))
+    fs::rename(dir, &aside).map_err(OsError::file(dir))?;
+    fs::remove_dir_all(&aside).map_err(OsError::file(&aside))
 }
 
 /// Make a directory within one of takt's, if missing.
@@ -99,7 +102,7 @@ pub(crate) fn make_dir_within(path: &Path) -> Result<(), Error> {
 
 /// Make a pin accessible to root alone.
 pub(crate) fn restrict_pin(pin: &Path) -> Result<(), Error> {
-    fs::set_permissions(pin, Permissions::from_mode(PIN_MODE)).map_err(Error::file(pin))
+    fs::set_permissions(pin, Permissions::from_mode(PIN_MODE)).map_err(OsError::file(pin))
 }
 
 /// Name what stands in the place of takt's directories, close those that an earlier version
@@ -119,8 +122,8 @@ pub(crate) fn tidy() -> Result<(), Error> {
 /// is at work. Directories that are not root's are not takt's.
 pub(crate) fn sweep() -> Result<(), Error> {
     let root = root()?;
-    for entry in fs::read_dir(&root).map_err(Error::file(&root))? {
-        let path = entry.map_err(Error::file(&root))?.path();
+    for entry in fs::read_dir(&root).map_err(OsError::file(&root))? {
+        let path = entry.map_err(OsError::file(&root))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if !name.starts_with(ASIDE) {
             continue;
@@ -128,7 +131,7 @@ pub(crate) fn sweep() -> Result<(), Error> {
         let is_own = fs::symlink_metadata(&path)
             .is_ok_and(|found| trust::check(&path, &found, Kind::Directory).is_ok());
         if is_own {
-            fs::remove_dir_all(&path).map_err(Error::file(&path))?;
+            fs::remove_dir_all(&path).map_err(OsError::file(&path))?;
         }
     }
     Ok(())
@@ -138,7 +141,7 @@ pub(crate) fn sweep() -> Result<(), Error> {
 fn found(path: &Path) -> Result<Option<Metadata>, Error> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        found => found.map_err(Error::file(path))?,
+        found => found.map_err(OsError::file(path))?,
     };
     trust::check(path, &found, Kind::Directory)?;
     Ok(Some(found))
@@ -150,20 +153,20 @@ fn make_dir(path: &Path) -> Result<(), Error> {
         .mode(DIRECTORY_MODE)
         .create(path)
         .and_then(|()| fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)))
-        .map_err(Error::file(path))
+        .map_err(OsError::file(path))
 }
 
 fn close(path: &Path, found: &Metadata) -> Result<(), Error> {
     match trust::permissions(found) == DIRECTORY_MODE {
         true => Ok(()),
         false => fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
-            .map_err(Error::file(path)),
+            .map_err(OsError::file(path)),
     }
 }
 
 fn restrict_pins(dir: &Path) -> Result<(), Error> {
-    for pin in fs::read_dir(dir).map_err(Error::file(dir))? {
-        restrict_pin(&pin.map_err(Error::file(dir))?.path())?;
+    for pin in fs::read_dir(dir).map_err(OsError::file(dir))? {
+        restrict_pin(&pin.map_err(OsError::file(dir))?.path())?;
     }
     Ok(())
 }
@@ -174,7 +177,7 @@ fn aside() -> Result<PathBuf, Error> {
     let mut number = [0; 8];
     File::open(SOURCE)
         .and_then(|mut random| random.read_exact(&mut number))
-        .map_err(Error::file(SOURCE))?;
+        .map_err(OsError::file(SOURCE))?;
     let number = u64::from_ne_bytes(number);
     Ok(root()?.join(format!("{ASIDE}{number:016x}")))
 }

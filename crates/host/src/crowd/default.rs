@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::error::Error;
+use crate::{error::Error, os::OsError};
 
 const PATH: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
@@ -13,10 +13,10 @@ pub(super) const TAKT: &str = "takt";
 pub(super) const CUBIC: &str = "cubic";
 
 pub(crate) fn read() -> Result<String, Error> {
-    let text = fs::read_to_string(PATH).map_err(Error::file(PATH))?;
+    let text = fs::read_to_string(PATH).map_err(OsError::file(PATH))?;
     Ok(text.trim().to_owned())
 }
 
 pub(super) fn write(congestion: &str) -> Result<(), Error> {
-    fs::write(PATH, congestion).map_err(Error::file(PATH))
+    fs::write(PATH, congestion).map_err(OsError::file(PATH))
 }

@@ -12,7 +12,7 @@ use takt_algo::{
 
 use super::{moving, program};
 use crate::{
-    bpf::pins,
+    bpf::{BpfError, pins},
     error::Error,
     os::{clock::monotonic_ns, namespace::netns_cookie},
 };
@@ -71,7 +71,8 @@ impl Crowd {
 
     fn open_at(dir: &Path, netns_cookie: u64) -> Result<Self, Error> {
         let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+            MapHandle::from_pinned_path(dir.join(name))
+                .map_err(BpfError::of("opening a pinned map"))
         };
         Ok(Self {
             namespace: netns_cookie.to_ne_bytes(),
@@ -84,7 +85,7 @@ impl Crowd {
     /// Load and register it. Until [`Self::enter`] it is CUBIC; sockets have to choose it.
     pub fn load() -> Result<Self, Error> {
         pins::appear(&pins::dir(pins::CROWD)?.0, program::register_and_pin)?;
-        Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })
+        Self::open()?.ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
     }
 
     /// Verify every program against the running kernel, and leave nothing loaded.
@@ -167,7 +168,7 @@ impl Crowd {
         for map in [&self.terms, &self.groups, &self.terminals] {
             match map.delete(&self.namespace) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Error::bpf(TELLING)(error));
+                    return Err(BpfError::of(TELLING)(error));
                 }
                 _ => {}
             }
@@ -183,7 +184,7 @@ impl Crowd {
     fn read<T: Plain>(&self, map: &MapHandle) -> Result<Option<Box<T>>, Error> {
         let bytes = map
             .lookup(&self.namespace, MapFlags::ANY)
-            .map_err(Error::bpf(
+            .map_err(BpfError::of(
                 "asking the congestion control of this namespace",
             ))?;
         Ok(bytes.and_then(|bytes| from_bytes(&bytes)))
@@ -198,7 +199,7 @@ impl Crowd {
             {
                 Ok(false)
             }
-            Err(error) => Err(Error::bpf(TELLING)(error)),
+            Err(error) => Err(BpfError::of(TELLING)(error)),
         }
     }
 }

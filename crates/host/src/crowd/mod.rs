@@ -2,6 +2,7 @@
 //! namespace. [`part`] puts a policy in force.
 
 mod default;
+mod error;
 mod maps;
 mod moving;
 mod note;
@@ -10,6 +11,7 @@ mod program;
 mod status;
 
 pub(crate) use default::read as default_congestion;
+pub use error::CrowdError;
 pub use maps::{Crowd, Usage};
 pub use note::applied_crowd;
 pub use part::CrowdAction;

@@ -8,7 +8,7 @@ use libbpf_rs::{
 };
 
 use crate::{
-    bpf::{btf, load_log},
+    bpf::{BpfError, btf, load_log},
     error::Error,
 };
 
@@ -44,9 +44,9 @@ impl Flows<'_> {
         let (skel, link) = attach(&mut memory, self, to)?;
         let mut nothing = Vec::new();
         Iter::new(&link)
-            .map_err(Error::bpf(DOING))?
+            .map_err(BpfError::of(DOING))?
             .read_to_end(&mut nothing)
-            .map_err(|error| Error::bpf(DOING)(error.into()))?;
+            .map_err(|error| BpfError::of(DOING)(error.into()))?;
         Ok(skel.maps.bss_data.as_deref().map_or(0, |bss| bss.found))
     }
 }
@@ -68,7 +68,7 @@ fn attach<'a>(
     load_log::begin();
     let mut open = skel::MoveSkelBuilder::default()
         .open(memory)
-        .map_err(Error::bpf(DOING))?;
+        .map_err(BpfError::of(DOING))?;
     if let Some(terms) = open.maps.rodata_data.as_deref_mut() {
         terms.from = name(flows.of);
         terms.to = name(to.unwrap_or_default());
@@ -79,7 +79,7 @@ fn attach<'a>(
         .progs
         .takt_crowd_move
         .attach()
-        .map_err(Error::bpf(DOING))?;
+        .map_err(BpfError::of(DOING))?;
     Ok((skel, link))
 }
 

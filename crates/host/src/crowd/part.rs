@@ -13,9 +13,10 @@ use super::{
     status::{self, CrowdStatus},
 };
 use crate::{
-    error::{Error, Foreign},
+    crowd::CrowdError,
+    error::Error,
     os::netlink::Port,
-    part::{Ending, Host, Part, Query, Undone},
+    part::{Ending, Foreign, Host, Part, Query, Undone},
     state::source::Source,
 };
 
@@ -303,7 +304,7 @@ fn bounds(crowd: &takt_policy::Crowd, ports: &[Port]) -> Result<Option<Bounds>, 
 }
 
 fn enter(generation: u32, bounds: &Bounds) -> Result<(), Error> {
-    let crowd = Crowd::open()?.ok_or(Error::NoCrowd)?;
+    let crowd = Crowd::open()?.ok_or(CrowdError::NoCrowd)?;
     crowd.enter(
         generation,
         bounds.ifindex,

@@ -9,7 +9,7 @@ use libbpf_rs::{
 };
 
 use crate::{
-    bpf::{btf, load_log},
+    bpf::{BpfError, btf, load_log},
     error::Error,
 };
 
@@ -30,20 +30,20 @@ fn load_skeleton(
     load_log::begin();
     let mut open = skel::CrowdSkelBuilder::default()
         .open(memory)
-        .map_err(Error::bpf("opening the congestion control"))?;
+        .map_err(BpfError::of("opening the congestion control"))?;
     let other = match has_tx_start()? {
         true => &mut open.maps.takt_crowd_ops,
         false => &mut open.maps.takt_crowd_ops_tx,
     };
     other
         .set_autocreate(false)
-        .map_err(Error::bpf("choosing a congestion control"))?;
+        .map_err(BpfError::of("choosing a congestion control"))?;
     open.load().map_err(btf::explain_crowd_failure)
 }
 
 /// In newer kernels the start of sending has a callback of its own.
 fn has_tx_start() -> Result<bool, Error> {
-    let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
+    let types = Btf::from_vmlinux().map_err(BpfError::of("reading the kernel's types"))?;
     let ops = types.type_by_name::<Struct>("tcp_congestion_ops");
     let start = Some(OsStr::new("cwnd_event_tx_start"));
     Ok(ops.is_some_and(|ops| ops.iter().any(|member| member.name == start)))
@@ -52,7 +52,7 @@ fn has_tx_start() -> Result<bool, Error> {
 pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
     let mut skel = load_skeleton(&mut memory)?;
-    let pin = || Error::bpf("pinning the congestion control");
+    let pin = || BpfError::of("pinning the congestion control");
     for (map, name) in [
         (&mut skel.maps.takt_crowd, "takt_crowd"),
         (&mut skel.maps.takt_crowd_groups, "takt_crowd_groups"),
@@ -67,6 +67,6 @@ pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
     };
     let mut link: Link = ops
         .attach_struct_ops()
-        .map_err(Error::bpf("registering the congestion control"))?;
+        .map_err(BpfError::of("registering the congestion control"))?;
     link.pin(dir.join("congestion")).map_err(pin())
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     error::Error,
     os::{
+        OsError,
         namespace::netns_cookie,
         netlink::{Device, Netlink},
     },
@@ -121,7 +122,7 @@ fn bounds_status(bounds: &Bounds) -> Result<BoundsStatus, Error> {
 
 fn problem(bounds: &Bounds) -> Result<Option<String>, Error> {
     let devices = Netlink::open().and_then(|mut netlink| Device::list(&mut netlink));
-    let devices = devices.map_err(Error::netlink("listing devices"))?;
+    let devices = devices.map_err(OsError::netlink("listing devices"))?;
     if devices.iter().all(|device| device.index != bounds.ifindex) {
         return Ok(Some(format!(
             "the device {} that flows are bounded on is gone; when it is back, apply the policy again",

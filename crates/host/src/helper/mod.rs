@@ -10,6 +10,7 @@
 //! whether a namespace other than the initial one is still in use. [`presence`] makes it one
 //! per namespace and lets other processes talk to it.
 
+mod error;
 mod frame;
 mod gap;
 mod listening;
@@ -39,11 +40,12 @@ use crate::{
         program::Program,
     },
     os::{
-        capability, files, namespace,
+        OsError, capability, files, namespace,
         netlink::{Changes, Device, Netlink},
     },
 };
 
+pub use error::HelperError;
 pub(crate) use frame::gap_frame;
 pub(crate) use listening::{Listener, Listening};
 pub(crate) use patience::Patience;
@@ -91,7 +93,7 @@ pub(crate) enum Ended {
 /// Help this namespace's links, until there is nothing left to do.
 pub(crate) fn feed(stay: Stay) -> Result<Ended, Error> {
     capability::require()?;
-    let doing = || Error::helper("helping links");
+    let doing = || HelperError::of("helping links");
     let Some(presence) = Presence::claim()? else {
         return Ok(Ended::Superfluous);
     };
@@ -181,7 +183,7 @@ impl Helper {
         let links = standing_links()?;
         let opens = self.opener.look(&links);
         self.feeder.look(links)?;
-        opens.map_err(Error::helper("listening for what the gate holds"))
+        opens.map_err(HelperError::of("listening for what the gate holds"))
     }
 }
 
@@ -195,11 +197,11 @@ fn standing_links() -> Result<Vec<Helped>, Error> {
     let Some(program) = Program::open()? else {
         return Ok(Vec::new());
     };
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
     let netns_cookie = netlink
         .netns_cookie()
-        .map_err(Error::netlink("identifying the namespace"))?;
-    let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+        .map_err(OsError::netlink("identifying the namespace"))?;
+    let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
     let mut standing = Vec::new();
     for index in program.links()? {
         let Some(port) = program.port(index)? else {

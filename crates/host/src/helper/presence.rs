@@ -36,7 +36,9 @@ use nix::{
 use super::is_needed;
 use crate::{
     error::Error,
+    helper::HelperError,
     os::{
+        OsError,
         flock::{self, Mode},
         namespace::netns_cookie,
     },
@@ -143,7 +145,7 @@ impl Place {
             listener.set_nonblocking(true)?;
             Ok(listener)
         };
-        let listener = listen().map_err(Error::file(&self.socket))?;
+        let listener = listen().map_err(OsError::file(&self.socket))?;
         Ok(Some(Presence {
             listener,
             place: self,
@@ -294,7 +296,7 @@ fn try_lock(path: &Path, mode: Mode) -> Result<Option<Option<Flock<File>>>, Erro
             .read(true)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path)
-            .map_err(Error::file(path))
+            .map_err(OsError::file(path))
     };
     match flock::lock(path, open, mode, Duration::ZERO) {
         Err(error) if error.is_missing() => Ok(None),
@@ -336,13 +338,13 @@ pub(crate) fn tend(wanted: bool) -> Result<(), Error> {
     }
     match (place.ask(Instant::now() + PATIENCE), wanted) {
         (Ok(Answer::Helping), _) | (Ok(_), false) => Ok(()),
-        (Ok(_), true) => start(&place).map_err(Error::helper(
+        (Ok(_), true) => start(&place).map_err(HelperError::of(
             "the policy is in force, but its helper did not start",
         )),
-        (Err(source), true) => Err(Error::helper(
+        (Err(source), true) => Err(HelperError::of(
             "the policy is in force, but its helper does not help",
         )(source)),
-        (Err(source), false) => Err(Error::HelperStays { source }),
+        (Err(source), false) => Err(HelperError::HelperStays { source }.into()),
     }
 }
 

@@ -12,7 +12,11 @@ use std::{
     process,
 };
 
-use crate::{error::Error, os::cgroup};
+use crate::{
+    error::Error,
+    link::LinkError,
+    os::{OsError, cgroup},
+};
 
 pub(crate) const GROUP: &str = "takt-background";
 
@@ -27,7 +31,7 @@ const IOPRIO_CLASS_SHIFT: u32 = 13;
 
 /// Move a process, with all its threads, into the background; returns its group.
 pub fn join(pid: i32) -> Result<PathBuf, Error> {
-    let refused = |reason: String| Error::NotMoved { pid, reason };
+    let refused = |reason: String| LinkError::NotMoved { pid, reason };
     let mount = cgroup::mount()?;
     let list = fs::read_to_string(format!("/proc/{pid}/cgroup"))
         .map_err(|error| refused(error.to_string()))?;
@@ -42,18 +46,18 @@ pub fn join(pid: i32) -> Result<PathBuf, Error> {
         match make_group(&group) {
             // Another process has made it, or removed it already.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists || is_gone(&error) => {}
-            made => made.map_err(Error::file(&group))?,
+            made => made.map_err(OsError::file(&group))?,
         }
         match fs::write(group.join("cgroup.procs"), pid.to_string()) {
             Ok(()) => return Ok(group),
             Err(error) if is_gone(&error) => {}
             Err(error) => {
                 let _ = fs::remove_dir(&group);
-                return Err(refused(error.to_string()));
+                return Err(refused(error.to_string()).into());
             }
         }
     }
-    Err(refused(format!("{} does not stay", group.display())))
+    Err(refused(format!("{} does not stay", group.display())).into())
 }
 
 /// Only its owner can change it, with any umask.

@@ -12,8 +12,9 @@ use takt_policy::{Link, Packets};
 use thiserror::Error;
 
 use crate::{
-    error::{Error, Foreign},
+    error::Error,
     link::{
+        LinkError,
         buffer::{self, QueueLimits},
         gap::{self, NoGap},
         managed::Managed,
@@ -25,6 +26,7 @@ use crate::{
         takeover::{Release, release},
     },
     os::netlink::{Device, Port},
+    part::Foreign,
     state::source::Source,
 };
 
@@ -238,7 +240,7 @@ fn next_index(taken: &mut BTreeSet<u32>) -> Result<u32, Error> {
     let index =
         (0..TAKT_LINKS)
             .find(|index| !taken.contains(index))
-            .ok_or(Error::TooManyLinks {
+            .ok_or(LinkError::TooManyLinks {
                 link_count: taken.len(),
             })?;
     taken.insert(index);

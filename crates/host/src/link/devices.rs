@@ -6,7 +6,10 @@ use crate::{
         decide::Step,
         takeover::{give_back, take},
     },
-    os::netlink::{Device, Netlink, NetlinkError, Refusal, Request},
+    os::{
+        OsError,
+        netlink::{Device, Netlink, NetlinkError, Refusal, Request},
+    },
 };
 
 const UNDOING: &str = "changing the devices back";
@@ -31,12 +34,12 @@ pub(super) fn change(netlink: &mut Netlink, steps: &[Step]) -> Result<(), Unchan
         return Ok(());
     }
     let answers = netlink.batch(&requests).map_err(|error| Unchanged {
-        error: Error::netlink("changing the devices")(error),
+        error: OsError::netlink("changing the devices")(error),
         partly: false,
     })?;
     for (device, answer) in devices.iter().zip(answers) {
         if let Err(refusal) = answer {
-            let error = Error::netlink(format!("changing {device}"));
+            let error = OsError::netlink(format!("changing {device}"));
             return Err(Unchanged {
                 error: error(NetlinkError::Refused(refusal)),
                 partly: true,
@@ -51,7 +54,7 @@ pub(super) fn change_back(netlink: &mut Netlink, steps: &[Step]) -> Result<(), E
     let requests: Vec<Request> = steps.iter().flat_map(backward).collect();
     match requests.is_empty() {
         true => Ok(()),
-        false => netlink.all(&requests).map_err(Error::netlink(UNDOING)),
+        false => netlink.all(&requests).map_err(OsError::netlink(UNDOING)),
     }
 }
 
@@ -60,7 +63,7 @@ pub(super) fn change_some_back(netlink: &mut Netlink, steps: &[Step]) -> Result<
     let requests: Vec<Request> = steps.iter().flat_map(backward).collect();
     // Requests that undo what was not done are refused, which is expected.
     let answers = netlink.batch(&requests);
-    answers.map(drop).map_err(Error::netlink(UNDOING))
+    answers.map(drop).map_err(OsError::netlink(UNDOING))
 }
 
 fn forward(step: &Step) -> Vec<Request> {
@@ -105,11 +108,11 @@ pub(super) fn restore(
     let doing = format!("restoring {name}");
     let answers = netlink
         .batch(requests)
-        .map_err(Error::netlink(doing.clone()))?;
+        .map_err(OsError::netlink(doing.clone()))?;
     let took_its_qdisc_along = |refusal: &Refusal| refusal.errno == libc::ENODEV;
     match answers.into_iter().find_map(Result::err) {
         Some(refusal) if !took_its_qdisc_along(&refusal) => {
-            Err(Error::netlink(doing)(NetlinkError::Refused(refusal)))
+            Err(OsError::netlink(doing)(NetlinkError::Refused(refusal)))
         }
         _ => Ok(()),
     }

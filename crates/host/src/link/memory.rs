@@ -21,7 +21,7 @@ use takt_algo::{
     zeroed_box,
 };
 
-use crate::{error::Error, link::counted::Counted};
+use crate::{bpf::BpfError, error::Error, link::counted::Counted};
 
 /// The device of a link's state; no other device can carry its qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl PortMemory {
         };
         let size = size_of::<takt_port>() as u32;
         let map = MapHandle::create(MapType::Array, Some("takt_port"), 4, size, 1, &options)
-            .map_err(Error::bpf("creating a link's map"))?;
+            .map_err(BpfError::of("creating a link's map"))?;
         let created = Self::open(&map)?;
         // SAFETY: the mapping is valid, all zero, and no other code uses it yet.
         unsafe {
@@ -123,7 +123,7 @@ impl PortMemory {
             )
         };
         memory.map(|memory| Self(memory.cast())).map_err(|errno| {
-            Error::bpf("mapping a link's memory")(std::io::Error::from(errno).into())
+            BpfError::of("mapping a link's memory")(std::io::Error::from(errno).into())
         })
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod buffer;
 pub(crate) mod counted;
 mod decide;
 mod devices;
+mod error;
 pub(crate) mod gap;
 mod managed;
 pub(crate) mod memory;
@@ -23,6 +24,7 @@ pub(crate) mod status;
 mod takeover;
 
 pub(crate) use decide::{Refusal, Replace};
+pub use error::LinkError;
 pub(crate) use managed::Managed;
 pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Links, Owners};

@@ -21,7 +21,7 @@ use takt_algo::sys::{
 };
 
 use crate::{
-    bpf::{btf, call, load_log, pins},
+    bpf::{BpfError, btf, call, load_log, pins},
     error::Error,
     link::memory::{Owner, PortMemory},
 };
@@ -70,7 +70,8 @@ impl Program {
 
     fn open_at(dir: PathBuf) -> Result<Self, Error> {
         let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+            MapHandle::from_pinned_path(dir.join(name))
+                .map_err(BpfError::of("opening a pinned map"))
         };
         check_version(&map("takt_abi")?)?;
         let ports = map("takt_ports")?;
@@ -80,7 +81,7 @@ impl Program {
         let registrations = map("takt_registrations")?;
         let registry = map("takt_registry")?;
         let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
-            .map_err(Error::bpf("opening a pinned program"))?;
+            .map_err(BpfError::of("opening a pinned program"))?;
         Ok(Self {
             dir,
             ports,
@@ -97,7 +98,7 @@ impl Program {
     /// Load, register and pin the program.
     pub fn load() -> Result<Self, Error> {
         pins::appear(&pins::dir(pins::LINKS)?.0, register_and_pin)?;
-        Self::open()?.ok_or(Error::NoBpffs { path: pins::MOUNT })
+        Self::open()?.ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
     }
 
     /// Verify every program against the running kernel, and leave nothing loaded.
@@ -153,7 +154,7 @@ impl Program {
         let store = self.store_map()?;
         let info = map
             .info()
-            .map_err(Error::bpf("asking for a map's number"))?;
+            .map_err(BpfError::of("asking for a map's number"))?;
         set_inner(&self.ports, index, &map)?;
         self.mapped
             .borrow_mut()
@@ -185,7 +186,8 @@ impl Program {
         let mut args = takt_commit_args {
             links: links.iter().fold(0, |bits, index| bits | 1 << index),
         };
-        call::run(self.commit.as_fd(), &mut args).map_err(Error::bpf("putting the plans in force"))
+        call::run(self.commit.as_fd(), &mut args)
+            .map_err(BpfError::of("putting the plans in force"))
     }
 
     /// The link's memory; `None` if there is no such link.
@@ -220,7 +222,7 @@ impl Program {
         for outer in [&self.stores, &self.ports] {
             match outer.delete(&index.to_ne_bytes()) {
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
-                    return Err(Error::bpf("forgetting a link")(error));
+                    return Err(BpfError::of("forgetting a link")(error));
                 }
                 _ => {}
             }
@@ -247,21 +249,22 @@ impl Program {
             TAKT_STORE_PLACES,
             &options,
         )
-        .map_err(Error::bpf("creating a link's store"))
+        .map_err(BpfError::of("creating a link's store"))
     }
 }
 
 fn check_version(abi: &MapHandle) -> Result<(), Error> {
     let found = abi
         .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
-        .map_err(Error::bpf("reading the program's version"))?
+        .map_err(BpfError::of("reading the program's version"))?
         .and_then(|value| <[u8; 4]>::try_from(value).ok())
         .map_or(0, u32::from_ne_bytes);
     if found != TAKT_LINK_ABI {
-        return Err(Error::OtherVersion {
+        return Err(BpfError::OtherVersion {
             found,
             expected: TAKT_LINK_ABI,
-        });
+        }
+        .into());
     }
     Ok(())
 }
@@ -272,11 +275,11 @@ fn load_skeleton(
     load_log::begin();
     let mut open = skel::LinkSkelBuilder::default()
         .open(memory)
-        .map_err(Error::bpf("opening the program"))?;
+        .map_err(BpfError::of("opening the program"))?;
     for shape in [&mut open.maps.port_shape, &mut open.maps.store_shape] {
         shape
             .set_autocreate(false)
-            .map_err(Error::bpf("opening the program"))?;
+            .map_err(BpfError::of("opening the program"))?;
     }
     open.load().map_err(btf::explain_load_failure)
 }
@@ -291,8 +294,8 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
             &TAKT_LINK_ABI.to_ne_bytes(),
             MapFlags::ANY,
         )
-        .map_err(Error::bpf("marking the program's version"))?;
-    let pin = || Error::bpf("pinning the program");
+        .map_err(BpfError::of("marking the program's version"))?;
+    let pin = || BpfError::of("pinning the program");
     let maps = &mut skel.maps;
     maps.takt_link_ports
         .pin(dir.join("takt_ports"))
@@ -323,7 +326,7 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .maps
         .takt_link_ops
         .attach_struct_ops()
-        .map_err(Error::bpf("registering the qdisc"))?;
+        .map_err(BpfError::of("registering the qdisc"))?;
     link.pin(dir.join("qdisc")).map_err(pin())
 }
 
@@ -331,7 +334,7 @@ fn set_inner(outer: &MapHandle, index: u32, map: &MapHandle) -> Result<(), Error
     let fd = map.as_fd().as_raw_fd().to_ne_bytes();
     outer
         .update(&index.to_ne_bytes(), &fd, MapFlags::ANY)
-        .map_err(Error::bpf("giving a link its map"))
+        .map_err(BpfError::of("giving a link its map"))
 }
 
 fn inner(outer: &MapHandle, index: u32) -> Result<Option<MapHandle>, Error> {
@@ -341,12 +344,12 @@ fn inner(outer: &MapHandle, index: u32) -> Result<Option<MapHandle>, Error> {
 fn inner_id(outer: &MapHandle, index: u32) -> Result<Option<u32>, Error> {
     let id = outer
         .lookup(&index.to_ne_bytes(), MapFlags::ANY)
-        .map_err(Error::bpf("finding a link's map"))?;
+        .map_err(BpfError::of("finding a link's map"))?;
     Ok(id
         .and_then(|value| <[u8; 4]>::try_from(value).ok())
         .map(u32::from_ne_bytes))
 }
 
 fn of_id(id: u32) -> Result<MapHandle, Error> {
-    MapHandle::from_map_id(id).map_err(Error::bpf("opening a link's map"))
+    MapHandle::from_map_id(id).map_err(BpfError::of("opening a link's map"))
 }

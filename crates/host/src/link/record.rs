@@ -13,8 +13,9 @@ use takt_planner::ClassIds;
 use crate::{
     error::Error,
     link::{buffer::QueueLimits, memory::Owner},
-    os::netlink::Qdisc,
+    os::{OsError, netlink::Qdisc},
     state::{
+        StateError,
         runtime_dir::{self, DIR},
         source::Source,
     },
@@ -52,9 +53,9 @@ impl Record {
             return Ok(None);
         };
         let record = serde_json::from_str(&text);
-        record.map(Some).map_err(|reason| Error::BadRecord {
-            path,
-            reason: reason.to_string(),
+        record.map(Some).map_err(|reason| {
+            let reason = reason.to_string();
+            StateError::BadRecord { path, reason }.into()
         })
     }
 
@@ -62,7 +63,7 @@ impl Record {
     pub fn write(&self) -> Result<(), Error> {
         runtime_dir::private_dirs(&dir(self.index))?;
         let path = path(self.index, self.generation);
-        let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
+        let text = serde_json::to_string_pretty(self).map_err(|reason| StateError::BadRecord {
             path: path.clone(),
             reason: reason.to_string(),
         })?;
@@ -78,10 +79,10 @@ impl Record {
     pub fn sweep(&self) -> Result<(), Error> {
         let keep = path(self.index, self.generation);
         let dir = dir(self.index);
-        for entry in fs::read_dir(&dir).map_err(Error::file(&dir))? {
-            let path = entry.map_err(Error::file(&dir))?.path();
+        for entry in fs::read_dir(&dir).map_err(OsError::file(&dir))? {
+            let path = entry.map_err(OsError::file(&dir))?.path();
             if path != keep {
-                fs::remove_file(&path).map_err(Error::file(&path))?;
+                fs::remove_file(&path).map_err(OsError::file(&path))?;
             }
         }
         Ok(())

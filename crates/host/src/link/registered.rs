@@ -15,7 +15,7 @@ use takt_algo::{
     to_bytes,
 };
 
-use crate::{error::Error, link::program::Program};
+use crate::{bpf::BpfError, error::Error, link::program::Program};
 
 /// The senders that a registration is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ impl Registrations {
             return Ok(None);
         };
         let map = program.registrations().as_fd();
-        let info = MapInfo::new(map).map_err(Error::bpf("looking at a map"))?;
+        let info = MapInfo::new(map).map_err(BpfError::of("looking at a map"))?;
         let id = info.info.id;
         Ok(Some(Self { program, id }))
     }
@@ -90,7 +90,7 @@ impl Registrations {
         let Some(registration) = registration else {
             return match self.program.registrations().delete(to_bytes(&key)) {
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
-                    Err(Error::bpf("forgetting a registration")(error))
+                    Err(BpfError::of("forgetting a registration")(error))
                 }
                 _ => Ok(()),
             };
@@ -103,7 +103,7 @@ impl Registrations {
         self.program
             .registrations()
             .update(to_bytes(&key), to_bytes(&value), MapFlags::ANY)
-            .map_err(Error::bpf("registering a destination"))
+            .map_err(BpfError::of("registering a destination"))
     }
 
     /// Set the number of entries: before entries are added, and after they are removed.
@@ -114,7 +114,7 @@ impl Registrations {
         self.program
             .registry()
             .update(&0u32.to_ne_bytes(), to_bytes(&value), MapFlags::ANY)
-            .map_err(Error::bpf("counting registrations"))
+            .map_err(BpfError::of("counting registrations"))
     }
 }
 

@@ -16,9 +16,9 @@ pub use takt_algo::Address;
 
 use crate::{
     error::Error,
-    link::{counted::Counted, memory::PortMemory, program::Program, status::Counters},
+    link::{LinkError, counted::Counted, memory::PortMemory, program::Program, status::Counters},
     os::{
-        capability,
+        OsError, capability,
         clock::monotonic_ns,
         netlink::{Device, Netlink},
     },
@@ -64,15 +64,15 @@ impl Stations {
     /// The device is missing, takt's qdisc is not on it, or its link has no stations.
     pub fn open(device: &str) -> Result<Self, Error> {
         capability::require()?;
-        let none = |problem| Error::NoStations {
+        let none = |problem| LinkError::NoStations {
             device: device.to_owned(),
             problem,
         };
-        let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+        let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
         let netns_cookie = netlink
             .netns_cookie()
-            .map_err(Error::netlink("identifying the namespace"))?;
-        let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+            .map_err(OsError::netlink("identifying the namespace"))?;
+        let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
         let named = devices.iter().find(|known| known.name == device);
         let ifindex = named.ok_or_else(|| none("there is no such device"))?.index;
         let not_there = || none("takt does not pace it; apply a policy with this link first");
@@ -87,9 +87,9 @@ impl Stations {
                 continue;
             }
             if outline.stations == TAKT_STATIONS_NONE {
-                return Err(none(
-                    "its link tells no stations apart; add [radio] to the policy",
-                ));
+                return Err(
+                    none("its link tells no stations apart; add [radio] to the policy").into(),
+                );
             }
             if port.stands() {
                 return Ok(Self {
@@ -99,7 +99,7 @@ impl Stations {
                 });
             }
         }
-        Err(not_there())
+        Err(not_there().into())
     }
 
     /// The name that the table was opened by.
@@ -163,11 +163,11 @@ impl Stations {
         };
         let device = self.device.clone();
         if let Some(problem) = problem {
-            return Err(Error::NoStations { device, problem });
+            return Err(LinkError::NoStations { device, problem }.into());
         }
         let mut stations = self.port.stations();
         let set = stations.set(address, weight_ppm, by_hand);
-        set.map_err(|_| Error::TooManyStations { device })
+        set.map_err(|_| LinkError::TooManyStations { device }.into())
     }
 }
 

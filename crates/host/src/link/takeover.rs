@@ -1,13 +1,13 @@
 //! The requests that take a device over, and give it back.
 
 use crate::{
-    error::Foreign,
     link::{
         managed::Managed,
         program::handle_of,
         record::{Before, Record},
     },
     os::netlink::{Device, Handle, Port, Qdisc, Request, TAKT},
+    part::Foreign,
 };
 
 /// The qdisc of a link.

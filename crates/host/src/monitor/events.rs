@@ -7,7 +7,7 @@ use takt_algo::{from_bytes, sys::takt_monitor_event};
 use takt_flows::{Event, Flow};
 
 use super::{read, skel::MonitorSkel};
-use crate::error::Error;
+use crate::{bpf::BpfError, error::Error};
 
 /// Listens until it is dropped.
 pub struct Events {
@@ -32,10 +32,10 @@ impl Events {
         };
         let mut ring = RingBufferBuilder::new();
         ring.add(&skel.maps.takt_monitor_events, hear)
-            .map_err(Error::bpf(doing))?;
-        let ring = ring.build().map_err(Error::bpf(doing))?;
-        let counts = MapHandle::try_from(&skel.maps.bss).map_err(Error::bpf(doing))?;
-        let attach = |program: &ProgramMut| program.attach().map_err(Error::bpf(doing));
+            .map_err(BpfError::of(doing))?;
+        let ring = ring.build().map_err(BpfError::of(doing))?;
+        let counts = MapHandle::try_from(&skel.maps.bss).map_err(BpfError::of(doing))?;
+        let attach = |program: &ProgramMut| program.attach().map_err(BpfError::of(doing));
         Ok(Self {
             ring,
             told,
@@ -52,7 +52,7 @@ impl Events {
     pub fn take(&self) -> Result<Vec<(Flow, Event)>, Error> {
         self.ring
             .consume()
-            .map_err(Error::bpf("listening to what happens to flows"))?;
+            .map_err(BpfError::of("listening to what happens to flows"))?;
         Ok(self.told.take())
     }
 
@@ -61,7 +61,7 @@ impl Events {
         let counts = self
             .counts
             .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(Error::bpf("counting lost events"))?;
+            .map_err(BpfError::of("counting lost events"))?;
         let count = counts.as_deref().and_then(|bytes| bytes.first_chunk());
         Ok(count.map_or(0, |bytes| u64::from_ne_bytes(*bytes)))
     }

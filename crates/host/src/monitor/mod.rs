@@ -19,7 +19,7 @@ use takt_algo::{
 use takt_flows::Seen;
 
 use crate::{
-    bpf::{btf, load_log, pins},
+    bpf::{BpfError, btf, load_log, pins},
     error::Error,
     os::{capability, namespace::netns_cookie},
 };
@@ -65,7 +65,7 @@ impl Monitor {
         let attach = |program: &ProgramMut, over: IterOpts| {
             program
                 .attach_iter_with_opts(over)
-                .map_err(Error::bpf("attaching the monitor of flows"))
+                .map_err(BpfError::of("attaching the monitor of flows"))
         };
         let watched = MapIterOpts::from_fd(skel.maps.takt_monitor_socks.as_fd());
         Ok(Self {
@@ -103,9 +103,9 @@ fn samples(link: &Link) -> Result<Vec<Seen>, Error> {
 fn read_all(link: &Link) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     Iter::new(link)
-        .map_err(Error::bpf("looking at flows"))?
+        .map_err(BpfError::of("looking at flows"))?
         .read_to_end(&mut bytes)
-        .map_err(|error| Error::bpf("looking at flows")(error.into()))?;
+        .map_err(|error| BpfError::of("looking at flows")(error.into()))?;
     Ok(bytes)
 }
 
@@ -116,7 +116,7 @@ fn load(
     load_log::begin();
     let mut open = skel::MonitorSkelBuilder::default()
         .open(memory)
-        .map_err(Error::bpf("opening the monitor of flows"))?;
+        .map_err(BpfError::of("opening the monitor of flows"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.takt_netns_cookie = netns_cookie()?;
     }
@@ -131,7 +131,7 @@ fn load(
         open.maps
             .takt_crowd_flows
             .reuse_fd(bounds.as_fd())
-            .map_err(Error::bpf("sharing the map of bounds"))?;
+            .map_err(BpfError::of("sharing the map of bounds"))?;
     }
     open.load().map_err(btf::explain_monitor_failure)
 }

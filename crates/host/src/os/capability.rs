@@ -3,7 +3,7 @@
 use crate::{
     error::Error,
     os::{
-        files,
+        OsError, files,
         privilege::{Facts, Verdict},
     },
 };
@@ -35,8 +35,8 @@ pub(crate) fn is_locked_down() -> bool {
 impl From<Verdict> for Error {
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Lacks(missing) => Self::Capability { missing },
-            Verdict::Barred(barred) => Self::Barred(barred),
+            Verdict::Lacks(missing) => OsError::Capability { missing }.into(),
+            Verdict::Barred(barred) => OsError::Barred(barred).into(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::error::Error;
+use crate::{error::Error, os::OsError};
 
 /// Where to look, and the prefix of the paths found there. `ip netns exec` hides /sys behind a
 /// new one; process 1 still sees it.
@@ -17,7 +17,7 @@ const MOUNTS: [(&str, &str); 2] = [
 /// The root of cgroup2, opened.
 pub(crate) fn root() -> Result<File, Error> {
     let mount = mount()?;
-    File::open(&mount).map_err(Error::file(mount))
+    File::open(&mount).map_err(OsError::file(mount))
 }
 
 /// Where the whole of cgroup2 is mounted.
@@ -31,7 +31,7 @@ pub(crate) fn mount() -> Result<PathBuf, Error> {
             mount.is_dir().then_some(mount)
         })
         .next()
-        .ok_or(Error::NoCgroup2)
+        .ok_or(OsError::NoCgroup2.into())
 }
 
 /// The mount point that a line of `mountinfo` names, without its first slash,

@@ -8,7 +8,7 @@ use nix::{
     sys::resource::{Resource, getrlimit, setrlimit},
 };
 
-use crate::error::Error;
+use crate::{error::Error, os::OsError};
 
 /// What a command has open at once, at most: programs and maps while they are loaded, sockets,
 /// the lock.
@@ -87,10 +87,11 @@ pub fn require_room() -> Result<(), Error> {
     let free = (0..limit.min(i32::MAX as u64)).filter(|fd| is_free(*fd));
     match free.take(NEEDED as usize).count() as u64 {
         NEEDED.. => Ok(()),
-        _ => Err(Error::TooManyFiles {
+        _ => Err(OsError::TooManyFiles {
             doing: "opening maps, programs and sockets".to_owned(),
             shortage: Shortage::Process { limit },
-        }),
+        }
+        .into()),
     }
 }
 
@@ -120,7 +121,7 @@ mod tests {
     fn the_message_names_the_limit_and_how_to_raise_it() {
         let doing = "opening a map".to_owned();
         let shortage = Shortage::Process { limit: 16 };
-        let said = Error::TooManyFiles { doing, shortage }.to_string();
+        let said = OsError::TooManyFiles { doing, shortage }.to_string();
         for part in ["opening a map", "too many open files", "16", "ulimit -n"] {
             assert!(said.contains(part), "{said}");
         }

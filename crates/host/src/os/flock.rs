@@ -18,7 +18,7 @@ use nix::{
 };
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::{error::Error, os::OsError};
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 /// For files that are removed between opening and locking.
@@ -64,7 +64,7 @@ pub(crate) fn lock(
             Ok(_) => continue,
             Err((file, Errno::EWOULDBLOCK)) => file,
             Err((_, Errno::EINTR)) if !is_last => continue,
-            Err((_, errno)) => return Err(Error::file(path)(errno.into())),
+            Err((_, errno)) => return Err(OsError::file(path)(errno.into())),
         };
         if Instant::now() >= until {
             return Ok(Err(Holder::of(&file)));
@@ -75,11 +75,11 @@ pub(crate) fn lock(
 
 /// Whether the file still has this name.
 fn is_at(path: &Path, file: &File) -> Result<bool, Error> {
-    let own = file.metadata().map_err(Error::file(path))?;
+    let own = file.metadata().map_err(OsError::file(path))?;
     match fs::symlink_metadata(path) {
         Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::file(path)(error)),
+        Err(error) => Err(OsError::file(path)(error)),
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn take(path: &Path, mode: Mode) -> Result<Flock<File>, Holder> {
-        let open = || File::open(path).map_err(Error::file(path));
+        let open = || File::open(path).map_err(OsError::file(path));
         lock(path, open, mode, Duration::from_millis(20)).unwrap()
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let dir = root.path().join("state");
         let open = || {
             let _ = fs::create_dir(&dir);
-            File::open(&dir).map_err(Error::file(&dir))
+            File::open(&dir).map_err(OsError::file(&dir))
         };
         let first = lock(&dir, open, Mode::Exclusive, Duration::ZERO).unwrap();
         fs::remove_dir(&dir).unwrap();

@@ -4,9 +4,12 @@
 pub(crate) mod capability;
 pub(crate) mod cgroup;
 pub(crate) mod clock;
+mod error;
 pub(crate) mod files;
 pub(crate) mod flock;
 pub(crate) mod namespace;
 pub(crate) mod netlink;
 pub(crate) mod privilege;
 pub(crate) mod sysfs;
+
+pub use error::OsError;

@@ -10,7 +10,10 @@ use std::{
 
 use nix::sched::{CloneFlags, setns};
 
-use crate::{error::Error, os::netlink::Netlink};
+use crate::{
+    error::Error,
+    os::{OsError, netlink::Netlink},
+};
 
 /// The initial one, if process 1 is the host's.
 pub(crate) const INITIAL: &str = "/proc/1/ns/net";
@@ -40,7 +43,7 @@ pub(crate) fn own() -> io::Result<u64> {
 pub(crate) fn netns_cookie() -> Result<u64, Error> {
     Netlink::open()
         .and_then(|netlink| netlink.netns_cookie())
-        .map_err(Error::netlink("identifying the namespace"))
+        .map_err(OsError::netlink("identifying the namespace"))
 }
 
 /// Whether nothing shows the namespace of this number and cookie any more. The kernel reuses

@@ -4,7 +4,10 @@ use std::rc::Rc;
 
 use crate::{
     error::Error,
-    os::netlink::{Netlink, Port},
+    os::{
+        OsError,
+        netlink::{Netlink, Port},
+    },
 };
 
 /// This thread's network namespace.
@@ -17,10 +20,10 @@ pub(crate) struct Host {
 
 impl Host {
     pub fn open() -> Result<Self, Error> {
-        let netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+        let netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
         let netns_cookie = netlink
             .netns_cookie()
-            .map_err(Error::netlink("identifying the namespace"))?;
+            .map_err(OsError::netlink("identifying the namespace"))?;
         Ok(Self {
             netlink,
             netns_cookie,

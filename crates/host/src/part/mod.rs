@@ -9,13 +9,12 @@
 //!    └───── prepare ── commit ── tidy   undo, if any part fails before tidy
 //! ```
 
+mod foreign;
 mod host;
 
-use crate::{
-    error::{Error, Foreign},
-    state::source::Source,
-};
+use crate::{error::Error, state::source::Source};
 
+pub use foreign::Foreign;
 pub(crate) use host::Host;
 
 /// What is removed of the beats.

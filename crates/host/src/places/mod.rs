@@ -13,8 +13,8 @@ use takt_policy::{Join, Task};
 use crate::{
     apply::session::Session,
     beats::{
-        self, BeatsRecord, Change, Found, Numbers, Refusal, Roster, Scheduler, SentAway,
-        ad_hoc_key, shown_name,
+        self, BeatsError, BeatsRecord, Change, Found, Numbers, Refusal, Roster, Scheduler,
+        SentAway, ad_hoc_key, shown_name,
     },
     error::Error,
 };
@@ -78,7 +78,7 @@ fn join_locked(
         ended: Some(ended), ..
     }) = Found::look()?
     {
-        return Err(Error::BeatsEnded { ended }.into());
+        return Err(Error::from(BeatsError::BeatsEnded { ended }).into());
     }
     let (scheduler, record) = beats::running()?;
     if let Some(join) = admitted {

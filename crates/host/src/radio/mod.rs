@@ -1,8 +1,10 @@
 //! Radio: how well stations are heard. Their weights are part of a link
 //! ([`crate::link::stations`]).
 
+mod error;
 mod part;
 pub(crate) mod signal;
 
+pub use error::RadioError;
 pub(crate) use part::Radio;
 pub use part::applied_radio;

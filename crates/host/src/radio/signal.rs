@@ -6,7 +6,11 @@ use serde::Serialize;
 
 use crate::{
     error::Error,
-    os::netlink::{Device, Netlink, wireless::Wireless},
+    os::{
+        OsError,
+        netlink::{Device, Netlink, wireless::Wireless},
+    },
+    radio::RadioError,
 };
 
 /// The noise assumed if a driver does not report it: a quiet 20 MHz channel.
@@ -22,21 +26,21 @@ pub struct SignalMeter {
 impl SignalMeter {
     /// Fails if the device is missing or not wireless.
     pub fn open(device: &str) -> Result<Self, Error> {
-        let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-        let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
+        let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
+        let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
         let found = devices.into_iter().find(|found| found.name == device);
-        let none = |reason| Error::NoSignal {
+        let none = |reason| RadioError::NoSignal {
             device: device.to_owned(),
             reason,
         };
         let found =
             found.ok_or_else(|| none("there is no such device in this network namespace"))?;
-        let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+        let wireless = Wireless::open().map_err(OsError::netlink("looking for nl80211"))?;
         let mut wireless =
             wireless.ok_or_else(|| none("this kernel has no wireless devices (no nl80211)"))?;
         let is_wireless = wireless.is_wireless(found.index);
-        if !is_wireless.map_err(Error::netlink("looking for wireless devices"))? {
-            return Err(none("it is not a wireless device"));
+        if !is_wireless.map_err(OsError::netlink("looking for wireless devices"))? {
+            return Err(none("it is not a wireless device").into());
         }
         Ok(Self {
             device: device.to_owned(),
@@ -49,7 +53,7 @@ impl SignalMeter {
     /// an access point they are its stations, on a client the access point. Fails when the
     /// device is gone.
     pub fn measure(&mut self) -> Result<BTreeMap<[u8; 6], i32>, Error> {
-        let doing = |what| Error::netlink(format!("asking for {what} of {}", self.device));
+        let doing = |what| OsError::netlink(format!("asking for {what} of {}", self.device));
         let heard = self
             .wireless
             .stations(self.index)
@@ -78,16 +82,16 @@ pub struct WirelessVerdict {
 
 /// All wireless devices of this network namespace.
 pub fn wireless_verdicts() -> Result<Vec<WirelessVerdict>, Error> {
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
-    let wireless = Wireless::open().map_err(Error::netlink("looking for nl80211"))?;
+    let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
+    let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
+    let wireless = Wireless::open().map_err(OsError::netlink("looking for nl80211"))?;
     let Some(mut wireless) = wireless else {
         return Ok(Vec::new());
     };
     let mut verdicts = Vec::new();
     for device in devices {
         let asked = wireless.queues_itself(device.index);
-        let asked = asked.map_err(Error::netlink("looking for wireless devices"))?;
+        let asked = asked.map_err(OsError::netlink("looking for wireless devices"))?;
         verdicts.extend(asked.map(|queues_itself| WirelessVerdict {
             device: device.name,
             queues_itself,

@@ -11,7 +11,10 @@ use nix::fcntl::Flock;
 use crate::{
     error::Error,
     os::flock::{self, Holder, Mode},
-    state::runtime_dir::{self, DIR},
+    state::{
+        StateError,
+        runtime_dir::{self, DIR},
+    },
 };
 
 /// The lock of the takt that changes the host: [`DIR`] itself, which root alone can open. A
@@ -29,7 +32,7 @@ impl Lock {
             Ok(dir) => Ok(Self { _dir: dir }),
             Err(holder) => {
                 let waited_s = patience.as_secs();
-                Err(Error::Busy { holder, waited_s })
+                Err(StateError::Busy { holder, waited_s }.into())
             }
         }
     }

@@ -1,7 +1,10 @@
 //! What takt remembers below /run/takt: records that root alone can write.
 
+mod error;
 pub(crate) mod lock;
 pub(crate) mod note;
 pub mod runtime_dir;
 pub(crate) mod source;
 pub(crate) mod trust;
+
+pub use error::StateError;

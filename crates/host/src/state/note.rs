@@ -13,8 +13,11 @@ use serde::{
 
 use crate::{
     error::Error,
-    os::namespace,
-    state::runtime_dir::{self, DIR},
+    os::{OsError, namespace},
+    state::{
+        StateError,
+        runtime_dir::{self, DIR},
+    },
 };
 
 /// The files of one section, by its name.
@@ -52,7 +55,7 @@ impl Notes {
     /// The file of this thread's namespace.
     pub fn write<T: Serialize>(&self, netns_cookie: u64, note: &T) -> Result<(), Error> {
         let path = self.path(netns_cookie);
-        let inode = namespace::own().map_err(Error::file(namespace::OWN))?;
+        let inode = namespace::own().map_err(OsError::file(namespace::OWN))?;
         let text = serde_json::to_string_pretty(&Written { inode, note })
             .map_err(|reason| bad(&path, &reason))?;
         runtime_dir::private_dirs(&self.dir())?;
@@ -112,10 +115,11 @@ fn cookie_of(path: &Path) -> Option<u64> {
 }
 
 fn bad(path: &Path, reason: &serde_json::Error) -> Error {
-    Error::BadRecord {
+    StateError::BadRecord {
         path: path.to_owned(),
         reason: reason.to_string(),
     }
+    .into()
 }
 
 #[cfg(test)]

@@ -10,7 +10,11 @@ use std::{
 
 use crate::{
     error::Error,
-    state::trust::{self, Kind},
+    os::OsError,
+    state::{
+        StateError,
+        trust::{self, Kind},
+    },
 };
 
 /// Takt's directory. It exists while anything is managed.
@@ -54,7 +58,7 @@ fn persist<T>(make: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
 fn make_dir(path: &Path) -> Result<File, Error> {
     match DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(Error::file(path)(error));
+            return Err(OsError::file(path)(error));
         }
         _ => {}
     }
@@ -100,12 +104,13 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
     let length = file
         .take(FILE_MAX_BYTES + 1)
         .read_to_string(&mut text)
-        .map_err(Error::file(path))?;
+        .map_err(OsError::file(path))?;
     if length as u64 > FILE_MAX_BYTES {
-        return Err(Error::BadRecord {
+        return Err(StateError::BadRecord {
             path: path.to_owned(),
             reason: format!("it is longer than {FILE_MAX_BYTES} bytes"),
-        });
+        }
+        .into());
     }
     Ok(Some(text))
 }
@@ -126,14 +131,14 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&draft);
-        Error::file(path)(error)
+        OsError::file(path)(error)
     })
 }
 
 /// Remove a file, if it exists.
 pub fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path)(error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(OsError::file(path)(error)),
         _ => Ok(()),
     }
 }
@@ -141,7 +146,7 @@ pub fn remove(path: &Path) -> Result<(), Error> {
 /// Remove a directory with all that is in it, if it exists.
 pub fn remove_all(path: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path)(error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(OsError::file(path)(error)),
         _ => Ok(()),
     }
 }
@@ -180,22 +185,22 @@ fn explain(path: &Path, error: io::Error) -> Error {
     );
     match fs::symlink_metadata(path) {
         Ok(found) if is_of_another_kind => trust::refuse(path, &found),
-        _ => Error::file(path)(error),
+        _ => OsError::file(path)(error),
     }
 }
 
 fn check(path: &Path, file: &File, kind: Kind) -> Result<(), Error> {
-    let found = file.metadata().map_err(Error::file(path))?;
+    let found = file.metadata().map_err(OsError::file(path))?;
     trust::check(path, &found, kind)
 }
 
 fn set_mode(path: &Path, file: &File, mode: u32) -> Result<(), Error> {
-    let found = file.metadata().map_err(Error::file(path))?;
+    let found = file.metadata().map_err(OsError::file(path))?;
     if trust::permissions(&found) == mode {
         return Ok(());
     }
     file.set_permissions(Permissions::from_mode(mode))
-        .map_err(Error::file(path))
+        .map_err(OsError::file(path))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::{
 
 use nix::unistd::Uid;
 
-use crate::error::Error;
+use crate::{error::Error, state::StateError};
 
 /// The kind that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) fn check(path: &Path, found: &Metadata, kind: Kind) -> Result<(), Err
 
 /// What was found is not takt's.
 pub(crate) fn refuse(path: &Path, found: &Metadata) -> Error {
-    Error::Untrusted {
+    StateError::Untrusted {
         path: path.to_owned(),
         found: name_of(found.file_type()),
         uid: found.uid(),
@@ -48,6 +48,7 @@ pub(crate) fn refuse(path: &Path, found: &Metadata) -> Error {
             false => "rm",
         },
     }
+    .into()
 }
 
 pub(crate) fn permissions(found: &Metadata) -> u32 {

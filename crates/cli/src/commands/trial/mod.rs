@@ -21,7 +21,8 @@ use nix::{
 };
 use serde_json::json;
 use takt_host::{
-    Applied, Error, Options, Pending, Role, Source, Stage, Trial as Terms, Turn, Undecided,
+    Applied, Cause, Error, Options, Pending, Role, Source, Stage, Trial as Terms, TrialError, Turn,
+    Undecided,
 };
 use takt_policy::Policy;
 
@@ -50,7 +51,8 @@ pub fn begin(
     patience: Duration,
 ) -> Result<(Applied, Trial), Undecided> {
     let terms = Terms::new(patience);
-    let mut guard = Guard::start(&terms.id).map_err(|source| Error::Guard { source })?;
+    let mut guard =
+        Guard::start(&terms.id).map_err(|source| Error::from(TrialError::Guard { source }))?;
     // If it fails there is nothing to guard: the guard ends with its handle.
     let (applied, pending) =
         takt_host::apply_on_trial(policy, source, options, &terms, guard.pid())?;
@@ -78,10 +80,10 @@ impl Trial {
                 Exit::Done
             }
             Ok(Stage::TakenBack { left, .. }) => {
-                print::refused(output, &Error::NotConfirmed { left })
+                print::refused(output, &Error::from(TrialError::NotConfirmed { left }))
             }
             // The trial was decided, and there was no room to record how.
-            Ok(_) => print::refused(output, &Error::NothingPending),
+            Ok(_) => print::refused(output, &Error::from(TrialError::NothingPending)),
         };
         self.guard.dismiss();
         exit
@@ -112,7 +114,13 @@ impl Trial {
                 Answer::Keep => match self.pending.keep() {
                     Ok(_) => {}
                     // The next look finds its current state.
-                    Err(Error::NothingPending | Error::NotConfirmable(_)) => {}
+                    Err(error)
+                        if matches!(
+                            error.cause(),
+                            Cause::Trial(
+                                TrialError::NothingPending | TrialError::NotConfirmable(_)
+                            )
+                        ) => {}
                     Err(error) => return Err(error),
                 },
                 Answer::TakeBack => return self.pending.take_back(),
@@ -141,7 +149,7 @@ impl Trial {
 /// The meaning of a final stage for this process.
 fn decided(stage: Stage) -> Result<Stage, Error> {
     match stage {
-        Stage::Failed { reason, .. } => Err(Error::NotRestorable { reason }),
+        Stage::Failed { reason, .. } => Err(TrialError::NotRestorable { reason }.into()),
         decided => Ok(decided),
     }
 }

@@ -20,8 +20,9 @@ use super::{
 use crate::{
     apply::restore::Replaced,
     error::Error,
+    os::OsError,
     state::{
-        runtime_dir,
+        StateError, runtime_dir,
         trust::{self, Kind},
     },
 };
@@ -78,16 +79,16 @@ impl Journal {
     /// on trial.
     pub fn begin(change: Change) -> Result<Self, Error> {
         runtime_dir::replace(Path::new(PATH), &line(&change)?)?;
-        Self::open()?.ok_or_else(|| Error::file(PATH)(ErrorKind::NotFound.into()))
+        Self::open()?.ok_or_else(|| OsError::file(PATH)(ErrorKind::NotFound.into()))
     }
 
     /// The journal of this boot, if there is one.
     pub fn open() -> Result<Option<Self>, Error> {
         let file = match open_at(Path::new(PATH)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(Error::file(PATH))?,
+            file => file.map_err(OsError::file(PATH))?,
         };
-        let found = file.metadata().map_err(Error::file(PATH))?;
+        let found = file.metadata().map_err(OsError::file(PATH))?;
         trust::check(Path::new(PATH), &found, Kind::File)?;
         let (change, events) = parse(&text_of(&file)?)?;
         if change.boot_id != boot_id()? {
@@ -104,7 +105,7 @@ impl Journal {
     /// Read the events since the last look.
     pub fn look(&mut self) -> Result<(), Error> {
         // In this order: the last line is written before the file is removed.
-        let linked = self.file.metadata().map_err(Error::file(PATH))?.nlink() > 0;
+        let linked = self.file.metadata().map_err(OsError::file(PATH))?.nlink() > 0;
         self.events = parse(&text_of(&self.file)?)?.1;
         self.gone = !linked;
         Ok(())
@@ -120,7 +121,7 @@ impl Journal {
             .and_then(|()| self.file.write_all(line.as_bytes()));
         added.map_err(|error| {
             let _ = self.file.set_len(whole_bytes);
-            Error::file(PATH)(error)
+            OsError::file(PATH)(error)
         })?;
         self.events.push(event);
         Ok(())
@@ -175,7 +176,7 @@ pub(super) fn remove() -> Result<(), Error> {
 }
 
 pub(super) fn boot_id() -> Result<String, Error> {
-    let id = fs::read_to_string(BOOT_ID).map_err(Error::file(BOOT_ID))?;
+    let id = fs::read_to_string(BOOT_ID).map_err(OsError::file(BOOT_ID))?;
     Ok(id.trim().to_owned())
 }
 
@@ -185,7 +186,7 @@ fn text_of(file: &File) -> Result<String, Error> {
         file.read_exact_at(&mut bytes, 0)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(Error::file(PATH))?;
+    let bytes = read().map_err(OsError::file(PATH))?;
     String::from_utf8(bytes).map_err(|error| bad(&error))
 }
 
@@ -211,10 +212,11 @@ fn line<T: Serialize>(value: &T) -> Result<String, Error> {
 }
 
 fn bad(reason: &dyn std::fmt::Display) -> Error {
-    Error::BadRecord {
+    StateError::BadRecord {
         path: PATH.into(),
         reason: reason.to_string(),
     }
+    .into()
 }
 
 #[cfg(test)]
@@ -307,7 +309,10 @@ pub(super) mod tests {
     fn what_takt_did_not_write_is_no_journal() {
         for text in ["", "{}\n", "nonsense\n"] {
             assert!(
-                matches!(parse(text), Err(Error::BadRecord { .. })),
+                matches!(
+                    parse(text).unwrap_err().of(),
+                    Some(StateError::BadRecord { .. })
+                ),
                 "{text}"
             );
         }

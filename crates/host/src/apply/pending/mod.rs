@@ -26,7 +26,7 @@ pub use self::{
 };
 use crate::{
     apply::{
-        Applied, Options, announce, apply_locked,
+        Applied, Options, TrialError, announce, apply_locked,
         restore::{Replaced, Restoration},
         session::Session,
         tend,
@@ -35,8 +35,8 @@ use crate::{
     crowd,
     error::Error,
     link::Owners,
-    os::{capability, clock::boottime_ns, namespace},
-    state::source::Source,
+    os::{OsError, capability, clock::boottime_ns, namespace},
+    state::{StateError, source::Source},
 };
 
 /// The terms of a trial.
@@ -99,7 +99,7 @@ fn change(source: &Source, trial: &Trial, guard_pid: u32) -> Result<Change, Erro
         by: Admin::of_this_process(),
         takt: Process::own(),
         guard: Process::of(guard_pid),
-        netns_inode: namespace::own().map_err(Error::file(namespace::OWN))?,
+        netns_inode: namespace::own().map_err(OsError::file(namespace::OWN))?,
         netns_cookie: namespace::netns_cookie()?,
         policy: source.name.clone(),
         begun_ns: boottime_ns(),
@@ -125,7 +125,7 @@ impl Pending {
     /// The undecided trial, if there is one.
     fn undecided() -> Result<Self, Error> {
         let journal = Journal::open()?.filter(Journal::is_undecided);
-        journal.map(Self).ok_or(Error::NothingPending)
+        journal.map(Self).ok_or(TrialError::NothingPending.into())
     }
 
     /// Its stage now.
@@ -187,10 +187,10 @@ fn keep(journal: &mut Journal) -> Result<PendingStatus, Error> {
     match journal.stage(now_ns) {
         Stage::Waiting { .. } => {}
         Stage::Kept { .. } | Stage::TakenBack { .. } | Stage::Gone => {
-            return Err(Error::NothingPending);
+            return Err(TrialError::NothingPending.into());
         }
         Stage::Applying | Stage::Expired { .. } | Stage::Failed { .. } => {
-            return Err(Error::NotConfirmable(Box::new(status)));
+            return Err(TrialError::NotConfirmable(Box::new(status)).into());
         }
     }
     let by = Admin::of_this_process();
@@ -209,9 +209,10 @@ fn take_back<'a>(
         return Ok((stage, None));
     }
     if namespace::netns_cookie()? != journal.change.netns_cookie {
-        return Err(Error::PendingElsewhere {
+        return Err(TrialError::PendingElsewhere {
             policy: journal.change.policy.clone(),
-        });
+        }
+        .into());
     }
     let put_back = restoration.and_then(|mut restoration| {
         let left = restoration.put_back(journal.congestion())?;
@@ -251,7 +252,7 @@ pub(crate) fn none_waits() -> Result<(), Error> {
 /// one that cannot be read, does not prevent that.
 pub(crate) fn none_waits_for_long() -> Result<(), Error> {
     let journal = match waiting() {
-        Err(Error::BadRecord { .. }) => return Ok(()),
+        Err(error) if matches!(error.of(), Some(StateError::BadRecord { .. })) => return Ok(()),
         found => found?,
     };
     let Some(journal) = journal else {
@@ -266,7 +267,7 @@ pub(crate) fn none_waits_for_long() -> Result<(), Error> {
 }
 
 fn refusal(journal: &Journal) -> Error {
-    Error::Pending(Box::new(PendingStatus::of(journal, boottime_ns())))
+    TrialError::Pending(Box::new(PendingStatus::of(journal, boottime_ns()))).into()
 }
 
 /// Remove the journal, so that no policy waits any more. Needs the lock.

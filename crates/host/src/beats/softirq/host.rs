@@ -9,6 +9,7 @@ use std::{
 
 use super::plan::{BATCH_SYSCTLS, Knob};
 use crate::{
+    beats::BeatsError,
     error::Error,
     os::{
         namespace,
@@ -89,7 +90,7 @@ impl Host {
         };
         match done {
             Err(error) if is_refusal(&error) => Ok(false),
-            done => done.map_err(Error::network_level(knob.to_string())),
+            done => done.map_err(BeatsError::network_level(knob.to_string())),
         }
     }
 }

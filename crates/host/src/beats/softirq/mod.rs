@@ -21,7 +21,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use takt_policy::Beats;
 
-use crate::{error::Error, os::namespace, state::runtime_dir};
+use crate::{
+    error::Error,
+    os::namespace,
+    state::{StateError, runtime_dir},
+};
 use host::Host;
 use plan::{Knob, Setting};
 
@@ -127,7 +131,7 @@ fn set_at(path: &Path, beats: Option<&Beats>) -> Result<(), Error> {
 
 impl Record {
     fn write(&self, path: &Path) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(self).map_err(|reason| Error::BadRecord {
+        let text = serde_json::to_string_pretty(self).map_err(|reason| StateError::BadRecord {
             path: path.to_owned(),
             reason: reason.to_string(),
         })?;
@@ -142,12 +146,10 @@ fn read(path: &Path) -> Result<Option<Record>, Error> {
     let Some(text) = runtime_dir::read(path)? else {
         return Ok(None);
     };
-    serde_json::from_str(&text)
-        .map(Some)
-        .map_err(|reason| Error::BadRecord {
-            path: path.to_owned(),
-            reason: reason.to_string(),
-        })
+    serde_json::from_str(&text).map(Some).map_err(|reason| {
+        let (path, reason) = (path.to_owned(), reason.to_string());
+        StateError::BadRecord { path, reason }.into()
+    })
 }
 
 /// And the draft of a takt that died.

@@ -9,7 +9,7 @@ use super::{
     BeatsRecord, Ended, Found, SentAway,
     softirq::{NetworkLevel, network_level},
 };
-use crate::error::Error;
+use crate::{beats::BeatsError, error::Error};
 
 pub use lateness::{Bucket, Lateness};
 pub(super) use task::list as of_tasks;
@@ -80,7 +80,7 @@ pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
             .as_ref()
             .map(|ended| {
                 let ended = ended.clone();
-                Error::BeatsEnded { ended }.to_string()
+                BeatsError::BeatsEnded { ended }.to_string()
             })
             .or(lost),
         ended,

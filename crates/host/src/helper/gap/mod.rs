@@ -17,7 +17,7 @@ use takt_algo::sys::TAKT_PACING_GAP;
 
 use self::link::{FedLink, Terms};
 use super::{Helped, Listener, Listening, Patience, close_together, unless_gone};
-use crate::error::Error;
+use crate::{error::Error, helper::HelperError};
 
 /// Refilling comes before ordinary work, including the helper's looks and the closing of
 /// sockets: otherwise idle wires would wait for it.
@@ -44,7 +44,7 @@ impl Feeder {
     /// stocks.
     pub fn look(&mut self, links: Vec<Helped>) -> Result<(), Error> {
         self.feed(links)
-            .map_err(Error::helper("feeding links with gap frames"))
+            .map_err(HelperError::of("feeding links with gap frames"))
     }
 
     fn feed(&mut self, links: Vec<Helped>) -> io::Result<()> {

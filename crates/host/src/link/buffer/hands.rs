@@ -6,6 +6,7 @@ use super::{Queue, QueueLimits};
 use crate::{
     error::Error,
     os::{
+        OsError,
         netlink::{Device, Netlink},
         sysfs::Sysfs,
     },
@@ -20,7 +21,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub(crate) fn open(netlink: &mut Netlink) -> Result<Self, Error> {
-        let devices = Device::list(netlink).map_err(Error::netlink("listing devices"))?;
+        let devices = Device::list(netlink).map_err(OsError::netlink("listing devices"))?;
         Ok(Self {
             sysfs: Sysfs::mount(),
             names: devices

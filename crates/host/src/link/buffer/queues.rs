@@ -9,7 +9,10 @@ use std::{
 use super::Change;
 use crate::{
     error::Error,
-    os::sysfs::{Sysfs, read_number},
+    os::{
+        OsError,
+        sysfs::{Sysfs, read_number},
+    },
 };
 
 /// The limit and the use of a device's transmit queue.
@@ -52,7 +55,7 @@ impl Sysfs {
             let path = self.limits_of(device, change.queue).join("limit_max");
             match fs::write(&path, change.limit_bytes.to_string()) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Error::file(&path)(error));
+                    return Err(OsError::file(&path)(error));
                 }
                 _ => {}
             }

@@ -9,7 +9,11 @@ use serde::Serialize;
 
 use crate::{
     error::Error,
-    os::netlink::{Device, Netlink},
+    link::LinkError,
+    os::{
+        OsError,
+        netlink::{Device, Netlink},
+    },
 };
 
 /// What happens to PAUSE frames on a device, by its driver.
@@ -52,9 +56,9 @@ pub struct FlowControl {
 
 /// Every Ethernet device of this namespace, and what is known of it.
 pub(crate) fn verdicts() -> Result<Vec<Verdict>, Error> {
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
-    let devices = Device::list(&mut netlink).map_err(Error::netlink("listing devices"))?;
-    let socket = control_socket().map_err(Error::driver_socket)?;
+    let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
+    let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
+    let socket = control_socket().map_err(LinkError::driver_socket)?;
     Ok(devices
         .into_iter()
         .filter(|device| device.hardware == libc::ARPHRD_ETHER)

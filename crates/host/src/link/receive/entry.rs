@@ -14,9 +14,10 @@ use libbpf_rs::{
 };
 
 use crate::{
-    bpf::{btf, load_log, pins},
+    bpf::{BpfError, btf, load_log, pins},
     error::Error,
-    link::program::Program,
+    link::{LinkError, program::Program},
+    os::OsError,
 };
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
@@ -40,8 +41,8 @@ impl Entry {
             return Ok(Vec::new());
         }
         let mut links = Vec::new();
-        for entry in fs::read_dir(&dir).map_err(Error::file(&dir))? {
-            let name = entry.map_err(Error::file(&dir))?.file_name();
+        for entry in fs::read_dir(&dir).map_err(OsError::file(&dir))? {
+            let name = entry.map_err(OsError::file(&dir))?.file_name();
             links.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
         }
         Ok(links)
@@ -58,7 +59,7 @@ impl Entry {
         // SAFETY: a live descriptor and a terminated string.
         match unsafe { libbpf_sys::bpf_obj_pin(attached.as_raw_fd(), pin.as_ptr()) } {
             0.. => pins::restrict_pin(&self.0),
-            errno => Err(Error::bpf("pinning the program")(
+            errno => Err(BpfError::of("pinning the program")(
                 libbpf_rs::Error::from_raw_os_error(-errno),
             )),
         }
@@ -74,7 +75,7 @@ impl Entry {
     pub(crate) fn remove(&self) -> Result<(), Error> {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::file(&self.0)(error))
+                Err(OsError::file(&self.0)(error))
             }
             _ => Ok(()),
         }
@@ -99,7 +100,7 @@ fn load<'a>(
     link: u32,
     program: Option<&Program>,
 ) -> Result<skel::ReceiveSkel<'a>, Error> {
-    let opening = || Error::bpf("opening the program");
+    let opening = || BpfError::of("opening the program");
     load_log::begin();
     let mut open = skel::ReceiveSkelBuilder::default()
         .open(memory)
@@ -112,7 +113,7 @@ fn load<'a>(
         terms.takt_link_index = link;
     }
     if let Some(program) = program {
-        let sharing = || Error::bpf("sharing the maps of links");
+        let sharing = || BpfError::of("sharing the maps of links");
         open.maps
             .takt_link_ports
             .reuse_fd(program.ports().as_fd())
@@ -146,9 +147,10 @@ fn attach(skel: &skel::ReceiveSkel, device: u32) -> Result<OwnedFd, Error> {
         )
     };
     if fd < 0 {
-        return Err(Error::NoIngress {
+        return Err(LinkError::NoIngress {
             source: libbpf_rs::Error::from_raw_os_error(-fd),
-        });
+        }
+        .into());
     }
     // SAFETY: just opened, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })

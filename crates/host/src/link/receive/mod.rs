@@ -18,7 +18,11 @@ pub(crate) use sweep::sweep;
 
 use crate::{
     error::Error,
-    os::netlink::{Device, Netlink, NetlinkError, ifb},
+    link::LinkError,
+    os::{
+        OsError,
+        netlink::{Device, Netlink, NetlinkError, ifb},
+    },
 };
 
 /// The prefix of the names of takt's own devices.
@@ -35,7 +39,7 @@ const PROBE: u32 = 0;
 
 /// Load and make everything that a receive side needs, and remove it again.
 pub(crate) fn verify() -> Result<(), Error> {
-    let mut netlink = Netlink::open().map_err(Error::netlink("opening a route socket"))?;
+    let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
     let name = name_of(PROBE);
     let index = make_device(&mut netlink, &name, "nobody")?;
     let tried = Entry::verify(index);
@@ -52,16 +56,16 @@ pub(crate) fn verify_program() -> Result<(), Error> {
 fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Error> {
     let doing = format!("making the device {name}");
     // Remove a broken one: nothing has been sent through it since.
-    let devices = Device::list(netlink).map_err(Error::netlink(doing.clone()))?;
+    let devices = Device::list(netlink).map_err(OsError::netlink(doing.clone()))?;
     if let Some(broken) = devices.iter().find(|d| d.name == name && d.kind == KIND) {
         delete_device(netlink, broken.index)?;
     }
     let requests = ifb::create(name, &format!("{ALIAS}{whose}"));
     match netlink.all(&requests) {
         Err(NetlinkError::Refused(refusal)) if refusal.errno == libc::EOPNOTSUPP => {
-            return Err(Error::NoIfb);
+            return Err(LinkError::NoIfb.into());
         }
-        done => done.map_err(Error::netlink(doing.clone()))?,
+        done => done.map_err(OsError::netlink(doing.clone()))?,
     }
     Device::list(netlink)
         .and_then(|devices| {
@@ -69,12 +73,12 @@ fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Er
             made.map(|device| device.index)
                 .ok_or(NetlinkError::Malformed)
         })
-        .map_err(Error::netlink(doing))
+        .map_err(OsError::netlink(doing))
 }
 
 fn delete_device(netlink: &mut Netlink, index: u32) -> Result<(), Error> {
     let doing = "deleting a device of takt's";
     netlink
         .all(&[ifb::delete(index)])
-        .map_err(Error::netlink(doing))
+        .map_err(OsError::netlink(doing))
 }

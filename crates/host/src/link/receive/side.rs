@@ -18,7 +18,10 @@ use crate::{
         record::Record,
         takeover::qdisc_of,
     },
-    os::netlink::{Netlink, Port},
+    os::{
+        OsError,
+        netlink::{Netlink, Port},
+    },
 };
 
 /// How long blocked packets may take to leave before plans change, and how often takt checks.
@@ -128,7 +131,7 @@ pub(crate) fn make(
             program.add_link(wanted.index, owner, &wanted.plan)?;
             netlink
                 .all(&[qdisc_of(wanted.index).set_root(ifindex)])
-                .map_err(Error::netlink(format!("putting takt on {name}")))?;
+                .map_err(OsError::netlink(format!("putting takt on {name}")))?;
             Entry::of(program, record.index).attach(program, record.index, device)?;
             ifindex
         }

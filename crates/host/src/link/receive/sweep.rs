@@ -7,7 +7,10 @@ use super::{Entry, KIND, NAME, delete_device};
 use crate::{
     error::Error,
     link::{memory::Outline, program::Program},
-    os::netlink::{Device, Netlink},
+    os::{
+        OsError,
+        netlink::{Device, Netlink},
+    },
 };
 
 /// All of this namespace; of other namespaces, those whose devices are gone. Under the lock no
@@ -46,7 +49,7 @@ pub(crate) fn sweep(
         .filter(|(index, link)| is_here(link) && named.contains(index))
         .map(|(_, link)| link.owner.ifindex)
         .collect();
-    let devices = Device::list(netlink).map_err(Error::netlink("listing devices"))?;
+    let devices = Device::list(netlink).map_err(OsError::netlink("listing devices"))?;
     for device in devices {
         let ours = device.kind == KIND && device.name.starts_with(NAME);
         if ours && !standing.contains(&device.index) {

@@ -30,7 +30,7 @@ use takt_algo::{
 use takt_policy::{Gate, Link as PolicyLink};
 
 use crate::{
-    bpf::{btf, call, load_log, pins},
+    bpf::{BpfError, btf, call, load_log, pins},
     error::Error,
     link::program::Program,
     os::cgroup,
@@ -76,17 +76,18 @@ impl Sockets {
             return Ok(None);
         }
         let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name)).map_err(Error::bpf("opening a pinned map"))
+            MapHandle::from_pinned_path(dir.join(name))
+                .map_err(BpfError::of("opening a pinned map"))
         };
         let function = |name: &str| {
             libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
-                .map_err(Error::bpf("opening a pinned program"))
+                .map_err(BpfError::of("opening a pinned program"))
         };
         Ok(Some(Self {
             questions: map("takt_questions")?,
             watches: map("takt_watches")?,
             survey: Link::open(dir.join("takt_survey"))
-                .map_err(Error::bpf("opening a pinned program"))?,
+                .map_err(BpfError::of("opening a pinned program"))?,
             clear: function("takt_clear")?,
             forget: function("takt_forget")?,
         }))
@@ -98,7 +99,7 @@ impl Sockets {
             return Ok(sockets);
         }
         pins::appear(&program.sockets_dir(), |dir| attach_and_pin(program, dir))?;
-        Self::open(program)?.ok_or(Error::NoBpffs { path: pins::MOUNT })
+        Self::open(program)?.ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
     }
 
     /// Whether a policy asks about the owners of sockets or the priority of their tasks, or must
@@ -133,7 +134,7 @@ impl Sockets {
             answer.who[slot.index as usize] = who;
             self.questions
                 .update(to_bytes(&question), to_bytes(&answer), MapFlags::ANY)
-                .map_err(Error::bpf("asking about sockets"))?;
+                .map_err(BpfError::of("asking about sockets"))?;
         }
         let kinds = self.all_questions()?;
         let kinds = kinds
@@ -148,7 +149,7 @@ impl Sockets {
         };
         self.watches
             .update(&netns_cookie.to_ne_bytes(), to_bytes(&watch), MapFlags::ANY)
-            .map_err(Error::bpf("watching sockets"))?;
+            .map_err(BpfError::of("watching sockets"))?;
         self.survey()
     }
 
@@ -179,7 +180,7 @@ impl Sockets {
             sockets
                 .watches
                 .delete(&key)
-                .map_err(Error::bpf("ending the watching of sockets"))?;
+                .map_err(BpfError::of("ending the watching of sockets"))?;
             let slots: Vec<u32> = (0..TAKT_SLOTS).collect();
             sockets.withdraw(netns_cookie, &slots)?;
             sockets.run(&sockets.forget, netns_cookie, 0)?;
@@ -191,7 +192,7 @@ impl Sockets {
         let found = self
             .watches
             .lookup(&netns_cookie.to_ne_bytes(), MapFlags::ANY)
-            .map_err(Error::bpf("looking up a namespace's sockets"))?;
+            .map_err(BpfError::of("looking up a namespace's sockets"))?;
         Ok(found.and_then(|bytes| from_bytes(&bytes)))
     }
 
@@ -199,7 +200,7 @@ impl Sockets {
         let found = self
             .questions
             .lookup(to_bytes(question), MapFlags::ANY)
-            .map_err(Error::bpf("looking up a question"))?;
+            .map_err(BpfError::of("looking up a question"))?;
         Ok(found
             .and_then(|bytes| from_bytes::<takt_answer>(&bytes))
             .map(|answer| *answer))
@@ -242,7 +243,7 @@ impl Sockets {
             } else {
                 self.questions.update(key, to_bytes(&answer), MapFlags::ANY)
             }
-            .map_err(Error::bpf("withdrawing a question"))?;
+            .map_err(BpfError::of("withdrawing a question"))?;
         }
         Ok(())
     }
@@ -250,12 +251,12 @@ impl Sockets {
     /// Have the existing sockets answer.
     fn survey(&self) -> Result<(), Error> {
         let mut iter =
-            Iter::new(&self.survey).map_err(Error::bpf("starting a survey of sockets"))?;
+            Iter::new(&self.survey).map_err(BpfError::of("starting a survey of sockets"))?;
         let mut nothing = [0; 64];
         // Reading drives the iterator, which has no output.
         while iter
             .read(&mut nothing)
-            .map_err(|error| Error::bpf("surveying sockets")(error.into()))?
+            .map_err(|error| BpfError::of("surveying sockets")(error.into()))?
             > 0
         {}
         Ok(())
@@ -268,7 +269,7 @@ impl Sockets {
             ..Default::default()
         };
         call::run(function.as_fd(), &mut args)
-            .map_err(Error::bpf("clearing what is known of sockets"))
+            .map_err(BpfError::of("clearing what is known of sockets"))
     }
 }
 
@@ -291,12 +292,12 @@ fn load_skeleton<'a>(
     load_log::begin();
     let mut open = skel::FlowsSkelBuilder::default()
         .open(memory)
-        .map_err(Error::bpf("opening the program"))?;
+        .map_err(BpfError::of("opening the program"))?;
     if let Some(program) = program {
         open.maps
             .takt_link_sockets
             .reuse_fd(program.sockets().as_fd())
-            .map_err(Error::bpf("sharing the map of sockets"))?;
+            .map_err(BpfError::of("sharing the map of sockets"))?;
     }
     open.load().map_err(btf::explain_load_failure)
 }
@@ -305,7 +306,7 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     let cgroup = cgroup::root()?;
     let mut memory = MaybeUninit::uninit();
     let mut skel = load_skeleton(&mut memory, Some(program))?;
-    let pin = || Error::bpf("pinning the program");
+    let pin = || BpfError::of("pinning the program");
 
     skel.maps
         .takt_flows_questions
@@ -327,7 +328,7 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
         programs.takt_flows_forget.as_fd(),
         &mut takt_clear_args::default(),
     )
-    .map_err(Error::bpf("clearing what is known of sockets"))?;
+    .map_err(BpfError::of("clearing what is known of sockets"))?;
 
     // Attach the programs that forget first, so that nothing stays for ever.
     let on_cgroup = |program: &ProgramMut| program.attach_cgroup(cgroup.as_raw_fd());
@@ -347,7 +348,7 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
         (&programs.takt_flows_survey, "takt_survey", &survey),
     ];
     for (program, name, attach) in links {
-        let mut link = attach(program).map_err(Error::bpf("attaching to sockets"))?;
+        let mut link = attach(program).map_err(BpfError::of("attaching to sockets"))?;
         link.pin(dir.join(name)).map_err(pin())?;
     }
     Ok(())

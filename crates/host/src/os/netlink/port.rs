@@ -1,7 +1,7 @@
 //! A device and the qdisc at its root.
 
 use super::{Device, Handle, Netlink, NetlinkError, Qdisc};
-use crate::error::Error;
+use crate::{error::Error, os::OsError};
 
 /// The kind of takt's own qdisc.
 pub(crate) const TAKT: &str = "takt";
@@ -24,10 +24,10 @@ const MAKES_ITS_OWN_CLASSES: [&str; 9] = [
 impl Port {
     /// Every device of the namespace.
     pub(crate) fn list(netlink: &mut Netlink) -> Result<Vec<Self>, Error> {
-        let devices = Device::list(netlink).map_err(Error::netlink("listing devices"))?;
+        let devices = Device::list(netlink).map_err(OsError::netlink("listing devices"))?;
         let mut ports = Vec::with_capacity(devices.len());
         for device in devices {
-            let port = Self::read(netlink, device).map_err(Error::netlink("listing qdiscs"))?;
+            let port = Self::read(netlink, device).map_err(OsError::netlink("listing qdiscs"))?;
             ports.push(port);
         }
         Ok(ports)

@@ -1,0 +1,65 @@
+//! Why the scheduler of beats could not be loaded or changed.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::Ended;
+use crate::{error::Error, os::OsError};
+
+/// The scheduler of beats, and what runs before and after it.
+#[derive(Debug, Error)]
+pub enum BeatsError {
+    /// Beats cannot be loaded over another program's sched_ext scheduler.
+    #[error(
+        "the scheduler {name} is loaded, and the kernel runs one such scheduler at a time; stop it \
+         first"
+    )]
+    OtherScheduler {
+        /// Its name in the kernel.
+        name: String,
+    },
+    /// A policy declares tasks, but another network namespace's policy has them already: there
+    /// is one scheduler.
+    #[error(
+        "threads are on the beat of {policy}, which was applied in another network namespace; \
+         `takt revert` there ends it"
+    )]
+    BeatsElsewhere {
+        /// The name of that policy's file.
+        policy: String,
+    },
+    /// A thread cannot join: the kernel ended the scheduler.
+    #[error(
+        "the kernel ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt \
+         revert` takes away what is left of it"
+    )]
+    BeatsEnded {
+        /// Why.
+        ended: Ended,
+    },
+    /// Only tasks were to be removed, and the planner refused the rest.
+    #[error("the time slots that remain cannot be planned: {reason}")]
+    NoPlan {
+        /// The planner's refusal.
+        reason: String,
+    },
+    /// Threaded packet processing or small batches could not be set or restored.
+    #[error("setting {knob} while there are beats, or putting it back: {source}")]
+    NetworkLevel {
+        /// Its file, in /sys or /proc/sys.
+        knob: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+impl BeatsError {
+    pub(crate) fn network_level(knob: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+        let knob = knob.into();
+        |source| {
+            let short = OsError::too_many_files(&knob, &source);
+            short.unwrap_or_else(|| Self::NetworkLevel { knob, source }.into())
+        }
+    }
+}

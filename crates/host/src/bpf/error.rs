@@ -1,0 +1,82 @@
+//! Why programs and maps could not be loaded, opened or changed.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::{
+    error::Error,
+    os::{OsError, capability, files::Shortage},
+};
+
+/// BPF, or the kernel built without something.
+#[derive(Debug, Error)]
+pub enum BpfError {
+    /// The kernel is too old, or built without something.
+    #[error("this kernel lacks {feature} ({since})")]
+    KernelLacks {
+        /// What it lacks.
+        feature: &'static str,
+        /// The version or the configuration that has it.
+        since: &'static str,
+    },
+    /// There is no BPF file system for pins, which keep programs in the kernel when takt is
+    /// gone.
+    #[error("no BPF file system at {path}; mount it: mount -t bpf bpf {path}")]
+    NoBpffs {
+        /// Where it is looked for first.
+        path: &'static str,
+    },
+    /// Other users could replace takt's programs there.
+    #[error(
+        "the BPF file system at {path} has mode {mode:04o}, so that every user can replace what is \
+         pinned there; give it the sticky bit: chmod +t {path}"
+    )]
+    OpenBpffs {
+        /// Where it is mounted.
+        path: PathBuf,
+        /// Its root's permissions.
+        mode: u32,
+    },
+    /// The maps in the kernel are not laid out as this takt reads them.
+    #[error(
+        "the programs in the kernel were loaded by another version of takt (layout {found}, \
+         this one has {expected}); run `takt revert`, then apply again"
+    )]
+    OtherVersion {
+        /// Of the kernel's maps; 0: unknown.
+        found: u32,
+        /// This takt's (TAKT_LINK_ABI).
+        expected: u32,
+    },
+    /// The kernel has every feature needed, and still refused a program.
+    #[error("the kernel refused the program: {source}\n{log}")]
+    Load {
+        /// libbpf's error.
+        source: libbpf_rs::Error,
+        /// The last lines of libbpf's and the verifier's log.
+        log: String,
+    },
+    /// A system call about maps or loaded programs failed.
+    #[error("{doing}: {source}")]
+    Bpf {
+        /// What was tried.
+        doing: &'static str,
+        /// libbpf's error.
+        source: libbpf_rs::Error,
+    },
+}
+
+impl BpfError {
+    /// The kernel has one error for many refusals, so look for the reason.
+    pub(crate) fn of(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Error {
+        move |source| {
+            if let Some(shortage) = Shortage::of_bpf(&source) {
+                return OsError::short_of_files(doing, shortage);
+            }
+            let is_refused = source.kind() == libbpf_rs::ErrorKind::PermissionDenied;
+            let why = is_refused.then(capability::refusal).flatten();
+            why.unwrap_or_else(|| Self::Bpf { doing, source }.into())
+        }
+    }
+}

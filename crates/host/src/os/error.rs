@@ -1,0 +1,90 @@
+//! What the operating system refused.
+
+use std::{fmt::Display, io, path::PathBuf};
+
+use thiserror::Error;
+
+use super::{files::Shortage, netlink::NetlinkError, privilege::Barred};
+use crate::error::Error;
+
+/// The operating system refused, or lacks something.
+#[derive(Debug, Error)]
+pub enum OsError {
+    /// This process lacks a capability.
+    #[error("{missing} is missing; run takt as root, or give it that capability")]
+    Capability {
+        /// By its name in `capabilities(7)`.
+        missing: &'static str,
+    },
+    /// The capabilities suffice, but something else denies BPF.
+    #[error("{0}")]
+    Barred(#[from] Barred),
+    /// A file, a socket, a map or a program could not be opened, because too many are open.
+    #[error("{doing}: too many open files; {shortage}")]
+    TooManyFiles {
+        /// What was tried.
+        doing: String,
+        /// Whose limit it is.
+        shortage: Shortage,
+    },
+    /// There is no cgroup2 file system, which background groups and the recognition of sockets'
+    /// owners need.
+    #[error("no cgroup2 file system is mounted; mount it: mount -t cgroup2 none /sys/fs/cgroup")]
+    NoCgroup2,
+    /// A file could not be read, written, made or removed.
+    #[error("{path}: {source}")]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A request about devices, qdiscs or the namespace failed.
+    #[error("{doing}: {source}")]
+    Netlink {
+        /// What was tried.
+        doing: String,
+        /// Why it failed.
+        source: NetlinkError,
+    },
+}
+
+impl OsError {
+    pub(crate) fn netlink(doing: impl Into<String>) -> impl FnOnce(NetlinkError) -> Error {
+        let doing = doing.into();
+        |source| {
+            let error = match Shortage::of(source.errno()) {
+                Some(shortage) => Self::TooManyFiles { doing, shortage },
+                None => Self::Netlink { doing, source },
+            };
+            error.into()
+        }
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        |source| {
+            let short = Self::too_many_files(path.display(), &source);
+            short.unwrap_or_else(|| Self::File { path, source }.into())
+        }
+    }
+
+    /// Whether the cause is a limit of open files.
+    pub fn too_many_files(doing: impl Display, source: &io::Error) -> Option<Error> {
+        let shortage = Shortage::of(source.raw_os_error())?;
+        Some(Self::short_of_files(doing, shortage))
+    }
+
+    pub(crate) fn short_of_files(doing: impl Display, shortage: Shortage) -> Error {
+        let doing = doing.to_string();
+        Self::TooManyFiles { doing, shortage }.into()
+    }
+}
+
+impl Error {
+    /// Whether the cause is a missing file.
+    pub(crate) fn is_missing(&self) -> bool {
+        let file = self.of::<OsError>();
+        matches!(file, Some(OsError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound)
+    }
+}

@@ -1,0 +1,48 @@
+//! What is wrong with takt's own files and with its lock.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::os::flock::Holder;
+
+/// Takt's records or its lock are in the way.
+#[derive(Debug, Error)]
+pub enum StateError {
+    /// A file in the place of takt's own belongs to another user, or other users can change it.
+    #[error(
+        "{path} is {found} that belongs to user {uid} and has mode {mode:04o}; takt goes by what \
+         root alone can change. Look who made it, and take it away: {remove} {path}"
+    )]
+    Untrusted {
+        /// Its path.
+        path: PathBuf,
+        /// Its kind, such as `a directory`.
+        found: &'static str,
+        /// Its owner.
+        uid: u32,
+        /// Its permissions.
+        mode: u32,
+        /// The command that removes it.
+        remove: &'static str,
+    },
+    /// Another takt is changing the host, and did not end in time.
+    #[error(
+        "{holder} has been changing this host for more than {waited_s} s, and one takt does at a \
+         time. Nothing was done. Wait until that ends, or end it"
+    )]
+    Busy {
+        /// The process that has the lock.
+        holder: Holder,
+        /// How long it was waited for.
+        waited_s: u64,
+    },
+    /// A record of takt's cannot be read or written.
+    #[error("{path} is not a record takt wrote: {reason}")]
+    BadRecord {
+        /// The file below /run/takt.
+        path: PathBuf,
+        /// Where it goes wrong.
+        reason: String,
+    },
+}
