@@ -236,11 +236,13 @@ pub enum Error {
         waited_s: u64,
     },
     /// A record of takt's cannot be read or written.
-    #[error("{path} is not a record takt wrote: {reason}")]
+    #[error(
+        "{path} is not a record this takt can use: {reason}; `takt revert` ends what it is about"
+    )]
     BadRecord {
         /// The file below /run/takt.
         path: PathBuf,
-        /// Where it goes wrong.
+        /// Where it goes wrong, or which version wrote it.
         reason: String,
     },
     /// A request about devices, qdiscs or the namespace failed.

@@ -15,12 +15,13 @@ pub mod places;
 mod radio;
 mod state;
 mod status;
+mod upgrade;
 
 pub use apply::pending::{
     Admin, Pending, PendingState, PendingStatus, Role, Stage, Trial, Turn, apply_on_trial, cancel,
     confirm,
 };
-pub use apply::revert::{Undone, revert};
+pub use apply::revert::Undone;
 pub use apply::undecided::{Undecided, unplannable};
 pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::softirq::NetworkLevel;
@@ -53,6 +54,8 @@ pub use radio::applied_radio;
 pub use radio::signal::SignalMeter;
 pub use state::source::Source;
 pub use status::{Status, status};
+
+pub use upgrade::revert;
 
 /// A policy that exceeds the kernel's tables.
 pub use takt_planner::PlanError;

@@ -155,7 +155,9 @@ on; if it hangs, `kill PID` ends it, and what it had not finished is put right b
 ";
 BAD_RECORD = "takt::host::bad_record": "
 What was on the host before a policy is recorded below /run/takt, and this record was not written by
-takt, or not to its end. Nothing was changed. `takt revert` takes away what it can account for.
+takt, or not to its end, or by a newer takt. Nothing was changed. `takt revert` takes a newer record
+for what it knows of it, and goes on without any other: what was there before is then not known, and
+a device gets the kernel's default.
 ";
 NETLINK = "takt::host::netlink": "
 The kernel refused a request about a device or its queueing discipline; the message quotes its own

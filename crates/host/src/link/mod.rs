@@ -29,6 +29,11 @@ pub(crate) use part::{Links, Owners};
 
 use crate::error::Error;
 
+/// Make all records usable, for taking back what they are about.
+pub(crate) fn salvage() -> Result<(), Error> {
+    record::Record::salvage_all()
+}
+
 /// Whether any network namespace has a link.
 pub(crate) fn are_loaded() -> Result<bool, Error> {
     Ok(program::Program::open()?.is_some())

@@ -4,5 +4,5 @@
 mod part;
 pub(crate) mod signal;
 
-pub(crate) use part::Radio;
 pub use part::applied_radio;
+pub(crate) use part::{Radio, salvage};

@@ -4,4 +4,5 @@ pub(crate) mod lock;
 pub(crate) mod note;
 pub mod runtime_dir;
 pub(crate) mod source;
+pub(crate) mod store;
 pub(crate) mod trust;

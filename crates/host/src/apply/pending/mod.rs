@@ -16,7 +16,7 @@ use std::time::Duration;
 use takt_policy::Policy;
 
 use self::{
-    journal::{Change, Event, Journal, boot_id},
+    journal::{Change, Event, Journal},
     process::Process,
 };
 pub use self::{
@@ -35,8 +35,8 @@ use crate::{
     crowd,
     error::Error,
     link::Owners,
-    os::{capability, clock::boottime_ns, namespace},
-    state::source::Source,
+    os::{boot, capability, clock::boottime_ns, namespace},
+    state::{source::Source, store},
 };
 
 /// The terms of a trial.
@@ -94,8 +94,9 @@ pub fn apply_on_trial(
 
 fn change(source: &Source, trial: &Trial, guard_pid: u32) -> Result<Change, Error> {
     Ok(Change {
+        version: store::VERSION,
         id: trial.id.clone(),
-        boot_id: boot_id()?,
+        boot_id: boot::id()?.to_owned(),
         by: Admin::of_this_process(),
         takt: Process::own(),
         guard: Process::of(guard_pid),
