@@ -97,7 +97,9 @@ in the background receives counts as two. `takt revert` gives those of a namespa
 ";
 OTHER_VERSION = "takt::host::other_version": "
 The programs in the kernel were loaded by another version of takt, and what they keep in their maps
-is laid out differently. `takt revert` removes them; then apply again.
+is laid out differently. `takt revert` removes them; then apply again. It gives back the devices of
+its own network namespace, by the records in /run/takt, so where links of others are of that version,
+it is to be run there as well. The scheduler and the congestion control go for the whole host.
 ";
 HELPER = "takt::host::helper": "
 A process of takt's own does what BPF cannot: it keeps links in stock of gap frames, and comes from

@@ -26,7 +26,7 @@ impl From<&Error> for &'static Reason {
             Error::NoStations { .. } => &host::STATIONS,
             Error::TooManyStations { .. } => &host::TOO_MANY_STATIONS,
             Error::TooManyLinks { .. } => &host::TOO_MANY_LINKS,
-            Error::OtherVersion { .. } => &host::OTHER_VERSION,
+            Error::OtherVersion { .. } | Error::OtherVersionElsewhere => &host::OTHER_VERSION,
             Error::Helper { .. } | Error::HelperStays { .. } => &host::HELPER,
             Error::NoDriverSocket { .. } => &host::DRIVER_SOCKET,
             Error::OtherScheduler { .. } => &host::OTHER_SCHEDULER,

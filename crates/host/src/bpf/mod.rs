@@ -5,4 +5,5 @@ pub(crate) mod btf;
 pub(crate) mod call;
 pub(crate) mod load_log;
 pub(crate) mod names;
+pub(crate) mod pinned;
 pub(crate) mod pins;

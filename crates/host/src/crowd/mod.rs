@@ -12,7 +12,7 @@ mod status;
 pub(crate) use default::read as default_congestion;
 pub use maps::{Crowd, Usage};
 pub use note::applied_crowd;
-pub(crate) use note::salvage;
+pub(crate) use note::{is_here, salvage};
 pub use part::CrowdAction;
 pub(crate) use part::{Refusal, Windows};
 pub use status::{BoundsStatus, CrowdStatus, HeardGroup};

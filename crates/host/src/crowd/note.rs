@@ -77,6 +77,11 @@ pub fn applied_crowd() -> Result<Option<Source>, Error> {
     in_force(netns_cookie()?)
 }
 
+/// Whether this namespace has a record, whatever is in the kernel.
+pub(crate) fn is_here(netns_cookie: u64) -> Result<bool, Error> {
+    Ok(NOTES.read::<Note>(netns_cookie)?.is_some())
+}
+
 /// Make the records usable for taking back what they are about. Without this namespace's it is
 /// not known what was there before: the kernel's own default is the best guess.
 pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {

@@ -12,6 +12,7 @@ mod devices;
 pub(crate) mod gap;
 mod managed;
 pub(crate) mod memory;
+pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
 pub(crate) mod receive;

@@ -86,6 +86,17 @@ impl Record {
         dir(index).join(LEAVING).exists()
     }
 
+    /// All records of a link that can be used, the newest first.
+    pub fn all(index: u32) -> Result<Vec<Self>, Error> {
+        let store = store(index);
+        let mut generations = store.numbers();
+        generations.sort_unstable_by(|a, b| b.cmp(a));
+        let records = generations
+            .into_iter()
+            .map(|generation| store.read(generation));
+        records.filter_map(Result::transpose).collect()
+    }
+
     /// Make all records usable, for taking back what they are about; see [`Store::salvage`].
     pub fn salvage_all() -> Result<(), Error> {
         for index in Self::links() {
