@@ -7,7 +7,7 @@
 #include "slots.h"
 #include "turns.h"
 
-/* Raised whenever a struct that user space shares changes. */
+/* Raised whenever a struct that user space shares changes; pinned beside the maps. */
 #define TAKT_BEATS_ABI 1
 
 #define TAKT_TASKS 256U

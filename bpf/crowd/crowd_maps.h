@@ -5,6 +5,9 @@
 
 #include "window.h"
 
+/* Raised whenever a struct that user space shares changes; pinned beside the maps. */
+#define TAKT_CROWD_ABI 1
+
 /*
  * Three maps, all with a network namespace's cookie as the key. Each is written by one side, so
  * no writer overwrites another's values.

@@ -17,14 +17,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Tells user space which layout was loaded, and provides the BTF of these types. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} takt_link_abi SEC(".maps");
-
 /*
  * Cast, like every pointer that is only read through: for a trusted pointer the verifier searches
  * all of the kernel's types by name.

@@ -22,7 +22,7 @@
  */
 #define TAKT_BELL_BYTES 32
 
-/* Raised whenever a struct that user space shares changes. */
+/* Raised whenever a struct that user space shares changes; pinned beside the maps. */
 #define TAKT_LINK_ABI 5
 
 /*

@@ -16,13 +16,14 @@ pub mod places;
 mod radio;
 mod state;
 mod status;
+mod upgrade;
 
 pub use apply::TrialError;
 pub use apply::pending::{
     Admin, Pending, PendingState, PendingStatus, Role, Stage, Trial, Turn, apply_on_trial, cancel,
     confirm,
 };
-pub use apply::revert::{Undone, revert};
+pub use apply::revert::Undone;
 pub use apply::undecided::{Undecided, unplannable};
 pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::BeatsError;
@@ -65,6 +66,8 @@ pub use radio::signal::SignalMeter;
 pub use state::StateError;
 pub use state::source::Source;
 pub use status::{Status, status};
+
+pub use upgrade::revert;
 
 /// A policy that exceeds the kernel's tables.
 pub use takt_planner::PlanError;

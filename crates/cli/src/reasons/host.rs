@@ -97,7 +97,9 @@ in the background receives counts as two. `takt revert` gives those of a namespa
 ";
 OTHER_VERSION = "takt::host::other_version": "
 The programs in the kernel were loaded by another version of takt, and what they keep in their maps
-is laid out differently. `takt revert` removes them; then apply again.
+is laid out differently. `takt revert` removes them; then apply again. It gives back the devices of
+its own network namespace, by the records in /run/takt, so where links of others are of that version,
+it is to be run there as well. The scheduler and the congestion control go for the whole host.
 ";
 HELPER = "takt::host::helper": "
 A process of takt's own does what BPF cannot: it keeps links in stock of gap frames, and comes from
@@ -155,7 +157,9 @@ on; if it hangs, `kill PID` ends it, and what it had not finished is put right b
 ";
 BAD_RECORD = "takt::host::bad_record": "
 What was on the host before a policy is recorded below /run/takt, and this record was not written by
-takt, or not to its end. Nothing was changed. `takt revert` takes away what it can account for.
+takt, or not to its end, or by a newer takt. Nothing was changed. `takt revert` takes a newer record
+for what it knows of it, and goes on without any other: what was there before is then not known, and
+a device gets the kernel's default.
 ";
 NETLINK = "takt::host::netlink": "
 The kernel refused a request about a device or its queueing discipline; the message quotes its own

@@ -59,7 +59,7 @@ impl From<&BpfError> for &'static Reason {
             BpfError::KernelLacks { .. } => &host::KERNEL_LACKS,
             BpfError::NoBpffs { .. } => &host::NO_BPFFS,
             BpfError::OpenBpffs { .. } => &host::OPEN_BPFFS,
-            BpfError::OtherVersion { .. } => &host::OTHER_VERSION,
+            BpfError::OtherVersion { .. } | BpfError::OtherVersionElsewhere => &host::OTHER_VERSION,
             BpfError::Load { .. } => &host::LOAD,
             BpfError::Bpf { .. } => &host::BPF,
         }

@@ -73,6 +73,7 @@ mod traffic;
 mod trial;
 mod turns;
 mod units;
+mod upgrade;
 mod vanished;
 mod vectors;
 mod verified;

@@ -1,10 +1,7 @@
 //! What takt remembers of the beats that it manages: a file named after the tables' generation,
 //! written before they are in force.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use takt_planner::beats::Placement;
@@ -12,11 +9,7 @@ use takt_planner::beats::Placement;
 use super::{ids::TaskIds, roster::Roster};
 use crate::{
     error::Error,
-    os::OsError,
-    state::{
-        StateError,
-        runtime_dir::{self, DIR},
-    },
+    state::{runtime_dir::DIR, store::Store},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,49 +38,29 @@ impl BeatsRecord {
     }
 
     pub fn read(generation: u32) -> Result<Option<Self>, Error> {
-        let path = path(generation);
-        let Some(text) = runtime_dir::read(&path)? else {
-            return Ok(None);
-        };
-        let record = serde_json::from_str(&text);
-        record.map(Some).map_err(|reason| {
-            let reason = reason.to_string();
-            StateError::BadRecord { path, reason }.into()
-        })
+        store().read(generation)
     }
 
     /// Write the record beside the one in force, without replacing it.
     pub fn write(&self) -> Result<(), Error> {
-        let path = path(self.generation);
-        runtime_dir::private_dirs(&dir())?;
-        let text = serde_json::to_string_pretty(self).map_err(|reason| StateError::BadRecord {
-            path: path.clone(),
-            reason: reason.to_string(),
-        })?;
-        runtime_dir::replace(&path, &text)
+        store().write(self.generation, self)
     }
 
     /// Remove all records but this one.
     pub fn sweep(&self) -> Result<(), Error> {
-        let keep = path(self.generation);
-        for entry in fs::read_dir(dir()).map_err(OsError::file(dir()))? {
-            let path = entry.map_err(OsError::file(dir()))?.path();
-            if path != keep {
-                fs::remove_file(&path).map_err(OsError::file(&path))?;
-            }
-        }
-        Ok(())
+        store().keep_only(self.generation)
+    }
+
+    /// Make all records usable, for taking back what they are about; see [`Store::salvage`].
+    pub fn salvage_all() -> Result<(), Error> {
+        store().salvage_all().map(drop)
     }
 
     pub fn forget_all() -> Result<(), Error> {
-        runtime_dir::remove_all(&dir())
+        store().forget()
     }
 }
 
-fn dir() -> PathBuf {
-    Path::new(DIR).join("beats")
-}
-
-fn path(generation: u32) -> PathBuf {
-    dir().join(format!("{generation}.json"))
+fn store() -> Store<BeatsRecord> {
+    Store::at(Path::new(DIR).join("beats"))
 }

@@ -5,7 +5,7 @@ use std::{
     fs,
     mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -17,15 +17,18 @@ use libbpf_rs::{
 use takt_algo::{
     Plain, from_bytes,
     sys::{
-        TAKT_TASKS, takt_beats, takt_beats_commit_args, takt_cpu, takt_join_args, takt_member,
-        takt_table, takt_task,
+        TAKT_TASKS, takt_beats, takt_beats_commit_args, takt_cpu, takt_job_page, takt_join_args,
+        takt_member, takt_member_rule, takt_table, takt_task, takt_task_params,
     },
     to_bytes, zeroed_box,
 };
 
 use super::{ended::Kernel, image::Image};
 use crate::{
-    bpf::{BpfError, btf, call, load_log, pins},
+    bpf::{
+        BpfError, btf, call, load_log,
+        pinned::{BEATS, Pinned},
+    },
     error::Error,
     os::OsError,
 };
@@ -41,7 +44,7 @@ const SETTLE_LOOK: Duration = Duration::from_millis(2);
 
 /// The loaded scheduler, by its pins.
 pub(crate) struct Scheduler {
-    dir: PathBuf,
+    pins: Pinned,
     beats: MapHandle,
     tables: MapHandle,
     tasks: MapHandle,
@@ -57,47 +60,29 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// The scheduler that an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        let (dir, true) = pins::dir(pins::BEATS)? else {
-            return Ok(None);
-        };
-        match Self::open_at(dir) {
-            // Without the lock, another takt may take all pins away meanwhile.
-            Err(_) if !pins::dir(pins::BEATS)?.1 => Ok(None),
-            opened => opened.map(Some),
-        }
+        BEATS.open(Self::of)
     }
 
-    fn open_at(dir: PathBuf) -> Result<Self, Error> {
-        let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name))
-                .map_err(BpfError::of("opening a pinned map"))
-        };
-        let function = |name: &str| {
-            libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
-                .map_err(BpfError::of("opening a pinned program"))
-        };
+    fn of(pins: Pinned) -> Result<Self, Error> {
         Ok(Self {
-            beats: map("takt_beats")?,
-            tables: map("takt_tables")?,
-            tasks: map("takt_tasks")?,
-            params: map("takt_params")?,
-            members: map("takt_members")?,
-            rules: map("takt_rules")?,
-            cpus: map("takt_cpus")?,
-            commit: function("takt_commit")?,
-            seat: function("takt_seat")?,
-            recognise: function("takt_recognise")?,
-            dir,
+            beats: pins.map_of::<u32, takt_beats>("takt_beats")?,
+            tables: pins.map_of::<u32, takt_table>("takt_tables")?,
+            tasks: pins.map_of::<u32, takt_task>("takt_tasks")?,
+            params: pins.map_of::<u32, takt_task_params>("takt_params")?,
+            members: pins.map_of::<u32, takt_member>("takt_members")?,
+            rules: pins.map_of::<u32, takt_member_rule>("takt_rules")?,
+            cpus: pins.map_of::<u32, takt_cpu>("takt_cpus")?,
+            commit: pins.program("takt_commit")?,
+            seat: pins.program("takt_seat")?,
+            recognise: pins.program("takt_recognise")?,
+            pins,
         })
     }
 
     /// Load and register it with these tables. From then on it schedules every thread of the
     /// host that no realtime class has.
     pub fn load(image: &Image) -> Result<Self, Error> {
-        pins::appear(&pins::dir(pins::BEATS)?.0, |aside| {
-            register_and_pin(aside, image)
-        })?;
-        let scheduler = Self::open()?.ok_or(BpfError::NoBpffs { path: pins::MOUNT })?;
+        let scheduler = BEATS.load(|dir| register_and_pin(dir, image), Self::of)?;
         scheduler.commit(FIRST_GENERATION)?;
         Ok(scheduler)
     }
@@ -111,7 +96,12 @@ impl Scheduler {
     /// Remove the pins, and with them the scheduler: every thread goes back to the kernel's
     /// own.
     pub fn unload(self) -> Result<(), Error> {
-        pins::vanish(&self.dir)?;
+        Self::unload_unread()
+    }
+
+    /// Likewise, whichever version's it is.
+    pub fn unload_unread() -> Result<(), Error> {
+        BEATS.unload()?;
         // The kernel ends a scheduler asynchronously, and accepts no other one until then.
         let _is_gone = Kernel::without_ours();
         Ok(())
@@ -215,8 +205,7 @@ impl Scheduler {
     /// read it. A read-only descriptor could not be mapped at all.
     pub fn job_pages(&self) -> Result<OwnedFd, Error> {
         let doing = "opening the job pages";
-        let map = MapHandle::from_pinned_path(self.dir.join("takt_jobs"));
-        let map = map.map_err(BpfError::of(doing))?;
+        let map = self.pins.map_of::<u32, takt_job_page>("takt_jobs")?;
         let shared = map.as_fd().try_clone_to_owned();
         shared.map_err(|error| BpfError::of(doing)(error.into()))
     }

@@ -46,9 +46,15 @@ pub enum BpfError {
     OtherVersion {
         /// Of the kernel's maps; 0: unknown.
         found: u32,
-        /// This takt's (TAKT_LINK_ABI).
+        /// This takt's: TAKT_LINK_ABI, TAKT_BEATS_ABI or TAKT_CROWD_ABI.
         expected: u32,
     },
+    /// Likewise; this namespace has no such links any more, but others have.
+    #[error(
+        "links of other network namespaces were made by another version of takt; run `takt revert` \
+         there, then here again"
+    )]
+    OtherVersionElsewhere,
     /// The kernel has every feature needed, and still refused a program.
     #[error("the kernel refused the program: {source}\n{log}")]
     Load {

@@ -6,6 +6,7 @@ pub(crate) mod call;
 mod error;
 pub(crate) mod load_log;
 pub(crate) mod names;
+pub(crate) mod pinned;
 pub(crate) mod pins;
 
 pub use error::BpfError;

@@ -1,7 +1,5 @@
 //! The maps of the congestion control: the terms of this network namespace, and its counters.
 
-use std::path::Path;
-
 use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use takt_algo::{
@@ -12,7 +10,10 @@ use takt_algo::{
 
 use super::{moving, program};
 use crate::{
-    bpf::{BpfError, pins},
+    bpf::{
+        BpfError,
+        pinned::{CROWD, Pinned},
+    },
     error::Error,
     os::{clock::monotonic_ns, namespace::netns_cookie},
 };
@@ -20,6 +21,7 @@ use crate::{
 /// The loaded congestion control, by its pins, with the maps' entries of the calling thread's
 /// network namespace.
 pub struct Crowd {
+    pins: Pinned,
     namespace: [u8; 8],
     terms: MapHandle,
     groups: MapHandle,
@@ -59,33 +61,25 @@ impl Crowd {
 
     /// For another namespace.
     pub(super) fn of(netns_cookie: u64) -> Result<Option<Self>, Error> {
-        let (dir, true) = pins::dir(pins::CROWD)? else {
-            return Ok(None);
-        };
-        match Self::open_at(&dir, netns_cookie) {
-            // Without the lock, another takt may take all pins away meanwhile.
-            Err(_) if !pins::dir(pins::CROWD)?.1 => Ok(None),
-            opened => opened.map(Some),
-        }
+        CROWD.open(|pins| Self::in_pins(pins, netns_cookie))
     }
 
-    fn open_at(dir: &Path, netns_cookie: u64) -> Result<Self, Error> {
-        let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name))
-                .map_err(BpfError::of("opening a pinned map"))
-        };
+    fn in_pins(pins: Pinned, netns_cookie: u64) -> Result<Self, Error> {
         Ok(Self {
             namespace: netns_cookie.to_ne_bytes(),
-            terms: map("takt_crowd")?,
-            groups: map("takt_crowd_groups")?,
-            terminals: map("takt_crowd_terminals")?,
+            terms: pins.map_of::<u64, takt_crowd>("takt_crowd")?,
+            groups: pins.map_of::<u64, takt_crowd_group>("takt_crowd_groups")?,
+            terminals: pins.map_of::<u64, takt_crowd_terminal>("takt_crowd_terminals")?,
+            pins,
         })
     }
 
     /// Load and register it. Until [`Self::enter`] it is CUBIC; sockets have to choose it.
     pub fn load() -> Result<Self, Error> {
-        pins::appear(&pins::dir(pins::CROWD)?.0, program::register_and_pin)?;
-        Self::open()?.ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
+        let netns_cookie = netns_cookie()?;
+        CROWD.load(program::register_and_pin, |pins| {
+            Self::in_pins(pins, netns_cookie)
+        })
     }
 
     /// Verify every program against the running kernel, and leave nothing loaded.
@@ -178,7 +172,7 @@ impl Crowd {
 
     /// From then on no new socket can choose it, in any namespace.
     pub fn unload(self) -> Result<(), Error> {
-        pins::vanish(&pins::dir(pins::CROWD)?.0)
+        self.pins.unload()
     }
 
     fn read<T: Plain>(&self, map: &MapHandle) -> Result<Option<Box<T>>, Error> {

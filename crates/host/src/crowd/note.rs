@@ -5,7 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Crowd;
+use super::{
+    Crowd,
+    default::{self, CUBIC, TAKT},
+    moving::Flows,
+};
 use crate::{
     error::Error,
     os::{capability, namespace::netns_cookie},
@@ -71,6 +75,30 @@ pub(super) fn in_force(netns_cookie: u64) -> Result<Option<Source>, Error> {
 pub fn applied_crowd() -> Result<Option<Source>, Error> {
     capability::require()?;
     in_force(netns_cookie()?)
+}
+
+/// Whether this namespace has a record, whatever is in the kernel.
+pub(crate) fn is_here(netns_cookie: u64) -> Result<bool, Error> {
+    Ok(NOTES.read::<Note>(netns_cookie)?.is_some())
+}
+
+/// Make the records usable for taking back what they are about. Without this namespace's it is
+/// not known what was there before: the kernel's own default is the best guess.
+pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
+    if !NOTES.salvage::<Note>(netns_cookie)? {
+        return Ok(());
+    }
+    if default::read()? == TAKT {
+        default::write(CUBIC)?;
+    }
+    if let Some(crowd) = Crowd::of(netns_cookie)? {
+        crowd.leave()?;
+    }
+    let flows = Flows {
+        of: TAKT,
+        ifindex: None,
+    };
+    flows.change_to(CUBIC)
 }
 
 #[cfg(test)]

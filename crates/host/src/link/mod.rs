@@ -13,6 +13,7 @@ mod error;
 pub(crate) mod gap;
 mod managed;
 pub(crate) mod memory;
+pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
 pub(crate) mod receive;
@@ -30,6 +31,11 @@ pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Links, Owners};
 
 use crate::error::Error;
+
+/// Make all records usable, for taking back what they are about.
+pub(crate) fn salvage() -> Result<(), Error> {
+    record::Record::salvage_all()
+}
 
 /// Whether any network namespace has a link.
 pub(crate) fn are_loaded() -> Result<bool, Error> {

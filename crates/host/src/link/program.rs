@@ -17,11 +17,14 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::sys::{
-    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_STORE_PLACES, takt_commit_args, takt_plan,
+    TAKT_HANDLE_MAJOR, TAKT_LINKS, TAKT_STORE_PLACES, takt_commit_args, takt_plan,
 };
 
 use crate::{
-    bpf::{BpfError, btf, call, load_log, pins},
+    bpf::{
+        BpfError, btf, call, load_log,
+        pinned::{LINKS, Pinned},
+    },
     error::Error,
     link::memory::{Owner, PortMemory},
 };
@@ -36,13 +39,16 @@ pub(crate) fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
 
+/// The directory of the programs that watch sockets, within that of the links.
+const SOCKETS: &str = "sockets";
+
 /// How long a plan waits for packets of the plan before the last, and how often takt checks.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
 /// The loaded program, by its pins.
 pub(crate) struct Program {
-    dir: PathBuf,
+    pins: Pinned,
     ports: MapHandle,
     stores: MapHandle,
     express: MapHandle,
@@ -58,47 +64,26 @@ pub(crate) struct Program {
 impl Program {
     /// The program that an earlier takt loaded; `None` if there is none.
     pub fn open() -> Result<Option<Self>, Error> {
-        let (dir, true) = pins::dir(pins::LINKS)? else {
-            return Ok(None);
-        };
-        match Self::open_at(dir) {
-            // Without the lock, another takt may take all pins away meanwhile.
-            Err(_) if !pins::dir(pins::LINKS)?.1 => Ok(None),
-            opened => opened.map(Some),
-        }
+        LINKS.open(Self::of)
     }
 
-    fn open_at(dir: PathBuf) -> Result<Self, Error> {
-        let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name))
-                .map_err(BpfError::of("opening a pinned map"))
-        };
-        check_version(&map("takt_abi")?)?;
-        let ports = map("takt_ports")?;
-        let stores = map("takt_stores")?;
-        let express = map("takt_express")?;
-        let sockets = map("takt_sockets")?;
-        let registrations = map("takt_registrations")?;
-        let registry = map("takt_registry")?;
-        let commit = libbpf_rs::Program::fd_from_pinned_path(dir.join("takt_commit"))
-            .map_err(BpfError::of("opening a pinned program"))?;
+    fn of(pins: Pinned) -> Result<Self, Error> {
         Ok(Self {
-            dir,
-            ports,
-            stores,
-            express,
-            sockets,
-            registrations,
-            registry,
-            commit,
+            ports: pins.map("takt_ports")?,
+            stores: pins.map("takt_stores")?,
+            express: pins.map("takt_express")?,
+            sockets: pins.map("takt_sockets")?,
+            registrations: pins.map("takt_registrations")?,
+            registry: pins.map("takt_registry")?,
+            commit: pins.program("takt_commit")?,
+            pins,
             mapped: RefCell::default(),
         })
     }
 
     /// Load, register and pin the program.
     pub fn load() -> Result<Self, Error> {
-        pins::appear(&pins::dir(pins::LINKS)?.0, register_and_pin)?;
-        Self::open()?.ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
+        LINKS.load(register_and_pin, Self::of)
     }
 
     /// Verify every program against the running kernel, and leave nothing loaded.
@@ -109,7 +94,7 @@ impl Program {
 
     /// Remove the pins. The kernel frees the rest with the last qdisc.
     pub fn unload(self) -> Result<(), Error> {
-        pins::vanish(&self.dir)
+        self.pins.unload()
     }
 
     /// What is known of sockets, read by the qdisc.
@@ -138,14 +123,19 @@ impl Program {
         matches!(known, Ok(Some(_)))
     }
 
-    /// The pin of the programs that watch sockets.
+    /// Where the programs that watch sockets are pinned.
     pub(crate) fn sockets_dir(&self) -> PathBuf {
-        self.dir.join("sockets")
+        self.pins.path(SOCKETS)
     }
 
-    /// The pins of the programs on devices' ingress.
-    pub(crate) fn receive_dir(&self) -> PathBuf {
-        self.dir.join("receive")
+    /// Their pins, if they are loaded.
+    pub(crate) fn sockets_pins(&self) -> Option<Pinned> {
+        self.pins.below(SOCKETS)
+    }
+
+    /// The directory of the pins.
+    pub(crate) fn dir(&self) -> &Path {
+        self.pins.dir()
     }
 
     /// Make a link's state, store and first plan; then its qdisc may be attached.
@@ -253,22 +243,6 @@ impl Program {
     }
 }
 
-fn check_version(abi: &MapHandle) -> Result<(), Error> {
-    let found = abi
-        .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
-        .map_err(BpfError::of("reading the program's version"))?
-        .and_then(|value| <[u8; 4]>::try_from(value).ok())
-        .map_or(0, u32::from_ne_bytes);
-    if found != TAKT_LINK_ABI {
-        return Err(BpfError::OtherVersion {
-            found,
-            expected: TAKT_LINK_ABI,
-        }
-        .into());
-    }
-    Ok(())
-}
-
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::LinkSkel<'_>, Error> {
@@ -287,14 +261,6 @@ fn load_skeleton(
 fn register_and_pin(dir: &Path) -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
     let mut skel = load_skeleton(&mut memory)?;
-    skel.maps
-        .takt_link_abi
-        .update(
-            &0u32.to_ne_bytes(),
-            &TAKT_LINK_ABI.to_ne_bytes(),
-            MapFlags::ANY,
-        )
-        .map_err(BpfError::of("marking the program's version"))?;
     let pin = || BpfError::of("pinning the program");
     let maps = &mut skel.maps;
     maps.takt_link_ports
@@ -314,9 +280,6 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .map_err(pin())?;
     maps.takt_link_registry
         .pin(dir.join("takt_registry"))
-        .map_err(pin())?;
-    maps.takt_link_abi
-        .pin(dir.join("takt_abi"))
         .map_err(pin())?;
     skel.progs
         .takt_link_commit

@@ -5,7 +5,10 @@
 //! that plan takes effect. The plan in the kernel names the generation that is
 //! in force, so record and plan change in the same instant, however takt ends.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use takt_planner::ClassIds;
@@ -13,11 +16,11 @@ use takt_planner::ClassIds;
 use crate::{
     error::Error,
     link::{buffer::QueueLimits, memory::Owner},
-    os::{OsError, netlink::Qdisc},
+    os::netlink::Qdisc,
     state::{
-        StateError,
         runtime_dir::{self, DIR},
         source::Source,
+        store::Store,
     },
 };
 
@@ -48,44 +51,22 @@ pub struct Record {
 
 impl Record {
     pub fn read(index: u32, generation: u64) -> Result<Option<Self>, Error> {
-        let path = path(index, generation);
-        let Some(text) = runtime_dir::read(&path)? else {
-            return Ok(None);
-        };
-        let record = serde_json::from_str(&text);
-        record.map(Some).map_err(|reason| {
-            let reason = reason.to_string();
-            StateError::BadRecord { path, reason }.into()
-        })
+        store(index).read(generation)
     }
 
     /// Write the record beside the one in force, without replacing it.
     pub fn write(&self) -> Result<(), Error> {
-        runtime_dir::private_dirs(&dir(self.index))?;
-        let path = path(self.index, self.generation);
-        let text = serde_json::to_string_pretty(self).map_err(|reason| StateError::BadRecord {
-            path: path.clone(),
-            reason: reason.to_string(),
-        })?;
-        runtime_dir::replace(&path, &text)
+        store(self.index).write(self.generation, self)
     }
 
     /// It has not come into force, and will not.
     pub fn discard(&self) -> Result<(), Error> {
-        runtime_dir::remove(&path(self.index, self.generation))
+        store(self.index).discard(self.generation)
     }
 
     /// Remove all records and notes of the link but the record in force.
     pub fn sweep(&self) -> Result<(), Error> {
-        let keep = path(self.index, self.generation);
-        let dir = dir(self.index);
-        for entry in fs::read_dir(&dir).map_err(OsError::file(&dir))? {
-            let path = entry.map_err(OsError::file(&dir))?.path();
-            if path != keep {
-                fs::remove_file(&path).map_err(OsError::file(&path))?;
-            }
-        }
-        Ok(())
+        store(self.index).keep_only(self.generation)
     }
 
     /// Note that the link's device is about to be given back: a takt that finds the note, and
@@ -105,19 +86,52 @@ impl Record {
         dir(index).join(LEAVING).exists()
     }
 
+    /// All records of a link that can be used, the newest first.
+    pub fn all(index: u32) -> Result<Vec<Self>, Error> {
+        let store = store(index);
+        let mut generations = store.numbers();
+        generations.sort_unstable_by(|a, b| b.cmp(a));
+        let records = generations
+            .into_iter()
+            .map(|generation| store.read(generation));
+        records.filter_map(Result::transpose).collect()
+    }
+
+    /// Make all records usable, for taking back what they are about; see [`Store::salvage`].
+    pub fn salvage_all() -> Result<(), Error> {
+        for index in Self::links() {
+            store(index).salvage_all()?;
+        }
+        Ok(())
+    }
+
+    /// The links that have a directory.
+    pub fn links() -> Vec<u32> {
+        let Ok(dirs) = fs::read_dir(links()) else {
+            return Vec::new();
+        };
+        let names = dirs.flatten().map(|dir| dir.file_name());
+        names
+            .filter_map(|name| name.to_str()?.parse().ok())
+            .collect()
+    }
+
     pub fn forget(index: u32) -> Result<(), Error> {
-        let dir = dir(index);
-        runtime_dir::remove_all(&dir)?;
+        store(index).forget()?;
         // Other links may still have one.
-        let _ = dir.parent().map(fs::remove_dir);
+        let _ = fs::remove_dir(links());
         Ok(())
     }
 }
 
-fn dir(index: u32) -> PathBuf {
-    PathBuf::from(DIR).join("links").join(index.to_string())
+fn store(index: u32) -> Store<Record> {
+    Store::at(dir(index))
 }
 
-fn path(index: u32, generation: u64) -> PathBuf {
-    dir(index).join(format!("{generation}.json"))
+fn links() -> PathBuf {
+    Path::new(DIR).join("links")
+}
+
+fn dir(index: u32) -> PathBuf {
+    links().join(index.to_string())
 }

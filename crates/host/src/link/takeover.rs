@@ -47,6 +47,11 @@ pub(crate) struct Release {
 }
 
 pub(crate) fn release(managed: &Managed, port: Option<&Port>) -> Release {
+    release_of(managed.index, managed.record.as_ref(), port)
+}
+
+/// Likewise, by the link's number and record.
+pub(crate) fn release_of(index: u32, record: Option<&Record>, port: Option<&Port>) -> Release {
     // The qdisc of a device that is gone is gone, too.
     let Some(port) = port else {
         return Release {
@@ -55,8 +60,8 @@ pub(crate) fn release(managed: &Managed, port: Option<&Port>) -> Release {
         };
     };
     let ifindex = port.device.index;
-    let Some(record) = &managed.record else {
-        let ours = port.carries(managed.index);
+    let Some(record) = record else {
+        let ours = port.carries(index);
         let requests = ours
             .then(|| Qdisc::delete_root(ifindex))
             .into_iter()
@@ -66,7 +71,7 @@ pub(crate) fn release(managed: &Managed, port: Option<&Port>) -> Release {
             foreign: None,
         };
     };
-    if port.carries(managed.index) {
+    if port.carries(index) {
         return Release {
             requests: give_back(ifindex, &record.before),
             foreign: None,

@@ -9,7 +9,7 @@ mod read;
 use std::{io::Read, mem::MaybeUninit, os::fd::AsFd};
 
 use libbpf_rs::{
-    Iter, IterOpts, Link, MapCore, MapHandle, MapIterOpts, OpenObject, ProgramMut,
+    Iter, IterOpts, Link, MapHandle, MapIterOpts, OpenObject, ProgramMut,
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::{
@@ -19,7 +19,10 @@ use takt_algo::{
 use takt_flows::Seen;
 
 use crate::{
-    bpf::{BpfError, btf, load_log, pins},
+    bpf::{
+        BpfError, btf, load_log,
+        pinned::{CROWD, Pinned},
+    },
     error::Error,
     os::{capability, namespace::netns_cookie},
 };
@@ -139,7 +142,6 @@ fn load(
 /// The bounds of flows under the congestion control `takt`, if it is loaded and its ABI is this
 /// takt's.
 fn bounds() -> Option<MapHandle> {
-    let pin = pins::dir(pins::CROWD).ok()?.0.join("takt_crowd_flows");
-    let map = MapHandle::from_pinned_path(pin).ok()?;
-    (map.value_size() as usize == size_of::<takt_crowd_flow>()).then_some(map)
+    let open = |pins: Pinned| pins.map_of::<u32, takt_crowd_flow>("takt_crowd_flows");
+    CROWD.open(open).ok().flatten()
 }

@@ -1,6 +1,7 @@
 //! What takt asks of the operating system: clocks, privileges, control groups, namespaces,
 //! netlink, settings in /sys.
 
+pub(crate) mod boot;
 pub(crate) mod capability;
 pub(crate) mod cgroup;
 pub(crate) mod clock;

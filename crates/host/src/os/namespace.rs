@@ -1,6 +1,7 @@
 //! Network namespaces: identifying them, and entering another one.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io,
     os::unix::fs::MetadataExt,
@@ -19,6 +20,12 @@ use crate::{
 pub(crate) const INITIAL: &str = "/proc/1/ns/net";
 
 pub(crate) const OWN: &str = "/proc/thread-self/ns/net";
+
+/// The mounts of process 1 and ours, and what is before their points.
+const LISTS: [(&str, &str); 2] = [
+    ("/proc/1/mountinfo", "/proc/1/root"),
+    ("/proc/self/mountinfo", "/"),
+];
 
 /// Whether only this process keeps the namespace: no other process lives in it, and no mount
 /// names it. A helper's sockets keep their namespace alive, and with it its devices, so a
@@ -55,6 +62,26 @@ pub(crate) fn is_gone(inode: u64, cookie: u64) -> bool {
     })
 }
 
+/// The cookies of all living namespaces.
+pub(crate) fn living() -> BTreeSet<u64> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let of_processes = processes.map(|process| process.path().join("ns/net"));
+    let mounted = LISTS.into_iter().flat_map(|(list, before)| {
+        let mounts = fs::read_to_string(list).unwrap_or_default();
+        let points = mounts.lines().filter(|line| line.contains(" net:["));
+        points
+            .filter_map(|line| line.split(' ').nth(4)?.strip_prefix('/'))
+            .map(|point| Path::new(before).join(point))
+            .collect::<Vec<_>>()
+    });
+    let mut known = BTreeSet::new();
+    of_processes
+        .chain(mounted)
+        .filter(|path| inode(path).is_ok_and(|inode| known.insert(inode)))
+        .filter_map(|path| within(&path, netns_cookie).ok()?.ok())
+        .collect()
+}
+
 /// The file for entering a living namespace, if there is one.
 pub(crate) fn path_of(inode: u64) -> Option<PathBuf> {
     if own().is_ok_and(|own| own == inode) {
@@ -84,12 +111,7 @@ fn inode(path: impl AsRef<Path>) -> io::Result<u64> {
 /// As `ip netns` keeps them: in the mounts of process 1, or in ours.
 fn mount_of(inode: u64) -> Option<PathBuf> {
     let root = format!("net:[{inode}]");
-    [
-        ("/proc/1/mountinfo", "/proc/1/root"),
-        ("/proc/self/mountinfo", "/"),
-    ]
-    .into_iter()
-    .find_map(|(list, before)| {
+    LISTS.into_iter().find_map(|(list, before)| {
         let mounts = fs::read_to_string(list).ok()?;
         let point = mounts.lines().find_map(|line| point_of(line, &root))?;
         Some(Path::new(before).join(point))

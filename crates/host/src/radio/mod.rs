@@ -6,5 +6,5 @@ mod part;
 pub(crate) mod signal;
 
 pub use error::RadioError;
-pub(crate) use part::Radio;
 pub use part::applied_radio;
+pub(crate) use part::{Radio, salvage};

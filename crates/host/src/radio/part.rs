@@ -16,6 +16,11 @@ pub fn applied_radio() -> Result<Option<Source>, Error> {
     NOTES.read(netns_cookie()?)
 }
 
+/// Make the records usable for taking back what they are about.
+pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
+    NOTES.salvage::<Source>(netns_cookie).map(drop)
+}
+
 /// What a policy changes of this namespace's `[radio]`.
 pub(crate) struct Radio<'a> {
     netns_cookie: u64,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::os::flock::Holder;
+use crate::{error::Error, os::flock::Holder};
 
 /// Takt's records or its lock are in the way.
 #[derive(Debug, Error)]
@@ -38,11 +38,23 @@ pub enum StateError {
         waited_s: u64,
     },
     /// A record of takt's cannot be read or written.
-    #[error("{path} is not a record takt wrote: {reason}")]
+    #[error(
+        "{path} is not a record this takt can use: {reason}; `takt revert` ends what it is about"
+    )]
     BadRecord {
         /// The file below /run/takt.
         path: PathBuf,
-        /// Where it goes wrong.
+        /// Where it goes wrong, or which version wrote it.
         reason: String,
     },
+}
+
+impl StateError {
+    /// The record that cannot be used, if that is the error.
+    pub(crate) fn bad_record(error: &Error) -> Option<&PathBuf> {
+        match error.of()? {
+            Self::BadRecord { path, .. } => Some(path),
+            _ => None,
+        }
+    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod lock;
 pub(crate) mod note;
 pub mod runtime_dir;
 pub(crate) mod source;
+pub(crate) mod store;
 pub(crate) mod trust;
 
 pub use error::StateError;

@@ -1,10 +1,7 @@
 //! Records of a policy's section for taktd and later takts: one file for each network
 //! namespace, beside the records of links. A file exists as long as its policy is in force.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use serde::{
     Deserialize, Serialize,
@@ -14,18 +11,15 @@ use serde::{
 use crate::{
     error::Error,
     os::{OsError, namespace},
-    state::{
-        StateError,
-        runtime_dir::{self, DIR},
-    },
+    state::{StateError, runtime_dir::DIR, store::Store},
 };
 
 /// The files of one section, by its name.
 pub(crate) struct Notes(pub &'static str);
 
-/// The content of a file.
+/// A record of a namespace.
 #[derive(Serialize, Deserialize)]
-struct Written<T> {
+struct OfNamespace<T> {
     /// The namespace's number, to find out whether it still exists.
     inode: u64,
     #[serde(flatten)]
@@ -34,104 +28,73 @@ struct Written<T> {
 
 impl Notes {
     pub fn read<T: DeserializeOwned>(&self, netns_cookie: u64) -> Result<Option<T>, Error> {
-        let written = self.read_written(netns_cookie)?;
-        Ok(written.map(|written| written.note))
-    }
-
-    fn read_written<T: DeserializeOwned>(
-        &self,
-        netns_cookie: u64,
-    ) -> Result<Option<Written<T>>, Error> {
-        let path = self.path(netns_cookie);
-        let Some(text) = runtime_dir::read(&path)? else {
-            return Ok(None);
-        };
-        match serde_json::from_str::<Written<T>>(&text) {
-            Ok(written) => Ok(Some(written)),
-            Err(reason) => Err(bad(&path, &reason)),
-        }
+        let found = self.store::<T>().read(netns_cookie)?;
+        Ok(found.map(|found| found.note))
     }
 
     /// The file of this thread's namespace.
     pub fn write<T: Serialize>(&self, netns_cookie: u64, note: &T) -> Result<(), Error> {
-        let path = self.path(netns_cookie);
         let inode = namespace::own().map_err(OsError::file(namespace::OWN))?;
-        let text = serde_json::to_string_pretty(&Written { inode, note })
-            .map_err(|reason| bad(&path, &reason))?;
-        runtime_dir::private_dirs(&self.dir())?;
-        runtime_dir::replace(&path, &text).inspect_err(|_| {
-            // The directory was not needed, unless other namespaces have a file.
-            let _ = fs::remove_dir(self.dir());
-        })
+        let store = self.store();
+        let written = store.write(netns_cookie, &OfNamespace { inode, note });
+        written.inspect_err(|_| store.leave_empty())
     }
 
     pub fn forget(&self, netns_cookie: u64) -> Result<(), Error> {
-        runtime_dir::remove(&self.path(netns_cookie))?;
-        // Other namespaces may still have one.
-        let _ = fs::remove_dir(self.dir());
+        let store = self.store::<IgnoredAny>();
+        store.discard(netns_cookie)?;
+        store.leave_empty();
         Ok(())
     }
 
     /// The cookies of namespaces that have one and are gone.
     pub fn of_the_gone(&self) -> Result<Vec<u64>, Error> {
         let mut gone = Vec::new();
-        for netns_cookie in self.namespaces() {
-            let written = self.read_written::<IgnoredAny>(netns_cookie)?;
-            if written.is_some_and(|written| namespace::is_gone(written.inode, netns_cookie)) {
+        let store = self.store::<IgnoredAny>();
+        for netns_cookie in store.numbers() {
+            let found = match store.read(netns_cookie) {
+                // That is said, and mended, in its own namespace.
+                Err(error) if StateError::bad_record(&error).is_some() => continue,
+                found => found?,
+            };
+            if found.is_some_and(|found| namespace::is_gone(found.inode, netns_cookie)) {
                 gone.push(netns_cookie);
             }
         }
         Ok(gone)
     }
 
-    /// The cookies of namespaces that have one.
-    fn namespaces(&self) -> Vec<u64> {
-        let Ok(notes) = fs::read_dir(self.dir()) else {
-            return Vec::new();
-        };
-        let paths = notes.flatten().map(|note| note.path());
-        paths.filter_map(|path| cookie_of(&path)).collect()
+    /// Make the records usable for taking back what they are about, but for those of other
+    /// living namespaces; see [`Store::salvage`]. Returns whether this namespace's is lost.
+    pub fn salvage<T>(&self, netns_cookie: u64) -> Result<bool, Error>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let store = self.store::<T>();
+        let (mut is_lost, mut living) = (false, None);
+        for number in store.numbers() {
+            if number == netns_cookie {
+                is_lost = !store.salvage(number)?;
+            } else if store
+                .read(number)
+                .is_err_and(|error| StateError::bad_record(&error).is_some())
+                && !living
+                    .get_or_insert_with(namespace::living)
+                    .contains(&number)
+            {
+                store.discard(number)?;
+            }
+        }
+        store.leave_empty();
+        Ok(is_lost)
     }
 
     /// Whether any namespace has one.
     pub fn are_anywhere(&self) -> bool {
-        !self.namespaces().is_empty()
+        !self.store::<IgnoredAny>().numbers().is_empty()
     }
 
-    fn dir(&self) -> PathBuf {
-        Path::new(DIR).join(self.0)
-    }
-
-    fn path(&self, netns_cookie: u64) -> PathBuf {
-        self.dir().join(format!("{netns_cookie}.json"))
-    }
-}
-
-/// A complete file only: a takt that died while it wrote has left a draft, which does not
-/// count.
-fn cookie_of(path: &Path) -> Option<u64> {
-    let name = path.file_name()?.to_str()?;
-    name.strip_suffix(".json")?.parse().ok()
-}
-
-fn bad(path: &Path, reason: &serde_json::Error) -> Error {
-    StateError::BadRecord {
-        path: path.to_owned(),
-        reason: reason.to_string(),
-    }
-    .into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_draft_is_no_note() {
-        let of = |name: &str| cookie_of(&Path::new(DIR).join("crowd").join(name));
-        assert_eq!(of("4242.json"), Some(4242));
-        assert_eq!(of("4242.draft"), None);
-        assert_eq!(of("4242"), None);
-        assert_eq!(of("x.json"), None);
+    fn store<T>(&self) -> Store<OfNamespace<T>> {
+        Store::at(Path::new(DIR).join(self.0))
     }
 }

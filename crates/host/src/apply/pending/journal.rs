@@ -5,7 +5,7 @@
 //! count. A process that has the file open reads the outcome even after the file is removed.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io::{self, ErrorKind, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::Path,
@@ -20,19 +20,21 @@ use super::{
 use crate::{
     apply::restore::Replaced,
     error::Error,
-    os::OsError,
+    os::{OsError, boot},
     state::{
-        StateError, runtime_dir,
+        StateError, runtime_dir, store,
         trust::{self, Kind},
     },
 };
 
 const PATH: &str = "/run/takt/pending.jsonl";
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// What is changed, by which administrator, and what was in force before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Change {
+    /// As of every record.
+    #[serde(default)]
+    pub version: u32,
     pub id: String,
     pub boot_id: String,
     pub by: Admin,
@@ -91,9 +93,10 @@ impl Journal {
         let found = file.metadata().map_err(OsError::file(PATH))?;
         trust::check(Path::new(PATH), &found, Kind::File)?;
         let (change, events) = parse(&text_of(&file)?)?;
-        if change.boot_id != boot_id()? {
+        if change.boot_id != boot::id()? {
             return Ok(None);
         }
+        store::check_version(change.version).map_err(|reason| bad(&reason))?;
         Ok(Some(Self {
             file,
             change,
@@ -175,11 +178,6 @@ pub(super) fn remove() -> Result<(), Error> {
     runtime_dir::remove(Path::new(PATH))
 }
 
-pub(super) fn boot_id() -> Result<String, Error> {
-    let id = fs::read_to_string(BOOT_ID).map_err(OsError::file(BOOT_ID))?;
-    Ok(id.trim().to_owned())
-}
-
 fn text_of(file: &File) -> Result<String, Error> {
     let read = || {
         let mut bytes = vec![0; file.metadata()?.len() as usize];
@@ -234,6 +232,7 @@ pub(super) mod tests {
 
     pub fn change() -> Change {
         Change {
+            version: store::VERSION,
             id: "812-1".to_owned(),
             boot_id: "a-boot".to_owned(),
             by: root(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use takt_policy::Policy;
 
 use self::{
-    journal::{Change, Event, Journal, boot_id},
+    journal::{Change, Event, Journal},
     process::Process,
 };
 pub use self::{
@@ -35,8 +35,8 @@ use crate::{
     crowd,
     error::Error,
     link::Owners,
-    os::{OsError, capability, clock::boottime_ns, namespace},
-    state::{StateError, source::Source},
+    os::{OsError, boot, capability, clock::boottime_ns, namespace},
+    state::{StateError, source::Source, store},
 };
 
 /// The terms of a trial.
@@ -94,8 +94,9 @@ pub fn apply_on_trial(
 
 fn change(source: &Source, trial: &Trial, guard_pid: u32) -> Result<Change, Error> {
     Ok(Change {
+        version: store::VERSION,
         id: trial.id.clone(),
-        boot_id: boot_id()?,
+        boot_id: boot::id()?.to_owned(),
         by: Admin::of_this_process(),
         takt: Process::own(),
         guard: Process::of(guard_pid),
@@ -252,7 +253,7 @@ pub(crate) fn none_waits() -> Result<(), Error> {
 /// one that cannot be read, does not prevent that.
 pub(crate) fn none_waits_for_long() -> Result<(), Error> {
     let journal = match waiting() {
-        Err(error) if matches!(error.of(), Some(StateError::BadRecord { .. })) => return Ok(()),
+        Err(error) if StateError::bad_record(&error).is_some() => return Ok(()),
         found => found?,
     };
     let Some(journal) = journal else {

@@ -16,21 +16,22 @@ mod host;
 mod plan;
 mod threads;
 
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
 use takt_policy::Beats;
 
 use crate::{
     error::Error,
     os::namespace,
-    state::{StateError, runtime_dir},
+    state::{runtime_dir, store::Store},
 };
 use host::Host;
 use plan::{Knob, Setting};
 
 pub(crate) use threads::examine;
 pub use threads::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads};
+
+/// The record's name.
+const NAME: &str = "network-level";
 
 /// What is changed, and the previous values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,18 +55,23 @@ pub struct NetworkLevel {
 /// this one does not want is restored. Devices are those of this thread's network namespace.
 /// Needs the lock.
 pub(crate) fn set(beats: &Beats) -> Result<(), Error> {
-    set_at(&record_path(), Some(beats))
+    set_to(Some(beats))
 }
 
 /// Restore the previous values. Needs the lock. Call it before the scheduler is removed: the
 /// record is kept only as long as the scheduler.
 pub(crate) fn restore() -> Result<(), Error> {
-    set_at(&record_path(), None)
+    set_to(None)
+}
+
+/// Make the record usable for [`restore`].
+pub(crate) fn salvage() -> Result<(), Error> {
+    store().salvage(NAME).map(drop)
 }
 
 /// `None` if nothing is set.
 pub(crate) fn network_level() -> Result<Option<NetworkLevel>, Error> {
-    Ok(read(&record_path())?.map(|record| NetworkLevel {
+    Ok(store().read(NAME)?.map(|record| NetworkLevel {
         threaded: record
             .settings
             .iter()
@@ -82,8 +88,8 @@ pub(crate) fn network_level() -> Result<Option<NetworkLevel>, Error> {
     }))
 }
 
-fn set_at(path: &Path, beats: Option<&Beats>) -> Result<(), Error> {
-    let last = read(path)?;
+fn set_to(beats: Option<&Beats>) -> Result<(), Error> {
+    let last = store().read(NAME)?;
     let host = Host::open();
     let next = match (beats, namespace::own()) {
         (Some(beats), Ok(namespace)) => Some(Record {
@@ -110,9 +116,9 @@ fn set_at(path: &Path, beats: Option<&Beats>) -> Result<(), Error> {
         }
     }
     let Some(mut next) = next.filter(|next| !next.settings.is_empty()) else {
-        return forget(path);
+        return store().discard(NAME);
     };
-    next.write(path)?;
+    store().write(NAME, &next)?;
     let mut refused = Vec::new();
     for setting in &next.settings {
         if !host.change(&setting.knob, setting.before, setting.set)? {
@@ -124,40 +130,12 @@ fn set_at(path: &Path, beats: Option<&Beats>) -> Result<(), Error> {
     }
     next.settings.retain(|setting| !refused.contains(setting));
     match next.settings.is_empty() {
-        true => forget(path),
-        false => next.write(path),
+        true => store().discard(NAME),
+        false => store().write(NAME, &next),
     }
 }
 
-impl Record {
-    fn write(&self, path: &Path) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(self).map_err(|reason| StateError::BadRecord {
-            path: path.to_owned(),
-            reason: reason.to_string(),
-        })?;
-        if let Some(dir) = path.parent() {
-            runtime_dir::private_dirs(dir)?;
-        }
-        runtime_dir::replace(path, &text)
-    }
-}
-
-fn read(path: &Path) -> Result<Option<Record>, Error> {
-    let Some(text) = runtime_dir::read(path)? else {
-        return Ok(None);
-    };
-    serde_json::from_str(&text).map(Some).map_err(|reason| {
-        let (path, reason) = (path.to_owned(), reason.to_string());
-        StateError::BadRecord { path, reason }.into()
-    })
-}
-
-/// And the draft of a takt that died.
-fn forget(path: &Path) -> Result<(), Error> {
-    runtime_dir::remove(path)?;
-    runtime_dir::remove(&path.with_extension("draft"))
-}
-
-fn record_path() -> PathBuf {
-    Path::new(runtime_dir::DIR).join("network-level.json")
+/// Beside the directories of other records.
+fn store() -> Store<Record> {
+    Store::at(runtime_dir::DIR)
 }

@@ -4,7 +4,7 @@ use std::{
     fs,
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use libbpf_rs::{
@@ -25,18 +25,26 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/receive.skel.rs"));
 }
 
+/// The directory of these pins, within that of the links.
+const RECEIVE: &str = "receive";
+
 /// The pin of the program on the ingress of a link's device.
 pub(crate) struct Entry(PathBuf);
 
 impl Entry {
     /// That of a link, whether it exists or not.
     pub(crate) fn of(program: &Program, link: u32) -> Self {
-        Self(program.receive_dir().join(link.to_string()))
+        Self::pinned(program.dir(), link)
+    }
+
+    /// Likewise, in the directory of the links' pins.
+    pub(crate) fn pinned(dir: &Path, link: u32) -> Self {
+        Self(dir.join(RECEIVE).join(link.to_string()))
     }
 
     /// The links that have one.
     pub(crate) fn list(program: &Program) -> Result<Vec<u32>, Error> {
-        let dir = program.receive_dir();
+        let dir = program.dir().join(RECEIVE);
         if !dir.exists() {
             return Ok(Vec::new());
         }
@@ -54,7 +62,7 @@ impl Entry {
         let skel = load(&mut memory, link, Some(program))?;
         let attached = attach(&skel, device)?;
         self.remove()?;
-        pins::make_dir_within(&program.receive_dir())?;
+        pins::make_dir_within(&program.dir().join(RECEIVE))?;
         let pin = std::ffi::CString::new(self.0.as_os_str().as_encoded_bytes()).unwrap_or_default();
         // SAFETY: a live descriptor and a terminated string.
         match unsafe { libbpf_sys::bpf_obj_pin(attached.as_raw_fd(), pin.as_ptr()) } {

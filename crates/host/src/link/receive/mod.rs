@@ -14,7 +14,7 @@ pub(crate) use entry::Entry;
 pub use refusal::NoReceive;
 pub(crate) use refusal::check;
 pub(crate) use side::{Side, Wanted, let_out, make, name_of, restore};
-pub(crate) use sweep::sweep;
+pub(crate) use sweep::{delete_devices, sweep};
 
 use crate::{
     error::Error,

@@ -13,6 +13,19 @@ use crate::{
     },
 };
 
+/// Delete all devices of takt's in this namespace.
+pub(crate) fn delete_devices(netlink: &mut Netlink) -> Result<(), Error> {
+    let devices = Device::list(netlink).map_err(OsError::netlink("listing devices"))?;
+    devices
+        .iter()
+        .filter(|device| is_ours(device))
+        .try_for_each(|device| delete_device(netlink, device.index))
+}
+
+fn is_ours(device: &Device) -> bool {
+    device.kind == KIND && device.name.starts_with(NAME)
+}
+
 /// All of this namespace; of other namespaces, those whose devices are gone. Under the lock no
 /// other takt is making one.
 pub(crate) fn sweep(
@@ -51,8 +64,7 @@ pub(crate) fn sweep(
         .collect();
     let devices = Device::list(netlink).map_err(OsError::netlink("listing devices"))?;
     for device in devices {
-        let ours = device.kind == KIND && device.name.starts_with(NAME);
-        if ours && !standing.contains(&device.index) {
+        if is_ours(&device) && !standing.contains(&device.index) {
             delete_device(netlink, device.index)?;
         }
     }

@@ -71,25 +71,16 @@ pub(crate) struct Sockets {
 impl Sockets {
     /// What an earlier takt loaded; `None` if it was not needed.
     pub(crate) fn open(program: &Program) -> Result<Option<Self>, Error> {
-        let dir = program.sockets_dir();
-        if !dir.exists() {
+        let Some(pins) = program.sockets_pins() else {
             return Ok(None);
-        }
-        let map = |name: &str| {
-            MapHandle::from_pinned_path(dir.join(name))
-                .map_err(BpfError::of("opening a pinned map"))
-        };
-        let function = |name: &str| {
-            libbpf_rs::Program::fd_from_pinned_path(dir.join(name))
-                .map_err(BpfError::of("opening a pinned program"))
         };
         Ok(Some(Self {
-            questions: map("takt_questions")?,
-            watches: map("takt_watches")?,
-            survey: Link::open(dir.join("takt_survey"))
+            questions: pins.map("takt_questions")?,
+            watches: pins.map("takt_watches")?,
+            survey: Link::open(pins.path("takt_survey"))
                 .map_err(BpfError::of("opening a pinned program"))?,
-            clear: function("takt_clear")?,
-            forget: function("takt_forget")?,
+            clear: pins.program("takt_clear")?,
+            forget: pins.program("takt_forget")?,
         }))
     }
 

@@ -1,0 +1,186 @@
+//! The BPF objects that outlive takt, by their pins: opened with the layout of their maps
+//! checked, loaded and pinned in one step, and removed in one.
+//!
+//! Each has a number, in a map of its own beside the others: a takt that was upgraded does not
+//! read maps that are laid out differently. [`Pinned::map_of`] compares the sizes of keys and
+//! values besides, which finds a number that was not raised.
+//!
+//! The scheduler and the congestion control had no number at first. Their pins without one have
+//! layout 1, and are taken over as long as that is this takt's, too.
+
+use std::{
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Program};
+use takt_algo::sys::{TAKT_BEATS_ABI, TAKT_CROWD_ABI, TAKT_LINK_ABI};
+
+use super::pins;
+use crate::{bpf::BpfError, error::Error};
+
+/// The pin of the number.
+const ABI: &str = "takt_abi";
+
+/// A kind of object.
+#[derive(Debug)]
+pub(crate) struct Object {
+    dir: &'static str,
+    abi: u32,
+    /// The layout of pins without a number; 0: not known.
+    unmarked: u32,
+}
+
+/// The qdisc, with its links.
+pub(crate) static LINKS: Object = Object {
+    dir: pins::LINKS,
+    abi: TAKT_LINK_ABI,
+    unmarked: 0,
+};
+
+/// The scheduler.
+pub(crate) static BEATS: Object = Object {
+    dir: pins::BEATS,
+    abi: TAKT_BEATS_ABI,
+    unmarked: 1,
+};
+
+/// The congestion control.
+pub(crate) static CROWD: Object = Object {
+    dir: pins::CROWD,
+    abi: TAKT_CROWD_ABI,
+    unmarked: 1,
+};
+
+impl Object {
+    /// What `open` takes from the pins of this object; `None` if it is not loaded.
+    pub fn open<T>(
+        &'static self,
+        open: impl FnOnce(Pinned) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let (dir, true) = pins::dir(self.dir)? else {
+            return Ok(None);
+        };
+        let pinned = Pinned { dir, object: self };
+        match pinned.check().and_then(|()| open(pinned)) {
+            // Without the lock, another takt may take all pins away meanwhile.
+            Err(_) if !pins::dir(self.dir)?.1 => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Load it: `pin` registers it, and pins it in the directory it gets. Then open it.
+    pub fn load<T>(
+        &'static self,
+        pin: impl FnOnce(&Path) -> Result<(), Error>,
+        open: impl FnOnce(Pinned) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        pins::appear(&pins::dir(self.dir)?.0, |dir| {
+            self.mark(dir)?;
+            pin(dir)
+        })?;
+        self.open(open)?
+            .ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
+    }
+
+    /// Its directory of pins, whether it exists or not.
+    pub fn path(&self) -> Result<PathBuf, Error> {
+        pins::dir(self.dir).map(|(dir, _)| dir)
+    }
+
+    /// Remove the pins, of whatever layout, if there are any. The kernel frees the rest when
+    /// nothing uses it any more.
+    pub fn unload(&self) -> Result<(), Error> {
+        match pins::dir(self.dir)? {
+            (dir, true) => pins::vanish(&dir),
+            (_, false) => Ok(()),
+        }
+    }
+
+    fn mark(&self, dir: &Path) -> Result<(), Error> {
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            ..Default::default()
+        };
+        let doing = || BpfError::of("marking the maps' layout");
+        let mut abi =
+            MapHandle::create(MapType::Array, Some(ABI), 4, 4, 1, &options).map_err(doing())?;
+        abi.update(&0u32.to_ne_bytes(), &self.abi.to_ne_bytes(), MapFlags::ANY)
+            .map_err(doing())?;
+        abi.pin(dir.join(ABI)).map_err(doing())
+    }
+
+    fn other_version(&self, found: u32) -> Error {
+        BpfError::OtherVersion {
+            found,
+            expected: self.abi,
+        }
+        .into()
+    }
+}
+
+/// The pins of a loaded object.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    dir: PathBuf,
+    object: &'static Object,
+}
+
+impl Pinned {
+    fn check(&self) -> Result<(), Error> {
+        let found = match self.path(ABI).exists() {
+            true => self
+                .map(ABI)?
+                .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
+                .map_err(BpfError::of("reading the maps' layout"))?
+                .and_then(|value| <[u8; 4]>::try_from(value).ok())
+                .map_or(0, u32::from_ne_bytes),
+            false => self.object.unmarked,
+        };
+        match found == self.object.abi {
+            true => Ok(()),
+            false => Err(self.object.other_version(found)),
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    pub fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        MapHandle::from_pinned_path(self.path(name)).map_err(BpfError::of("opening a pinned map"))
+    }
+
+    /// A map with these keys and values.
+    pub fn map_of<K, V>(&self, name: &str) -> Result<MapHandle, Error> {
+        let map = self.map(name)?;
+        let sizes = [map.key_size(), map.value_size()].map(|bytes| bytes as usize);
+        match sizes == [size_of::<K>(), size_of::<V>()] {
+            true => Ok(map),
+            false => Err(self.object.other_version(0)),
+        }
+    }
+
+    pub fn program(&self, name: &str) -> Result<OwnedFd, Error> {
+        Program::fd_from_pinned_path(self.path(name))
+            .map_err(BpfError::of("opening a pinned program"))
+    }
+
+    /// A directory of pins that come and go while the object is loaded; `None` if it is not
+    /// there.
+    pub fn below(&self, name: &str) -> Option<Self> {
+        let dir = self.path(name);
+        dir.exists().then_some(Self {
+            dir,
+            object: self.object,
+        })
+    }
+
+    pub fn unload(&self) -> Result<(), Error> {
+        self.object.unload()
+    }
+}

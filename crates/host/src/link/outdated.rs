@@ -1,0 +1,119 @@
+//! Giving back the links of another version of takt, whose maps this one cannot read: by their
+//! records, and by the handles of qdiscs, which name the links.
+
+use takt_algo::sys::TAKT_LINKS;
+
+use crate::{
+    bpf::pinned::LINKS,
+    error::Error,
+    link::{
+        buffer::Buffers,
+        receive::{self, Entry},
+        record::Record,
+        takeover::{Release, release_of},
+    },
+    os::{
+        OsError, namespace,
+        netlink::{Netlink, NetlinkError, Port, Refusal},
+    },
+    part::Foreign,
+};
+
+/// What was given back of this namespace.
+#[derive(Debug, Default)]
+pub(crate) struct GivenBack {
+    /// The devices, and what was changed meanwhile and left alone.
+    pub devices: Vec<(String, Option<Foreign>)>,
+    /// Links of other namespaces stay, with what is pinned.
+    pub others_stay: bool,
+}
+
+/// Give all devices of this namespace back, and remove the pins unless other namespaces have
+/// links. Needs the lock.
+pub(crate) fn give_back(netns_cookie: u64) -> Result<GivenBack, Error> {
+    let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
+    let living = namespace::living();
+    let mut given = GivenBack::default();
+    let mut links = Vec::new();
+    for index in 0..TAKT_LINKS {
+        let records = Record::all(index)?;
+        let (ours, others): (Vec<_>, Vec<_>) = records
+            .into_iter()
+            .partition(|record| record.owner.netns_cookie == netns_cookie);
+        let lives = |other: &Record| living.contains(&other.owner.netns_cookie);
+        match others.iter().any(lives) {
+            true => given.others_stay = true,
+            false => links.push((index, ours)),
+        }
+    }
+    // The way in first: nothing is sent to the receive sides any more.
+    for (index, _) in links.iter().filter(|(_, records)| !records.is_empty()) {
+        Entry::pinned(&LINKS.path()?, *index).remove()?;
+    }
+    receive::delete_devices(&mut netlink)?;
+    let ports = Port::list(&mut netlink)?;
+    let buffers = Buffers::open(&mut netlink)?;
+    for (index, records) in links {
+        // Only limits that are still as a record says are changed.
+        for record in &records {
+            if let Some(limits) = &record.queue_limits {
+                buffers.undo(record.owner.ifindex, limits)?;
+            }
+        }
+        given
+            .devices
+            .extend(release(&mut netlink, &ports, index, records.first())?);
+        Record::forget(index)?;
+    }
+    if !given.others_stay {
+        LINKS.unload()?;
+    }
+    Ok(given)
+}
+
+/// The device that was given back, and what was left alone.
+fn release(
+    netlink: &mut Netlink,
+    ports: &[Port],
+    index: u32,
+    record: Option<&Record>,
+) -> Result<Option<(String, Option<Foreign>)>, Error> {
+    let carrier = ports.iter().find(|port| port.carries(index));
+    if carrier.is_none() && (record.is_none() || Record::is_leaving(index)) {
+        return Ok(None);
+    }
+    let port = match record {
+        Some(record) => ports
+            .iter()
+            .find(|port| port.device.index == record.owner.ifindex),
+        None => carrier,
+    };
+    let release = release_of(index, record, port);
+    if release.foreign.is_none() {
+        // As in an ordinary revert.
+        let _ = Record::note_leaving(index);
+    }
+    let name = match (record, port) {
+        (Some(record), _) => record.device.clone(),
+        (None, port) => port.map_or_else(String::new, |port| port.device.name.clone()),
+    };
+    let_go(netlink, &name, release).map(|foreign| Some((name, foreign)))
+}
+
+/// Returns what was left alone.
+fn let_go(netlink: &mut Netlink, name: &str, release: Release) -> Result<Option<Foreign>, Error> {
+    if release.requests.is_empty() {
+        return Ok(release.foreign);
+    }
+    let doing = format!("restoring {name}");
+    let answers = netlink
+        .batch(&release.requests)
+        .map_err(OsError::netlink(doing.clone()))?;
+    let took_its_qdisc_along = |refusal: &Refusal| refusal.errno == libc::ENODEV;
+    match answers.into_iter().find_map(Result::err) {
+        Some(refusal) if !took_its_qdisc_along(&refusal) => {
+            Err(OsError::netlink(doing)(NetlinkError::Refused(refusal)))
+        }
+        _ => Ok(release.foreign),
+    }
+}
