@@ -20,14 +20,14 @@
  * How many packets of another queue must leave before the entity's first packet? Precondition:
  * the entity has a packet.
  */
-TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_element *element)
+TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_entity *entity)
 {
-	struct takt_packet *packet = takt_packet(&link->order.places, element->queue.head);
+	struct takt_packet *packet = takt_packet(&link->order.places, entity->queue.head);
 	const struct takt_queue *old;
 
 	if (!packet->after)
 		return 0;
-	old = &takt_element(&link->order, packet->after)->queue;
+	old = &takt_entity(&link->order, packet->after)->queue;
 	return takt_queue_past(old, packet->after_in) ?
 		       0 : packet->after_in - (old->in - old->packets);
 }
@@ -41,14 +41,14 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 	u32 i;
 
 	for (i = 0; i < TAKT_PULLS_MAX; i++) {
-		struct takt_element *element = takt_element(&link->order, id);
-		u32 after = takt_packet(&link->order.places, element->queue.head)->after;
+		struct takt_entity *entity = takt_entity(&link->order, id);
+		u32 after = takt_packet(&link->order.places, entity->queue.head)->after;
 
-		if (!takt_would_overtake(link, element))
+		if (!takt_would_overtake(link, entity))
 			return id;
 		if (!(after & TAKT_PULLS))
 			return 0;
-		id = after & (TAKT_ELEMENTS - 1);
+		id = after & (TAKT_ENTITIES - 1);
 	}
 	return 0;
 }
@@ -60,7 +60,7 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
 	struct takt_path *path = &link->path;
-	struct takt_element *element;
+	struct takt_entity *entity;
 	u64 ready_ns = TAKT_TIME_NEVER;
 	u32 id, heads, ahead;
 
@@ -68,9 +68,9 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 	path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
 	if (!id)
 		return 1;
-	element = takt_element(&link->order, id);
-	heads = path->above.by != TAKT_BY_NOTHING && !element->queue.packets ?
-			element->heads : 0;
+	entity = takt_entity(&link->order, id);
+	heads = path->above.by != TAKT_BY_NOTHING && !entity->queue.packets ?
+			entity->heads : 0;
 	path->leaf = path->above;
 	if (heads) {
 		path->tenant = id;
@@ -86,21 +86,21 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		ready_ns = 0;
 	} else if (path->id) {
 		id = path->id;
-		element = takt_element(&link->order, id);
-		ahead = element->queue.packets ? takt_would_overtake(link, element) : 0;
+		entity = takt_entity(&link->order, id);
+		ahead = entity->queue.packets ? takt_would_overtake(link, entity) : 0;
 		path->source = ahead ? takt_link_pull(link, id) : id;
-		if (element->queue.packets && path->source &&
+		if (entity->queue.packets && path->source &&
 		    (path->leaf.by == TAKT_BY_FLOOR ||
-		     !takt_is_held(&link->order.held, takt_params(plan, element, id), element)))
+		     !takt_is_held(&link->order.held, takt_params(plan, entity, id), entity)))
 			return 1;
 		/* The link needs at least this long for the packets ahead: do not ask before. */
 		if (ahead && !path->source)
 			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 						     ahead * link->order.group[0].frame_ns);
 		else
-			ready_ns = element->queue.packets ? 0 : TAKT_TIME_NEVER;
+			ready_ns = entity->queue.packets ? 0 : TAKT_TIME_NEVER;
 	}
-	takt_element_again(link, plan, id, ready_ns, now_ns);
+	takt_entity_again(link, plan, id, ready_ns, now_ns);
 	return 0;
 }
 
@@ -133,14 +133,14 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 {
 	struct takt_path *path = &link->path;
 	u32 id = link->next_id;
-	struct takt_element *element = takt_element(&link->order, id);
+	struct takt_entity *entity = takt_entity(&link->order, id);
 
 	link->next_id = 0;
-	if (!id || !link->wake_ns || now_ns < link->wake_ns || element->heads ||
-	    element->waits != TAKT_IN_TIMED || !element->queue.packets ||
-	    !takt_is_paced(takt_params(plan, element, id)) ||
-	    takt_packet(&link->order.places, element->queue.head)->after ||
-	    takt_is_held(&link->order.held, takt_params(plan, element, id), element))
+	if (!id || !link->wake_ns || now_ns < link->wake_ns || entity->heads ||
+	    entity->waits != TAKT_IN_TIMED || !entity->queue.packets ||
+	    !takt_is_paced(takt_params(plan, entity, id)) ||
+	    takt_packet(&link->order.places, entity->queue.head)->after ||
+	    takt_is_held(&link->order.held, takt_params(plan, entity, id), entity))
 		return 0;
 	path->id = path->source = id;
 	path->tenant = 0;

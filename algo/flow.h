@@ -10,7 +10,7 @@
 #include "station.h"
 
 #define TAKT_FLOW_FIRST TAKT_CLASSES	/* entities from here on are flows, or stations */
-#define TAKT_FLOWS_MAX (TAKT_ELEMENTS - TAKT_FLOW_FIRST)
+#define TAKT_FLOWS_MAX (TAKT_ENTITIES - TAKT_FLOW_FIRST)
 #define TAKT_FLOW_BUCKETS 32768
 
 struct takt_flow {

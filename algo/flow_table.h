@@ -86,11 +86,11 @@ TAKT_FN u32 takt_flow_candidate(const struct takt_flows *flows)
 /* Is the flow idle: no packets, and its clocks due? */
 TAKT_FN int takt_flow_at_rest(struct takt_order *order, u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(order, id);
-	u64 clock_ns = takt_clock_of(order, element, now_ns);
+	struct takt_entity *entity = takt_entity(order, id);
+	u64 clock_ns = takt_clock_of(order, entity, now_ns);
 
-	return !element->queue.packets &&
-	       takt_max(element->pace.due_ns, element->guarantee.due_ns) <= clock_ns;
+	return !entity->queue.packets &&
+	       takt_max(entity->pace.due_ns, entity->guarantee.due_ns) <= clock_ns;
 }
 
 /* Take the flow out of its bucket. */
@@ -121,16 +121,16 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id)
 {
 	struct takt_flow *flow = takt_flow(flows, id);
-	struct takt_element *element = takt_element(order, id);
+	struct takt_entity *entity = takt_entity(order, id);
 
 	takt_flow_unlink(flows, id);
-	takt_stats_add(&takt_element(order, element->class_id)->stats, &element->stats);
+	takt_stats_add(&takt_entity(order, entity->class_id)->stats, &entity->stats);
 	if (flow->station) {
 		takt_stats_add(&takt_station(&flows->stations, flow->station)->past,
-			       &element->stats);
+			       &entity->stats);
 		takt_station_part(flows, id);
 	}
-	element->stats = (struct takt_class_stats){};
+	entity->stats = (struct takt_class_stats){};
 	flow->identity = 0;
 	flow->cookie = 0;
 	flow->next = flows->free;
@@ -145,20 +145,20 @@ TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id, u32 class_id,
 				 u32 era)
 {
-	struct takt_element *element = takt_element(order, id);
-	struct takt_class_stats *old = &takt_element(order, element->class_id)->stats;
+	struct takt_entity *entity = takt_entity(order, id);
+	struct takt_class_stats *old = &takt_entity(order, entity->class_id)->stats;
 
 	takt_flow(flows, id)->era = era;
-	if (element->class_id == class_id)
+	if (entity->class_id == class_id)
 		return 0;
-	takt_stats_add(old, &element->stats);
-	old->enqueued_packets -= element->queue.packets;
-	old->enqueued_bytes -= element->queue.bytes;
-	element->stats = (struct takt_class_stats){
-		.enqueued_packets = element->queue.packets,
-		.enqueued_bytes = element->queue.bytes,
+	takt_stats_add(old, &entity->stats);
+	old->enqueued_packets -= entity->queue.packets;
+	old->enqueued_bytes -= entity->queue.bytes;
+	entity->stats = (struct takt_class_stats){
+		.enqueued_packets = entity->queue.packets,
+		.enqueued_bytes = entity->queue.bytes,
 	};
-	element->class_id = class_id;
+	entity->class_id = class_id;
 	return 0;
 }
 
@@ -192,7 +192,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 			      u64 now_ns)
 {
 	u16 *bucket = takt_flow_bucket(flows, newcomer->identity);
-	struct takt_element *element;
+	struct takt_entity *entity;
 	struct takt_flow *flow;
 	u32 id = *bucket, i;
 
@@ -225,15 +225,15 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flows->live++;
 	flows->created++;
 
-	element = takt_element(order, id);
-	element->class_id = class_id;
-	element->pace = (struct takt_clock){};
-	element->guarantee = (struct takt_clock){};
-	element->share = (struct takt_clock){};
-	element->floor = (struct takt_clock){};
-	element->task_prio = TAKT_TASK_UNKNOWN;
-	element->held = 0;
-	element->scale_ppm = 0;
+	entity = takt_entity(order, id);
+	entity->class_id = class_id;
+	entity->pace = (struct takt_clock){};
+	entity->guarantee = (struct takt_clock){};
+	entity->share = (struct takt_clock){};
+	entity->floor = (struct takt_clock){};
+	entity->task_prio = TAKT_TASK_UNKNOWN;
+	entity->held = 0;
+	entity->scale_ppm = 0;
 	return id;
 }
 

@@ -310,7 +310,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 		takt_clock_advance(&link->clock, rate_bps, choice->len);
 		return 0;
 	}
-	if (link->plan_hand < TAKT_ELEMENTS)
+	if (link->plan_hand < TAKT_ENTITIES)
 		link->wake_ns = 0;	/* migration goes on with every gap */
 	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls)
 		return 0;

@@ -31,7 +31,7 @@
 #define TAKT_GROUP_H
 
 #include "calendar.h"
-#include "element.h"
+#include "entity.h"
 #include "held.h"
 
 struct takt_group {
@@ -50,7 +50,7 @@ struct takt_group {
 /* All backlogged entities and queued packets of a link. */
 struct takt_order {
 	struct takt_group group[TAKT_GROUPS];
-	struct takt_element element[TAKT_ELEMENTS];
+	struct takt_entity entity[TAKT_ENTITIES];
 	struct takt_places places;
 	struct takt_held held;
 	struct takt_shelf shelf;
@@ -69,16 +69,16 @@ TAKT_FN struct takt_group *takt_group(struct takt_order *order, u32 group)
 	return &order->group[group & (TAKT_GROUPS - 1)];
 }
 
-TAKT_FN struct takt_element *takt_element(struct takt_order *order, u32 id)
+TAKT_FN struct takt_entity *takt_entity(struct takt_order *order, u32 id)
 {
-	return &order->element[id & (TAKT_ELEMENTS - 1)];
+	return &order->entity[id & (TAKT_ENTITIES - 1)];
 }
 
 TAKT_FN const struct takt_class_params *takt_params(const struct takt_plan *plan,
-						    const struct takt_element *element, u32 id)
+						    const struct takt_entity *entity, u32 id)
 {
 	if (id >= TAKT_CLASSES)
-		id = element->class_id;
+		id = entity->class_id;
 	return &plan->class_params[id & (TAKT_CLASSES - 1)];
 }
 
@@ -90,63 +90,63 @@ TAKT_FN void takt_enter(struct takt_order *order, struct takt_calendar *calendar
 }
 
 /* Take the entity out of its calendars. */
-TAKT_FN_OUT int takt_element_leave(struct takt_order *order TAKT_ARG, u32 id, u64 now_ns)
+TAKT_FN_OUT int takt_entity_leave(struct takt_order *order TAKT_ARG, u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(order, id);
-	struct takt_group *group = takt_group(order, element->group);
-	u32 priority = element->priority & (TAKT_PRIORITIES - 1);
+	struct takt_entity *entity = takt_entity(order, id);
+	struct takt_group *group = takt_group(order, entity->group);
+	u32 priority = entity->priority & (TAKT_PRIORITIES - 1);
 
-	id &= TAKT_ELEMENTS - 1;
-	if (element->waits & TAKT_IN_TIMED) {
+	id &= TAKT_ENTITIES - 1;
+	if (entity->waits & TAKT_IN_TIMED) {
 		takt_calendar_remove(&group->timed[priority], &order->shelf,
 				     id + TAKT_ENTRY_TIMED);
 		if (!group->timed[priority].count)
 			group->timed_bits &= ~(1U << priority);
 	}
-	if (element->waits & TAKT_IN_SHARE) {
+	if (entity->waits & TAKT_IN_SHARE) {
 		takt_calendar_remove(&group->share[priority], &order->shelf,
 				     id + TAKT_ENTRY_SHARE);
 		if (!group->share[priority].count)
 			group->share_bits &= ~(1U << priority);
 	}
-	if (element->waits & TAKT_IN_FLOORS)
+	if (entity->waits & TAKT_IN_FLOORS)
 		takt_calendar_remove(&group->floors, &order->shelf, id + TAKT_ENTRY_FLOOR);
-	if (element->waits & TAKT_IN_GATE)
+	if (entity->waits & TAKT_IN_GATE)
 		takt_let_go(&order->held, &order->shelf, id, now_ns);
-	else if (element->waits & TAKT_IN_STATION)
+	else if (entity->waits & TAKT_IN_STATION)
 		order->held.by_weight--;
-	else if (element->waits && priority == TAKT_BACKGROUND)
+	else if (entity->waits && priority == TAKT_BACKGROUND)
 		order->held.waiting--;
-	if (element->waits & ~TAKT_IN_NO_TURN)
+	if (entity->waits & ~TAKT_IN_NO_TURN)
 		group->waiting--;
-	element->waits = 0;
+	entity->waits = 0;
 	return 0;
 }
 
 /* The plan moves it to another priority, whose clock shows another time. */
-TAKT_FN void takt_element_move(struct takt_order *order, struct takt_element *element,
-			       u32 to_group, u32 to_priority)
+TAKT_FN void takt_entity_move(struct takt_order *order, struct takt_entity *entity,
+			      u32 to_group, u32 to_priority)
 {
 	struct takt_group *to = takt_group(order, to_group);
-	u64 from_ns = takt_group(order, element->group)
-			      ->behind_ns[element->priority & (TAKT_PRIORITIES - 1)];
+	u64 from_ns = takt_group(order, entity->group)
+			      ->behind_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 	u64 to_ns = to->behind_ns[to_priority & (TAKT_PRIORITIES - 1)];
 
-	element->pace.due_ns += from_ns;
-	element->pace.due_ns -= takt_min(element->pace.due_ns, to_ns);
-	element->guarantee.due_ns += from_ns;
-	element->guarantee.due_ns -= takt_min(element->guarantee.due_ns, to_ns);
-	element->share.due_ns = to->virtual_ns[to_priority & (TAKT_PRIORITIES - 1)];
-	element->group = to_group;
-	element->priority = to_priority;
+	entity->pace.due_ns += from_ns;
+	entity->pace.due_ns -= takt_min(entity->pace.due_ns, to_ns);
+	entity->guarantee.due_ns += from_ns;
+	entity->guarantee.due_ns -= takt_min(entity->guarantee.due_ns, to_ns);
+	entity->share.due_ns = to->virtual_ns[to_priority & (TAKT_PRIORITIES - 1)];
+	entity->group = to_group;
+	entity->priority = to_priority;
 }
 
 /* What its priority's clock shows at now. */
-TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_element *element,
+TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_entity *entity,
 			  u64 now_ns)
 {
-	u64 behind_ns = takt_group(order, element->group)
-				->behind_ns[element->priority & (TAKT_PRIORITIES - 1)];
+	u64 behind_ns = takt_group(order, entity->group)
+				->behind_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 
 	return now_ns - takt_min(behind_ns, now_ns);
 }
@@ -175,14 +175,14 @@ TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 pri
  * The time that an entity starts at when it becomes backlogged now: level with the first of its
  * priority, if that is late.
  */
-TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_element *element,
+TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_entity *entity,
 			  u64 now_ns)
 {
-	u64 clock_ns = takt_clock_of(order, element, now_ns), due_ns;
+	u64 clock_ns = takt_clock_of(order, entity, now_ns), due_ns;
 	u32 id;
 
-	id = takt_calendar_first(&takt_group(order, element->group)
-					  ->timed[element->priority & (TAKT_PRIORITIES - 1)],
+	id = takt_calendar_first(&takt_group(order, entity->group)
+					  ->timed[entity->priority & (TAKT_PRIORITIES - 1)],
 				 &order->shelf, clock_ns, &due_ns);
 	if (id)
 		clock_ns = takt_min(clock_ns, takt_entry(&order->shelf, id)->due_ns);
@@ -190,62 +190,62 @@ TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_element *e
 }
 
 /* The entity has packets and is in no calendar: insert it where it belongs. */
-TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
-				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(order, id);
-	const struct takt_class_params *params = takt_params(plan, element, id);
+	struct takt_entity *entity = takt_entity(order, id);
+	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
 	struct takt_group *group = takt_group(order, params->group);
 	u64 behind_ns, clock_ns, ready_ns, timed_ns;
 
 	behind_ns = group->behind_ns[priority];
 	clock_ns = now_ns - takt_min(behind_ns, now_ns);
-	if (element->group != params->group || element->priority != priority) {
-		takt_element_move(order, element, params->group, priority);
+	if (entity->group != params->group || entity->priority != priority) {
+		takt_entity_move(order, entity, params->group, priority);
 		/* This priority does not make up for the other's lateness. */
-		takt_element_start(element, clock_ns, now_ns, group->virtual_ns[priority]);
+		takt_entity_start(entity, clock_ns, now_ns, group->virtual_ns[priority]);
 	}
-	if (element->held) {
-		element->waits = TAKT_IN_STATION;
+	if (entity->held) {
+		entity->waits = TAKT_IN_STATION;
 		order->held.by_weight++;
 		return 0;
 	}
-	id &= TAKT_ELEMENTS - 1;
-	ready_ns = element->ready_ns - takt_min(behind_ns, element->ready_ns);
+	id &= TAKT_ENTITIES - 1;
+	ready_ns = entity->ready_ns - takt_min(behind_ns, entity->ready_ns);
 
-	timed_ns = params->ceil_bps ? takt_max(element->pace.due_ns, ready_ns) : ready_ns;
-	if (takt_is_held(&order->held, params, element)) {
-		takt_hold(&order->held, &order->shelf, id, element, now_ns);
-		element->waits |= TAKT_IN_GATE;
+	timed_ns = params->ceil_bps ? takt_max(entity->pace.due_ns, ready_ns) : ready_ns;
+	if (takt_is_held(&order->held, params, entity)) {
+		takt_hold(&order->held, &order->shelf, id, entity, now_ns);
+		entity->waits |= TAKT_IN_GATE;
 		timed_ns = TAKT_TIME_NEVER;
 	} else if (!takt_is_paced(params) && timed_ns <= clock_ns) {
 		/* Eligible: by its guarantee whenever that is due, by its share otherwise. */
-		timed_ns = params->rate_bps ? element->guarantee.due_ns : TAKT_TIME_NEVER;
+		timed_ns = params->rate_bps ? entity->guarantee.due_ns : TAKT_TIME_NEVER;
 		/* While throttled by its pace it had no claim to spare capacity. */
-		takt_clock_start(&element->share, group->virtual_ns[priority]);
+		takt_clock_start(&entity->share, group->virtual_ns[priority]);
 		takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
-			   element->share.due_ns, group->virtual_ns[priority]);
+			   entity->share.due_ns, group->virtual_ns[priority]);
 		group->share_bits |= 1U << priority;
-		element->waits |= TAKT_IN_SHARE;
+		entity->waits |= TAKT_IN_SHARE;
 	}
 	if (timed_ns != TAKT_TIME_NEVER) {
 		takt_enter(order, &group->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
 			   clock_ns);
 		group->timed_bits |= 1U << priority;
-		element->waits |= TAKT_IN_TIMED;
+		entity->waits |= TAKT_IN_TIMED;
 	}
 	if (params->floor_bps) {
-		u64 floor_ns = takt_max(element->floor.due_ns, element->ready_ns);
+		u64 floor_ns = takt_max(entity->floor.due_ns, entity->ready_ns);
 
 		if (params->ceil_bps)
-			floor_ns = takt_max(floor_ns, element->pace.due_ns + behind_ns);
+			floor_ns = takt_max(floor_ns, entity->pace.due_ns + behind_ns);
 		takt_enter(order, &group->floors, id + TAKT_ENTRY_FLOOR, floor_ns, now_ns);
-		element->waits |= TAKT_IN_FLOORS;
+		entity->waits |= TAKT_IN_FLOORS;
 	}
-	if (!(element->waits & TAKT_IN_GATE) && priority == TAKT_BACKGROUND)
+	if (!(entity->waits & TAKT_IN_GATE) && priority == TAKT_BACKGROUND)
 		order->held.waiting++;
-	if (element->waits & ~TAKT_IN_GATE)
+	if (entity->waits & ~TAKT_IN_GATE)
 		group->waiting++;
 	return 0;
 }
@@ -257,27 +257,27 @@ TAKT_FN_OUT int takt_element_wait(struct takt_order *order TAKT_ARG,
 TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_params *params,
 			     u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(order, id);
+	struct takt_entity *entity = takt_entity(order, id);
 	struct takt_calendar *timed;
 
-	if (element->waits != TAKT_IN_TIMED || !takt_is_paced(params) || params->floor_bps ||
-	    element->group != params->group || element->priority != params->priority)
+	if (entity->waits != TAKT_IN_TIMED || !takt_is_paced(params) || params->floor_bps ||
+	    entity->group != params->group || entity->priority != params->priority)
 		return 0;
-	id &= TAKT_ELEMENTS - 1;
-	timed = &takt_group(order, element->group)
-			 ->timed[element->priority & (TAKT_PRIORITIES - 1)];
+	id &= TAKT_ENTITIES - 1;
+	timed = &takt_group(order, entity->group)
+			 ->timed[entity->priority & (TAKT_PRIORITIES - 1)];
 	takt_calendar_remove(timed, &order->shelf, id + TAKT_ENTRY_TIMED);
-	takt_enter(order, timed, id + TAKT_ENTRY_TIMED, element->pace.due_ns,
-		   takt_clock_of(order, element, now_ns));
+	takt_enter(order, timed, id + TAKT_ENTRY_TIMED, entity->pace.due_ns,
+		   takt_clock_of(order, entity, now_ns));
 	return 1;
 }
 
 /* Is its guarantee due, now that its entry in timed is? */
-TAKT_FN int takt_is_owed(const struct takt_element *element,
+TAKT_FN int takt_is_owed(const struct takt_entity *entity,
 			 const struct takt_class_params *params, u64 clock_ns)
 {
 	return takt_is_paced(params) ||
-	       (params->rate_bps && element->guarantee.due_ns <= clock_ns);
+	       (params->rate_bps && entity->guarantee.due_ns <= clock_ns);
 }
 
 /*
@@ -293,7 +293,7 @@ TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group,
 	if (!id)
 		id = takt_calendar_first(&group->share[priority], &order->shelf,
 					 TAKT_TIME_NEVER, wake_ns);
-	return id & (TAKT_ELEMENTS - 1);
+	return id & (TAKT_ENTITIES - 1);
 }
 
 /*
@@ -307,7 +307,7 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 {
 	struct takt_group *group = takt_group(order, at);
 	u32 priorities = group->timed_bits | group->share_bits, id, i;
-	struct takt_element *element;
+	struct takt_entity *entity;
 
 	pick->wake_ns = TAKT_TIME_NEVER;
 	pick->next = 0;
@@ -318,7 +318,7 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 		if (id && pick->due_ns <= now_ns) {
 			pick->since_ns = pick->due_ns;
 			pick->by = TAKT_BY_FLOOR;
-			return id & (TAKT_ELEMENTS - 1);
+			return id & (TAKT_ENTITIES - 1);
 		}
 		pick->wake_ns = pick->due_ns;
 	}
@@ -334,12 +334,12 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 			if (id)
 				pick->due_ns = takt_entry(&order->shelf, id)->due_ns;
 			if (id && pick->due_ns <= clock_ns) {
-				element = takt_element(order, id);
+				entity = takt_entity(order, id);
 				pick->due_ns += behind_ns;
-				pick->since_ns = element->waits & TAKT_IN_SHARE ?
-							 element->pace.due_ns + behind_ns :
+				pick->since_ns = entity->waits & TAKT_IN_SHARE ?
+							 entity->pace.due_ns + behind_ns :
 							 pick->due_ns;
-				pick->by = takt_is_owed(element, takt_params(plan, element, id),
+				pick->by = takt_is_owed(entity, takt_params(plan, entity, id),
 							clock_ns) ?
 						   TAKT_BY_GUARANTEE :
 						   TAKT_BY_NOTHING;
@@ -357,7 +357,7 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 				pick->wake_ns = now_ns;
 				return 0;
 			}
-			pick->due_ns = takt_element(order, id)->pace.due_ns + behind_ns;
+			pick->due_ns = takt_entity(order, id)->pace.due_ns + behind_ns;
 			pick->since_ns = pick->due_ns;
 			pick->by = TAKT_BY_SHARE;
 			return id;
@@ -382,10 +382,10 @@ TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
 				  const struct takt_pick *pick TAKT_ARG,
 				  const struct takt_frame *frame TAKT_ARG)
 {
-	struct takt_element *element = takt_element(order, id);
-	const struct takt_class_params *params = takt_params(plan, element, id);
-	struct takt_group *group = takt_group(order, element->group);
-	u32 priority = element->priority & (TAKT_PRIORITIES - 1), crowd;
+	struct takt_entity *entity = takt_entity(order, id);
+	const struct takt_class_params *params = takt_params(plan, entity, id);
+	struct takt_group *group = takt_group(order, entity->group);
+	u32 priority = entity->priority & (TAKT_PRIORITIES - 1), crowd;
 	u64 busy_ns = takt_min(frame->now_ns, frame->free_ns), bound_ns;
 	u64 lag_max_ns = plan->link.lag_max_ns;
 	u64 from_ns = frame->since_ns - takt_min(group->behind_ns[priority], frame->since_ns);
@@ -395,7 +395,7 @@ TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
 	crowd = group->crowd[priority];
 	group->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * group->timed[priority].count);
 	if (pick->by == TAKT_BY_SHARE)
-		group->virtual_ns[priority] = element->share.due_ns;
+		group->virtual_ns[priority] = entity->share.due_ns;
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {
 		bound_ns = takt_wait_bound(group, priority, lag_max_ns);
 		if (busy_ns - pick->due_ns > bound_ns)
@@ -403,9 +403,9 @@ TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
 		/* Time that others made it wait is not dropped, unlike a timer's lateness. */
 		lag_max_ns += bound_ns;
 	}
-	takt_element_charge(element, params, lag_max_ns, from_ns,
-			    takt_clock_of(order, element, frame->now_ns), frame->now_ns,
-			    frame->len, pick->by);
+	takt_entity_charge(entity, params, lag_max_ns, from_ns,
+			   takt_clock_of(order, entity, frame->now_ns), frame->now_ns,
+			   frame->len, pick->by);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #define TAKT_HELD_H
 
 #include "calendar.h"
-#include "element.h"
+#include "entity.h"
 #include "gate.h"
 
 #define TAKT_HELD_BUCKETS 256	/* one for each priority of a task */
@@ -28,9 +28,9 @@ struct takt_held {
 
 /* Does the gate block the entity, which has these parameters? */
 TAKT_FN int takt_is_held(const struct takt_held *held, const struct takt_class_params *params,
-			 const struct takt_element *element)
+			 const struct takt_entity *entity)
 {
-	return params->gated && !takt_gate_is_open(held->running, element->task_prio);
+	return params->gated && !takt_gate_is_open(held->running, entity->task_prio);
 }
 
 /* Has an entity been blocked for so long that the helper should be called to open the gate? */
@@ -50,24 +50,24 @@ TAKT_FN u32 takt_held_first(struct takt_held *held, struct takt_shelf *shelf)
 	id = takt_calendar_first(&held->by_task, shelf, 0, &unused);
 	if (!takt_gate_is_open(held->running, takt_entry(shelf, id)->due_ns))
 		return 0;
-	return id & (TAKT_ELEMENTS - 1);
+	return id & (TAKT_ENTITIES - 1);
 }
 
 TAKT_FN void takt_hold(struct takt_held *held, struct takt_shelf *shelf, u32 id,
-		       const struct takt_element *element, u64 now_ns)
+		       const struct takt_entity *entity, u64 now_ns)
 {
-	u32 entry = TAKT_ENTRY_GATE + (id & (TAKT_ELEMENTS - 1));
+	u32 entry = TAKT_ENTRY_GATE + (id & (TAKT_ENTITIES - 1));
 
 	if (!held->by_task.count)
 		held->since_ns = now_ns;
 	held->holds++;
-	takt_entry(shelf, entry)->due_ns = element->task_prio;
+	takt_entry(shelf, entry)->due_ns = entity->task_prio;
 	takt_calendar_insert(&held->by_task, shelf, entry, 0);
 }
 
 TAKT_FN void takt_let_go(struct takt_held *held, struct takt_shelf *shelf, u32 id, u64 now_ns)
 {
-	takt_calendar_remove(&held->by_task, shelf, TAKT_ENTRY_GATE + (id & (TAKT_ELEMENTS - 1)));
+	takt_calendar_remove(&held->by_task, shelf, TAKT_ENTRY_GATE + (id & (TAKT_ENTITIES - 1)));
 	if (!held->by_task.count && now_ns > held->since_ns)
 		held->task_ns += now_ns - held->since_ns;
 }

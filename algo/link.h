@@ -3,7 +3,7 @@
  * One link: which of its packets goes next, and when.
  *
  * The three questions of every Takt scheduler, answered for packets:
- *   what is eligible   entities whose clocks are due (element.h), on a link that is free
+ *   what is eligible   entities whose clocks are due (entity.h), on a link that is free
  *   what goes first    floors, then priority, guarantee, share (group.h)
  *   when to look again the earliest due in the future, or when the link is free
  *
@@ -49,40 +49,40 @@ struct takt_arrival {
 };
 
 /* Is it eligible, on an idle link? Then charge it. */
-TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *element,
+TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_entity *entity,
 			 const struct takt_class_params *params, u32 len, u64 now_ns)
 {
 	u64 clock_ns;
 
-	if (element->group | params->group | element->waits | element->held)
+	if (entity->group | params->group | entity->waits | entity->held)
 		return 0;
-	if (takt_is_held(&link->order.held, params, element))
+	if (takt_is_held(&link->order.held, params, entity))
 		return 0;
-	if (element->priority != params->priority)
-		takt_element_move(&link->order, element, 0, params->priority);
-	clock_ns = takt_clock_of(&link->order, element, now_ns);
-	if (element->pace.due_ns > clock_ns)
+	if (entity->priority != params->priority)
+		takt_entity_move(&link->order, entity, 0, params->priority);
+	clock_ns = takt_clock_of(&link->order, entity, now_ns);
+	if (entity->pace.due_ns > clock_ns)
 		return 0;
 	if (params->ceil_bps) {
-		takt_clock_start(&element->pace, clock_ns);
-		takt_clock_advance(&element->pace, params->ceil_bps, len);
+		takt_clock_start(&entity->pace, clock_ns);
+		takt_clock_advance(&entity->pace, params->ceil_bps, len);
 	}
-	if (takt_is_borrower(params) && element->guarantee.due_ns <= clock_ns) {
-		takt_clock_start(&element->guarantee, clock_ns);
-		takt_clock_advance(&element->guarantee, params->rate_bps, len);
+	if (takt_is_borrower(params) && entity->guarantee.due_ns <= clock_ns) {
+		takt_clock_start(&entity->guarantee, clock_ns);
+		takt_clock_advance(&entity->guarantee, params->rate_bps, len);
 	}
 	return 1;
 }
 
 /* It takes the fast path: charge and count it here, as it is never chosen. */
 TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan,
-			    struct takt_element *element, const struct takt_arrival *arrival,
+			    struct takt_entity *entity, const struct takt_arrival *arrival,
 			    u32 len)
 {
 	takt_clock_start(&link->clock, arrival->now_ns);
 	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-	takt_count_arrival(element, len, arrival->frames);
-	takt_count_sent(element, len);
+	takt_count_arrival(entity, len, arrival->frames);
+	takt_count_sent(entity, len);
 	takt_flow_rest(&link->flows, arrival->id, arrival->now_ns);
 	link->express_id = arrival->id;
 	link->express_len = len;
@@ -97,7 +97,7 @@ TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
 	struct takt_packet *packet = takt_packet(&link->order.places, place);
 
 	packet->after = before;
-	packet->after_in = takt_queue_old_in(&takt_element(&link->order, before)->queue,
+	packet->after_in = takt_queue_old_in(&takt_entity(&link->order, before)->queue,
 					     link->era);
 }
 
@@ -107,36 +107,36 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 {
 	u32 id = arrival->id, before = arrival->before, place;
 	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
-	struct takt_element *element = takt_element(&link->order, id);
-	const struct takt_class_params *params = takt_params(plan, element, id);
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u64 now_ns = arrival->now_ns;
 
 	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
 	/* It stays behind its flow's blocked packets in the same queue. */
-	if ((before & (TAKT_ELEMENTS - 1)) == id)
+	if ((before & (TAKT_ENTITIES - 1)) == id)
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
-	    takt_goes_express(link, element, params, len, now_ns)) {
-		takt_link_pass(link, plan, element, arrival, len);
+	    takt_goes_express(link, entity, params, len, now_ns)) {
+		takt_link_pass(link, plan, entity, arrival, len);
 		return TAKT_EXPRESS;
 	}
 
-	place = element->queue.packets < params->queue_packets ?
+	place = entity->queue.packets < params->queue_packets ?
 			takt_place_take(&link->order.places) : 0;
 	if (!place) {
-		element->stats.dropped_packets++;
-		element->stats.dropped_bytes += len;
+		entity->stats.dropped_packets++;
+		entity->stats.dropped_bytes += len;
 		return 0;
 	}
 	takt_link_meet(link, plan, 0);
-	takt_count_arrival(element, len, arrival->frames);
-	takt_queue_push(&element->queue, &link->order.places, place, len, link->era);
+	takt_count_arrival(entity, len, arrival->frames);
+	takt_queue_push(&entity->queue, &link->order.places, place, len, link->era);
 	link->queued_packets++;
 	if (before)
 		takt_link_order(link, place, before);
-	if (element->queue.packets == 1) {
-		takt_element_begin(link, plan, id, now_ns);
-		takt_tenant_begin(link, plan, element->group, now_ns);
+	if (entity->queue.packets == 1) {
+		takt_entity_begin(link, plan, id, now_ns);
+		takt_tenant_begin(link, plan, entity->group, now_ns);
 	}
 	return place;
 }
@@ -181,11 +181,11 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 		link->polls = ideal_ns == TAKT_TIME_NEVER;
 	}
 	/* In gap mode gaps end at this time, and are frequent enough themselves (gap.h). */
-	if ((link->plan_hand < TAKT_ELEMENTS || link->flows.stations.unsettled) && !gaps) {
+	if ((link->plan_hand < TAKT_ENTITIES || link->flows.stations.unsettled) && !gaps) {
 		soon_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
 		link->polls = 0;
 	}
-	if (soon_ns < ideal_ns || link->plan_hand < TAKT_ELEMENTS)
+	if (soon_ns < ideal_ns || link->plan_hand < TAKT_ENTITIES)
 		link->next_id = 0;
 	return takt_min(ideal_ns, soon_ns);
 }
@@ -205,7 +205,7 @@ TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan
 }
 
 /* The source's first packet leaves its queue. Precondition: there is one. */
-TAKT_FN void takt_link_take(struct takt_link *link, struct takt_element *source,
+TAKT_FN void takt_link_take(struct takt_link *link, struct takt_entity *source,
 			    struct takt_choice *choice)
 {
 	struct takt_packet *packet;
@@ -224,7 +224,7 @@ TAKT_FN void takt_link_take(struct takt_link *link, struct takt_element *source,
 /* Charge the frame to the link, and store in link->frame what it cost. */
 TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *plan,
 			     const struct takt_class_params *params,
-			     struct takt_element *source, u32 len, u64 now_ns)
+			     struct takt_entity *source, u32 len, u64 now_ns)
 {
 	struct takt_path *path = &link->path;
 	struct takt_frame *frame = &link->frame;
@@ -253,7 +253,7 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 {
 	struct takt_path *path = &link->path;
 	struct takt_frame *frame = &link->frame;
-	struct takt_element *tenant = takt_element(&link->order, path->tenant);
+	struct takt_entity *tenant = takt_entity(&link->order, path->tenant);
 	u64 rate_bps;
 
 	takt_count_sent(tenant, len);
@@ -270,8 +270,8 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *plan, u32 id,
 			       u64 now_ns)
 {
-	takt_element_again(link, plan, id,
-			   takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
+	takt_entity_again(link, plan, id,
+			  takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
 }
 
 /*
@@ -282,26 +282,26 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 			    struct takt_choice *choice)
 {
 	struct takt_path *path = &link->path;
-	struct takt_element *element = takt_element(&link->order, path->id);
-	struct takt_element *source = takt_element(&link->order, path->source);
-	const struct takt_class_params *params = takt_params(plan, element, path->id);
+	struct takt_entity *entity = takt_entity(&link->order, path->id);
+	struct takt_entity *source = takt_entity(&link->order, path->source);
+	const struct takt_class_params *params = takt_params(plan, entity, path->id);
 
 	takt_link_take(link, source, choice);
 	takt_link_spend(link, plan, params, source, choice->len, now_ns);
 	if (path->tenant)
 		takt_tenant_spend(link, plan, choice->len);
 	takt_group_served(&link->order, plan, path->id, &path->leaf, &link->frame);
-	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+	if (!entity->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
 		takt_link_requeue(link, plan, path->id, now_ns);
 	if (path->tenant)
 		takt_link_requeue(link, plan, path->tenant, now_ns);
 	/* The plan may have moved it to another tenant. */
-	if (element->group)
-		takt_tenant_begin(link, plan, element->group, now_ns);
+	if (entity->group)
+		takt_tenant_begin(link, plan, entity->group, now_ns);
 	if (source->queue.packets)
 		return;
 	if (path->source != path->id)
-		takt_element_leave(&link->order, path->source, now_ns);
+		takt_entity_leave(&link->order, path->source, now_ns);
 	takt_flow_rest(&link->flows, path->source, now_ns);
 }
 
@@ -328,7 +328,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		return;
 	}
 
-	if (link->plan_hand < TAKT_ELEMENTS) {
+	if (link->plan_hand < TAKT_ENTITIES) {
 		takt_link_replace(link, plan, now_ns);
 	} else if (free_ns > now_ns && link->order.group[0].share_bits) {
 		/* One entity will go as soon as the link is free, whichever it is. */
@@ -348,7 +348,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 /* The packet on the fast path was counted as sent, and is discarded. */
 TAKT_FN void takt_link_flush_express(struct takt_link *link)
 {
-	struct takt_class_stats *stats = &takt_element(&link->order, link->express_id)->stats;
+	struct takt_class_stats *stats = &takt_entity(&link->order, link->express_id)->stats;
 
 	stats->sent_packets--;
 	stats->sent_bytes -= link->express_len;
@@ -362,22 +362,22 @@ TAKT_FN void takt_link_flush_express(struct takt_link *link)
  */
 TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 {
-	u32 id = link->flush_hand & (TAKT_ELEMENTS - 1), place;
-	struct takt_element *element = takt_element(&link->order, id);
+	u32 id = link->flush_hand & (TAKT_ENTITIES - 1), place;
+	struct takt_entity *entity = takt_entity(&link->order, id);
 	struct takt_packet *packet;
 
 	link->wake_ns = 0;
 	link->old_packets = 0;
 	link->old_plan_packets = 0;
-	takt_element_leave(&link->order, id, link->order.held.since_ns);
-	if (!element->queue.packets) {
+	takt_entity_leave(&link->order, id, link->order.held.since_ns);
+	if (!entity->queue.packets) {
 		link->flush_hand++;
 		return 0;
 	}
-	place = element->queue.head;
-	packet = takt_queue_pop(&element->queue, &link->order.places);
-	element->stats.flushed_packets++;
-	element->stats.flushed_bytes += packet->len;
+	place = entity->queue.head;
+	packet = takt_queue_pop(&entity->queue, &link->order.places);
+	entity->stats.flushed_packets++;
+	entity->stats.flushed_bytes += packet->len;
 	link->queued_packets--;
 	return place;
 }

@@ -59,7 +59,7 @@ TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
 	u32 i;
 
 	TAKT_FOR (i, 0, TAKT_REPLACED_AT_ONCE)
-		takt_element_follow(link, plan, link->plan_hand + i, now_ns);
+		takt_entity_follow(link, plan, link->plan_hand + i, now_ns);
 	link->plan_hand += TAKT_REPLACED_AT_ONCE;
 	return 0;
 }
@@ -72,14 +72,14 @@ TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u32 id, u32 class_id,
 				 u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	u32 moves = element->class_id != class_id;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	u32 moves = entity->class_id != class_id;
 
 	takt_flow_follow(&link->flows, &link->order, id, class_id, link->era);
-	if (!moves || !element->waits)
+	if (!moves || !entity->waits)
 		return 0;
 	link->wake_ns = 0;
-	return takt_element_follow(link, plan, id, now_ns);
+	return takt_entity_follow(link, plan, id, now_ns);
 }
 
 #endif

@@ -20,7 +20,7 @@
 #define TAKT_STATION_H
 
 #include "calendar.h"
-#include "element.h"
+#include "entity.h"
 
 #define TAKT_STATIONS 256
 #define TAKT_STATION_WORDS (TAKT_STATIONS / 64)
@@ -59,7 +59,7 @@ struct takt_station {
 	/* Written by the link. */
 	u32 known;		/* the incarnation that its entities belong to */
 	u32 applied_ppm;	/* the weight that its entities have, or will soon have */
-	u32 elements;
+	u32 entities;
 	u32 left;		/* entities still to be given that weight */
 	u32 hand;		/* entities up to here were searched for its own */
 	u16 first;		/* of a ring of entities; 0: none */

@@ -14,31 +14,31 @@
 #define TAKT_STATION_LOOKS 64
 
 /* The entity's weight becomes this part of its class's; 0 throttles it. */
-TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
-				   const struct takt_plan *plan TAKT_ARG, u32 id,
-				   u32 weight_ppm, u64 now_ns)
+TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u32 id,
+				  u32 weight_ppm, u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	u64 virtual_ns = takt_group(&link->order, element->group)
-				 ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)];
-	u32 was_held = element->held;
-	u32 from_ppm = element->scale_ppm ? element->scale_ppm : TAKT_SCALE_WHOLE;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	u64 virtual_ns = takt_group(&link->order, entity->group)
+				 ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)];
+	u32 was_held = entity->held;
+	u32 from_ppm = entity->scale_ppm ? entity->scale_ppm : TAKT_SCALE_WHOLE;
 
-	element->held = !weight_ppm;
+	entity->held = !weight_ppm;
 	if (weight_ppm) {
 		weight_ppm = takt_max(weight_ppm, TAKT_SCALE_MIN);
-		takt_share_rescale(&element->share, virtual_ns, from_ppm, weight_ppm);
-		element->scale_ppm = weight_ppm;
+		takt_share_rescale(&entity->share, virtual_ns, from_ppm, weight_ppm);
+		entity->scale_ppm = weight_ppm;
 	}
-	if (!element->waits || (element->held == was_held &&
-				(was_held || !(element->waits & TAKT_IN_SHARE))))
+	if (!entity->waits || (entity->held == was_held &&
+			       (was_held || !(entity->waits & TAKT_IN_SHARE))))
 		return 0;
 	/* An entity that was throttled starts level with the others, and makes up for nothing. */
 	if (was_held)
-		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
-				   virtual_ns);
+		takt_entity_start(entity, takt_clock_of(&link->order, entity, now_ns), now_ns,
+				  virtual_ns);
 	link->wake_ns = 0;
-	return takt_element_follow(link, plan, id, now_ns);
+	return takt_entity_follow(link, plan, id, now_ns);
 }
 
 /* Assign the entity to this station (0: to none), and give it that station's weight. */
@@ -55,8 +55,8 @@ TAKT_FN_OUT int takt_station_claim(struct takt_link *link TAKT_ARG,
 		takt_station_part(flows, id);
 	if (number)
 		takt_station_join(flows, number, id);
-	takt_element_weigh(link, plan, id,
-			   number ? takt_station(&flows->stations, number)->applied_ppm :
+	takt_entity_weigh(link, plan, id,
+			  number ? takt_station(&flows->stations, number)->applied_ppm :
 				    TAKT_SCALE_WHOLE, now_ns);
 	return 0;
 }
@@ -111,13 +111,13 @@ TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
 	}
 	if (station->applied_ppm != weight_ppm) {
 		station->applied_ppm = weight_ppm;
-		station->left = station->elements;
+		station->left = station->entities;
 	}
 	if (!station->left || !id)
 		return 1;
 	station->left--;
 	station->first = takt_flow(&link->flows, id)->next_of;
-	takt_element_weigh(link, plan, id, weight_ppm, now_ns);
+	takt_entity_weigh(link, plan, id, weight_ppm, now_ns);
 	return !station->left;
 }
 
@@ -160,8 +160,8 @@ TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 }
 
 /* The station's entity in this class, or 0: it has none. */
-TAKT_FN u32 takt_station_element(struct takt_link *link, const struct takt_address *to,
-				 u32 class_id)
+TAKT_FN u32 takt_station_entity(struct takt_link *link, const struct takt_address *to,
+				u32 class_id)
 {
 	return takt_flow_find(&link->flows, takt_station_identity(to, class_id, link->secret));
 }

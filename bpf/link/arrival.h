@@ -102,7 +102,7 @@ static __always_inline u32 station_of(struct takt_port *port, const struct takt_
 
 	if (!takt_address_is(&newcomer->to))
 		return class_id;
-	id = takt_station_element(&port->link, &newcomer->to, class_id);
+	id = takt_station_entity(&port->link, &newcomer->to, class_id);
 	if (id && takt_station_is_settled(&port->link, takt_flow(&port->link.flows, id)))
 		return id;
 	newcomer->class_id = class_id;
@@ -145,8 +145,8 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
  * configuration, if packets from then are queued. Precondition: the newcomer has the link's era,
  * and its socket's identity or 0.
  */
-static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct takt_port *port,
-					      const struct takt_plan *plan, u32 *before)
+static __always_inline u32 entity_by_headers(const struct sk_buff *skb, struct takt_port *port,
+					     const struct takt_plan *plan, u32 *before)
 {
 	u32 by = stations_by(port, plan), moved = 0, uid, id;
 	struct takt_newcomer *newcomer = &port->newcomer;
@@ -170,11 +170,11 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
 	if (plan->stations)
 		id = station_of(port, plan, newcomer, id);
 	if (moved) {
-		*before = takt_link_element_unlike(port, plan, &newcomer->key, newcomer->identity,
-						   id);
+		*before = takt_link_entity_unlike(port, plan, &newcomer->key, newcomer->identity,
+						  id);
 	} else if (port->link.old_plan_packets) {
 		newcomer->key.who = who_is(sender, plan_before(port));
-		*before = takt_link_element_before(port, &newcomer->key, newcomer->identity, uid);
+		*before = takt_link_entity_before(port, &newcomer->key, newcomer->identity, uid);
 	}
 	return id;
 }
@@ -183,8 +183,8 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
  * The entity of an outgoing packet: by its connection if that is cached, else by its headers.
  * *before as above. Precondition: *before is 0.
  */
-static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_port *port,
-				      const struct takt_plan *plan, u32 *before)
+static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port *port,
+				     const struct takt_plan *plan, u32 *before)
 {
 	struct takt_newcomer *newcomer = &port->newcomer;
 	u32 connected, id;
@@ -202,7 +202,7 @@ static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_por
 		if (id)
 			return id;
 	}
-	id = element_by_headers(skb, port, plan, before);
+	id = entity_by_headers(skb, port, plan, before);
 	/*
 	 * A packet that must not overtake needs *before, and so do the later ones until then: do
 	 * not cache.

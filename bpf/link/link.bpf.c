@@ -73,9 +73,9 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
 }
 
 /* The time matters only if the entity becomes backlogged, or is blocked. */
-static __always_inline int wants_time(const struct takt_element *element)
+static __always_inline int wants_time(const struct takt_entity *entity)
 {
-	return !element->queue.packets || element->waits & TAKT_IN_GATE;
+	return !entity->queue.packets || entity->waits & TAKT_IN_GATE;
 }
 
 static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
@@ -115,7 +115,7 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	arrival->bytes = accounted_bytes(skb);
 	arrival->frames = frames_of(skb, arrival->bytes);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
-	arrival->now_ns = wants_time(takt_element(&port->link.order, arrival->id)) ?
+	arrival->now_ns = wants_time(takt_entity(&port->link.order, arrival->id)) ?
 				  bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
 					 is_idle(sch, port, plan), &arrival->now_ns);
@@ -149,7 +149,7 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		if (!arrival.id)
 			goto drop;
 	} else {
-		arrival.id = element_of(skb, port, plan, &arrival.before);
+		arrival.id = entity_of(skb, port, plan, &arrival.before);
 	}
 	place = arrive(skb, sch, port, plan, &arrival);
 	/* The store has every packet slot. */
@@ -251,7 +251,7 @@ static void takt_link_clear(struct Qdisc *sch)
 		return;
 	if (discard(index, TAKT_EXPRESS))
 		takt_link_flush_express(&port->link);
-	bpf_for(i, 0, 2 * TAKT_ELEMENTS + TAKT_PACKETS) {
+	bpf_for(i, 0, 2 * TAKT_ENTITIES + TAKT_PACKETS) {
 		u32 place;
 
 		if (!port->link.queued_packets)

@@ -104,7 +104,7 @@ TAKT_FN u32 takt_vector_station(struct takt_vector_state *state,
 
 	takt_address_mac(&newcomer->to, step->mac);
 	newcomer->class_id = step->id;
-	id = takt_station_element(link, &newcomer->to, step->id);
+	id = takt_station_entity(link, &newcomer->to, step->id);
 	if (id && takt_station_is_settled(link, takt_flow(&link->flows, id)))
 		return id;
 	return takt_station_newcomer(link, &state->plan, newcomer, id, step->now_ns);

@@ -3,7 +3,7 @@
 use crate::{
     plain::zeroed_box,
     stations::{Address, Stations},
-    sys::{self, takt_arrival, takt_choice, takt_element, takt_link, takt_newcomer, takt_plan},
+    sys::{self, takt_arrival, takt_choice, takt_entity, takt_link, takt_newcomer, takt_plan},
 };
 
 /// A link's answer when it is asked for a packet.
@@ -59,7 +59,7 @@ impl Link {
     }
 
     /// The entity of a packet to that station in this class; made if needed, as the qdisc does.
-    pub fn station_element(
+    pub fn station_entity(
         &mut self,
         plan: &takt_plan,
         class: u32,
@@ -74,7 +74,7 @@ impl Link {
         let state = &mut *self.state;
         // SAFETY: valid structs; see the crate's documentation.
         unsafe {
-            let id = sys::takt_station_element(state, &newcomer.to, class);
+            let id = sys::takt_station_entity(state, &newcomer.to, class);
             if id != 0 {
                 let flow = sys::takt_flow(&mut state.flows, id);
                 if sys::takt_station_is_settled(state, flow) != 0 {
@@ -226,8 +226,8 @@ impl Link {
     }
 
     /// A class, tenant, flow or station.
-    pub fn element(&self, id: u32) -> &takt_element {
-        &self.state.order.element[(id & (sys::TAKT_ELEMENTS - 1)) as usize]
+    pub fn entity(&self, id: u32) -> &takt_entity {
+        &self.state.order.entity[(id & (sys::TAKT_ENTITIES - 1)) as usize]
     }
 }
 

@@ -26,7 +26,7 @@ unsafe impl Plain for sys::takt_registration {}
 unsafe impl Plain for sys::takt_registry {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_stations {}
-unsafe impl Plain for sys::takt_element {}
+unsafe impl Plain for sys::takt_entity {}
 unsafe impl Plain for sys::takt_flow {}
 unsafe impl Plain for sys::takt_held {}
 unsafe impl Plain for sys::takt_gap {}

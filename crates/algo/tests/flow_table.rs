@@ -53,7 +53,7 @@ impl Flows {
     }
 
     /// As the qdisc does: finds it, or makes room and adds it.
-    fn element(&mut self, identity: u64, class: u32) -> u32 {
+    fn entity(&mut self, identity: u64, class: u32) -> u32 {
         let id = self.find(identity);
         if id != 0 {
             return id;
@@ -75,7 +75,7 @@ impl Flows {
     }
 
     fn send(&mut self, identity: u64, class: u32) -> u32 {
-        let id = self.element(identity, class);
+        let id = self.entity(identity, class);
         let arrival = takt_arrival {
             id,
             bytes: 1500,
@@ -113,7 +113,7 @@ impl Flows {
 
     /// The counters of all flows and classes together.
     fn counted(&self) -> (u64, u64, u64) {
-        let stats = || self.link.order.element.iter().map(|element| &element.stats);
+        let stats = || self.link.order.entity.iter().map(|entity| &entity.stats);
         (
             stats().map(|stats| stats.enqueued_packets).sum(),
             stats().map(|stats| stats.sent_packets).sum(),
@@ -153,8 +153,8 @@ fn a_flood_neither_exhausts_nor_disturbs() {
     let (mut offered, mut stranger) = (0u64, 1_000_000u64);
     for _ in 0..1000 {
         for identity in 1..=50 {
-            while flows.element(identity, 1) != 1
-                && flows.link.order.element[flows.find(identity) as usize]
+            while flows.entity(identity, 1) != 1
+                && flows.link.order.entity[flows.find(identity) as usize]
                     .queue
                     .packets
                     < 3
@@ -201,7 +201,7 @@ fn when_all_are_busy_newcomers_share() {
         flows.send(identity * 0x1234_5677, 1);
     }
     assert!(flows.link.flows.live > sys::TAKT_FLOWS_MAX - 100);
-    assert!(flows.link.order.element[1].queue.packets > 0);
+    assert!(flows.link.order.entity[1].queue.packets > 0);
     assert_eq!(flows.link.flows.forgotten, 0);
 }
 
@@ -225,7 +225,7 @@ fn the_idle_are_forgotten_and_their_counters_stay() {
         "{}",
         flows.link.flows.forgotten
     );
-    assert!(flows.link.order.element[1].stats.sent_packets >= 990);
+    assert!(flows.link.order.entity[1].stats.sent_packets >= 990);
     assert_eq!(flows.counted(), (1600, 1600, 0));
     for identity in 2001..=2600 {
         assert_ne!(flows.find(identity), 0);
@@ -255,8 +255,8 @@ fn flows_follow_their_class() {
     let mut later = 0;
     for identity in 1..=10 {
         let id = flows.find(identity) as usize;
-        later += flows.link.order.element[id].stats.sent_packets;
+        later += flows.link.order.entity[id].stats.sent_packets;
     }
-    assert_eq!(flows.link.order.element[1].stats.sent_packets + later, 60);
-    assert_eq!(flows.link.order.element[1].queue.packets, 0);
+    assert_eq!(flows.link.order.entity[1].stats.sent_packets + later, 60);
+    assert_eq!(flows.link.order.entity[1].queue.packets, 0);
 }

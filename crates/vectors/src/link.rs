@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Address, Stations,
     sys::{
-        TAKT_CLASSES, TAKT_ELEMENTS, TAKT_GROUPS, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
-        takt_class_params, takt_class_stats, takt_element, takt_link_lay_out,
+        TAKT_CLASSES, TAKT_ENTITIES, TAKT_GROUPS, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
+        takt_class_params, takt_class_stats, takt_entity, takt_link_lay_out,
     },
 };
 
@@ -128,7 +128,7 @@ type Mac = u64;
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    Element {
+    Entity {
         id: u32,
     },
     Kept {
@@ -275,7 +275,7 @@ impl Concept for Link {
                 step.now_ns = now_ns;
                 machine.run(&mut step)?;
                 let id = step.answer as u32;
-                Ok(Answer::Element { id })
+                Ok(Answer::Entity { id })
             }
             Call::Running { task_prio } => {
                 step.op = sys::TAKT_VECTOR_RUNNING;
@@ -307,7 +307,7 @@ impl Concept for Link {
                 Ok(Answer::Replaced)
             }
             Call::Counters { class } => {
-                Ok(Answer::Counters(counters(element(machine.state(), class))))
+                Ok(Answer::Counters(counters(entity(machine.state(), class))))
             }
         }
     }
@@ -330,8 +330,8 @@ fn index(class: u32) -> usize {
     (class & (TAKT_CLASSES - 1)) as usize
 }
 
-fn element(state: &State, id: u32) -> &takt_element {
-    &state.link.order.element[(id & (TAKT_ELEMENTS - 1)) as usize]
+fn entity(state: &State, id: u32) -> &takt_entity {
+    &state.link.order.entity[(id & (TAKT_ENTITIES - 1)) as usize]
 }
 
 fn choice(state: &State) -> Answer {
@@ -343,13 +343,13 @@ fn choice(state: &State) -> Answer {
             place,
             class: choice.id,
             bytes: choice.len,
-            class_due_ns: element(state, choice.id).pace.due_ns,
+            class_due_ns: entity(state, choice.id).pace.due_ns,
             wire_due_ns: state.link.clock.due_ns,
         },
     }
 }
 
-fn counters(class: &takt_element) -> Counters {
+fn counters(class: &takt_entity) -> Counters {
     let takt_class_stats {
         enqueued_packets,
         enqueued_bytes,

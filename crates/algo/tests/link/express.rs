@@ -58,7 +58,7 @@ proptest! {
         let mut now_ns = 1 << 40;
         for (id, bytes, pause_ns, held_ns) in arrivals {
             now_ns += pause_ns;
-            let free_ns = short.order.element[id as usize].pace.due_ns.max(short.clock.due_ns);
+            let free_ns = short.order.entity[id as usize].pace.due_ns.max(short.clock.due_ns);
             if free_ns > now_ns {
                 continue;
             }
@@ -69,7 +69,7 @@ proptest! {
             prop_assert_eq!((choice.id, choice.len), (id, short.express_len));
 
             prop_assert_eq!(short.clock, long.clock);
-            for (a, b) in short.order.element.iter_mut().zip(long.order.element.iter_mut()) {
+            for (a, b) in short.order.entity.iter_mut().zip(long.order.entity.iter_mut()) {
                 // Only a packet that waited can have been late.
                 b.stats.late_max_ns = 0;
                 prop_assert_eq!(a.pace, b.pace);

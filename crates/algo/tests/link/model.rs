@@ -286,7 +286,7 @@ impl Link {
         assert_eq!(link.free_ns(), self.clock.due_ns);
         assert_eq!(link.state().order.group[0].behind_ns, self.behind_ns);
         for (id, class) in (0..).zip(&self.classes) {
-            let real = link.element(id);
+            let real = link.entity(id);
             assert_eq!(real.pace.due_ns, class.clock.due_ns);
             assert_eq!(real.pace.rem, class.clock.rem);
             assert_eq!(real.queue.packets as usize, class.queue.len());

@@ -176,5 +176,5 @@ fn a_class_that_left_drains() {
         link.enqueue(&plan, 1, 1500, 1, now_ns + 1_000_000_000),
         None
     );
-    assert_eq!(link.element(1).stats.dropped_packets, 2);
+    assert_eq!(link.entity(1).stats.dropped_packets, 2);
 }

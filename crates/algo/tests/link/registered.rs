@@ -102,7 +102,7 @@ impl Sender {
         }
         assert!(self.under_way.iter().all(VecDeque::is_empty));
         for class in [FOREGROUND, BACKGROUND] {
-            let stats = &self.link.element(class).stats;
+            let stats = &self.link.entity(class).stats;
             assert_eq!(stats.enqueued_packets, stats.sent_packets);
         }
         self.now_ns - began_ns
@@ -170,7 +170,7 @@ fn a_registered_flow_keeps_its_order() {
     sender.switch(0);
     sender.send(0);
     sender.drain();
-    assert_eq!(sender.link.element(BACKGROUND).stats.sent_packets, 1);
+    assert_eq!(sender.link.entity(BACKGROUND).stats.sent_packets, 1);
 }
 
 #[derive(Debug, Clone)]
@@ -220,8 +220,8 @@ proptest! {
         }
         for class in [FOREGROUND, BACKGROUND] {
             let (stats, queue) = {
-                let element = sender.link.element(class);
-                (&element.stats, &element.queue)
+                let entity = sender.link.entity(class);
+                (&entity.stats, &entity.queue)
             };
             let out = stats.sent_packets + stats.flushed_packets + u64::from(queue.packets);
             prop_assert_eq!(stats.enqueued_packets, out);

@@ -24,7 +24,7 @@ fn a_full_store_drops_and_recovers() {
 
     for id in 1..=3 {
         assert_eq!(link.enqueue(&plan, id, 100, 1, 0), None);
-        assert_eq!(link.element(id).stats.dropped_packets, 1);
+        assert_eq!(link.entity(id).stats.dropped_packets, 1);
     }
     assert_eq!(link.queued_packets(), PLACES + 1);
 
@@ -52,8 +52,8 @@ fn a_class_holds_what_its_limit_allows() {
     // One is on the fast path, three wait.
     let taken = (0..10).filter(|_| link.enqueue(&plan, 1, 100, 1, 0).is_some());
     assert_eq!(taken.count(), 4);
-    assert_eq!(link.element(1).stats.dropped_packets, 6);
-    assert_eq!(link.element(1).stats.dropped_bytes, 600);
+    assert_eq!(link.entity(1).stats.dropped_packets, 6);
+    assert_eq!(link.entity(1).stats.dropped_bytes, 600);
     assert!(link.enqueue(&plan, 2, 100, 1, 0).is_some());
 }
 
@@ -64,7 +64,7 @@ fn segments_are_counted_and_every_frame_has_its_overhead() {
     let mut link = Link::new();
     assert!(link.enqueue(&plan, 1, 45_000, 30, 0).is_some());
     assert!(link.enqueue(&plan, 1, 1_500, 1, 0).is_some());
-    let stats = &link.element(1).stats;
+    let stats = &link.entity(1).stats;
     assert_eq!(stats.gso_packets, 1);
     assert_eq!(stats.enqueued_bytes, 45_000 + 30 * 24 + 1_500 + 24);
 }

@@ -60,7 +60,7 @@ impl Traffic {
     pub fn busy(&mut self, plan: &takt_plan, classes: impl IntoIterator<Item = u32>) {
         self.busy = classes.into_iter().collect();
         for id in self.busy.clone() {
-            while self.link.element(id).queue.packets < 2 {
+            while self.link.entity(id).queue.packets < 2 {
                 self.send(plan, id);
             }
         }

@@ -272,36 +272,33 @@ impl Run {
     /// A backlogged class with no ceiling and no other packet to wait for.
     fn eligible(&self) -> Option<u32> {
         let link = self.link.state();
-        if link.plan_hand < sys::TAKT_ELEMENTS {
+        if link.plan_hand < sys::TAKT_ENTITIES {
             return None;
         }
         let unlimited = |id: u32| {
             let params = &self.plan.class_params[id as usize];
-            let element = self.link.element(id);
-            let (running, sender) = (link.order.held.running, u32::from(element.task_prio));
+            let entity = self.link.entity(id);
+            let (running, sender) = (link.order.held.running, u32::from(entity.task_prio));
             let open = params.gated == 0 || running == 0 || sender == 0 || running >= sender;
-            params.ceil_bps == 0 && element.ready_ns == 0 && open
+            params.ceil_bps == 0 && entity.ready_ns == 0 && open
         };
         (1..=CLASSES).find(|&id| {
-            let element = self.link.element(id);
+            let entity = self.link.entity(id);
             let group = self.plan.class_params[id as usize].group;
             let tenant = u32::from(self.plan.tenant[usize::from(group)]);
-            element.queue.packets > 0
+            entity.queue.packets > 0
                 && unlimited(id)
                 && (group == 0 || self.plan.class_params[tenant as usize].ceil_bps == 0)
         })
     }
 
     fn show(&self, id: u32) -> String {
-        let element = self.link.element(id);
-        let tenant = u32::from(self.plan.tenant[usize::from(element.group)]);
+        let entity = self.link.entity(id);
+        let tenant = u32::from(self.plan.tenant[usize::from(entity.group)]);
         let show = |id: u32| {
-            let mut element = *self.link.element(id);
-            element.stats = Default::default();
-            format!(
-                "{id}: {element:?} {:?}",
-                self.plan.class_params[id as usize]
-            )
+            let mut entity = *self.link.entity(id);
+            entity.stats = Default::default();
+            format!("{id}: {entity:?} {:?}", self.plan.class_params[id as usize])
         };
         format!("{} of {}", show(id), show(tenant))
     }
@@ -309,8 +306,8 @@ impl Run {
     fn check(&self) {
         let mut queued = 0;
         for id in 1..=CLASSES {
-            let element = self.link.element(id);
-            let (queue, stats) = (&element.queue, &element.stats);
+            let entity = self.link.entity(id);
+            let (queue, stats) = (&entity.queue, &entity.stats);
             queued += queue.packets;
             assert_eq!(
                 stats.enqueued_packets,
@@ -325,7 +322,7 @@ impl Run {
                 stats.enqueued_packets + stats.dropped_packets
             );
             if queue.packets > 0 {
-                assert_ne!(element.waits, 0, "class {id} has packets and waits nowhere");
+                assert_ne!(entity.waits, 0, "class {id} has packets and waits nowhere");
             }
         }
         assert_eq!(queued, self.link.state().queued_packets);

@@ -135,13 +135,13 @@ impl PortMemory {
             let flow_count = (&raw const (*flows).fresh)
                 .read_volatile()
                 .min(TAKT_FLOWS_MAX);
-            let element_count = TAKT_FLOW_FIRST + flow_count;
+            let entity_count = TAKT_FLOW_FIRST + flow_count;
             let mut stations = zeroed_box();
             copy_raw(&raw const (*flows).stations, &mut *stations);
             Counted {
                 queued_packets: (&raw const (*link).queued_packets).read_volatile(),
                 held: (&raw const (*order).held).read_volatile(),
-                elements: copied((&raw const (*order).element).cast(), element_count),
+                entities: copied((&raw const (*order).entity).cast(), entity_count),
                 flows: copied((&raw const (*flows).flow).cast(), flow_count),
                 stations,
                 live_flows: (&raw const (*flows).live).read_volatile(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use takt_algo::sys::{
     TAKT_FLOW_FIRST, TAKT_SCALE_WHOLE, TAKT_STATIONS, TAKT_STATIONS_IP, TAKT_STATIONS_MAC,
-    TAKT_STATIONS_NONE, takt_element, takt_flow, takt_station,
+    TAKT_STATIONS_NONE, takt_entity, takt_flow, takt_station,
 };
 
 pub use takt_algo::Address;
@@ -196,7 +196,7 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
             }
         })
         .collect();
-    for (flow, element) in elements(counted) {
+    for (flow, entity) in entities(counted) {
         let address = Address::from(flow.to);
         let known = stations
             .iter()
@@ -206,15 +206,15 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
             stations.len() - 1
         });
         let station = &mut stations[at];
-        station.queued_packets += element.queue.packets;
-        station.queued_bytes += element.queue.bytes;
-        station.counters.add(&Counters::from(&element.stats));
-        station.held |= element.held != 0;
-        if element.scale_ppm != 0 {
-            station.applied_ppm = if element.held != 0 {
+        station.queued_packets += entity.queue.packets;
+        station.queued_bytes += entity.queue.bytes;
+        station.counters.add(&Counters::from(&entity.stats));
+        station.held |= entity.held != 0;
+        if entity.scale_ppm != 0 {
+            station.applied_ppm = if entity.held != 0 {
                 0
             } else {
-                element.scale_ppm
+                entity.scale_ppm
             };
         }
     }
@@ -223,11 +223,11 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
 }
 
 /// The entities of stations.
-fn elements(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_element)> {
+fn entities(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_entity)> {
     counted
         .flows
         .iter()
-        .zip(&counted.elements[TAKT_FLOW_FIRST as usize..])
+        .zip(&counted.entities[TAKT_FLOW_FIRST as usize..])
         .filter(|(flow, _)| flow.identity != 0 && is_stations(flow))
 }
 

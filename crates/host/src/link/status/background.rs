@@ -1,7 +1,7 @@
 //! How long a link's background traffic has been kept waiting, and why.
 
 use serde::Serialize;
-use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_plan};
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_entity, takt_plan};
 
 use crate::{
     link::{counted::Counted, managed::Managed},
@@ -39,7 +39,7 @@ pub(super) fn status(
         return None;
     }
     let held = &counted.held;
-    let is_held = |element: &&takt_element| u32::from(element.waits) & TAKT_IN_GATE != 0;
+    let is_held = |entity: &&takt_entity| u32::from(entity.waits) & TAKT_IN_GATE != 0;
     let since_ns = match held.by_task.count {
         0 => 0,
         _ => monotonic_ns().saturating_sub(held.since_ns),
@@ -51,10 +51,10 @@ pub(super) fn status(
             (0, 0) => "nothing",
         },
         held_packets: counted
-            .elements
+            .entities
             .iter()
             .filter(is_held)
-            .map(|element| element.queue.packets)
+            .map(|entity| entity.queue.packets)
             .sum(),
         holds: held.holds,
         held_by_tasks_ns: held.task_ns + since_ns,
