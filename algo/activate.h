@@ -17,8 +17,8 @@ TAKT_FN_OUT int takt_entity_begin(struct takt_link *link TAKT_ARG,
 	u64 clock_ns;
 
 	takt_entity_leave(&link->order, id, now_ns);
-	if (entity->group != params->group || entity->priority != params->priority)
-		takt_entity_move(&link->order, entity, params->group, params->priority);
+	if (entity->node != params->node || entity->priority != params->priority)
+		takt_entity_move(&link->order, entity, params->node, params->priority);
 	/* If every backlogged entity is due later, none is late. */
 	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
 		clock_ns = takt_start_of(&link->order, entity, now_ns);
@@ -27,16 +27,16 @@ TAKT_FN_OUT int takt_entity_begin(struct takt_link *link TAKT_ARG,
 	link->wake_ns = 0;
 	entity->ready_ns = 0;
 	takt_entity_start(entity, clock_ns, now_ns,
-			  takt_group(&link->order, entity->group)
+			  takt_node(&link->order, entity->node)
 				  ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)]);
 	takt_entity_wait(&link->order, plan, id, now_ns);
 	return 0;
 }
 
 /* Does this entity represent the node? */
-TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
+TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 node)
 {
-	u32 tenant = plan->tenant[group & (TAKT_GROUPS - 1)];
+	u32 tenant = plan->tenant[node & (TAKT_NODES - 1)];
 
 	/* A node that the plan no longer has is represented by any entity that still heads it. */
 	return !tenant || tenant == id;
@@ -52,7 +52,7 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 	u32 heads = entity->heads;
 
 	return entity->queue.packets ||
-	       (heads && takt_group(&link->order, heads)->waiting &&
+	       (heads && takt_node(&link->order, heads)->waiting &&
 		takt_goes_for(plan, id, heads));
 }
 
@@ -71,18 +71,18 @@ TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
 }
 
 /* An entity of this node is backlogged: so is its tenant, if it has one. */
-TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
+TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 node,
 			       u64 now_ns)
 {
-	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
+	u32 id = plan->tenant[node & (TAKT_NODES - 1)];
 	struct takt_entity *tenant = takt_entity(&link->order, id);
 
 	/* The gate may block all entities of the node. */
-	if (!group || !id || !takt_group(&link->order, group)->waiting)
+	if (!node || !id || !takt_node(&link->order, node)->waiting)
 		return;
-	if (tenant->waits && tenant->heads == group && takt_is_ready(&link->order, id, now_ns))
+	if (tenant->waits && tenant->heads == node && takt_is_ready(&link->order, id, now_ns))
 		return;
-	tenant->heads = group;
+	tenant->heads = node;
 	takt_entity_begin(link, plan, id, now_ns);
 }
 
@@ -107,7 +107,7 @@ TAKT_FN int takt_entity_follow(struct takt_link *link, const struct takt_plan *p
 	if (!entity->waits)
 		return 0;
 	takt_entity_again(link, plan, id & (TAKT_ENTITIES - 1), entity->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, entity->group, now_ns);
+	takt_tenant_begin(link, plan, entity->node, now_ns);
 	return 0;
 }
 
@@ -120,7 +120,7 @@ TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
 	struct takt_entity *entity = takt_entity(&link->order, id);
-	u64 virtual_ns = takt_group(&link->order, entity->group)
+	u64 virtual_ns = takt_node(&link->order, entity->node)
 				 ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 
 	link->wake_ns = 0;

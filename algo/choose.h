@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Choice: which entity's packet leaves next. Floors, priorities, guarantees and shares are in
- * group.h. Here the link, and then perhaps a tenant, ask their node for its first entity. A
+ * node.h. Here the link, and then perhaps a tenant, ask their node for its first entity. A
  * packet that must not overtake others waits for them, or pulls them: they leave first.
  */
 #ifndef TAKT_CHOOSE_H
@@ -65,7 +65,7 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 	u32 id, heads, ahead;
 
 	path->tenant = 0;
-	path->id = id = takt_group_first(&link->order, plan, 0, now_ns, &path->above);
+	path->id = id = takt_node_first(&link->order, plan, 0, now_ns, &path->above);
 	if (!id)
 		return 1;
 	entity = takt_entity(&link->order, id);
@@ -76,8 +76,8 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		path->tenant = id;
 		path->id = 0;
 		if (takt_goes_for(plan, id, heads)) {
-			path->id = takt_group_first(&link->order, plan, heads, now_ns,
-						    &path->leaf);
+			path->id = takt_node_first(&link->order, plan, heads, now_ns,
+						   &path->leaf);
 			ready_ns = path->leaf.wake_ns;
 		}
 	}
@@ -96,7 +96,7 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		/* The link needs at least this long for the packets ahead: do not ask before. */
 		if (ahead && !path->source)
 			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
-						     ahead * link->order.group[0].frame_ns);
+						     ahead * link->order.node[0].frame_ns);
 		else
 			ready_ns = entity->queue.packets ? 0 : TAKT_TIME_NEVER;
 	}

@@ -7,7 +7,7 @@
  *   guarantee  is its guarantee due?   (rate, where ceil is higher)
  *   share      what is its turn for spare capacity? (weight; virtual time)
  *   floor      is its floor due, whatever its priority?
- * Which calendar it is in follows from them, see group.h.
+ * Which calendar it is in follows from them, see node.h.
  */
 #ifndef TAKT_ENTITY_H
 #define TAKT_ENTITY_H
@@ -54,7 +54,7 @@ struct takt_entity {
 	u16 class_id;	/* of a flow or station: the class it belongs to */
 	u8 heads;	/* of a tenant: its node */
 	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
-	u8 group, priority;	/* of the calendars that it is in, or was in last */
+	u8 node, priority;	/* of the calendars that it is in, or was in last */
 	u8 task_prio;	/* of the task that sent last, see gate.h */
 	u8 held;	/* throttled: its station's weight is 0 */
 	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */

@@ -18,7 +18,7 @@
 #ifndef TAKT_FLOW_TABLE_H
 #define TAKT_FLOW_TABLE_H
 
-#include "group.h"
+#include "node.h"
 #include "station_ring.h"
 
 #define TAKT_FLOW_CHAIN_MAX 32

@@ -4,7 +4,7 @@
  *
  * The three questions of every Takt scheduler, answered for packets:
  *   what is eligible   entities whose clocks are due (entity.h), on a link that is free
- *   what goes first    floors, then priority, guarantee, share (group.h)
+ *   what goes first    floors, then priority, guarantee, share (node.h)
  *   when to look again the earliest due in the future, or when the link is free
  *
  * Tenants are links within the link: one is chosen among its siblings like any class, and then
@@ -54,7 +54,7 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_entity *entity
 {
 	u64 clock_ns;
 
-	if (entity->group | params->group | entity->waits | entity->held)
+	if (entity->node | params->node | entity->waits | entity->held)
 		return 0;
 	if (takt_is_held(&link->order.held, params, entity))
 		return 0;
@@ -136,7 +136,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_order(link, place, before);
 	if (entity->queue.packets == 1) {
 		takt_entity_begin(link, plan, id, now_ns);
-		takt_tenant_begin(link, plan, entity->group, now_ns);
+		takt_tenant_begin(link, plan, entity->node, now_ns);
 	}
 	return place;
 }
@@ -258,7 +258,7 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 
 	takt_count_sent(tenant, len);
 	frame->since_ns = path->leaf.since_ns;
-	takt_group_served(&link->order, plan, path->tenant, &path->above, frame);
+	takt_node_served(&link->order, plan, path->tenant, &path->above, frame);
 	frame->since_ns = 0;
 	rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
 	if (rate_bps)
@@ -290,14 +290,14 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 	takt_link_spend(link, plan, params, source, choice->len, now_ns);
 	if (path->tenant)
 		takt_tenant_spend(link, plan, choice->len);
-	takt_group_served(&link->order, plan, path->id, &path->leaf, &link->frame);
+	takt_node_served(&link->order, plan, path->id, &path->leaf, &link->frame);
 	if (!entity->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
 		takt_link_requeue(link, plan, path->id, now_ns);
 	if (path->tenant)
 		takt_link_requeue(link, plan, path->tenant, now_ns);
 	/* The plan may have moved it to another tenant. */
-	if (entity->group)
-		takt_tenant_begin(link, plan, entity->group, now_ns);
+	if (entity->node)
+		takt_tenant_begin(link, plan, entity->node, now_ns);
 	if (source->queue.packets)
 		return;
 	if (path->source != path->id)
@@ -330,7 +330,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 
 	if (link->plan_hand < TAKT_ENTITIES) {
 		takt_link_replace(link, plan, now_ns);
-	} else if (free_ns > now_ns && link->order.group[0].share_bits) {
+	} else if (free_ns > now_ns && link->order.node[0].share_bits) {
 		/* One entity will go as soon as the link is free, whichever it is. */
 		link->next_id = 0;
 		link->polls = 0;

@@ -63,16 +63,16 @@ TAKT_FN void takt_link_lay_out(struct takt_link *link)
 {
 	u32 first = 0, i, j;
 
-	for (i = 0; i < TAKT_GROUPS; i++) {
-		struct takt_group *group = &link->order.group[i];
+	for (i = 0; i < TAKT_NODES; i++) {
+		struct takt_node *node = &link->order.node[i];
 
 		for (j = 0; j < TAKT_PRIORITIES; j++) {
-			takt_calendar_lay_out(&group->timed[j], i ? 256 : 16384, i ? 18 : 16,
+			takt_calendar_lay_out(&node->timed[j], i ? 256 : 16384, i ? 18 : 16,
 					      &first);
-			takt_calendar_lay_out(&group->share[j], i ? 128 : 4096, i ? 18 : 16,
+			takt_calendar_lay_out(&node->share[j], i ? 128 : 4096, i ? 18 : 16,
 					      &first);
 		}
-		takt_calendar_lay_out(&group->floors, i ? 64 : 4096, i ? 20 : 18, &first);
+		takt_calendar_lay_out(&node->floors, i ? 64 : 4096, i ? 20 : 18, &first);
 	}
 	takt_calendar_lay_out(&link->order.held.by_task, TAKT_HELD_BUCKETS, 0, &first);
 }

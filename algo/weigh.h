@@ -19,7 +19,7 @@ TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
 				  u32 weight_ppm, u64 now_ns)
 {
 	struct takt_entity *entity = takt_entity(&link->order, id);
-	u64 virtual_ns = takt_group(&link->order, entity->group)
+	u64 virtual_ns = takt_node(&link->order, entity->node)
 				 ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 	u32 was_held = entity->held;
 	u32 from_ppm = entity->scale_ppm ? entity->scale_ppm : TAKT_SCALE_WHOLE;

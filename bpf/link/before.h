@@ -59,7 +59,7 @@ __noinline u32 takt_link_entity_unlike(struct takt_port *port TAKT_ARG,
 	key->who ^= plan->registered;
 	to = takt_params(plan, takt_entity(&port->link.order, id), id);
 	from = takt_params(plan, takt_entity(&port->link.order, before), before);
-	if (from->priority > to->priority || from->group != to->group)
+	if (from->priority > to->priority || from->node != to->node)
 		before |= TAKT_PULLS;
 	return before;
 }

@@ -135,7 +135,7 @@ impl Link {
 
     /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.express && self.state.order.group[0].waiting == 0
+        !self.express && self.state.order.node[0].waiting == 0
     }
 
     /// The CPU that enqueues and dequeues runs a task of this priority from now on; see

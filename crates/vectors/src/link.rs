@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Address, Stations,
     sys::{
-        TAKT_CLASSES, TAKT_ENTITIES, TAKT_GROUPS, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
+        TAKT_CLASSES, TAKT_ENTITIES, TAKT_NODES, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
         takt_class_params, takt_class_stats, takt_entity, takt_link_lay_out,
     },
 };
@@ -52,7 +52,7 @@ pub struct Class {
     gated: bool,
     /// The class's tenant.
     #[serde(default, skip_serializing_if = "is_none")]
-    group: u8,
+    node: u8,
     /// Of a tenant: its node.
     #[serde(default, skip_serializing_if = "is_none")]
     heads: u8,
@@ -207,13 +207,13 @@ impl Concept for Link {
                 queue_packets: class.queue_packets,
                 priority: class.priority,
                 gated: class.gated.into(),
-                group: class.group,
+                node: class.node,
                 heads: class.heads,
                 ..takt_class_params::default()
             };
             if class.heads > 0 {
-                let group = u32::from(class.heads) & (TAKT_GROUPS - 1);
-                tables.tenant[group as usize] = index(class.id) as u16;
+                let node = u32::from(class.heads) & (TAKT_NODES - 1);
+                tables.tenant[node as usize] = index(class.id) as u16;
             }
         }
         Ok(())

@@ -246,7 +246,7 @@ impl Link {
         if busy_ns > due_ns {
             let better: usize = (0..priority).map(|p| self.waiting(p).count()).sum();
             let all = (1 + better + self.crowd[priority] / 3) as u64;
-            let mut bound_ns = all * link.state().order.group[0].frame_ns;
+            let mut bound_ns = all * link.state().order.node[0].frame_ns;
             if better > 0 {
                 bound_ns = bound_ns.max(lag_max_ns);
             }
@@ -284,7 +284,7 @@ impl Link {
     pub fn check(&self, link: &takt_algo::Link) {
         assert_eq!(link.queued_packets(), self.queued_packets());
         assert_eq!(link.free_ns(), self.clock.due_ns);
-        assert_eq!(link.state().order.group[0].behind_ns, self.behind_ns);
+        assert_eq!(link.state().order.node[0].behind_ns, self.behind_ns);
         for (id, class) in (0..).zip(&self.classes) {
             let real = link.entity(id);
             assert_eq!(real.pace.due_ns, class.clock.due_ns);

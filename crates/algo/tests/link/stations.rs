@@ -117,7 +117,7 @@ impl Air {
     }
 
     fn virtual_ns(&self) -> u64 {
-        self.link.state().order.group[0].virtual_ns[usize::from(PRIORITY)]
+        self.link.state().order.node[0].virtual_ns[usize::from(PRIORITY)]
     }
 
     /// Asks until a frame leaves; returns its sender, or `None` if none is eligible. The sender

@@ -36,21 +36,21 @@ impl Policy {
         }
         for (n, params) in (0..).zip(&self.tenants) {
             // Two tenants take turns at a node.
-            let group = 1 + (n % 4) as u8;
+            let node = 1 + (n % 4) as u8;
             if let Some(params) = params
-                && plan.tenant[usize::from(group)] == 0
+                && plan.tenant[usize::from(node)] == 0
             {
-                plan::tenant(&mut plan, CLASSES + 1 + n, group, *params, &[]);
+                plan::tenant(&mut plan, CLASSES + 1 + n, node, *params, &[]);
             }
         }
         for (id, class) in (1usize..).zip(&self.classes) {
-            if let Some((params, group)) = class {
-                let group = if plan.tenant[usize::from(*group)] == 0 {
+            if let Some((params, node)) = class {
+                let node = if plan.tenant[usize::from(*node)] == 0 {
                     0
                 } else {
-                    *group
+                    *node
                 };
-                plan.class_params[id] = takt_class_params { group, ..*params };
+                plan.class_params[id] = takt_class_params { node, ..*params };
             }
         }
         plan
@@ -284,17 +284,17 @@ impl Run {
         };
         (1..=CLASSES).find(|&id| {
             let entity = self.link.entity(id);
-            let group = self.plan.class_params[id as usize].group;
-            let tenant = u32::from(self.plan.tenant[usize::from(group)]);
+            let node = self.plan.class_params[id as usize].node;
+            let tenant = u32::from(self.plan.tenant[usize::from(node)]);
             entity.queue.packets > 0
                 && unlimited(id)
-                && (group == 0 || self.plan.class_params[tenant as usize].ceil_bps == 0)
+                && (node == 0 || self.plan.class_params[tenant as usize].ceil_bps == 0)
         })
     }
 
     fn show(&self, id: u32) -> String {
         let entity = self.link.entity(id);
-        let tenant = u32::from(self.plan.tenant[usize::from(entity.group)]);
+        let tenant = u32::from(self.plan.tenant[usize::from(entity.node)]);
         let show = |id: u32| {
             let mut entity = *self.link.entity(id);
             entity.stats = Default::default();
@@ -330,11 +330,11 @@ impl Run {
 
         // Tenants: everything that was sent for them.
         let link = self.link.state();
-        for (group, state) in link.order.group.iter().enumerate() {
+        for (node, state) in link.order.node.iter().enumerate() {
             let timed: u32 = state.timed.iter().map(|calendar| calendar.count).sum();
             let share: u32 = state.share.iter().map(|calendar| calendar.count).sum();
             let floors = state.floors.count;
-            assert!(timed + share + floors >= state.waiting, "group {group}");
+            assert!(timed + share + floors >= state.waiting, "node {node}");
             assert!(floors <= state.waiting);
         }
     }

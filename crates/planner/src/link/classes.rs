@@ -1,7 +1,7 @@
 //! The ids of classes and tenants in the kernel's tables.
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_CLASSES, TAKT_GROUPS};
+use takt_algo::sys::{TAKT_CLASSES, TAKT_NODES};
 use takt_policy::Link;
 
 use super::places::Places;
@@ -17,7 +17,9 @@ pub struct ClassIds {
     #[serde(flatten)]
     ids: Places,
     /// By the tenant's name.
-    groups: Places,
+    /// `groups` in records.
+    #[serde(rename = "groups")]
+    nodes: Places,
 }
 
 impl ClassIds {
@@ -32,8 +34,8 @@ impl ClassIds {
     }
 
     /// The tenant's node.
-    pub fn group(&self, tenant: &str) -> Option<u32> {
-        self.groups.get(tenant)
+    pub fn node(&self, tenant: &str) -> Option<u32> {
+        self.nodes.get(tenant)
     }
 
     /// Names and ids, by name.
@@ -65,7 +67,7 @@ impl ClassIds {
             ids: self
                 .ids
                 .assign(classes.chain(keys.iter().map(String::as_str)), TAKT_CLASSES),
-            groups: self.groups.assign(tenants(), TAKT_GROUPS),
+            nodes: self.nodes.assign(tenants(), TAKT_NODES),
         }
     }
 }

@@ -67,7 +67,7 @@ fn class(id: u32, rate_bps: u64, priority: u8) -> Class {
         queue_packets: 100,
         priority,
         gated: false,
-        group: 0,
+        node: 0,
         heads: 0,
     }
 }

@@ -410,5 +410,5 @@ impl Share {
 
 /// The id of the tenant that a class belongs to; 0, which has no limits, if there is none.
 fn tenant_of(params: &takt_class_params, plan: &takt_plan) -> u32 {
-    plan.tenant[params.group as usize % plan.tenant.len()].into()
+    plan.tenant[params.node as usize % plan.tenant.len()].into()
 }

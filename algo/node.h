@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A node: entities that share the link, or a tenant's part of it. (struct takt_group.)
+ * A node: entities that share the link, or a tenant's part of it.
  *
  * The order in which they go:
  *   1. floors that are due, earliest first, whatever the priority;
@@ -27,14 +27,14 @@
  *   station  instead of any, while its station's weight is 0 (station.h);
  *   floors   if it has a floor, at all times as well.
  */
-#ifndef TAKT_GROUP_H
-#define TAKT_GROUP_H
+#ifndef TAKT_NODE_H
+#define TAKT_NODE_H
 
 #include "calendar.h"
 #include "entity.h"
 #include "held.h"
 
-struct takt_group {
+struct takt_node {
 	struct takt_calendar timed[TAKT_PRIORITIES];
 	struct takt_calendar share[TAKT_PRIORITIES];
 	struct takt_calendar floors;
@@ -49,7 +49,7 @@ struct takt_group {
 
 /* All backlogged entities and queued packets of a link. */
 struct takt_order {
-	struct takt_group group[TAKT_GROUPS];
+	struct takt_node node[TAKT_NODES];
 	struct takt_entity entity[TAKT_ENTITIES];
 	struct takt_places places;
 	struct takt_held held;
@@ -64,9 +64,9 @@ struct takt_pick {
 	u32 next;	/* none is eligible: the next that will be; 0: not known */
 };
 
-TAKT_FN struct takt_group *takt_group(struct takt_order *order, u32 group)
+TAKT_FN struct takt_node *takt_node(struct takt_order *order, u32 node)
 {
-	return &order->group[group & (TAKT_GROUPS - 1)];
+	return &order->node[node & (TAKT_NODES - 1)];
 }
 
 TAKT_FN struct takt_entity *takt_entity(struct takt_order *order, u32 id)
@@ -93,24 +93,24 @@ TAKT_FN void takt_enter(struct takt_order *order, struct takt_calendar *calendar
 TAKT_FN_OUT int takt_entity_leave(struct takt_order *order TAKT_ARG, u32 id, u64 now_ns)
 {
 	struct takt_entity *entity = takt_entity(order, id);
-	struct takt_group *group = takt_group(order, entity->group);
+	struct takt_node *node = takt_node(order, entity->node);
 	u32 priority = entity->priority & (TAKT_PRIORITIES - 1);
 
 	id &= TAKT_ENTITIES - 1;
 	if (entity->waits & TAKT_IN_TIMED) {
-		takt_calendar_remove(&group->timed[priority], &order->shelf,
+		takt_calendar_remove(&node->timed[priority], &order->shelf,
 				     id + TAKT_ENTRY_TIMED);
-		if (!group->timed[priority].count)
-			group->timed_bits &= ~(1U << priority);
+		if (!node->timed[priority].count)
+			node->timed_bits &= ~(1U << priority);
 	}
 	if (entity->waits & TAKT_IN_SHARE) {
-		takt_calendar_remove(&group->share[priority], &order->shelf,
+		takt_calendar_remove(&node->share[priority], &order->shelf,
 				     id + TAKT_ENTRY_SHARE);
-		if (!group->share[priority].count)
-			group->share_bits &= ~(1U << priority);
+		if (!node->share[priority].count)
+			node->share_bits &= ~(1U << priority);
 	}
 	if (entity->waits & TAKT_IN_FLOORS)
-		takt_calendar_remove(&group->floors, &order->shelf, id + TAKT_ENTRY_FLOOR);
+		takt_calendar_remove(&node->floors, &order->shelf, id + TAKT_ENTRY_FLOOR);
 	if (entity->waits & TAKT_IN_GATE)
 		takt_let_go(&order->held, &order->shelf, id, now_ns);
 	else if (entity->waits & TAKT_IN_STATION)
@@ -118,17 +118,17 @@ TAKT_FN_OUT int takt_entity_leave(struct takt_order *order TAKT_ARG, u32 id, u64
 	else if (entity->waits && priority == TAKT_BACKGROUND)
 		order->held.waiting--;
 	if (entity->waits & ~TAKT_IN_NO_TURN)
-		group->waiting--;
+		node->waiting--;
 	entity->waits = 0;
 	return 0;
 }
 
 /* The plan moves it to another priority, whose clock shows another time. */
 TAKT_FN void takt_entity_move(struct takt_order *order, struct takt_entity *entity,
-			      u32 to_group, u32 to_priority)
+			      u32 to_node, u32 to_priority)
 {
-	struct takt_group *to = takt_group(order, to_group);
-	u64 from_ns = takt_group(order, entity->group)
+	struct takt_node *to = takt_node(order, to_node);
+	u64 from_ns = takt_node(order, entity->node)
 			      ->behind_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 	u64 to_ns = to->behind_ns[to_priority & (TAKT_PRIORITIES - 1)];
 
@@ -137,7 +137,7 @@ TAKT_FN void takt_entity_move(struct takt_order *order, struct takt_entity *enti
 	entity->guarantee.due_ns += from_ns;
 	entity->guarantee.due_ns -= takt_min(entity->guarantee.due_ns, to_ns);
 	entity->share.due_ns = to->virtual_ns[to_priority & (TAKT_PRIORITIES - 1)];
-	entity->group = to_group;
+	entity->node = to_node;
 	entity->priority = to_priority;
 }
 
@@ -145,7 +145,7 @@ TAKT_FN void takt_entity_move(struct takt_order *order, struct takt_entity *enti
 TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_entity *entity,
 			  u64 now_ns)
 {
-	u64 behind_ns = takt_group(order, entity->group)
+	u64 behind_ns = takt_node(order, entity->node)
 				->behind_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 
 	return now_ns - takt_min(behind_ns, now_ns);
@@ -158,16 +158,16 @@ TAKT_FN u64 takt_clock_of(struct takt_order *order, const struct takt_entity *en
  * counts, which falls by one entity per four frames: a third is added, so that the last entity
  * still counts all that went before it.
  */
-TAKT_FN_OUT u64 takt_wait_bound(const struct takt_group *group TAKT_ARG, u32 priority,
+TAKT_FN_OUT u64 takt_wait_bound(const struct takt_node *node TAKT_ARG, u32 priority,
 				u64 lag_max_ns)
 {
-	u64 better = group->floors.count, bound_ns;
+	u64 better = node->floors.count, bound_ns;
 	u32 i;
 
 	priority &= TAKT_PRIORITIES - 1;
 	for (i = 0; i < TAKT_PRIORITIES && i < priority; i++)
-		better += group->timed[i].count;
-	bound_ns = (1 + better + group->crowd[priority] / 3) * group->frame_ns;
+		better += node->timed[i].count;
+	bound_ns = (1 + better + node->crowd[priority] / 3) * node->frame_ns;
 	return better ? takt_max(bound_ns, lag_max_ns) : bound_ns;
 }
 
@@ -181,7 +181,7 @@ TAKT_FN u64 takt_start_of(struct takt_order *order, const struct takt_entity *en
 	u64 clock_ns = takt_clock_of(order, entity, now_ns), due_ns;
 	u32 id;
 
-	id = takt_calendar_first(&takt_group(order, entity->group)
+	id = takt_calendar_first(&takt_node(order, entity->node)
 					  ->timed[entity->priority & (TAKT_PRIORITIES - 1)],
 				 &order->shelf, clock_ns, &due_ns);
 	if (id)
@@ -196,15 +196,15 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 	struct takt_entity *entity = takt_entity(order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u32 priority = params->priority & (TAKT_PRIORITIES - 1);
-	struct takt_group *group = takt_group(order, params->group);
+	struct takt_node *node = takt_node(order, params->node);
 	u64 behind_ns, clock_ns, ready_ns, timed_ns;
 
-	behind_ns = group->behind_ns[priority];
+	behind_ns = node->behind_ns[priority];
 	clock_ns = now_ns - takt_min(behind_ns, now_ns);
-	if (entity->group != params->group || entity->priority != priority) {
-		takt_entity_move(order, entity, params->group, priority);
+	if (entity->node != params->node || entity->priority != priority) {
+		takt_entity_move(order, entity, params->node, priority);
 		/* This priority does not make up for the other's lateness. */
-		takt_entity_start(entity, clock_ns, now_ns, group->virtual_ns[priority]);
+		takt_entity_start(entity, clock_ns, now_ns, node->virtual_ns[priority]);
 	}
 	if (entity->held) {
 		entity->waits = TAKT_IN_STATION;
@@ -223,16 +223,16 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		/* Eligible: by its guarantee whenever that is due, by its share otherwise. */
 		timed_ns = params->rate_bps ? entity->guarantee.due_ns : TAKT_TIME_NEVER;
 		/* While throttled by its pace it had no claim to spare capacity. */
-		takt_clock_start(&entity->share, group->virtual_ns[priority]);
-		takt_enter(order, &group->share[priority], id + TAKT_ENTRY_SHARE,
-			   entity->share.due_ns, group->virtual_ns[priority]);
-		group->share_bits |= 1U << priority;
+		takt_clock_start(&entity->share, node->virtual_ns[priority]);
+		takt_enter(order, &node->share[priority], id + TAKT_ENTRY_SHARE,
+			   entity->share.due_ns, node->virtual_ns[priority]);
+		node->share_bits |= 1U << priority;
 		entity->waits |= TAKT_IN_SHARE;
 	}
 	if (timed_ns != TAKT_TIME_NEVER) {
-		takt_enter(order, &group->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
+		takt_enter(order, &node->timed[priority], id + TAKT_ENTRY_TIMED, timed_ns,
 			   clock_ns);
-		group->timed_bits |= 1U << priority;
+		node->timed_bits |= 1U << priority;
 		entity->waits |= TAKT_IN_TIMED;
 	}
 	if (params->floor_bps) {
@@ -240,13 +240,13 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 
 		if (params->ceil_bps)
 			floor_ns = takt_max(floor_ns, entity->pace.due_ns + behind_ns);
-		takt_enter(order, &group->floors, id + TAKT_ENTRY_FLOOR, floor_ns, now_ns);
+		takt_enter(order, &node->floors, id + TAKT_ENTRY_FLOOR, floor_ns, now_ns);
 		entity->waits |= TAKT_IN_FLOORS;
 	}
 	if (!(entity->waits & TAKT_IN_GATE) && priority == TAKT_BACKGROUND)
 		order->held.waiting++;
 	if (entity->waits & ~TAKT_IN_GATE)
-		group->waiting++;
+		node->waiting++;
 	return 0;
 }
 
@@ -261,10 +261,10 @@ TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_p
 	struct takt_calendar *timed;
 
 	if (entity->waits != TAKT_IN_TIMED || !takt_is_paced(params) || params->floor_bps ||
-	    entity->group != params->group || entity->priority != params->priority)
+	    entity->node != params->node || entity->priority != params->priority)
 		return 0;
 	id &= TAKT_ENTITIES - 1;
-	timed = &takt_group(order, entity->group)
+	timed = &takt_node(order, entity->node)
 			 ->timed[entity->priority & (TAKT_PRIORITIES - 1)];
 	takt_calendar_remove(timed, &order->shelf, id + TAKT_ENTRY_TIMED);
 	takt_enter(order, timed, id + TAKT_ENTRY_TIMED, entity->pace.due_ns,
@@ -284,14 +284,14 @@ TAKT_FN int takt_is_owed(const struct takt_entity *entity,
  * The entity whose turn it is for spare capacity. Looks no further ahead than it must, as
  * newcomers start at the virtual time of now. 0: too many entries were moved; ask again at once.
  */
-TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group, u32 priority,
+TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_node *node, u32 priority,
 			     u64 *wake_ns)
 {
-	u32 id = takt_calendar_first(&group->share[priority], &order->shelf,
-				     group->virtual_ns[priority], wake_ns);
+	u32 id = takt_calendar_first(&node->share[priority], &order->shelf,
+				     node->virtual_ns[priority], wake_ns);
 
 	if (!id)
-		id = takt_calendar_first(&group->share[priority], &order->shelf,
+		id = takt_calendar_first(&node->share[priority], &order->shelf,
 					 TAKT_TIME_NEVER, wake_ns);
 	return id & (TAKT_ENTITIES - 1);
 }
@@ -301,18 +301,18 @@ TAKT_FN u32 takt_share_first(struct takt_order *order, struct takt_group *group,
  * TAKT_BY_NOTHING the entity is eligible but its guarantee is not due: queue it again by its
  * share, and ask again.
  */
-TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
-				 const struct takt_plan *plan TAKT_ARG, u32 at, u64 now_ns,
-				 struct takt_pick *pick TAKT_ARG)
+TAKT_FN_OUT u32 takt_node_first(struct takt_order *order TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG, u32 at, u64 now_ns,
+				struct takt_pick *pick TAKT_ARG)
 {
-	struct takt_group *group = takt_group(order, at);
-	u32 priorities = group->timed_bits | group->share_bits, id, i;
+	struct takt_node *node = takt_node(order, at);
+	u32 priorities = node->timed_bits | node->share_bits, id, i;
 	struct takt_entity *entity;
 
 	pick->wake_ns = TAKT_TIME_NEVER;
 	pick->next = 0;
-	if (group->floors.count) {
-		id = takt_calendar_first(&group->floors, &order->shelf, now_ns, &pick->due_ns);
+	if (node->floors.count) {
+		id = takt_calendar_first(&node->floors, &order->shelf, now_ns, &pick->due_ns);
 		if (id)
 			pick->due_ns = takt_entry(&order->shelf, id)->due_ns;
 		if (id && pick->due_ns <= now_ns) {
@@ -324,12 +324,12 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 	}
 	for (i = 0; i < TAKT_PRIORITIES && priorities; i++) {
 		u32 priority = takt_lowest_bit(priorities) & (TAKT_PRIORITIES - 1);
-		u64 behind_ns = group->behind_ns[priority];
+		u64 behind_ns = node->behind_ns[priority];
 		u64 clock_ns = now_ns - takt_min(behind_ns, now_ns);
 
 		priorities &= priorities - 1;
-		if (group->timed_bits >> priority & 1) {
-			id = takt_calendar_first(&group->timed[priority], &order->shelf,
+		if (node->timed_bits >> priority & 1) {
+			id = takt_calendar_first(&node->timed[priority], &order->shelf,
 						 clock_ns, &pick->due_ns);
 			if (id)
 				pick->due_ns = takt_entry(&order->shelf, id)->due_ns;
@@ -351,8 +351,8 @@ TAKT_FN_OUT u32 takt_group_first(struct takt_order *order TAKT_ARG,
 				pick->next = id;
 			}
 		}
-		if (group->share_bits >> priority & 1) {
-			id = takt_share_first(order, group, priority, &pick->due_ns);
+		if (node->share_bits >> priority & 1) {
+			id = takt_share_first(order, node, priority, &pick->due_ns);
 			if (!id) {
 				pick->wake_ns = now_ns;
 				return 0;
@@ -377,29 +377,29 @@ struct takt_frame {
 };
 
 /* The entity sends this frame: charge it. */
-TAKT_FN_OUT int takt_group_served(struct takt_order *order TAKT_ARG,
-				  const struct takt_plan *plan TAKT_ARG, u32 id,
-				  const struct takt_pick *pick TAKT_ARG,
-				  const struct takt_frame *frame TAKT_ARG)
+TAKT_FN_OUT int takt_node_served(struct takt_order *order TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG, u32 id,
+				 const struct takt_pick *pick TAKT_ARG,
+				 const struct takt_frame *frame TAKT_ARG)
 {
 	struct takt_entity *entity = takt_entity(order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
-	struct takt_group *group = takt_group(order, entity->group);
+	struct takt_node *node = takt_node(order, entity->node);
 	u32 priority = entity->priority & (TAKT_PRIORITIES - 1), crowd;
 	u64 busy_ns = takt_min(frame->now_ns, frame->free_ns), bound_ns;
 	u64 lag_max_ns = plan->link.lag_max_ns;
-	u64 from_ns = frame->since_ns - takt_min(group->behind_ns[priority], frame->since_ns);
+	u64 from_ns = frame->since_ns - takt_min(node->behind_ns[priority], frame->since_ns);
 
-	group->frame_ns -= group->frame_ns / 1024;
-	group->frame_ns = takt_max(group->frame_ns, frame->takes_ns);
-	crowd = group->crowd[priority];
-	group->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * group->timed[priority].count);
+	node->frame_ns -= node->frame_ns / 1024;
+	node->frame_ns = takt_max(node->frame_ns, frame->takes_ns);
+	crowd = node->crowd[priority];
+	node->crowd[priority] = takt_max(crowd ? crowd - 1 : 0, 4 * node->timed[priority].count);
 	if (pick->by == TAKT_BY_SHARE)
-		group->virtual_ns[priority] = entity->share.due_ns;
+		node->virtual_ns[priority] = entity->share.due_ns;
 	if (pick->by == TAKT_BY_GUARANTEE && busy_ns > pick->due_ns) {
-		bound_ns = takt_wait_bound(group, priority, lag_max_ns);
+		bound_ns = takt_wait_bound(node, priority, lag_max_ns);
 		if (busy_ns - pick->due_ns > bound_ns)
-			group->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
+			node->behind_ns[priority] += busy_ns - pick->due_ns - bound_ns;
 		/* Time that others made it wait is not dropped, unlike a timer's lateness. */
 		lag_max_ns += bound_ns;
 	}
