@@ -29,7 +29,7 @@
 /* The flow of a packet that arrives, before it has an entity. */
 struct takt_newcomer {
 	u64 identity, cookie;
-	u32 era;
+	u32 generation;
 	u32 class_id;		/* of a station's */
 	struct takt_key key;
 	struct takt_address to;	/* the station that it goes to */
@@ -143,12 +143,12 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 /* The plan, or a registration, has put the flow into another class; its packets move along. */
 TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id, u32 class_id,
-				 u32 era)
+				 u32 generation)
 {
 	struct takt_entity *entity = takt_entity(order, id);
 	struct takt_class_stats *old = &takt_entity(order, entity->class_id)->stats;
 
-	takt_flow(flows, id)->era = era;
+	takt_flow(flows, id)->generation = generation;
 	if (entity->class_id == class_id)
 		return 0;
 	takt_stats_add(old, &entity->stats);
@@ -216,7 +216,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->identity = newcomer->identity;
 	flow->cookie = newcomer->cookie;
 	flow->key = newcomer->key;
-	flow->era = newcomer->era;
+	flow->generation = newcomer->generation;
 	flow->to = newcomer->to;
 	flow->station = 0;
 	flow->rest_ns = now_ns;

@@ -57,7 +57,7 @@ struct takt_gap_length {
 	u16 head;		/* its templates */
 	u16 stale;		/* those of a helper that ended; they are replaced first */
 	u16 stocked;
-	u16 epoch;		/* of those that are not stale */
+	u16 helper;		/* the number of the helper of those that are not stale */
 	u32 spent;		/* counts on and wraps, like missed */
 	u32 missed;		/* would have been sent, and was not in stock */
 };
@@ -66,7 +66,7 @@ struct takt_gap {
 	/* Written by user space. */
 	u32 secret;		/* the mark of templates; other frames are refused */
 	u32 longest;		/* longest gap frame, as the kernel counts it */
-	u32 epoch;		/* grows with each helper */
+	u32 helper;		/* its number: grows with each helper */
 	u32 enough;		/* templates of all lengths that end a fallback; 0: no helper */
 	/* Written here. */
 	u32 flowing;		/* 0: the timer paces */
@@ -102,9 +102,9 @@ TAKT_FN int takt_gap_flows(const struct takt_gap *gap, const struct takt_plan *p
  */
 TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length)
 {
-	if (length->epoch == (u16)gap->epoch)
+	if (length->helper == (u16)gap->helper)
 		return;
-	length->epoch = gap->epoch;
+	length->helper = gap->helper;
 	if (length->stale)
 		return;		/* two helpers ago; those between stay in use */
 	length->stale = length->head;

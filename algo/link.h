@@ -98,7 +98,7 @@ TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
 
 	packet->after = before;
 	packet->after_in = takt_queue_old_in(&takt_entity(&link->order, before)->queue,
-					     link->era);
+					     link->generation);
 }
 
 /* A packet arrives: the packet slot to keep it in, or 0: drop it. */
@@ -130,7 +130,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	}
 	takt_link_meet(link, plan, 0);
 	takt_count_arrival(entity, len, arrival->frames);
-	takt_queue_push(&entity->queue, &link->order.places, place, len, link->era);
+	takt_queue_push(&entity->queue, &link->order.places, place, len, link->generation);
 	link->queued_packets++;
 	if (before)
 		takt_link_order(link, place, before);
@@ -215,9 +215,9 @@ TAKT_FN void takt_link_take(struct takt_link *link, struct takt_entity *source,
 	packet = takt_queue_pop(&source->queue, &link->order.places);
 	choice->len = packet->len;
 	link->queued_packets--;
-	if (link->old_packets && packet->era != (u16)link->era)
+	if (link->old_packets && packet->generation != (u16)link->generation)
 		link->old_packets--;
-	if (link->old_plan_packets && (u16)(packet->era - link->plan_era) >> 15)
+	if (link->old_plan_packets && (u16)(packet->generation - link->plan_since) >> 15)
 		link->old_plan_packets--;
 }
 

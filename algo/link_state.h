@@ -19,10 +19,10 @@ struct takt_link {
 	u32 queued_packets;	/* without the one on the fast path */
 	u32 express_id;		/* entity of the last packet on the fast path */
 	u32 express_len;
-	u32 generation;		/* of the plan that packets were queued by last */
-	u32 era;		/* configurations: changes of plan or registrations */
+	u32 plan_generation;	/* of the plan that packets were queued by last */
+	u32 generation;		/* counts configurations: changes of plan or registrations */
 	u32 old_packets;	/* still queued from earlier configurations */
-	u32 plan_era;		/* the configuration that the plan came with */
+	u32 plan_since;		/* the generation that the plan came with */
 	u32 old_plan_packets;	/* still queued from before that one */
 	u64 registered_ns;	/* the latest registration, as packets saw it ... */
 	u64 settled_ns;		/* ... and the latest before which nothing is queued */
@@ -31,7 +31,7 @@ struct takt_link {
 	u32 gone;		/* the device was unregistered */
 	u32 attached;		/* the qdisc was the device's root at least once */
 	u32 flush_hand;		/* the next entity to flush */
-	u32 planned;		/* the generation that entities are queued by ... */
+	u32 queued_generation;	/* the plan's that entities are queued by ... */
 	u32 plan_hand;		/* ... below this entity; from here on by an older one */
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */

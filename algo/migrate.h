@@ -18,28 +18,28 @@
 TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
 			    u64 registered_ns)
 {
-	u32 replaced = link->generation != (u32)plan->generation;
+	u32 replaced = link->plan_generation != (u32)plan->generation;
 
 	if (!replaced && registered_ns <= link->registered_ns)
 		return;
-	link->era++;
+	link->generation++;
 	if (!link->old_packets)
 		link->settled_ns = link->registered_ns;
 	link->old_packets = link->queued_packets;
 	link->registered_ns = takt_max(link->registered_ns, registered_ns);
 	if (!replaced)
 		return;
-	link->generation = plan->generation;
-	link->plan_era = link->era;
+	link->plan_generation = plan->generation;
+	link->plan_since = link->generation;
 	link->old_plan_packets = link->queued_packets;
 }
 
 /* The plan is new: entities follow it a few at a time, from the first one on. */
 TAKT_FN void takt_link_adopt(struct takt_link *link, const struct takt_plan *plan)
 {
-	if (link->planned == (u32)plan->generation)
+	if (link->queued_generation == (u32)plan->generation)
 		return;
-	link->planned = plan->generation;
+	link->queued_generation = plan->generation;
 	link->plan_hand = 0;
 	link->wake_ns = 0;
 	if (link->flows.stations.seen)
@@ -75,7 +75,7 @@ TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	u32 moves = entity->class_id != class_id;
 
-	takt_flow_follow(&link->flows, &link->order, id, class_id, link->era);
+	takt_flow_follow(&link->flows, &link->order, id, class_id, link->generation);
 	if (!moves || !entity->waits)
 		return 0;
 	link->wake_ns = 0;

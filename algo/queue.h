@@ -24,7 +24,7 @@ struct takt_packet {
 	u32 next;
 	u32 len;		/* accounted bytes */
 	u16 after;		/* the entity that must send first ...; with TAKT_PULLS or not */
-	u16 era;		/* takt_link.era when it was queued */
+	u16 generation;		/* takt_link.generation when it was queued */
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */
 };
 
@@ -39,7 +39,7 @@ struct takt_queue {
 	u32 packets;
 	u32 in;			/* packets ever queued; the last one's number */
 	u32 change_in;		/* `in` when the configuration changed ... */
-	u32 era;		/* ... to this one, see takt_link.era */
+	u32 generation;		/* ... to this one, see takt_link.generation */
 	u64 bytes;
 };
 
@@ -64,18 +64,18 @@ TAKT_FN u32 takt_place_take(struct takt_places *places)
 
 /* Append the packet in this slot. */
 TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *places,
-			     u32 place, u32 len, u32 era)
+			     u32 place, u32 len, u32 generation)
 {
 	struct takt_packet *packet = takt_packet(places, place);
 
-	if (queue->era != era) {
-		queue->era = era;
+	if (queue->generation != generation) {
+		queue->generation = generation;
 		queue->change_in = queue->in;
 	}
 	packet->next = 0;
 	packet->len = len;
 	packet->after = 0;
-	packet->era = era;
+	packet->generation = generation;
 	if (queue->packets)
 		takt_packet(places, queue->tail)->next = place;
 	else
@@ -102,9 +102,9 @@ TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
 }
 
 /* The last packet that was queued before this configuration. */
-TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 era)
+TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 generation)
 {
-	return queue->era == era ? queue->change_in : queue->in;
+	return queue->generation == generation ? queue->change_in : queue->in;
 }
 
 /* Have all packets up to `in` left the queue? */

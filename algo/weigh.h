@@ -155,7 +155,7 @@ TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 			return 0;
 		takt_station_adopt(&flows->stations, station, plan->stations);
 	}
-	flow->era = generation;
+	flow->generation = generation;
 	return takt_station_claim(link, plan, number, id, now_ns);
 }
 
@@ -169,7 +169,7 @@ TAKT_FN u32 takt_station_entity(struct takt_link *link, const struct takt_addres
 /* Was its station looked up since addresses came or went? */
 TAKT_FN int takt_station_is_settled(const struct takt_link *link, const struct takt_flow *flow)
 {
-	return flow->era == link->flows.stations.generation;
+	return flow->generation == link->flows.stations.generation;
 }
 
 /*

@@ -74,7 +74,7 @@ __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 	id = takt_flow_find(&port->link.flows, newcomer->identity);
 	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
 		return class_id;
-	if (!id || takt_flow(&port->link.flows, id)->era != newcomer->era)
+	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
 		id = takt_link_new_flow(port, plan, newcomer, id, class_id);
 	return id;
 }
@@ -128,7 +128,7 @@ __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 	if (found->on)
 		newcomer->key.who |= plan->registered;
 	takt_link_meet(&port->link, plan, found->changed_ns);
-	newcomer->era = port->link.era;
+	newcomer->generation = port->link.generation;
 	return takt_link_unsettled(&port->link, found->changed_ns);
 }
 
@@ -142,8 +142,8 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
 
 /*
  * The entity of a packet by its headers and its sender. *before: its entity by the previous
- * configuration, if packets from then are queued. Precondition: the newcomer has the link's era,
- * and its socket's identity or 0.
+ * configuration, if packets from then are queued. Precondition: the newcomer has the link's
+ * generation, and its socket's identity or 0.
  */
 static __always_inline u32 entity_by_headers(const struct sk_buff *skb, struct takt_port *port,
 					     const struct takt_plan *plan, u32 *before)
@@ -192,13 +192,13 @@ static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port
 	newcomer->identity = 0;
 	newcomer->cookie = 0;
 	takt_link_meet(&port->link, plan, 0);
-	newcomer->era = port->link.era;
+	newcomer->generation = port->link.generation;
 	newcomer->class_id = 0;
 	connection_of(skb, port, newcomer);
 	connected = newcomer->identity && plan->sticky;
 	if (connected) {
 		id = takt_connection_find(&port->link.connections, &port->link.flows,
-					  newcomer->identity, newcomer->era);
+					  newcomer->identity, newcomer->generation);
 		if (id)
 			return id;
 	}
@@ -208,8 +208,8 @@ static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port
 	 * not cache.
 	 */
 	if (connected && (!*before || *before == id))
-		takt_connection_note(&port->link.connections, newcomer->identity, newcomer->era,
-				     id);
+		takt_connection_note(&port->link.connections, newcomer->identity,
+				     newcomer->generation, id);
 	return id;
 }
 

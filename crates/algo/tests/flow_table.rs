@@ -60,7 +60,7 @@ impl Flows {
         }
         let newcomer = takt_newcomer {
             identity,
-            era: self.link.era,
+            generation: self.link.generation,
             ..takt_newcomer::default()
         };
         let (flows, order) = (&mut self.link.flows, &mut self.link.order);

@@ -109,7 +109,7 @@ impl Link {
     pub fn replace(&mut self, plan: &takt_plan, link: &takt_algo::Link, now_ns: u64) {
         if self.express.is_some()
             || self.queued_packets() == 0
-            || link.state().planned == plan.generation as u32
+            || link.state().queued_generation == plan.generation as u32
         {
             return;
         }

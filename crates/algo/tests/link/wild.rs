@@ -225,7 +225,7 @@ impl Run {
     fn old_are_queued(&self) -> bool {
         let link = self.link.state();
         link.queued_packets > 0
-            && (link.old_packets > 0 || link.generation != self.plan.generation as u32)
+            && (link.old_packets > 0 || link.plan_generation != self.plan.generation as u32)
     }
 
     /// Replaces the plan, unless packets of the one before the last still wait.

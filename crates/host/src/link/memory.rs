@@ -248,8 +248,8 @@ impl PortMemory {
         let gap = self.gap_state();
         // SAFETY: as above; only the one feeder writes this.
         unsafe {
-            let epoch = (&raw const (*gap).epoch).read_volatile();
-            (&raw mut (*gap).epoch).write_volatile(epoch.wrapping_add(1));
+            let helper = (&raw const (*gap).helper).read_volatile();
+            (&raw mut (*gap).helper).write_volatile(helper.wrapping_add(1));
         }
     }
 
@@ -291,7 +291,7 @@ impl PortMemory {
             let plan = (&raw const (*port).plans).cast::<takt_plan>().add(active);
             let generation = (&raw const (*plan).generation).read_volatile() as u32;
             // The qdisc notices a new plan when a packet comes.
-            let noted = (&raw const (*link).generation).read_volatile() == generation;
+            let noted = (&raw const (*link).plan_generation).read_volatile() == generation;
             let queued = (&raw const (*link).queued_packets).read_volatile();
             let old = (&raw const (*link).old_packets).read_volatile();
             if noted { old > 0 } else { queued > 0 }
