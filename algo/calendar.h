@@ -35,7 +35,7 @@
 #define TAKT_CALENDAR_BUCKETS_MAX 16384
 #define TAKT_SUMMARIES (TAKT_CALENDAR_BUCKETS_MAX / 64 / 64)
 #define TAKT_SCAN_MAX 32
-#define TAKT_PLACE_AGAIN_MAX 64
+#define TAKT_REINSERT_MAX 64
 
 struct takt_entry {
 	u64 due_ns;
@@ -273,7 +273,7 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 	id = takt_calendar_look(calendar, shelf, now_ns, wake_ns);
 	if (id || *wake_ns != TAKT_TIME_NEVER)
 		return id;
-	TAKT_FOR (i, 1, TAKT_PLACE_AGAIN_MAX) {
+	TAKT_FOR (i, 1, TAKT_REINSERT_MAX) {
 		id = takt_calendar_look(calendar, shelf, now_ns, wake_ns);
 		if (id || *wake_ns != TAKT_TIME_NEVER)
 			return id;

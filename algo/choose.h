@@ -22,7 +22,7 @@
  */
 TAKT_FN u32 takt_would_overtake(struct takt_link *link, struct takt_entity *entity)
 {
-	struct takt_packet *packet = takt_packet(&link->order.places, entity->queue.head);
+	struct takt_packet *packet = takt_packet(&link->order.slots, entity->queue.head);
 	const struct takt_queue *old;
 
 	if (!packet->after)
@@ -42,7 +42,7 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
 
 	for (i = 0; i < TAKT_PULLS_MAX; i++) {
 		struct takt_entity *entity = takt_entity(&link->order, id);
-		u32 after = takt_packet(&link->order.places, entity->queue.head)->after;
+		u32 after = takt_packet(&link->order.slots, entity->queue.head)->after;
 
 		if (!takt_would_overtake(link, entity))
 			return id;
@@ -139,7 +139,7 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	if (!id || !link->wake_ns || now_ns < link->wake_ns || entity->heads ||
 	    entity->waits != TAKT_IN_TIMED || !entity->queue.packets ||
 	    !takt_is_paced(takt_params(plan, entity, id)) ||
-	    takt_packet(&link->order.places, entity->queue.head)->after ||
+	    takt_packet(&link->order.slots, entity->queue.head)->after ||
 	    takt_is_held(&link->order.held, takt_params(plan, entity, id), entity))
 		return 0;
 	path->id = path->source = id;

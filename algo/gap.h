@@ -43,8 +43,8 @@
 #define TAKT_GAP_OVERHEAD_MAX (TAKT_GAP_STEP - TAKT_GAP_LEN_MIN)
 /* The longest frame must leave room for all fine lengths. */
 #define TAKT_GAP_LONGEST_MIN (TAKT_GAP_LEN_MIN + TAKT_GAP_STEP)
-#define TAKT_GAP_PLACES 8192		/* templates at once; slot 0 is none */
-#define TAKT_GAP_FLUSH_MAX (TAKT_GAP_LENS + TAKT_GAP_PLACES)
+#define TAKT_GAP_SLOTS 8192		/* templates at once; slot 0 is none */
+#define TAKT_GAP_FLUSH_MAX (TAKT_GAP_LENS + TAKT_GAP_SLOTS)
 
 /* A fallback ends when this many of the missing length are in stock. */
 #define TAKT_GAP_PLENTY 16
@@ -82,7 +82,7 @@ struct takt_gap {
 	u64 refused;		/* templates that could not be stored */
 	struct takt_clock position;	/* of the wire, when a frame was asked for */
 	struct takt_gap_length lengths[TAKT_GAP_LENS];
-	u16 next[TAKT_GAP_PLACES];
+	u16 next[TAKT_GAP_SLOTS];
 };
 
 TAKT_FN struct takt_gap_length *takt_gap_length(struct takt_gap *gap, u32 len)
@@ -121,47 +121,47 @@ TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length
 TAKT_FN u32 takt_gap_store(struct takt_gap *gap, const struct takt_plan *plan, u32 len)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, len);
-	u32 place;
+	u32 slot;
 
 	if (plan->pacing != TAKT_PACING_GAP || len < TAKT_GAP_LEN_MIN || len >= TAKT_GAP_LENS) {
 		gap->refused++;
 		return 0;
 	}
 	takt_gap_renew(gap, length);
-	place = length->stale & (TAKT_GAP_PLACES - 1);
-	if (place) {
-		length->stale = gap->next[place];
+	slot = length->stale & (TAKT_GAP_SLOTS - 1);
+	if (slot) {
+		length->stale = gap->next[slot];
 		gap->stale--;
-	} else if (gap->free_head & (TAKT_GAP_PLACES - 1)) {
-		place = gap->free_head & (TAKT_GAP_PLACES - 1);
-		gap->free_head = gap->next[place];
-	} else if (gap->fresh < TAKT_GAP_PLACES - 1) {
-		place = ++gap->fresh & (TAKT_GAP_PLACES - 1);
+	} else if (gap->free_head & (TAKT_GAP_SLOTS - 1)) {
+		slot = gap->free_head & (TAKT_GAP_SLOTS - 1);
+		gap->free_head = gap->next[slot];
+	} else if (gap->fresh < TAKT_GAP_SLOTS - 1) {
+		slot = ++gap->fresh & (TAKT_GAP_SLOTS - 1);
 	} else {
 		gap->refused++;
 		return 0;
 	}
-	gap->next[place] = length->head;
-	length->head = place;
+	gap->next[slot] = length->head;
+	length->head = slot;
 	length->stocked++;
 	gap->stocked++;
-	return place;
+	return slot;
 }
 
 /* Take a template of this length out of the stock; its slot, or 0. */
 TAKT_FN u32 takt_gap_take(struct takt_gap *gap, u32 len)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, len);
-	u32 place = length->head & (TAKT_GAP_PLACES - 1);
+	u32 slot = length->head & (TAKT_GAP_SLOTS - 1);
 
-	if (!place)
+	if (!slot)
 		return 0;
-	length->head = gap->next[place];
+	length->head = gap->next[slot];
 	length->stocked--;
 	gap->stocked--;
-	gap->next[place] = gap->free_head;
-	gap->free_head = place;
-	return place;
+	gap->next[slot] = gap->free_head;
+	gap->free_head = slot;
+	return slot;
 }
 
 /*
@@ -301,7 +301,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 	u64 longest = (u64)gap->longest + plan->overhead_bytes;
 	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
 	u64 rate_bps = plan->link.rate_bps;
-	u32 len, place;
+	u32 len, slot;
 
 	choice->armed = 0;
 	if (choice->packet) {
@@ -319,13 +319,13 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 					       longest + shortest));
 	if (!len)
 		len = TAKT_GAP_LEN_MIN;	/* rounding; the packet is not due yet */
-	place = takt_gap_take(gap, len);
-	if (!place) {
+	slot = takt_gap_take(gap, len);
+	if (!slot) {
 		takt_gap_end(link, gap, len);
 		return 0;
 	}
 	takt_gap_length(gap, len)->spent++;
-	choice->packet = TAKT_PACKETS + place;
+	choice->packet = TAKT_PACKETS + slot;
 	choice->len = len + plan->overhead_bytes;
 	gap->frames++;
 	gap->bytes += choice->len;
@@ -357,21 +357,21 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 TAKT_FN u32 takt_gap_flush(struct takt_gap *gap)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, gap->flushing);
-	u32 place = takt_gap_take(gap, gap->flushing);
+	u32 slot = takt_gap_take(gap, gap->flushing);
 
 	gap->flowing = 0;
-	if (place)
-		return place;
-	place = length->stale & (TAKT_GAP_PLACES - 1);
-	if (!place) {
+	if (slot)
+		return slot;
+	slot = length->stale & (TAKT_GAP_SLOTS - 1);
+	if (!slot) {
 		gap->flushing++;
 		return 0;
 	}
-	length->stale = gap->next[place];
+	length->stale = gap->next[slot];
 	gap->stale--;
-	gap->next[place] = gap->free_head;
-	gap->free_head = place;
-	return place;
+	gap->next[slot] = gap->free_head;
+	gap->free_head = slot;
+	return slot;
 }
 
 #endif

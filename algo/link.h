@@ -92,9 +92,9 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
  * The last packet of a queue must not overtake the packets of `before` (with TAKT_PULLS or not)
  * from earlier configurations.
  */
-TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
+TAKT_FN void takt_link_order(struct takt_link *link, u32 slot, u32 before)
 {
-	struct takt_packet *packet = takt_packet(&link->order.places, place);
+	struct takt_packet *packet = takt_packet(&link->order.slots, slot);
 
 	packet->after = before;
 	packet->after_in = takt_queue_old_in(&takt_entity(&link->order, before)->queue,
@@ -105,7 +105,7 @@ TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
 TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 			   const struct takt_arrival *arrival)
 {
-	u32 id = arrival->id, before = arrival->before, place;
+	u32 id = arrival->id, before = arrival->before, slot;
 	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
@@ -121,24 +121,24 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 		return TAKT_EXPRESS;
 	}
 
-	place = entity->queue.packets < params->queue_packets ?
-			takt_place_take(&link->order.places) : 0;
-	if (!place) {
+	slot = entity->queue.packets < params->queue_packets ?
+			takt_packet_slot_take(&link->order.slots) : 0;
+	if (!slot) {
 		entity->stats.dropped_packets++;
 		entity->stats.dropped_bytes += len;
 		return 0;
 	}
 	takt_link_meet(link, plan, 0);
 	takt_count_arrival(entity, len, arrival->frames);
-	takt_queue_push(&entity->queue, &link->order.places, place, len, link->generation);
+	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
 	link->queued_packets++;
 	if (before)
-		takt_link_order(link, place, before);
+		takt_link_order(link, slot, before);
 	if (entity->queue.packets == 1) {
 		takt_entity_begin(link, plan, id, now_ns);
 		takt_tenant_begin(link, plan, entity->node, now_ns);
 	}
-	return place;
+	return slot;
 }
 
 /* Release the first entity that the gate has opened for. Returns whether there was one. */
@@ -212,7 +212,7 @@ TAKT_FN void takt_link_take(struct takt_link *link, struct takt_entity *source,
 
 	choice->id = link->path.source;
 	choice->packet = source->queue.head;
-	packet = takt_queue_pop(&source->queue, &link->order.places);
+	packet = takt_queue_pop(&source->queue, &link->order.slots);
 	choice->len = packet->len;
 	link->queued_packets--;
 	if (link->old_packets && packet->generation != (u16)link->generation)
@@ -362,7 +362,7 @@ TAKT_FN void takt_link_flush_express(struct takt_link *link)
  */
 TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 {
-	u32 id = link->flush_hand & (TAKT_ENTITIES - 1), place;
+	u32 id = link->flush_hand & (TAKT_ENTITIES - 1), slot;
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	struct takt_packet *packet;
 
@@ -374,12 +374,12 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 		link->flush_hand++;
 		return 0;
 	}
-	place = entity->queue.head;
-	packet = takt_queue_pop(&entity->queue, &link->order.places);
+	slot = entity->queue.head;
+	packet = takt_queue_pop(&entity->queue, &link->order.slots);
 	entity->stats.flushed_packets++;
 	entity->stats.flushed_bytes += packet->len;
 	link->queued_packets--;
-	return place;
+	return slot;
 }
 
 #endif

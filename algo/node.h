@@ -51,7 +51,7 @@ struct takt_node {
 struct takt_order {
 	struct takt_node node[TAKT_NODES];
 	struct takt_entity entity[TAKT_ENTITIES];
-	struct takt_places places;
+	struct takt_packet_slots slots;
 	struct takt_held held;
 	struct takt_shelf shelf;
 };

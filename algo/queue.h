@@ -28,7 +28,7 @@ struct takt_packet {
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */
 };
 
-struct takt_places {
+struct takt_packet_slots {
 	u32 free_head;		/* free slots */
 	u32 fresh;		/* slots used at least once */
 	struct takt_packet packet[TAKT_PACKETS];
@@ -43,30 +43,30 @@ struct takt_queue {
 	u64 bytes;
 };
 
-TAKT_FN struct takt_packet *takt_packet(struct takt_places *places, u32 place)
+TAKT_FN struct takt_packet *takt_packet(struct takt_packet_slots *slots, u32 slot)
 {
-	return &places->packet[place & (TAKT_PACKETS - 1)];
+	return &slots->packet[slot & (TAKT_PACKETS - 1)];
 }
 
 /* A free slot, or 0. */
-TAKT_FN u32 takt_place_take(struct takt_places *places)
+TAKT_FN u32 takt_packet_slot_take(struct takt_packet_slots *slots)
 {
-	u32 place = places->free_head;
+	u32 slot = slots->free_head;
 
-	if (place) {
-		places->free_head = takt_packet(places, place)->next;
-		return place;
+	if (slot) {
+		slots->free_head = takt_packet(slots, slot)->next;
+		return slot;
 	}
-	if (places->fresh >= TAKT_EXPRESS - 1)
+	if (slots->fresh >= TAKT_EXPRESS - 1)
 		return 0;
-	return ++places->fresh;
+	return ++slots->fresh;
 }
 
 /* Append the packet in this slot. */
-TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *places,
-			     u32 place, u32 len, u32 generation)
+TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_packet_slots *slots,
+			     u32 slot, u32 len, u32 generation)
 {
-	struct takt_packet *packet = takt_packet(places, place);
+	struct takt_packet *packet = takt_packet(slots, slot);
 
 	if (queue->generation != generation) {
 		queue->generation = generation;
@@ -77,10 +77,10 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *place
 	packet->after = 0;
 	packet->generation = generation;
 	if (queue->packets)
-		takt_packet(places, queue->tail)->next = place;
+		takt_packet(slots, queue->tail)->next = slot;
 	else
-		queue->head = place;
-	queue->tail = place;
+		queue->head = slot;
+	queue->tail = slot;
 	queue->packets++;
 	queue->in++;
 	queue->bytes += len;
@@ -88,16 +88,16 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *place
 
 /* Remove the first packet and free its slot; the queue is not empty. */
 TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
-					   struct takt_places *places)
+					   struct takt_packet_slots *slots)
 {
-	u32 place = queue->head;
-	struct takt_packet *packet = takt_packet(places, place);
+	u32 slot = queue->head;
+	struct takt_packet *packet = takt_packet(slots, slot);
 
 	queue->head = packet->next;
 	queue->packets--;
 	queue->bytes -= packet->len;
-	packet->next = places->free_head;
-	places->free_head = place;
+	packet->next = slots->free_head;
+	slots->free_head = slot;
 	return packet;
 }
 

@@ -126,7 +126,7 @@ SEC("struct_ops")
 int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
-	u32 index = link_index(sch), place;
+	u32 index = link_index(sch), slot;
 	struct takt_port *port = find_port(index);
 	const struct takt_plan *plan;
 	struct takt_arrival arrival;
@@ -136,8 +136,8 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		goto drop;
 	plan = plan_of(port);
 	if (is_template(skb, port)) {
-		place = template_place(skb, port, plan);
-		store = place ? find_store(index, place) : NULL;
+		slot = template_slot(skb, port, plan);
+		store = slot ? find_store(index, slot) : NULL;
 		if (!store)
 			goto refuse;
 		keep(store, skb);
@@ -151,9 +151,9 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	} else {
 		arrival.id = entity_of(skb, port, plan, &arrival.before);
 	}
-	place = arrive(skb, sch, port, plan, &arrival);
+	slot = arrive(skb, sch, port, plan, &arrival);
 	/* The store has every packet slot. */
-	store = place ? find_store(index, place) : NULL;
+	store = slot ? find_store(index, slot) : NULL;
 	if (!store)
 		goto drop;
 	keep(store, skb);
@@ -252,23 +252,23 @@ static void takt_link_clear(struct Qdisc *sch)
 	if (discard(index, TAKT_EXPRESS))
 		takt_link_flush_express(&port->link);
 	bpf_for(i, 0, 2 * TAKT_ENTITIES + TAKT_PACKETS) {
-		u32 place;
+		u32 slot;
 
 		if (!port->link.queued_packets)
 			break;
-		place = takt_link_flush(&port->link);
-		if (place)
-			discard(index, place);
+		slot = takt_link_flush(&port->link);
+		if (slot)
+			discard(index, slot);
 	}
 	ring(index, port);
 	bpf_for(i, 0, TAKT_GAP_FLUSH_MAX) {
-		u32 place;
+		u32 slot;
 
 		if (!port->gap.stocked && !port->gap.stale)
 			break;
-		place = takt_gap_flush(&port->gap);
-		if (place)
-			discard(index, TAKT_PACKETS + place);
+		slot = takt_gap_flush(&port->gap);
+		if (slot)
+			discard(index, TAKT_PACKETS + slot);
 	}
 }
 

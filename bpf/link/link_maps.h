@@ -12,8 +12,8 @@
 #define TAKT_ETH_HEADER_BYTES 14
 
 /* The store holds packets by packet slot, then gap frames, then one bell. */
-#define TAKT_STORE_BELL (TAKT_PACKETS + TAKT_GAP_PLACES)
-#define TAKT_STORE_PLACES (TAKT_STORE_BELL + 1)
+#define TAKT_STORE_BELL (TAKT_PACKETS + TAKT_GAP_SLOTS)
+#define TAKT_STORE_SLOTS (TAKT_STORE_BELL + 1)
 
 /*
  * A bell is a frame of this length, which is too short for a gap frame. The helper sends it, and

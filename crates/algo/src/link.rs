@@ -12,7 +12,7 @@ pub enum Dequeued {
     /// A packet.
     Packet {
         /// Its packet slot.
-        place: u32,
+        slot: u32,
         /// Its class.
         class: u32,
         /// The bytes that it is charged for.
@@ -129,8 +129,8 @@ impl Link {
     pub fn enqueue_of(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
         arrival.idle = self.is_idle().into();
         // SAFETY: three valid structs; see the crate's documentation.
-        let place = unsafe { sys::takt_link_push(&mut *self.state, plan, &arrival) };
-        self.keep(place)
+        let slot = unsafe { sys::takt_link_push(&mut *self.state, plan, &arrival) };
+        self.keep(slot)
     }
 
     /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
@@ -145,9 +145,9 @@ impl Link {
     }
 
     /// Notes that a packet was given this slot, if it was given one.
-    pub(crate) fn keep(&mut self, place: u32) -> Option<u32> {
-        self.express |= place == sys::TAKT_EXPRESS;
-        (place != 0).then_some(place)
+    pub(crate) fn keep(&mut self, slot: u32) -> Option<u32> {
+        self.express |= slot == sys::TAKT_EXPRESS;
+        (slot != 0).then_some(slot)
     }
 
     /// The device asks for a packet.
@@ -165,7 +165,7 @@ impl Link {
     ) -> Dequeued {
         if std::mem::take(&mut self.express) {
             return Dequeued::Packet {
-                place: sys::TAKT_EXPRESS,
+                slot: sys::TAKT_EXPRESS,
                 class: self.state.express_id,
                 bytes: self.state.express_len,
             };
@@ -184,7 +184,7 @@ impl Link {
             takt_choice {
                 packet, id, len, ..
             } => Dequeued::Packet {
-                place: packet,
+                slot: packet,
                 class: id,
                 bytes: len,
             },

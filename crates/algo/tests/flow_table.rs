@@ -85,8 +85,8 @@ impl Flows {
             ..takt_arrival::default()
         };
         // SAFETY: as above.
-        let place = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
-        self.express += u32::from(place == sys::TAKT_EXPRESS);
+        let slot = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
+        self.express += u32::from(slot == sys::TAKT_EXPRESS);
         id
     }
 

@@ -132,15 +132,15 @@ pub enum Answer {
         id: u32,
     },
     Kept {
-        place: u32,
+        slot: u32,
     },
     Dropped,
     GivenUp {
-        place: u32,
+        slot: u32,
     },
     /// A packet, and when its class and the wire are free again.
     Packet {
-        place: u32,
+        slot: u32,
         class: u32,
         bytes: u32,
         class_due_ns: u64,
@@ -245,7 +245,7 @@ impl Concept for Link {
                 machine.run(&mut step)?;
                 Ok(match step.answer as u32 {
                     0 => Answer::Dropped,
-                    place => Answer::Kept { place },
+                    slot => Answer::Kept { slot },
                 })
             }
             Call::Weigh {
@@ -294,7 +294,7 @@ impl Concept for Link {
                 machine.run(&mut step)?;
                 Ok(match step.answer as u32 {
                     0 => Answer::Nothing,
-                    place => Answer::GivenUp { place },
+                    slot => Answer::GivenUp { slot },
                 })
             }
             Call::FlushExpress => {
@@ -339,8 +339,8 @@ fn choice(state: &State) -> Answer {
     match (choice.packet, choice.wake_ns) {
         (0, u64::MAX) => Answer::Nothing,
         (0, until_ns) => Answer::Wait { until_ns },
-        (place, _) => Answer::Packet {
-            place,
+        (slot, _) => Answer::Packet {
+            slot,
             class: choice.id,
             bytes: choice.len,
             class_due_ns: entity(state, choice.id).pace.due_ns,

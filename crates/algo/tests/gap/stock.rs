@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use takt_algo::{
     GapLink,
-    sys::{TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_PLACES, TAKT_PACING_GAP, takt_plan},
+    sys::{TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_SLOTS, TAKT_PACING_GAP, takt_plan},
     zeroed_box,
 };
 
@@ -48,11 +48,11 @@ fn a_full_stock_takes_no_more() {
     let plan = plan();
     let mut link = GapLink::new(1514, 1);
     for round in 0..3 {
-        for _ in 1..TAKT_GAP_PLACES {
+        for _ in 1..TAKT_GAP_SLOTS {
             assert!(link.store(&plan, 100 + round).is_some());
         }
         assert_eq!(link.store(&plan, 100), None);
-        assert_eq!(link.flush(), TAKT_GAP_PLACES - 1);
+        assert_eq!(link.flush(), TAKT_GAP_SLOTS - 1);
     }
     assert_eq!(link.gap().refused, 3);
 }

@@ -58,8 +58,8 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
             ..sys::takt_arrival::default()
         };
         // SAFETY: valid structs; every index in algo/ is masked.
-        let place = unsafe { sys::takt_link_push(&mut *state, &*plan, &arrival) };
-        assert_ne!(place, 0);
+        let slot = unsafe { sys::takt_link_push(&mut *state, &*plan, &arrival) };
+        assert_ne!(slot, 0);
     }
     let mut steps = 0;
     while state.queued_packets > 0 {

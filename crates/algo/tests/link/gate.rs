@@ -128,8 +128,8 @@ fn others_take_the_fast_path_while_the_background_is_blocked() {
     link.run_task(NICE_0);
     arrive(&mut link, &plan, 2, NICE_19, START_NS);
     assert_eq!(leaves(&mut link, &plan, START_NS), None);
-    let place = arrive(&mut link, &plan, 1, 0, START_NS + 1);
-    assert_eq!(place, Some(TAKT_EXPRESS));
+    let slot = arrive(&mut link, &plan, 1, 0, START_NS + 1);
+    assert_eq!(slot, Some(TAKT_EXPRESS));
     assert_eq!(leaves(&mut link, &plan, START_NS + 1), Some(1));
 }
 
@@ -215,8 +215,8 @@ proptest! {
                     link.run_task(running);
                 }
                 Event::Arrives { id, task_prio } => {
-                    let place = arrive(&mut link, &plan, id, task_prio, now_ns);
-                    queues[id as usize].push_back(place.expect("there is room"));
+                    let slot = arrive(&mut link, &plan, id, task_prio, now_ns);
+                    queues[id as usize].push_back(slot.expect("there is room"));
                     senders[id as usize] = task_prio;
                 }
                 Event::Asks { after_ns } => {
@@ -224,14 +224,14 @@ proptest! {
                     let open = |id: usize| ![2, 3].contains(&id) || running >= senders[id];
                     let waits = |id: usize| !queues[id].is_empty();
                     match link.dequeue(&plan, now_ns) {
-                        Dequeued::Packet { place, class, .. } => {
+                        Dequeued::Packet { slot, class, .. } => {
                             let id = class as usize;
                             // It was released when it arrived.
-                            let express = place == TAKT_EXPRESS;
+                            let express = slot == TAKT_EXPRESS;
                             prop_assert!(express || open(id),
                                 "{id} under {running} from {}", senders[id]);
                             prop_assert!(express || id == 1 || !waits(1) || id == 3);
-                            prop_assert_eq!(queues[id].pop_front(), Some(place));
+                            prop_assert_eq!(queues[id].pop_front(), Some(slot));
                         }
                         Dequeued::Wait { until_ns } => {
                             prop_assert!((1..5).any(waits));

@@ -37,7 +37,7 @@ impl Clock {
 /// A packet in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    pub place: u32,
+    pub slot: u32,
     pub bytes: u32,
 }
 
@@ -134,7 +134,7 @@ impl Link {
         bytes: u32,
         frames: u32,
         now_ns: u64,
-        place: Option<u32>,
+        slot: Option<u32>,
     ) {
         let params = &plan.class_params[id as usize];
         let priority = usize::from(params.priority);
@@ -142,8 +142,8 @@ impl Link {
         let idle = self.queued_packets() == 0;
 
         let room = self.classes[id as usize].queue.len() < params.queue_packets as usize;
-        assert_eq!(place.is_some(), room, "{}", link.queued_packets());
-        let Some(place) = place else {
+        assert_eq!(slot.is_some(), room, "{}", link.queued_packets());
+        let Some(slot) = slot else {
             self.classes[id as usize].dropped += 1;
             return;
         };
@@ -153,10 +153,10 @@ impl Link {
         let clock_ns = self.clock_ns(priority, now_ns);
         let first_ns = self.waiting(priority).map(|(due_ns, _)| due_ns).min();
         let class = &mut self.classes[id as usize];
-        let packet = Packet { place, bytes };
+        let packet = Packet { slot, bytes };
         class.enqueued += 1;
         let express = idle && self.clock.due_ns <= now_ns && class.clock.due_ns <= clock_ns;
-        assert_eq!(place == sys::TAKT_EXPRESS, express);
+        assert_eq!(slot == sys::TAKT_EXPRESS, express);
         if express {
             class.clock.start(clock_ns);
             class.clock.advance(params.rate_bps, bytes);
@@ -198,16 +198,9 @@ impl Link {
         answer: Dequeued,
     ) {
         if let Some((id, packet)) = self.express.take() {
-            let Packet { place, bytes } = packet;
+            let Packet { slot, bytes } = packet;
             let class = id;
-            assert_eq!(
-                answer,
-                Dequeued::Packet {
-                    place,
-                    class,
-                    bytes
-                }
-            );
+            assert_eq!(answer, Dequeued::Packet { slot, class, bytes });
             return;
         }
         let Some((due_ns, priority)) = self.first(now_ns) else {
@@ -225,12 +218,7 @@ impl Link {
             assert!(now_ns < until_ns && until_ns <= ideal_ns);
             return;
         }
-        let Dequeued::Packet {
-            place,
-            class,
-            bytes,
-        } = answer
-        else {
+        let Dequeued::Packet { slot, class, bytes } = answer else {
             panic!("{answer:?} at {now_ns}, when one of priority {priority} was due at {due_ns}");
         };
         // Several may be due at the same time.
@@ -256,7 +244,7 @@ impl Link {
         let floor_ns = self.clock_ns(priority, now_ns).saturating_sub(lag_max_ns);
         let params = &plan.class_params[class as usize];
         let chosen = &mut self.classes[class as usize];
-        assert_eq!(chosen.queue.pop_front(), Some(Packet { place, bytes }));
+        assert_eq!(chosen.queue.pop_front(), Some(Packet { slot, bytes }));
         chosen.clock.start(floor_ns);
         chosen.clock.advance(params.rate_bps, bytes);
         chosen.sent += 1;

@@ -118,8 +118,8 @@ proptest! {
         for step in steps {
             match step {
                 Step::Enqueue { id, bytes, frames } => {
-                    let place = link.enqueue(&plan, id, bytes, frames, now_ns);
-                    model.enqueue(&plan, &link, id, bytes, frames, now_ns, place);
+                    let slot = link.enqueue(&plan, id, bytes, frames, now_ns);
+                    model.enqueue(&plan, &link, id, bytes, frames, now_ns, slot);
                 }
                 Step::Dequeue { times } => {
                     for _ in 0..times {

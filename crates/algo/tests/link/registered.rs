@@ -30,7 +30,7 @@ struct Sender {
     sent: u64,
     /// Each flow's packets in the link, oldest first.
     under_way: [VecDeque<u64>; 4],
-    places: HashMap<u32, (usize, u64)>,
+    slots: HashMap<u32, (usize, u64)>,
 }
 
 impl Sender {
@@ -43,7 +43,7 @@ impl Sender {
             changes: 0,
             sent: 0,
             under_way: Default::default(),
-            places: HashMap::new(),
+            slots: HashMap::new(),
         }
     }
 
@@ -64,13 +64,13 @@ impl Sender {
         };
         let moved = self.link.meet(&self.plan, changed_ns);
         let before = if moved { other } else { 0 };
-        let place = self
+        let slot = self
             .link
             .enqueue_behind(&self.plan, to, before, 1500, 1, self.now_ns);
-        if let Some(place) = place {
+        if let Some(slot) = slot {
             self.sent += 1;
             self.under_way[flow].push_back(self.sent);
-            self.places.insert(place, (flow, self.sent));
+            self.slots.insert(slot, (flow, self.sent));
         }
     }
 
@@ -81,8 +81,8 @@ impl Sender {
                 Dequeued::Wait { until_ns } if until_ns <= self.now_ns => {}
                 Dequeued::Wait { until_ns } => return Err(Some(until_ns)),
                 Dequeued::Empty => return Err(None),
-                Dequeued::Packet { place, .. } => {
-                    let (flow, number) = self.places.remove(&place).unwrap();
+                Dequeued::Packet { slot, .. } => {
+                    let (flow, number) = self.slots.remove(&slot).unwrap();
                     assert_eq!(self.under_way[flow].pop_front(), Some(number));
                     return Ok(flow);
                 }
@@ -213,7 +213,7 @@ proptest! {
                 }
                 Step::Flush => {
                     sender.link.flush();
-                    sender.places.clear();
+                    sender.slots.clear();
                     sender.under_way = Default::default();
                 }
             }

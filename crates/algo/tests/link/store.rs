@@ -17,8 +17,8 @@ fn a_full_store_drops_and_recovers() {
     assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), Some(sys::TAKT_EXPRESS));
     let mut used = vec![false; sys::TAKT_PACKETS as usize];
     for n in 0..PLACES {
-        let place = link.enqueue(&plan, 1 + n % 3, 100, 1, 0).expect("a place");
-        assert!(!std::mem::replace(&mut used[place as usize], true));
+        let slot = link.enqueue(&plan, 1 + n % 3, 100, 1, 0).expect("a slot");
+        assert!(!std::mem::replace(&mut used[slot as usize], true));
     }
     assert!(!used[0] && !used[sys::TAKT_EXPRESS as usize]);
 
@@ -31,10 +31,10 @@ fn a_full_store_drops_and_recovers() {
     // The fast path's slot is not the store's; the next packet frees a slot.
     assert!(matches!(link.dequeue(&plan, 0), Dequeued::Packet { .. }));
     assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), None);
-    let Dequeued::Packet { place, .. } = link.dequeue(&plan, 1_000_000) else {
+    let Dequeued::Packet { slot, .. } = link.dequeue(&plan, 1_000_000) else {
         panic!("due for long");
     };
-    assert_eq!(link.enqueue(&plan, 2, 100, 1, 1_000_000), Some(place));
+    assert_eq!(link.enqueue(&plan, 2, 100, 1, 1_000_000), Some(slot));
     assert_eq!(link.enqueue(&plan, 3, 100, 1, 1_000_000), None);
 
     assert_eq!(link.flush(), PLACES);

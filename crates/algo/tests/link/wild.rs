@@ -168,7 +168,7 @@ struct Run {
     old_policy: Policy,
     now_ns: u64,
     /// By slot: the packet's flow, number, and entity.
-    places: BTreeMap<u32, (usize, u64, u32)>,
+    slots: BTreeMap<u32, (usize, u64, u32)>,
     /// By flow: the numbers of its packets in order of arrival.
     flows: Vec<VecDeque<u64>>,
     number: u64,
@@ -184,7 +184,7 @@ impl Run {
             old_policy: policy.clone(),
             policy,
             now_ns: 1 << 40,
-            places: BTreeMap::new(),
+            slots: BTreeMap::new(),
             flows: vec![VecDeque::new(); FLOWS],
             number: 0,
             flushed: 0,
@@ -210,13 +210,13 @@ impl Run {
             now_ns: self.now_ns,
             ..takt_arrival::default()
         };
-        let place = self.link.enqueue_of(&self.plan, arrival);
-        if let Some(place) = place {
+        let slot = self.link.enqueue_of(&self.plan, arrival);
+        if let Some(slot) = slot {
             self.number += 1;
             let packet = (flow, self.number, id);
             assert!(
-                self.places.insert(place, packet).is_none(),
-                "place {place} is taken"
+                self.slots.insert(slot, packet).is_none(),
+                "slot {slot} is taken"
             );
             self.flows[flow].push_back(self.number);
         }
@@ -249,13 +249,13 @@ impl Run {
             }
         };
         match answer {
-            Dequeued::Packet { place, class, .. } => {
-                let (flow, number, id) = self.places.remove(&place).expect("a packet there");
+            Dequeued::Packet { slot, class, .. } => {
+                let (flow, number, id) = self.slots.remove(&slot).expect("a packet there");
                 assert_eq!(id, class);
                 assert_eq!(self.flows[flow].pop_front(), Some(number), "flow {flow}");
             }
             Dequeued::Wait { until_ns } => {
-                assert!(!self.places.is_empty());
+                assert!(!self.slots.is_empty());
                 if self.link.free_ns() <= self.now_ns
                     && let Some(id) = self.eligible()
                 {
@@ -264,7 +264,7 @@ impl Run {
                 // A frame of 65 kB at 100 kbit/s, and of others before it.
                 assert!(until_ns - self.now_ns < 60_000_000_000, "{answer:?}");
             }
-            Dequeued::Empty => assert!(self.places.is_empty(), "{} forgotten", self.places.len()),
+            Dequeued::Empty => assert!(self.slots.is_empty(), "{} forgotten", self.slots.len()),
         }
         answer
     }
@@ -326,7 +326,7 @@ impl Run {
             }
         }
         assert_eq!(queued, self.link.state().queued_packets);
-        assert_eq!(self.places.len(), self.link.queued_packets() as usize);
+        assert_eq!(self.slots.len(), self.link.queued_packets() as usize);
 
         // Tenants: everything that was sent for them.
         let link = self.link.state();
@@ -341,7 +341,7 @@ impl Run {
 
     fn flush(&mut self) {
         self.flushed += u64::from(self.link.flush());
-        self.places.clear();
+        self.slots.clear();
         for flow in &mut self.flows {
             flow.clear();
         }
@@ -359,7 +359,7 @@ impl Run {
             }
             self.check();
         }
-        panic!("{} packets are never sent", self.places.len());
+        panic!("{} packets are never sent", self.slots.len());
     }
 }
 

@@ -17,7 +17,7 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::sys::{
-    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_STORE_PLACES, takt_commit_args, takt_plan,
+    TAKT_HANDLE_MAJOR, TAKT_LINK_ABI, TAKT_LINKS, TAKT_STORE_SLOTS, takt_commit_args, takt_plan,
 };
 
 use crate::{
@@ -246,7 +246,7 @@ impl Program {
             Some("takt_store"),
             4,
             8,
-            TAKT_STORE_PLACES,
+            TAKT_STORE_SLOTS,
             &options,
         )
         .map_err(BpfError::of("creating a link's store"))

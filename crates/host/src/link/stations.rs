@@ -186,8 +186,8 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
     let mut stations: Vec<Station> = known
         .iter()
         .map(|known| {
-            let place = known.number as usize - 1;
-            let station = &table.at[place % TAKT_STATIONS as usize];
+            let entry = known.number as usize - 1;
+            let station = &table.at[entry % TAKT_STATIONS as usize];
             Station {
                 known: true,
                 by_hand: known.by_hand,

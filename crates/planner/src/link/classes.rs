@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_CLASSES, TAKT_NODES};
 use takt_policy::Link;
 
-use super::places::Places;
+use super::ids::Ids;
 
 /// The name of a class has no colon in it.
 const TENANT: &str = "tenant:";
@@ -15,11 +15,11 @@ const TENANT: &str = "tenant:";
 pub struct ClassIds {
     /// Classes by name, tenants by "tenant:" and their name.
     #[serde(flatten)]
-    ids: Places,
+    ids: Ids,
     /// By the tenant's name.
     /// `groups` in records.
     #[serde(rename = "groups")]
-    nodes: Places,
+    nodes: Ids,
 }
 
 impl ClassIds {

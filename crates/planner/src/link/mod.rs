@@ -3,7 +3,7 @@
 
 mod classes;
 mod error;
-mod places;
+mod ids;
 mod ports;
 mod questions;
 mod receive;

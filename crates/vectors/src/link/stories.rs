@@ -113,9 +113,9 @@ impl Wire {
             task_prio: self.sender,
             now_ns: self.now_ns,
         })?;
-        if let Answer::Kept { place } = answer {
+        if let Answer::Kept { slot } = answer {
             self.queued += 1;
-            self.express |= place == TAKT_EXPRESS;
+            self.express |= slot == TAKT_EXPRESS;
         }
         Ok(())
     }
