@@ -25,8 +25,8 @@ int BPF_PROG(takt_beats_select, struct task_struct *p, int prev_cpu, u64 wake_fl
 	_Bool is_idle = 0;
 	int cpu;
 
-	if (thread && thread->place) {
-		const struct takt_member *member = place_of(thread, p);
+	if (thread && thread->reservation) {
+		const struct takt_member *member = reservation_of(thread, p);
 		const struct takt_task *task = member ? task_of(member->task) : 0;
 		const struct takt_beats *host = beats();
 		const struct takt_task_params *params =
@@ -82,8 +82,8 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 	/* The kernel takes the CPU for idle now, and would not dispatch again. */
 	if (enq_flags & SCX_ENQ_LAST && !(thread && thread->parked))
 		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_IDLE);
-	if (thread && thread->place) {
-		const struct takt_member *member = place_of(thread, p);
+	if (thread && thread->reservation) {
+		const struct takt_member *member = reservation_of(thread, p);
 
 		if (member && member_enqueue(p, thread, member, enq_flags))
 			return 0;
@@ -135,7 +135,7 @@ static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
 	if (!prev || c->level == LEVEL_NONE || !(prev->scx.flags & SCX_TASK_QUEUED))
 		return;
 	thread = marked_thread_of(prev);
-	if (thread && thread->place)
+	if (thread && thread->reservation)
 		return;
 	charge(prev, c);
 	if (c->level == LEVEL_ORDINARY)
@@ -177,7 +177,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 	/* Beats have an infinite slice, and other levels are kernel threads. */
 	if (p->scx.slice == SCX_SLICE_INF || p->flags & PF_KTHREAD) {
 		struct takt_thread *thread = thread_of(p);
-		const struct takt_member *member = thread ? place_of(thread, p) : 0;
+		const struct takt_member *member = thread ? reservation_of(thread, p) : 0;
 
 		if (member) {
 			c->since_ns = bpf_ktime_get_ns();
@@ -229,8 +229,8 @@ int BPF_PROG(takt_beats_yield, struct task_struct *from, struct task_struct *to)
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
 	from->scx.slice = 0;
-	if (thread && c && thread->place) {
-		const struct takt_member *member = place_of(thread, from);
+	if (thread && c && thread->reservation) {
+		const struct takt_member *member = reservation_of(thread, from);
 
 		if (member)
 			member_yield(thread, member, c);
@@ -276,7 +276,7 @@ int BPF_PROG(takt_beats_end_task, struct task_struct *p, struct scx_exit_task_ar
 	struct takt_thread *thread = thread_of(p);
 
 	if (thread)
-		leave_place(p, thread);
+		leave_reservation(p, thread);
 	return 0;
 }
 
@@ -362,7 +362,7 @@ int BPF_PROG(takt_beats_died, struct task_struct *p)
 	struct takt_thread *thread = thread_of(p);
 
 	if (thread)
-		leave_place(p, thread);
+		leave_reservation(p, thread);
 	return 0;
 }
 
@@ -429,9 +429,9 @@ int takt_beats_reserve(struct takt_join_args *args)
 	if (thread) {
 		args->result = 0;
 		if (args->tid)
-			args->result = take_place(p, thread, args->member, 1);
+			args->result = take_reservation(p, thread, args->member, 1);
 		else
-			leave_place(p, thread);
+			leave_reservation(p, thread);
 	}
 	bpf_task_release(p);
 	return 0;

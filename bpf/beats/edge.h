@@ -11,7 +11,7 @@
 #define TAKT_EDGE_H
 
 #include "fair.h"
-#include "place.h"
+#include "reservation.h"
 
 /* After this long without the thread whose turn it is, its group no longer waits for it. */
 #define AWAY_MAX_NS 5000000000ULL

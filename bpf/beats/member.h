@@ -70,7 +70,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 {
 	struct takt_task *task = task_of(member->task);
 	const struct takt_task_params *params;
-	u32 cpu = scx_bpf_task_cpu(p), place = thread->place - 1;
+	u32 cpu = scx_bpf_task_cpu(p), at = thread->reservation - 1;
 	struct takt_cpu *c = cpu_of(cpu), *home;
 	u64 now_ns = bpf_ktime_get_ns();
 	int is_kept;
@@ -86,7 +86,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 0;
 	is_kept = !task->stalled && (params->turns.member_count < 2 || all_here(params));
 	if (thread->parked && is_kept) {
-		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
 	if (may_go(task, member, c, now_ns)) {
@@ -100,7 +100,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 1;
 	}
 	if (task->turns.turn != member->ordinal && is_kept) {
-		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
 	thread->parked = 0;
@@ -230,10 +230,10 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	struct takt_thread *thread = thread_of(prev);
 	const struct takt_member *member;
 
-	if (!thread || thread->place != at + 1 || thread->parked ||
+	if (!thread || thread->reservation != at + 1 || thread->parked ||
 	    !(prev->scx.flags & SCX_TASK_QUEUED))
 		return 0;
-	member = place_of(thread, prev);
+	member = reservation_of(thread, prev);
 	if (!member)
 		return 0;
 	if (c->level == LEVEL_ORDINARY)

@@ -23,7 +23,7 @@
 #define SLICE_NS 4000000ULL
 
 struct takt_thread {
-	u32 place;		/* the member that it holds, from 1; 0: none */
+	u32 reservation;	/* the member that it holds, from 1; 0: none */
 	u32 level;		/* its level outside of any slot */
 	u32 parked;		/* it has yielded, and waits for its next turn */
 	u32 settled;		/* it has yielded once: it knows about its turns */
@@ -163,14 +163,14 @@ static __always_inline struct takt_thread *marked_thread_of(struct task_struct *
 }
 
 /* The member that the thread holds, if it was not taken back meanwhile. */
-static __always_inline struct takt_member *place_of(const struct takt_thread *thread,
-						    const struct task_struct *p)
+static __always_inline struct takt_member *reservation_of(const struct takt_thread *thread,
+							  const struct task_struct *p)
 {
 	struct takt_member *member;
 
-	if (!thread->place)
+	if (!thread->reservation)
 		return 0;
-	member = member_of(thread->place - 1);
+	member = member_of(thread->reservation - 1);
 	return member && member->tid == (u32)p->pid ? member : 0;
 }
 

@@ -12,8 +12,8 @@ mod link;
 mod monitor;
 mod os;
 mod part;
-pub mod places;
 mod radio;
+pub mod reservations;
 mod state;
 mod status;
 

@@ -10,7 +10,7 @@ beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT.
 CAPABILITY = "takt::host::capability": "
 Loading programs into the kernel and changing devices takes privileges: CAP_NET_ADMIN,
 CAP_PERFMON and CAP_BPF, which root has. What anybody may ask for goes through taktd instead:
-`takt run`, `takt background`, and places on the beat.
+`takt run`, `takt background`, and reservations on the beat.
 ";
 USER_NAMESPACE = "takt::host::user_namespace": "
 The process has capabilities in a user namespace of its own: it runs in a rootless container or below
