@@ -91,7 +91,7 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		path->source = ahead ? takt_link_pull(link, id) : id;
 		if (entity->queue.packets && path->source &&
 		    (path->leaf.by == TAKT_BY_FLOOR ||
-		     !takt_is_held(&link->order.held, takt_params(plan, entity, id), entity)))
+		     !takt_is_blocked(&link->order.blocked, takt_params(plan, entity, id), entity)))
 			return 1;
 		/* The link needs at least this long for the packets ahead: do not ask before. */
 		if (ahead && !path->source)
@@ -140,7 +140,7 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 	    entity->waits != TAKT_IN_TIMED || !entity->queue.packets ||
 	    !takt_is_paced(takt_params(plan, entity, id)) ||
 	    takt_packet(&link->order.slots, entity->queue.head)->after ||
-	    takt_is_held(&link->order.held, takt_params(plan, entity, id), entity))
+	    takt_is_blocked(&link->order.blocked, takt_params(plan, entity, id), entity))
 		return 0;
 	path->id = path->source = id;
 	path->tenant = 0;

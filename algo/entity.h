@@ -56,7 +56,7 @@ struct takt_entity {
 	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
 	u8 node, priority;	/* of the calendars that it is in, or was in last */
 	u8 task_prio;	/* of the task that sent last, see gate.h */
-	u8 held;	/* throttled: its station's weight is 0 */
+	u8 throttled;	/* its station's weight is 0 */
 	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */
 	u32 pad;
 	struct takt_class_stats stats;

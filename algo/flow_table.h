@@ -232,7 +232,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	entity->share = (struct takt_clock){};
 	entity->floor = (struct takt_clock){};
 	entity->task_prio = TAKT_TASK_UNKNOWN;
-	entity->held = 0;
+	entity->throttled = 0;
 	entity->scale_ppm = 0;
 	return id;
 }

@@ -54,9 +54,9 @@ TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_entity *entity
 {
 	u64 clock_ns;
 
-	if (entity->node | params->node | entity->waits | entity->held)
+	if (entity->node | params->node | entity->waits | entity->throttled)
 		return 0;
-	if (takt_is_held(&link->order.held, params, entity))
+	if (takt_is_blocked(&link->order.blocked, params, entity))
 		return 0;
 	if (entity->priority != params->priority)
 		takt_entity_move(&link->order, entity, 0, params->priority);
@@ -144,7 +144,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 /* Release the first entity that the gate has opened for. Returns whether there was one. */
 TAKT_FN int takt_link_admit_first(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
-	u32 id = takt_held_first(&link->order.held, &link->order.shelf);
+	u32 id = takt_blocked_first(&link->order.blocked, &link->order.shelf);
 
 	if (id)
 		takt_link_release(link, plan, id, now_ns);
@@ -174,9 +174,9 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	int gaps = plan->pacing == TAKT_PACING_GAP;
 
 	link->polls = 0;
-	if ((link->order.held.by_task.count || link->order.held.by_weight) &&
+	if ((link->order.blocked.by_task.count || link->order.blocked.by_weight) &&
 	    !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
-		soon_ns = now_ns + (link->order.held.by_task.count ? TAKT_GATE_POLL_NS :
+		soon_ns = now_ns + (link->order.blocked.by_task.count ? TAKT_GATE_POLL_NS :
 								     TAKT_STATION_POLL_NS);
 		link->polls = ideal_ns == TAKT_TIME_NEVER;
 	}
@@ -238,8 +238,8 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 	frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = len;
-	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
-		link->order.held.link_ns += frame->takes_ns;
+	if (link->order.blocked.waiting && params->priority != TAKT_BACKGROUND)
+		link->order.blocked.link_ns += frame->takes_ns;
 	takt_count_sent(source, len);
 	if (now_ns - ideal_ns > source->stats.late_max_ns)
 		source->stats.late_max_ns = now_ns - ideal_ns;
@@ -319,7 +319,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		return;
 	if (plan->stations | link->flows.stations.unsettled)
 		takt_link_weigh(link, plan, now_ns);
-	if (link->order.held.by_task.count)
+	if (link->order.blocked.by_task.count)
 		takt_link_admit(link, plan, now_ns);
 	/* Asked because a packet was enqueued behind others: the timer is already set. */
 	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
@@ -369,7 +369,7 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 	link->wake_ns = 0;
 	link->old_packets = 0;
 	link->old_plan_packets = 0;
-	takt_entity_leave(&link->order, id, link->order.held.since_ns);
+	takt_entity_leave(&link->order, id, link->order.blocked.since_ns);
 	if (!entity->queue.packets) {
 		link->flush_hand++;
 		return 0;

@@ -23,7 +23,7 @@
  * The calendars that an entity can be in:
  *   timed    until its pace makes it eligible, or until its guarantee is due;
  *   share    it is eligible, and its guarantee is not due;
- *   gate     instead of either, while it is blocked (held.h);
+ *   gate     instead of either, while it is blocked (blocked.h);
  *   station  instead of any, while its station's weight is 0 (station.h);
  *   floors   if it has a floor, at all times as well.
  */
@@ -32,7 +32,7 @@
 
 #include "calendar.h"
 #include "entity.h"
-#include "held.h"
+#include "blocked.h"
 
 struct takt_node {
 	struct takt_calendar timed[TAKT_PRIORITIES];
@@ -52,7 +52,7 @@ struct takt_order {
 	struct takt_node node[TAKT_NODES];
 	struct takt_entity entity[TAKT_ENTITIES];
 	struct takt_packet_slots slots;
-	struct takt_held held;
+	struct takt_blocked blocked;
 	struct takt_shelf shelf;
 };
 
@@ -112,11 +112,11 @@ TAKT_FN_OUT int takt_entity_leave(struct takt_order *order TAKT_ARG, u32 id, u64
 	if (entity->waits & TAKT_IN_FLOORS)
 		takt_calendar_remove(&node->floors, &order->shelf, id + TAKT_ENTRY_FLOOR);
 	if (entity->waits & TAKT_IN_GATE)
-		takt_let_go(&order->held, &order->shelf, id, now_ns);
+		takt_unblock(&order->blocked, &order->shelf, id, now_ns);
 	else if (entity->waits & TAKT_IN_STATION)
-		order->held.by_weight--;
+		order->blocked.by_weight--;
 	else if (entity->waits && priority == TAKT_BACKGROUND)
-		order->held.waiting--;
+		order->blocked.waiting--;
 	if (entity->waits & ~TAKT_IN_NO_TURN)
 		node->waiting--;
 	entity->waits = 0;
@@ -206,17 +206,17 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		/* This priority does not make up for the other's lateness. */
 		takt_entity_start(entity, clock_ns, now_ns, node->virtual_ns[priority]);
 	}
-	if (entity->held) {
+	if (entity->throttled) {
 		entity->waits = TAKT_IN_STATION;
-		order->held.by_weight++;
+		order->blocked.by_weight++;
 		return 0;
 	}
 	id &= TAKT_ENTITIES - 1;
 	ready_ns = entity->ready_ns - takt_min(behind_ns, entity->ready_ns);
 
 	timed_ns = params->ceil_bps ? takt_max(entity->pace.due_ns, ready_ns) : ready_ns;
-	if (takt_is_held(&order->held, params, entity)) {
-		takt_hold(&order->held, &order->shelf, id, entity, now_ns);
+	if (takt_is_blocked(&order->blocked, params, entity)) {
+		takt_block(&order->blocked, &order->shelf, id, entity, now_ns);
 		entity->waits |= TAKT_IN_GATE;
 		timed_ns = TAKT_TIME_NEVER;
 	} else if (!takt_is_paced(params) && timed_ns <= clock_ns) {
@@ -244,7 +244,7 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		entity->waits |= TAKT_IN_FLOORS;
 	}
 	if (!(entity->waits & TAKT_IN_GATE) && priority == TAKT_BACKGROUND)
-		order->held.waiting++;
+		order->blocked.waiting++;
 	if (entity->waits & ~TAKT_IN_GATE)
 		node->waiting++;
 	return 0;

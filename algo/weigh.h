@@ -21,20 +21,20 @@ TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	u64 virtual_ns = takt_node(&link->order, entity->node)
 				 ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)];
-	u32 was_held = entity->held;
+	u32 was_throttled = entity->throttled;
 	u32 from_ppm = entity->scale_ppm ? entity->scale_ppm : TAKT_SCALE_WHOLE;
 
-	entity->held = !weight_ppm;
+	entity->throttled = !weight_ppm;
 	if (weight_ppm) {
 		weight_ppm = takt_max(weight_ppm, TAKT_SCALE_MIN);
 		takt_share_rescale(&entity->share, virtual_ns, from_ppm, weight_ppm);
 		entity->scale_ppm = weight_ppm;
 	}
-	if (!entity->waits || (entity->held == was_held &&
-			       (was_held || !(entity->waits & TAKT_IN_SHARE))))
+	if (!entity->waits || (entity->throttled == was_throttled &&
+			       (was_throttled || !(entity->waits & TAKT_IN_SHARE))))
 		return 0;
 	/* An entity that was throttled starts level with the others, and makes up for nothing. */
-	if (was_held)
+	if (was_throttled)
 		takt_entity_start(entity, takt_clock_of(&link->order, entity, now_ns), now_ns,
 				  virtual_ns);
 	link->wake_ns = 0;

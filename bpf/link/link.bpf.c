@@ -197,7 +197,7 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	now_ns = bpf_ktime_get_ns();
 	takt_gap_dequeue(&port->link, &port->gap, plan, now_ns, choice);
 	if (!choice->packet) {
-		if (port->bell && takt_held_long(&port->link.order.held, now_ns))
+		if (port->bell && takt_blocked_long(&port->link.order.blocked, now_ns))
 			ring(index, port);
 		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
 			bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);

@@ -29,7 +29,7 @@ static __always_inline int runs_alone(void)
 
 static __always_inline void note_running(struct takt_port *port, const struct takt_plan *plan)
 {
-	u32 *running = &port->link.order.held.running;
+	u32 *running = &port->link.order.blocked.running;
 	const struct task_struct *task;
 
 	*running = TAKT_TASK_UNKNOWN;

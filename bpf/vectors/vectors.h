@@ -160,7 +160,7 @@ TAKT_FN void takt_vector_link(struct takt_vector_state *state, struct takt_vecto
 		step->answer = takt_classify(&state->plan.rules, &state->key);
 		break;
 	case TAKT_VECTOR_RUNNING:
-		state->link.order.held.running = step->task_prio;
+		state->link.order.blocked.running = step->task_prio;
 		break;
 	case TAKT_VECTOR_STATION:
 		step->answer = takt_vector_station(state, step);

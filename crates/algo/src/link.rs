@@ -141,7 +141,7 @@ impl Link {
     /// The CPU that enqueues and dequeues runs a task of this priority from now on; see
     /// `algo/gate.h`.
     pub fn run_task(&mut self, task_prio: u32) {
-        self.state.order.held.running = task_prio;
+        self.state.order.blocked.running = task_prio;
     }
 
     /// Notes that a packet was given this slot, if it was given one.

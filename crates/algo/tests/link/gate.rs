@@ -93,7 +93,7 @@ fn a_blocked_packet_leaves_when_the_task_has_stopped() {
     link.run_task(TAKT_TASK_NOBODY);
     let at_ns = START_NS + POLL_NS / 4;
     assert_eq!(leaves(&mut link, &plan, at_ns), Some(1));
-    assert_eq!(link.state().order.held.task_ns, POLL_NS / 4);
+    assert_eq!(link.state().order.blocked.task_ns, POLL_NS / 4);
     assert_eq!(link.dequeue(&plan, at_ns), Dequeued::Empty);
 }
 
@@ -236,8 +236,8 @@ proptest! {
                         Dequeued::Wait { until_ns } => {
                             prop_assert!((1..5).any(waits));
                             prop_assert!(until_ns >= now_ns);
-                            let held = (1..5).any(|id| waits(id) && !open(id));
-                            prop_assert!(!held || until_ns <= now_ns + POLL_NS);
+                            let blocked = (1..5).any(|id| waits(id) && !open(id));
+                            prop_assert!(!blocked || until_ns <= now_ns + POLL_NS);
                             // Only the link itself delays classes whose gate is open.
                             let kept = (1..5).any(|id| waits(id) && open(id));
                             prop_assert!(!kept || link.free_ns() > now_ns);
@@ -256,7 +256,7 @@ proptest! {
             prop_assert!(left < left_before);
         }
         prop_assert_eq!(link.dequeue(&plan, now_ns), Dequeued::Empty);
-        prop_assert_eq!(link.state().order.held.by_task.count, 0);
-        prop_assert_eq!(link.state().order.held.waiting, 0);
+        prop_assert_eq!(link.state().order.blocked.by_task.count, 0);
+        prop_assert_eq!(link.state().order.blocked.waiting, 0);
     }
 }

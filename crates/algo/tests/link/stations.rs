@@ -136,7 +136,7 @@ impl Air {
                 };
                 let bps = class_bps as f64 * f64::from(scale_ppm) / f64::from(WHOLE);
                 let worth = passed_ns * bps / 8e9;
-                match entity.held {
+                match entity.throttled {
                     0 => sender.worth_bytes += worth,
                     _ => sender.held_worth_bytes += worth,
                 }
@@ -267,10 +267,10 @@ proptest! {
         for (count, (n, weight_ppm, steps)) in changes.iter().enumerate() {
             air.set(n % first.len(), *weight_ppm);
             for _ in 0..*steps {
-                let everybody_is_held = air.step().is_none();
-                if everybody_is_held {
-                    let held = |s: &Sender| air.link.entity(s.id).held != 0;
-                    prop_assert!(air.senders.iter().all(held), "work conserving");
+                let all_are_throttled = air.step().is_none();
+                if all_are_throttled {
+                    let throttled = |s: &Sender| air.link.entity(s.id).throttled != 0;
+                    prop_assert!(air.senders.iter().all(throttled), "work conserving");
                     break;
                 }
             }
@@ -369,7 +369,7 @@ fn a_station_alone_is_throttled_until_it_gets_a_weight() {
     let from_ns = air.now_ns;
     while air.now_ns < from_ns + 4 * NS_PER_S {
         let Dequeued::Wait { until_ns } = air.link.dequeue(&air.plan, air.now_ns) else {
-            panic!("held");
+            panic!("throttled");
         };
         let wait_ns = until_ns - air.now_ns;
         assert!((1..=5_000_000).contains(&wait_ns), "looks again: {wait_ns}");
@@ -465,5 +465,5 @@ fn a_policy_without_stations_releases_throttled_entities() {
     air.beat();
     sent(&mut air, 4);
     let [first, _] = sent(&mut air, 100);
-    assert_eq!(first, 0, "held as before");
+    assert_eq!(first, 0, "throttled as before");
 }

@@ -278,7 +278,7 @@ impl Run {
         let unlimited = |id: u32| {
             let params = &self.plan.class_params[id as usize];
             let entity = self.link.entity(id);
-            let (running, sender) = (link.order.held.running, u32::from(entity.task_prio));
+            let (running, sender) = (link.order.blocked.running, u32::from(entity.task_prio));
             let open = params.gated == 0 || running == 0 || sender == 0 || running >= sender;
             params.ceil_bps == 0 && entity.ready_ns == 0 && open
         };

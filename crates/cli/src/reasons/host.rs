@@ -101,7 +101,7 @@ is laid out differently. `takt revert` removes them; then apply again.
 ";
 HELPER = "takt::host::helper": "
 A process of takt's own does what BPF cannot: it keeps links in stock of gap frames, and comes from
-an idle processor for what the background's gate holds elsewhere. It could not be started or spoken
+an idle processor for what the background's gate blocks elsewhere. It could not be started or spoken
 to. `takt apply` starts one by itself, `takt feed` runs one in the foreground.
 ";
 DRIVER_SOCKET = "takt::host::driver_socket": "

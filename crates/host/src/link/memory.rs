@@ -140,7 +140,7 @@ impl PortMemory {
             copy_raw(&raw const (*flows).stations, &mut *stations);
             Counted {
                 queued_packets: (&raw const (*link).queued_packets).read_volatile(),
-                held: (&raw const (*order).held).read_volatile(),
+                blocked: (&raw const (*order).blocked).read_volatile(),
                 entities: copied((&raw const (*order).entity).cast(), entity_count),
                 flows: copied((&raw const (*flows).flow).cast(), flow_count),
                 stations,

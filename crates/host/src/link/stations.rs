@@ -209,9 +209,9 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
         station.queued_packets += entity.queue.packets;
         station.queued_bytes += entity.queue.bytes;
         station.counters.add(&Counters::from(&entity.stats));
-        station.held |= entity.held != 0;
+        station.held |= entity.throttled != 0;
         if entity.scale_ppm != 0 {
-            station.applied_ppm = if entity.held != 0 {
+            station.applied_ppm = if entity.throttled != 0 {
                 0
             } else {
                 entity.scale_ppm
