@@ -49,7 +49,7 @@ struct takt_arrival {
 };
 
 /* Is it eligible, on an idle link? Then charge it. */
-TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_entity *entity,
+TAKT_FN int takt_takes_fast_path(struct takt_link *link, struct takt_entity *entity,
 			 const struct takt_class_params *params, u32 len, u64 now_ns)
 {
 	u64 clock_ns;
@@ -84,8 +84,8 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 	takt_count_arrival(entity, len, arrival->frames);
 	takt_count_sent(entity, len);
 	takt_flow_rest(&link->flows, arrival->id, arrival->now_ns);
-	link->express_id = arrival->id;
-	link->express_len = len;
+	link->fast_id = arrival->id;
+	link->fast_len = len;
 }
 
 /*
@@ -116,9 +116,9 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	if ((before & (TAKT_ENTITIES - 1)) == id)
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
-	    takt_goes_express(link, entity, params, len, now_ns)) {
+	    takt_takes_fast_path(link, entity, params, len, now_ns)) {
 		takt_link_pass(link, plan, entity, arrival, len);
-		return TAKT_EXPRESS;
+		return TAKT_FAST_PATH;
 	}
 
 	slot = entity->queue.packets < params->queue_packets ?
@@ -346,14 +346,14 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 }
 
 /* The packet on the fast path was counted as sent, and is discarded. */
-TAKT_FN void takt_link_flush_express(struct takt_link *link)
+TAKT_FN void takt_link_flush_fast_path(struct takt_link *link)
 {
-	struct takt_class_stats *stats = &takt_entity(&link->order, link->express_id)->stats;
+	struct takt_class_stats *stats = &takt_entity(&link->order, link->fast_id)->stats;
 
 	stats->sent_packets--;
-	stats->sent_bytes -= link->express_len;
+	stats->sent_bytes -= link->fast_len;
 	stats->flushed_packets++;
-	stats->flushed_bytes += link->express_len;
+	stats->flushed_bytes += link->fast_len;
 }
 
 /*

@@ -17,8 +17,8 @@ struct takt_path {
 struct takt_link {
 	struct takt_clock clock;
 	u32 queued_packets;	/* without the one on the fast path */
-	u32 express_id;		/* entity of the last packet on the fast path */
-	u32 express_len;
+	u32 fast_id;		/* entity of the last packet on the fast path */
+	u32 fast_len;
 	u32 plan_generation;	/* of the plan that packets were queued by last */
 	u32 generation;		/* counts configurations: changes of plan or registrations */
 	u32 old_packets;	/* still queued from earlier configurations */

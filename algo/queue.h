@@ -15,7 +15,7 @@
 #include "abi.h"
 
 #define TAKT_PACKETS 65536		/* slots 1..65534; 0 is none */
-#define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the slot of a packet on the fast path */
+#define TAKT_FAST_PATH (TAKT_PACKETS - 1)	/* the slot of a packet on the fast path */
 
 /* In this packet's turn, a packet that it must not overtake leaves instead. */
 #define TAKT_PULLS 0x8000U
@@ -57,7 +57,7 @@ TAKT_FN u32 takt_packet_slot_take(struct takt_packet_slots *slots)
 		slots->free_head = takt_packet(slots, slot)->next;
 		return slot;
 	}
-	if (slots->fresh >= TAKT_EXPRESS - 1)
+	if (slots->fresh >= TAKT_FAST_PATH - 1)
 		return 0;
 	return ++slots->fresh;
 }

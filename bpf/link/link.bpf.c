@@ -184,7 +184,7 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	if (!port)
 		return NULL;
 	if (sch->q.qlen != port->link.queued_packets) {
-		store = find_store(index, TAKT_EXPRESS);
+		store = find_store(index, TAKT_FAST_PATH);
 		if (!store)
 			return NULL;
 		skb = bpf_kptr_xchg(&store->skb, NULL);
@@ -249,8 +249,8 @@ static void takt_link_clear(struct Qdisc *sch)
 
 	if (!port)
 		return;
-	if (discard(index, TAKT_EXPRESS))
-		takt_link_flush_express(&port->link);
+	if (discard(index, TAKT_FAST_PATH))
+		takt_link_flush_fast_path(&port->link);
 	bpf_for(i, 0, 2 * TAKT_ENTITIES + TAKT_PACKETS) {
 		u32 slot;
 

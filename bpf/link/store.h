@@ -32,7 +32,7 @@ static __always_inline struct takt_store *find_store(u32 index, u32 slot)
 {
 	void *inner;
 
-	if (slot == TAKT_EXPRESS)
+	if (slot == TAKT_FAST_PATH)
 		return bpf_map_lookup_elem(&takt_link_express, &index);
 	inner = bpf_map_lookup_elem(&takt_link_stores, &index);
 	return inner ? bpf_map_lookup_elem(inner, &slot) : NULL;

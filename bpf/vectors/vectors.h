@@ -50,7 +50,7 @@ struct takt_vector_state {
 					 * now; answers a packet slot */
 #define TAKT_VECTOR_DEQUEUE 7		/* now */
 #define TAKT_VECTOR_FLUSH 8		/* answers a packet slot, or 0 */
-#define TAKT_VECTOR_FLUSH_EXPRESS 9
+#define TAKT_VECTOR_FLUSH_FAST_PATH 9
 #define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
 #define TAKT_VECTOR_RUNNING 11		/* task_prio */
 #define TAKT_VECTOR_LOOK 12		/* now; answers whether a slot is open */
@@ -151,8 +151,8 @@ TAKT_FN void takt_vector_link(struct takt_vector_state *state, struct takt_vecto
 	case TAKT_VECTOR_FLUSH:
 		step->answer = takt_link_flush(&state->link);
 		break;
-	case TAKT_VECTOR_FLUSH_EXPRESS:
-		takt_link_flush_express(&state->link);
+	case TAKT_VECTOR_FLUSH_FAST_PATH:
+		takt_link_flush_fast_path(&state->link);
 		break;
 	case TAKT_VECTOR_CLASSIFY:
 		takt_key_read(&state->key, step->ethertype, packet_at,

@@ -31,7 +31,7 @@ pub enum Dequeued {
 pub struct Link {
     state: Box<takt_link>,
     /// Whether the fast path's slot is taken; in the kernel, its packet tells.
-    express: bool,
+    fast: bool,
 }
 
 impl Link {
@@ -40,10 +40,7 @@ impl Link {
         let mut state = zeroed_box();
         // SAFETY: a valid struct; see the crate's documentation.
         unsafe { sys::takt_link_lay_out(&mut *state) }
-        Self {
-            state,
-            express: false,
-        }
+        Self { state, fast: false }
     }
 
     /// A packet arrives for a class; returns the slot to keep it in. `None`: drop it.
@@ -135,7 +132,7 @@ impl Link {
 
     /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.express && self.state.order.node[0].waiting == 0
+        !self.fast && self.state.order.node[0].waiting == 0
     }
 
     /// The CPU that enqueues and dequeues runs a task of this priority from now on; see
@@ -146,7 +143,7 @@ impl Link {
 
     /// Notes that a packet was given this slot, if it was given one.
     pub(crate) fn keep(&mut self, slot: u32) -> Option<u32> {
-        self.express |= slot == sys::TAKT_EXPRESS;
+        self.fast |= slot == sys::TAKT_FAST_PATH;
         (slot != 0).then_some(slot)
     }
 
@@ -163,11 +160,11 @@ impl Link {
         &mut self,
         choose: impl FnOnce(&mut takt_link, &mut takt_choice),
     ) -> Dequeued {
-        if std::mem::take(&mut self.express) {
+        if std::mem::take(&mut self.fast) {
             return Dequeued::Packet {
-                slot: sys::TAKT_EXPRESS,
-                class: self.state.express_id,
-                bytes: self.state.express_len,
+                slot: sys::TAKT_FAST_PATH,
+                class: self.state.fast_id,
+                bytes: self.state.fast_len,
             };
         }
         let mut choice = takt_choice::default();
@@ -196,8 +193,8 @@ impl Link {
         let queued = self.queued_packets();
         // SAFETY: as above.
         unsafe {
-            if std::mem::take(&mut self.express) {
-                sys::takt_link_flush_express(&mut *self.state);
+            if std::mem::take(&mut self.fast) {
+                sys::takt_link_flush_fast_path(&mut *self.state);
             }
             while self.state.queued_packets > 0 {
                 sys::takt_link_flush(&mut *self.state);
@@ -208,7 +205,7 @@ impl Link {
 
     /// The one on the fast path included.
     pub fn queued_packets(&self) -> u32 {
-        self.state.queued_packets + u32::from(self.express)
+        self.state.queued_packets + u32::from(self.fast)
     }
 
     pub(crate) fn state_mut(&mut self) -> &mut takt_link {

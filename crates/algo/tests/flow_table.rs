@@ -16,7 +16,7 @@ struct Flows {
     link: Box<takt_link>,
     plan: Box<takt_plan>,
     now_ns: u64,
-    express: u32,
+    fast: u32,
 }
 
 impl Flows {
@@ -43,7 +43,7 @@ impl Flows {
             link,
             plan,
             now_ns: NS_PER_S,
-            express: 0,
+            fast: 0,
         }
     }
 
@@ -80,23 +80,21 @@ impl Flows {
             id,
             bytes: 1500,
             frames: 1,
-            idle: u32::from(self.link.queued_packets + self.express == 0),
+            idle: u32::from(self.link.queued_packets + self.fast == 0),
             now_ns: self.now_ns,
             ..takt_arrival::default()
         };
         // SAFETY: as above.
         let slot = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
-        self.express += u32::from(slot == sys::TAKT_EXPRESS);
+        self.fast += u32::from(slot == sys::TAKT_FAST_PATH);
         id
     }
 
     /// Sends what may leave until then; returns the times of each entity's packets.
     fn run(&mut self, until_ns: u64) -> BTreeMap<u32, Vec<u64>> {
         let mut sent = BTreeMap::<u32, Vec<u64>>::new();
-        if std::mem::take(&mut self.express) > 0 {
-            sent.entry(self.link.express_id)
-                .or_default()
-                .push(self.now_ns);
+        if std::mem::take(&mut self.fast) > 0 {
+            sent.entry(self.link.fast_id).or_default().push(self.now_ns);
         }
         while self.now_ns < until_ns {
             let mut choice = takt_choice::default();
@@ -188,7 +186,7 @@ fn a_flood_neither_exhausts_nor_disturbs() {
     assert_eq!(offered, enqueued + dropped);
     assert_eq!(
         enqueued,
-        sent + u64::from(flows.link.queued_packets + flows.express)
+        sent + u64::from(flows.link.queued_packets + flows.fast)
     );
 }
 

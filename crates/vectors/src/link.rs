@@ -114,7 +114,7 @@ pub enum Call {
     },
     /// Take the next class, and drop one of its packets.
     Flush,
-    FlushExpress,
+    FlushFastPath,
     /// Another policy.
     Replace(Plan),
     Counters {
@@ -297,8 +297,8 @@ impl Concept for Link {
                     slot => Answer::GivenUp { slot },
                 })
             }
-            Call::FlushExpress => {
-                step.op = sys::TAKT_VECTOR_FLUSH_EXPRESS;
+            Call::FlushFastPath => {
+                step.op = sys::TAKT_VECTOR_FLUSH_FAST_PATH;
                 machine.run(&mut step)?;
                 Ok(Answer::Nothing)
             }

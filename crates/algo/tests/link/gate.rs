@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use takt_algo::{
     Dequeued, Link,
     sys::{
-        TAKT_BACKGROUND, TAKT_EXPRESS, TAKT_GATE_POLL_NS, TAKT_TASK_NOBODY, takt_arrival,
+        TAKT_BACKGROUND, TAKT_FAST_PATH, TAKT_GATE_POLL_NS, TAKT_TASK_NOBODY, takt_arrival,
         takt_class_params, takt_plan,
     },
 };
@@ -129,7 +129,7 @@ fn others_take_the_fast_path_while_the_background_is_blocked() {
     arrive(&mut link, &plan, 2, NICE_19, START_NS);
     assert_eq!(leaves(&mut link, &plan, START_NS), None);
     let slot = arrive(&mut link, &plan, 1, 0, START_NS + 1);
-    assert_eq!(slot, Some(TAKT_EXPRESS));
+    assert_eq!(slot, Some(TAKT_FAST_PATH));
     assert_eq!(leaves(&mut link, &plan, START_NS + 1), Some(1));
 }
 
@@ -227,10 +227,10 @@ proptest! {
                         Dequeued::Packet { slot, class, .. } => {
                             let id = class as usize;
                             // It was released when it arrived.
-                            let express = slot == TAKT_EXPRESS;
-                            prop_assert!(express || open(id),
+                            let fast = slot == TAKT_FAST_PATH;
+                            prop_assert!(fast || open(id),
                                 "{id} under {running} from {}", senders[id]);
-                            prop_assert!(express || id == 1 || !waits(1) || id == 3);
+                            prop_assert!(fast || id == 1 || !waits(1) || id == 3);
                             prop_assert_eq!(queues[id].pop_front(), Some(slot));
                         }
                         Dequeued::Wait { until_ns } => {

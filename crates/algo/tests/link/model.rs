@@ -57,7 +57,7 @@ pub struct Class {
 
 pub struct Link {
     clock: Clock,
-    express: Option<(u32, Packet)>,
+    fast: Option<(u32, Packet)>,
     /// How far each priority's clock is behind real time.
     behind_ns: [u64; TAKT_PRIORITIES as usize],
     /// The most entities that were recently backlogged at once, times 4.
@@ -69,7 +69,7 @@ impl Link {
     pub fn new(classes: usize) -> Self {
         Self {
             clock: Clock::default(),
-            express: None,
+            fast: None,
             behind_ns: [0; TAKT_PRIORITIES as usize],
             crowd: [0; TAKT_PRIORITIES as usize],
             classes: (0..classes).map(|_| Class::default()).collect(),
@@ -78,7 +78,7 @@ impl Link {
 
     pub fn queued_packets(&self) -> u32 {
         let waiting: usize = self.classes.iter().map(|class| class.queue.len()).sum();
-        waiting as u32 + u32::from(self.express.is_some())
+        waiting as u32 + u32::from(self.fast.is_some())
     }
 
     /// The time of this priority's clock.
@@ -107,7 +107,7 @@ impl Link {
 
     /// The link is asked for the first time since the plan was replaced.
     pub fn replace(&mut self, plan: &takt_plan, link: &takt_algo::Link, now_ns: u64) {
-        if self.express.is_some()
+        if self.fast.is_some()
             || self.queued_packets() == 0
             || link.state().queued_generation == plan.generation as u32
         {
@@ -155,16 +155,16 @@ impl Link {
         let class = &mut self.classes[id as usize];
         let packet = Packet { slot, bytes };
         class.enqueued += 1;
-        let express = idle && self.clock.due_ns <= now_ns && class.clock.due_ns <= clock_ns;
-        assert_eq!(slot == sys::TAKT_EXPRESS, express);
-        if express {
+        let fast = idle && self.clock.due_ns <= now_ns && class.clock.due_ns <= clock_ns;
+        assert_eq!(slot == sys::TAKT_FAST_PATH, fast);
+        if fast {
             class.clock.start(clock_ns);
             class.clock.advance(params.rate_bps, bytes);
             self.clock.start(now_ns);
             self.clock.advance(plan.link.rate_bps, bytes);
             class.sent += 1;
             class.sent_bytes += u64::from(bytes);
-            self.express = Some((id, packet));
+            self.fast = Some((id, packet));
             return;
         }
         if class.queue.is_empty() {
@@ -197,7 +197,7 @@ impl Link {
         now_ns: u64,
         answer: Dequeued,
     ) {
-        if let Some((id, packet)) = self.express.take() {
+        if let Some((id, packet)) = self.fast.take() {
             let Packet { slot, bytes } = packet;
             let class = id;
             assert_eq!(answer, Dequeued::Packet { slot, class, bytes });
@@ -256,7 +256,7 @@ impl Link {
     }
 
     pub fn flush(&mut self) {
-        if let Some((id, packet)) = self.express.take() {
+        if let Some((id, packet)) = self.fast.take() {
             let class = &mut self.classes[id as usize];
             class.sent -= 1;
             class.sent_bytes -= u64::from(packet.bytes);

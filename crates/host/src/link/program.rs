@@ -45,7 +45,7 @@ pub(crate) struct Program {
     dir: PathBuf,
     ports: MapHandle,
     stores: MapHandle,
-    express: MapHandle,
+    fast_path: MapHandle,
     sockets: MapHandle,
     registrations: MapHandle,
     registry: MapHandle,
@@ -76,7 +76,7 @@ impl Program {
         check_version(&map("takt_abi")?)?;
         let ports = map("takt_ports")?;
         let stores = map("takt_stores")?;
-        let express = map("takt_express")?;
+        let fast_path = map("takt_express")?;
         let sockets = map("takt_sockets")?;
         let registrations = map("takt_registrations")?;
         let registry = map("takt_registry")?;
@@ -86,7 +86,7 @@ impl Program {
             dir,
             ports,
             stores,
-            express,
+            fast_path,
             sockets,
             registrations,
             registry,
@@ -233,7 +233,7 @@ impl Program {
     /// The store holds packets, so the kernel must know which of its bytes are packet pointers:
     /// from the program's own types.
     fn store_map(&self) -> Result<MapHandle, Error> {
-        let types = btf::of_map(&self.express)?;
+        let types = btf::of_map(&self.fast_path)?;
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
             btf_fd: types.fd.as_raw_fd() as u32,
