@@ -52,7 +52,7 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 	u32 heads = entity->heads;
 
 	return entity->queue.packets ||
-	       (heads && takt_node(&link->order, heads)->waiting &&
+	       (heads && takt_node(&link->order, heads)->backlogged &&
 		takt_goes_for(plan, id, heads));
 }
 
@@ -78,7 +78,7 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	struct takt_entity *tenant = takt_entity(&link->order, id);
 
 	/* The gate may block all entities of the node. */
-	if (!node || !id || !takt_node(&link->order, node)->waiting)
+	if (!node || !id || !takt_node(&link->order, node)->backlogged)
 		return;
 	if (tenant->waits && tenant->heads == node && takt_is_ready(&link->order, id, now_ns))
 		return;

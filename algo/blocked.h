@@ -18,7 +18,7 @@ struct takt_blocked {
 	struct takt_calendar by_task;
 	u64 since_ns;		/* since when some entity is blocked, without a break */
 	u32 running;		/* priority of the task on this CPU */
-	u32 waiting;		/* background entities, backlogged and not blocked */
+	u32 backlogged;		/* background entities, backlogged and not blocked */
 	u32 by_weight;		/* entities throttled by their station's weight of 0 */
 	u32 pad;
 	u64 blocks;		/* times that an entity was blocked */

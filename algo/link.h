@@ -238,7 +238,7 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 	frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = len;
-	if (link->order.blocked.waiting && params->priority != TAKT_BACKGROUND)
+	if (link->order.blocked.backlogged && params->priority != TAKT_BACKGROUND)
 		link->order.blocked.link_ns += frame->takes_ns;
 	takt_count_sent(source, len);
 	if (now_ns - ideal_ns > source->stats.late_max_ns)

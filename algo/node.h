@@ -43,7 +43,7 @@ struct takt_node {
 	u64 frame_ns;				/* the longest frame of late, in time */
 	u32 crowd[TAKT_PRIORITIES];		/* most entities in timed of late, times 4 */
 	u32 timed_bits, share_bits;		/* priorities with an entity in these calendars */
-	u32 waiting;				/* entities in timed, share or floors */
+	u32 backlogged;				/* entities in timed, share or floors */
 	u32 pad;
 };
 
@@ -116,9 +116,9 @@ TAKT_FN_OUT int takt_entity_leave(struct takt_order *order TAKT_ARG, u32 id, u64
 	else if (entity->waits & TAKT_IN_STATION)
 		order->blocked.by_weight--;
 	else if (entity->waits && priority == TAKT_BACKGROUND)
-		order->blocked.waiting--;
+		order->blocked.backlogged--;
 	if (entity->waits & ~TAKT_IN_NO_TURN)
-		node->waiting--;
+		node->backlogged--;
 	entity->waits = 0;
 	return 0;
 }
@@ -244,9 +244,9 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
 		entity->waits |= TAKT_IN_FLOORS;
 	}
 	if (!(entity->waits & TAKT_IN_GATE) && priority == TAKT_BACKGROUND)
-		order->blocked.waiting++;
+		order->blocked.backlogged++;
 	if (entity->waits & ~TAKT_IN_GATE)
-		node->waiting++;
+		node->backlogged++;
 	return 0;
 }
 

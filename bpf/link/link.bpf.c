@@ -69,7 +69,7 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
 	if (plan->stations && takt_stations_unsettled(&port->link.flows.stations))
 		return 0;
 	return !sch->q.qlen || (sch->q.qlen == port->link.queued_packets &&
-				!port->link.order.node[0].waiting);
+				!port->link.order.node[0].backlogged);
 }
 
 /* The time matters only if the entity becomes backlogged, or is blocked. */

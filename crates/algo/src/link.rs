@@ -132,7 +132,7 @@ impl Link {
 
     /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.fast && self.state.order.node[0].waiting == 0
+        !self.fast && self.state.order.node[0].backlogged == 0
     }
 
     /// The CPU that enqueues and dequeues runs a task of this priority from now on; see

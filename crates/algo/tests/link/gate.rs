@@ -257,6 +257,6 @@ proptest! {
         }
         prop_assert_eq!(link.dequeue(&plan, now_ns), Dequeued::Empty);
         prop_assert_eq!(link.state().order.blocked.by_task.count, 0);
-        prop_assert_eq!(link.state().order.blocked.waiting, 0);
+        prop_assert_eq!(link.state().order.blocked.backlogged, 0);
     }
 }

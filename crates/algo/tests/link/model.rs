@@ -77,8 +77,8 @@ impl Link {
     }
 
     pub fn queued_packets(&self) -> u32 {
-        let waiting: usize = self.classes.iter().map(|class| class.queue.len()).sum();
-        waiting as u32 + u32::from(self.fast.is_some())
+        let backlogged: usize = self.classes.iter().map(|class| class.queue.len()).sum();
+        backlogged as u32 + u32::from(self.fast.is_some())
     }
 
     /// The time of this priority's clock.
@@ -87,7 +87,7 @@ impl Link {
     }
 
     /// The backlogged classes of a priority, and when each is due by its clock.
-    fn waiting(&self, priority: usize) -> impl Iterator<Item = (u64, u32)> {
+    fn backlogged(&self, priority: usize) -> impl Iterator<Item = (u64, u32)> {
         (0..)
             .zip(&self.classes)
             .filter(move |(_, class)| !class.queue.is_empty() && class.priority == priority)
@@ -151,7 +151,7 @@ impl Link {
             self.change_priority(id, priority);
         }
         let clock_ns = self.clock_ns(priority, now_ns);
-        let first_ns = self.waiting(priority).map(|(due_ns, _)| due_ns).min();
+        let first_ns = self.backlogged(priority).map(|(due_ns, _)| due_ns).min();
         let class = &mut self.classes[id as usize];
         let packet = Packet { slot, bytes };
         class.enqueued += 1;
@@ -181,7 +181,7 @@ impl Link {
     fn first(&self, now_ns: u64) -> Option<(u64, usize)> {
         let firsts = || {
             (0..self.behind_ns.len()).filter_map(|priority| {
-                let (due_ns, _) = self.waiting(priority).min()?;
+                let (due_ns, _) = self.backlogged(priority).min()?;
                 Some((due_ns + self.behind_ns[priority], priority))
             })
         };
@@ -226,13 +226,13 @@ impl Link {
         assert_eq!(chosen.priority, priority);
         assert_eq!(chosen.clock.due_ns + self.behind_ns[priority], due_ns);
 
-        let crowd = 4 * self.waiting(priority).count();
+        let crowd = 4 * self.backlogged(priority).count();
         self.crowd[priority] = crowd.max(self.crowd[priority].saturating_sub(1));
         // The clock of the priority stops for a class that is too late.
         let mut lag_max_ns = plan.link.lag_max_ns;
         let busy_ns = now_ns.min(free_ns);
         if busy_ns > due_ns {
-            let better: usize = (0..priority).map(|p| self.waiting(p).count()).sum();
+            let better: usize = (0..priority).map(|p| self.backlogged(p).count()).sum();
             let all = (1 + better + self.crowd[priority] / 3) as u64;
             let mut bound_ns = all * link.state().order.node[0].frame_ns;
             if better > 0 {

@@ -334,8 +334,8 @@ impl Run {
             let timed: u32 = state.timed.iter().map(|calendar| calendar.count).sum();
             let share: u32 = state.share.iter().map(|calendar| calendar.count).sum();
             let floors = state.floors.count;
-            assert!(timed + share + floors >= state.waiting, "node {node}");
-            assert!(floors <= state.waiting);
+            assert!(timed + share + floors >= state.backlogged, "node {node}");
+            assert!(floors <= state.backlogged);
         }
     }
 

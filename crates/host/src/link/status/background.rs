@@ -45,7 +45,7 @@ pub(super) fn status(
         _ => monotonic_ns().saturating_sub(blocked.since_ns),
     };
     Some(BackgroundStatus {
-        waits_for: match (blocked.by_task.count, blocked.waiting) {
+        waits_for: match (blocked.by_task.count, blocked.backlogged) {
             (1.., _) => "task more important",
             (0, 1..) => "link busy",
             (0, 0) => "nothing",
