@@ -9,8 +9,8 @@
 #include "link_state.h"
 
 /* The entity becomes backlogged: its clocks start, and it enters the calendars. */
-TAKT_FN_OUT int takt_entity_begin(struct takt_link *link TAKT_ARG,
-				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+TAKT_FN_OUT int takt_entity_activate(struct takt_link *link TAKT_ARG,
+				     const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
@@ -71,8 +71,8 @@ TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
 }
 
 /* An entity of this node is backlogged: so is its tenant, if it has one. */
-TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 node,
-			       u64 now_ns)
+TAKT_FN void takt_tenant_activate(struct takt_link *link, const struct takt_plan *plan, u32 node,
+				  u64 now_ns)
 {
 	u32 id = plan->tenant[node & (TAKT_NODES - 1)];
 	struct takt_entity *tenant = takt_entity(&link->order, id);
@@ -83,13 +83,13 @@ TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *p
 	if (tenant->waits && tenant->heads == node && takt_is_ready(&link->order, id, now_ns))
 		return;
 	tenant->heads = node;
-	takt_entity_begin(link, plan, id, now_ns);
+	takt_entity_activate(link, plan, id, now_ns);
 }
 
 /* Queue the entity again: it is not eligible before ready_ns. */
-TAKT_FN_OUT int takt_entity_again(struct takt_link *link TAKT_ARG,
-				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
-				  u64 now_ns)
+TAKT_FN_OUT int takt_entity_requeue(struct takt_link *link TAKT_ARG,
+				    const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
+				    u64 now_ns)
 {
 	takt_entity(&link->order, id)->ready_ns = ready_ns;
 	takt_entity_leave(&link->order, id, now_ns);
@@ -106,8 +106,8 @@ TAKT_FN int takt_entity_follow(struct takt_link *link, const struct takt_plan *p
 
 	if (!entity->waits)
 		return 0;
-	takt_entity_again(link, plan, id & (TAKT_ENTITIES - 1), entity->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, entity->node, now_ns);
+	takt_entity_requeue(link, plan, id & (TAKT_ENTITIES - 1), entity->ready_ns, now_ns);
+	takt_tenant_activate(link, plan, entity->node, now_ns);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 /* How often a packet that must not overtake checks whether it may go. */
 #define TAKT_OVERTAKE_POLL_NS 100000
 /* Entities that one dequeue checks; the next interrupt goes on from there. */
-#define TAKT_LOOKS_MAX 32
+#define TAKT_PEEKS_MAX 32
 /* Queues in a chain of pulls by one packet. */
 #define TAKT_PULLS_MAX 4
 
@@ -57,7 +57,7 @@ TAKT_FN_OUT u32 takt_link_pull(struct takt_link *link TAKT_ARG, u32 id)
  * Check the entity that would go first. Returns whether the choice is final; if not, an entity
  * was queued again with another ready_ns, and the caller repeats the search.
  */
-TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
+TAKT_FN int takt_link_peek(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
 	struct takt_path *path = &link->path;
 	struct takt_entity *entity;
@@ -100,7 +100,7 @@ TAKT_FN int takt_link_look(struct takt_link *link, const struct takt_plan *plan,
 		else
 			ready_ns = entity->queue.packets ? 0 : TAKT_TIME_NEVER;
 	}
-	takt_entity_again(link, plan, id, ready_ns, now_ns);
+	takt_entity_requeue(link, plan, id, ready_ns, now_ns);
 	return 0;
 }
 
@@ -114,10 +114,10 @@ TAKT_FN_OUT int takt_link_first(struct takt_link *link TAKT_ARG,
 	struct takt_path *path = &link->path;
 	u32 i;
 
-	if (takt_link_look(link, plan, now_ns))
+	if (takt_link_peek(link, plan, now_ns))
 		return 0;
-	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
-		if (takt_link_look(link, plan, now_ns))
+	TAKT_FOR (i, 1, TAKT_PEEKS_MAX) {
+		if (takt_link_peek(link, plan, now_ns))
 			return 0;
 	}
 	path->id = 0;

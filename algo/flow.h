@@ -16,7 +16,7 @@
 struct takt_flow {
 	u64 identity;	/* 0: unused */
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
-	u64 rest_ns;	/* when it became idle */
+	u64 idle_ns;	/* when it became idle */
 	u32 next;	/* of its bucket, or free; an entity's id */
 	u32 generation;	/* takt_link.generation when it was last put into its class. Of a
 			 * station: the generation of its last look-up */

@@ -22,8 +22,8 @@
 #include "station_ring.h"
 
 #define TAKT_FLOW_CHAIN_MAX 32
-#define TAKT_FLOW_LOOKS 2
-#define TAKT_FLOW_LOOKS_FULL 16
+#define TAKT_FLOW_CHECKS 2
+#define TAKT_FLOW_CHECKS_FULL 16
 #define TAKT_FLOW_IDLE_NS 10000000000ULL	/* 10 s */
 
 /* The flow of a packet that arrives, before it has an entity. */
@@ -71,10 +71,10 @@ TAKT_FN_OUT u32 takt_flow_find(struct takt_flows *flows TAKT_ARG, u64 identity)
 }
 
 /* The flow has sent its last packet: it is idle. */
-TAKT_FN void takt_flow_rest(struct takt_flows *flows, u32 id, u64 now_ns)
+TAKT_FN void takt_flow_went_idle(struct takt_flows *flows, u32 id, u64 now_ns)
 {
 	if (id >= TAKT_FLOW_FIRST)
-		takt_flow(flows, id)->rest_ns = now_ns;
+		takt_flow(flows, id)->idle_ns = now_ns;
 }
 
 /* The flow that the next newcomer checks; 0: there is none. */
@@ -84,7 +84,7 @@ TAKT_FN u32 takt_flow_candidate(const struct takt_flows *flows)
 }
 
 /* Is the flow idle: no packets, and its clocks due? */
-TAKT_FN int takt_flow_at_rest(struct takt_order *order, u32 id, u64 now_ns)
+TAKT_FN int takt_flow_is_idle(struct takt_order *order, u32 id, u64 now_ns)
 {
 	struct takt_entity *entity = takt_entity(order, id);
 	u64 clock_ns = takt_clock_of(order, entity, now_ns);
@@ -163,26 +163,26 @@ TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 }
 
 /* A newcomer checks the candidate; `closed`: its socket is gone. */
-TAKT_FN_OUT int takt_flow_look(struct takt_flows *flows TAKT_ARG,
-			       struct takt_order *order TAKT_ARG, u32 closed, u64 now_ns)
+TAKT_FN_OUT int takt_flow_reclaim(struct takt_flows *flows TAKT_ARG,
+				  struct takt_order *order TAKT_ARG, u32 closed, u64 now_ns)
 {
 	u32 id = takt_flow_candidate(flows);
 	struct takt_flow *flow = takt_flow(flows, id);
 	int full = !flows->free && flows->fresh == TAKT_FLOWS_MAX;
 
 	flows->hand++;
-	if (!id || !flow->identity || !takt_flow_at_rest(order, id, now_ns))
+	if (!id || !flow->identity || !takt_flow_is_idle(order, id, now_ns))
 		return 0;
-	if (closed || full || flow->rest_ns + TAKT_FLOW_IDLE_NS < now_ns)
+	if (closed || full || flow->idle_ns + TAKT_FLOW_IDLE_NS < now_ns)
 		takt_flow_forget(flows, order, id);
 	return 0;
 }
 
 /* How many candidates must a newcomer check for a free entry? */
-TAKT_FN u32 takt_flow_looks(const struct takt_flows *flows)
+TAKT_FN u32 takt_flow_checks(const struct takt_flows *flows)
 {
-	return flows->free || flows->fresh < TAKT_FLOWS_MAX ? TAKT_FLOW_LOOKS :
-							      TAKT_FLOW_LOOKS_FULL;
+	return flows->free || flows->fresh < TAKT_FLOWS_MAX ? TAKT_FLOW_CHECKS :
+							      TAKT_FLOW_CHECKS_FULL;
 }
 
 /* Give the newcomer an entity of its own: its id, or 0 if the table is full. */
@@ -219,7 +219,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->generation = newcomer->generation;
 	flow->to = newcomer->to;
 	flow->station = 0;
-	flow->rest_ns = now_ns;
+	flow->idle_ns = now_ns;
 	flow->next = *bucket;
 	*bucket = id;
 	flows->live++;

@@ -233,7 +233,7 @@ TAKT_FN u32 takt_gap_arrival(struct takt_link *link, const struct takt_gap *gap,
 }
 
 /* If there are enough templates, the position replaces the time. */
-TAKT_FN void takt_gap_begin(struct takt_link *link, struct takt_gap *gap, u64 now_ns)
+TAKT_FN void takt_gap_start(struct takt_link *link, struct takt_gap *gap, u64 now_ns)
 {
 	u32 lacking = gap->lacking ? gap->lacking : gap->longest;
 
@@ -277,7 +277,7 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
 
 	if (!gap->flowing)
-		takt_gap_begin(link, gap, now_ns);
+		takt_gap_start(link, gap, now_ns);
 	if (!gap->flowing)
 		return now_ns;
 	takt_clock_start(&link->clock, now_ns > lag_max_ns ? now_ns - lag_max_ns : 0);

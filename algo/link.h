@@ -83,7 +83,7 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
 	takt_count_arrival(entity, len, arrival->frames);
 	takt_count_sent(entity, len);
-	takt_flow_rest(&link->flows, arrival->id, arrival->now_ns);
+	takt_flow_went_idle(&link->flows, arrival->id, arrival->now_ns);
 	link->fast_id = arrival->id;
 	link->fast_len = len;
 }
@@ -128,15 +128,15 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 		entity->stats.dropped_bytes += len;
 		return 0;
 	}
-	takt_link_meet(link, plan, 0);
+	takt_link_observe(link, plan, 0);
 	takt_count_arrival(entity, len, arrival->frames);
 	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
 	link->queued_packets++;
 	if (before)
 		takt_link_order(link, slot, before);
 	if (entity->queue.packets == 1) {
-		takt_entity_begin(link, plan, id, now_ns);
-		takt_tenant_begin(link, plan, entity->node, now_ns);
+		takt_entity_activate(link, plan, id, now_ns);
+		takt_tenant_activate(link, plan, entity->node, now_ns);
 	}
 	return slot;
 }
@@ -159,7 +159,7 @@ TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 
 	if (!takt_link_admit_first(link, plan, now_ns))
 		return 0;
-	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
+	TAKT_FOR (i, 1, TAKT_PEEKS_MAX) {
 		if (!takt_link_admit_first(link, plan, now_ns))
 			return 0;
 	}
@@ -270,8 +270,8 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *plan, u32 id,
 			       u64 now_ns)
 {
-	takt_entity_again(link, plan, id,
-			  takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
+	takt_entity_requeue(link, plan, id,
+			    takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
 }
 
 /*
@@ -291,18 +291,18 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 	if (path->tenant)
 		takt_tenant_spend(link, plan, choice->len);
 	takt_node_served(&link->order, plan, path->id, &path->leaf, &link->frame);
-	if (!entity->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+	if (!entity->queue.packets || !takt_paced_requeue(&link->order, params, path->id, now_ns))
 		takt_link_requeue(link, plan, path->id, now_ns);
 	if (path->tenant)
 		takt_link_requeue(link, plan, path->tenant, now_ns);
 	/* The plan may have moved it to another tenant. */
 	if (entity->node)
-		takt_tenant_begin(link, plan, entity->node, now_ns);
+		takt_tenant_activate(link, plan, entity->node, now_ns);
 	if (source->queue.packets)
 		return;
 	if (path->source != path->id)
 		takt_entity_leave(&link->order, path->source, now_ns);
-	takt_flow_rest(&link->flows, path->source, now_ns);
+	takt_flow_went_idle(&link->flows, path->source, now_ns);
 }
 
 /* The link is asked for a packet at now. Precondition: the fast path is empty. */

@@ -15,8 +15,8 @@
  * Note the plan and the latest registration (0: none) as packets see them. If either is new, so
  * is the configuration: all queued packets were put there by other rules.
  */
-TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
-			    u64 registered_ns)
+TAKT_FN void takt_link_observe(struct takt_link *link, const struct takt_plan *plan,
+			       u64 registered_ns)
 {
 	u32 replaced = link->plan_generation != (u32)plan->generation;
 

@@ -254,8 +254,8 @@ TAKT_FN_OUT int takt_entity_wait(struct takt_order *order TAKT_ARG,
  * A paced entity was served and is still backlogged: queue it again. The short way for entities
  * that are only in timed; 0 if this is not one.
  */
-TAKT_FN int takt_paced_again(struct takt_order *order, const struct takt_class_params *params,
-			     u32 id, u64 now_ns)
+TAKT_FN int takt_paced_requeue(struct takt_order *order, const struct takt_class_params *params,
+			       u32 id, u64 now_ns)
 {
 	struct takt_entity *entity = takt_entity(order, id);
 	struct takt_calendar *timed;

@@ -78,8 +78,8 @@ TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
  * last one found or the one after it. The search for any other keeps its index in memory, so that
  * the verifier does not follow each of its paths.
  */
-TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
-				struct takt_span *span TAKT_ARG)
+TAKT_FN_OUT int takt_table_lookup(const struct takt_table *table TAKT_ARG, u64 now_ns,
+				  struct takt_span *span TAKT_ARG)
 {
 	volatile u32 *hint = &span->hint;
 	const struct takt_slot *slot;

@@ -193,7 +193,7 @@ TAKT_FN void takt_stations_review(struct takt_stations *stations)
 }
 
 /* Note what has changed, and whether user space is alive. */
-TAKT_FN void takt_stations_look(struct takt_stations *stations, u64 now_ns)
+TAKT_FN void takt_stations_observe(struct takt_stations *stations, u64 now_ns)
 {
 	u32 stale = stations->beat_ns + TAKT_STATION_STALE_NS < now_ns, i;
 

@@ -11,7 +11,7 @@
 /* Entities, or stations without any, that are weighed with each packet. */
 #define TAKT_WEIGHS_MAX 16
 /* Entities searched at once for those of a station. */
-#define TAKT_STATION_LOOKS 64
+#define TAKT_STATION_CHECKS 64
 
 /* The entity's weight becomes this part of its class's; 0 throttles it. */
 TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
@@ -62,12 +62,12 @@ TAKT_FN_OUT int takt_station_claim(struct takt_link *link TAKT_ARG,
 }
 
 /* The next entity that was made for this address while it was unknown, or 0. */
-TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
+TAKT_FN_OUT u32 takt_station_unknown_next(struct takt_flows *flows TAKT_ARG, u32 number)
 {
 	struct takt_station *station = takt_station(&flows->stations, number);
 	u32 i;
 
-	TAKT_FOR (i, 0, TAKT_STATION_LOOKS) {
+	TAKT_FOR (i, 0, TAKT_STATION_CHECKS) {
 		const struct takt_flow *flow;
 		u32 id;
 
@@ -104,7 +104,7 @@ TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
 		return 0;
 	}
 	if (station->hand < TAKT_FLOWS_MAX && station->state == TAKT_STATION_THERE) {
-		id = takt_station_look(&link->flows, number);
+		id = takt_station_unknown_next(&link->flows, number);
 		if (id)
 			takt_station_claim(link, plan, number, id, now_ns);
 		return 0;
@@ -128,7 +128,7 @@ TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
 	struct takt_stations *stations = &link->flows.stations;
 	u32 i, number;
 
-	takt_stations_look(stations, now_ns);
+	takt_stations_observe(stations, now_ns);
 	TAKT_FOR (i, 0, TAKT_WEIGHS_MAX) {
 		if (!stations->unsettled)
 			break;
@@ -183,11 +183,11 @@ TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,
 				      u64 now_ns)
 {
 	struct takt_flows *flows = &link->flows;
-	u32 i, looks = takt_flow_looks(flows), class_id = newcomer->class_id;
+	u32 i, checks = takt_flow_checks(flows), class_id = newcomer->class_id;
 
 	if (!id) {
-		for (i = 0; i < TAKT_FLOW_LOOKS_FULL && i < looks; i++)
-			takt_flow_look(flows, &link->order, 0, now_ns);
+		for (i = 0; i < TAKT_FLOW_CHECKS_FULL && i < checks; i++)
+			takt_flow_reclaim(flows, &link->order, 0, now_ns);
 		newcomer->identity = takt_station_identity(&newcomer->to, class_id, link->secret);
 		newcomer->cookie = 0;
 		id = takt_flow_add(flows, &link->order, newcomer, class_id, now_ns);

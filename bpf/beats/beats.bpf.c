@@ -109,7 +109,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /* The CPU is new, or has had no slots so far: set its alarm to now. */
-static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
+static __always_inline void activate(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
 	if (!c->armed_ns || c->generation != host->generation)
 		set_alarm(c, cpu, bpf_ktime_get_ns());
@@ -154,7 +154,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	if (c->offline)
 		return 0;
 	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
-		begin(c, cpu, host);
+		activate(c, cpu, host);
 	if (c->frees != host->frees) {
 		c->frees = host->frees;
 		free_waiting();

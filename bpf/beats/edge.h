@@ -206,7 +206,7 @@ static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 n
 }
 
 /* Read the table, and admit the thread that is to run now. Returns when to look again. */
-static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
+static __always_inline u64 peek(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_beats *host = beats();
 	const struct takt_table *table;
@@ -218,7 +218,7 @@ static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		return TAKT_TIME_NEVER;
 	c->looked_ns = now_ns;
 	__sync_fetch_and_add(&c->sequence, 1);
-	takt_table_look(table, now_ns, &c->span);
+	takt_table_lookup(table, now_ns, &c->span);
 	__sync_fetch_and_add(&c->sequence, 1);
 
 	c->open = takt_span_is_open(&c->span, now_ns);
@@ -252,7 +252,7 @@ static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 	c->stats.edges++;
 	if (now_ns - c->armed_ns > c->stats.edge_late_max_ns && now_ns > c->armed_ns)
 		c->stats.edge_late_max_ns = now_ns - c->armed_ns;
-	set_alarm(c, cpu, look(c, cpu, now_ns));
+	set_alarm(c, cpu, peek(c, cpu, now_ns));
 	return 0;
 }
 

@@ -49,11 +49,11 @@ __noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
 		takt_link_follow(&port->link, plan, id, class_id, now_ns);
 		return id;
 	}
-	bpf_for(i, 0, takt_flow_looks(flows)) {
+	bpf_for(i, 0, takt_flow_checks(flows)) {
 		u64 cookie = takt_flow(flows, takt_flow_candidate(flows))->cookie;
 		u32 closed = cookie && !bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 
-		takt_flow_look(flows, order, closed, now_ns);
+		takt_flow_reclaim(flows, order, closed, now_ns);
 	}
 	id = takt_flow_add(flows, order, newcomer, class_id, now_ns);
 	if (id)
@@ -127,7 +127,7 @@ __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 	takt_link_registered(port->link.netns_cookie, &newcomer->key, uid, found);
 	if (found->on)
 		newcomer->key.who |= plan->registered;
-	takt_link_meet(&port->link, plan, found->changed_ns);
+	takt_link_observe(&port->link, plan, found->changed_ns);
 	newcomer->generation = port->link.generation;
 	return takt_link_unsettled(&port->link, found->changed_ns);
 }
@@ -191,7 +191,7 @@ static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port
 
 	newcomer->identity = 0;
 	newcomer->cookie = 0;
-	takt_link_meet(&port->link, plan, 0);
+	takt_link_observe(&port->link, plan, 0);
 	newcomer->generation = port->link.generation;
 	newcomer->class_id = 0;
 	connection_of(skb, port, newcomer);

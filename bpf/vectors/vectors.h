@@ -173,7 +173,7 @@ TAKT_FN void takt_vector_beats(struct takt_vector_state *state, struct takt_vect
 {
 	switch (step->op) {
 	case TAKT_VECTOR_LOOK:
-		takt_table_look(&state->table, step->now_ns, &state->span);
+		takt_table_lookup(&state->table, step->now_ns, &state->span);
 		step->answer = takt_span_is_open(&state->span, step->now_ns);
 		step->wake_ns = takt_span_edge(&state->span, step->now_ns);
 		break;

@@ -92,7 +92,7 @@ impl Link {
     pub fn meet(&mut self, plan: &takt_plan, registered_ns: u64) -> bool {
         // SAFETY: two valid structs; see the crate's documentation.
         unsafe {
-            sys::takt_link_meet(&mut *self.state, plan, registered_ns);
+            sys::takt_link_observe(&mut *self.state, plan, registered_ns);
             sys::takt_link_unsettled(&*self.state, registered_ns) != 0
         }
     }

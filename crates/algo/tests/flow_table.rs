@@ -66,8 +66,8 @@ impl Flows {
         let (flows, order) = (&mut self.link.flows, &mut self.link.order);
         // SAFETY: as above.
         let id = unsafe {
-            for _ in 0..sys::takt_flow_looks(flows) {
-                sys::takt_flow_look(flows, order, 0, self.now_ns);
+            for _ in 0..sys::takt_flow_checks(flows) {
+                sys::takt_flow_reclaim(flows, order, 0, self.now_ns);
             }
             sys::takt_flow_add(flows, order, &newcomer, class, self.now_ns)
         };
