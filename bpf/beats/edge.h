@@ -161,12 +161,12 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	if (!task || !params)
 		return;
 	job = takt_job_at(&params->turns, span->beat_ns);
-	if (c->level == LEVEL_BEAT && c->task == span->task && c->job == job)
+	if (c->tier == TIER_BEAT && c->task == span->task && c->job == job)
 		return;
 	if (task->job != job)
 		release(task, params, span, job);
 	if (task->stopped || !takt_turns_left(&task->turns, &params->turns, job)) {
-		if (c->level == LEVEL_BEAT)
+		if (c->tier == TIER_BEAT)
 			cut(cpu);
 		return;
 	}
@@ -179,14 +179,14 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		return;
 	}
 	/* It may run already, as an ordinary thread or because it woke at the edge. */
-	if (member && member->tid == (u32)bpf_get_current_task_btf()->pid && c->level != LEVEL_NONE) {
+	if (member && member->tid == (u32)bpf_get_current_task_btf()->pid && c->tier != TIER_NONE) {
 		task->away_since_ns = 0;
 		cut(cpu);
 		return;
 	}
 	if (member && member->tid && task->admitted_job != job)
 		note_absence(task, c, now_ns);
-	if (c->level == LEVEL_BEAT)
+	if (c->tier == TIER_BEAT)
 		cut(cpu);
 }
 
@@ -227,7 +227,7 @@ static __always_inline u64 peek(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
 	if (c->open)
 		admit(c, cpu, now_ns);
-	if (c->level != LEVEL_BEAT)
+	if (c->tier != TIER_BEAT)
 		return edge_ns;
 	if (now_ns >= c->end_ns) {
 		cut(cpu);

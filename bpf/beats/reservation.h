@@ -130,16 +130,16 @@ static __always_inline int starts_with(const char *name, const char *prefix, u32
 }
 
 /* A kernel thread's work is told by its name alone. */
-static __always_inline u32 level_of(const struct task_struct *task, const u64 name[2])
+static __always_inline u32 tier_of(const struct task_struct *task, const u64 name[2])
 {
 	const char *text = (const char *)name;
 
 	if (!(task->flags & PF_KTHREAD))
-		return LEVEL_ORDINARY;
+		return TIER_ORDINARY;
 	if (starts_with(text, "napi/", 5) || starts_with(text, "backlog_napi/", 13) ||
 	    starts_with(text, "ksoftirqd/", 10))
-		return LEVEL_NETWORK;
-	return task->nr_cpus_allowed == 1 ? LEVEL_KERNEL : LEVEL_ORDINARY;
+		return TIER_NETWORK;
+	return task->nr_cpus_allowed == 1 ? TIER_KERNEL : TIER_ORDINARY;
 }
 
 /* The thread is new, or was renamed: find its level and its reservation. */
@@ -150,8 +150,8 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	u64 command[2];
 	u32 at;
 
-	thread->level = level_of(p, name);
-	if (thread->level != LEVEL_ORDINARY)
+	thread->tier = tier_of(p, name);
+	if (thread->tier != TIER_ORDINARY)
 		mark(p);
 	if (p->flags & PF_KTHREAD || !host)
 		return;

@@ -26,7 +26,7 @@ pub use apply::revert::{Undone, revert};
 pub use apply::undecided::{Undecided, unplannable};
 pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::BeatsError;
-pub use beats::softirq::NetworkLevel;
+pub use beats::softirq::SoftirqTiers;
 pub use beats::{
     BeatsAction, BeatsStatus, Bucket, CpuStatus, Displaced, Displacement, Ended, Lateness,
     MemberStatus, PieceStatus, SentAway, TaskCounters, TaskStatus,

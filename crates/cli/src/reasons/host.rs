@@ -125,7 +125,7 @@ NO_PLAN = "takt::host::no_plan": "
 Some tasks went, and the others could not be planned anew. Nothing was changed. What stood before
 was possible, so apply that, or give the policy fewer or longer slots.
 ";
-NETWORK_LEVEL = "takt::host::network_level": "
+SOFTIRQ_TIERS = "takt::host::network_level": "
 While there are beats, packets are processed in threads and in small batches, which takes settings of
 devices and of net.core. One of them could not be written. threaded_napi = false in [beats] leaves
 devices as they are.

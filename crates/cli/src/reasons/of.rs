@@ -88,7 +88,7 @@ impl From<&BeatsError> for &'static Reason {
             BeatsError::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
             BeatsError::BeatsEnded { .. } => &host::BEATS_ENDED,
             BeatsError::NoPlan { .. } => &host::NO_PLAN,
-            BeatsError::NetworkLevel { .. } => &host::NETWORK_LEVEL,
+            BeatsError::SoftirqTiers { .. } => &host::SOFTIRQ_TIERS,
         }
     }
 }
