@@ -29,7 +29,7 @@ struct takt_link {
 	/* The device that this state belongs to; the qdisc refuses any other. */
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
-	u32 attached;		/* the qdisc was the device's root at least once */
+	u32 was_attached;	/* the qdisc was the device's root at least once */
 	u32 flush_hand;		/* the next entity to flush */
 	u32 queued_generation;	/* the plan's that entities are queued by ... */
 	u32 plan_hand;		/* ... below this entity; from here on by an older one */

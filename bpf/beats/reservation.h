@@ -142,7 +142,7 @@ static __always_inline u32 tier_of(const struct task_struct *task, const u64 nam
 	return task->nr_cpus_allowed == 1 ? TIER_KERNEL : TIER_ORDINARY;
 }
 
-/* The thread is new, or was renamed: find its level and its reservation. */
+/* The thread is new, or was renamed: find its tier and its reservation. */
 static __always_inline void recognise(struct task_struct *p, struct takt_thread *thread,
 				      const u64 name[2])
 {

@@ -236,9 +236,9 @@ int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
 	if (port->link.ifindex != (u32)dev->ifindex ||
 	    port->link.netns_cookie != dev->nd_net.net->net_cookie)
 		return -EINVAL;
-	port->link.attached = 1;
+	port->link.was_attached = 1;
 	port->device = (u64)dev;
-	port->stands = 1;
+	port->attached = 1;
 	return 0;
 }
 
@@ -284,7 +284,7 @@ void BPF_PROG(takt_link_destroy, struct Qdisc *sch)
 	struct takt_port *port = find_port(link_index(sch));
 
 	if (port)
-		port->stands = 0;
+		port->attached = 0;
 	takt_link_clear(sch);
 	/* Its namespace may be gone, too: then any takt may clear this link away. */
 	if (port && device_of(sch)->reg_state != NETREG_REGISTERED)

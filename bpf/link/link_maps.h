@@ -36,7 +36,7 @@ struct takt_port {
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 bell;		/* a bell is in the store */
 	u32 opener;		/* the helper's thread that sends it */
-	u32 stands;		/* the qdisc is attached to its device ... */
+	u32 attached;		/* the qdisc is attached to its device ... */
 	u64 device;		/* ... which has this address in the kernel */
 	/* Used by the qdisc under its lock; a BPF stack is small. */
 	u64 scratch;

@@ -176,7 +176,7 @@ impl PortMemory {
                     ifindex: (&raw const (*port).link.ifindex).read_volatile(),
                     netns_cookie: (&raw const (*port).link.netns_cookie).read_volatile(),
                 },
-                attached: (&raw const (*port).link.attached).read_volatile() != 0,
+                attached: (&raw const (*port).link.was_attached).read_volatile() != 0,
                 gone: (&raw const (*port).link.gone).read_volatile() != 0,
                 pacing: (&raw const (*plan).pacing).read_volatile(),
                 generation: (&raw const (*plan).generation).read_volatile(),
@@ -195,9 +195,9 @@ impl PortMemory {
     }
 
     /// Whether the qdisc is on its device.
-    pub(crate) fn stands(&self) -> bool {
+    pub(crate) fn is_attached(&self) -> bool {
         // SAFETY: an aligned, mapped field.
-        unsafe { (&raw const (*self.0.as_ptr()).stands).read_volatile() != 0 }
+        unsafe { (&raw const (*self.0.as_ptr()).attached).read_volatile() != 0 }
     }
 
     /// The link's table of stations.

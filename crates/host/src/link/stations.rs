@@ -91,7 +91,7 @@ impl Stations {
                     none("its link tells no stations apart; add [radio] to the policy").into(),
                 );
             }
-            if port.stands() {
+            if port.is_attached() {
                 return Ok(Self {
                     port,
                     device: device.to_owned(),
@@ -115,7 +115,7 @@ impl Stations {
     /// Whether the link still exists and has stations. If not, this table has no link: open it
     /// anew.
     pub fn stand(&self) -> bool {
-        self.port.stands() && self.port.outline().stations == self.known_by
+        self.port.is_attached() && self.port.outline().stations == self.known_by
     }
 
     /// Set a station's weight, 0 to 1,000,000; larger values count as that. A weight that was

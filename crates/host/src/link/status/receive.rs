@@ -54,7 +54,7 @@ pub(super) fn status(
             || name_of(managed.outline.owner.ifindex),
             |device| device.name.clone(),
         ),
-        works: side.is_some_and(|side| side.stands),
+        works: side.is_some_and(|side| side.is_attached),
         queued_packets: received.map_or(0, |received| received.queued_packets),
         background: side
             .zip(received)
