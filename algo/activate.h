@@ -9,34 +9,34 @@
 #include "link_state.h"
 
 /* The entity becomes backlogged: its clocks start, and it enters the calendars. */
-TAKT_FN_OUT int takt_element_begin(struct takt_link *link TAKT_ARG,
-				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
+TAKT_FN_OUT int takt_entity_activate(struct takt_link *link TAKT_ARG,
+				     const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	const struct takt_class_params *params = takt_params(plan, element, id);
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u64 clock_ns;
 
-	takt_element_leave(&link->order, id, now_ns);
-	if (element->group != params->group || element->priority != params->priority)
-		takt_element_move(&link->order, element, params->group, params->priority);
+	takt_entity_leave(&link->order, id, now_ns);
+	if (entity->node != params->node || entity->priority != params->priority)
+		takt_entity_move(&link->order, entity, params->node, params->priority);
 	/* If every backlogged entity is due later, none is late. */
 	if (link->wake_ns <= now_ns || link->clock.due_ns > now_ns)
-		clock_ns = takt_start_of(&link->order, element, now_ns);
+		clock_ns = takt_start_of(&link->order, entity, now_ns);
 	else
-		clock_ns = takt_clock_of(&link->order, element, now_ns);
+		clock_ns = takt_clock_of(&link->order, entity, now_ns);
 	link->wake_ns = 0;
-	element->ready_ns = 0;
-	takt_element_start(element, clock_ns, now_ns,
-			   takt_group(&link->order, element->group)
-				   ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)]);
-	takt_element_wait(&link->order, plan, id, now_ns);
+	entity->ready_ns = 0;
+	takt_entity_start(entity, clock_ns, now_ns,
+			  takt_node(&link->order, entity->node)
+				  ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)]);
+	takt_entity_wait(&link->order, plan, id, now_ns);
 	return 0;
 }
 
 /* Does this entity represent the node? */
-TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
+TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 node)
 {
-	u32 tenant = plan->tenant[group & (TAKT_GROUPS - 1)];
+	u32 tenant = plan->tenant[node & (TAKT_NODES - 1)];
 
 	/* A node that the plan no longer has is represented by any entity that still heads it. */
 	return !tenant || tenant == id;
@@ -48,11 +48,11 @@ TAKT_FN int takt_goes_for(const struct takt_plan *plan, u32 id, u32 group)
  */
 TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *plan, u32 id)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	u32 heads = element->heads;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	u32 heads = entity->heads;
 
-	return element->queue.packets ||
-	       (heads && takt_group(&link->order, heads)->waiting &&
+	return entity->queue.packets ||
+	       (heads && takt_node(&link->order, heads)->backlogged &&
 		takt_goes_for(plan, id, heads));
 }
 
@@ -62,52 +62,52 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
  */
 TAKT_FN int takt_is_ready(struct takt_order *order, u32 id, u64 now_ns)
 {
-	const struct takt_element *element = takt_element(order, id);
+	const struct takt_entity *entity = takt_entity(order, id);
 
-	id &= TAKT_ELEMENTS - 1;
-	return !element->ready_ns ||
+	id &= TAKT_ENTITIES - 1;
+	return !entity->ready_ns ||
 	       takt_entry(&order->shelf, id + TAKT_ENTRY_TIMED)->due_ns <=
-		       takt_clock_of(order, element, now_ns);
+		       takt_clock_of(order, entity, now_ns);
 }
 
 /* An entity of this node is backlogged: so is its tenant, if it has one. */
-TAKT_FN void takt_tenant_begin(struct takt_link *link, const struct takt_plan *plan, u32 group,
-			       u64 now_ns)
+TAKT_FN void takt_tenant_activate(struct takt_link *link, const struct takt_plan *plan, u32 node,
+				  u64 now_ns)
 {
-	u32 id = plan->tenant[group & (TAKT_GROUPS - 1)];
-	struct takt_element *tenant = takt_element(&link->order, id);
+	u32 id = plan->tenant[node & (TAKT_NODES - 1)];
+	struct takt_entity *tenant = takt_entity(&link->order, id);
 
 	/* The gate may block all entities of the node. */
-	if (!group || !id || !takt_group(&link->order, group)->waiting)
+	if (!node || !id || !takt_node(&link->order, node)->backlogged)
 		return;
-	if (tenant->waits && tenant->heads == group && takt_is_ready(&link->order, id, now_ns))
+	if (tenant->waits && tenant->heads == node && takt_is_ready(&link->order, id, now_ns))
 		return;
-	tenant->heads = group;
-	takt_element_begin(link, plan, id, now_ns);
+	tenant->heads = node;
+	takt_entity_activate(link, plan, id, now_ns);
 }
 
 /* Queue the entity again: it is not eligible before ready_ns. */
-TAKT_FN_OUT int takt_element_again(struct takt_link *link TAKT_ARG,
-				   const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
-				   u64 now_ns)
+TAKT_FN_OUT int takt_entity_requeue(struct takt_link *link TAKT_ARG,
+				    const struct takt_plan *plan TAKT_ARG, u32 id, u64 ready_ns,
+				    u64 now_ns)
 {
-	takt_element(&link->order, id)->ready_ns = ready_ns;
-	takt_element_leave(&link->order, id, now_ns);
+	takt_entity(&link->order, id)->ready_ns = ready_ns;
+	takt_entity_leave(&link->order, id, now_ns);
 	if (ready_ns != TAKT_TIME_NEVER)
-		takt_element_wait(&link->order, plan, id, now_ns);
+		takt_entity_wait(&link->order, plan, id, now_ns);
 	return 0;
 }
 
 /* Move a backlogged entity to where the plan now puts it. */
-TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *plan, u32 id,
-				u64 now_ns)
+TAKT_FN int takt_entity_follow(struct takt_link *link, const struct takt_plan *plan, u32 id,
+			       u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
+	struct takt_entity *entity = takt_entity(&link->order, id);
 
-	if (!element->waits)
+	if (!entity->waits)
 		return 0;
-	takt_element_again(link, plan, id & (TAKT_ELEMENTS - 1), element->ready_ns, now_ns);
-	takt_tenant_begin(link, plan, element->group, now_ns);
+	takt_entity_requeue(link, plan, id & (TAKT_ENTITIES - 1), entity->ready_ns, now_ns);
+	takt_tenant_activate(link, plan, entity->node, now_ns);
 	return 0;
 }
 
@@ -119,26 +119,26 @@ TAKT_FN int takt_element_follow(struct takt_link *link, const struct takt_plan *
 TAKT_FN_OUT int takt_link_release(struct takt_link *link TAKT_ARG,
 				  const struct takt_plan *plan TAKT_ARG, u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	u64 virtual_ns = takt_group(&link->order, element->group)
-				 ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)];
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	u64 virtual_ns = takt_node(&link->order, entity->node)
+				 ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)];
 
 	link->wake_ns = 0;
-	takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
-			   virtual_ns);
-	return takt_element_follow(link, plan, id, now_ns);
+	takt_entity_start(entity, takt_clock_of(&link->order, entity, now_ns), now_ns,
+			  virtual_ns);
+	return takt_entity_follow(link, plan, id, now_ns);
 }
 
 /* Note the sender's priority. If its entity is blocked, that may change for how long. */
 TAKT_FN void takt_link_sender(struct takt_link *link, const struct takt_plan *plan, u32 id,
 			      u32 task_prio, u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
+	struct takt_entity *entity = takt_entity(&link->order, id);
 
-	if (!task_prio || element->task_prio == task_prio)
+	if (!task_prio || entity->task_prio == task_prio)
 		return;
-	element->task_prio = task_prio;
-	if (element->waits & TAKT_IN_GATE)
+	entity->task_prio = task_prio;
+	if (entity->waits & TAKT_IN_GATE)
 		takt_link_release(link, plan, id, now_ns);
 }
 

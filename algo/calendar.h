@@ -35,7 +35,7 @@
 #define TAKT_CALENDAR_BUCKETS_MAX 16384
 #define TAKT_SUMMARIES (TAKT_CALENDAR_BUCKETS_MAX / 64 / 64)
 #define TAKT_SCAN_MAX 32
-#define TAKT_PLACE_AGAIN_MAX 64
+#define TAKT_REINSERT_MAX 64
 
 struct takt_entry {
 	u64 due_ns;
@@ -231,7 +231,7 @@ TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
  * bucket's turn of the ring. If not, 0: with *wake_ns if no entry can be due before, or
  * TIME_NEVER if the entry was moved to its own bucket: then look again.
  */
-TAKT_FN u32 takt_calendar_look(struct takt_calendar *calendar, struct takt_shelf *shelf,
+TAKT_FN u32 takt_calendar_peek(struct takt_calendar *calendar, struct takt_shelf *shelf,
 			       u64 now_ns, u64 *wake_ns)
 {
 	u32 shift = calendar->shift & 63, mask = calendar->mask;
@@ -270,11 +270,11 @@ TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
 	*wake_ns = TAKT_TIME_NEVER;
 	if (!calendar->count)
 		return 0;
-	id = takt_calendar_look(calendar, shelf, now_ns, wake_ns);
+	id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
 	if (id || *wake_ns != TAKT_TIME_NEVER)
 		return id;
-	TAKT_FOR (i, 1, TAKT_PLACE_AGAIN_MAX) {
-		id = takt_calendar_look(calendar, shelf, now_ns, wake_ns);
+	TAKT_FOR (i, 1, TAKT_REINSERT_MAX) {
+		id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
 		if (id || *wake_ns != TAKT_TIME_NEVER)
 			return id;
 	}

@@ -125,8 +125,8 @@ TAKT_FN int takt_rule_matches(const struct takt_rule *rule, const struct takt_ke
 #define TAKT_NO_RULE (~0ULL)
 
 /* The tuple's rule in this bucket if it matches, TAKT_NO_RULE if the bucket is free, else 0. */
-TAKT_FN u64 takt_rule_look(const struct takt_rules *rules, const struct takt_key *key, u32 tuple,
-			   u32 bucket)
+TAKT_FN u64 takt_rule_lookup(const struct takt_rules *rules, const struct takt_key *key, u32 tuple,
+			     u32 bucket)
 {
 	u32 found = rules->bucket[bucket & (TAKT_RULE_BUCKETS - 1)];
 	const struct takt_rule *rule = &rules->rule[(found - 1) & (TAKT_RULES - 1)];
@@ -147,12 +147,12 @@ TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
 				const struct takt_key *key TAKT_ARG, u32 tuple)
 {
 	u32 at = takt_rule_hash(key, &rules->tuple[tuple & (TAKT_TUPLES - 1)], tuple), i;
-	u64 rule = takt_rule_look(rules, key, tuple, at);
+	u64 rule = takt_rule_lookup(rules, key, tuple, at);
 
 	if (rule)
 		return rule;
 	TAKT_FOR (i, 1, TAKT_PROBES_MAX) {
-		rule = takt_rule_look(rules, key, tuple, at + i);
+		rule = takt_rule_lookup(rules, key, tuple, at + i);
 		if (rule)
 			return rule;
 	}

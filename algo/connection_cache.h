@@ -13,7 +13,7 @@
 
 struct takt_connection {
 	u64 identity;
-	u32 era;
+	u32 generation;
 	u32 id;		/* an entity's */
 };
 
@@ -29,12 +29,12 @@ TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connect
 
 /* The entity of the connection's packets, or 0: not cached. */
 TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
-				 struct takt_flows *flows, u64 identity, u32 era)
+				 struct takt_flows *flows, u64 identity, u32 generation)
 {
 	struct takt_connection *connection = takt_connection(connections, identity);
 	u32 id = connection->id;
 
-	if (connection->identity != identity || connection->era != era)
+	if (connection->identity != identity || connection->generation != generation)
 		return 0;
 	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->identity != identity)
 		return 0;
@@ -42,13 +42,13 @@ TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
 }
 
 /* Cache the entity of the connection's packets for this configuration. */
-TAKT_FN void takt_connection_note(struct takt_connections *connections, u64 identity, u32 era,
-				  u32 id)
+TAKT_FN void takt_connection_note(struct takt_connections *connections, u64 identity,
+				  u32 generation, u32 id)
 {
 	struct takt_connection *connection = takt_connection(connections, identity);
 
 	connection->identity = identity;
-	connection->era = era;
+	connection->generation = generation;
 	connection->id = id;
 }
 

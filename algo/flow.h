@@ -10,15 +10,15 @@
 #include "station.h"
 
 #define TAKT_FLOW_FIRST TAKT_CLASSES	/* entities from here on are flows, or stations */
-#define TAKT_FLOWS_MAX (TAKT_ELEMENTS - TAKT_FLOW_FIRST)
+#define TAKT_FLOWS_MAX (TAKT_ENTITIES - TAKT_FLOW_FIRST)
 #define TAKT_FLOW_BUCKETS 32768
 
 struct takt_flow {
 	u64 identity;	/* 0: unused */
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
-	u64 rest_ns;	/* when it became idle */
+	u64 idle_ns;	/* when it became idle */
 	u32 next;	/* of its bucket, or free; an entity's id */
-	u32 era;	/* takt_link.era when it was last put into its class. Of a
+	u32 generation;	/* takt_link.generation when it was last put into its class. Of a
 			 * station: the generation of its last look-up */
 	struct takt_key key;
 	struct takt_address to;	/* of a station: its address, and ... */

@@ -18,18 +18,18 @@
 #ifndef TAKT_FLOW_TABLE_H
 #define TAKT_FLOW_TABLE_H
 
-#include "group.h"
+#include "node.h"
 #include "station_ring.h"
 
 #define TAKT_FLOW_CHAIN_MAX 32
-#define TAKT_FLOW_LOOKS 2
-#define TAKT_FLOW_LOOKS_FULL 16
+#define TAKT_FLOW_CHECKS 2
+#define TAKT_FLOW_CHECKS_FULL 16
 #define TAKT_FLOW_IDLE_NS 10000000000ULL	/* 10 s */
 
 /* The flow of a packet that arrives, before it has an entity. */
 struct takt_newcomer {
 	u64 identity, cookie;
-	u32 era;
+	u32 generation;
 	u32 class_id;		/* of a station's */
 	struct takt_key key;
 	struct takt_address to;	/* the station that it goes to */
@@ -71,10 +71,10 @@ TAKT_FN_OUT u32 takt_flow_find(struct takt_flows *flows TAKT_ARG, u64 identity)
 }
 
 /* The flow has sent its last packet: it is idle. */
-TAKT_FN void takt_flow_rest(struct takt_flows *flows, u32 id, u64 now_ns)
+TAKT_FN void takt_flow_went_idle(struct takt_flows *flows, u32 id, u64 now_ns)
 {
 	if (id >= TAKT_FLOW_FIRST)
-		takt_flow(flows, id)->rest_ns = now_ns;
+		takt_flow(flows, id)->idle_ns = now_ns;
 }
 
 /* The flow that the next newcomer checks; 0: there is none. */
@@ -84,13 +84,13 @@ TAKT_FN u32 takt_flow_candidate(const struct takt_flows *flows)
 }
 
 /* Is the flow idle: no packets, and its clocks due? */
-TAKT_FN int takt_flow_at_rest(struct takt_order *order, u32 id, u64 now_ns)
+TAKT_FN int takt_flow_is_idle(struct takt_order *order, u32 id, u64 now_ns)
 {
-	struct takt_element *element = takt_element(order, id);
-	u64 clock_ns = takt_clock_of(order, element, now_ns);
+	struct takt_entity *entity = takt_entity(order, id);
+	u64 clock_ns = takt_clock_of(order, entity, now_ns);
 
-	return !element->queue.packets &&
-	       takt_max(element->pace.due_ns, element->guarantee.due_ns) <= clock_ns;
+	return !entity->queue.packets &&
+	       takt_max(entity->pace.due_ns, entity->guarantee.due_ns) <= clock_ns;
 }
 
 /* Take the flow out of its bucket. */
@@ -121,16 +121,16 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id)
 {
 	struct takt_flow *flow = takt_flow(flows, id);
-	struct takt_element *element = takt_element(order, id);
+	struct takt_entity *entity = takt_entity(order, id);
 
 	takt_flow_unlink(flows, id);
-	takt_stats_add(&takt_element(order, element->class_id)->stats, &element->stats);
+	takt_stats_add(&takt_entity(order, entity->class_id)->stats, &entity->stats);
 	if (flow->station) {
 		takt_stats_add(&takt_station(&flows->stations, flow->station)->past,
-			       &element->stats);
+			       &entity->stats);
 		takt_station_part(flows, id);
 	}
-	element->stats = (struct takt_class_stats){};
+	entity->stats = (struct takt_class_stats){};
 	flow->identity = 0;
 	flow->cookie = 0;
 	flow->next = flows->free;
@@ -143,46 +143,46 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 /* The plan, or a registration, has put the flow into another class; its packets move along. */
 TAKT_FN_OUT int takt_flow_follow(struct takt_flows *flows TAKT_ARG,
 				 struct takt_order *order TAKT_ARG, u32 id, u32 class_id,
-				 u32 era)
+				 u32 generation)
 {
-	struct takt_element *element = takt_element(order, id);
-	struct takt_class_stats *old = &takt_element(order, element->class_id)->stats;
+	struct takt_entity *entity = takt_entity(order, id);
+	struct takt_class_stats *old = &takt_entity(order, entity->class_id)->stats;
 
-	takt_flow(flows, id)->era = era;
-	if (element->class_id == class_id)
+	takt_flow(flows, id)->generation = generation;
+	if (entity->class_id == class_id)
 		return 0;
-	takt_stats_add(old, &element->stats);
-	old->enqueued_packets -= element->queue.packets;
-	old->enqueued_bytes -= element->queue.bytes;
-	element->stats = (struct takt_class_stats){
-		.enqueued_packets = element->queue.packets,
-		.enqueued_bytes = element->queue.bytes,
+	takt_stats_add(old, &entity->stats);
+	old->enqueued_packets -= entity->queue.packets;
+	old->enqueued_bytes -= entity->queue.bytes;
+	entity->stats = (struct takt_class_stats){
+		.enqueued_packets = entity->queue.packets,
+		.enqueued_bytes = entity->queue.bytes,
 	};
-	element->class_id = class_id;
+	entity->class_id = class_id;
 	return 0;
 }
 
 /* A newcomer checks the candidate; `closed`: its socket is gone. */
-TAKT_FN_OUT int takt_flow_look(struct takt_flows *flows TAKT_ARG,
-			       struct takt_order *order TAKT_ARG, u32 closed, u64 now_ns)
+TAKT_FN_OUT int takt_flow_reclaim(struct takt_flows *flows TAKT_ARG,
+				  struct takt_order *order TAKT_ARG, u32 closed, u64 now_ns)
 {
 	u32 id = takt_flow_candidate(flows);
 	struct takt_flow *flow = takt_flow(flows, id);
 	int full = !flows->free && flows->fresh == TAKT_FLOWS_MAX;
 
 	flows->hand++;
-	if (!id || !flow->identity || !takt_flow_at_rest(order, id, now_ns))
+	if (!id || !flow->identity || !takt_flow_is_idle(order, id, now_ns))
 		return 0;
-	if (closed || full || flow->rest_ns + TAKT_FLOW_IDLE_NS < now_ns)
+	if (closed || full || flow->idle_ns + TAKT_FLOW_IDLE_NS < now_ns)
 		takt_flow_forget(flows, order, id);
 	return 0;
 }
 
 /* How many candidates must a newcomer check for a free entry? */
-TAKT_FN u32 takt_flow_looks(const struct takt_flows *flows)
+TAKT_FN u32 takt_flow_checks(const struct takt_flows *flows)
 {
-	return flows->free || flows->fresh < TAKT_FLOWS_MAX ? TAKT_FLOW_LOOKS :
-							      TAKT_FLOW_LOOKS_FULL;
+	return flows->free || flows->fresh < TAKT_FLOWS_MAX ? TAKT_FLOW_CHECKS :
+							      TAKT_FLOW_CHECKS_FULL;
 }
 
 /* Give the newcomer an entity of its own: its id, or 0 if the table is full. */
@@ -192,7 +192,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 			      u64 now_ns)
 {
 	u16 *bucket = takt_flow_bucket(flows, newcomer->identity);
-	struct takt_element *element;
+	struct takt_entity *entity;
 	struct takt_flow *flow;
 	u32 id = *bucket, i;
 
@@ -216,24 +216,24 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->identity = newcomer->identity;
 	flow->cookie = newcomer->cookie;
 	flow->key = newcomer->key;
-	flow->era = newcomer->era;
+	flow->generation = newcomer->generation;
 	flow->to = newcomer->to;
 	flow->station = 0;
-	flow->rest_ns = now_ns;
+	flow->idle_ns = now_ns;
 	flow->next = *bucket;
 	*bucket = id;
 	flows->live++;
 	flows->created++;
 
-	element = takt_element(order, id);
-	element->class_id = class_id;
-	element->pace = (struct takt_clock){};
-	element->guarantee = (struct takt_clock){};
-	element->share = (struct takt_clock){};
-	element->floor = (struct takt_clock){};
-	element->task_prio = TAKT_TASK_UNKNOWN;
-	element->held = 0;
-	element->scale_ppm = 0;
+	entity = takt_entity(order, id);
+	entity->class_id = class_id;
+	entity->pace = (struct takt_clock){};
+	entity->guarantee = (struct takt_clock){};
+	entity->share = (struct takt_clock){};
+	entity->floor = (struct takt_clock){};
+	entity->task_prio = TAKT_TASK_UNKNOWN;
+	entity->throttled = 0;
+	entity->scale_ppm = 0;
 	return id;
 }
 

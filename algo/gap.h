@@ -43,8 +43,8 @@
 #define TAKT_GAP_OVERHEAD_MAX (TAKT_GAP_STEP - TAKT_GAP_LEN_MIN)
 /* The longest frame must leave room for all fine lengths. */
 #define TAKT_GAP_LONGEST_MIN (TAKT_GAP_LEN_MIN + TAKT_GAP_STEP)
-#define TAKT_GAP_PLACES 8192		/* templates at once; slot 0 is none */
-#define TAKT_GAP_FLUSH_MAX (TAKT_GAP_LENS + TAKT_GAP_PLACES)
+#define TAKT_GAP_SLOTS 8192		/* templates at once; slot 0 is none */
+#define TAKT_GAP_FLUSH_MAX (TAKT_GAP_LENS + TAKT_GAP_SLOTS)
 
 /* A fallback ends when this many of the missing length are in stock. */
 #define TAKT_GAP_PLENTY 16
@@ -57,7 +57,7 @@ struct takt_gap_length {
 	u16 head;		/* its templates */
 	u16 stale;		/* those of a helper that ended; they are replaced first */
 	u16 stocked;
-	u16 epoch;		/* of those that are not stale */
+	u16 helper;		/* the number of the helper of those that are not stale */
 	u32 spent;		/* counts on and wraps, like missed */
 	u32 missed;		/* would have been sent, and was not in stock */
 };
@@ -66,7 +66,7 @@ struct takt_gap {
 	/* Written by user space. */
 	u32 secret;		/* the mark of templates; other frames are refused */
 	u32 longest;		/* longest gap frame, as the kernel counts it */
-	u32 epoch;		/* grows with each helper */
+	u32 helper;		/* its number: grows with each helper */
 	u32 enough;		/* templates of all lengths that end a fallback; 0: no helper */
 	/* Written here. */
 	u32 flowing;		/* 0: the timer paces */
@@ -82,7 +82,7 @@ struct takt_gap {
 	u64 refused;		/* templates that could not be stored */
 	struct takt_clock position;	/* of the wire, when a frame was asked for */
 	struct takt_gap_length lengths[TAKT_GAP_LENS];
-	u16 next[TAKT_GAP_PLACES];
+	u16 next[TAKT_GAP_SLOTS];
 };
 
 TAKT_FN struct takt_gap_length *takt_gap_length(struct takt_gap *gap, u32 len)
@@ -102,9 +102,9 @@ TAKT_FN int takt_gap_flows(const struct takt_gap *gap, const struct takt_plan *p
  */
 TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length)
 {
-	if (length->epoch == (u16)gap->epoch)
+	if (length->helper == (u16)gap->helper)
 		return;
-	length->epoch = gap->epoch;
+	length->helper = gap->helper;
 	if (length->stale)
 		return;		/* two helpers ago; those between stay in use */
 	length->stale = length->head;
@@ -121,47 +121,47 @@ TAKT_FN void takt_gap_renew(struct takt_gap *gap, struct takt_gap_length *length
 TAKT_FN u32 takt_gap_store(struct takt_gap *gap, const struct takt_plan *plan, u32 len)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, len);
-	u32 place;
+	u32 slot;
 
 	if (plan->pacing != TAKT_PACING_GAP || len < TAKT_GAP_LEN_MIN || len >= TAKT_GAP_LENS) {
 		gap->refused++;
 		return 0;
 	}
 	takt_gap_renew(gap, length);
-	place = length->stale & (TAKT_GAP_PLACES - 1);
-	if (place) {
-		length->stale = gap->next[place];
+	slot = length->stale & (TAKT_GAP_SLOTS - 1);
+	if (slot) {
+		length->stale = gap->next[slot];
 		gap->stale--;
-	} else if (gap->free_head & (TAKT_GAP_PLACES - 1)) {
-		place = gap->free_head & (TAKT_GAP_PLACES - 1);
-		gap->free_head = gap->next[place];
-	} else if (gap->fresh < TAKT_GAP_PLACES - 1) {
-		place = ++gap->fresh & (TAKT_GAP_PLACES - 1);
+	} else if (gap->free_head & (TAKT_GAP_SLOTS - 1)) {
+		slot = gap->free_head & (TAKT_GAP_SLOTS - 1);
+		gap->free_head = gap->next[slot];
+	} else if (gap->fresh < TAKT_GAP_SLOTS - 1) {
+		slot = ++gap->fresh & (TAKT_GAP_SLOTS - 1);
 	} else {
 		gap->refused++;
 		return 0;
 	}
-	gap->next[place] = length->head;
-	length->head = place;
+	gap->next[slot] = length->head;
+	length->head = slot;
 	length->stocked++;
 	gap->stocked++;
-	return place;
+	return slot;
 }
 
 /* Take a template of this length out of the stock; its slot, or 0. */
 TAKT_FN u32 takt_gap_take(struct takt_gap *gap, u32 len)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, len);
-	u32 place = length->head & (TAKT_GAP_PLACES - 1);
+	u32 slot = length->head & (TAKT_GAP_SLOTS - 1);
 
-	if (!place)
+	if (!slot)
 		return 0;
-	length->head = gap->next[place];
+	length->head = gap->next[slot];
 	length->stocked--;
 	gap->stocked--;
-	gap->next[place] = gap->free_head;
-	gap->free_head = place;
-	return place;
+	gap->next[slot] = gap->free_head;
+	gap->free_head = slot;
+	return slot;
 }
 
 /*
@@ -233,7 +233,7 @@ TAKT_FN u32 takt_gap_arrival(struct takt_link *link, const struct takt_gap *gap,
 }
 
 /* If there are enough templates, the position replaces the time. */
-TAKT_FN void takt_gap_begin(struct takt_link *link, struct takt_gap *gap, u64 now_ns)
+TAKT_FN void takt_gap_start(struct takt_link *link, struct takt_gap *gap, u64 now_ns)
 {
 	u32 lacking = gap->lacking ? gap->lacking : gap->longest;
 
@@ -277,7 +277,7 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
 
 	if (!gap->flowing)
-		takt_gap_begin(link, gap, now_ns);
+		takt_gap_start(link, gap, now_ns);
 	if (!gap->flowing)
 		return now_ns;
 	takt_clock_start(&link->clock, now_ns > lag_max_ns ? now_ns - lag_max_ns : 0);
@@ -301,7 +301,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 	u64 longest = (u64)gap->longest + plan->overhead_bytes;
 	u64 shortest = TAKT_GAP_LEN_MIN + plan->overhead_bytes;
 	u64 rate_bps = plan->link.rate_bps;
-	u32 len, place;
+	u32 len, slot;
 
 	choice->armed = 0;
 	if (choice->packet) {
@@ -310,7 +310,7 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 		takt_clock_advance(&link->clock, rate_bps, choice->len);
 		return 0;
 	}
-	if (link->plan_hand < TAKT_ELEMENTS)
+	if (link->plan_hand < TAKT_ENTITIES)
 		link->wake_ns = 0;	/* migration goes on with every gap */
 	if (choice->wake_ns == TAKT_TIME_NEVER || link->polls)
 		return 0;
@@ -319,13 +319,13 @@ TAKT_FN_OUT int takt_gap_fill(struct takt_link *link TAKT_ARG, struct takt_gap *
 					       longest + shortest));
 	if (!len)
 		len = TAKT_GAP_LEN_MIN;	/* rounding; the packet is not due yet */
-	place = takt_gap_take(gap, len);
-	if (!place) {
+	slot = takt_gap_take(gap, len);
+	if (!slot) {
 		takt_gap_end(link, gap, len);
 		return 0;
 	}
 	takt_gap_length(gap, len)->spent++;
-	choice->packet = TAKT_PACKETS + place;
+	choice->packet = TAKT_PACKETS + slot;
 	choice->len = len + plan->overhead_bytes;
 	gap->frames++;
 	gap->bytes += choice->len;
@@ -357,21 +357,21 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 TAKT_FN u32 takt_gap_flush(struct takt_gap *gap)
 {
 	struct takt_gap_length *length = takt_gap_length(gap, gap->flushing);
-	u32 place = takt_gap_take(gap, gap->flushing);
+	u32 slot = takt_gap_take(gap, gap->flushing);
 
 	gap->flowing = 0;
-	if (place)
-		return place;
-	place = length->stale & (TAKT_GAP_PLACES - 1);
-	if (!place) {
+	if (slot)
+		return slot;
+	slot = length->stale & (TAKT_GAP_SLOTS - 1);
+	if (!slot) {
 		gap->flushing++;
 		return 0;
 	}
-	length->stale = gap->next[place];
+	length->stale = gap->next[slot];
 	gap->stale--;
-	gap->next[place] = gap->free_head;
-	gap->free_head = place;
-	return place;
+	gap->next[slot] = gap->free_head;
+	gap->free_head = slot;
+	return slot;
 }
 
 #endif

@@ -11,7 +11,7 @@
  *   look again  whenever the link is asked for a packet, which every sender does
  *               by sending; and every TAKT_GATE_POLL_NS while an entity is blocked.
  *
- * The blocked entities are in held.h.
+ * The blocked entities are in blocked.h.
  */
 #ifndef TAKT_GATE_H
 #define TAKT_GATE_H

@@ -3,8 +3,8 @@
  * One link: which of its packets goes next, and when.
  *
  * The three questions of every Takt scheduler, answered for packets:
- *   what is eligible   entities whose clocks are due (element.h), on a link that is free
- *   what goes first    floors, then priority, guarantee, share (group.h)
+ *   what is eligible   entities whose clocks are due (entity.h), on a link that is free
+ *   what goes first    floors, then priority, guarantee, share (node.h)
  *   when to look again the earliest due in the future, or when the link is free
  *
  * Tenants are links within the link: one is chosen among its siblings like any class, and then
@@ -49,102 +49,102 @@ struct takt_arrival {
 };
 
 /* Is it eligible, on an idle link? Then charge it. */
-TAKT_FN int takt_goes_express(struct takt_link *link, struct takt_element *element,
+TAKT_FN int takt_takes_fast_path(struct takt_link *link, struct takt_entity *entity,
 			 const struct takt_class_params *params, u32 len, u64 now_ns)
 {
 	u64 clock_ns;
 
-	if (element->group | params->group | element->waits | element->held)
+	if (entity->node | params->node | entity->waits | entity->throttled)
 		return 0;
-	if (takt_is_held(&link->order.held, params, element))
+	if (takt_is_blocked(&link->order.blocked, params, entity))
 		return 0;
-	if (element->priority != params->priority)
-		takt_element_move(&link->order, element, 0, params->priority);
-	clock_ns = takt_clock_of(&link->order, element, now_ns);
-	if (element->pace.due_ns > clock_ns)
+	if (entity->priority != params->priority)
+		takt_entity_move(&link->order, entity, 0, params->priority);
+	clock_ns = takt_clock_of(&link->order, entity, now_ns);
+	if (entity->pace.due_ns > clock_ns)
 		return 0;
 	if (params->ceil_bps) {
-		takt_clock_start(&element->pace, clock_ns);
-		takt_clock_advance(&element->pace, params->ceil_bps, len);
+		takt_clock_start(&entity->pace, clock_ns);
+		takt_clock_advance(&entity->pace, params->ceil_bps, len);
 	}
-	if (takt_is_borrower(params) && element->guarantee.due_ns <= clock_ns) {
-		takt_clock_start(&element->guarantee, clock_ns);
-		takt_clock_advance(&element->guarantee, params->rate_bps, len);
+	if (takt_is_borrower(params) && entity->guarantee.due_ns <= clock_ns) {
+		takt_clock_start(&entity->guarantee, clock_ns);
+		takt_clock_advance(&entity->guarantee, params->rate_bps, len);
 	}
 	return 1;
 }
 
 /* It takes the fast path: charge and count it here, as it is never chosen. */
 TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan,
-			    struct takt_element *element, const struct takt_arrival *arrival,
+			    struct takt_entity *entity, const struct takt_arrival *arrival,
 			    u32 len)
 {
 	takt_clock_start(&link->clock, arrival->now_ns);
 	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-	takt_count_arrival(element, len, arrival->frames);
-	takt_count_sent(element, len);
-	takt_flow_rest(&link->flows, arrival->id, arrival->now_ns);
-	link->express_id = arrival->id;
-	link->express_len = len;
+	takt_count_arrival(entity, len, arrival->frames);
+	takt_count_sent(entity, len);
+	takt_flow_went_idle(&link->flows, arrival->id, arrival->now_ns);
+	link->fast_id = arrival->id;
+	link->fast_len = len;
 }
 
 /*
  * The last packet of a queue must not overtake the packets of `before` (with TAKT_PULLS or not)
  * from earlier configurations.
  */
-TAKT_FN void takt_link_order(struct takt_link *link, u32 place, u32 before)
+TAKT_FN void takt_link_order(struct takt_link *link, u32 slot, u32 before)
 {
-	struct takt_packet *packet = takt_packet(&link->order.places, place);
+	struct takt_packet *packet = takt_packet(&link->order.slots, slot);
 
 	packet->after = before;
-	packet->after_in = takt_queue_old_in(&takt_element(&link->order, before)->queue,
-					     link->era);
+	packet->after_in = takt_queue_old_in(&takt_entity(&link->order, before)->queue,
+					     link->generation);
 }
 
 /* A packet arrives: the packet slot to keep it in, or 0: drop it. */
 TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 			   const struct takt_arrival *arrival)
 {
-	u32 id = arrival->id, before = arrival->before, place;
+	u32 id = arrival->id, before = arrival->before, slot;
 	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
-	struct takt_element *element = takt_element(&link->order, id);
-	const struct takt_class_params *params = takt_params(plan, element, id);
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u64 now_ns = arrival->now_ns;
 
 	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
 	/* It stays behind its flow's blocked packets in the same queue. */
-	if ((before & (TAKT_ELEMENTS - 1)) == id)
+	if ((before & (TAKT_ENTITIES - 1)) == id)
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
-	    takt_goes_express(link, element, params, len, now_ns)) {
-		takt_link_pass(link, plan, element, arrival, len);
-		return TAKT_EXPRESS;
+	    takt_takes_fast_path(link, entity, params, len, now_ns)) {
+		takt_link_pass(link, plan, entity, arrival, len);
+		return TAKT_FAST_PATH;
 	}
 
-	place = element->queue.packets < params->queue_packets ?
-			takt_place_take(&link->order.places) : 0;
-	if (!place) {
-		element->stats.dropped_packets++;
-		element->stats.dropped_bytes += len;
+	slot = entity->queue.packets < params->queue_packets ?
+			takt_packet_slot_take(&link->order.slots) : 0;
+	if (!slot) {
+		entity->stats.dropped_packets++;
+		entity->stats.dropped_bytes += len;
 		return 0;
 	}
-	takt_link_meet(link, plan, 0);
-	takt_count_arrival(element, len, arrival->frames);
-	takt_queue_push(&element->queue, &link->order.places, place, len, link->era);
+	takt_link_observe(link, plan, 0);
+	takt_count_arrival(entity, len, arrival->frames);
+	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
 	link->queued_packets++;
 	if (before)
-		takt_link_order(link, place, before);
-	if (element->queue.packets == 1) {
-		takt_element_begin(link, plan, id, now_ns);
-		takt_tenant_begin(link, plan, element->group, now_ns);
+		takt_link_order(link, slot, before);
+	if (entity->queue.packets == 1) {
+		takt_entity_activate(link, plan, id, now_ns);
+		takt_tenant_activate(link, plan, entity->node, now_ns);
 	}
-	return place;
+	return slot;
 }
 
 /* Release the first entity that the gate has opened for. Returns whether there was one. */
 TAKT_FN int takt_link_admit_first(struct takt_link *link, const struct takt_plan *plan, u64 now_ns)
 {
-	u32 id = takt_held_first(&link->order.held, &link->order.shelf);
+	u32 id = takt_blocked_first(&link->order.blocked, &link->order.shelf);
 
 	if (id)
 		takt_link_release(link, plan, id, now_ns);
@@ -159,7 +159,7 @@ TAKT_FN_OUT int takt_link_admit(struct takt_link *link TAKT_ARG,
 
 	if (!takt_link_admit_first(link, plan, now_ns))
 		return 0;
-	TAKT_FOR (i, 1, TAKT_LOOKS_MAX) {
+	TAKT_FOR (i, 1, TAKT_PEEKS_MAX) {
 		if (!takt_link_admit_first(link, plan, now_ns))
 			return 0;
 	}
@@ -174,18 +174,18 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	int gaps = plan->pacing == TAKT_PACING_GAP;
 
 	link->polls = 0;
-	if ((link->order.held.by_task.count || link->order.held.by_weight) &&
+	if ((link->order.blocked.by_task.count || link->order.blocked.by_weight) &&
 	    !(gaps && ideal_ns != TAKT_TIME_NEVER)) {
-		soon_ns = now_ns + (link->order.held.by_task.count ? TAKT_GATE_POLL_NS :
+		soon_ns = now_ns + (link->order.blocked.by_task.count ? TAKT_GATE_POLL_NS :
 								     TAKT_STATION_POLL_NS);
 		link->polls = ideal_ns == TAKT_TIME_NEVER;
 	}
 	/* In gap mode gaps end at this time, and are frequent enough themselves (gap.h). */
-	if ((link->plan_hand < TAKT_ELEMENTS || link->flows.stations.unsettled) && !gaps) {
+	if ((link->plan_hand < TAKT_ENTITIES || link->flows.stations.unsettled) && !gaps) {
 		soon_ns = now_ns + TAKT_OVERTAKE_POLL_NS;
 		link->polls = 0;
 	}
-	if (soon_ns < ideal_ns || link->plan_hand < TAKT_ELEMENTS)
+	if (soon_ns < ideal_ns || link->plan_hand < TAKT_ENTITIES)
 		link->next_id = 0;
 	return takt_min(ideal_ns, soon_ns);
 }
@@ -205,26 +205,26 @@ TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan
 }
 
 /* The source's first packet leaves its queue. Precondition: there is one. */
-TAKT_FN void takt_link_take(struct takt_link *link, struct takt_element *source,
+TAKT_FN void takt_link_take(struct takt_link *link, struct takt_entity *source,
 			    struct takt_choice *choice)
 {
 	struct takt_packet *packet;
 
 	choice->id = link->path.source;
 	choice->packet = source->queue.head;
-	packet = takt_queue_pop(&source->queue, &link->order.places);
+	packet = takt_queue_pop(&source->queue, &link->order.slots);
 	choice->len = packet->len;
 	link->queued_packets--;
-	if (link->old_packets && packet->era != (u16)link->era)
+	if (link->old_packets && packet->generation != (u16)link->generation)
 		link->old_packets--;
-	if (link->old_plan_packets && (u16)(packet->era - link->plan_era) >> 15)
+	if (link->old_plan_packets && (u16)(packet->generation - link->plan_since) >> 15)
 		link->old_plan_packets--;
 }
 
 /* Charge the frame to the link, and store in link->frame what it cost. */
 TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *plan,
 			     const struct takt_class_params *params,
-			     struct takt_element *source, u32 len, u64 now_ns)
+			     struct takt_entity *source, u32 len, u64 now_ns)
 {
 	struct takt_path *path = &link->path;
 	struct takt_frame *frame = &link->frame;
@@ -238,8 +238,8 @@ TAKT_FN void takt_link_spend(struct takt_link *link, const struct takt_plan *pla
 	frame->takes_ns = link->clock.due_ns - started_ns;
 	frame->since_ns = 0;
 	frame->len = len;
-	if (link->order.held.waiting && params->priority != TAKT_BACKGROUND)
-		link->order.held.link_ns += frame->takes_ns;
+	if (link->order.blocked.backlogged && params->priority != TAKT_BACKGROUND)
+		link->order.blocked.link_ns += frame->takes_ns;
 	takt_count_sent(source, len);
 	if (now_ns - ideal_ns > source->stats.late_max_ns)
 		source->stats.late_max_ns = now_ns - ideal_ns;
@@ -253,12 +253,12 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 {
 	struct takt_path *path = &link->path;
 	struct takt_frame *frame = &link->frame;
-	struct takt_element *tenant = takt_element(&link->order, path->tenant);
+	struct takt_entity *tenant = takt_entity(&link->order, path->tenant);
 	u64 rate_bps;
 
 	takt_count_sent(tenant, len);
 	frame->since_ns = path->leaf.since_ns;
-	takt_group_served(&link->order, plan, path->tenant, &path->above, frame);
+	takt_node_served(&link->order, plan, path->tenant, &path->above, frame);
 	frame->since_ns = 0;
 	rate_bps = takt_params(plan, tenant, path->tenant)->rate_bps;
 	if (rate_bps)
@@ -270,8 +270,8 @@ TAKT_FN void takt_tenant_spend(struct takt_link *link, const struct takt_plan *p
 TAKT_FN void takt_link_requeue(struct takt_link *link, const struct takt_plan *plan, u32 id,
 			       u64 now_ns)
 {
-	takt_element_again(link, plan, id,
-			   takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
+	takt_entity_requeue(link, plan, id,
+			    takt_has_packets(link, plan, id) ? 0 : TAKT_TIME_NEVER, now_ns);
 }
 
 /*
@@ -282,27 +282,27 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 			    struct takt_choice *choice)
 {
 	struct takt_path *path = &link->path;
-	struct takt_element *element = takt_element(&link->order, path->id);
-	struct takt_element *source = takt_element(&link->order, path->source);
-	const struct takt_class_params *params = takt_params(plan, element, path->id);
+	struct takt_entity *entity = takt_entity(&link->order, path->id);
+	struct takt_entity *source = takt_entity(&link->order, path->source);
+	const struct takt_class_params *params = takt_params(plan, entity, path->id);
 
 	takt_link_take(link, source, choice);
 	takt_link_spend(link, plan, params, source, choice->len, now_ns);
 	if (path->tenant)
 		takt_tenant_spend(link, plan, choice->len);
-	takt_group_served(&link->order, plan, path->id, &path->leaf, &link->frame);
-	if (!element->queue.packets || !takt_paced_again(&link->order, params, path->id, now_ns))
+	takt_node_served(&link->order, plan, path->id, &path->leaf, &link->frame);
+	if (!entity->queue.packets || !takt_paced_requeue(&link->order, params, path->id, now_ns))
 		takt_link_requeue(link, plan, path->id, now_ns);
 	if (path->tenant)
 		takt_link_requeue(link, plan, path->tenant, now_ns);
 	/* The plan may have moved it to another tenant. */
-	if (element->group)
-		takt_tenant_begin(link, plan, element->group, now_ns);
+	if (entity->node)
+		takt_tenant_activate(link, plan, entity->node, now_ns);
 	if (source->queue.packets)
 		return;
 	if (path->source != path->id)
-		takt_element_leave(&link->order, path->source, now_ns);
-	takt_flow_rest(&link->flows, path->source, now_ns);
+		takt_entity_leave(&link->order, path->source, now_ns);
+	takt_flow_went_idle(&link->flows, path->source, now_ns);
 }
 
 /* The link is asked for a packet at now. Precondition: the fast path is empty. */
@@ -319,7 +319,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		return;
 	if (plan->stations | link->flows.stations.unsettled)
 		takt_link_weigh(link, plan, now_ns);
-	if (link->order.held.by_task.count)
+	if (link->order.blocked.by_task.count)
 		takt_link_admit(link, plan, now_ns);
 	/* Asked because a packet was enqueued behind others: the timer is already set. */
 	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
@@ -328,9 +328,9 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		return;
 	}
 
-	if (link->plan_hand < TAKT_ELEMENTS) {
+	if (link->plan_hand < TAKT_ENTITIES) {
 		takt_link_replace(link, plan, now_ns);
-	} else if (free_ns > now_ns && link->order.group[0].share_bits) {
+	} else if (free_ns > now_ns && link->order.node[0].share_bits) {
 		/* One entity will go as soon as the link is free, whichever it is. */
 		link->next_id = 0;
 		link->polls = 0;
@@ -346,14 +346,14 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 }
 
 /* The packet on the fast path was counted as sent, and is discarded. */
-TAKT_FN void takt_link_flush_express(struct takt_link *link)
+TAKT_FN void takt_link_flush_fast_path(struct takt_link *link)
 {
-	struct takt_class_stats *stats = &takt_element(&link->order, link->express_id)->stats;
+	struct takt_class_stats *stats = &takt_entity(&link->order, link->fast_id)->stats;
 
 	stats->sent_packets--;
-	stats->sent_bytes -= link->express_len;
+	stats->sent_bytes -= link->fast_len;
 	stats->flushed_packets++;
-	stats->flushed_bytes += link->express_len;
+	stats->flushed_bytes += link->fast_len;
 }
 
 /*
@@ -362,24 +362,24 @@ TAKT_FN void takt_link_flush_express(struct takt_link *link)
  */
 TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 {
-	u32 id = link->flush_hand & (TAKT_ELEMENTS - 1), place;
-	struct takt_element *element = takt_element(&link->order, id);
+	u32 id = link->flush_hand & (TAKT_ENTITIES - 1), slot;
+	struct takt_entity *entity = takt_entity(&link->order, id);
 	struct takt_packet *packet;
 
 	link->wake_ns = 0;
 	link->old_packets = 0;
 	link->old_plan_packets = 0;
-	takt_element_leave(&link->order, id, link->order.held.since_ns);
-	if (!element->queue.packets) {
+	takt_entity_leave(&link->order, id, link->order.blocked.since_ns);
+	if (!entity->queue.packets) {
 		link->flush_hand++;
 		return 0;
 	}
-	place = element->queue.head;
-	packet = takt_queue_pop(&element->queue, &link->order.places);
-	element->stats.flushed_packets++;
-	element->stats.flushed_bytes += packet->len;
+	slot = entity->queue.head;
+	packet = takt_queue_pop(&entity->queue, &link->order.slots);
+	entity->stats.flushed_packets++;
+	entity->stats.flushed_bytes += packet->len;
 	link->queued_packets--;
-	return place;
+	return slot;
 }
 
 #endif

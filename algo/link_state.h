@@ -17,21 +17,21 @@ struct takt_path {
 struct takt_link {
 	struct takt_clock clock;
 	u32 queued_packets;	/* without the one on the fast path */
-	u32 express_id;		/* entity of the last packet on the fast path */
-	u32 express_len;
-	u32 generation;		/* of the plan that packets were queued by last */
-	u32 era;		/* configurations: changes of plan or registrations */
+	u32 fast_id;		/* entity of the last packet on the fast path */
+	u32 fast_len;
+	u32 plan_generation;	/* of the plan that packets were queued by last */
+	u32 generation;		/* counts configurations: changes of plan or registrations */
 	u32 old_packets;	/* still queued from earlier configurations */
-	u32 plan_era;		/* the configuration that the plan came with */
+	u32 plan_since;		/* the generation that the plan came with */
 	u32 old_plan_packets;	/* still queued from before that one */
 	u64 registered_ns;	/* the latest registration, as packets saw it ... */
 	u64 settled_ns;		/* ... and the latest before which nothing is queued */
 	/* The device that this state belongs to; the qdisc refuses any other. */
 	u32 ifindex;
 	u32 gone;		/* the device was unregistered */
-	u32 attached;		/* the qdisc was the device's root at least once */
+	u32 was_attached;	/* the qdisc was the device's root at least once */
 	u32 flush_hand;		/* the next entity to flush */
-	u32 planned;		/* the generation that entities are queued by ... */
+	u32 queued_generation;	/* the plan's that entities are queued by ... */
 	u32 plan_hand;		/* ... below this entity; from here on by an older one */
 	u64 netns_cookie;
 	u64 wake_ns;		/* when the timer looks again; 0: unknown */
@@ -63,18 +63,18 @@ TAKT_FN void takt_link_lay_out(struct takt_link *link)
 {
 	u32 first = 0, i, j;
 
-	for (i = 0; i < TAKT_GROUPS; i++) {
-		struct takt_group *group = &link->order.group[i];
+	for (i = 0; i < TAKT_NODES; i++) {
+		struct takt_node *node = &link->order.node[i];
 
 		for (j = 0; j < TAKT_PRIORITIES; j++) {
-			takt_calendar_lay_out(&group->timed[j], i ? 256 : 16384, i ? 18 : 16,
+			takt_calendar_lay_out(&node->timed[j], i ? 256 : 16384, i ? 18 : 16,
 					      &first);
-			takt_calendar_lay_out(&group->share[j], i ? 128 : 4096, i ? 18 : 16,
+			takt_calendar_lay_out(&node->share[j], i ? 128 : 4096, i ? 18 : 16,
 					      &first);
 		}
-		takt_calendar_lay_out(&group->floors, i ? 64 : 4096, i ? 20 : 18, &first);
+		takt_calendar_lay_out(&node->floors, i ? 64 : 4096, i ? 20 : 18, &first);
 	}
-	takt_calendar_lay_out(&link->order.held.by_task, TAKT_HELD_BUCKETS, 0, &first);
+	takt_calendar_lay_out(&link->order.blocked.by_task, TAKT_BLOCKED_BUCKETS, 0, &first);
 }
 
 #endif

@@ -15,31 +15,31 @@
  * Note the plan and the latest registration (0: none) as packets see them. If either is new, so
  * is the configuration: all queued packets were put there by other rules.
  */
-TAKT_FN void takt_link_meet(struct takt_link *link, const struct takt_plan *plan,
-			    u64 registered_ns)
+TAKT_FN void takt_link_observe(struct takt_link *link, const struct takt_plan *plan,
+			       u64 registered_ns)
 {
-	u32 replaced = link->generation != (u32)plan->generation;
+	u32 replaced = link->plan_generation != (u32)plan->generation;
 
 	if (!replaced && registered_ns <= link->registered_ns)
 		return;
-	link->era++;
+	link->generation++;
 	if (!link->old_packets)
 		link->settled_ns = link->registered_ns;
 	link->old_packets = link->queued_packets;
 	link->registered_ns = takt_max(link->registered_ns, registered_ns);
 	if (!replaced)
 		return;
-	link->generation = plan->generation;
-	link->plan_era = link->era;
+	link->plan_generation = plan->generation;
+	link->plan_since = link->generation;
 	link->old_plan_packets = link->queued_packets;
 }
 
 /* The plan is new: entities follow it a few at a time, from the first one on. */
 TAKT_FN void takt_link_adopt(struct takt_link *link, const struct takt_plan *plan)
 {
-	if (link->planned == (u32)plan->generation)
+	if (link->queued_generation == (u32)plan->generation)
 		return;
-	link->planned = plan->generation;
+	link->queued_generation = plan->generation;
 	link->plan_hand = 0;
 	link->wake_ns = 0;
 	if (link->flows.stations.seen)
@@ -59,7 +59,7 @@ TAKT_FN_OUT int takt_link_replace(struct takt_link *link TAKT_ARG,
 	u32 i;
 
 	TAKT_FOR (i, 0, TAKT_REPLACED_AT_ONCE)
-		takt_element_follow(link, plan, link->plan_hand + i, now_ns);
+		takt_entity_follow(link, plan, link->plan_hand + i, now_ns);
 	link->plan_hand += TAKT_REPLACED_AT_ONCE;
 	return 0;
 }
@@ -72,14 +72,14 @@ TAKT_FN_OUT int takt_link_follow(struct takt_link *link TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u32 id, u32 class_id,
 				 u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	u32 moves = element->class_id != class_id;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	u32 moves = entity->class_id != class_id;
 
-	takt_flow_follow(&link->flows, &link->order, id, class_id, link->era);
-	if (!moves || !element->waits)
+	takt_flow_follow(&link->flows, &link->order, id, class_id, link->generation);
+	if (!moves || !entity->waits)
 		return 0;
 	link->wake_ns = 0;
-	return takt_element_follow(link, plan, id, now_ns);
+	return takt_entity_follow(link, plan, id, now_ns);
 }
 
 #endif

@@ -17,7 +17,7 @@
 #define TAKT_CLASSES 4096	/* ids 1..4095, of classes and tenants; 0 is none */
 #define TAKT_PRIORITIES 8	/* 0 goes first */
 #define TAKT_BACKGROUND (TAKT_PRIORITIES - 1)
-#define TAKT_GROUPS 64		/* nodes: 0 is the root, 1..63 are tenants */
+#define TAKT_NODES 64		/* nodes: 0 is the root, 1..63 are tenants */
 
 #define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
 #define TAKT_PACING_GAP 1	/* PAUSE frames fill the time between them */
@@ -35,7 +35,7 @@ struct takt_class_params {
 	u8 receive;	/* 1: so are its incoming packets */
 	u8 priority;
 	u8 per_flow;	/* 1: each flow has clocks and a queue of its own */
-	u8 group;	/* of a class: its node */
+	u8 node;	/* of a class: its node */
 	u8 heads;	/* of a tenant: its node; 0: this is a class */
 };
 
@@ -54,7 +54,7 @@ struct takt_plan {
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
 	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
 	u32 pad;
-	u16 tenant[TAKT_GROUPS];	/* the id of each node's tenant; 0: no such node */
+	u16 tenant[TAKT_NODES];		/* the id of each node's tenant; 0: no such node */
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;
 };

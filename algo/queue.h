@@ -15,7 +15,7 @@
 #include "abi.h"
 
 #define TAKT_PACKETS 65536		/* slots 1..65534; 0 is none */
-#define TAKT_EXPRESS (TAKT_PACKETS - 1)	/* the slot of a packet on the fast path */
+#define TAKT_FAST_PATH (TAKT_PACKETS - 1)	/* the slot of a packet on the fast path */
 
 /* In this packet's turn, a packet that it must not overtake leaves instead. */
 #define TAKT_PULLS 0x8000U
@@ -24,11 +24,11 @@ struct takt_packet {
 	u32 next;
 	u32 len;		/* accounted bytes */
 	u16 after;		/* the entity that must send first ...; with TAKT_PULLS or not */
-	u16 era;		/* takt_link.era when it was queued */
+	u16 generation;		/* takt_link.generation when it was queued */
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */
 };
 
-struct takt_places {
+struct takt_packet_slots {
 	u32 free_head;		/* free slots */
 	u32 fresh;		/* slots used at least once */
 	struct takt_packet packet[TAKT_PACKETS];
@@ -39,48 +39,48 @@ struct takt_queue {
 	u32 packets;
 	u32 in;			/* packets ever queued; the last one's number */
 	u32 change_in;		/* `in` when the configuration changed ... */
-	u32 era;		/* ... to this one, see takt_link.era */
+	u32 generation;		/* ... to this one, see takt_link.generation */
 	u64 bytes;
 };
 
-TAKT_FN struct takt_packet *takt_packet(struct takt_places *places, u32 place)
+TAKT_FN struct takt_packet *takt_packet(struct takt_packet_slots *slots, u32 slot)
 {
-	return &places->packet[place & (TAKT_PACKETS - 1)];
+	return &slots->packet[slot & (TAKT_PACKETS - 1)];
 }
 
 /* A free slot, or 0. */
-TAKT_FN u32 takt_place_take(struct takt_places *places)
+TAKT_FN u32 takt_packet_slot_take(struct takt_packet_slots *slots)
 {
-	u32 place = places->free_head;
+	u32 slot = slots->free_head;
 
-	if (place) {
-		places->free_head = takt_packet(places, place)->next;
-		return place;
+	if (slot) {
+		slots->free_head = takt_packet(slots, slot)->next;
+		return slot;
 	}
-	if (places->fresh >= TAKT_EXPRESS - 1)
+	if (slots->fresh >= TAKT_FAST_PATH - 1)
 		return 0;
-	return ++places->fresh;
+	return ++slots->fresh;
 }
 
 /* Append the packet in this slot. */
-TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *places,
-			     u32 place, u32 len, u32 era)
+TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_packet_slots *slots,
+			     u32 slot, u32 len, u32 generation)
 {
-	struct takt_packet *packet = takt_packet(places, place);
+	struct takt_packet *packet = takt_packet(slots, slot);
 
-	if (queue->era != era) {
-		queue->era = era;
+	if (queue->generation != generation) {
+		queue->generation = generation;
 		queue->change_in = queue->in;
 	}
 	packet->next = 0;
 	packet->len = len;
 	packet->after = 0;
-	packet->era = era;
+	packet->generation = generation;
 	if (queue->packets)
-		takt_packet(places, queue->tail)->next = place;
+		takt_packet(slots, queue->tail)->next = slot;
 	else
-		queue->head = place;
-	queue->tail = place;
+		queue->head = slot;
+	queue->tail = slot;
 	queue->packets++;
 	queue->in++;
 	queue->bytes += len;
@@ -88,23 +88,23 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_places *place
 
 /* Remove the first packet and free its slot; the queue is not empty. */
 TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
-					   struct takt_places *places)
+					   struct takt_packet_slots *slots)
 {
-	u32 place = queue->head;
-	struct takt_packet *packet = takt_packet(places, place);
+	u32 slot = queue->head;
+	struct takt_packet *packet = takt_packet(slots, slot);
 
 	queue->head = packet->next;
 	queue->packets--;
 	queue->bytes -= packet->len;
-	packet->next = places->free_head;
-	places->free_head = place;
+	packet->next = slots->free_head;
+	slots->free_head = slot;
 	return packet;
 }
 
 /* The last packet that was queued before this configuration. */
-TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 era)
+TAKT_FN u32 takt_queue_old_in(const struct takt_queue *queue, u32 generation)
 {
-	return queue->era == era ? queue->change_in : queue->in;
+	return queue->generation == generation ? queue->change_in : queue->in;
 }
 
 /* Have all packets up to `in` left the queue? */

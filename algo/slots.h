@@ -42,7 +42,7 @@ struct takt_span {
 	u64 beat_ns;
 	u64 end_ns;
 	u32 task;		/* TAKT_NOBODY: no slot, now or later */
-	u32 place;		/* index in the table, where the next search begins */
+	u32 hint;		/* index in the table, where the next search begins */
 };
 
 TAKT_FN int takt_span_is_open(const struct takt_span *span, u64 now_ns)
@@ -78,10 +78,10 @@ TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
  * last one found or the one after it. The search for any other keeps its index in memory, so that
  * the verifier does not follow each of its paths.
  */
-TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now_ns,
-				struct takt_span *span TAKT_ARG)
+TAKT_FN_OUT int takt_table_lookup(const struct takt_table *table TAKT_ARG, u64 now_ns,
+				  struct takt_span *span TAKT_ARG)
 {
-	volatile u32 *place = &span->place;
+	volatile u32 *hint = &span->hint;
 	const struct takt_slot *slot;
 	u64 start_ns;
 	u32 at_ns, at, half;
@@ -91,18 +91,18 @@ TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now
 		return 0;
 	start_ns = takt_frame_start(table, now_ns);
 	at_ns = now_ns - start_ns;
-	at = *place;
+	at = *hint;
 	if (!takt_slot_is_next(table, at, at_ns) && !takt_slot_is_next(table, ++at, at_ns)) {
 		/* Count the slots that have ended. */
-		*place = 0;
+		*hint = 0;
 		for (half = TAKT_TABLE_SLOTS / 2; half; half /= 2) {
-			u32 last = *place + half - 1;
+			u32 last = *hint + half - 1;
 
 			if (last < table->slot_count &&
 			    table->slots[last & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns)
-				*place = last + 1;
+				*hint = last + 1;
 		}
-		at = *place;
+		at = *hint;
 		if (!takt_slot_is_next(table, at, at_ns)) {
 			at = 0;
 			start_ns += table->frame_ns;
@@ -113,7 +113,7 @@ TAKT_FN_OUT int takt_table_look(const struct takt_table *table TAKT_ARG, u64 now
 	span->beat_ns = start_ns + slot->beat_ns;
 	span->end_ns = start_ns + slot->end_ns;
 	span->task = slot->task;
-	*place = at;
+	*hint = at;
 	return 1;
 }
 

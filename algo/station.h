@@ -20,7 +20,7 @@
 #define TAKT_STATION_H
 
 #include "calendar.h"
-#include "element.h"
+#include "entity.h"
 
 #define TAKT_STATIONS 256
 #define TAKT_STATION_WORDS (TAKT_STATIONS / 64)
@@ -59,7 +59,7 @@ struct takt_station {
 	/* Written by the link. */
 	u32 known;		/* the incarnation that its entities belong to */
 	u32 applied_ppm;	/* the weight that its entities have, or will soon have */
-	u32 elements;
+	u32 entities;
 	u32 left;		/* entities still to be given that weight */
 	u32 hand;		/* entities up to here were searched for its own */
 	u16 first;		/* of a ring of entities; 0: none */
@@ -129,17 +129,17 @@ TAKT_FN u64 takt_station_identity(const struct takt_address *address, u32 class_
 
 /* The station of this address among the next few entries, or 0. */
 TAKT_FN_OUT u32 takt_station_find_from(const struct takt_stations *stations TAKT_ARG,
-				       const struct takt_address *address TAKT_ARG, u32 place)
+				       const struct takt_address *address TAKT_ARG, u32 entry)
 {
 	u32 i;
 
-	for (i = 0; i < TAKT_STATIONS_AT_ONCE; i++, place++) {
-		const struct takt_station *station = &stations->at[place & (TAKT_STATIONS - 1)];
+	for (i = 0; i < TAKT_STATIONS_AT_ONCE; i++, entry++) {
+		const struct takt_station *station = &stations->at[entry & (TAKT_STATIONS - 1)];
 
 		if (station->address.word[1] == address->word[1] &&
 		    station->address.word[0] == address->word[0] &&
 		    station->state == TAKT_STATION_THERE)
-			return (place & (TAKT_STATIONS - 1)) + 1;
+			return (entry & (TAKT_STATIONS - 1)) + 1;
 	}
 	return 0;
 }
@@ -148,10 +148,10 @@ TAKT_FN_OUT u32 takt_station_find_from(const struct takt_stations *stations TAKT
 TAKT_FN_OUT u32 takt_station_find(const struct takt_stations *stations TAKT_ARG,
 				  const struct takt_address *address TAKT_ARG)
 {
-	u32 number = 0, place;
+	u32 number = 0, entry;
 
-	for (place = 0; place < TAKT_STATIONS && !number; place += TAKT_STATIONS_AT_ONCE)
-		number = takt_station_find_from(stations, address, place);
+	for (entry = 0; entry < TAKT_STATIONS && !number; entry += TAKT_STATIONS_AT_ONCE)
+		number = takt_station_find_from(stations, address, entry);
 	return number;
 }
 
@@ -193,7 +193,7 @@ TAKT_FN void takt_stations_review(struct takt_stations *stations)
 }
 
 /* Note what has changed, and whether user space is alive. */
-TAKT_FN void takt_stations_look(struct takt_stations *stations, u64 now_ns)
+TAKT_FN void takt_stations_observe(struct takt_stations *stations, u64 now_ns)
 {
 	u32 stale = stations->beat_ns + TAKT_STATION_STALE_NS < now_ns, i;
 
@@ -224,9 +224,9 @@ TAKT_FN_OUT u32 takt_stations_pending(struct takt_stations *stations TAKT_ARG)
 
 TAKT_FN void takt_station_settled(struct takt_stations *stations, u32 number)
 {
-	u32 place = (number - 1) & (TAKT_STATIONS - 1);
+	u32 entry = (number - 1) & (TAKT_STATIONS - 1);
 
-	stations->pending[place / 64] &= ~(1ULL << (place % 64));
+	stations->pending[entry / 64] &= ~(1ULL << (entry % 64));
 }
 
 #endif

@@ -25,7 +25,7 @@ TAKT_FN void takt_station_join(struct takt_flows *flows, u32 number, u32 id)
 	} else {
 		station->first = id;
 	}
-	station->elements++;
+	station->entities++;
 }
 
 /* Remove the entity from its ring. */
@@ -38,7 +38,7 @@ TAKT_FN void takt_station_part(struct takt_flows *flows, u32 id)
 	takt_flow(flows, flow->prev_of)->next_of = flow->next_of;
 	if (station->first == id)
 		station->first = flow->next_of == id ? 0 : flow->next_of;
-	station->elements--;
+	station->entities--;
 	flow->station = 0;
 }
 

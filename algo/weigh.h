@@ -11,34 +11,34 @@
 /* Entities, or stations without any, that are weighed with each packet. */
 #define TAKT_WEIGHS_MAX 16
 /* Entities searched at once for those of a station. */
-#define TAKT_STATION_LOOKS 64
+#define TAKT_STATION_CHECKS 64
 
 /* The entity's weight becomes this part of its class's; 0 throttles it. */
-TAKT_FN_OUT int takt_element_weigh(struct takt_link *link TAKT_ARG,
-				   const struct takt_plan *plan TAKT_ARG, u32 id,
-				   u32 weight_ppm, u64 now_ns)
+TAKT_FN_OUT int takt_entity_weigh(struct takt_link *link TAKT_ARG,
+				  const struct takt_plan *plan TAKT_ARG, u32 id,
+				  u32 weight_ppm, u64 now_ns)
 {
-	struct takt_element *element = takt_element(&link->order, id);
-	u64 virtual_ns = takt_group(&link->order, element->group)
-				 ->virtual_ns[element->priority & (TAKT_PRIORITIES - 1)];
-	u32 was_held = element->held;
-	u32 from_ppm = element->scale_ppm ? element->scale_ppm : TAKT_SCALE_WHOLE;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	u64 virtual_ns = takt_node(&link->order, entity->node)
+				 ->virtual_ns[entity->priority & (TAKT_PRIORITIES - 1)];
+	u32 was_throttled = entity->throttled;
+	u32 from_ppm = entity->scale_ppm ? entity->scale_ppm : TAKT_SCALE_WHOLE;
 
-	element->held = !weight_ppm;
+	entity->throttled = !weight_ppm;
 	if (weight_ppm) {
 		weight_ppm = takt_max(weight_ppm, TAKT_SCALE_MIN);
-		takt_share_rescale(&element->share, virtual_ns, from_ppm, weight_ppm);
-		element->scale_ppm = weight_ppm;
+		takt_share_rescale(&entity->share, virtual_ns, from_ppm, weight_ppm);
+		entity->scale_ppm = weight_ppm;
 	}
-	if (!element->waits || (element->held == was_held &&
-				(was_held || !(element->waits & TAKT_IN_SHARE))))
+	if (!entity->waits || (entity->throttled == was_throttled &&
+			       (was_throttled || !(entity->waits & TAKT_IN_SHARE))))
 		return 0;
 	/* An entity that was throttled starts level with the others, and makes up for nothing. */
-	if (was_held)
-		takt_element_start(element, takt_clock_of(&link->order, element, now_ns), now_ns,
-				   virtual_ns);
+	if (was_throttled)
+		takt_entity_start(entity, takt_clock_of(&link->order, entity, now_ns), now_ns,
+				  virtual_ns);
 	link->wake_ns = 0;
-	return takt_element_follow(link, plan, id, now_ns);
+	return takt_entity_follow(link, plan, id, now_ns);
 }
 
 /* Assign the entity to this station (0: to none), and give it that station's weight. */
@@ -55,19 +55,19 @@ TAKT_FN_OUT int takt_station_claim(struct takt_link *link TAKT_ARG,
 		takt_station_part(flows, id);
 	if (number)
 		takt_station_join(flows, number, id);
-	takt_element_weigh(link, plan, id,
-			   number ? takt_station(&flows->stations, number)->applied_ppm :
+	takt_entity_weigh(link, plan, id,
+			  number ? takt_station(&flows->stations, number)->applied_ppm :
 				    TAKT_SCALE_WHOLE, now_ns);
 	return 0;
 }
 
 /* The next entity that was made for this address while it was unknown, or 0. */
-TAKT_FN_OUT u32 takt_station_look(struct takt_flows *flows TAKT_ARG, u32 number)
+TAKT_FN_OUT u32 takt_station_unknown_next(struct takt_flows *flows TAKT_ARG, u32 number)
 {
 	struct takt_station *station = takt_station(&flows->stations, number);
 	u32 i;
 
-	TAKT_FOR (i, 0, TAKT_STATION_LOOKS) {
+	TAKT_FOR (i, 0, TAKT_STATION_CHECKS) {
 		const struct takt_flow *flow;
 		u32 id;
 
@@ -104,20 +104,20 @@ TAKT_FN_OUT int takt_station_weigh(struct takt_link *link TAKT_ARG,
 		return 0;
 	}
 	if (station->hand < TAKT_FLOWS_MAX && station->state == TAKT_STATION_THERE) {
-		id = takt_station_look(&link->flows, number);
+		id = takt_station_unknown_next(&link->flows, number);
 		if (id)
 			takt_station_claim(link, plan, number, id, now_ns);
 		return 0;
 	}
 	if (station->applied_ppm != weight_ppm) {
 		station->applied_ppm = weight_ppm;
-		station->left = station->elements;
+		station->left = station->entities;
 	}
 	if (!station->left || !id)
 		return 1;
 	station->left--;
 	station->first = takt_flow(&link->flows, id)->next_of;
-	takt_element_weigh(link, plan, id, weight_ppm, now_ns);
+	takt_entity_weigh(link, plan, id, weight_ppm, now_ns);
 	return !station->left;
 }
 
@@ -128,7 +128,7 @@ TAKT_FN_OUT int takt_link_weigh(struct takt_link *link TAKT_ARG,
 	struct takt_stations *stations = &link->flows.stations;
 	u32 i, number;
 
-	takt_stations_look(stations, now_ns);
+	takt_stations_observe(stations, now_ns);
 	TAKT_FOR (i, 0, TAKT_WEIGHS_MAX) {
 		if (!stations->unsettled)
 			break;
@@ -155,13 +155,13 @@ TAKT_FN_OUT int takt_station_attach(struct takt_link *link TAKT_ARG,
 			return 0;
 		takt_station_adopt(&flows->stations, station, plan->stations);
 	}
-	flow->era = generation;
+	flow->generation = generation;
 	return takt_station_claim(link, plan, number, id, now_ns);
 }
 
 /* The station's entity in this class, or 0: it has none. */
-TAKT_FN u32 takt_station_element(struct takt_link *link, const struct takt_address *to,
-				 u32 class_id)
+TAKT_FN u32 takt_station_entity(struct takt_link *link, const struct takt_address *to,
+				u32 class_id)
 {
 	return takt_flow_find(&link->flows, takt_station_identity(to, class_id, link->secret));
 }
@@ -169,7 +169,7 @@ TAKT_FN u32 takt_station_element(struct takt_link *link, const struct takt_addre
 /* Was its station looked up since addresses came or went? */
 TAKT_FN int takt_station_is_settled(const struct takt_link *link, const struct takt_flow *flow)
 {
-	return flow->era == link->flows.stations.generation;
+	return flow->generation == link->flows.stations.generation;
 }
 
 /*
@@ -183,11 +183,11 @@ TAKT_FN_OUT u32 takt_station_newcomer(struct takt_link *link TAKT_ARG,
 				      u64 now_ns)
 {
 	struct takt_flows *flows = &link->flows;
-	u32 i, looks = takt_flow_looks(flows), class_id = newcomer->class_id;
+	u32 i, checks = takt_flow_checks(flows), class_id = newcomer->class_id;
 
 	if (!id) {
-		for (i = 0; i < TAKT_FLOW_LOOKS_FULL && i < looks; i++)
-			takt_flow_look(flows, &link->order, 0, now_ns);
+		for (i = 0; i < TAKT_FLOW_CHECKS_FULL && i < checks; i++)
+			takt_flow_reclaim(flows, &link->order, 0, now_ns);
 		newcomer->identity = takt_station_identity(&newcomer->to, class_id, link->secret);
 		newcomer->cookie = 0;
 		id = takt_flow_add(flows, &link->order, newcomer, class_id, now_ns);

@@ -198,8 +198,8 @@ TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
  * Before the first bounds: the initial target, in 1/1024 segments, or 0: not yet. A flow that is
  * not limited by its window needs none, unless it gets more than twice what the others do.
  */
-TAKT_FN_OUT u64 takt_window_begin_q10(const struct takt_window_group *group TAKT_ARG,
-				      const struct takt_window_sample *sample TAKT_ARG)
+TAKT_FN_OUT u64 takt_window_initial_q10(const struct takt_window_group *group TAKT_ARG,
+					const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 window_q10 = takt_max(sample->window, 1) * TAKT_WINDOW_ONE_Q10;
 	u64 flight_q10 = takt_window_flight_q10(sample->rate, sample->rtt_us, sample->mss_bytes);
@@ -229,7 +229,7 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 	bounds->lower = 0;
 	bounds->upper = window_max;
 	if (!flow->target_q10 && measured)
-		flow->target_q10 = takt_window_begin_q10(group, sample);
+		flow->target_q10 = takt_window_initial_q10(group, sample);
 	if (!flow->target_q10)
 		return;
 	target_q10 = flow->target_q10;

@@ -25,8 +25,8 @@ int BPF_PROG(takt_beats_select, struct task_struct *p, int prev_cpu, u64 wake_fl
 	_Bool is_idle = 0;
 	int cpu;
 
-	if (thread && thread->place) {
-		const struct takt_member *member = place_of(thread, p);
+	if (thread && thread->reservation) {
+		const struct takt_member *member = reservation_of(thread, p);
 		const struct takt_task *task = member ? task_of(member->task) : 0;
 		const struct takt_beats *host = beats();
 		const struct takt_task_params *params =
@@ -54,11 +54,11 @@ static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags
 		scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 }
 
-/* A kernel thread of one CPU preempts any thread of a lower level there. */
+/* A kernel thread of one CPU preempts any thread of a lower tier there. */
 static __always_inline void enqueue_kernel(struct task_struct *p, const struct takt_cpu *c,
 					   u64 enq_flags)
 {
-	if (c && c->level < LEVEL_KERNEL)
+	if (c && c->tier < TIER_KERNEL)
 		enq_flags |= SCX_ENQ_PREEMPT;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
 }
@@ -68,7 +68,7 @@ static __always_inline void enqueue_network(struct task_struct *p, const struct 
 {
 	network_waits = 1;
 	scx_bpf_dsq_insert(p, QUEUE_NETWORK, SLICE_NS, enq_flags);
-	if (c && c->level == LEVEL_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
+	if (c && c->tier == TIER_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	else
 		wake_idle(p, enq_flags);
@@ -82,13 +82,13 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 	/* The kernel takes the CPU for idle now, and would not dispatch again. */
 	if (enq_flags & SCX_ENQ_LAST && !(thread && thread->parked))
 		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_IDLE);
-	if (thread && thread->place) {
-		const struct takt_member *member = place_of(thread, p);
+	if (thread && thread->reservation) {
+		const struct takt_member *member = reservation_of(thread, p);
 
 		if (member && member_enqueue(p, thread, member, enq_flags))
 			return 0;
 	}
-	if (thread && thread->level == LEVEL_KERNEL) {
+	if (thread && thread->tier == TIER_KERNEL) {
 		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
 		return 0;
 	}
@@ -97,7 +97,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
 		return 0;
 	}
-	if (thread && thread->level == LEVEL_NETWORK) {
+	if (thread && thread->tier == TIER_NETWORK) {
 		u32 cpu = scx_bpf_task_cpu(p);
 
 		enqueue_network(p, cpu_of(cpu), cpu, enq_flags);
@@ -109,7 +109,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /* The CPU is new, or has had no slots so far: set its alarm to now. */
-static __always_inline void begin(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
+static __always_inline void activate(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
 	if (!c->armed_ns || c->generation != host->generation)
 		set_alarm(c, cpu, bpf_ktime_get_ns());
@@ -120,9 +120,9 @@ static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
 {
 	u64 now_ns = scx_bpf_now(), ran_ns = now_ns - c->since_clock_ns;
 
-	if (c->level == LEVEL_NETWORK)
+	if (c->tier == TIER_NETWORK)
 		network_charge(c, ran_ns);
-	else if (c->level == LEVEL_ORDINARY)
+	else if (c->tier == TIER_ORDINARY)
 		fair_charge(p, ran_ns);
 	c->since_clock_ns = now_ns;
 }
@@ -132,13 +132,13 @@ static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
 {
 	const struct takt_thread *thread;
 
-	if (!prev || c->level == LEVEL_NONE || !(prev->scx.flags & SCX_TASK_QUEUED))
+	if (!prev || c->tier == TIER_NONE || !(prev->scx.flags & SCX_TASK_QUEUED))
 		return;
 	thread = marked_thread_of(prev);
-	if (thread && thread->place)
+	if (thread && thread->reservation)
 		return;
 	charge(prev, c);
-	if (c->level == LEVEL_ORDINARY)
+	if (c->tier == TIER_ORDINARY)
 		fair_running(prev);
 	prev->scx.slice = SLICE_NS;
 }
@@ -154,7 +154,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	if (c->offline)
 		return 0;
 	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
-		begin(c, cpu, host);
+		activate(c, cpu, host);
 	if (c->frees != host->frees) {
 		c->frees = host->frees;
 		free_waiting();
@@ -169,24 +169,24 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 SEC("struct_ops/running")
 int BPF_PROG(takt_beats_running, struct task_struct *p)
 {
-	u32 cpu = bpf_get_smp_processor_id(), level = LEVEL_ORDINARY;
+	u32 cpu = bpf_get_smp_processor_id(), tier = TIER_ORDINARY;
 	struct takt_cpu *c = cpu_of(cpu);
 
 	if (!c)
 		return 0;
-	/* Beats have an infinite slice, and other levels are kernel threads. */
+	/* Beats have an infinite slice, and other tiers are kernel threads. */
 	if (p->scx.slice == SCX_SLICE_INF || p->flags & PF_KTHREAD) {
 		struct takt_thread *thread = thread_of(p);
-		const struct takt_member *member = thread ? place_of(thread, p) : 0;
+		const struct takt_member *member = thread ? reservation_of(thread, p) : 0;
 
 		if (member) {
 			c->since_ns = bpf_ktime_get_ns();
-			level = member_running(p, thread, member, c, cpu, c->since_ns);
+			tier = member_running(p, thread, member, c, cpu, c->since_ns);
 		} else if (thread) {
-			level = thread->level;
+			tier = thread->tier;
 		}
 	}
-	if (level == LEVEL_ORDINARY) {
+	if (tier == TIER_ORDINARY) {
 		/* It was admitted, and has lost its reservation since. */
 		if (p->scx.slice == SCX_SLICE_INF)
 			p->scx.slice = SLICE_NS;
@@ -196,7 +196,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 			cut(cpu);
 		}
 	}
-	c->level = level;
+	c->tier = tier;
 	c->since_clock_ns = scx_bpf_now();
 	return 0;
 }
@@ -208,7 +208,7 @@ int BPF_PROG(takt_beats_stopping, struct task_struct *p, _Bool runnable)
 
 	if (!c)
 		return 0;
-	if (c->level == LEVEL_BEAT) {
+	if (c->tier == TIER_BEAT) {
 		struct takt_thread *thread = thread_of(p);
 		u64 now_ns = bpf_ktime_get_ns();
 
@@ -218,7 +218,7 @@ int BPF_PROG(takt_beats_stopping, struct task_struct *p, _Bool runnable)
 	} else {
 		charge(p, c);
 	}
-	c->level = LEVEL_NONE;
+	c->tier = TIER_NONE;
 	return 0;
 }
 
@@ -229,8 +229,8 @@ int BPF_PROG(takt_beats_yield, struct task_struct *from, struct task_struct *to)
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
 	from->scx.slice = 0;
-	if (thread && c && thread->place) {
-		const struct takt_member *member = place_of(thread, from);
+	if (thread && c && thread->reservation) {
+		const struct takt_member *member = reservation_of(thread, from);
 
 		if (member)
 			member_yield(thread, member, c);
@@ -276,7 +276,7 @@ int BPF_PROG(takt_beats_end_task, struct task_struct *p, struct scx_exit_task_ar
 	struct takt_thread *thread = thread_of(p);
 
 	if (thread)
-		leave_place(p, thread);
+		leave_reservation(p, thread);
 	return 0;
 }
 
@@ -362,7 +362,7 @@ int BPF_PROG(takt_beats_died, struct task_struct *p)
 	struct takt_thread *thread = thread_of(p);
 
 	if (thread)
-		leave_place(p, thread);
+		leave_reservation(p, thread);
 	return 0;
 }
 
@@ -429,9 +429,9 @@ int takt_beats_reserve(struct takt_join_args *args)
 	if (thread) {
 		args->result = 0;
 		if (args->tid)
-			args->result = take_place(p, thread, args->member, 1);
+			args->result = take_reservation(p, thread, args->member, 1);
 		else
-			leave_place(p, thread);
+			leave_reservation(p, thread);
 	}
 	bpf_task_release(p);
 	return 0;

@@ -107,7 +107,7 @@ struct takt_cpu {
 	u64 job;		/* of the running beat */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 looked_ns;		/* when the table was last read */
-	u32 level;		/* of the running thread */
+	u32 tier;		/* of the running thread */
 	u32 task;		/* of the running beat; TAKT_NOBODY */
 	u32 half;		/* the tables in force here */
 	u32 generation;		/* ... and their number, by user space */

@@ -11,7 +11,7 @@
 #define TAKT_EDGE_H
 
 #include "fair.h"
-#include "place.h"
+#include "reservation.h"
 
 /* After this long without the thread whose turn it is, its group no longer waits for it. */
 #define AWAY_MAX_NS 5000000000ULL
@@ -161,12 +161,12 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	if (!task || !params)
 		return;
 	job = takt_job_at(&params->turns, span->beat_ns);
-	if (c->level == LEVEL_BEAT && c->task == span->task && c->job == job)
+	if (c->tier == TIER_BEAT && c->task == span->task && c->job == job)
 		return;
 	if (task->job != job)
 		release(task, params, span, job);
 	if (task->stopped || !takt_turns_left(&task->turns, &params->turns, job)) {
-		if (c->level == LEVEL_BEAT)
+		if (c->tier == TIER_BEAT)
 			cut(cpu);
 		return;
 	}
@@ -179,14 +179,14 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		return;
 	}
 	/* It may run already, as an ordinary thread or because it woke at the edge. */
-	if (member && member->tid == (u32)bpf_get_current_task_btf()->pid && c->level != LEVEL_NONE) {
+	if (member && member->tid == (u32)bpf_get_current_task_btf()->pid && c->tier != TIER_NONE) {
 		task->away_since_ns = 0;
 		cut(cpu);
 		return;
 	}
 	if (member && member->tid && task->admitted_job != job)
 		note_absence(task, c, now_ns);
-	if (c->level == LEVEL_BEAT)
+	if (c->tier == TIER_BEAT)
 		cut(cpu);
 }
 
@@ -206,7 +206,7 @@ static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 n
 }
 
 /* Read the table, and admit the thread that is to run now. Returns when to look again. */
-static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
+static __always_inline u64 peek(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_beats *host = beats();
 	const struct takt_table *table;
@@ -218,7 +218,7 @@ static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		return TAKT_TIME_NEVER;
 	c->looked_ns = now_ns;
 	__sync_fetch_and_add(&c->sequence, 1);
-	takt_table_look(table, now_ns, &c->span);
+	takt_table_lookup(table, now_ns, &c->span);
 	__sync_fetch_and_add(&c->sequence, 1);
 
 	c->open = takt_span_is_open(&c->span, now_ns);
@@ -227,7 +227,7 @@ static __always_inline u64 look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
 	if (c->open)
 		admit(c, cpu, now_ns);
-	if (c->level != LEVEL_BEAT)
+	if (c->tier != TIER_BEAT)
 		return edge_ns;
 	if (now_ns >= c->end_ns) {
 		cut(cpu);
@@ -252,7 +252,7 @@ static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 	c->stats.edges++;
 	if (now_ns - c->armed_ns > c->stats.edge_late_max_ns && now_ns > c->armed_ns)
 		c->stats.edge_late_max_ns = now_ns - c->armed_ns;
-	set_alarm(c, cpu, look(c, cpu, now_ns));
+	set_alarm(c, cpu, peek(c, cpu, now_ns));
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static __always_inline int interrupts_begin(u32 kind)
 {
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
-	if (!c || c->level != LEVEL_BEAT)
+	if (!c || c->tier != TIER_BEAT)
 		return 0;
 	if (!c->interrupts)
 		c->interrupted_ns = bpf_ktime_get_ns();

@@ -70,7 +70,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 {
 	struct takt_task *task = task_of(member->task);
 	const struct takt_task_params *params;
-	u32 cpu = scx_bpf_task_cpu(p), place = thread->place - 1;
+	u32 cpu = scx_bpf_task_cpu(p), at = thread->reservation - 1;
 	struct takt_cpu *c = cpu_of(cpu), *home;
 	u64 now_ns = bpf_ktime_get_ns();
 	int is_kept;
@@ -86,12 +86,12 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 0;
 	is_kept = !task->stalled && (params->turns.member_count < 2 || all_here(params));
 	if (thread->parked && is_kept) {
-		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
 	if (may_go(task, member, c, now_ns)) {
 		/* A member that was preempted goes on after the thread that preempted it. */
-		if (enq_flags & SCX_ENQ_WAKEUP && c->level < LEVEL_KERNEL)
+		if (enq_flags & SCX_ENQ_WAKEUP && c->tier < TIER_KERNEL)
 			enq_flags |= SCX_ENQ_PREEMPT;
 		task->admitted_job = task->job;
 		task->away_since_ns = 0;
@@ -100,7 +100,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 1;
 	}
 	if (task->turns.turn != member->ordinal && is_kept) {
-		scx_bpf_dsq_insert(p, QUEUE_MEMBER + place, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, SCX_SLICE_INF, enq_flags);
 		return 1;
 	}
 	thread->parked = 0;
@@ -129,7 +129,7 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 	stats->lateness[bucket & (TAKT_BUCKETS - 1)]++;
 }
 
-/* It comes to the CPU, as a beat or as an ordinary thread. Returns its level. */
+/* It comes to the CPU, as a beat or as an ordinary thread. Returns its tier. */
 static __always_inline u32 member_running(struct task_struct *p, struct takt_thread *thread,
 					  const struct takt_member *member, struct takt_cpu *c,
 					  u32 cpu, u64 now_ns)
@@ -140,7 +140,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 
 	params = params_of(member->task, c->half);
 	if (!task || !params)
-		return LEVEL_ORDINARY;
+		return TIER_ORDINARY;
 	if (thread->stopped_ns)
 		note_theft(p, thread, task, params, now_ns);
 	if (!may_go(task, member, c, now_ns)) {
@@ -151,7 +151,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 		} else {
 			thread->parked = 0;
 		}
-		return LEVEL_ORDINARY;
+		return TIER_ORDINARY;
 	}
 	thread->parked = c->returning = 0;
 	p->scx.slice = SCX_SLICE_INF;
@@ -166,7 +166,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 	task->stalled = 0;
 	if (c->end_ns < c->armed_ns)
 		set_alarm(c, cpu, c->end_ns);
-	return LEVEL_BEAT;
+	return TIER_BEAT;
 }
 
 /*
@@ -219,7 +219,7 @@ static __always_inline void member_yield(struct takt_thread *thread,
 		return;
 	task->stats.completed++;
 	/* The rest of the slot is free. */
-	if (c->level == LEVEL_BEAT)
+	if (c->tier == TIER_BEAT)
 		c->open = 0;
 }
 
@@ -230,20 +230,20 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	struct takt_thread *thread = thread_of(prev);
 	const struct takt_member *member;
 
-	if (!thread || thread->place != at + 1 || thread->parked ||
+	if (!thread || thread->reservation != at + 1 || thread->parked ||
 	    !(prev->scx.flags & SCX_TASK_QUEUED))
 		return 0;
-	member = place_of(thread, prev);
+	member = reservation_of(thread, prev);
 	if (!member)
 		return 0;
-	if (c->level == LEVEL_ORDINARY)
+	if (c->tier == TIER_ORDINARY)
 		fair_charge(prev, scx_bpf_now() - c->since_clock_ns);
-	else if (c->level == LEVEL_BEAT)
+	else if (c->tier == TIER_BEAT)
 		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
-	c->level = member_running(prev, thread, member, c, cpu, now_ns);
+	c->tier = member_running(prev, thread, member, c, cpu, now_ns);
 	c->since_ns = now_ns;
 	c->since_clock_ns = scx_bpf_now();
-	return c->level == LEVEL_BEAT;
+	return c->tier == TIER_BEAT;
 }
 
 /* Admit the member whose turn it is by now. */

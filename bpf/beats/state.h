@@ -6,12 +6,12 @@
 #include "scx.h"
 #include "beats_maps.h"
 
-/* What a thread is to the scheduler. A higher level goes first. */
-#define LEVEL_NONE 0U		/* no thread of this scheduler runs */
-#define LEVEL_ORDINARY 1U
-#define LEVEL_NETWORK 2U	/* protocol processing: below the beats */
-#define LEVEL_BEAT 3U		/* a member in its slot */
-#define LEVEL_KERNEL 4U		/* kernel threads of one CPU */
+/* What a thread is to the scheduler. A higher tier goes first. */
+#define TIER_NONE 0U		/* no thread of this scheduler runs */
+#define TIER_ORDINARY 1U
+#define TIER_NETWORK 2U		/* protocol processing: below the beats */
+#define TIER_BEAT 3U		/* a member in its slot */
+#define TIER_KERNEL 4U		/* kernel threads of one CPU */
 
 /* Queues by id, as sched_ext numbers them. */
 #define QUEUE_ORDINARY 1ULL
@@ -23,8 +23,8 @@
 #define SLICE_NS 4000000ULL
 
 struct takt_thread {
-	u32 place;		/* the member that it holds, from 1; 0: none */
-	u32 level;		/* its level outside of any slot */
+	u32 reservation;	/* the member that it holds, from 1; 0: none */
+	u32 tier;		/* its tier outside of any slot */
 	u32 parked;		/* it has yielded, and waits for its next turn */
 	u32 settled;		/* it has yielded once: it knows about its turns */
 	u32 asked;		/* its reservation was requested, not given by rule */
@@ -163,14 +163,14 @@ static __always_inline struct takt_thread *marked_thread_of(struct task_struct *
 }
 
 /* The member that the thread holds, if it was not taken back meanwhile. */
-static __always_inline struct takt_member *place_of(const struct takt_thread *thread,
-						    const struct task_struct *p)
+static __always_inline struct takt_member *reservation_of(const struct takt_thread *thread,
+							  const struct task_struct *p)
 {
 	struct takt_member *member;
 
-	if (!thread->place)
+	if (!thread->reservation)
 		return 0;
-	member = member_of(thread->place - 1);
+	member = member_of(thread->reservation - 1);
 	return member && member->tid == (u32)p->pid ? member : 0;
 }
 

@@ -72,7 +72,7 @@ static u32 bound(const struct takt_crowd_flow *flow, const struct takt_crowd *cr
 }
 
 /* A period begins: reset the counts, and read the route, which may be another. */
-static void begin(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
+static void activate(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	const struct dst_entry *route = sk->sk_dst_cache;
@@ -152,7 +152,7 @@ void BPF_PROG(takt_crowd_init, struct sock *sk)
 	/* The flow may have had this congestion control before, and another one since. */
 	__builtin_memset(flow, 0, sizeof(*flow));
 	flow->bounds.upper = TAKT_WINDOW_MAX;
-	begin(flow, sk, bpf_ktime_get_ns());
+	activate(flow, sk, bpf_ktime_get_ns());
 }
 
 SEC("struct_ops")
@@ -179,7 +179,7 @@ void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 		return;
 	if (crowd)
 		update(flow, crowd, sk, now_ns);
-	begin(flow, sk, now_ns);
+	activate(flow, sk, now_ns);
 }
 
 SEC("struct_ops")

@@ -27,7 +27,7 @@ struct {
 struct label {
 	struct owner owner;
 	struct takt_answer answer;
-	u32 epoch;	/* watch.epoch when the questions were answered; 0: never */
+	u32 generation;	/* watch.generation when the questions were answered; 0: never */
 	u32 pad;
 };
 
@@ -72,7 +72,7 @@ static __always_inline void claim(struct label *label, u64 cookie, u64 netns_coo
 	if (label) {
 		label->owner = owner;
 		label->answer = answer;
-		label->epoch = watch->epoch;
+		label->generation = watch->generation;
 	}
 	remember(cookie, netns_cookie, &answer, &owner);
 }
@@ -114,7 +114,7 @@ static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 	if (!watch || !sk || ctx->protocol == IPPROTO_TCP)
 		return ALLOW;
 	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (label && !is_connect && label->epoch == watch->epoch) {
+	if (label && !is_connect && label->generation == watch->generation) {
 		struct owner owner;
 
 		read_owner(&owner, bpf_get_current_task_btf());
@@ -260,8 +260,8 @@ int takt_flows_survey(struct bpf_iter__task_file *ctx)
 		owner.thread[0] = label->owner.thread[0];
 		owner.thread[1] = label->owner.thread[1];
 		label->owner = owner;
-		label->epoch = watch->epoch;
-	} else if (label->epoch == watch->epoch) {
+		label->generation = watch->generation;
+	} else if (label->generation == watch->generation) {
 		return 0;
 	}
 	answer_for(&answer, netns_cookie, watch, &owner, task);

@@ -31,7 +31,7 @@ struct takt_answer {
 
 /* A network namespace whose sockets are watched. */
 struct takt_watch {
-	u32 epoch;		/* raised when its questions have changed; never 0 */
+	u32 generation;		/* raised when its questions have changed; never 0 */
 	u32 kinds;		/* bit per TAKT_ASK_* that occurs */
 };
 

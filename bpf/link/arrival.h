@@ -49,11 +49,11 @@ __noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
 		takt_link_follow(&port->link, plan, id, class_id, now_ns);
 		return id;
 	}
-	bpf_for(i, 0, takt_flow_looks(flows)) {
+	bpf_for(i, 0, takt_flow_checks(flows)) {
 		u64 cookie = takt_flow(flows, takt_flow_candidate(flows))->cookie;
 		u32 closed = cookie && !bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 
-		takt_flow_look(flows, order, closed, now_ns);
+		takt_flow_reclaim(flows, order, closed, now_ns);
 	}
 	id = takt_flow_add(flows, order, newcomer, class_id, now_ns);
 	if (id)
@@ -74,7 +74,7 @@ __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 	id = takt_flow_find(&port->link.flows, newcomer->identity);
 	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
 		return class_id;
-	if (!id || takt_flow(&port->link.flows, id)->era != newcomer->era)
+	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
 		id = takt_link_new_flow(port, plan, newcomer, id, class_id);
 	return id;
 }
@@ -102,7 +102,7 @@ static __always_inline u32 station_of(struct takt_port *port, const struct takt_
 
 	if (!takt_address_is(&newcomer->to))
 		return class_id;
-	id = takt_station_element(&port->link, &newcomer->to, class_id);
+	id = takt_station_entity(&port->link, &newcomer->to, class_id);
 	if (id && takt_station_is_settled(&port->link, takt_flow(&port->link.flows, id)))
 		return id;
 	newcomer->class_id = class_id;
@@ -127,8 +127,8 @@ __noinline u32 takt_link_ask_registration(struct takt_port *port TAKT_ARG,
 	takt_link_registered(port->link.netns_cookie, &newcomer->key, uid, found);
 	if (found->on)
 		newcomer->key.who |= plan->registered;
-	takt_link_meet(&port->link, plan, found->changed_ns);
-	newcomer->era = port->link.era;
+	takt_link_observe(&port->link, plan, found->changed_ns);
+	newcomer->generation = port->link.generation;
 	return takt_link_unsettled(&port->link, found->changed_ns);
 }
 
@@ -142,11 +142,11 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
 
 /*
  * The entity of a packet by its headers and its sender. *before: its entity by the previous
- * configuration, if packets from then are queued. Precondition: the newcomer has the link's era,
- * and its socket's identity or 0.
+ * configuration, if packets from then are queued. Precondition: the newcomer has the link's
+ * generation, and its socket's identity or 0.
  */
-static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct takt_port *port,
-					      const struct takt_plan *plan, u32 *before)
+static __always_inline u32 entity_by_headers(const struct sk_buff *skb, struct takt_port *port,
+					     const struct takt_plan *plan, u32 *before)
 {
 	u32 by = stations_by(port, plan), moved = 0, uid, id;
 	struct takt_newcomer *newcomer = &port->newcomer;
@@ -170,11 +170,11 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
 	if (plan->stations)
 		id = station_of(port, plan, newcomer, id);
 	if (moved) {
-		*before = takt_link_element_unlike(port, plan, &newcomer->key, newcomer->identity,
-						   id);
+		*before = takt_link_entity_unlike(port, plan, &newcomer->key, newcomer->identity,
+						  id);
 	} else if (port->link.old_plan_packets) {
 		newcomer->key.who = who_is(sender, plan_before(port));
-		*before = takt_link_element_before(port, &newcomer->key, newcomer->identity, uid);
+		*before = takt_link_entity_before(port, &newcomer->key, newcomer->identity, uid);
 	}
 	return id;
 }
@@ -183,33 +183,33 @@ static __always_inline u32 element_by_headers(const struct sk_buff *skb, struct 
  * The entity of an outgoing packet: by its connection if that is cached, else by its headers.
  * *before as above. Precondition: *before is 0.
  */
-static __always_inline u32 element_of(const struct sk_buff *skb, struct takt_port *port,
-				      const struct takt_plan *plan, u32 *before)
+static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port *port,
+				     const struct takt_plan *plan, u32 *before)
 {
 	struct takt_newcomer *newcomer = &port->newcomer;
 	u32 connected, id;
 
 	newcomer->identity = 0;
 	newcomer->cookie = 0;
-	takt_link_meet(&port->link, plan, 0);
-	newcomer->era = port->link.era;
+	takt_link_observe(&port->link, plan, 0);
+	newcomer->generation = port->link.generation;
 	newcomer->class_id = 0;
 	connection_of(skb, port, newcomer);
 	connected = newcomer->identity && plan->sticky;
 	if (connected) {
 		id = takt_connection_find(&port->link.connections, &port->link.flows,
-					  newcomer->identity, newcomer->era);
+					  newcomer->identity, newcomer->generation);
 		if (id)
 			return id;
 	}
-	id = element_by_headers(skb, port, plan, before);
+	id = entity_by_headers(skb, port, plan, before);
 	/*
 	 * A packet that must not overtake needs *before, and so do the later ones until then: do
 	 * not cache.
 	 */
 	if (connected && (!*before || *before == id))
-		takt_connection_note(&port->link.connections, newcomer->identity, newcomer->era,
-				     id);
+		takt_connection_note(&port->link.connections, newcomer->identity,
+				     newcomer->generation, id);
 	return id;
 }
 

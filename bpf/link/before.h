@@ -10,14 +10,14 @@
 #include "registration.h"
 
 /* The entity of the packet by this plan. */
-__noinline u32 takt_link_element(struct takt_port *port TAKT_ARG,
-				 const struct takt_plan *plan TAKT_ARG,
-				 const struct takt_key *key TAKT_ARG, u64 identity)
+__noinline u32 takt_link_entity(struct takt_port *port TAKT_ARG,
+				const struct takt_plan *plan TAKT_ARG,
+				const struct takt_key *key TAKT_ARG, u64 identity)
 {
 	u32 class_id = takt_classify(&plan->rules, key), id;
 
 	if (plan->stations && takt_address_is(&port->newcomer.to)) {
-		id = takt_station_element(&port->link, &port->newcomer.to, class_id);
+		id = takt_station_entity(&port->link, &port->newcomer.to, class_id);
 		return id ? id : class_id;
 	}
 	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
@@ -29,8 +29,8 @@ __noinline u32 takt_link_element(struct takt_port *port TAKT_ARG,
 }
 
 /* The entity of the packet by the previous plan. */
-__noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
-					struct takt_key *key TAKT_ARG, u64 identity, u32 uid)
+__noinline u32 takt_link_entity_before(struct takt_port *port TAKT_ARG,
+				       struct takt_key *key TAKT_ARG, u64 identity, u32 uid)
 {
 	const struct takt_plan *old = plan_before(port);
 
@@ -39,7 +39,7 @@ __noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
 		if (port->registration.on)
 			key->who |= old->registered;
 	}
-	return takt_link_element(port, old, key, identity);
+	return takt_link_entity(port, old, key, identity);
 }
 
 /*
@@ -47,19 +47,19 @@ __noinline u32 takt_link_element_before(struct takt_port *port TAKT_ARG,
  * If that goes after the new one, or is another tenant's, it might wait for long, and all packets
  * behind this one with it: then this packet pulls.
  */
-__noinline u32 takt_link_element_unlike(struct takt_port *port TAKT_ARG,
-					const struct takt_plan *plan TAKT_ARG,
-					struct takt_key *key TAKT_ARG, u64 identity, u32 id)
+__noinline u32 takt_link_entity_unlike(struct takt_port *port TAKT_ARG,
+				       const struct takt_plan *plan TAKT_ARG,
+				       struct takt_key *key TAKT_ARG, u64 identity, u32 id)
 {
 	const struct takt_class_params *to, *from;
 	u32 before;
 
 	key->who ^= plan->registered;
-	before = takt_link_element(port, plan, key, identity);
+	before = takt_link_entity(port, plan, key, identity);
 	key->who ^= plan->registered;
-	to = takt_params(plan, takt_element(&port->link.order, id), id);
-	from = takt_params(plan, takt_element(&port->link.order, before), before);
-	if (from->priority > to->priority || from->group != to->group)
+	to = takt_params(plan, takt_entity(&port->link.order, id), id);
+	from = takt_params(plan, takt_entity(&port->link.order, before), before);
+	if (from->priority > to->priority || from->node != to->node)
 		before |= TAKT_PULLS;
 	return before;
 }

@@ -61,13 +61,13 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
 	if (plan->stations && takt_stations_unsettled(&port->link.flows.stations))
 		return 0;
 	return !sch->q.qlen || (sch->q.qlen == port->link.queued_packets &&
-				!port->link.order.group[0].waiting);
+				!port->link.order.node[0].backlogged);
 }
 
 /* The time matters only if the entity becomes backlogged, or is blocked. */
-static __always_inline int wants_time(const struct takt_element *element)
+static __always_inline int wants_time(const struct takt_entity *entity)
 {
-	return !element->queue.packets || element->waits & TAKT_IN_GATE;
+	return !entity->queue.packets || entity->waits & TAKT_IN_GATE;
 }
 
 static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
@@ -107,7 +107,7 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	arrival->bytes = accounted_bytes(skb);
 	arrival->frames = frames_of(skb, arrival->bytes);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
-	arrival->now_ns = wants_time(takt_element(&port->link.order, arrival->id)) ?
+	arrival->now_ns = wants_time(takt_entity(&port->link.order, arrival->id)) ?
 				  bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
 					 is_idle(sch, port, plan), &arrival->now_ns);
@@ -118,7 +118,7 @@ SEC("struct_ops")
 int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
-	u32 index = link_index(sch), place;
+	u32 index = link_index(sch), slot;
 	struct takt_port *port = find_port(index);
 	const struct takt_plan *plan;
 	struct takt_arrival arrival;
@@ -128,8 +128,8 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		goto drop;
 	plan = plan_of(port);
 	if (is_template(skb, port)) {
-		place = template_place(skb, port, plan);
-		store = place ? find_store(index, place) : NULL;
+		slot = template_slot(skb, port, plan);
+		store = slot ? find_store(index, slot) : NULL;
 		if (!store)
 			goto refuse;
 		keep(store, skb);
@@ -141,11 +141,11 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		if (!arrival.id)
 			goto drop;
 	} else {
-		arrival.id = element_of(skb, port, plan, &arrival.before);
+		arrival.id = entity_of(skb, port, plan, &arrival.before);
 	}
-	place = arrive(skb, sch, port, plan, &arrival);
+	slot = arrive(skb, sch, port, plan, &arrival);
 	/* The store has every packet slot. */
-	store = place ? find_store(index, place) : NULL;
+	store = slot ? find_store(index, slot) : NULL;
 	if (!store)
 		goto drop;
 	keep(store, skb);
@@ -176,7 +176,7 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	if (!port)
 		return NULL;
 	if (sch->q.qlen != port->link.queued_packets) {
-		store = find_store(index, TAKT_EXPRESS);
+		store = find_store(index, TAKT_FAST_PATH);
 		if (!store)
 			return NULL;
 		skb = bpf_kptr_xchg(&store->skb, NULL);
@@ -189,7 +189,7 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	now_ns = bpf_ktime_get_ns();
 	takt_gap_dequeue(&port->link, &port->gap, plan, now_ns, choice);
 	if (!choice->packet) {
-		if (port->bell && takt_held_long(&port->link.order.held, now_ns))
+		if (port->bell && takt_blocked_long(&port->link.order.blocked, now_ns))
 			ring(index, port);
 		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
 			bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
@@ -228,9 +228,9 @@ int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
 	if (port->link.ifindex != (u32)dev->ifindex ||
 	    port->link.netns_cookie != dev->nd_net.net->net_cookie)
 		return -EINVAL;
-	port->link.attached = 1;
+	port->link.was_attached = 1;
 	port->device = (u64)dev;
-	port->stands = 1;
+	port->attached = 1;
 	return 0;
 }
 
@@ -241,26 +241,26 @@ static void takt_link_clear(struct Qdisc *sch)
 
 	if (!port)
 		return;
-	if (discard(index, TAKT_EXPRESS))
-		takt_link_flush_express(&port->link);
-	bpf_for(i, 0, 2 * TAKT_ELEMENTS + TAKT_PACKETS) {
-		u32 place;
+	if (discard(index, TAKT_FAST_PATH))
+		takt_link_flush_fast_path(&port->link);
+	bpf_for(i, 0, 2 * TAKT_ENTITIES + TAKT_PACKETS) {
+		u32 slot;
 
 		if (!port->link.queued_packets)
 			break;
-		place = takt_link_flush(&port->link);
-		if (place)
-			discard(index, place);
+		slot = takt_link_flush(&port->link);
+		if (slot)
+			discard(index, slot);
 	}
 	ring(index, port);
 	bpf_for(i, 0, TAKT_GAP_FLUSH_MAX) {
-		u32 place;
+		u32 slot;
 
 		if (!port->gap.stocked && !port->gap.stale)
 			break;
-		place = takt_gap_flush(&port->gap);
-		if (place)
-			discard(index, TAKT_PACKETS + place);
+		slot = takt_gap_flush(&port->gap);
+		if (slot)
+			discard(index, TAKT_PACKETS + slot);
 	}
 }
 
@@ -276,7 +276,7 @@ void BPF_PROG(takt_link_destroy, struct Qdisc *sch)
 	struct takt_port *port = find_port(link_index(sch));
 
 	if (port)
-		port->stands = 0;
+		port->attached = 0;
 	takt_link_clear(sch);
 	/* Its namespace may be gone, too: then any takt may clear this link away. */
 	if (port && device_of(sch)->reg_state != NETREG_REGISTERED)

@@ -12,8 +12,8 @@
 #define TAKT_ETH_HEADER_BYTES 14
 
 /* The store holds packets by packet slot, then gap frames, then one bell. */
-#define TAKT_STORE_BELL (TAKT_PACKETS + TAKT_GAP_PLACES)
-#define TAKT_STORE_PLACES (TAKT_STORE_BELL + 1)
+#define TAKT_STORE_BELL (TAKT_PACKETS + TAKT_GAP_SLOTS)
+#define TAKT_STORE_SLOTS (TAKT_STORE_BELL + 1)
 
 /*
  * A bell is a frame of this length, which is too short for a gap frame. The helper sends it, and
@@ -36,7 +36,7 @@ struct takt_port {
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 bell;		/* a bell is in the store */
 	u32 opener;		/* the helper's thread that sends it */
-	u32 stands;		/* the qdisc is attached to its device ... */
+	u32 attached;		/* the qdisc is attached to its device ... */
 	u64 device;		/* ... which has this address in the kernel */
 	/* Used by the qdisc under its lock; a BPF stack is small. */
 	u64 scratch;

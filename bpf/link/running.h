@@ -29,7 +29,7 @@ static __always_inline int runs_alone(void)
 
 static __always_inline void note_running(struct takt_port *port, const struct takt_plan *plan)
 {
-	u32 *running = &port->link.order.held.running;
+	u32 *running = &port->link.order.blocked.running;
 	const struct task_struct *task;
 
 	*running = TAKT_TASK_UNKNOWN;
@@ -49,13 +49,13 @@ static __always_inline void note_running(struct takt_port *port, const struct ta
 static __always_inline u32 note_tasks(const struct sk_buff *skb, struct takt_port *port,
 				      const struct takt_plan *plan, u32 id)
 {
-	const struct takt_element *element = takt_element(&port->link.order, id);
+	const struct takt_entity *entity = takt_entity(&port->link.order, id);
 	const struct task_struct *task;
 	struct takt_socket *known;
 	const struct sock *sk = bpf_core_cast(skb, struct sk_buff)->sk;
 	u64 cookie;
 
-	if (!plan->gated || !takt_params(plan, element, id)->gated)
+	if (!plan->gated || !takt_params(plan, entity, id)->gated)
 		return TAKT_TASK_UNKNOWN;
 	note_running(port, plan);
 	if (!sk)

@@ -13,7 +13,7 @@ struct takt_store {
 /* Type of the map that user space makes for each link, as port_map is. */
 struct store_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_STORE_PLACES);
+	__uint(max_entries, TAKT_STORE_SLOTS);
 	__type(key, u32);
 	__type(value, struct takt_store);
 } store_shape SEC(".maps");
@@ -28,14 +28,14 @@ struct {
 
 PER_LINK(takt_link_stores, store_map);
 
-static __always_inline struct takt_store *find_store(u32 index, u32 place)
+static __always_inline struct takt_store *find_store(u32 index, u32 slot)
 {
 	void *inner;
 
-	if (place == TAKT_EXPRESS)
+	if (slot == TAKT_FAST_PATH)
 		return bpf_map_lookup_elem(&takt_link_express, &index);
 	inner = bpf_map_lookup_elem(&takt_link_stores, &index);
-	return inner ? bpf_map_lookup_elem(inner, &place) : NULL;
+	return inner ? bpf_map_lookup_elem(inner, &slot) : NULL;
 }
 
 /* Keep a packet in a packet slot; what was there is freed. */
@@ -48,9 +48,9 @@ static __always_inline void keep(struct takt_store *store, struct sk_buff *skb)
 }
 
 /* Free the packet in a packet slot, if there is one. */
-static int discard(u32 index, u32 place)
+static int discard(u32 index, u32 slot)
 {
-	struct takt_store *store = find_store(index, place);
+	struct takt_store *store = find_store(index, slot);
 	struct sk_buff *skb = store ? bpf_kptr_xchg(&store->skb, NULL) : NULL;
 
 	if (!skb)

@@ -17,19 +17,19 @@ static __always_inline u32 is_template(const struct sk_buff *skb, const struct t
 }
 
 /* The frame's slot in the store; 0: refuse it. Precondition: is_template(). */
-static __always_inline u32 template_place(const struct sk_buff *skb, struct takt_port *port,
-					  const struct takt_plan *plan)
+static __always_inline u32 template_slot(const struct sk_buff *skb, struct takt_port *port,
+					 const struct takt_plan *plan)
 {
-	u32 place;
+	u32 slot;
 
 	if (skb->len != TAKT_BELL_BYTES) {
-		place = takt_gap_store(&port->gap, plan, skb->len);
+		slot = takt_gap_store(&port->gap, plan, skb->len);
 	} else {
-		place = runs_alone() ? TAKT_STORE_BELL - TAKT_PACKETS : 0;
-		port->bell = place != 0;
+		slot = runs_alone() ? TAKT_STORE_BELL - TAKT_PACKETS : 0;
+		port->bell = slot != 0;
 		port->opener = bpf_get_current_task_btf()->pid;
 	}
-	return place ? TAKT_PACKETS + place : 0;
+	return slot ? TAKT_PACKETS + slot : 0;
 }
 
 /* Ring the bell, if there is one: the helper notices that it is freed. */

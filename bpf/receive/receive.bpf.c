@@ -31,7 +31,7 @@ static __always_inline int is_up(const struct takt_port *port)
 {
 	const struct net_device *dev;
 
-	if (!port->stands)
+	if (!port->attached)
 		return 0;
 	dev = bpf_rdonly_cast((const void *)port->device,
 			      bpf_core_type_id_kernel(struct net_device));
@@ -56,7 +56,7 @@ int takt_receive(struct __sk_buff *ctx)
 	struct takt_key key = {};
 	u32 id, with_owner;
 
-	if (!port || !port->stands)
+	if (!port || !port->attached)
 		return GO_ON;
 	plan = plan_of(port);
 	if (!plan->receive_ifindex)

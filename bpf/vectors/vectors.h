@@ -50,7 +50,7 @@ struct takt_vector_state {
 					 * now; answers a packet slot */
 #define TAKT_VECTOR_DEQUEUE 7		/* now */
 #define TAKT_VECTOR_FLUSH 8		/* answers a packet slot, or 0 */
-#define TAKT_VECTOR_FLUSH_EXPRESS 9
+#define TAKT_VECTOR_FLUSH_FAST_PATH 9
 #define TAKT_VECTOR_CLASSIFY 10		/* ethertype, bytes, key.mark; answers a class */
 #define TAKT_VECTOR_RUNNING 11		/* task_prio */
 #define TAKT_VECTOR_LOOK 12		/* now; answers whether a slot is open */
@@ -104,7 +104,7 @@ TAKT_FN u32 takt_vector_station(struct takt_vector_state *state,
 
 	takt_address_mac(&newcomer->to, step->mac);
 	newcomer->class_id = step->id;
-	id = takt_station_element(link, &newcomer->to, step->id);
+	id = takt_station_entity(link, &newcomer->to, step->id);
 	if (id && takt_station_is_settled(link, takt_flow(&link->flows, id)))
 		return id;
 	return takt_station_newcomer(link, &state->plan, newcomer, id, step->now_ns);
@@ -151,8 +151,8 @@ TAKT_FN void takt_vector_link(struct takt_vector_state *state, struct takt_vecto
 	case TAKT_VECTOR_FLUSH:
 		step->answer = takt_link_flush(&state->link);
 		break;
-	case TAKT_VECTOR_FLUSH_EXPRESS:
-		takt_link_flush_express(&state->link);
+	case TAKT_VECTOR_FLUSH_FAST_PATH:
+		takt_link_flush_fast_path(&state->link);
 		break;
 	case TAKT_VECTOR_CLASSIFY:
 		takt_key_read(&state->key, step->ethertype, packet_at,
@@ -160,7 +160,7 @@ TAKT_FN void takt_vector_link(struct takt_vector_state *state, struct takt_vecto
 		step->answer = takt_classify(&state->plan.rules, &state->key);
 		break;
 	case TAKT_VECTOR_RUNNING:
-		state->link.order.held.running = step->task_prio;
+		state->link.order.blocked.running = step->task_prio;
 		break;
 	case TAKT_VECTOR_STATION:
 		step->answer = takt_vector_station(state, step);
@@ -173,7 +173,7 @@ TAKT_FN void takt_vector_beats(struct takt_vector_state *state, struct takt_vect
 {
 	switch (step->op) {
 	case TAKT_VECTOR_LOOK:
-		takt_table_look(&state->table, step->now_ns, &state->span);
+		takt_table_lookup(&state->table, step->now_ns, &state->span);
 		step->answer = takt_span_is_open(&state->span, step->now_ns);
 		step->wake_ns = takt_span_edge(&state->span, step->now_ns);
 		break;

@@ -37,7 +37,7 @@ pub struct GapLink {
     link: Link,
     gap: Box<takt_gap>,
     /// The template in each slot; 0: none.
-    places: Vec<u32>,
+    slots: Vec<u32>,
     stored: u32,
 }
 
@@ -51,7 +51,7 @@ impl GapLink {
         Self {
             link: Link::new(),
             gap,
-            places: vec![0; sys::TAKT_GAP_PLACES as usize],
+            slots: vec![0; sys::TAKT_GAP_SLOTS as usize],
             stored: 0,
         }
     }
@@ -59,13 +59,13 @@ impl GapLink {
     /// A template of this many bytes arrives. `None`: drop it.
     pub fn store(&mut self, plan: &takt_plan, bytes: u32) -> Option<u32> {
         // SAFETY: valid structs; see the crate's documentation.
-        let place = unsafe { sys::takt_gap_store(&mut *self.gap, plan, bytes) } as usize;
-        if place == 0 {
+        let slot = unsafe { sys::takt_gap_store(&mut *self.gap, plan, bytes) } as usize;
+        if slot == 0 {
             return None;
         }
         // Only a stale template is replaced. Its feeder's number differs from this one's.
         self.stored += 1;
-        self.places[place] = self.stored;
+        self.slots[slot] = self.stored;
         Some(self.stored)
     }
 
@@ -81,12 +81,12 @@ impl GapLink {
         };
         let state = self.link.state_mut();
         // SAFETY: as above.
-        let place = unsafe {
+        let slot = unsafe {
             arrival.idle =
                 sys::takt_gap_arrival(state, &*self.gap, plan, idle, &mut arrival.now_ns);
             sys::takt_link_push(state, plan, &arrival)
         };
-        self.link.keep(place).is_some()
+        self.link.keep(slot).is_some()
     }
 
     /// The device asks for a frame.
@@ -98,19 +98,19 @@ impl GapLink {
         });
         match answer {
             Dequeued::Packet {
-                place: place @ ..sys::TAKT_PACKETS,
+                slot: slot @ ..sys::TAKT_PACKETS,
                 class,
                 bytes,
             } => {
-                assert!(place > 0);
+                assert!(slot > 0);
                 Left::Packet {
                     class,
                     wire_bytes: bytes,
                 }
             }
-            Dequeued::Packet { place, bytes, .. } => {
-                let place = (place - sys::TAKT_PACKETS) as usize;
-                let template = std::mem::take(&mut self.places[place]);
+            Dequeued::Packet { slot, bytes, .. } => {
+                let slot = (slot - sys::TAKT_PACKETS) as usize;
+                let template = std::mem::take(&mut self.slots[slot]);
                 assert_ne!(template, 0, "nothing is stored there");
                 Left::Gap {
                     template,
@@ -130,9 +130,9 @@ impl GapLink {
                 break;
             }
             // SAFETY: as above.
-            let place = unsafe { sys::takt_gap_flush(&mut *self.gap) } as usize;
-            if place > 0 {
-                assert_ne!(std::mem::take(&mut self.places[place]), 0);
+            let slot = unsafe { sys::takt_gap_flush(&mut *self.gap) } as usize;
+            if slot > 0 {
+                assert_ne!(std::mem::take(&mut self.slots[slot]), 0);
                 flushed += 1;
             }
         }

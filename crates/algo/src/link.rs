@@ -3,7 +3,7 @@
 use crate::{
     plain::zeroed_box,
     stations::{Address, Stations},
-    sys::{self, takt_arrival, takt_choice, takt_element, takt_link, takt_newcomer, takt_plan},
+    sys::{self, takt_arrival, takt_choice, takt_entity, takt_link, takt_newcomer, takt_plan},
 };
 
 /// A link's answer when it is asked for a packet.
@@ -12,7 +12,7 @@ pub enum Dequeued {
     /// A packet.
     Packet {
         /// Its packet slot.
-        place: u32,
+        slot: u32,
         /// Its class.
         class: u32,
         /// The bytes that it is charged for.
@@ -31,7 +31,7 @@ pub enum Dequeued {
 pub struct Link {
     state: Box<takt_link>,
     /// Whether the fast path's slot is taken; in the kernel, its packet tells.
-    express: bool,
+    fast: bool,
 }
 
 impl Link {
@@ -40,10 +40,7 @@ impl Link {
         let mut state = zeroed_box();
         // SAFETY: a valid struct; see the crate's documentation.
         unsafe { sys::takt_link_lay_out(&mut *state) }
-        Self {
-            state,
-            express: false,
-        }
+        Self { state, fast: false }
     }
 
     /// A packet arrives for a class; returns the slot to keep it in. `None`: drop it.
@@ -59,7 +56,7 @@ impl Link {
     }
 
     /// The entity of a packet to that station in this class; made if needed, as the qdisc does.
-    pub fn station_element(
+    pub fn station_entity(
         &mut self,
         plan: &takt_plan,
         class: u32,
@@ -74,7 +71,7 @@ impl Link {
         let state = &mut *self.state;
         // SAFETY: valid structs; see the crate's documentation.
         unsafe {
-            let id = sys::takt_station_element(state, &newcomer.to, class);
+            let id = sys::takt_station_entity(state, &newcomer.to, class);
             if id != 0 {
                 let flow = sys::takt_flow(&mut state.flows, id);
                 if sys::takt_station_is_settled(state, flow) != 0 {
@@ -95,7 +92,7 @@ impl Link {
     pub fn meet(&mut self, plan: &takt_plan, registered_ns: u64) -> bool {
         // SAFETY: two valid structs; see the crate's documentation.
         unsafe {
-            sys::takt_link_meet(&mut *self.state, plan, registered_ns);
+            sys::takt_link_observe(&mut *self.state, plan, registered_ns);
             sys::takt_link_unsettled(&*self.state, registered_ns) != 0
         }
     }
@@ -129,25 +126,25 @@ impl Link {
     pub fn enqueue_of(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
         arrival.idle = self.is_idle().into();
         // SAFETY: three valid structs; see the crate's documentation.
-        let place = unsafe { sys::takt_link_push(&mut *self.state, plan, &arrival) };
-        self.keep(place)
+        let slot = unsafe { sys::takt_link_push(&mut *self.state, plan, &arrival) };
+        self.keep(slot)
     }
 
     /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.express && self.state.order.group[0].waiting == 0
+        !self.fast && self.state.order.node[0].backlogged == 0
     }
 
     /// The CPU that enqueues and dequeues runs a task of this priority from now on; see
     /// `algo/gate.h`.
     pub fn run_task(&mut self, task_prio: u32) {
-        self.state.order.held.running = task_prio;
+        self.state.order.blocked.running = task_prio;
     }
 
     /// Notes that a packet was given this slot, if it was given one.
-    pub(crate) fn keep(&mut self, place: u32) -> Option<u32> {
-        self.express |= place == sys::TAKT_EXPRESS;
-        (place != 0).then_some(place)
+    pub(crate) fn keep(&mut self, slot: u32) -> Option<u32> {
+        self.fast |= slot == sys::TAKT_FAST_PATH;
+        (slot != 0).then_some(slot)
     }
 
     /// The device asks for a packet.
@@ -163,11 +160,11 @@ impl Link {
         &mut self,
         choose: impl FnOnce(&mut takt_link, &mut takt_choice),
     ) -> Dequeued {
-        if std::mem::take(&mut self.express) {
+        if std::mem::take(&mut self.fast) {
             return Dequeued::Packet {
-                place: sys::TAKT_EXPRESS,
-                class: self.state.express_id,
-                bytes: self.state.express_len,
+                slot: sys::TAKT_FAST_PATH,
+                class: self.state.fast_id,
+                bytes: self.state.fast_len,
             };
         }
         let mut choice = takt_choice::default();
@@ -184,7 +181,7 @@ impl Link {
             takt_choice {
                 packet, id, len, ..
             } => Dequeued::Packet {
-                place: packet,
+                slot: packet,
                 class: id,
                 bytes: len,
             },
@@ -196,8 +193,8 @@ impl Link {
         let queued = self.queued_packets();
         // SAFETY: as above.
         unsafe {
-            if std::mem::take(&mut self.express) {
-                sys::takt_link_flush_express(&mut *self.state);
+            if std::mem::take(&mut self.fast) {
+                sys::takt_link_flush_fast_path(&mut *self.state);
             }
             while self.state.queued_packets > 0 {
                 sys::takt_link_flush(&mut *self.state);
@@ -208,7 +205,7 @@ impl Link {
 
     /// The one on the fast path included.
     pub fn queued_packets(&self) -> u32 {
-        self.state.queued_packets + u32::from(self.express)
+        self.state.queued_packets + u32::from(self.fast)
     }
 
     pub(crate) fn state_mut(&mut self) -> &mut takt_link {
@@ -226,8 +223,8 @@ impl Link {
     }
 
     /// A class, tenant, flow or station.
-    pub fn element(&self, id: u32) -> &takt_element {
-        &self.state.order.element[(id & (sys::TAKT_ELEMENTS - 1)) as usize]
+    pub fn entity(&self, id: u32) -> &takt_entity {
+        &self.state.order.entity[(id & (sys::TAKT_ENTITIES - 1)) as usize]
     }
 }
 

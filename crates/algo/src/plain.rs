@@ -26,9 +26,9 @@ unsafe impl Plain for sys::takt_registration {}
 unsafe impl Plain for sys::takt_registry {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_stations {}
-unsafe impl Plain for sys::takt_element {}
+unsafe impl Plain for sys::takt_entity {}
 unsafe impl Plain for sys::takt_flow {}
-unsafe impl Plain for sys::takt_held {}
+unsafe impl Plain for sys::takt_blocked {}
 unsafe impl Plain for sys::takt_gap {}
 unsafe impl Plain for sys::takt_plan {}
 unsafe impl Plain for sys::takt_calendar {}

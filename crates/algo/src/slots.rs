@@ -34,7 +34,7 @@ impl Slots {
     /// The slot that is open at `now_ns`, or the next to open; `None` without slots.
     pub fn look(&mut self, now_ns: u64) -> Option<Span> {
         // SAFETY: two valid structs; see the crate's documentation.
-        unsafe { sys::takt_table_look(&*self.table, now_ns, &mut self.span) };
+        unsafe { sys::takt_table_lookup(&*self.table, now_ns, &mut self.span) };
         (self.span.task != sys::TAKT_NOBODY).then_some(Span(self.span))
     }
 

@@ -73,10 +73,10 @@ impl<'a> Stations<'a> {
     ) -> Result<(), TableFull> {
         let weight_ppm = weight_ppm.min(TAKT_SCALE_WHOLE);
         let words = takt_address::from(address);
-        let Some(place) = self.find(words) else {
+        let Some(entry) = self.find(words) else {
             return self.add(words, weight_ppm, by_hand);
         };
-        let station = self.station(place);
+        let station = self.station(entry);
         let had_by_hand = station.by_hand.load(Ordering::Relaxed) != 0;
         if had_by_hand && !by_hand {
             return Ok(());
@@ -84,23 +84,23 @@ impl<'a> Stations<'a> {
         station.by_hand.store(by_hand.into(), Ordering::Relaxed);
         let before = station.weight_ppm.swap(weight_ppm, Ordering::Relaxed);
         if before != weight_ppm || had_by_hand != by_hand {
-            self.tell(place);
+            self.tell(entry);
         }
         Ok(())
     }
 
     /// Removes the station. One that was set by hand stays unless this is by hand, too.
     pub fn forget(&mut self, address: Address, by_hand: bool) {
-        let Some(place) = self.find(address.into()) else {
+        let Some(entry) = self.find(address.into()) else {
             return;
         };
-        let station = self.station(place);
+        let station = self.station(entry);
         if station.by_hand.load(Ordering::Relaxed) != 0 && !by_hand {
             return;
         }
         station.state.store(TAKT_STATION_FREE, Ordering::Release);
         self.generation().fetch_add(1, Ordering::Release);
-        self.tell(place);
+        self.tell(entry);
     }
 
     /// An agent is alive at this moment of the monotonic clock.
@@ -117,11 +117,11 @@ impl<'a> Stations<'a> {
     /// In table order.
     pub fn known(&self) -> Vec<Known> {
         (0..TAKT_STATIONS as usize)
-            .filter_map(|place| {
-                let station = self.station(place);
+            .filter_map(|entry| {
+                let station = self.station(entry);
                 let there = station.state.load(Ordering::Acquire) == TAKT_STATION_THERE;
                 there.then(|| Known {
-                    number: place as u32 + 1,
+                    number: entry as u32 + 1,
                     address: station.address().into(),
                     weight_ppm: station.weight_ppm.load(Ordering::Relaxed),
                     by_hand: station.by_hand.load(Ordering::Relaxed) != 0,
@@ -138,21 +138,21 @@ impl<'a> Stations<'a> {
     ) -> Result<(), TableFull> {
         // Prefer the station's old entry, where its entities may still be; then entries that
         // were never used.
-        let mut places: Vec<usize> = (0..TAKT_STATIONS as usize).collect();
-        places.sort_by_key(|place| {
-            let station = self.station(*place);
+        let mut entries: Vec<usize> = (0..TAKT_STATIONS as usize).collect();
+        entries.sort_by_key(|entry| {
+            let station = self.station(*entry);
             let was_here = station.address() == address;
             (!was_here, station.incarnation.load(Ordering::Relaxed))
         });
-        let place = places.into_iter().find(|place| {
-            let state = self.station(*place).state;
+        let entry = entries.into_iter().find(|entry| {
+            let state = self.station(*entry).state;
             let (free, mine) = (TAKT_STATION_FREE, TAKT_STATION_WRITTEN);
             state
                 .compare_exchange(free, mine, Ordering::Acquire, Ordering::Relaxed)
                 .is_ok()
         });
-        let place = place.ok_or(TableFull)?;
-        let station = self.station(place);
+        let entry = entry.ok_or(TableFull)?;
+        let station = self.station(entry);
         if station.address() != address {
             station.incarnation.fetch_add(1, Ordering::Relaxed);
             let words = station.words.iter().zip(address.word);
@@ -162,26 +162,26 @@ impl<'a> Stations<'a> {
         station.by_hand.store(by_hand.into(), Ordering::Relaxed);
         station.state.store(TAKT_STATION_THERE, Ordering::Release);
         self.generation().fetch_add(1, Ordering::Release);
-        self.tell(place);
+        self.tell(entry);
         Ok(())
     }
 
     fn find(&self, address: takt_address) -> Option<usize> {
-        (0..TAKT_STATIONS as usize).find(|place| {
-            let station = self.station(*place);
+        (0..TAKT_STATIONS as usize).find(|entry| {
+            let station = self.station(*entry);
             station.state.load(Ordering::Acquire) == TAKT_STATION_THERE
                 && station.address() == address
         })
     }
 
     /// Makes the link read this entry.
-    fn tell(&mut self, place: usize) {
-        // SAFETY: an aligned field of a valid table; place is below 256.
+    fn tell(&mut self, entry: usize) {
+        // SAFETY: an aligned field of a valid table; entry is below 256.
         let changed = unsafe {
             let words = (&raw mut (*self.table).changed).cast::<u64>();
-            AtomicU64::from_ptr(words.add(place / 64))
+            AtomicU64::from_ptr(words.add(entry / 64))
         };
-        changed.fetch_or(1 << (place % 64), Ordering::Release);
+        changed.fetch_or(1 << (entry % 64), Ordering::Release);
         self.changes().fetch_add(1, Ordering::Release);
     }
 
@@ -195,11 +195,11 @@ impl<'a> Stations<'a> {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.table).generation) }
     }
 
-    fn station(&self, place: usize) -> Fields<'_> {
-        // SAFETY: aligned fields of a valid table; place is below 256.
+    fn station(&self, entry: usize) -> Fields<'_> {
+        // SAFETY: aligned fields of a valid table; entry is below 256.
         unsafe {
             let stations = (&raw mut (*self.table).at).cast::<takt_station>();
-            let station = stations.add(place);
+            let station = stations.add(entry);
             let words = (&raw mut (*station).address.word).cast::<u64>();
             Fields {
                 words: [

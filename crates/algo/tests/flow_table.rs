@@ -16,7 +16,7 @@ struct Flows {
     link: Box<takt_link>,
     plan: Box<takt_plan>,
     now_ns: u64,
-    express: u32,
+    fast: u32,
 }
 
 impl Flows {
@@ -43,7 +43,7 @@ impl Flows {
             link,
             plan,
             now_ns: NS_PER_S,
-            express: 0,
+            fast: 0,
         }
     }
 
@@ -53,21 +53,21 @@ impl Flows {
     }
 
     /// As the qdisc does: finds it, or makes room and adds it.
-    fn element(&mut self, identity: u64, class: u32) -> u32 {
+    fn entity(&mut self, identity: u64, class: u32) -> u32 {
         let id = self.find(identity);
         if id != 0 {
             return id;
         }
         let newcomer = takt_newcomer {
             identity,
-            era: self.link.era,
+            generation: self.link.generation,
             ..takt_newcomer::default()
         };
         let (flows, order) = (&mut self.link.flows, &mut self.link.order);
         // SAFETY: as above.
         let id = unsafe {
-            for _ in 0..sys::takt_flow_looks(flows) {
-                sys::takt_flow_look(flows, order, 0, self.now_ns);
+            for _ in 0..sys::takt_flow_checks(flows) {
+                sys::takt_flow_reclaim(flows, order, 0, self.now_ns);
             }
             sys::takt_flow_add(flows, order, &newcomer, class, self.now_ns)
         };
@@ -75,28 +75,26 @@ impl Flows {
     }
 
     fn send(&mut self, identity: u64, class: u32) -> u32 {
-        let id = self.element(identity, class);
+        let id = self.entity(identity, class);
         let arrival = takt_arrival {
             id,
             bytes: 1500,
             frames: 1,
-            idle: u32::from(self.link.queued_packets + self.express == 0),
+            idle: u32::from(self.link.queued_packets + self.fast == 0),
             now_ns: self.now_ns,
             ..takt_arrival::default()
         };
         // SAFETY: as above.
-        let place = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
-        self.express += u32::from(place == sys::TAKT_EXPRESS);
+        let slot = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
+        self.fast += u32::from(slot == sys::TAKT_FAST_PATH);
         id
     }
 
     /// Sends what may leave until then; returns the times of each entity's packets.
     fn run(&mut self, until_ns: u64) -> BTreeMap<u32, Vec<u64>> {
         let mut sent = BTreeMap::<u32, Vec<u64>>::new();
-        if std::mem::take(&mut self.express) > 0 {
-            sent.entry(self.link.express_id)
-                .or_default()
-                .push(self.now_ns);
+        if std::mem::take(&mut self.fast) > 0 {
+            sent.entry(self.link.fast_id).or_default().push(self.now_ns);
         }
         while self.now_ns < until_ns {
             let mut choice = takt_choice::default();
@@ -113,7 +111,7 @@ impl Flows {
 
     /// The counters of all flows and classes together.
     fn counted(&self) -> (u64, u64, u64) {
-        let stats = || self.link.order.element.iter().map(|element| &element.stats);
+        let stats = || self.link.order.entity.iter().map(|entity| &entity.stats);
         (
             stats().map(|stats| stats.enqueued_packets).sum(),
             stats().map(|stats| stats.sent_packets).sum(),
@@ -153,8 +151,8 @@ fn a_flood_neither_exhausts_nor_disturbs() {
     let (mut offered, mut stranger) = (0u64, 1_000_000u64);
     for _ in 0..1000 {
         for identity in 1..=50 {
-            while flows.element(identity, 1) != 1
-                && flows.link.order.element[flows.find(identity) as usize]
+            while flows.entity(identity, 1) != 1
+                && flows.link.order.entity[flows.find(identity) as usize]
                     .queue
                     .packets
                     < 3
@@ -188,7 +186,7 @@ fn a_flood_neither_exhausts_nor_disturbs() {
     assert_eq!(offered, enqueued + dropped);
     assert_eq!(
         enqueued,
-        sent + u64::from(flows.link.queued_packets + flows.express)
+        sent + u64::from(flows.link.queued_packets + flows.fast)
     );
 }
 
@@ -201,7 +199,7 @@ fn when_all_are_busy_newcomers_share() {
         flows.send(identity * 0x1234_5677, 1);
     }
     assert!(flows.link.flows.live > sys::TAKT_FLOWS_MAX - 100);
-    assert!(flows.link.order.element[1].queue.packets > 0);
+    assert!(flows.link.order.entity[1].queue.packets > 0);
     assert_eq!(flows.link.flows.forgotten, 0);
 }
 
@@ -225,7 +223,7 @@ fn the_idle_are_forgotten_and_their_counters_stay() {
         "{}",
         flows.link.flows.forgotten
     );
-    assert!(flows.link.order.element[1].stats.sent_packets >= 990);
+    assert!(flows.link.order.entity[1].stats.sent_packets >= 990);
     assert_eq!(flows.counted(), (1600, 1600, 0));
     for identity in 2001..=2600 {
         assert_ne!(flows.find(identity), 0);
@@ -255,8 +253,8 @@ fn flows_follow_their_class() {
     let mut later = 0;
     for identity in 1..=10 {
         let id = flows.find(identity) as usize;
-        later += flows.link.order.element[id].stats.sent_packets;
+        later += flows.link.order.entity[id].stats.sent_packets;
     }
-    assert_eq!(flows.link.order.element[1].stats.sent_packets + later, 60);
-    assert_eq!(flows.link.order.element[1].queue.packets, 0);
+    assert_eq!(flows.link.order.entity[1].stats.sent_packets + later, 60);
+    assert_eq!(flows.link.order.entity[1].queue.packets, 0);
 }

@@ -219,7 +219,7 @@ mod double;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use double::{Double, PLACE, REFUSAL};
+    use double::{Double, REFUSAL, RESERVATION};
 
     fn job(beat_ns: u64) -> Job {
         Job {
@@ -251,10 +251,10 @@ mod tests {
 
     #[test]
     fn with_a_place_the_page_is_read() {
-        let taktd = Double::start(vec![PLACE]);
+        let taktd = Double::start(vec![RESERVATION]);
         let beat_ns = now_ns() + 20_000_000;
         taktd.write_page(beat_ns);
-        let mut beat = Beat::ask(taktd.socket(), "{}\n").expect("a place");
+        let mut beat = Beat::ask(taktd.socket(), "{}\n").expect("a reservation");
         let job = beat.job().expect("a job");
         assert_eq!(
             job,
@@ -280,11 +280,11 @@ mod tests {
 
     #[test]
     fn a_lost_reservation_is_reported() {
-        let taktd = Double::start(vec![PLACE, REFUSAL]);
+        let taktd = Double::start(vec![RESERVATION, REFUSAL]);
         taktd.write_page(now_ns());
-        let beat = Beat::ask(taktd.socket(), "{}\n").expect("a place");
+        let beat = Beat::ask(taktd.socket(), "{}\n").expect("a reservation");
         assert!(beat.lost_by(taktd.socket()).is_none());
-        taktd.take_place();
+        taktd.take_reservation();
         assert_eq!(beat.job(), None);
         let why = beat.lost_by(taktd.socket()).expect("it is lost");
         assert_eq!(why.to_string(), double::REFUSAL_TEXT);

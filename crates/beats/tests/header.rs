@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use double::{Double, PLACE, REFUSAL, REFUSAL_TEXT};
+use double::{Double, REFUSAL, REFUSAL_TEXT, RESERVATION};
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
@@ -78,7 +78,7 @@ fn it_compiles_as_c11_and_as_cxx_and_works_without_takt() {
 #[test]
 fn with_a_place_it_reads_its_page_and_waits_for_its_beat() {
     let dir = tempfile::tempdir().unwrap();
-    let taktd = Double::start(vec![PLACE, r#"{"ok":{"left":true}}"#]);
+    let taktd = Double::start(vec![RESERVATION, r#"{"ok":{"left":true}}"#]);
     let program = compile(dir.path(), &["cc", "-std=c11"], taktd.socket());
     let since = Instant::now();
     taktd.write_page(monotonic_ns() + 30_000_000);
@@ -101,8 +101,8 @@ fn with_a_place_it_reads_its_page_and_waits_for_its_beat() {
 #[test]
 fn a_place_that_is_lost_is_told_of() {
     let dir = tempfile::tempdir().unwrap();
-    // Its page is not written, as if another thread had the place by now.
-    let taktd = Double::start(vec![PLACE, REFUSAL, r#"{"ok":{"left":true}}"#]);
+    // Its page is not written, as if another thread held the reservation by now.
+    let taktd = Double::start(vec![RESERVATION, REFUSAL, r#"{"ok":{"left":true}}"#]);
     let program = compile(dir.path(), &["cc", "-std=c11"], taktd.socket());
     let said = run(&program, &[]);
     assert!(said.contains("\nlost 1\n"), "{said}");

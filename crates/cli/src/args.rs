@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use takt_host::{places::Terms, stations::Address};
+use takt_host::{reservations::Terms, stations::Address};
 use takt_policy::{parse_decibel, parse_duration};
 
 pub use self::flows::{Flows, FlowsCommand};

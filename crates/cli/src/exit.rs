@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use takt_daemon::{AskError, Code};
 use takt_host::{
     BeatsError, BpfError, Cause, CrowdError, Error, LinkError, NoUser, OsError, TrialError,
-    Undecided, places::JoinError,
+    Undecided, reservations::JoinError,
 };
 
 /// The documented exit codes.

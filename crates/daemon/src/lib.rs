@@ -28,7 +28,7 @@ pub use address::destination;
 pub use client::{AskError, ask};
 pub use error::Error;
 pub use protocol::{
-    Add, Added, BeatPlace, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
+    Add, Added, BeatReservation, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
     LeftBeat, Listed, ListedBeats, ListedCrowd, ListedRadio, Neighbour, Neighbourhood, NoTerms,
     Refusal, Registered, Remove, Removed, Request, Share,
 };

@@ -6,7 +6,9 @@ mod radio;
 
 use serde::{Deserialize, Serialize};
 
-pub use beats::{BeatPlace, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats};
+pub use beats::{
+    BeatReservation, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats,
+};
 pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share};
 pub use radio::ListedRadio;
 
@@ -347,8 +349,8 @@ mod tests {
         }
     }
 
-    fn place() -> BeatPlace {
-        BeatPlace {
+    fn place() -> BeatReservation {
+        BeatReservation {
             task: "av".to_owned(),
             member: "2".to_owned(),
             tid: 7,

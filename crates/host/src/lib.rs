@@ -12,8 +12,8 @@ mod link;
 mod monitor;
 mod os;
 mod part;
-pub mod places;
 mod radio;
+pub mod reservations;
 mod state;
 mod status;
 mod upgrade;
@@ -27,7 +27,7 @@ pub use apply::revert::Undone;
 pub use apply::undecided::{Undecided, unplannable};
 pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::BeatsError;
-pub use beats::softirq::NetworkLevel;
+pub use beats::softirq::SoftirqTiers;
 pub use beats::{
     BeatsAction, BeatsStatus, Bucket, CpuStatus, Displaced, Displacement, Ended, Lateness,
     MemberStatus, PieceStatus, SentAway, TaskCounters, TaskStatus,

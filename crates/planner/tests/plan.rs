@@ -63,8 +63,8 @@ const TENANTS: &str = r#"
 fn classes_and_tenants_have_their_shares() {
     let plan = planned(TENANTS, &ClassIds::default());
     let (acme, zeta) = (
-        plan.ids.group("acme").unwrap() as u8,
-        plan.ids.group("zeta").unwrap() as u8,
+        plan.ids.node("acme").unwrap() as u8,
+        plan.ids.node("zeta").unwrap() as u8,
     );
     assert_eq!((acme, zeta), (1, 2));
     let expected = Params {
@@ -91,7 +91,7 @@ fn classes_and_tenants_have_their_shares() {
         queue_packets: 100,
         priority: 3,
         per_flow: 1,
-        group: zeta,
+        node: zeta,
         ..Params::default()
     };
     assert_eq!(class(&plan, "acme"), expected);
@@ -100,7 +100,7 @@ fn classes_and_tenants_have_their_shares() {
         floor_bps: MBIT,
         queue_packets: 1000,
         priority: 6,
-        group: acme,
+        node: acme,
         ..Params::default()
     };
     assert_eq!(class(&plan, "b"), expected);
@@ -132,7 +132,7 @@ fn heads(tables: &Tables) -> Vec<(usize, u32)> {
 fn heads_by_name(plan: &Plan) -> Vec<(usize, u32)> {
     let tenants = plan.ids.tenants();
     let mut heads: Vec<_> = tenants
-        .map(|(name, id)| (plan.ids.group(name).expect("planned") as usize, id))
+        .map(|(name, id)| (plan.ids.node(name).expect("planned") as usize, id))
         .collect();
     heads.sort_unstable();
     heads
@@ -182,9 +182,9 @@ fn names_that_stay_keep_their_places() {
         assert_eq!(second.ids.id(name), first.ids.id(name));
     }
     assert_eq!(second.ids.tenant_id("zeta"), first.ids.tenant_id("zeta"));
-    assert_eq!(second.ids.group("zeta"), first.ids.group("zeta"));
-    assert_eq!(second.ids.group("new"), Some(3), "an untouched one");
-    assert_eq!(u32::from(class(&second, "c").group), 3);
+    assert_eq!(second.ids.node("zeta"), first.ids.node("zeta"));
+    assert_eq!(second.ids.node("new"), Some(3), "an untouched one");
+    assert_eq!(u32::from(class(&second, "c").node), 3);
     assert_eq!(heads(&second.tables), heads_by_name(&second));
 
     // The tenant acme, and the classes acme and b.

@@ -156,7 +156,7 @@ match of a group says what they have in common: command, cgroup, unit. A single 
 another name than its task is named by match = { thread = \"…\" }, without members.
 ";
 TooManyTasks = "takt::policy::too_many_tasks": "
-The scheduler has places for 256 threads on the beat, the members of all tasks together.
+The scheduler has 256 members for threads on the beat, those of all tasks together.
 ";
 TooManyMembers = "takt::policy::too_many_members": "
 A task that is a group has up to 16 members, which have their turns in one slot, one after the
@@ -187,7 +187,7 @@ Known keys:
     a task's match        thread command cgroup unit
 ";
 NotBackground = "takt::policy::not_background": "
-The gate holds packets of a class in the background while the CPU runs a task that is more important
+The gate blocks packets of a class in the background while the CPU runs a task that is more important
 than the one that sends them. Traffic of any other priority is somebody's foreground: holding it
 would make them wait for the CPU as well as for the link, so only a class with
 priority = \"background\" has a gate. There it is \"sender\" unless the policy says gate = \"open\".
@@ -293,7 +293,7 @@ plain: 1 to 31 bytes out of A-Z a-z 0-9 _ . and -. The group of a [crowd] is cal
 it, in 1 to 64 characters, but all of its hosts have to spell it alike.
 ";
 BadJoin = "takt::policy::bad_join": "
-join, in [beats], says who besides root may take places on the beat while a policy is in force:
+join, in [beats], says who besides root may reserve members while a policy is in force:
 \"none\", \"all\", or the name of a group, such as \"audio\". Without it that is the group \"takt\",
 which no host has before its administrator makes it: groupadd --system takt; usermod -aG takt USER.
 The group is looked up when a thread asks, by name and not by number. A group that is called none or
@@ -309,7 +309,7 @@ A link holds 4094 classes and tenants besides the implicit default class. One cl
 number of prefixes and ports; only traffic that needs a pace of its own needs a class of its own.
 ";
 TooManyLinks = "takt::policy::too_many_links": "
-A host has places for 64 links, all network namespaces together; one whose class in the background
+A host has slots for 64 links, all network namespaces together; one whose class in the background
 receives takes two. A device that needs neither pace nor priorities needs no link.
 ";
 DuplicateTenant = "takt::policy::duplicate_tenant": "

@@ -28,7 +28,7 @@ pub enum Call {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The number of entries.
-    Waiting(u64),
+    Entries(u64),
     First {
         id: u64,
         due_ns: u64,
@@ -78,7 +78,7 @@ impl Concept for Calendar {
         }
         machine.run(&mut step)?;
         if !matches!(call, Call::First { .. }) {
-            return Ok(Answer::Waiting(machine.state().calendar.count.into()));
+            return Ok(Answer::Entries(machine.state().calendar.count.into()));
         }
         Ok(match (step.answer, step.wake_ns) {
             (0, u64::MAX) => Answer::Empty,
@@ -119,7 +119,7 @@ fn empty(calendar: &mut Recorder<Calendar>, mut now_ns: u64) -> Result<(), Failu
                 calendar.call(Call::Remove { id: id as u32 })?;
             }
             Answer::AskAgain { at_ns } => now_ns = at_ns,
-            Answer::Empty | Answer::Waiting(_) => return Ok(()),
+            Answer::Empty | Answer::Entries(_) => return Ok(()),
         }
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Address, Stations,
     sys::{
-        TAKT_CLASSES, TAKT_ELEMENTS, TAKT_GROUPS, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
-        takt_class_params, takt_class_stats, takt_element, takt_link_lay_out,
+        TAKT_CLASSES, TAKT_ENTITIES, TAKT_NODES, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
+        takt_class_params, takt_class_stats, takt_entity, takt_link_lay_out,
     },
 };
 
@@ -52,7 +52,7 @@ pub struct Class {
     gated: bool,
     /// The class's tenant.
     #[serde(default, skip_serializing_if = "is_none")]
-    group: u8,
+    node: u8,
     /// Of a tenant: its node.
     #[serde(default, skip_serializing_if = "is_none")]
     heads: u8,
@@ -114,7 +114,7 @@ pub enum Call {
     },
     /// Take the next class, and drop one of its packets.
     Flush,
-    FlushExpress,
+    FlushFastPath,
     /// Another policy.
     Replace(Plan),
     Counters {
@@ -128,19 +128,19 @@ type Mac = u64;
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    Element {
+    Entity {
         id: u32,
     },
     Kept {
-        place: u32,
+        slot: u32,
     },
     Dropped,
     GivenUp {
-        place: u32,
+        slot: u32,
     },
     /// A packet, and when its class and the wire are free again.
     Packet {
-        place: u32,
+        slot: u32,
         class: u32,
         bytes: u32,
         class_due_ns: u64,
@@ -207,13 +207,13 @@ impl Concept for Link {
                 queue_packets: class.queue_packets,
                 priority: class.priority,
                 gated: class.gated.into(),
-                group: class.group,
+                node: class.node,
                 heads: class.heads,
                 ..takt_class_params::default()
             };
             if class.heads > 0 {
-                let group = u32::from(class.heads) & (TAKT_GROUPS - 1);
-                tables.tenant[group as usize] = index(class.id) as u16;
+                let node = u32::from(class.heads) & (TAKT_NODES - 1);
+                tables.tenant[node as usize] = index(class.id) as u16;
             }
         }
         Ok(())
@@ -245,7 +245,7 @@ impl Concept for Link {
                 machine.run(&mut step)?;
                 Ok(match step.answer as u32 {
                     0 => Answer::Dropped,
-                    place => Answer::Kept { place },
+                    slot => Answer::Kept { slot },
                 })
             }
             Call::Weigh {
@@ -275,7 +275,7 @@ impl Concept for Link {
                 step.now_ns = now_ns;
                 machine.run(&mut step)?;
                 let id = step.answer as u32;
-                Ok(Answer::Element { id })
+                Ok(Answer::Entity { id })
             }
             Call::Running { task_prio } => {
                 step.op = sys::TAKT_VECTOR_RUNNING;
@@ -294,11 +294,11 @@ impl Concept for Link {
                 machine.run(&mut step)?;
                 Ok(match step.answer as u32 {
                     0 => Answer::Nothing,
-                    place => Answer::GivenUp { place },
+                    slot => Answer::GivenUp { slot },
                 })
             }
-            Call::FlushExpress => {
-                step.op = sys::TAKT_VECTOR_FLUSH_EXPRESS;
+            Call::FlushFastPath => {
+                step.op = sys::TAKT_VECTOR_FLUSH_FAST_PATH;
                 machine.run(&mut step)?;
                 Ok(Answer::Nothing)
             }
@@ -307,7 +307,7 @@ impl Concept for Link {
                 Ok(Answer::Replaced)
             }
             Call::Counters { class } => {
-                Ok(Answer::Counters(counters(element(machine.state(), class))))
+                Ok(Answer::Counters(counters(entity(machine.state(), class))))
             }
         }
     }
@@ -330,8 +330,8 @@ fn index(class: u32) -> usize {
     (class & (TAKT_CLASSES - 1)) as usize
 }
 
-fn element(state: &State, id: u32) -> &takt_element {
-    &state.link.order.element[(id & (TAKT_ELEMENTS - 1)) as usize]
+fn entity(state: &State, id: u32) -> &takt_entity {
+    &state.link.order.entity[(id & (TAKT_ENTITIES - 1)) as usize]
 }
 
 fn choice(state: &State) -> Answer {
@@ -339,17 +339,17 @@ fn choice(state: &State) -> Answer {
     match (choice.packet, choice.wake_ns) {
         (0, u64::MAX) => Answer::Nothing,
         (0, until_ns) => Answer::Wait { until_ns },
-        (place, _) => Answer::Packet {
-            place,
+        (slot, _) => Answer::Packet {
+            slot,
             class: choice.id,
             bytes: choice.len,
-            class_due_ns: element(state, choice.id).pace.due_ns,
+            class_due_ns: entity(state, choice.id).pace.due_ns,
             wire_due_ns: state.link.clock.due_ns,
         },
     }
 }
 
-fn counters(class: &takt_element) -> Counters {
+fn counters(class: &takt_entity) -> Counters {
     let takt_class_stats {
         enqueued_packets,
         enqueued_bytes,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use takt_algo::{
     GapLink,
-    sys::{TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_PLACES, TAKT_PACING_GAP, takt_plan},
+    sys::{TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_SLOTS, TAKT_PACING_GAP, takt_plan},
     zeroed_box,
 };
 
@@ -48,11 +48,11 @@ fn a_full_stock_takes_no_more() {
     let plan = plan();
     let mut link = GapLink::new(1514, 1);
     for round in 0..3 {
-        for _ in 1..TAKT_GAP_PLACES {
+        for _ in 1..TAKT_GAP_SLOTS {
             assert!(link.store(&plan, 100 + round).is_some());
         }
         assert_eq!(link.store(&plan, 100), None);
-        assert_eq!(link.flush(), TAKT_GAP_PLACES - 1);
+        assert_eq!(link.flush(), TAKT_GAP_SLOTS - 1);
     }
     assert_eq!(link.gap().refused, 3);
 }
@@ -69,8 +69,8 @@ fn a_link_with_a_timer_takes_none() {
 fn a_new_feeders_templates_replace_the_old_ones() {
     let plan = plan();
     let mut link = GapLink::new(1514, 1);
-    for epoch in 1..100 {
-        link.gap_mut().epoch = epoch;
+    for helper in 1..100 {
+        link.gap_mut().helper = helper;
         for len in [100, 200] {
             for _ in 0..3000 {
                 assert!(link.store(&plan, len).is_some());
@@ -80,7 +80,7 @@ fn a_new_feeders_templates_replace_the_old_ones() {
         assert_eq!(link.gap().stocked, 6000);
         assert_eq!(link.gap().stale, 0);
     }
-    link.gap_mut().epoch = 100;
+    link.gap_mut().helper = 100;
     assert!(link.store(&plan, 100).is_some());
     assert_eq!((link.gap().stocked, link.gap().stale), (3001, 2999));
     assert_eq!(link.flush(), 6000);

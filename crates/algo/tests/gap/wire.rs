@@ -68,7 +68,7 @@ impl Wire {
             .skip(1);
         for len in fine.chain(coarse).chain([LONGEST]) {
             while self.link.gap().lengths[len as usize].stocked < of_each {
-                self.link.store(&self.plan, len).expect("there are places");
+                self.link.store(&self.plan, len).expect("there are slots");
             }
         }
     }

@@ -5,7 +5,7 @@ use takt_algo::{Dequeued, Link, sys, zeroed_box};
 use crate::plan;
 
 fn flushed(link: &Link, id: u32) -> u64 {
-    let class = link.element(id);
+    let class = link.entity(id);
     assert_eq!((class.queue.packets, class.queue.bytes), (0, 0));
     assert_eq!(
         class.stats.enqueued_packets,
@@ -28,11 +28,11 @@ fn the_fast_path_is_emptied_too() {
     let plan = plan::equals(1_000_000_000, &[1_000_000, 2_000_000]);
     let mut link = Link::new();
     link.enqueue(&plan, 2, 1000, 1, 0);
-    assert_eq!(link.element(2).stats.sent_packets, 1);
+    assert_eq!(link.entity(2).stats.sent_packets, 1);
     link.enqueue(&plan, 1, 1000, 1, 0);
     assert_eq!(link.flush(), 2);
     assert_eq!((flushed(&link, 1), flushed(&link, 2)), (1, 1));
-    assert_eq!(link.element(2).stats.sent_packets, 0);
+    assert_eq!(link.entity(2).stats.sent_packets, 0);
 }
 
 /// Every class, in every priority, with due times minutes ahead: a step of the flush drops one
@@ -49,7 +49,7 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
     let now_ns = 1 << 40;
     for id in 1..sys::TAKT_CLASSES {
         // The cost of the largest segment at this rate: over an hour.
-        state.order.element[id as usize].pace.due_ns = now_ns + 4_194_304_000_000;
+        state.order.entity[id as usize].pace.due_ns = now_ns + 4_194_304_000_000;
         let arrival = sys::takt_arrival {
             id,
             bytes: 1500,
@@ -58,8 +58,8 @@ fn classes_due_in_the_far_future_cost_no_more_than_others() {
             ..sys::takt_arrival::default()
         };
         // SAFETY: valid structs; every index in algo/ is masked.
-        let place = unsafe { sys::takt_link_push(&mut *state, &*plan, &arrival) };
-        assert_ne!(place, 0);
+        let slot = unsafe { sys::takt_link_push(&mut *state, &*plan, &arrival) };
+        assert_ne!(slot, 0);
     }
     let mut steps = 0;
     while state.queued_packets > 0 {

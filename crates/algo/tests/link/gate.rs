@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use takt_algo::{
     Dequeued, Link,
     sys::{
-        TAKT_BACKGROUND, TAKT_EXPRESS, TAKT_GATE_POLL_NS, TAKT_TASK_NOBODY, takt_arrival,
+        TAKT_BACKGROUND, TAKT_FAST_PATH, TAKT_GATE_POLL_NS, TAKT_TASK_NOBODY, takt_arrival,
         takt_class_params, takt_plan,
     },
 };
@@ -93,7 +93,7 @@ fn a_blocked_packet_leaves_when_the_task_has_stopped() {
     link.run_task(TAKT_TASK_NOBODY);
     let at_ns = START_NS + POLL_NS / 4;
     assert_eq!(leaves(&mut link, &plan, at_ns), Some(1));
-    assert_eq!(link.state().order.held.task_ns, POLL_NS / 4);
+    assert_eq!(link.state().order.blocked.task_ns, POLL_NS / 4);
     assert_eq!(link.dequeue(&plan, at_ns), Dequeued::Empty);
 }
 
@@ -128,8 +128,8 @@ fn others_take_the_fast_path_while_the_background_is_blocked() {
     link.run_task(NICE_0);
     arrive(&mut link, &plan, 2, NICE_19, START_NS);
     assert_eq!(leaves(&mut link, &plan, START_NS), None);
-    let place = arrive(&mut link, &plan, 1, 0, START_NS + 1);
-    assert_eq!(place, Some(TAKT_EXPRESS));
+    let slot = arrive(&mut link, &plan, 1, 0, START_NS + 1);
+    assert_eq!(slot, Some(TAKT_FAST_PATH));
     assert_eq!(leaves(&mut link, &plan, START_NS + 1), Some(1));
 }
 
@@ -215,8 +215,8 @@ proptest! {
                     link.run_task(running);
                 }
                 Event::Arrives { id, task_prio } => {
-                    let place = arrive(&mut link, &plan, id, task_prio, now_ns);
-                    queues[id as usize].push_back(place.expect("there is room"));
+                    let slot = arrive(&mut link, &plan, id, task_prio, now_ns);
+                    queues[id as usize].push_back(slot.expect("there is room"));
                     senders[id as usize] = task_prio;
                 }
                 Event::Asks { after_ns } => {
@@ -224,20 +224,20 @@ proptest! {
                     let open = |id: usize| ![2, 3].contains(&id) || running >= senders[id];
                     let waits = |id: usize| !queues[id].is_empty();
                     match link.dequeue(&plan, now_ns) {
-                        Dequeued::Packet { place, class, .. } => {
+                        Dequeued::Packet { slot, class, .. } => {
                             let id = class as usize;
                             // It was released when it arrived.
-                            let express = place == TAKT_EXPRESS;
-                            prop_assert!(express || open(id),
+                            let fast = slot == TAKT_FAST_PATH;
+                            prop_assert!(fast || open(id),
                                 "{id} under {running} from {}", senders[id]);
-                            prop_assert!(express || id == 1 || !waits(1) || id == 3);
-                            prop_assert_eq!(queues[id].pop_front(), Some(place));
+                            prop_assert!(fast || id == 1 || !waits(1) || id == 3);
+                            prop_assert_eq!(queues[id].pop_front(), Some(slot));
                         }
                         Dequeued::Wait { until_ns } => {
                             prop_assert!((1..5).any(waits));
                             prop_assert!(until_ns >= now_ns);
-                            let held = (1..5).any(|id| waits(id) && !open(id));
-                            prop_assert!(!held || until_ns <= now_ns + POLL_NS);
+                            let blocked = (1..5).any(|id| waits(id) && !open(id));
+                            prop_assert!(!blocked || until_ns <= now_ns + POLL_NS);
                             // Only the link itself delays classes whose gate is open.
                             let kept = (1..5).any(|id| waits(id) && open(id));
                             prop_assert!(!kept || link.free_ns() > now_ns);
@@ -256,7 +256,7 @@ proptest! {
             prop_assert!(left < left_before);
         }
         prop_assert_eq!(link.dequeue(&plan, now_ns), Dequeued::Empty);
-        prop_assert_eq!(link.state().order.held.by_task.count, 0);
-        prop_assert_eq!(link.state().order.held.waiting, 0);
+        prop_assert_eq!(link.state().order.blocked.by_task.count, 0);
+        prop_assert_eq!(link.state().order.blocked.backlogged, 0);
     }
 }

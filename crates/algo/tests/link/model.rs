@@ -37,7 +37,7 @@ impl Clock {
 /// A packet in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    pub place: u32,
+    pub slot: u32,
     pub bytes: u32,
 }
 
@@ -57,7 +57,7 @@ pub struct Class {
 
 pub struct Link {
     clock: Clock,
-    express: Option<(u32, Packet)>,
+    fast: Option<(u32, Packet)>,
     /// How far each priority's clock is behind real time.
     behind_ns: [u64; TAKT_PRIORITIES as usize],
     /// The most entities that were recently backlogged at once, times 4.
@@ -69,7 +69,7 @@ impl Link {
     pub fn new(classes: usize) -> Self {
         Self {
             clock: Clock::default(),
-            express: None,
+            fast: None,
             behind_ns: [0; TAKT_PRIORITIES as usize],
             crowd: [0; TAKT_PRIORITIES as usize],
             classes: (0..classes).map(|_| Class::default()).collect(),
@@ -77,8 +77,8 @@ impl Link {
     }
 
     pub fn queued_packets(&self) -> u32 {
-        let waiting: usize = self.classes.iter().map(|class| class.queue.len()).sum();
-        waiting as u32 + u32::from(self.express.is_some())
+        let backlogged: usize = self.classes.iter().map(|class| class.queue.len()).sum();
+        backlogged as u32 + u32::from(self.fast.is_some())
     }
 
     /// The time of this priority's clock.
@@ -87,7 +87,7 @@ impl Link {
     }
 
     /// The backlogged classes of a priority, and when each is due by its clock.
-    fn waiting(&self, priority: usize) -> impl Iterator<Item = (u64, u32)> {
+    fn backlogged(&self, priority: usize) -> impl Iterator<Item = (u64, u32)> {
         (0..)
             .zip(&self.classes)
             .filter(move |(_, class)| !class.queue.is_empty() && class.priority == priority)
@@ -107,9 +107,9 @@ impl Link {
 
     /// The link is asked for the first time since the plan was replaced.
     pub fn replace(&mut self, plan: &takt_plan, link: &takt_algo::Link, now_ns: u64) {
-        if self.express.is_some()
+        if self.fast.is_some()
             || self.queued_packets() == 0
-            || link.state().planned == plan.generation as u32
+            || link.state().queued_generation == plan.generation as u32
         {
             return;
         }
@@ -134,7 +134,7 @@ impl Link {
         bytes: u32,
         frames: u32,
         now_ns: u64,
-        place: Option<u32>,
+        slot: Option<u32>,
     ) {
         let params = &plan.class_params[id as usize];
         let priority = usize::from(params.priority);
@@ -142,8 +142,8 @@ impl Link {
         let idle = self.queued_packets() == 0;
 
         let room = self.classes[id as usize].queue.len() < params.queue_packets as usize;
-        assert_eq!(place.is_some(), room, "{}", link.queued_packets());
-        let Some(place) = place else {
+        assert_eq!(slot.is_some(), room, "{}", link.queued_packets());
+        let Some(slot) = slot else {
             self.classes[id as usize].dropped += 1;
             return;
         };
@@ -151,20 +151,20 @@ impl Link {
             self.change_priority(id, priority);
         }
         let clock_ns = self.clock_ns(priority, now_ns);
-        let first_ns = self.waiting(priority).map(|(due_ns, _)| due_ns).min();
+        let first_ns = self.backlogged(priority).map(|(due_ns, _)| due_ns).min();
         let class = &mut self.classes[id as usize];
-        let packet = Packet { place, bytes };
+        let packet = Packet { slot, bytes };
         class.enqueued += 1;
-        let express = idle && self.clock.due_ns <= now_ns && class.clock.due_ns <= clock_ns;
-        assert_eq!(place == sys::TAKT_EXPRESS, express);
-        if express {
+        let fast = idle && self.clock.due_ns <= now_ns && class.clock.due_ns <= clock_ns;
+        assert_eq!(slot == sys::TAKT_FAST_PATH, fast);
+        if fast {
             class.clock.start(clock_ns);
             class.clock.advance(params.rate_bps, bytes);
             self.clock.start(now_ns);
             self.clock.advance(plan.link.rate_bps, bytes);
             class.sent += 1;
             class.sent_bytes += u64::from(bytes);
-            self.express = Some((id, packet));
+            self.fast = Some((id, packet));
             return;
         }
         if class.queue.is_empty() {
@@ -181,7 +181,7 @@ impl Link {
     fn first(&self, now_ns: u64) -> Option<(u64, usize)> {
         let firsts = || {
             (0..self.behind_ns.len()).filter_map(|priority| {
-                let (due_ns, _) = self.waiting(priority).min()?;
+                let (due_ns, _) = self.backlogged(priority).min()?;
                 Some((due_ns + self.behind_ns[priority], priority))
             })
         };
@@ -197,17 +197,10 @@ impl Link {
         now_ns: u64,
         answer: Dequeued,
     ) {
-        if let Some((id, packet)) = self.express.take() {
-            let Packet { place, bytes } = packet;
+        if let Some((id, packet)) = self.fast.take() {
+            let Packet { slot, bytes } = packet;
             let class = id;
-            assert_eq!(
-                answer,
-                Dequeued::Packet {
-                    place,
-                    class,
-                    bytes
-                }
-            );
+            assert_eq!(answer, Dequeued::Packet { slot, class, bytes });
             return;
         }
         let Some((due_ns, priority)) = self.first(now_ns) else {
@@ -225,12 +218,7 @@ impl Link {
             assert!(now_ns < until_ns && until_ns <= ideal_ns);
             return;
         }
-        let Dequeued::Packet {
-            place,
-            class,
-            bytes,
-        } = answer
-        else {
+        let Dequeued::Packet { slot, class, bytes } = answer else {
             panic!("{answer:?} at {now_ns}, when one of priority {priority} was due at {due_ns}");
         };
         // Several may be due at the same time.
@@ -238,15 +226,15 @@ impl Link {
         assert_eq!(chosen.priority, priority);
         assert_eq!(chosen.clock.due_ns + self.behind_ns[priority], due_ns);
 
-        let crowd = 4 * self.waiting(priority).count();
+        let crowd = 4 * self.backlogged(priority).count();
         self.crowd[priority] = crowd.max(self.crowd[priority].saturating_sub(1));
         // The clock of the priority stops for a class that is too late.
         let mut lag_max_ns = plan.link.lag_max_ns;
         let busy_ns = now_ns.min(free_ns);
         if busy_ns > due_ns {
-            let better: usize = (0..priority).map(|p| self.waiting(p).count()).sum();
+            let better: usize = (0..priority).map(|p| self.backlogged(p).count()).sum();
             let all = (1 + better + self.crowd[priority] / 3) as u64;
-            let mut bound_ns = all * link.state().order.group[0].frame_ns;
+            let mut bound_ns = all * link.state().order.node[0].frame_ns;
             if better > 0 {
                 bound_ns = bound_ns.max(lag_max_ns);
             }
@@ -256,7 +244,7 @@ impl Link {
         let floor_ns = self.clock_ns(priority, now_ns).saturating_sub(lag_max_ns);
         let params = &plan.class_params[class as usize];
         let chosen = &mut self.classes[class as usize];
-        assert_eq!(chosen.queue.pop_front(), Some(Packet { place, bytes }));
+        assert_eq!(chosen.queue.pop_front(), Some(Packet { slot, bytes }));
         chosen.clock.start(floor_ns);
         chosen.clock.advance(params.rate_bps, bytes);
         chosen.sent += 1;
@@ -268,7 +256,7 @@ impl Link {
     }
 
     pub fn flush(&mut self) {
-        if let Some((id, packet)) = self.express.take() {
+        if let Some((id, packet)) = self.fast.take() {
             let class = &mut self.classes[id as usize];
             class.sent -= 1;
             class.sent_bytes -= u64::from(packet.bytes);
@@ -284,9 +272,9 @@ impl Link {
     pub fn check(&self, link: &takt_algo::Link) {
         assert_eq!(link.queued_packets(), self.queued_packets());
         assert_eq!(link.free_ns(), self.clock.due_ns);
-        assert_eq!(link.state().order.group[0].behind_ns, self.behind_ns);
+        assert_eq!(link.state().order.node[0].behind_ns, self.behind_ns);
         for (id, class) in (0..).zip(&self.classes) {
-            let real = link.element(id);
+            let real = link.entity(id);
             assert_eq!(real.pace.due_ns, class.clock.due_ns);
             assert_eq!(real.pace.rem, class.clock.rem);
             assert_eq!(real.queue.packets as usize, class.queue.len());

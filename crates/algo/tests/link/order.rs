@@ -118,8 +118,8 @@ proptest! {
         for step in steps {
             match step {
                 Step::Enqueue { id, bytes, frames } => {
-                    let place = link.enqueue(&plan, id, bytes, frames, now_ns);
-                    model.enqueue(&plan, &link, id, bytes, frames, now_ns, place);
+                    let slot = link.enqueue(&plan, id, bytes, frames, now_ns);
+                    model.enqueue(&plan, &link, id, bytes, frames, now_ns, slot);
                 }
                 Step::Dequeue { times } => {
                     for _ in 0..times {
@@ -176,5 +176,5 @@ fn a_class_that_left_drains() {
         link.enqueue(&plan, 1, 1500, 1, now_ns + 1_000_000_000),
         None
     );
-    assert_eq!(link.element(1).stats.dropped_packets, 2);
+    assert_eq!(link.entity(1).stats.dropped_packets, 2);
 }

@@ -71,20 +71,14 @@ pub fn equals(link_bps: u64, classes_bps: &[u64]) -> Box<takt_plan> {
 }
 
 /// Makes `id` a tenant that shares `params` among these classes.
-pub fn tenant(
-    plan: &mut takt_plan,
-    id: u32,
-    group: u8,
-    params: takt_class_params,
-    classes: &[u32],
-) {
-    plan.tenant[usize::from(group)] = id as u16;
+pub fn tenant(plan: &mut takt_plan, id: u32, node: u8, params: takt_class_params, classes: &[u32]) {
+    plan.tenant[usize::from(node)] = id as u16;
     plan.class_params[id as usize] = takt_class_params {
         queue_packets: 0,
-        heads: group,
+        heads: node,
         ..params
     };
     for class in classes {
-        plan.class_params[*class as usize].group = group;
+        plan.class_params[*class as usize].node = node;
     }
 }

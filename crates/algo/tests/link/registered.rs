@@ -30,7 +30,7 @@ struct Sender {
     sent: u64,
     /// Each flow's packets in the link, oldest first.
     under_way: [VecDeque<u64>; 4],
-    places: HashMap<u32, (usize, u64)>,
+    slots: HashMap<u32, (usize, u64)>,
 }
 
 impl Sender {
@@ -43,7 +43,7 @@ impl Sender {
             changes: 0,
             sent: 0,
             under_way: Default::default(),
-            places: HashMap::new(),
+            slots: HashMap::new(),
         }
     }
 
@@ -64,13 +64,13 @@ impl Sender {
         };
         let moved = self.link.meet(&self.plan, changed_ns);
         let before = if moved { other } else { 0 };
-        let place = self
+        let slot = self
             .link
             .enqueue_behind(&self.plan, to, before, 1500, 1, self.now_ns);
-        if let Some(place) = place {
+        if let Some(slot) = slot {
             self.sent += 1;
             self.under_way[flow].push_back(self.sent);
-            self.places.insert(place, (flow, self.sent));
+            self.slots.insert(slot, (flow, self.sent));
         }
     }
 
@@ -81,8 +81,8 @@ impl Sender {
                 Dequeued::Wait { until_ns } if until_ns <= self.now_ns => {}
                 Dequeued::Wait { until_ns } => return Err(Some(until_ns)),
                 Dequeued::Empty => return Err(None),
-                Dequeued::Packet { place, .. } => {
-                    let (flow, number) = self.places.remove(&place).unwrap();
+                Dequeued::Packet { slot, .. } => {
+                    let (flow, number) = self.slots.remove(&slot).unwrap();
                     assert_eq!(self.under_way[flow].pop_front(), Some(number));
                     return Ok(flow);
                 }
@@ -102,7 +102,7 @@ impl Sender {
         }
         assert!(self.under_way.iter().all(VecDeque::is_empty));
         for class in [FOREGROUND, BACKGROUND] {
-            let stats = &self.link.element(class).stats;
+            let stats = &self.link.entity(class).stats;
             assert_eq!(stats.enqueued_packets, stats.sent_packets);
         }
         self.now_ns - began_ns
@@ -170,7 +170,7 @@ fn a_registered_flow_keeps_its_order() {
     sender.switch(0);
     sender.send(0);
     sender.drain();
-    assert_eq!(sender.link.element(BACKGROUND).stats.sent_packets, 1);
+    assert_eq!(sender.link.entity(BACKGROUND).stats.sent_packets, 1);
 }
 
 #[derive(Debug, Clone)]
@@ -213,15 +213,15 @@ proptest! {
                 }
                 Step::Flush => {
                     sender.link.flush();
-                    sender.places.clear();
+                    sender.slots.clear();
                     sender.under_way = Default::default();
                 }
             }
         }
         for class in [FOREGROUND, BACKGROUND] {
             let (stats, queue) = {
-                let element = sender.link.element(class);
-                (&element.stats, &element.queue)
+                let entity = sender.link.entity(class);
+                (&entity.stats, &entity.queue)
             };
             let out = stats.sent_packets + stats.flushed_packets + u64::from(queue.packets);
             prop_assert_eq!(stats.enqueued_packets, out);

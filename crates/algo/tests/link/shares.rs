@@ -30,7 +30,7 @@ fn saturate(plan: &takt_plan, classes: u32, bytes: u32, late_ns: u64, end_ns: u6
         }
     }
     (1..=classes)
-        .map(|id| link.element(id).stats.sent_bytes)
+        .map(|id| link.entity(id).stats.sent_bytes)
         .collect()
 }
 

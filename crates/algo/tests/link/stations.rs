@@ -110,14 +110,14 @@ impl Air {
         self.next += 1;
         let id = self
             .link
-            .station_element(&self.plan, class, station(n), self.now_ns);
+            .station_entity(&self.plan, class, station(n), self.now_ns);
         let kept = self.link.enqueue(&self.plan, id, bytes, 1, self.now_ns);
         assert!(kept.is_some(), "room for station {n}");
         id
     }
 
     fn virtual_ns(&self) -> u64 {
-        self.link.state().order.group[0].virtual_ns[usize::from(PRIORITY)]
+        self.link.state().order.node[0].virtual_ns[usize::from(PRIORITY)]
     }
 
     /// Asks until a frame leaves; returns its sender, or `None` if none is eligible. The sender
@@ -128,15 +128,15 @@ impl Air {
             let answer = self.link.dequeue(&self.plan, self.now_ns);
             let passed_ns = (self.virtual_ns() - before_ns) as f64;
             for sender in &mut self.senders {
-                let element = self.link.element(sender.id);
+                let entity = self.link.entity(sender.id);
                 let class_bps = self.plan.class_params[sender.class as usize].weight_bps;
-                let scale_ppm = match element.scale_ppm {
+                let scale_ppm = match entity.scale_ppm {
                     0 => WHOLE,
                     scale_ppm => scale_ppm,
                 };
                 let bps = class_bps as f64 * f64::from(scale_ppm) / f64::from(WHOLE);
                 let worth = passed_ns * bps / 8e9;
-                match element.held {
+                match entity.throttled {
                     0 => sender.worth_bytes += worth,
                     _ => sender.held_worth_bytes += worth,
                 }
@@ -165,7 +165,7 @@ impl Air {
 
     fn weight(&self, sender: &Sender) -> f64 {
         let class_bps = self.plan.class_params[sender.class as usize].weight_bps;
-        let scale_ppm = self.link.element(sender.id).scale_ppm;
+        let scale_ppm = self.link.entity(sender.id).scale_ppm;
         class_bps as f64 * f64::from(scale_ppm)
     }
 
@@ -211,9 +211,9 @@ fn assert_rings(link: &Link) {
     let used = &flows.flow[..flows.fresh as usize];
     for (number, station) in (1u16..).zip(&flows.stations.at) {
         let members = used.iter().filter(|flow| flow.station == number);
-        assert_eq!(station.elements as usize, members.count());
+        assert_eq!(station.entities as usize, members.count());
         let mut id = station.first;
-        for _ in 0..station.elements {
+        for _ in 0..station.entities {
             let flow = &flows.flow[(u32::from(id) - sys::TAKT_FLOW_FIRST) as usize];
             assert_eq!(flow.station, number);
             id = flow.next_of;
@@ -246,7 +246,8 @@ proptest! {
         for sender in &mut air.senders {
             sender.sent_bytes = 0.0;
         }
-        let begun: Vec<_> = air.senders.iter().map(|s| air.link.element(s.id).share.due_ns).collect();
+        let share = |s: &Sender| air.link.entity(s.id).share.due_ns;
+        let begun: Vec<_> = air.senders.iter().map(share).collect();
         prop_assume!(begun.iter().all(|tag| *tag == begun[0]));
         for _ in 0..2_000 {
             prop_assert!(air.step().is_some(), "work conserving");
@@ -266,10 +267,10 @@ proptest! {
         for (count, (n, weight_ppm, steps)) in changes.iter().enumerate() {
             air.set(n % first.len(), *weight_ppm);
             for _ in 0..*steps {
-                let everybody_is_held = air.step().is_none();
-                if everybody_is_held {
-                    let held = |s: &Sender| air.link.element(s.id).held != 0;
-                    prop_assert!(air.senders.iter().all(held), "work conserving");
+                let all_are_throttled = air.step().is_none();
+                if all_are_throttled {
+                    let throttled = |s: &Sender| air.link.entity(s.id).throttled != 0;
+                    prop_assert!(air.senders.iter().all(throttled), "work conserving");
                     break;
                 }
             }
@@ -350,11 +351,8 @@ fn weight_0_holds_and_comes_back_level() {
     let mut air = Air::busy(air(&[1_000_000]), 1, &[WHOLE, WHOLE], vec![FRAME_MAX]);
     air.set(0, 0);
     assert_eq!(sent(&mut air, 100), [0, 100]);
-    let element = air.link.element(air.senders[0].id);
-    assert_eq!(
-        (element.queue.packets, element.stats.dropped_packets),
-        (2, 0)
-    );
+    let entity = air.link.entity(air.senders[0].id);
+    assert_eq!((entity.queue.packets, entity.stats.dropped_packets), (2, 0));
     air.set(0, WHOLE);
     let [held, other] = sent(&mut air, 100);
     assert!(
@@ -366,12 +364,12 @@ fn weight_0_holds_and_comes_back_level() {
 #[test]
 fn a_station_alone_is_throttled_until_it_gets_a_weight() {
     let mut air = Air::busy(air(&[1_000_000]), 1, &[0], vec![FRAME_MAX]);
-    let queued = |air: &Air| air.link.element(air.senders[0].id).queue.packets;
+    let queued = |air: &Air| air.link.entity(air.senders[0].id).queue.packets;
     let before = queued(&air);
     let from_ns = air.now_ns;
     while air.now_ns < from_ns + 4 * NS_PER_S {
         let Dequeued::Wait { until_ns } = air.link.dequeue(&air.plan, air.now_ns) else {
-            panic!("held");
+            panic!("throttled");
         };
         let wait_ns = until_ns - air.now_ns;
         assert!((1..=5_000_000).contains(&wait_ns), "looks again: {wait_ns}");
@@ -394,11 +392,8 @@ fn the_queue_limit_holds_while_a_station_is_held() {
     for _ in 0..10 {
         air.link.enqueue(&air.plan, id, FRAME_MAX, 1, air.now_ns);
     }
-    let element = air.link.element(id);
-    assert_eq!(
-        (element.queue.packets, element.stats.dropped_packets),
-        (5, 7)
-    );
+    let entity = air.link.entity(id);
+    assert_eq!((entity.queue.packets, entity.stats.dropped_packets), (5, 7));
 }
 
 #[test]
@@ -470,5 +465,5 @@ fn a_policy_without_stations_releases_throttled_entities() {
     air.beat();
     sent(&mut air, 4);
     let [first, _] = sent(&mut air, 100);
-    assert_eq!(first, 0, "held as before");
+    assert_eq!(first, 0, "throttled as before");
 }

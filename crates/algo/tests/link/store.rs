@@ -5,7 +5,7 @@ use takt_algo::{Dequeued, Link, sys};
 use crate::plan;
 
 /// Every slot but the fast path's.
-const PLACES: u32 = sys::TAKT_EXPRESS - 1;
+const SLOTS: u32 = sys::TAKT_FAST_PATH - 1;
 
 #[test]
 fn a_full_store_drops_and_recovers() {
@@ -14,31 +14,31 @@ fn a_full_store_drops_and_recovers() {
         params.queue_packets = u16::MAX;
     }
     let mut link = Link::new();
-    assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), Some(sys::TAKT_EXPRESS));
+    assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), Some(sys::TAKT_FAST_PATH));
     let mut used = vec![false; sys::TAKT_PACKETS as usize];
-    for n in 0..PLACES {
-        let place = link.enqueue(&plan, 1 + n % 3, 100, 1, 0).expect("a place");
-        assert!(!std::mem::replace(&mut used[place as usize], true));
+    for n in 0..SLOTS {
+        let slot = link.enqueue(&plan, 1 + n % 3, 100, 1, 0).expect("a slot");
+        assert!(!std::mem::replace(&mut used[slot as usize], true));
     }
-    assert!(!used[0] && !used[sys::TAKT_EXPRESS as usize]);
+    assert!(!used[0] && !used[sys::TAKT_FAST_PATH as usize]);
 
     for id in 1..=3 {
         assert_eq!(link.enqueue(&plan, id, 100, 1, 0), None);
-        assert_eq!(link.element(id).stats.dropped_packets, 1);
+        assert_eq!(link.entity(id).stats.dropped_packets, 1);
     }
-    assert_eq!(link.queued_packets(), PLACES + 1);
+    assert_eq!(link.queued_packets(), SLOTS + 1);
 
     // The fast path's slot is not the store's; the next packet frees a slot.
     assert!(matches!(link.dequeue(&plan, 0), Dequeued::Packet { .. }));
     assert_eq!(link.enqueue(&plan, 1, 100, 1, 0), None);
-    let Dequeued::Packet { place, .. } = link.dequeue(&plan, 1_000_000) else {
+    let Dequeued::Packet { slot, .. } = link.dequeue(&plan, 1_000_000) else {
         panic!("due for long");
     };
-    assert_eq!(link.enqueue(&plan, 2, 100, 1, 1_000_000), Some(place));
+    assert_eq!(link.enqueue(&plan, 2, 100, 1, 1_000_000), Some(slot));
     assert_eq!(link.enqueue(&plan, 3, 100, 1, 1_000_000), None);
 
-    assert_eq!(link.flush(), PLACES);
-    for n in 0..=PLACES {
+    assert_eq!(link.flush(), SLOTS);
+    for n in 0..=SLOTS {
         assert!(link.enqueue(&plan, 1 + n % 3, 100, 1, 1_000_001).is_some());
     }
     assert_eq!(link.enqueue(&plan, 1, 100, 1, 1_000_001), None);
@@ -52,8 +52,8 @@ fn a_class_holds_what_its_limit_allows() {
     // One is on the fast path, three wait.
     let taken = (0..10).filter(|_| link.enqueue(&plan, 1, 100, 1, 0).is_some());
     assert_eq!(taken.count(), 4);
-    assert_eq!(link.element(1).stats.dropped_packets, 6);
-    assert_eq!(link.element(1).stats.dropped_bytes, 600);
+    assert_eq!(link.entity(1).stats.dropped_packets, 6);
+    assert_eq!(link.entity(1).stats.dropped_bytes, 600);
     assert!(link.enqueue(&plan, 2, 100, 1, 0).is_some());
 }
 
@@ -64,7 +64,7 @@ fn segments_are_counted_and_every_frame_has_its_overhead() {
     let mut link = Link::new();
     assert!(link.enqueue(&plan, 1, 45_000, 30, 0).is_some());
     assert!(link.enqueue(&plan, 1, 1_500, 1, 0).is_some());
-    let stats = &link.element(1).stats;
+    let stats = &link.entity(1).stats;
     assert_eq!(stats.gso_packets, 1);
     assert_eq!(stats.enqueued_bytes, 45_000 + 30 * 24 + 1_500 + 24);
 }

@@ -124,22 +124,22 @@ fn classes_move_between_tenants_under_load() {
     let mut plan = pair(rates[0], rates[1]);
     let mut traffic = Traffic::new(frame);
     let all = [1, 2, 3, 4];
-    for (groups, wants) in [
+    for (nodes, wants) in [
         ([1, 1, 2, 2], [15, 15, 10, 10]),
         ([2, 2, 1, 1], [10, 10, 15, 15]),
         ([1, 2, 2, 2], [30, 7, 7, 7]),
         ([0, 1, 2, 2], [50, 30, 10, 10]),
     ] {
         plan.generation += 1;
-        for (class, group) in plan.class_params[1..5].iter_mut().zip(groups) {
-            class.group = group;
+        for (class, node) in plan.class_params[1..5].iter_mut().zip(nodes) {
+            class.node = node;
         }
         let start_ns = settle(&mut traffic, &plan, &all);
         for (id, want) in (1..).zip(wants) {
             let rate = traffic.rate_bps(id, start_ns, traffic.now_ns);
             assert!(
                 (rate / 1e6 - want as f64).abs() < 1.0,
-                "{id} by {groups:?}: {rate}"
+                "{id} by {nodes:?}: {rate}"
             );
         }
     }

@@ -60,7 +60,7 @@ impl Traffic {
     pub fn busy(&mut self, plan: &takt_plan, classes: impl IntoIterator<Item = u32>) {
         self.busy = classes.into_iter().collect();
         for id in self.busy.clone() {
-            while self.link.element(id).queue.packets < 2 {
+            while self.link.entity(id).queue.packets < 2 {
                 self.send(plan, id);
             }
         }
@@ -68,8 +68,8 @@ impl Traffic {
 
     pub fn send(&mut self, plan: &takt_plan, id: u32) {
         let bytes = (self.bytes)(id);
-        let place = self.link.enqueue(plan, id, bytes, 1, self.now_ns);
-        assert!(place.is_some(), "room for class {id}");
+        let slot = self.link.enqueue(plan, id, bytes, 1, self.now_ns);
+        assert!(slot.is_some(), "room for class {id}");
     }
 
     /// Lets this much time pass.

@@ -36,21 +36,21 @@ impl Policy {
         }
         for (n, params) in (0..).zip(&self.tenants) {
             // Two tenants take turns at a node.
-            let group = 1 + (n % 4) as u8;
+            let node = 1 + (n % 4) as u8;
             if let Some(params) = params
-                && plan.tenant[usize::from(group)] == 0
+                && plan.tenant[usize::from(node)] == 0
             {
-                plan::tenant(&mut plan, CLASSES + 1 + n, group, *params, &[]);
+                plan::tenant(&mut plan, CLASSES + 1 + n, node, *params, &[]);
             }
         }
         for (id, class) in (1usize..).zip(&self.classes) {
-            if let Some((params, group)) = class {
-                let group = if plan.tenant[usize::from(*group)] == 0 {
+            if let Some((params, node)) = class {
+                let node = if plan.tenant[usize::from(*node)] == 0 {
                     0
                 } else {
-                    *group
+                    *node
                 };
-                plan.class_params[id] = takt_class_params { group, ..*params };
+                plan.class_params[id] = takt_class_params { node, ..*params };
             }
         }
         plan
@@ -168,7 +168,7 @@ struct Run {
     old_policy: Policy,
     now_ns: u64,
     /// By slot: the packet's flow, number, and entity.
-    places: BTreeMap<u32, (usize, u64, u32)>,
+    slots: BTreeMap<u32, (usize, u64, u32)>,
     /// By flow: the numbers of its packets in order of arrival.
     flows: Vec<VecDeque<u64>>,
     number: u64,
@@ -184,7 +184,7 @@ impl Run {
             old_policy: policy.clone(),
             policy,
             now_ns: 1 << 40,
-            places: BTreeMap::new(),
+            slots: BTreeMap::new(),
             flows: vec![VecDeque::new(); FLOWS],
             number: 0,
             flushed: 0,
@@ -210,13 +210,13 @@ impl Run {
             now_ns: self.now_ns,
             ..takt_arrival::default()
         };
-        let place = self.link.enqueue_of(&self.plan, arrival);
-        if let Some(place) = place {
+        let slot = self.link.enqueue_of(&self.plan, arrival);
+        if let Some(slot) = slot {
             self.number += 1;
             let packet = (flow, self.number, id);
             assert!(
-                self.places.insert(place, packet).is_none(),
-                "place {place} is taken"
+                self.slots.insert(slot, packet).is_none(),
+                "slot {slot} is taken"
             );
             self.flows[flow].push_back(self.number);
         }
@@ -225,7 +225,7 @@ impl Run {
     fn old_are_queued(&self) -> bool {
         let link = self.link.state();
         link.queued_packets > 0
-            && (link.old_packets > 0 || link.generation != self.plan.generation as u32)
+            && (link.old_packets > 0 || link.plan_generation != self.plan.generation as u32)
     }
 
     /// Replaces the plan, unless packets of the one before the last still wait.
@@ -249,13 +249,13 @@ impl Run {
             }
         };
         match answer {
-            Dequeued::Packet { place, class, .. } => {
-                let (flow, number, id) = self.places.remove(&place).expect("a packet there");
+            Dequeued::Packet { slot, class, .. } => {
+                let (flow, number, id) = self.slots.remove(&slot).expect("a packet there");
                 assert_eq!(id, class);
                 assert_eq!(self.flows[flow].pop_front(), Some(number), "flow {flow}");
             }
             Dequeued::Wait { until_ns } => {
-                assert!(!self.places.is_empty());
+                assert!(!self.slots.is_empty());
                 if self.link.free_ns() <= self.now_ns
                     && let Some(id) = self.eligible()
                 {
@@ -264,7 +264,7 @@ impl Run {
                 // A frame of 65 kB at 100 kbit/s, and of others before it.
                 assert!(until_ns - self.now_ns < 60_000_000_000, "{answer:?}");
             }
-            Dequeued::Empty => assert!(self.places.is_empty(), "{} forgotten", self.places.len()),
+            Dequeued::Empty => assert!(self.slots.is_empty(), "{} forgotten", self.slots.len()),
         }
         answer
     }
@@ -272,36 +272,33 @@ impl Run {
     /// A backlogged class with no ceiling and no other packet to wait for.
     fn eligible(&self) -> Option<u32> {
         let link = self.link.state();
-        if link.plan_hand < sys::TAKT_ELEMENTS {
+        if link.plan_hand < sys::TAKT_ENTITIES {
             return None;
         }
         let unlimited = |id: u32| {
             let params = &self.plan.class_params[id as usize];
-            let element = self.link.element(id);
-            let (running, sender) = (link.order.held.running, u32::from(element.task_prio));
+            let entity = self.link.entity(id);
+            let (running, sender) = (link.order.blocked.running, u32::from(entity.task_prio));
             let open = params.gated == 0 || running == 0 || sender == 0 || running >= sender;
-            params.ceil_bps == 0 && element.ready_ns == 0 && open
+            params.ceil_bps == 0 && entity.ready_ns == 0 && open
         };
         (1..=CLASSES).find(|&id| {
-            let element = self.link.element(id);
-            let group = self.plan.class_params[id as usize].group;
-            let tenant = u32::from(self.plan.tenant[usize::from(group)]);
-            element.queue.packets > 0
+            let entity = self.link.entity(id);
+            let node = self.plan.class_params[id as usize].node;
+            let tenant = u32::from(self.plan.tenant[usize::from(node)]);
+            entity.queue.packets > 0
                 && unlimited(id)
-                && (group == 0 || self.plan.class_params[tenant as usize].ceil_bps == 0)
+                && (node == 0 || self.plan.class_params[tenant as usize].ceil_bps == 0)
         })
     }
 
     fn show(&self, id: u32) -> String {
-        let element = self.link.element(id);
-        let tenant = u32::from(self.plan.tenant[usize::from(element.group)]);
+        let entity = self.link.entity(id);
+        let tenant = u32::from(self.plan.tenant[usize::from(entity.node)]);
         let show = |id: u32| {
-            let mut element = *self.link.element(id);
-            element.stats = Default::default();
-            format!(
-                "{id}: {element:?} {:?}",
-                self.plan.class_params[id as usize]
-            )
+            let mut entity = *self.link.entity(id);
+            entity.stats = Default::default();
+            format!("{id}: {entity:?} {:?}", self.plan.class_params[id as usize])
         };
         format!("{} of {}", show(id), show(tenant))
     }
@@ -309,8 +306,8 @@ impl Run {
     fn check(&self) {
         let mut queued = 0;
         for id in 1..=CLASSES {
-            let element = self.link.element(id);
-            let (queue, stats) = (&element.queue, &element.stats);
+            let entity = self.link.entity(id);
+            let (queue, stats) = (&entity.queue, &entity.stats);
             queued += queue.packets;
             assert_eq!(
                 stats.enqueued_packets,
@@ -325,26 +322,26 @@ impl Run {
                 stats.enqueued_packets + stats.dropped_packets
             );
             if queue.packets > 0 {
-                assert_ne!(element.waits, 0, "class {id} has packets and waits nowhere");
+                assert_ne!(entity.waits, 0, "class {id} has packets and waits nowhere");
             }
         }
         assert_eq!(queued, self.link.state().queued_packets);
-        assert_eq!(self.places.len(), self.link.queued_packets() as usize);
+        assert_eq!(self.slots.len(), self.link.queued_packets() as usize);
 
         // Tenants: everything that was sent for them.
         let link = self.link.state();
-        for (group, state) in link.order.group.iter().enumerate() {
+        for (node, state) in link.order.node.iter().enumerate() {
             let timed: u32 = state.timed.iter().map(|calendar| calendar.count).sum();
             let share: u32 = state.share.iter().map(|calendar| calendar.count).sum();
             let floors = state.floors.count;
-            assert!(timed + share + floors >= state.waiting, "group {group}");
-            assert!(floors <= state.waiting);
+            assert!(timed + share + floors >= state.backlogged, "node {node}");
+            assert!(floors <= state.backlogged);
         }
     }
 
     fn flush(&mut self) {
         self.flushed += u64::from(self.link.flush());
-        self.places.clear();
+        self.slots.clear();
         for flow in &mut self.flows {
             flow.clear();
         }
@@ -362,7 +359,7 @@ impl Run {
             }
             self.check();
         }
-        panic!("{} packets are never sent", self.places.len());
+        panic!("{} packets are never sent", self.slots.len());
     }
 }
 

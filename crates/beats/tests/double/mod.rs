@@ -18,7 +18,7 @@ use std::{
 };
 
 /// The thread's number on the host differs from its own.
-pub const PLACE: &str =
+pub const RESERVATION: &str =
     r#"{"ok":{"place":{"task":"av","member":"2","tid":4242,"page":3,"user":1000}}}"#;
 pub const REFUSAL: &str =
     r#"{"error":{"code":"no_room","message":"`av` does not \"fit\"","fix":"ask for 7ms"}}"#;
@@ -94,7 +94,7 @@ impl Double {
         dead_code,
         reason = "not every test that uses this file loses a reservation"
     )]
-    pub fn take_place(&self) {
+    pub fn take_reservation(&self) {
         self.write(0, 0);
     }
 

@@ -48,7 +48,7 @@ fn pause_frames(verdicts: &[Verdict]) -> String {
     let lines = verdicts.iter().map(|verdict| {
         let word = match verdict.pause_frames {
             PauseFrames::Pass => "pass",
-            PauseFrames::Swallowed => "swallowed",
+            PauseFrames::Filtered => "filtered",
             PauseFrames::Unknown => "unknown",
         };
         let asks = verdict.flow_control.is_some_and(|control| control.tx);

@@ -40,6 +40,6 @@ waits for it any more: whoever is ready has the slot, until it comes back.
 SENT_AWAY = "takt::beats::sent_away" ["sent_away"]: "
 Threads that had joined at run time and made room: `takt apply` put a policy in force whose tasks need the
 time, and those come before what joined. Users' tasks go before root's, and younger ones before older ones. They
-are ordinary threads, and may ask for another place.
+are ordinary threads, and may ask for another reservation.
 ";
 }

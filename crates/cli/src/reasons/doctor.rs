@@ -39,7 +39,7 @@ CROWD = "takt::doctor::crowd" ["crowd"]: "
 Bounds on the windows of TCP flows are a congestion control written in BPF: Linux 6.12 or newer with
 CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF.
 ";
-SWALLOWED = "takt::doctor::swallowed" ["swallowed"]: "
+FILTERED = "takt::doctor::swallowed" ["filtered", "swallowed"]: "
 The driver drops PAUSE frames that the host sends, or the device has no wire of its own: pacing =
 \"gap\" would send its gap frames to nowhere. pacing = \"timer\" works on every device.
 ";

@@ -10,7 +10,7 @@ beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT.
 CAPABILITY = "takt::host::capability": "
 Loading programs into the kernel and changing devices takes privileges: CAP_NET_ADMIN,
 CAP_PERFMON and CAP_BPF, which root has. What anybody may ask for goes through taktd instead:
-`takt run`, `takt background`, and places on the beat.
+`takt run`, `takt background`, and reservations on the beat.
 ";
 USER_NAMESPACE = "takt::host::user_namespace": "
 The process has capabilities in a user namespace of its own: it runs in a rootless container or below
@@ -103,7 +103,7 @@ it is to be run there as well. The scheduler and the congestion control go for t
 ";
 HELPER = "takt::host::helper": "
 A process of takt's own does what BPF cannot: it keeps links in stock of gap frames, and comes from
-an idle processor for what the background's gate holds elsewhere. It could not be started or spoken
+an idle processor for what the background's gate blocks elsewhere. It could not be started or spoken
 to. `takt apply` starts one by itself, `takt feed` runs one in the foreground.
 ";
 DRIVER_SOCKET = "takt::host::driver_socket": "
@@ -127,7 +127,7 @@ NO_PLAN = "takt::host::no_plan": "
 Some tasks went, and the others could not be planned anew. Nothing was changed. What stood before
 was possible, so apply that, or give the policy fewer or longer slots.
 ";
-NETWORK_LEVEL = "takt::host::network_level": "
+SOFTIRQ_TIERS = "takt::host::network_level": "
 While there are beats, packets are processed in threads and in small batches, which takes settings of
 devices and of net.core. One of them could not be written. threaded_napi = false in [beats] leaves
 devices as they are.

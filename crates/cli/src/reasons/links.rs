@@ -15,7 +15,7 @@ HELD = "takt::status::held" ["held", "held_packets", "holds", "held_by_tasks_ns"
 Held is not dropped. Packets of a class in the background wait for one of two things: `task more
 important`, the processor runs a task with a better priority than the one that sent them; `link busy`,
 others have packets for the link. They leave within a millisecond after the task has stopped. Packets
-for a station with weight 0 are held until its weight rises. Either way the queue grows up to
+for a station with weight 0 are throttled until its weight rises. Either way the queue grows up to
 queue_packets, and what comes then is dropped.
 ";
 MORE_IMPORTANT = "takt::status::more_important" ["task more important"]: "
@@ -73,7 +73,7 @@ apply` makes a new record.
 ";
 HELPER_GONE = "takt::status::helper_gone" ["feeder_running", "opener_running"]: "
 The helper process is not running. Links with pacing = \"gap\" pace by the timer, and what the
-background's gate holds waits for the processor it was held on. `takt apply` starts it again.
+background's gate blocks waits for the processor it was blocked on. `takt apply` starts it again.
 ";
 RECEIVE_BROKEN = "takt::status::receive_broken" ["works"]: "
 Incoming traffic in the background is meant to go through an ifb that takt made, and that is gone,

@@ -6,9 +6,9 @@ mod doctor;
 mod host;
 mod links;
 mod of;
-mod places;
 mod policies;
 mod radio;
+mod reservations;
 mod taktd;
 
 use serde::Serialize;
@@ -77,7 +77,7 @@ pub fn all() -> impl Iterator<Item = Entry> {
     let rooms = [
         policies::ALL,
         host::ALL,
-        places::ALL,
+        reservations::ALL,
         taktd::ALL,
         links::ALL,
         radio::ALL,

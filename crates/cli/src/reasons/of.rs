@@ -4,10 +4,11 @@
 use takt_daemon::{AskError, Code};
 use takt_host::{
     Barred, BeatsError, BpfError, Cause, CrowdError, Error, Foreign, HelperError, LinkError,
-    NoUser, OsError, PlanError, RadioError, StateError, TrialError, Undecided, places::JoinError,
+    NoUser, OsError, PlanError, RadioError, StateError, TrialError, Undecided,
+    reservations::JoinError,
 };
 
-use super::{Reason, host, places, policies, taktd};
+use super::{Reason, host, policies, reservations, taktd};
 
 impl From<&Error> for &'static Reason {
     fn from(error: &Error) -> Self {
@@ -87,7 +88,7 @@ impl From<&BeatsError> for &'static Reason {
             BeatsError::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
             BeatsError::BeatsEnded { .. } => &host::BEATS_ENDED,
             BeatsError::NoPlan { .. } => &host::NO_PLAN,
-            BeatsError::NetworkLevel { .. } => &host::NETWORK_LEVEL,
+            BeatsError::SoftirqTiers { .. } => &host::SOFTIRQ_TIERS,
         }
     }
 }
@@ -171,16 +172,16 @@ impl From<&NoUser> for &'static Reason {
 impl From<&JoinError> for &'static Reason {
     fn from(error: &JoinError) -> Self {
         match error {
-            JoinError::NotLoaded => &places::NOT_LOADED,
-            JoinError::NoTask { .. } => &places::NO_TASK,
-            JoinError::NoMember { .. } => &places::NO_MEMBER,
-            JoinError::Group { .. } => &places::GROUP,
-            JoinError::Taken { .. } => &places::TAKEN,
-            JoinError::Joined { .. } => &places::JOINED,
-            JoinError::Invalid(_) => &places::INVALID,
-            JoinError::MayNotJoin(_) => &places::MAY_NOT_JOIN,
-            JoinError::TooMany(_) => &places::TOO_MANY,
-            JoinError::NoRoom(_) => &places::NO_ROOM,
+            JoinError::NotLoaded => &reservations::NOT_LOADED,
+            JoinError::NoTask { .. } => &reservations::NO_TASK,
+            JoinError::NoMember { .. } => &reservations::NO_MEMBER,
+            JoinError::Group { .. } => &reservations::GROUP,
+            JoinError::Taken { .. } => &reservations::TAKEN,
+            JoinError::Joined { .. } => &reservations::JOINED,
+            JoinError::Invalid(_) => &reservations::INVALID,
+            JoinError::MayNotJoin(_) => &reservations::MAY_NOT_JOIN,
+            JoinError::TooMany(_) => &reservations::TOO_MANY,
+            JoinError::NoRoom(_) => &reservations::NO_ROOM,
             JoinError::Host(error) => error.into(),
         }
     }
@@ -214,11 +215,11 @@ impl From<&AskError> for &'static Reason {
                 Code::TooFast => &taktd::TOO_FAST,
                 Code::Busy => &taktd::BUSY,
                 // Without taktd the same refusals have the same names.
-                Code::NoBeats => &places::NOT_LOADED,
+                Code::NoBeats => &reservations::NOT_LOADED,
                 Code::BadBeat => &taktd::BAD_BEAT,
                 Code::NoPlace => &taktd::NO_PLACE,
-                Code::MayNotJoin => &places::MAY_NOT_JOIN,
-                Code::NoRoom => &places::NO_ROOM,
+                Code::MayNotJoin => &reservations::MAY_NOT_JOIN,
+                Code::NoRoom => &reservations::NO_ROOM,
                 Code::Failed => &taktd::FAILED,
             },
         }

@@ -14,7 +14,7 @@ prefix lengths. No host has more room, so `takt check` finds it as well.
 NO_GAP = "takt::device::no_gap": "
 Gap frames fill the time between packets with Ethernet PAUSE frames, so the device must be an
 Ethernet device with an MTU of at least 174 bytes, and the overhead at most 68. `takt doctor` says
-which devices swallow PAUSE frames. pacing = \"timer\" works on every device.
+which devices filter PAUSE frames. pacing = \"timer\" works on every device.
 ";
 NO_RECEIVE = "takt::device::no_receive": "
 A class with priority = \"background\" treats incoming packets as it does those that are sent: they

@@ -2,7 +2,7 @@
 
 super::reasons! {
 NOT_RUNNING = "takt::taktd::not_running": "
-taktd does for everybody what takes privileges: registrations, places on the beat, stations' weights.
+taktd does for everybody what takes privileges: registrations, reservations on the beat, stations' weights.
 Nobody listens on /run/taktd/socket. Start it as root, `taktd` or `systemctl start taktd`. Root can do
 without it for `takt run`.
 ";
@@ -53,7 +53,7 @@ namespace. It may have expired. `takt background list` shows what is.
 TOO_MANY = "takt::taktd::too_many" ["too_many"]: "
 So many may be registered at once: by one user 256, and no more than an eighth of what is then still
 free for users, so that users who come later find room. Root has room of its own; docs/background.md has
-the table. Take some back, or give them a lifetime. Of places on the beat: see
+the table. Take some back, or give them a lifetime. Of reservations on the beat: see
 `takt explain place::too_many`.
 ";
 TOO_FAST = "takt::taktd::too_fast" ["too_fast"]: "
@@ -70,7 +70,7 @@ No such task can be, or the policy in force has none of that name. The message s
 with it.
 ";
 NO_PLACE = "takt::taktd::no_place" ["no_place"]: "
-The thread has no place to leave, or the place that it asks for is another's.
+The thread has no reservation to leave, or the member that it asks for is another thread's.
 ";
 FAILED = "takt::taktd::failed" ["failed"]: "
 The host is to blame, not the request; the message says how. taktd's own output may say more.

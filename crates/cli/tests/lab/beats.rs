@@ -21,7 +21,8 @@ use crate::{
     machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
     metronome::{
         MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands,
-        generation, member, now_ns, seat, seats, sleep_ms, spin, state, take_name, task, work,
+        generation, holder, member, now_ns, reservations, sleep_ms, spin, state, take_name, task,
+        work,
     },
     shell::{run, run_far},
     takt::{POLICY, apply, assert_no_trace, takt},
@@ -202,7 +203,7 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
         let both = format!("{A}{B}");
         apply(&both).says(&["updated"]).ok();
         sleep_ms(300);
-        assert_eq!(seats(), 2);
+        assert_eq!(reservations(), 2);
         let before = generation();
         apply(&both).says(&["unchanged"]).ok();
         assert_eq!(generation(), before);
@@ -216,7 +217,7 @@ fn what_stays_loses_no_job_when_tasks_come_and_go() {
         apply(&both).ok();
         apply(A).ok();
         sleep_ms(300);
-        assert_eq!(seats(), 1);
+        assert_eq!(reservations(), 1);
         assert_on_beat(&a.join().unwrap(), 10 * MS, MS);
         b.join().unwrap();
         drop(busy);
@@ -251,10 +252,10 @@ fn a_successor_has_the_place_at_once() {
         for _ in 0..5 {
             let hog = Shell::busy("hog");
             sleep_ms(100);
-            assert_eq!(seat(1), hog.pid());
+            assert_eq!(holder(1), hog.pid());
         }
         sleep_ms(10);
-        assert_eq!(seats(), 0);
+        assert_eq!(reservations(), 0);
         drop(busy);
         assert_stands();
         end();
@@ -270,9 +271,9 @@ fn children_and_other_programs_are_nobodys_members() {
              wait; exec sleep 1000",
         );
         sleep_ms(900);
-        assert_eq!(seat(0), parent.pid());
+        assert_eq!(holder(0), parent.pid());
         sleep_ms(20_000);
-        assert_eq!(seats(), 0, "sleep is called otherwise");
+        assert_eq!(reservations(), 0, "sleep is called otherwise");
         drop(parent);
         assert_stands();
         end();
@@ -394,7 +395,7 @@ fn as_many_members_as_there_may_be() {
             })
             .collect();
         sleep_ms(1000);
-        assert_eq!(seats(), 256);
+        assert_eq!(reservations(), 256);
         sleep_ms(1000);
         done.store(true, SeqCst);
         for member in members {

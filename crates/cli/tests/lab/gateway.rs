@@ -20,7 +20,7 @@ use crate::{
     flow::in_namespace,
     inventory::Inventory,
     machine::DEFAULT,
-    metronome::{US, assert_stands, member, seats, sleep_ms, spin, state, task},
+    metronome::{US, assert_stands, member, reservations, sleep_ms, spin, state, task},
     over::Over,
     shell::{run, run_command},
     takt::{apply, link, takt},
@@ -77,7 +77,7 @@ fn play(socket: UdpSocket, sent: &Arc<AtomicU64>) -> Vec<JoinHandle<Vec<u64>>> {
             }),
         ),
     ];
-    while seats() < 3 {
+    while reservations() < 3 {
         sleep_ms(1);
     }
     seated.store(true, SeqCst);

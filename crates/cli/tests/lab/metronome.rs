@@ -147,12 +147,12 @@ pub fn task(id: u32) -> Box<takt_task> {
     read("takt_tasks", id)
 }
 
-pub fn seat(member: u32) -> u32 {
+pub fn holder(member: u32) -> u32 {
     read::<takt_member>("takt_members", member).tid
 }
 
-pub fn seats() -> usize {
-    (0..TAKT_MEMBERS).filter(|at| seat(*at) != 0).count()
+pub fn reservations() -> usize {
+    (0..TAKT_MEMBERS).filter(|at| holder(*at) != 0).count()
 }
 
 pub fn generation() -> u32 {

@@ -107,7 +107,7 @@ fn users_have_places_by_taktd() {
             .says(&["23.4 %"])
             .ends_with(2);
         thread::sleep(SWEPT);
-        assert!(places().is_empty());
+        assert!(reservations().is_empty());
         takt("revert").ok();
     });
 }
@@ -135,18 +135,18 @@ fn threads_join_and_leave_over_the_socket() {
         ] {
             assert_eq!(code(&line).as_deref(), Some(expected), "{line}");
         }
-        assert!(places().is_empty());
+        assert!(reservations().is_empty());
 
         let joined = say(&request(r#","period_ns":40000000,"budget_ns":2000000"#));
         assert_eq!(joined["ok"]["place"]["tid"], own);
-        assert_eq!(places(), [joined["ok"]["place"].clone()]);
+        assert_eq!(reservations(), [joined["ok"]["place"].clone()]);
         assert_eq!(say(&request("")), joined);
         let again = request(r#","task":"nobody""#);
         assert_eq!(code(&again).as_deref(), Some("no_place"));
         let leave = format!(r#"{{"leave_beat":{{"tid":{own}}}}}"#);
         assert_eq!(say(&leave)["ok"]["left"], true);
         assert_eq!(code(&leave).as_deref(), Some("no_place"));
-        assert!(places().is_empty());
+        assert!(reservations().is_empty());
 
         let declared = say(&request(r#","task":"nobody""#));
         assert_eq!(declared["ok"]["place"]["task"], "nobody");
@@ -156,7 +156,7 @@ fn threads_join_and_leave_over_the_socket() {
     });
 }
 
-fn places() -> Vec<Value> {
+fn reservations() -> Vec<Value> {
     let listed = say(r#"{"list_beats":{}}"#);
     listed["ok"]["places"].as_array().expect("a list").clone()
 }

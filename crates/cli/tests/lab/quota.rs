@@ -237,11 +237,11 @@ fn policy_first() {
     takt("status --tasks")
         .says(&["sent away", "s ago: thread", "of user 1001"])
         .ok();
-    let seats = say(r#"{"list_beats":{}}"#);
+    let reservations = say(r#"{"list_beats":{}}"#);
     assert_eq!(
-        seats["ok"]["places"].as_array().unwrap().len(),
+        reservations["ok"]["places"].as_array().unwrap().len(),
         1,
-        "{seats}"
+        "{reservations}"
     );
 
     // A task that does not fit by itself is refused, and her reservation stays.

@@ -12,7 +12,9 @@ use std::{
 use crate::{
     beats::{A, B, end},
     machine::{DEFAULT, TWO_PROCESSORS},
-    metronome::{MS, Shell, US, assert_stands, member, now_ns, seats, sleep_ms, spin, take_name},
+    metronome::{
+        MS, Shell, US, assert_stands, member, now_ns, reservations, sleep_ms, spin, take_name,
+    },
     takt::apply,
 };
 
@@ -82,7 +84,7 @@ fn play(jobs: u64, act: fn(u8, u64)) -> Arc<Stage> {
             })
         })
         .collect();
-    while seats() < 3 {
+    while reservations() < 3 {
         sleep_ms(1);
     }
     sleep_ms(20);

@@ -8,13 +8,13 @@ use std::{io, os::fd::OwnedFd};
 
 use takt_host::{
     SentAway,
-    places::{self, Caller, JoinError, Place, Terms, Wish},
+    reservations::{self, Caller, JoinError, Reservation, Terms, Wish},
 };
 
 use crate::{
     peer::Process,
     protocol::{
-        BeatPlace, Code, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats,
+        BeatReservation, Code, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats,
         Refusal,
     },
 };
@@ -22,31 +22,31 @@ use crate::{
 pub(crate) use worker::{Request, Wanted, Worker};
 
 /// The kernel's side.
-trait Seats {
-    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError>;
+trait Reservations {
+    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Reservation, JoinError>;
     fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error>;
-    fn list(&self) -> Result<Vec<Place>, takt_host::Error>;
+    fn list(&self) -> Result<Vec<Reservation>, takt_host::Error>;
     fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_host::Error>;
 }
 
 /// The kernel's side on this host.
 struct Host;
 
-impl Seats for Host {
-    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
-        places::join(tid, caller, wish)
+impl Reservations for Host {
+    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Reservation, JoinError> {
+        reservations::join(tid, caller, wish)
     }
 
     fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error> {
-        places::leave(tid)
+        reservations::leave(tid)
     }
 
-    fn list(&self) -> Result<Vec<Place>, takt_host::Error> {
-        places::list()
+    fn list(&self) -> Result<Vec<Reservation>, takt_host::Error> {
+        reservations::list()
     }
 
     fn sent_away(&self, tid: u32, uid: u32) -> Result<Option<SentAway>, takt_host::Error> {
-        places::sent_away(tid, uid)
+        reservations::sent_away(tid, uid)
     }
 }
 
@@ -76,7 +76,7 @@ impl Asker for Process {
 }
 
 fn join(
-    seats: &mut impl Seats,
+    reservations: &mut impl Reservations,
     asker: &impl Asker,
     uid: u32,
     request: &JoinBeat,
@@ -84,13 +84,13 @@ fn join(
     let wish = wish(request)?;
     let tid = thread(asker, request.tid)?;
     let Some(wish) = wish else {
-        let standing = seats.list().map_err(failed)?;
-        if let Some(own) = standing.into_iter().find(|place| place.tid == tid) {
+        let standing = reservations.list().map_err(failed)?;
+        if let Some(own) = standing.into_iter().find(|own| own.tid == tid) {
             return Ok(JoinedBeat { place: shown(own) });
         }
-        return Err(match seats.sent_away(tid, uid).map_err(failed)? {
+        return Err(match reservations.sent_away(tid, uid).map_err(failed)? {
             Some(gone) => lost(&gone),
-            None => no_place(tid),
+            None => no_reservation(tid),
         });
     };
     if let Wish::AdHoc(terms) = &wish {
@@ -100,40 +100,38 @@ fn join(
         uid,
         groups: asker.groups().to_vec(),
     };
-    let place = seats.join(tid, &caller, &wish).map_err(refused)?;
+    let own = reservations.join(tid, &caller, &wish).map_err(refused)?;
     // The thread may have ended before it got its reservation, and its number may have been
     // reused.
     if !asker.has_thread(tid) {
-        seats.leave(tid).map_err(failed)?;
+        reservations.leave(tid).map_err(failed)?;
         return Err(not_a_thread());
     }
-    Ok(JoinedBeat {
-        place: shown(place),
-    })
+    Ok(JoinedBeat { place: shown(own) })
 }
 
 fn leave(
-    seats: &mut impl Seats,
+    reservations: &mut impl Reservations,
     asker: &impl Asker,
     request: &LeaveBeat,
 ) -> Result<LeftBeat, Refusal> {
     let tid = thread(asker, request.tid)?;
-    match seats.leave(tid).map_err(failed)? {
+    match reservations.leave(tid).map_err(failed)? {
         true => Ok(LeftBeat { left: true }),
-        false => Err(no_place(tid)),
+        false => Err(no_reservation(tid)),
     }
 }
 
-fn list(seats: &impl Seats) -> Result<ListedBeats, Refusal> {
-    let places = seats.list().map_err(failed)?;
+fn list(reservations: &impl Reservations) -> Result<ListedBeats, Refusal> {
+    let listed = reservations.list().map_err(failed)?;
     Ok(ListedBeats {
-        places: places.into_iter().map(shown).collect(),
+        places: listed.into_iter().map(shown).collect(),
     })
 }
 
 /// The job pages, in which the program finds its own. A program works without them.
 fn job_pages() -> Option<OwnedFd> {
-    places::job_pages().ok().flatten()
+    reservations::job_pages().ok().flatten()
 }
 
 /// `None`: the reservation that the thread has already.
@@ -209,10 +207,10 @@ fn not_a_thread() -> Refusal {
     )
 }
 
-fn no_place(tid: u32) -> Refusal {
+fn no_reservation(tid: u32) -> Refusal {
     Refusal::new(
         Code::NoPlace,
-        format!("thread {tid} has no place on the beat"),
+        format!("thread {tid} has no reservation on the beat"),
         "join a task that the policy declares, or give a period and a budget",
     )
 }
@@ -225,13 +223,13 @@ fn lost(gone: &SentAway) -> Refusal {
     Refusal::new(
         Code::NoPlace,
         format!(
-            "thread {} had a place in task `{}` until {} s ago, when {policy} sent it away: {}",
+            "thread {} had a reservation in task `{}` until {} s ago, when {policy} sent it away: {}",
             gone.tid,
             gone.task,
             gone.ago_ns() / 1_000_000_000,
             gone.reason
         ),
-        "ask for another place, or for a [[task]] in the policy",
+        "ask for another reservation, or for a [[task]] in the policy",
     )
 }
 
@@ -261,13 +259,13 @@ fn failed(error: takt_host::Error) -> Refusal {
     refused(error.into())
 }
 
-fn shown(place: Place) -> BeatPlace {
-    BeatPlace {
-        task: place.task,
-        member: place.member,
-        tid: place.tid,
-        page: place.page,
-        user: place.ad_hoc,
+fn shown(own: Reservation) -> BeatReservation {
+    BeatReservation {
+        task: own.task,
+        member: own.member,
+        tid: own.tid,
+        page: own.page,
+        user: own.ad_hoc,
     }
 }
 

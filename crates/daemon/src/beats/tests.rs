@@ -6,25 +6,25 @@ const ALICE: u32 = 1000;
 /// Gives a reservation to every caller.
 #[derive(Default)]
 struct Open {
-    places: Vec<Place>,
+    held: Vec<Reservation>,
     sent_away: Option<SentAway>,
     /// The last caller.
     caller: Option<Caller>,
 }
 
-impl Seats for Open {
-    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
+impl Reservations for Open {
+    fn join(&mut self, tid: u32, caller: &Caller, wish: &Wish) -> Result<Reservation, JoinError> {
         self.caller = Some(caller.clone());
-        let page = self.places.len() as u32;
+        let page = self.held.len() as u32;
         let place = match wish {
-            Wish::Declared { task, member } => Place {
+            Wish::Declared { task, member } => Reservation {
                 tid,
                 page,
                 task: task.clone(),
                 member: member.clone().unwrap_or_else(|| task.clone()),
                 ad_hoc: None,
             },
-            Wish::AdHoc(terms) => Place {
+            Wish::AdHoc(terms) => Reservation {
                 tid,
                 page,
                 task: terms.group.clone().unwrap_or_else(|| format!("tid-{tid}")),
@@ -32,18 +32,18 @@ impl Seats for Open {
                 ad_hoc: Some(caller.uid),
             },
         };
-        self.places.push(place.clone());
+        self.held.push(place.clone());
         Ok(place)
     }
 
     fn leave(&mut self, tid: u32) -> Result<bool, takt_host::Error> {
-        let before = self.places.len();
-        self.places.retain(|place| place.tid != tid);
-        Ok(self.places.len() < before)
+        let before = self.held.len();
+        self.held.retain(|own| own.tid != tid);
+        Ok(self.held.len() < before)
     }
 
-    fn list(&self) -> Result<Vec<Place>, takt_host::Error> {
-        Ok(self.places.clone())
+    fn list(&self) -> Result<Vec<Reservation>, takt_host::Error> {
+        Ok(self.held.clone())
     }
 
     fn sent_away(&self, tid: u32, _uid: u32) -> Result<Option<SentAway>, takt_host::Error> {
@@ -93,32 +93,35 @@ fn code(result: Result<JoinedBeat, Refusal>) -> Code {
 
 #[test]
 fn threads_join_by_the_number_they_have_themselves() {
-    let mut seats = Open::default();
-    let joined = join(&mut seats, &MANY, ALICE, &ad_hoc(3, 40 * MS, MS)).unwrap();
+    let mut reservations = Open::default();
+    let joined = join(&mut reservations, &MANY, ALICE, &ad_hoc(3, 40 * MS, MS)).unwrap();
     assert_eq!((joined.place.tid, joined.place.user), (102, Some(ALICE)));
     // A request without terms asks for the reservation that exists.
     let own = JoinBeat {
         tid: Some(3),
         ..JoinBeat::default()
     };
-    assert_eq!(join(&mut seats, &MANY, ALICE, &own), Ok(joined));
+    assert_eq!(join(&mut reservations, &MANY, ALICE, &own), Ok(joined));
     assert_eq!(
-        code(join(&mut seats, &MANY, ALICE, &JoinBeat::default())),
+        code(join(&mut reservations, &MANY, ALICE, &JoinBeat::default())),
         Code::NoPlace
     );
     let leaves = LeaveBeat { tid: Some(3) };
-    assert!(leave(&mut seats, &MANY, &leaves).unwrap().left);
+    assert!(leave(&mut reservations, &MANY, &leaves).unwrap().left);
     assert_eq!(
-        leave(&mut seats, &MANY, &leaves).unwrap_err().code,
+        leave(&mut reservations, &MANY, &leaves).unwrap_err().code,
         Code::NoPlace
     );
 }
 
 #[test]
 fn a_process_joins_only_its_own_threads() {
-    let mut seats = Open::default();
+    let mut reservations = Open::default();
     let request = ad_hoc(1001, 40 * MS, MS);
-    assert_eq!(code(join(&mut seats, &MANY, 0, &request)), Code::NotYours);
+    assert_eq!(
+        code(join(&mut reservations, &MANY, 0, &request)),
+        Code::NotYours
+    );
     // A thread that has ended meanwhile leaves no reservation.
     let fleeting = Threads {
         count: 1,
@@ -126,20 +129,20 @@ fn a_process_joins_only_its_own_threads() {
     };
     let request = ad_hoc(1, 40 * MS, MS);
     assert_eq!(
-        code(join(&mut seats, &fleeting, 0, &request)),
+        code(join(&mut reservations, &fleeting, 0, &request)),
         Code::NotYours
     );
-    assert_eq!(seats.places, []);
+    assert_eq!(reservations.held, []);
 }
 
 #[test]
 fn contradictions_and_nonsense_are_refused() {
-    let mut seats = Open::default();
+    let mut reservations = Open::default();
     let declared = JoinBeat {
         task: Some("av".to_owned()),
         ..JoinBeat::default()
     };
-    let mut refused = |request: JoinBeat| code(join(&mut seats, &MANY, 0, &request));
+    let mut refused = |request: JoinBeat| code(join(&mut reservations, &MANY, 0, &request));
     assert_eq!(
         refused(JoinBeat {
             period_ns: Some(MS),
@@ -175,14 +178,14 @@ fn contradictions_and_nonsense_are_refused() {
         };
         assert_eq!(refused(request), Code::BadBeat, "{member} of {of}");
     }
-    assert_eq!(seats.places, []);
+    assert_eq!(reservations.held, []);
 }
 
 #[test]
 fn who_asks_is_told_of_with_all_groups() {
-    let mut seats = Open::default();
-    join(&mut seats, &MANY, ALICE, &ad_hoc(1, 10 * MS, MS)).unwrap();
-    let caller = seats.caller.expect("a caller");
+    let mut reservations = Open::default();
+    join(&mut reservations, &MANY, ALICE, &ad_hoc(1, 10 * MS, MS)).unwrap();
+    let caller = reservations.caller.expect("a caller");
     assert_eq!((caller.uid, caller.groups), (ALICE, vec![7, 29]));
 }
 
@@ -196,11 +199,11 @@ fn who_was_sent_away_is_told_why() {
         policy: Some("studio.toml".to_owned()),
         reason: "its slots are needed".to_owned(),
     };
-    let mut seats = Open {
+    let mut reservations = Open {
         sent_away: Some(gone),
         ..Open::default()
     };
-    let refusal = join(&mut seats, &MANY, ALICE, &JoinBeat::default()).unwrap_err();
+    let refusal = join(&mut reservations, &MANY, ALICE, &JoinBeat::default()).unwrap_err();
     assert_eq!(refusal.code, Code::NoPlace);
     for says in ["thread 100", "`av`", "studio.toml", "its slots are needed"] {
         assert!(refusal.message.contains(says), "{}", refusal.message);
@@ -209,9 +212,9 @@ fn who_was_sent_away_is_told_why() {
         tid: Some(2),
         ..JoinBeat::default()
     };
-    let refusal = join(&mut seats, &MANY, ALICE, &other).unwrap_err();
+    let refusal = join(&mut reservations, &MANY, ALICE, &other).unwrap_err();
     assert!(
-        refusal.message.contains("has no place"),
+        refusal.message.contains("has no reservation"),
         "{}",
         refusal.message
     );

@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-use takt_host::places;
+use takt_host::reservations;
 
 use super::{Host, job_pages, join, leave, list, turns::Turns};
 use crate::{
@@ -166,10 +166,10 @@ impl Shared {
     /// Frees the reservations of threads that have ended. The time of ad hoc tasks is free
     /// again.
     fn free(&self) {
-        let left = places::sweep().and_then(|()| places::list());
+        let left = reservations::sweep().and_then(|()| reservations::list());
         // A failure is retried later.
-        let ad_hoc = left.map_or(true, |places| {
-            places.iter().any(|place| place.ad_hoc.is_some())
+        let ad_hoc = left.map_or(true, |reservations| {
+            reservations.iter().any(|own| own.ad_hoc.is_some())
         });
         self.ad_hoc.store(ad_hoc, Ordering::Relaxed);
     }

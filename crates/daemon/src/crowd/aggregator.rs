@@ -32,7 +32,7 @@ impl Aggregator {
     /// The device may have changed: use the current one.
     fn look(&mut self, now_ns: u64) -> Result<(), String> {
         let device = &self.crowd.device;
-        self.talk.take_if(|(line, _)| !line.stands(device));
+        self.talk.take_if(|(line, _)| !line.works_on(device));
         if self.talk.is_none() {
             let (line, own) = Line::open(&self.crowd)?;
             self.talk = Some((line, Core::new(now_ns, own, random())));

@@ -90,7 +90,7 @@ impl Line {
     }
 
     /// Whether the device is still the one that this was opened on.
-    pub fn stands(&self, device: &str) -> bool {
+    pub fn works_on(&self, device: &str) -> bool {
         At::of(device) == Ok(self.at)
     }
 

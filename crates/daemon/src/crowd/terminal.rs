@@ -52,7 +52,7 @@ impl Terminal {
     /// The device and the table may have changed: use the current ones.
     fn look(&mut self, now_ns: u64) -> Result<(), String> {
         let device = &self.crowd.device;
-        self.talk.take_if(|(line, _)| !line.stands(device));
+        self.talk.take_if(|(line, _)| !line.works_on(device));
         self.control = Some((self.open_control)()?);
         if self.talk.is_none() {
             let (line, own) = Line::open(&self.crowd)?;

@@ -62,7 +62,7 @@ pub struct LeaveBeat {
 
 /// A thread's reservation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BeatPlace {
+pub struct BeatReservation {
     /// The policy's name for the task; of an ad hoc task the group's name, or `tid-` and the
     /// thread's number.
     pub task: String,
@@ -82,7 +82,7 @@ pub struct BeatPlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinedBeat {
     /// The reservation.
-    pub place: BeatPlace,
+    pub place: BeatReservation,
 }
 
 /// The thread is an ordinary one again.
@@ -97,5 +97,5 @@ pub struct LeftBeat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedBeats {
     /// Those of the whole host that a thread holds.
-    pub places: Vec<BeatPlace>,
+    pub places: Vec<BeatReservation>,
 }

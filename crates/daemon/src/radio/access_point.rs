@@ -129,7 +129,7 @@ impl Cell {
     fn look(&mut self) -> Result<(), String> {
         let mut result = Ok(());
         for link in &mut self.links {
-            if link.table.as_ref().is_none_or(|table| !table.stands()) {
+            if link.table.as_ref().is_none_or(|table| !table.is_attached()) {
                 link.table = match (self.open_table)(&link.device) {
                     Ok(mut table) => {
                         let mut known = table.known();

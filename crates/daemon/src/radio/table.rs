@@ -6,7 +6,7 @@ use takt_wlan::Address;
 /// Where weights are written.
 pub(super) trait Table {
     /// Whether its link still exists.
-    fn stands(&self) -> bool;
+    fn is_attached(&self) -> bool;
     /// Whether its link knows stations by this kind of address.
     fn takes(&self, address: &Address) -> bool;
     /// All stations with a weight that was not set by hand.
@@ -18,7 +18,7 @@ pub(super) trait Table {
 }
 
 impl Table for Stations {
-    fn stands(&self) -> bool {
+    fn is_attached(&self) -> bool {
         self.stand()
     }
 

@@ -273,7 +273,7 @@ impl Change {
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 if let Some(before) = &self.before {
                     let gone = record.ids.gone(&before.ids);
-                    scheduler.vacate(gone.flat_map(Numbers::places))?;
+                    scheduler.vacate(gone.flat_map(Numbers::indices))?;
                 }
                 record.sweep()
             }
@@ -294,7 +294,7 @@ fn tell(
             let mut threads = Vec::new();
             let numbers = before.and_then(|before| before.ids.0.get(&key));
             if let (Some(scheduler), Some(numbers)) = (scheduler, numbers) {
-                for member in numbers.places() {
+                for member in numbers.indices() {
                     threads.push(scheduler.member(member)?.tid);
                 }
             }

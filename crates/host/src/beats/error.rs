@@ -46,7 +46,7 @@ pub enum BeatsError {
     },
     /// Threaded packet processing or small batches could not be set or restored.
     #[error("setting {knob} while there are beats, or putting it back: {source}")]
-    NetworkLevel {
+    SoftirqTiers {
         /// Its file, in /sys or /proc/sys.
         knob: String,
         /// The kernel's answer.
@@ -55,11 +55,11 @@ pub enum BeatsError {
 }
 
 impl BeatsError {
-    pub(crate) fn network_level(knob: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+    pub(crate) fn softirq_tiers(knob: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let knob = knob.into();
         |source| {
             let short = OsError::too_many_files(&knob, &source);
-            short.unwrap_or_else(|| Self::NetworkLevel { knob, source }.into())
+            short.unwrap_or_else(|| Self::SoftirqTiers { knob, source }.into())
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Its members' indices.
-    pub fn places(&self) -> Range<u32> {
+    pub fn indices(&self) -> Range<u32> {
         self.first_member..self.first_member + self.members.len() as u32
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         let mut next = full.clone();
         next[7] = task("new", &sixteen);
         let after = before.assign(&next).expect("those of what has left");
-        assert_eq!(after.0["new"].places(), before.0["group-7"].places());
+        assert_eq!(after.0["new"].indices(), before.0["group-7"].indices());
         assert_eq!(after.0["group-15"], before.0["group-15"]);
         next.push(task("more", &["one"]));
         assert_eq!(before.assign(&next), None);

@@ -82,14 +82,14 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
 fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
     let mut image = zeroed_box::<takt_table>();
     image.frame_ns = table.frame_ns;
-    for (place, slot) in image.slots.iter_mut().zip(&table.slots) {
+    for (entry, slot) in image.slots.iter_mut().zip(&table.slots) {
         let task = &beats.tasks[slot.demand];
         // Only a task's first piece has a lead.
         let lead_ns = match slot.beat_ns > slot.begin_ns {
             true => task.lead_ns as u32,
             false => 0,
         };
-        *place = takt_slot {
+        *entry = takt_slot {
             release_ns: slot.beat_ns - lead_ns,
             beat_ns: slot.beat_ns,
             end_ns: slot.end_ns,

@@ -121,7 +121,7 @@ impl Roster {
             gone.push((
                 task.name,
                 format!(
-                    "the scheduler has places for {TAKT_MEMBERS} threads in {TAKT_TASKS} tasks, and the \
+                    "the scheduler has {TAKT_MEMBERS} members in {TAKT_TASKS} tasks, and the \
                      policy's come first"
                 ),
             ));

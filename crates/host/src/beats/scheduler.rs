@@ -53,7 +53,7 @@ pub(crate) struct Scheduler {
     rules: MapHandle,
     cpus: MapHandle,
     commit: OwnedFd,
-    seat: OwnedFd,
+    reserve: OwnedFd,
     recognise: OwnedFd,
 }
 
@@ -73,7 +73,7 @@ impl Scheduler {
             rules: pins.map_of::<u32, takt_member_rule>("takt_rules")?,
             cpus: pins.map_of::<u32, takt_cpu>("takt_cpus")?,
             commit: pins.program("takt_commit")?,
-            seat: pins.program("takt_seat")?,
+            reserve: pins.program("takt_seat")?,
             recognise: pins.program("takt_recognise")?,
             pins,
         })
@@ -134,21 +134,21 @@ impl Scheduler {
     /// Free the reservations of tasks that are removed.
     pub fn vacate(&self, members: impl IntoIterator<Item = u32>) -> Result<(), Error> {
         for member in members {
-            let _nobody_there = self.seat(0, member)?;
+            let _no_thread = self.reserve(0, member)?;
             put(&self.members, member, &takt_member::default())?;
         }
         Ok(())
     }
 
     /// Reserve a member for a thread; thread 0 frees the reservation.
-    pub fn seat(&self, tid: u32, member: u32) -> Result<Result<(), i32>, Error> {
+    pub fn reserve(&self, tid: u32, member: u32) -> Result<Result<(), i32>, Error> {
         let mut args = takt_join_args {
             tid,
             member,
             ..Default::default()
         };
-        call::run(self.seat.as_fd(), &mut args)
-            .map_err(BpfError::of("giving a thread its place"))?;
+        call::run(self.reserve.as_fd(), &mut args)
+            .map_err(BpfError::of("reserving a member for a thread"))?;
         Ok(match args.result {
             0 => Ok(()),
             error => Err(-error),
@@ -274,8 +274,8 @@ fn write<M: MapCore>(maps: &Maps<'_, M>, image: &Image, generation: u32) -> Resu
             put(maps.members, *at, member)?;
         }
     }
-    let places = image.members.iter().map(|(at, _)| at + 1).max();
-    state.member_count = state.member_count.max(places.unwrap_or_default());
+    let members = image.members.iter().map(|(at, _)| at + 1).max();
+    state.member_count = state.member_count.max(members.unwrap_or_default());
     state.rule_count = state.member_count;
     put(maps.beats, 0, &*state)
 }

@@ -212,7 +212,7 @@ fn standing_links() -> Result<Vec<Helped>, Error> {
             .iter()
             .find(|device| device.index == outline.owner.ifindex);
         let Some(device) = device else { continue };
-        if outline.owner.netns_cookie == netns_cookie && !outline.gone && port.stands() {
+        if outline.owner.netns_cookie == netns_cookie && !outline.gone && port.is_attached() {
             standing.push(Helped {
                 index,
                 device: device.clone(),

@@ -1,14 +1,14 @@
 //! The counters of a link: the parts of its memory that count packets, without the megabytes
 //! that order them.
 
-use takt_algo::sys::{takt_element, takt_flow, takt_held, takt_stations};
+use takt_algo::sys::{takt_blocked, takt_entity, takt_flow, takt_stations};
 
 /// As of about one moment: the kernel goes on while it is read, but each number is consistent.
 pub(crate) struct Counted {
     pub queued_packets: u32,
-    pub held: takt_held,
+    pub blocked: takt_blocked,
     /// By id: first classes and tenants, then every flow and station so far.
-    pub elements: Vec<takt_element>,
+    pub entities: Vec<takt_entity>,
     /// The entities of flows and stations, in the same order.
     pub flows: Vec<takt_flow>,
     pub stations: Box<takt_stations>,

@@ -135,13 +135,13 @@ impl PortMemory {
             let flow_count = (&raw const (*flows).fresh)
                 .read_volatile()
                 .min(TAKT_FLOWS_MAX);
-            let element_count = TAKT_FLOW_FIRST + flow_count;
+            let entity_count = TAKT_FLOW_FIRST + flow_count;
             let mut stations = zeroed_box();
             copy_raw(&raw const (*flows).stations, &mut *stations);
             Counted {
                 queued_packets: (&raw const (*link).queued_packets).read_volatile(),
-                held: (&raw const (*order).held).read_volatile(),
-                elements: copied((&raw const (*order).element).cast(), element_count),
+                blocked: (&raw const (*order).blocked).read_volatile(),
+                entities: copied((&raw const (*order).entity).cast(), entity_count),
                 flows: copied((&raw const (*flows).flow).cast(), flow_count),
                 stations,
                 live_flows: (&raw const (*flows).live).read_volatile(),
@@ -176,7 +176,7 @@ impl PortMemory {
                     ifindex: (&raw const (*port).link.ifindex).read_volatile(),
                     netns_cookie: (&raw const (*port).link.netns_cookie).read_volatile(),
                 },
-                attached: (&raw const (*port).link.attached).read_volatile() != 0,
+                attached: (&raw const (*port).link.was_attached).read_volatile() != 0,
                 gone: (&raw const (*port).link.gone).read_volatile() != 0,
                 pacing: (&raw const (*plan).pacing).read_volatile(),
                 generation: (&raw const (*plan).generation).read_volatile(),
@@ -195,9 +195,9 @@ impl PortMemory {
     }
 
     /// Whether the qdisc is on its device.
-    pub(crate) fn stands(&self) -> bool {
+    pub(crate) fn is_attached(&self) -> bool {
         // SAFETY: an aligned, mapped field.
-        unsafe { (&raw const (*self.0.as_ptr()).stands).read_volatile() != 0 }
+        unsafe { (&raw const (*self.0.as_ptr()).attached).read_volatile() != 0 }
     }
 
     /// The link's table of stations.
@@ -248,8 +248,8 @@ impl PortMemory {
         let gap = self.gap_state();
         // SAFETY: as above; only the one feeder writes this.
         unsafe {
-            let epoch = (&raw const (*gap).epoch).read_volatile();
-            (&raw mut (*gap).epoch).write_volatile(epoch.wrapping_add(1));
+            let helper = (&raw const (*gap).helper).read_volatile();
+            (&raw mut (*gap).helper).write_volatile(helper.wrapping_add(1));
         }
     }
 
@@ -291,7 +291,7 @@ impl PortMemory {
             let plan = (&raw const (*port).plans).cast::<takt_plan>().add(active);
             let generation = (&raw const (*plan).generation).read_volatile() as u32;
             // The qdisc notices a new plan when a packet comes.
-            let noted = (&raw const (*link).generation).read_volatile() == generation;
+            let noted = (&raw const (*link).plan_generation).read_volatile() == generation;
             let queued = (&raw const (*link).queued_packets).read_volatile();
             let old = (&raw const (*link).old_packets).read_volatile();
             if noted { old > 0 } else { queued > 0 }

@@ -17,7 +17,7 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 use takt_algo::sys::{
-    TAKT_HANDLE_MAJOR, TAKT_LINKS, TAKT_STORE_PLACES, takt_commit_args, takt_plan,
+    TAKT_HANDLE_MAJOR, TAKT_LINKS, TAKT_STORE_SLOTS, takt_commit_args, takt_plan,
 };
 
 use crate::{
@@ -51,7 +51,7 @@ pub(crate) struct Program {
     pins: Pinned,
     ports: MapHandle,
     stores: MapHandle,
-    express: MapHandle,
+    fast_path: MapHandle,
     sockets: MapHandle,
     registrations: MapHandle,
     registry: MapHandle,
@@ -71,7 +71,7 @@ impl Program {
         Ok(Self {
             ports: pins.map("takt_ports")?,
             stores: pins.map("takt_stores")?,
-            express: pins.map("takt_express")?,
+            fast_path: pins.map("takt_express")?,
             sockets: pins.map("takt_sockets")?,
             registrations: pins.map("takt_registrations")?,
             registry: pins.map("takt_registry")?,
@@ -223,7 +223,7 @@ impl Program {
     /// The store holds packets, so the kernel must know which of its bytes are packet pointers:
     /// from the program's own types.
     fn store_map(&self) -> Result<MapHandle, Error> {
-        let types = btf::of_map(&self.express)?;
+        let types = btf::of_map(&self.fast_path)?;
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
             btf_fd: types.fd.as_raw_fd() as u32,
@@ -236,7 +236,7 @@ impl Program {
             Some("takt_store"),
             4,
             8,
-            TAKT_STORE_PLACES,
+            TAKT_STORE_SLOTS,
             &options,
         )
         .map_err(BpfError::of("creating a link's store"))

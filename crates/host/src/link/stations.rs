@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use takt_algo::sys::{
     TAKT_FLOW_FIRST, TAKT_SCALE_WHOLE, TAKT_STATIONS, TAKT_STATIONS_IP, TAKT_STATIONS_MAC,
-    TAKT_STATIONS_NONE, takt_element, takt_flow, takt_station,
+    TAKT_STATIONS_NONE, takt_entity, takt_flow, takt_station,
 };
 
 pub use takt_algo::Address;
@@ -91,7 +91,7 @@ impl Stations {
                     none("its link tells no stations apart; add [radio] to the policy").into(),
                 );
             }
-            if port.stands() {
+            if port.is_attached() {
                 return Ok(Self {
                     port,
                     device: device.to_owned(),
@@ -115,7 +115,7 @@ impl Stations {
     /// Whether the link still exists and has stations. If not, this table has no link: open it
     /// anew.
     pub fn stand(&self) -> bool {
-        self.port.stands() && self.port.outline().stations == self.known_by
+        self.port.is_attached() && self.port.outline().stations == self.known_by
     }
 
     /// Set a station's weight, 0 to 1,000,000; larger values count as that. A weight that was
@@ -186,8 +186,8 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
     let mut stations: Vec<Station> = known
         .iter()
         .map(|known| {
-            let place = known.number as usize - 1;
-            let station = &table.at[place % TAKT_STATIONS as usize];
+            let entry = known.number as usize - 1;
+            let station = &table.at[entry % TAKT_STATIONS as usize];
             Station {
                 known: true,
                 by_hand: known.by_hand,
@@ -196,7 +196,7 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
             }
         })
         .collect();
-    for (flow, element) in elements(counted) {
+    for (flow, entity) in entities(counted) {
         let address = Address::from(flow.to);
         let known = stations
             .iter()
@@ -206,15 +206,15 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
             stations.len() - 1
         });
         let station = &mut stations[at];
-        station.queued_packets += element.queue.packets;
-        station.queued_bytes += element.queue.bytes;
-        station.counters.add(&Counters::from(&element.stats));
-        station.held |= element.held != 0;
-        if element.scale_ppm != 0 {
-            station.applied_ppm = if element.held != 0 {
+        station.queued_packets += entity.queue.packets;
+        station.queued_bytes += entity.queue.bytes;
+        station.counters.add(&Counters::from(&entity.stats));
+        station.held |= entity.throttled != 0;
+        if entity.scale_ppm != 0 {
+            station.applied_ppm = if entity.throttled != 0 {
                 0
             } else {
-                element.scale_ppm
+                entity.scale_ppm
             };
         }
     }
@@ -223,11 +223,11 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
 }
 
 /// The entities of stations.
-fn elements(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_element)> {
+fn entities(counted: &Counted) -> impl Iterator<Item = (&takt_flow, &takt_entity)> {
     counted
         .flows
         .iter()
-        .zip(&counted.elements[TAKT_FLOW_FIRST as usize..])
+        .zip(&counted.entities[TAKT_FLOW_FIRST as usize..])
         .filter(|(flow, _)| flow.identity != 0 && is_stations(flow))
 }
 

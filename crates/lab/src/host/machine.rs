@@ -18,7 +18,7 @@ use nix::sys::signal::Signal;
 use super::console::Console;
 use super::error::Doing;
 use super::kernels::Kernel;
-use super::place::Place;
+use super::machine_slot::MachineSlot;
 use super::tool::QEMU;
 use super::{Error, Result};
 use crate::guest::protocol::{CHANNEL_PORT, Frame};
@@ -58,7 +58,7 @@ pub fn run(
     kernel: &Kernel,
     initramfs: &File,
     machine: &Machine,
-    place: &Place,
+    slot: &MachineSlot,
     sink: &mut dyn FnMut(Frame) -> io::Result<()>,
 ) -> Result<i32> {
     let (host_end, machine_end) = UnixStream::pair().doing(|| "create a socket pair".into())?;
@@ -66,7 +66,7 @@ pub fn run(
     let (sender, events) = sync_channel(64);
     if let Some(stdout) = emulator.0.stdout.take() {
         let sender = sender.clone();
-        let log = place.console_log()?;
+        let log = slot.console_log()?;
         thread::spawn(move || read_console(stdout, log, &sender));
     }
     thread::spawn(move || read_frames(host_end, &sender));

@@ -4,7 +4,7 @@
 //! A run goes through the files in this order: `kernels` finds the kernel (`release` decides
 //! which, `apt` downloads it), `image` packs the programs (`python` a web server) and `modules`
 //! the kernel's modules into an initramfs, `machine` boots it and `console` reads the kernel's
-//! messages meanwhile. `place` limits how many run at once.
+//! messages meanwhile. `machine_slot` limits how many run at once.
 
 mod apt;
 mod cache;
@@ -14,8 +14,8 @@ mod image;
 mod kernels;
 mod libraries;
 mod machine;
+mod machine_slot;
 mod modules;
-mod place;
 mod python;
 mod release;
 mod tool;
@@ -27,12 +27,12 @@ use std::time::Duration;
 
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
-pub(crate) use place::busy_count as machines_at_once;
+pub(crate) use machine_slot::busy_count as machines_at_once;
 
 use crate::guest::Net;
 use crate::guest::protocol::{Frame, Job};
 use machine::Machine;
-use place::Place;
+use machine_slot::MachineSlot;
 use tool::Tool;
 
 type Result<T> = std::result::Result<T, Error>;
@@ -133,7 +133,7 @@ fn run(
         .then(python::WebServer::find)
         .transpose()?;
     let initramfs = image::build(kernel, &job, &options.add, web_server.as_ref())?;
-    let place = Place::take()?;
+    let slot = MachineSlot::take()?;
     machine::run(
         kernel,
         &initramfs,
@@ -142,7 +142,7 @@ fn run(
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
         },
-        &place,
+        &slot,
         &mut |frame| match frame {
             Frame::Stdout(bytes) => stdout.write_all(&bytes).and_then(|()| stdout.flush()),
             Frame::Stderr(bytes) => stderr.write_all(&bytes),

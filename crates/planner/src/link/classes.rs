@@ -1,10 +1,10 @@
 //! The ids of classes and tenants in the kernel's tables.
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_CLASSES, TAKT_GROUPS};
+use takt_algo::sys::{TAKT_CLASSES, TAKT_NODES};
 use takt_policy::Link;
 
-use super::places::Places;
+use super::ids::Ids;
 
 /// The name of a class has no colon in it.
 const TENANT: &str = "tenant:";
@@ -15,9 +15,11 @@ const TENANT: &str = "tenant:";
 pub struct ClassIds {
     /// Classes by name, tenants by "tenant:" and their name.
     #[serde(flatten)]
-    ids: Places,
+    ids: Ids,
     /// By the tenant's name.
-    groups: Places,
+    /// `groups` in records.
+    #[serde(rename = "groups")]
+    nodes: Ids,
 }
 
 impl ClassIds {
@@ -32,8 +34,8 @@ impl ClassIds {
     }
 
     /// The tenant's node.
-    pub fn group(&self, tenant: &str) -> Option<u32> {
-        self.groups.get(tenant)
+    pub fn node(&self, tenant: &str) -> Option<u32> {
+        self.nodes.get(tenant)
     }
 
     /// Names and ids, by name.
@@ -65,7 +67,7 @@ impl ClassIds {
             ids: self
                 .ids
                 .assign(classes.chain(keys.iter().map(String::as_str)), TAKT_CLASSES),
-            groups: self.groups.assign(tenants(), TAKT_GROUPS),
+            nodes: self.nodes.assign(tenants(), TAKT_NODES),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod classes;
 mod error;
-mod places;
+mod ids;
 mod ports;
 mod questions;
 mod receive;
@@ -68,19 +68,19 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     }
     for tenant in &link.tenants {
         let id = ids.tenant_id(&tenant.name).unwrap_or_default();
-        let group = ids.group(&tenant.name).unwrap_or_default();
-        tables.tenant[group as usize] = id as u16;
+        let node = ids.node(&tenant.name).unwrap_or_default();
+        tables.tenant[node as usize] = id as u16;
         tables.class_params[id as usize] = share::of_tenant(tenant, link.rate_bps);
-        tables.class_params[id as usize].heads = group as u8;
+        tables.class_params[id as usize].heads = node as u8;
     }
     let mut found = BTreeMap::new();
     let mut order = 0;
     for class in &link.classes {
         let id = ids.id(&class.name).unwrap_or_default();
         let tenant = class.tenant.as_deref();
-        let group = tenant.and_then(|name| ids.group(name)).unwrap_or_default();
+        let node = tenant.and_then(|name| ids.node(name)).unwrap_or_default();
         tables.class_params[id as usize] = share::of_class(class, link.rate_bps);
-        tables.class_params[id as usize].group = group as u8;
+        tables.class_params[id as usize].node = node as u8;
         if class.is_default {
             tables.rules.default_class = id;
         }

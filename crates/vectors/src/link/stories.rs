@@ -3,7 +3,7 @@
 mod sharing;
 mod stations;
 
-use takt_algo::sys::{TAKT_BACKGROUND, TAKT_EXPRESS, TAKT_TASK_NOBODY, TAKT_TASK_UNKNOWN};
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_FAST_PATH, TAKT_TASK_NOBODY, TAKT_TASK_UNKNOWN};
 
 use super::{Answer, Call, Class, Link, Plan};
 use crate::{Failure, concept::Vector, recorder::Recorder};
@@ -14,7 +14,7 @@ pub fn all() -> Result<Vec<Vector<Link>>, Failure> {
         five_classes()?,
         short_link()?,
         priorities()?,
-        express()?,
+        fast_path()?,
         limits()?,
         segments()?,
         late_timer()?,
@@ -40,7 +40,7 @@ struct Wire {
     now_ns: u64,
     queued: u32,
     /// The fast path's slot is taken.
-    express: bool,
+    fast: bool,
     /// Priority of the task that sends the next packets.
     sender: u32,
 }
@@ -67,7 +67,7 @@ fn class(id: u32, rate_bps: u64, priority: u8) -> Class {
         queue_packets: 100,
         priority,
         gated: false,
-        group: 0,
+        node: 0,
         heads: 0,
     }
 }
@@ -87,7 +87,7 @@ impl Wire {
             recorder: Recorder::new(name, plan)?,
             now_ns: 1_000_000,
             queued: 0,
-            express: false,
+            fast: false,
             sender: TAKT_TASK_UNKNOWN,
         })
     }
@@ -113,16 +113,16 @@ impl Wire {
             task_prio: self.sender,
             now_ns: self.now_ns,
         })?;
-        if let Answer::Kept { place } = answer {
+        if let Answer::Kept { slot } = answer {
             self.queued += 1;
-            self.express |= place == TAKT_EXPRESS;
+            self.fast |= slot == TAKT_FAST_PATH;
         }
         Ok(())
     }
 
     /// The device asks for a packet; returns the link's wake time if it has to be asked again.
     fn ask(&mut self) -> Result<Answer, Failure> {
-        if std::mem::take(&mut self.express) {
+        if std::mem::take(&mut self.fast) {
             self.queued -= 1;
             return Ok(Answer::Nothing);
         }
@@ -215,7 +215,7 @@ fn priorities() -> Result<Vector<Link>, Failure> {
     wire.done(&[1, 2, 3])
 }
 
-fn express() -> Result<Vector<Link>, Failure> {
+fn fast_path() -> Result<Vector<Link>, Failure> {
     let classes = [class(1, MBIT, 0), class(2, MBIT, 0)];
     let mut wire = Wire::new(
         "a packet that finds empty queues takes the fast path",
@@ -331,14 +331,14 @@ fn going_down() -> Result<Vector<Link>, Failure> {
         wire.arrive(1, 976, 1)?;
         wire.arrive(2, 976, 1)?;
     }
-    wire.recorder.call(Call::FlushExpress)?;
+    wire.recorder.call(Call::FlushFastPath)?;
     wire.queued -= 1;
     while wire.queued > 0 {
         if let Answer::GivenUp { .. } = wire.recorder.call(Call::Flush)? {
             wire.queued -= 1;
         }
     }
-    wire.express = false;
+    wire.fast = false;
     wire.now_ns += 1_000_000_000;
     wire.arrive(1, 976, 1)?;
     wire.arrive(1, 976, 1)?;

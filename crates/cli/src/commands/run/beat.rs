@@ -20,7 +20,7 @@ use nix::{
     unistd::{ForkResult, Pid, Uid, fork},
 };
 use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
-use takt_host::places::{self, Caller, Terms, Wish};
+use takt_host::reservations::{self, Caller, Terms, Wish};
 
 use super::become_program;
 use crate::{
@@ -77,9 +77,9 @@ fn supervise(terms: &Terms, command: &[OsString], output: Output) -> io::Result<
     // Its number is not used again before it is waited for. Without root taktd finds out that it
     // has ended.
     if Uid::effective().is_root()
-        && let Err(error) = places::leave(child.as_raw() as u32)
+        && let Err(error) = reservations::leave(child.as_raw() as u32)
     {
-        print::warning(&format!("giving its place on the beat back: {error}"));
+        print::warning(&format!("giving its reservation on the beat back: {error}"));
     }
     ended?;
     match waitpid(child, None)? {
@@ -99,7 +99,7 @@ fn enter(terms: &Terms, mask: &SigSet) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(AskError::NotRunning) if Uid::effective().is_root() => {
             let wish = Wish::AdHoc(terms.clone());
-            places::join(process::id(), &Caller::ROOT, &wish)
+            reservations::join(process::id(), &Caller::ROOT, &wish)
                 .map(drop)
                 .map_err(|error| (&error).into())
         }

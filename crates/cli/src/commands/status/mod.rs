@@ -111,7 +111,7 @@ fn link_text(link: &LinkStatus) -> String {
     if let Some(background) = &link.background {
         let _ = writeln!(
             text,
-            "  background waits for: {}; {} packets held; so far {:.3} s for more important tasks, {:.3} s for \
+            "  background waits for: {}; {} packets blocked; so far {:.3} s for more important tasks, {:.3} s for \
              a busy link",
             background.waits_for,
             background.held_packets,

@@ -73,7 +73,7 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
 fn note(station: &Station) -> &'static str {
     match (station.known, station.held, station.by_hand) {
         (false, ..) => "unknown",
-        (true, true, _) => "held",
+        (true, true, _) => "throttled",
         (true, false, true) => "by hand",
         (true, false, false) => "",
     }

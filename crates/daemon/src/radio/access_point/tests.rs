@@ -24,7 +24,7 @@ pub(super) type Shared<T> = Arc<Mutex<T>>;
 pub(super) struct FakeTable(pub(super) Shared<Kernel>);
 
 impl Table for FakeTable {
-    fn stands(&self) -> bool {
+    fn is_attached(&self) -> bool {
         self.0.lock().unwrap().is_there
     }
 

@@ -90,7 +90,7 @@ impl Host {
         };
         match done {
             Err(error) if is_refusal(&error) => Ok(false),
-            done => done.map_err(BeatsError::network_level(knob.to_string())),
+            done => done.map_err(BeatsError::softirq_tiers(knob.to_string())),
         }
     }
 }

@@ -43,7 +43,7 @@ struct Record {
 
 /// What network processing is set to while beats are loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NetworkLevel {
+pub struct SoftirqTiers {
     /// Devices that takt has process in threads.
     pub threaded: Vec<String>,
     /// Packets handled at once, if takt bounds that. It may be bounded already, or takt cannot
@@ -70,8 +70,8 @@ pub(crate) fn salvage() -> Result<(), Error> {
 }
 
 /// `None` if nothing is set.
-pub(crate) fn network_level() -> Result<Option<NetworkLevel>, Error> {
-    Ok(store().read(NAME)?.map(|record| NetworkLevel {
+pub(crate) fn softirq_tiers() -> Result<Option<SoftirqTiers>, Error> {
+    Ok(store().read(NAME)?.map(|record| SoftirqTiers {
         threaded: record
             .settings
             .iter()

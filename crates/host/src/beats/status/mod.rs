@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     BeatsRecord, Ended, Found, SentAway,
-    softirq::{NetworkLevel, network_level},
+    softirq::{SoftirqTiers, softirq_tiers},
 };
 use crate::{beats::BeatsError, error::Error};
 
@@ -31,7 +31,7 @@ pub struct BeatsStatus {
     /// All edges of slots are multiples of this; `None` if that is unknown.
     pub grid_ns: Option<u64>,
     /// The settings of the softirq tiers; `None`: unchanged.
-    pub network: Option<NetworkLevel>,
+    pub network: Option<SoftirqTiers>,
     /// Threads of ad hoc tasks that made room for a policy's tasks; the latest last.
     pub sent_away: Vec<SentAway>,
     /// The CPUs that carry beats.
@@ -89,7 +89,7 @@ pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
             .and_then(|roster| roster.source.as_ref())
             .map(|source| source.name.clone()),
         grid_ns: roster.map(|roster| roster.beats.grid_ns),
-        network: network_level()?,
+        network: softirq_tiers()?,
         sent_away: roster.map_or_else(Vec::new, |roster| roster.sent_away.clone()),
         cpus,
     })

@@ -6,7 +6,7 @@
 //! flow needs one or two. A length that runs short gets a larger share.
 
 use takt_algo::sys::{
-    TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_PLACES, TAKT_GAP_PLENTY, TAKT_GAP_STEP,
+    TAKT_GAP_LEN_MIN, TAKT_GAP_LENS, TAKT_GAP_PLENTY, TAKT_GAP_SLOTS, TAKT_GAP_STEP,
 };
 
 /// The initial number of each length, and how long the longest lasts on an idle wire: longer
@@ -144,7 +144,7 @@ impl Stock {
 
     /// Slots that no length has claimed. Half of the removed templates may still be in stock.
     fn room(&self) -> u32 {
-        (TAKT_GAP_PLACES - 1).saturating_sub(self.total() + LEARNED_MAX as u32 * OF_EACH)
+        (TAKT_GAP_SLOTS - 1).saturating_sub(self.total() + LEARNED_MAX as u32 * OF_EACH)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         for longest in [188, 1514, 9014, LONGEST_MAX] {
             for rate_bps in [1_000, 100_000_000, 400_000_000_000] {
                 let stock = Stock::new(rate_bps, longest, 24);
-                assert!(total(&stock) < TAKT_GAP_PLACES, "{longest} {rate_bps}");
+                assert!(total(&stock) < TAKT_GAP_SLOTS, "{longest} {rate_bps}");
                 let mut lens: Vec<u32> = stock.shelves().iter().map(|s| s.len).collect();
                 lens.sort_unstable();
                 lens.dedup();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(stock.ran_short(171), Some(2 * OF_EACH));
         while stock.ran_short(171).is_some() {}
         while stock.ran_short(1514).is_some() {}
-        assert!(total(&stock) < TAKT_GAP_PLACES);
+        assert!(total(&stock) < TAKT_GAP_SLOTS);
         assert_eq!(stock.ran_short(1000), None);
     }
 

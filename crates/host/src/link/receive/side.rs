@@ -41,7 +41,7 @@ pub(crate) struct Side {
     pub memory: Arc<PortMemory>,
     pub plan: Box<takt_plan>,
     /// Its device carries its qdisc, and packets are sent there.
-    pub stands: bool,
+    pub is_attached: bool,
 }
 
 impl Side {
@@ -66,9 +66,9 @@ impl Side {
         Ok(Some(Self {
             index: plan.receive_link,
             ifindex: plan.receive_ifindex,
-            stands: is_up
+            is_attached: is_up
                 && entered
-                && memory.stands()
+                && memory.is_attached()
                 && memory.outline().owner.ifindex == plan.receive_ifindex,
             plan: memory.plan(),
             memory,
@@ -92,7 +92,7 @@ impl Wanted {
         standing: Option<&Side>,
         number: impl FnOnce() -> Result<u32, Error>,
     ) -> Result<Self, Error> {
-        let standing = standing.filter(|side| side.stands);
+        let standing = standing.filter(|side| side.is_attached);
         plan.generation = standing.map_or(1, |side| side.plan.generation);
         Ok(Self {
             index: standing.map_or_else(number, |side| Ok(side.index))?,
@@ -145,7 +145,7 @@ pub(crate) fn let_out<'a>(
     program: &Program,
     sides: impl Iterator<Item = &'a Side>,
 ) -> Result<(), Error> {
-    let sides: Vec<&Side> = sides.filter(|side| side.stands).collect();
+    let sides: Vec<&Side> = sides.filter(|side| side.is_attached).collect();
     for side in &sides {
         let mut plan = copy_of(&*side.plan);
         open_receive(&mut plan);
@@ -172,7 +172,7 @@ pub(crate) fn restore<'a>(
     sides: impl Iterator<Item = &'a Side>,
 ) -> Result<(), Error> {
     let mut indices = Vec::new();
-    for side in sides.filter(|side| side.stands) {
+    for side in sides.filter(|side| side.is_attached) {
         let mut plan = copy_of(&*side.plan);
         // After the two generations that may have been in force meanwhile.
         plan.generation += 3;

@@ -135,7 +135,7 @@ impl Sockets {
                 kinds | 1 << Term::from(question).kind()
             });
         let watch = takt_watch {
-            epoch: next_epoch(watch),
+            generation: next_generation(watch),
             kinds,
         };
         self.watches
@@ -266,14 +266,14 @@ impl Sockets {
 
 /// Sockets keep the generation of questions that they answered, longer than the last one is
 /// remembered here: so take it from a clock.
-fn next_epoch(before: Option<Box<takt_watch>>) -> u32 {
+fn next_generation(before: Option<Box<takt_watch>>) -> u32 {
     let now = clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::ZERO, Duration::from);
-    let before = before.map_or(0, |watch| watch.epoch);
-    let mut epoch = now.as_millis() as u32;
-    while epoch == before || epoch == 0 {
-        epoch = epoch.wrapping_add(1);
+    let before = before.map_or(0, |watch| watch.generation);
+    let mut generation = now.as_millis() as u32;
+    while generation == before || generation == 0 {
+        generation = generation.wrapping_add(1);
     }
-    epoch
+    generation
 }
 
 fn load_skeleton<'a>(

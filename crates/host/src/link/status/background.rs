@@ -1,7 +1,7 @@
 //! How long a link's background traffic has been kept waiting, and why.
 
 use serde::Serialize;
-use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_element, takt_plan};
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_IN_GATE, takt_entity, takt_plan};
 
 use crate::{
     link::{counted::Counted, managed::Managed},
@@ -38,35 +38,35 @@ pub(super) fn status(
     {
         return None;
     }
-    let held = &counted.held;
-    let is_held = |element: &&takt_element| u32::from(element.waits) & TAKT_IN_GATE != 0;
-    let since_ns = match held.by_task.count {
+    let blocked = &counted.blocked;
+    let is_blocked = |entity: &&takt_entity| u32::from(entity.waits) & TAKT_IN_GATE != 0;
+    let since_ns = match blocked.by_task.count {
         0 => 0,
-        _ => monotonic_ns().saturating_sub(held.since_ns),
+        _ => monotonic_ns().saturating_sub(blocked.since_ns),
     };
     Some(BackgroundStatus {
-        waits_for: match (held.by_task.count, held.waiting) {
+        waits_for: match (blocked.by_task.count, blocked.backlogged) {
             (1.., _) => "task more important",
             (0, 1..) => "link busy",
             (0, 0) => "nothing",
         },
         held_packets: counted
-            .elements
+            .entities
             .iter()
-            .filter(is_held)
-            .map(|element| element.queue.packets)
+            .filter(is_blocked)
+            .map(|entity| entity.queue.packets)
             .sum(),
-        holds: held.holds,
-        held_by_tasks_ns: held.task_ns + since_ns,
-        held_by_link_ns: held.link_ns,
+        holds: blocked.blocks,
+        held_by_tasks_ns: blocked.task_ns + since_ns,
+        held_by_link_ns: blocked.link_ns,
         opener_running: helper_running,
     })
 }
 
 pub(super) fn problem(managed: &Managed, helper_running: bool) -> Option<String> {
     (managed.plan.gated != 0 && !helper_running).then(|| {
-        "the helper is not running, so what the background's gate holds waits for the processor \
-         that it was held on; `takt apply` starts it again"
+        "the helper is not running, so what the background's gate blocks waits for the processor \
+         that it was blocked on; `takt apply` starts it again"
             .to_owned()
     })
 }

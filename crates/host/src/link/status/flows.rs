@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_FAMILY_IPV4, TAKT_FAMILY_IPV6, TAKT_FLOW_FIRST, takt_element, takt_flow, takt_key,
+    TAKT_FAMILY_IPV4, TAKT_FAMILY_IPV6, TAKT_FLOW_FIRST, takt_entity, takt_flow, takt_key,
 };
 
 use super::Counters;
@@ -57,7 +57,7 @@ pub struct FlowStatus {
 pub(super) struct Live<'a> {
     pub id: u32,
     pub flow: &'a takt_flow,
-    pub element: &'a takt_element,
+    pub entity: &'a takt_entity,
     /// Its socket is open, if it has one.
     pub open: bool,
 }
@@ -74,7 +74,7 @@ pub(super) fn live<'a>(
         .map(|(id, flow)| Live {
             id,
             flow,
-            element: &counted.elements[id as usize],
+            entity: &counted.entities[id as usize],
             open: flow.cookie == 0 || program.knows_socket(flow.cookie),
         })
 }
@@ -94,7 +94,7 @@ pub(super) fn list(counted: &Counted, program: &Program, record: &Record) -> Vec
     let mut flows: Vec<_> = live(counted, program)
         .filter(|live| live.open && !is_stations(live.flow))
         .filter_map(|live| {
-            let class = names.get(&live.element.class_id.into())?;
+            let class = names.get(&live.entity.class_id.into())?;
             Some((*class, live.id, status(class, &live)))
         })
         .collect();
@@ -112,9 +112,9 @@ fn status(class: &str, live: &Live) -> FlowStatus {
         proto: key.proto,
         src_port: key.src_port,
         dst_port: key.dst_port,
-        queued_packets: live.element.queue.packets,
-        queued_bytes: live.element.queue.bytes,
-        counters: Counters::from(&live.element.stats),
+        queued_packets: live.entity.queue.packets,
+        queued_bytes: live.entity.queue.bytes,
+        counters: Counters::from(&live.entity.stats),
     }
 }
 

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_element, takt_plan,
+    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_entity, takt_plan,
 };
 
 use crate::{
@@ -312,7 +312,7 @@ fn tenants(managed: &Managed, counted: &Counted, record: &Record) -> Vec<TenantS
         .ids
         .tenants()
         .map(|(name, id)| {
-            let stats = &counted.elements[id as usize].stats;
+            let stats = &counted.entities[id as usize].stats;
             TenantStatus {
                 name: name.to_owned(),
                 share: Share::of(id, &managed.plan),
@@ -368,22 +368,22 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, element: &takt_element) {
-        self.queued_packets += element.queue.packets;
-        self.queued_bytes += element.queue.bytes;
-        self.counters.add(&Counters::from(&element.stats));
+    fn add(&mut self, entity: &takt_entity) {
+        self.queued_packets += entity.queue.packets;
+        self.queued_bytes += entity.queue.bytes;
+        self.counters.add(&Counters::from(&entity.stats));
     }
 }
 
 fn sums(counted: &Counted, program: &Program, record: &Record) -> BTreeMap<u32, Sum> {
     let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
     for (_, id) in record.ids.classes() {
-        let own = &counted.elements[id as usize];
+        let own = &counted.entities[id as usize];
         sums.entry(id).or_default().add(own);
     }
     for live in flows::live(counted, program) {
-        let sum = sums.entry(live.element.class_id.into()).or_default();
-        sum.add(live.element);
+        let sum = sums.entry(live.entity.class_id.into()).or_default();
+        sum.add(live.entity);
         sum.flows += u32::from(live.open && !is_stations(live.flow));
     }
     sums
@@ -410,5 +410,5 @@ impl Share {
 
 /// The id of the tenant that a class belongs to; 0, which has no limits, if there is none.
 fn tenant_of(params: &takt_class_params, plan: &takt_plan) -> u32 {
-    plan.tenant[params.group as usize % plan.tenant.len()].into()
+    plan.tenant[params.node as usize % plan.tenant.len()].into()
 }

@@ -54,7 +54,7 @@ pub(super) fn status(
             || name_of(managed.outline.owner.ifindex),
             |device| device.name.clone(),
         ),
-        works: side.is_some_and(|side| side.stands),
+        works: side.is_some_and(|side| side.is_attached),
         queued_packets: received.map_or(0, |received| received.queued_packets),
         background: side
             .zip(received)
@@ -66,11 +66,11 @@ pub(super) fn of_class(managed: &Managed, received: Option<&Counted>, id: u32) -
     if managed.plan.class_params[id as usize].receive == 0 {
         return None;
     }
-    let element = &received?.elements[id as usize];
+    let entity = &received?.entities[id as usize];
     Some(Received {
-        queued_packets: element.queue.packets,
-        queued_bytes: element.queue.bytes,
-        counters: Counters::from(&element.stats),
+        queued_packets: entity.queue.packets,
+        queued_bytes: entity.queue.bytes,
+        counters: Counters::from(&entity.stats),
     })
 }
 

@@ -11,7 +11,7 @@ pub(super) fn check(link: &ReadLink, findings: &mut Findings) {
             let error = Diagnostic::error(
                 Code::NotBackground,
                 format!(
-                    "class `{}` is not in the background, so no gate holds it",
+                    "class `{}` is not in the background, so no gate blocks it",
                     class.shown_name()
                 ),
                 "take the gate out, or give the class priority = \"background\"",

@@ -26,7 +26,7 @@ const LINK: Schema = Schema {
 };
 
 /// The kernel has room for 4095; one is kept for the implicit default class.
-const ELEMENTS_MAX: usize = 4094;
+const ENTITIES_MAX: usize = 4094;
 
 const OVERHEAD_MAX_BYTES: u64 = 256;
 const LAG_DEFAULT_NS: u64 = 10_000_000;
@@ -113,7 +113,7 @@ pub(super) fn read(
 
 /// The kernel's limit is for both together.
 fn check_count(tenants: &[ReadTenant], classes: &[ReadClass], findings: &mut Findings) {
-    let Some(excess) = classes.get(ELEMENTS_MAX - tenants.len()) else {
+    let Some(excess) = classes.get(ENTITIES_MAX - tenants.len()) else {
         return;
     };
     let (problem, also) = match tenants.len() {
@@ -125,7 +125,7 @@ fn check_count(tenants: &[ReadTenant], classes: &[ReadClass], findings: &mut Fin
     };
     let error = Diagnostic::error(
         Code::TooManyClasses,
-        format!("{problem} are more than the {ELEMENTS_MAX} a link can have{also}"),
+        format!("{problem} are more than the {ENTITIES_MAX} a link can have{also}"),
         "let one class match several kinds of traffic: match = [{ … }, { … }]",
     );
     findings.add(error.at(&excess.span, "the first one too many"));

@@ -97,7 +97,7 @@ fn with_tenants() -> Vec<Class> {
         heads,
         ..borrower(id, rate * MBIT, ceil * MBIT, rate * MBIT)
     };
-    let of = |group, class| Class { group, ..class };
+    let of = |node, class| Class { node, ..class };
     vec![
         tenant(10, 1, 60, 80),
         tenant(20, 2, 40, 0),
@@ -146,8 +146,8 @@ pub fn tenants_change() -> Result<Vector<Link>, Failure> {
         ..with_tenants()[0]
     });
     // One class stays with the tenant, one leaves it, one joins it.
-    after[3].group = 0;
-    after[4].group = 1;
+    after[3].node = 0;
+    after[4].node = 1;
     wire.recorder
         .call(Call::Replace(plan(100 * MBIT, &after)))?;
     wire.arrive(1, 976, 1)?;

@@ -40,7 +40,7 @@ impl Wire {
 
     /// So many frames for a station, in a class. Returns their entity.
     fn arrive_for(&mut self, station: u64, class: u32, frames: u32) -> Result<u32, Failure> {
-        let mut element = 0;
+        let mut entity = 0;
         for _ in 0..frames {
             let now_ns = self.now_ns;
             let answer = self.recorder.call(Call::Station {
@@ -48,12 +48,12 @@ impl Wire {
                 station,
                 now_ns,
             })?;
-            if let Answer::Element { id } = answer {
-                element = id;
+            if let Answer::Entity { id } = answer {
+                entity = id;
                 self.arrive(id, 976, 1)?;
             }
         }
-        Ok(element)
+        Ok(entity)
     }
 
     /// Asks until so many frames have left, or no entity is eligible.
@@ -75,10 +75,10 @@ pub fn stations() -> Result<Vector<Link>, Failure> {
     wire.weigh(FIRST, 1_000_000)?;
     wire.weigh(SECOND, 250_000)?;
     wire.beat()?;
-    let mut elements = Vec::new();
+    let mut entities = Vec::new();
     for station in [FIRST, SECOND] {
         for class in [1, 2] {
-            elements.push(wire.arrive_for(station, class, 12)?);
+            entities.push(wire.arrive_for(station, class, 12)?);
         }
     }
     wire.let_out(12)?;
@@ -91,7 +91,7 @@ pub fn stations() -> Result<Vector<Link>, Failure> {
     // User space is dead: all weights are equal.
     wire.now_ns += 6_000_000_000;
     wire.drain(0)?;
-    wire.done(&elements)
+    wire.done(&entities)
 }
 
 pub fn stations_come_and_go() -> Result<Vector<Link>, Failure> {

@@ -3,8 +3,8 @@
  * Which thread holds which reservation, and how it gets it: by a rule of the policy when the
  * thread is made or renamed, or because it asked.
  */
-#ifndef TAKT_PLACE_H
-#define TAKT_PLACE_H
+#ifndef TAKT_RESERVATION_H
+#define TAKT_RESERVATION_H
 
 #include "state.h"
 #include "cgroup_names.h"
@@ -30,15 +30,15 @@ static __always_inline int all_here(const struct takt_task_params *params)
 	return 1;
 }
 
-static __always_inline int take_place(struct task_struct *p, struct takt_thread *thread,
-				      u32 at, u32 asked)
+static __always_inline int take_reservation(struct task_struct *p, struct takt_thread *thread,
+					    u32 at, u32 asked)
 {
 	struct takt_member *member = member_of(at);
 	struct takt_job_page *page;
 
 	if (!member || !member->expected)
 		return -EINVAL;
-	if (place_of(thread, p))
+	if (reservation_of(thread, p))
 		return -EBUSY;
 	if (!__sync_bool_compare_and_swap(&member->tid, 0, (u32)p->pid))
 		return -EBUSY;
@@ -49,20 +49,21 @@ static __always_inline int take_place(struct task_struct *p, struct takt_thread 
 	page = bpf_map_lookup_elem(&takt_beats_jobs, &at);
 	if (page)
 		page->tid = p->pid;
-	thread->place = at + 1;
+	thread->reservation = at + 1;
 	return 0;
 }
 
-static __always_inline void leave_place(const struct task_struct *p, struct takt_thread *thread)
+static __always_inline void leave_reservation(const struct task_struct *p,
+					      struct takt_thread *thread)
 {
-	struct takt_member *member = place_of(thread, p);
+	struct takt_member *member = reservation_of(thread, p);
 	struct takt_job_page *page;
 	u32 at;
 
 	if (!member)
 		return;
-	at = thread->place - 1;
-	thread->place = 0;
+	at = thread->reservation - 1;
+	thread->reservation = 0;
 	thread->parked = 0;
 	page = bpf_map_lookup_elem(&takt_beats_jobs, &at);
 	if (page)
@@ -129,19 +130,19 @@ static __always_inline int starts_with(const char *name, const char *prefix, u32
 }
 
 /* A kernel thread's work is told by its name alone. */
-static __always_inline u32 level_of(const struct task_struct *task, const u64 name[2])
+static __always_inline u32 tier_of(const struct task_struct *task, const u64 name[2])
 {
 	const char *text = (const char *)name;
 
 	if (!(task->flags & PF_KTHREAD))
-		return LEVEL_ORDINARY;
+		return TIER_ORDINARY;
 	if (starts_with(text, "napi/", 5) || starts_with(text, "backlog_napi/", 13) ||
 	    starts_with(text, "ksoftirqd/", 10))
-		return LEVEL_NETWORK;
-	return task->nr_cpus_allowed == 1 ? LEVEL_KERNEL : LEVEL_ORDINARY;
+		return TIER_NETWORK;
+	return task->nr_cpus_allowed == 1 ? TIER_KERNEL : TIER_ORDINARY;
 }
 
-/* The thread is new, or was renamed: find its level and its reservation. */
+/* The thread is new, or was renamed: find its tier and its reservation. */
 static __always_inline void recognise(struct task_struct *p, struct takt_thread *thread,
 				      const u64 name[2])
 {
@@ -149,8 +150,8 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	u64 command[2];
 	u32 at;
 
-	thread->level = level_of(p, name);
-	if (thread->level != LEVEL_ORDINARY)
+	thread->tier = tier_of(p, name);
+	if (thread->tier != TIER_ORDINARY)
 		mark(p);
 	if (p->flags & PF_KTHREAD || !host)
 		return;
@@ -160,13 +161,13 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	} else {
 		read_comm(command, BPF_CORE_READ(p, group_leader));
 	}
-	if (place_of(thread, p)) {
-		u32 own = thread->place - 1;
+	if (reservation_of(thread, p)) {
+		u32 own = thread->reservation - 1;
 		const struct takt_member_rule *rule = bpf_map_lookup_elem(&takt_beats_rules, &own);
 
 		if (thread->asked || (rule && holds(rule, p, name, command)))
 			return;
-		leave_place(p, thread);
+		leave_reservation(p, thread);
 	}
 	bpf_for(at, 0, TAKT_MEMBERS) {
 		const struct takt_member_rule *rule;
@@ -178,7 +179,7 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 			continue;
 		rule = bpf_map_lookup_elem(&takt_beats_rules, &at);
 		if (rule && holds(rule, p, name, command) &&
-		    !take_place(p, thread, at, 0))
+		    !take_reservation(p, thread, at, 0))
 			return;
 	}
 }

@@ -7,16 +7,16 @@
  *   guarantee  is its guarantee due?   (rate, where ceil is higher)
  *   share      what is its turn for spare capacity? (weight; virtual time)
  *   floor      is its floor due, whatever its priority?
- * Which calendar it is in follows from them, see group.h.
+ * Which calendar it is in follows from them, see node.h.
  */
-#ifndef TAKT_ELEMENT_H
-#define TAKT_ELEMENT_H
+#ifndef TAKT_ENTITY_H
+#define TAKT_ENTITY_H
 
 #include "plan.h"
 #include "queue.h"
 #include "share.h"
 
-#define TAKT_ELEMENTS 16384	/* 1..4095 classes and tenants, from 4096 on flows and stations */
+#define TAKT_ENTITIES 16384	/* 1..4095 classes and tenants, from 4096 on flows and stations */
 
 /* The calendars that an entity is in, with an entry for each. */
 #define TAKT_IN_TIMED 1
@@ -26,9 +26,9 @@
 #define TAKT_IN_STATION 16	/* throttled: its station's weight is 0; no entry */
 #define TAKT_IN_NO_TURN (TAKT_IN_GATE | TAKT_IN_STATION)
 #define TAKT_ENTRY_TIMED 0
-#define TAKT_ENTRY_SHARE TAKT_ELEMENTS
-#define TAKT_ENTRY_FLOOR (2 * TAKT_ELEMENTS)
-#define TAKT_ENTRY_GATE (3 * TAKT_ELEMENTS)
+#define TAKT_ENTRY_SHARE TAKT_ENTITIES
+#define TAKT_ENTRY_FLOOR (2 * TAKT_ENTITIES)
+#define TAKT_ENTRY_GATE (3 * TAKT_ENTITIES)
 
 /*
  * Counters of a class or flow. At any time
@@ -44,7 +44,7 @@ struct takt_class_stats {
 	u64 gso_packets;			/* segmented frames paced as one burst */
 };
 
-struct takt_element {
+struct takt_entity {
 	struct takt_clock pace;
 	struct takt_clock guarantee;
 	struct takt_clock share;
@@ -54,9 +54,9 @@ struct takt_element {
 	u16 class_id;	/* of a flow or station: the class it belongs to */
 	u8 heads;	/* of a tenant: its node */
 	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
-	u8 group, priority;	/* of the calendars that it is in, or was in last */
+	u8 node, priority;	/* of the calendars that it is in, or was in last */
 	u8 task_prio;	/* of the task that sent last, see gate.h */
-	u8 held;	/* throttled: its station's weight is 0 */
+	u8 throttled;	/* its station's weight is 0 */
 	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */
 	u32 pad;
 	struct takt_class_stats stats;
@@ -68,18 +68,18 @@ struct takt_element {
 #define TAKT_BY_FLOOR 2
 #define TAKT_BY_NOTHING 3
 
-TAKT_FN void takt_count_arrival(struct takt_element *element, u32 len, u32 frames)
+TAKT_FN void takt_count_arrival(struct takt_entity *entity, u32 len, u32 frames)
 {
-	element->stats.enqueued_packets++;
-	element->stats.enqueued_bytes += len;
+	entity->stats.enqueued_packets++;
+	entity->stats.enqueued_bytes += len;
 	if (frames > 1)
-		element->stats.gso_packets++;
+		entity->stats.gso_packets++;
 }
 
-TAKT_FN void takt_count_sent(struct takt_element *element, u32 len)
+TAKT_FN void takt_count_sent(struct takt_entity *entity, u32 len)
 {
-	element->stats.sent_packets++;
-	element->stats.sent_bytes += len;
+	entity->stats.sent_packets++;
+	entity->stats.sent_bytes += len;
 }
 
 /* The counters of an entity that ends are added to another's. */
@@ -110,13 +110,13 @@ TAKT_FN int takt_is_borrower(const struct takt_class_params *params)
 }
 
 /* It was idle and has a packet: idle time earns no credit, on any clock. */
-TAKT_FN void takt_element_start(struct takt_element *element, u64 clock_ns, u64 now_ns,
-				u64 virtual_ns)
+TAKT_FN void takt_entity_start(struct takt_entity *entity, u64 clock_ns, u64 now_ns,
+			       u64 virtual_ns)
 {
-	takt_clock_start(&element->pace, clock_ns);
-	takt_clock_start(&element->guarantee, clock_ns);
-	takt_clock_start(&element->share, virtual_ns);
-	takt_clock_start(&element->floor, now_ns);
+	takt_clock_start(&entity->pace, clock_ns);
+	takt_clock_start(&entity->guarantee, clock_ns);
+	takt_clock_start(&entity->share, virtual_ns);
+	takt_clock_start(&entity->floor, now_ns);
 }
 
 /*
@@ -124,22 +124,22 @@ TAKT_FN void takt_element_start(struct takt_element *element, u64 clock_ns, u64 
  * eligible before from_ns. An entity that goes by its share pays with that and keeps its
  * guarantee.
  */
-TAKT_FN void takt_element_charge(struct takt_element *element,
-				 const struct takt_class_params *params, u64 lag_max_ns,
-				 u64 from_ns, u64 clock_ns, u64 now_ns, u32 len, u32 by)
+TAKT_FN void takt_entity_charge(struct takt_entity *entity,
+				const struct takt_class_params *params, u64 lag_max_ns,
+				u64 from_ns, u64 clock_ns, u64 now_ns, u32 len, u32 by)
 {
 	struct takt_clock_params at = { .lag_max_ns = lag_max_ns };
 
 	if (params->ceil_bps) {
 		at.rate_bps = params->ceil_bps;
-		takt_clock_spend(&element->pace, &at, from_ns, clock_ns, len);
+		takt_clock_spend(&entity->pace, &at, from_ns, clock_ns, len);
 	}
 	if (by == TAKT_BY_SHARE) {
-		takt_clock_advance(&element->share,
-				   takt_share_rate(params->weight_bps, element->scale_ppm), len);
+		takt_clock_advance(&entity->share,
+				   takt_share_rate(params->weight_bps, entity->scale_ppm), len);
 	} else if (takt_is_borrower(params)) {
 		at.rate_bps = params->rate_bps;
-		takt_clock_spend(&element->guarantee, &at, from_ns, clock_ns, len);
+		takt_clock_spend(&entity->guarantee, &at, from_ns, clock_ns, len);
 	}
 	if (params->floor_bps) {
 		/* What it got beyond the floor is not charged to the floor's clock. */
@@ -147,9 +147,9 @@ TAKT_FN void takt_element_charge(struct takt_element *element,
 
 		takt_clock_advance(&paid, params->floor_bps, len);
 		at.rate_bps = params->floor_bps;
-		takt_clock_spend(&element->floor, &at, 0, now_ns, len);
-		if (element->floor.due_ns > paid.due_ns)
-			element->floor = paid;
+		takt_clock_spend(&entity->floor, &at, 0, now_ns, len);
+		if (entity->floor.due_ns > paid.due_ns)
+			entity->floor = paid;
 	}
 }
 

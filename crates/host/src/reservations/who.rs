@@ -5,7 +5,7 @@ use takt_policy::Join;
 
 use super::JoinError;
 
-/// A process that asks for a place.
+/// A process that asks for a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Its user.
@@ -22,7 +22,7 @@ impl Caller {
     };
 }
 
-const ROOT_ALONE: &str = "the policy in force has join = \"none\", so only root's threads take places on \
+const ROOT_ALONE: &str = "the policy in force has join = \"none\", so only root's threads take reservations on \
                           the beat; ask for another join in [beats], or for a [[task]]";
 
 /// The group is looked up now, which may take long, so without the host's lock.
@@ -47,7 +47,7 @@ pub(super) fn check(caller: &Caller, join: &Join) -> Result<(), JoinError> {
         ),
     };
     refused(format!(
-        "user {} is not in the group `{name}`, whose members may take places on the beat{problem}; as \
+        "user {} is not in the group `{name}`, whose members may take reservations on the beat{problem}; as \
          root: {first}usermod -aG {name} USER, or join = \"all\" in [beats]",
         caller.uid
     ))

@@ -37,7 +37,9 @@ pub enum JoinError {
         known: String,
     },
     /// Another thread has the reservation.
-    #[error("thread {tid} has the place `{member}` of task `{task}`; it goes when that ends")]
+    #[error(
+        "thread {tid} holds member `{member}` of task `{task}`; it is free when that thread ends"
+    )]
     Taken {
         /// The task.
         task: String,
@@ -47,7 +49,7 @@ pub enum JoinError {
         tid: u32,
     },
     /// A thread has one reservation at a time.
-    #[error("thread {tid} has a place already, in task `{task}`; it must leave that first")]
+    #[error("thread {tid} has a reservation already, in task `{task}`; it must leave that first")]
     Joined {
         /// The thread that asked.
         tid: u32,

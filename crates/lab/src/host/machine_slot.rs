@@ -22,18 +22,18 @@ pub fn busy_count() -> usize {
 }
 
 /// One machine's slot, until this is dropped or the process ends.
-pub struct Place {
+pub struct MachineSlot {
     number: usize,
     _lock: Flock<File>,
 }
 
-impl Place {
+impl MachineSlot {
     /// Waits for a free slot; prints a message once if it has to wait.
-    pub fn take() -> Result<Place> {
+    pub fn take() -> Result<MachineSlot> {
         let mut said = false;
         loop {
-            if let Some(place) = Place::try_take()? {
-                return Ok(place);
+            if let Some(slot) = MachineSlot::try_take()? {
+                return Ok(slot);
             }
             if !said {
                 eprintln!(
@@ -45,10 +45,10 @@ impl Place {
         }
     }
 
-    fn try_take() -> Result<Option<Place>> {
+    fn try_take() -> Result<Option<MachineSlot>> {
         for number in 0..=busy_count() {
             if let Some(lock) = cache::try_turn(&format!("machine.{number}.lock"))? {
-                return Ok(Some(Place {
+                return Ok(Some(MachineSlot {
                     number,
                     _lock: lock,
                 }));

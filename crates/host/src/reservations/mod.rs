@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A thread and its reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Reservation {
     /// The host's number of the thread.
     pub tid: u32,
     /// Which of the job pages is the thread's.
@@ -43,7 +43,7 @@ pub struct Place {
 }
 
 /// Reserve a member for one of the caller's threads.
-pub fn join(tid: u32, caller: &Caller, wish: &Wish) -> Result<Place, JoinError> {
+pub fn join(tid: u32, caller: &Caller, wish: &Wish) -> Result<Reservation, JoinError> {
     let admitted = admitted(caller)?;
     let session = Session::begin_within(PATIENCE)?;
     let joined = join_locked(tid, caller.uid, admitted, wish);
@@ -73,7 +73,7 @@ fn join_locked(
     uid: u32,
     admitted: Option<Join>,
     wish: &Wish,
-) -> Result<Place, JoinError> {
+) -> Result<Reservation, JoinError> {
     if let Some(Found {
         ended: Some(ended), ..
     }) = Found::look()?
@@ -114,21 +114,21 @@ fn join_locked(
         return Err(JoinError::NotLoaded);
     };
     let at = numbers.first_member + member;
-    let place = place(&record, &task, member, tid);
-    match scheduler.seat(tid, at)? {
-        Ok(()) => Ok(place),
+    let reservation = reservation(&record, &task, member, tid);
+    match scheduler.reserve(tid, at)? {
+        Ok(()) => Ok(reservation),
         Err(_) => Err(match scheduler.member(at)?.tid {
             0 => JoinError::Joined {
                 tid,
-                task: place_of(&scheduler, &record, tid)?.unwrap_or(place.task),
+                task: task_of(&scheduler, &record, tid)?.unwrap_or(reservation.task),
             },
             other if other == tid => JoinError::Joined {
                 tid,
-                task: place.task,
+                task: reservation.task,
             },
             other => JoinError::Taken {
-                task: place.task,
-                member: place.member,
+                task: reservation.task,
+                member: reservation.member,
                 tid: other,
             },
         }),
@@ -200,7 +200,7 @@ fn enter(
     roster.sent_away.retain(|thread| thread.tid != tid);
     if !roster.has_numbers(before.as_ref()) {
         return Err(JoinError::NoRoom(format!(
-            "the scheduler has no places for {threads} more threads in a task: {TAKT_MEMBERS} threads in \
+            "the scheduler has no members for {threads} more threads in a task: {TAKT_MEMBERS} threads in \
              {TAKT_TASKS} tasks are the most"
         )));
     }
@@ -212,9 +212,9 @@ fn enter(
     Ok(change.make()?)
 }
 
-fn place(record: &BeatsRecord, task: &str, member: u32, tid: u32) -> Place {
+fn reservation(record: &BeatsRecord, task: &str, member: u32, tid: u32) -> Reservation {
     let numbers = record.ids.0.get(task);
-    Place {
+    Reservation {
         tid,
         page: numbers.map_or(0, |numbers| numbers.first_member + member),
         task: shown_name(task).to_owned(),
@@ -226,29 +226,25 @@ fn place(record: &BeatsRecord, task: &str, member: u32, tid: u32) -> Place {
 }
 
 /// The task that a thread has a reservation in.
-fn place_of(
-    scheduler: &Scheduler,
-    record: &BeatsRecord,
-    tid: u32,
-) -> Result<Option<String>, Error> {
-    let places = occupied(scheduler, record)?;
-    Ok(places
+fn task_of(scheduler: &Scheduler, record: &BeatsRecord, tid: u32) -> Result<Option<String>, Error> {
+    let reservations = occupied(scheduler, record)?;
+    Ok(reservations
         .into_iter()
-        .find(|place| place.tid == tid)
-        .map(|place| place.task))
+        .find(|reservation| reservation.tid == tid)
+        .map(|reservation| reservation.task))
 }
 
-fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Place>, Error> {
-    let mut places = Vec::new();
+fn occupied(scheduler: &Scheduler, record: &BeatsRecord) -> Result<Vec<Reservation>, Error> {
+    let mut reservations = Vec::new();
     for (task, numbers) in &record.ids.0 {
         for member in 0..numbers.members.len() as u32 {
             let tid = scheduler.member(numbers.first_member + member)?.tid;
             if tid != 0 {
-                places.push(place(record, task, member, tid));
+                reservations.push(reservation(record, task, member, tid));
             }
         }
     }
-    Ok(places)
+    Ok(reservations)
 }
 
 /// Returns whether the thread had a reservation. The slots of an ad hoc task are free again
@@ -265,15 +261,18 @@ fn leave_locked(tid: u32) -> Result<bool, Error> {
     let (Some(scheduler), Some(record)) = beats::running()? else {
         return Ok(false);
     };
-    let places = occupied(&scheduler, &record)?;
-    let Some(place) = places.iter().find(|place| place.tid == tid) else {
+    let reservations = occupied(&scheduler, &record)?;
+    let Some(reservation) = reservations
+        .iter()
+        .find(|reservation| reservation.tid == tid)
+    else {
         return Ok(false);
     };
-    Ok(scheduler.seat(0, place.page)?.is_ok())
+    Ok(scheduler.reserve(0, reservation.page)?.is_ok())
 }
 
 /// Every thread that has a reservation.
-pub fn list() -> Result<Vec<Place>, Error> {
+pub fn list() -> Result<Vec<Reservation>, Error> {
     match beats::running()? {
         (Some(scheduler), Some(record)) => occupied(&scheduler, &record),
         _ => Ok(Vec::new()),
@@ -310,7 +309,7 @@ fn sweep_locked() -> Result<(), Error> {
 }
 
 fn is_occupied(scheduler: &Scheduler, numbers: &Numbers) -> Result<bool, Error> {
-    for member in numbers.places() {
+    for member in numbers.indices() {
         if scheduler.member(member)?.tid != 0 {
             return Ok(true);
         }

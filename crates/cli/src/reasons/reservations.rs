@@ -2,8 +2,8 @@
 
 super::reasons! {
 NOT_LOADED = "takt::place::not_loaded" ["no_beats"]: "
-A place of the policy was asked for, and no policy with a [[task]] is in force. `takt apply` one, or
-name period and budget: `takt run --period 40ms --budget 8ms -- CMD` needs no policy.
+A member of the policy's tasks was asked for, and no policy with a [[task]] is in force. `takt apply`
+one, or name period and budget: `takt run --period 40ms --budget 8ms -- CMD` needs no policy.
 ";
 NO_TASK = "takt::place::no_task": "
 The policy in force has no task of that name; the message lists those it has.
@@ -13,23 +13,23 @@ The task has no member of that name; the message lists those it has, in the orde
 hand over.
 ";
 GROUP = "takt::place::group": "
-The task is a group, whose members share one budget and hand over to each other. A thread takes the
-place of one of them, so say which.
+The task is a group, whose members share one budget and hand over to each other. A thread reserves
+one of them, so say which.
 ";
 TAKEN = "takt::place::taken": "
-A place is one thread's at a time, and another has it. The place is free again when that thread ends
+A member is one thread's at a time, and another holds it. It is free again when that thread ends
 or leaves.
 ";
 JOINED = "takt::place::joined": "
-A thread has one place at most, and this one has one already. It must leave that first.
+A thread has one reservation at most, and this one has one already. It must leave that first.
 ";
 INVALID = "takt::place::invalid": "
-No host could give such a place: the budget is longer than the period, the period is no multiple of
-the grid, or the members of one group ask for different terms. The message says which.
+No host could give such a reservation: the budget is longer than the period, the period is no
+multiple of the grid, or the members of one group ask for different terms. The message says which.
 ";
 MAY_NOT_JOIN = "takt::place::may_not_join" ["may_not_join"]: "
-Who besides root may take places is said by `join` in [beats]: no user (\"none\"), the members of a group, or
-every user (\"all\"). Without the key it is the group takt, which no host has before its administrator makes
+Who besides root may take reservations is said by `join` in [beats]: no user (\"none\"), the members of a group,
+or every user (\"all\"). Without the key it is the group takt, which no host has before its administrator makes
 it: groupadd --system takt; usermod -aG takt USER. Groups count as the process had them when it asked, so
 a new member logs in again first.
 ";

@@ -23,7 +23,8 @@ pub enum PauseFrames {
     /// They reach the wire.
     Pass,
     /// They are filtered: the driver drops them, or the device has no wire of its own.
-    Swallowed,
+    #[serde(rename = "swallowed")]
+    Filtered,
     /// The driver is unknown.
     Unknown,
 }
@@ -83,7 +84,7 @@ fn judge(driver: &str) -> (PauseFrames, &'static str) {
             "they come out at the other end, which throws them away",
         ),
         "i40e" | "ice" | "iavf" | "i40evf" => (
-            PauseFrames::Swallowed,
+            PauseFrames::Filtered,
             "the driver has the hardware drop PAUSE frames that the host sends",
         ),
         "bridge"
@@ -94,13 +95,13 @@ fn judge(driver: &str) -> (PauseFrames, &'static str) {
         | "ipvlan"
         | "dummy"
         | "ifb" => (
-            PauseFrames::Swallowed,
+            PauseFrames::Filtered,
             "it has no wire of its own; pace the device below it",
         ),
         "tun" | "virtio_net" | "vmxnet3" | "hv_netvsc" | "vif" | "xen_netfront" | "ena" | "gve" => {
             (
                 PauseFrames::Unknown,
-                "it has no wire; whether they take up time on one is up to whoever runs its other end",
+                "it has no wire; whether they take up time on one is up to the host at its other end",
             )
         }
         _ => (

@@ -58,18 +58,18 @@ proptest! {
         let mut now_ns = 1 << 40;
         for (id, bytes, pause_ns, held_ns) in arrivals {
             now_ns += pause_ns;
-            let free_ns = short.order.element[id as usize].pace.due_ns.max(short.clock.due_ns);
+            let free_ns = short.order.entity[id as usize].pace.due_ns.max(short.clock.due_ns);
             if free_ns > now_ns {
                 continue;
             }
-            prop_assert_eq!(pass(&mut short, &plan, id, bytes, 1, now_ns), sys::TAKT_EXPRESS);
-            prop_assert_ne!(pass(&mut long, &plan, id, bytes, 0, now_ns), sys::TAKT_EXPRESS);
+            prop_assert_eq!(pass(&mut short, &plan, id, bytes, 1, now_ns), sys::TAKT_FAST_PATH);
+            prop_assert_ne!(pass(&mut long, &plan, id, bytes, 0, now_ns), sys::TAKT_FAST_PATH);
             now_ns += held_ns;
             let choice = dequeue(&mut long, &plan, now_ns);
-            prop_assert_eq!((choice.id, choice.len), (id, short.express_len));
+            prop_assert_eq!((choice.id, choice.len), (id, short.fast_len));
 
             prop_assert_eq!(short.clock, long.clock);
-            for (a, b) in short.order.element.iter_mut().zip(long.order.element.iter_mut()) {
+            for (a, b) in short.order.entity.iter_mut().zip(long.order.entity.iter_mut()) {
                 // Only a packet that waited can have been late.
                 b.stats.late_max_ns = 0;
                 prop_assert_eq!(a.pace, b.pace);
@@ -83,7 +83,7 @@ proptest! {
 fn a_packet_behind_a_queue_waits_too() {
     let plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
     let mut link = laid_out();
-    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_EXPRESS);
+    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_FAST_PATH);
     assert_eq!(pass(&mut link, &plan, 2, 1500, 0, 20_000), 1);
 }
 
@@ -91,7 +91,7 @@ fn a_packet_behind_a_queue_waits_too() {
 fn the_wire_must_be_free_and_the_class_due() {
     let plan = plan::equals(1_000_000_000, &[1_000_000, 1_000_000]);
     let mut link = laid_out();
-    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_EXPRESS);
+    assert_eq!(pass(&mut link, &plan, 1, 1500, 1, 0), sys::TAKT_FAST_PATH);
     // 1500 bytes take 12 us on the wire, and 12 ms at the class's rate.
     assert_eq!(pass(&mut link, &plan, 2, 1500, 1, 11_999), 1);
     assert_eq!(dequeue(&mut link, &plan, 11_999).wake_ns, 12_000);
