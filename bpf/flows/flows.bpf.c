@@ -160,7 +160,7 @@ int takt_flows_event(struct bpf_sock_ops *ctx)
 	const struct task_struct *task;
 	struct bpf_sock *sk = ctx->sk;
 	struct takt_answer none = {};
-	struct owner nobody = {};
+	struct owner no_owner = {};
 	struct takt_watch *watch;
 	struct label *label;
 	u64 netns_cookie;
@@ -176,7 +176,7 @@ int takt_flows_event(struct bpf_sock_ops *ctx)
 	if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
 		label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, 0);
 		remember(bpf_get_socket_cookie(ctx), netns_cookie,
-			 label ? &label->answer : &none, label ? &label->owner : &nobody);
+			 label ? &label->answer : &none, label ? &label->owner : &no_owner);
 		return ALLOW;
 	}
 	task = bpf_get_current_task_btf();
