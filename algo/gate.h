@@ -25,7 +25,7 @@
 #define TAKT_TASK_UNKNOWN 0	/* a packet without a local sender; no task to compare */
 #define TAKT_TASK_FIRST 1
 #define TAKT_TASK_IDLE 142	/* SCHED_IDLE, whatever its nice value */
-#define TAKT_TASK_NOBODY 255	/* the CPU is idle */
+#define TAKT_CPU_IDLE 255	/* the CPU is idle */
 
 /* The interval at which blocked entities are looked at: with a late timer, within 1 ms. */
 #define TAKT_GATE_POLL_NS 900000

@@ -20,7 +20,7 @@
 
 #define TAKT_TABLE_SLOTS 4096U		/* of one CPU's frame */
 #define TAKT_FRAME_MAX_NS 4000000000U
-#define TAKT_NOBODY 0xFFFFFFFFU
+#define TAKT_NO_TASK 0xFFFFFFFFU
 
 struct takt_slot {
 	u32 release_ns;		/* within the frame; the beat, or the lead before it */
@@ -41,19 +41,19 @@ struct takt_span {
 	u64 release_ns;
 	u64 beat_ns;
 	u64 end_ns;
-	u32 task;		/* TAKT_NOBODY: no slot, now or later */
+	u32 task;		/* TAKT_NO_TASK: no slot, now or later */
 	u32 hint;		/* index in the table, where the next search begins */
 };
 
 TAKT_FN int takt_span_is_open(const struct takt_span *span, u64 now_ns)
 {
-	return span->task != TAKT_NOBODY && now_ns >= span->release_ns && now_ns < span->end_ns;
+	return span->task != TAKT_NO_TASK && now_ns >= span->release_ns && now_ns < span->end_ns;
 }
 
 /* The span's next edge: when it opens or, if it is open, when it ends. */
 TAKT_FN u64 takt_span_edge(const struct takt_span *span, u64 now_ns)
 {
-	if (span->task == TAKT_NOBODY)
+	if (span->task == TAKT_NO_TASK)
 		return TAKT_TIME_NEVER;
 	return now_ns < span->release_ns ? span->release_ns : span->end_ns;
 }
@@ -86,7 +86,7 @@ TAKT_FN_OUT int takt_table_lookup(const struct takt_table *table TAKT_ARG, u64 n
 	u64 start_ns;
 	u32 at_ns, at, half;
 
-	span->task = TAKT_NOBODY;
+	span->task = TAKT_NO_TASK;
 	if (!table->frame_ns || !table->slot_count)
 		return 0;
 	start_ns = takt_frame_start(table, now_ns);

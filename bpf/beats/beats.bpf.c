@@ -214,7 +214,7 @@ int BPF_PROG(takt_beats_stopping, struct task_struct *p, _Bool runnable)
 
 		if (thread)
 			member_stopping(p, thread, c, now_ns - c->since_ns, now_ns, runnable);
-		c->task = TAKT_NOBODY;
+		c->task = TAKT_NO_TASK;
 	} else {
 		charge(p, c);
 	}

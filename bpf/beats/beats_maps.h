@@ -108,7 +108,7 @@ struct takt_cpu {
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 looked_ns;		/* when the table was last read */
 	u32 tier;		/* of the running thread */
-	u32 task;		/* of the running beat; TAKT_NOBODY */
+	u32 task;		/* of the running beat; TAKT_NO_TASK */
 	u32 half;		/* the tables in force here */
 	u32 generation;		/* ... and their number, by user space */
 	u32 sequence;		/* odd during an update of span */

@@ -199,14 +199,14 @@ static __always_inline const struct takt_task_params *params_of(u32 task, u32 ha
 	return task < TAKT_TASKS ? bpf_map_lookup_elem(&takt_beats_params, &at) : 0;
 }
 
-/* The CPU's span as another CPU may read it; TAKT_NOBODY if it is being written. */
+/* The CPU's span as another CPU may read it; TAKT_NO_TASK if it is being written. */
 static __always_inline void read_span(const struct takt_cpu *cpu, struct takt_span *span)
 {
 	u32 before = *(volatile u32 *)&cpu->sequence;
 
 	*span = cpu->span;
 	if (before & 1 || before != *(volatile u32 *)&cpu->sequence)
-		span->task = TAKT_NOBODY;
+		span->task = TAKT_NO_TASK;
 }
 
 #endif

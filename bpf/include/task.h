@@ -68,7 +68,7 @@ struct task_struct {
 static __always_inline u32 running_prio(const struct task_struct *task)
 {
 	if (task->flags & PF_IDLE)
-		return TAKT_TASK_NOBODY;
+		return TAKT_CPU_IDLE;
 	return takt_task_prio(task->prio, task->policy == SCHED_IDLE);
 }
 

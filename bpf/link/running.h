@@ -4,7 +4,7 @@
  *
  * The running task is certain, whether the link was reached from its system call, from an
  * interrupt during it, or while the CPU was idle. The sender is not: the packet may be sent in an
- * interrupt during some other task, or by another CPU. So the socket's owner counts, as bpf/flows
+ * interrupt during some other task, or by another CPU. So the socket's owner counts, as bpf/owner
  * saw it last. Whenever a thread of that process is found running here, its priority is updated.
  */
 #ifndef TAKT_RUNNING_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The sender or receiver of a packet: what bpf/flows found out about its socket. */
+/* The sender or receiver of a packet: what bpf/owner found out about its socket. */
 #ifndef TAKT_WHO_H
 #define TAKT_WHO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The receiver of a packet: what bpf/flows found out about its socket. */
+/* The receiver of a packet: what bpf/owner found out about its socket. */
 #ifndef TAKT_LOOKUP_H
 #define TAKT_LOOKUP_H
 

@@ -13,7 +13,7 @@ fn main() {
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
         .header("../../bpf/link/link_maps.h")
-        .header("../../bpf/flows/flows_maps.h")
+        .header("../../bpf/owner/owner_maps.h")
         .header("../../bpf/beats/beats_maps.h")
         .header("../../bpf/crowd/crowd_maps.h")
         .header("../../bpf/monitor/monitor_maps.h")
@@ -46,7 +46,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../../algo");
     println!("cargo::rerun-if-changed=../../bpf/include");
     println!("cargo::rerun-if-changed=../../bpf/link/link_maps.h");
-    println!("cargo::rerun-if-changed=../../bpf/flows/flows_maps.h");
+    println!("cargo::rerun-if-changed=../../bpf/owner/owner_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/beats/beats_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/crowd/crowd_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/monitor/monitor_maps.h");

@@ -4,7 +4,7 @@
 
 fn main() {
     takt_bpf_build::skeleton("link");
-    takt_bpf_build::skeleton("flows");
+    takt_bpf_build::skeleton("owner");
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");

@@ -35,7 +35,7 @@ impl Slots {
     pub fn look(&mut self, now_ns: u64) -> Option<Span> {
         // SAFETY: two valid structs; see the crate's documentation.
         unsafe { sys::takt_table_lookup(&*self.table, now_ns, &mut self.span) };
-        (self.span.task != sys::TAKT_NOBODY).then_some(Span(self.span))
+        (self.span.task != sys::TAKT_NO_TASK).then_some(Span(self.span))
     }
 
     /// The begin of the frame in which `now_ns` lies.

@@ -79,7 +79,7 @@ fn features() -> Vec<Finding> {
         finding(
             "beats",
             "the scheduler was loaded, verified and dropped again",
-            beats::nobody_elses().and_then(|()| Scheduler::verify()),
+            beats::refuse_other_scheduler().and_then(|()| Scheduler::verify()),
         ),
         finding(
             "crowd",

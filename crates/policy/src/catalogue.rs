@@ -84,7 +84,7 @@ BadPoints = "takt::policy::bad_points": "
 The points of weight = \"pw\" are 1 to 16 pairs of a strength in dB, from -20 to 60, and a weight,
 from 0 to 1: points = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]. Between two points the weight is
 linear; before the first and after the last it stays. Strengths rise from point to point, and
-weights do not fall: whoever hears better never gets less.
+weights do not fall: a station with the better signal never gets less.
 ";
 IdleKey = "takt::policy::idle_key": "
 The key belongs to something that is not there, so it would do nothing: points to weight = \"pw\",
@@ -188,8 +188,8 @@ Known keys:
 ";
 NotBackground = "takt::policy::not_background": "
 The gate blocks packets of a class in the background while the CPU runs a task that is more important
-than the one that sends them. Traffic of any other priority is somebody's foreground: holding it
-would make them wait for the CPU as well as for the link, so only a class with
+than the one that sends them. Traffic of any other priority is foreground: blocking it
+would make its senders wait for the CPU as well as for the link, so only a class with
 priority = \"background\" has a gate. There it is \"sender\" unless the policy says gate = \"open\".
 
 Incoming packets of such a class wait likewise, unless the policy says receive = false. Those of all
@@ -330,8 +330,8 @@ No class of the link names this tenant, so nothing shares its guarantee and its 
 belongs to a tenant by its key: tenant = \"acme\".
 ";
 TooManyTenants = "takt::policy::too_many_tenants": "
-A link holds 63 tenants. A tenant is worth its place where several classes share one guarantee or
-one ceiling; a class that shares with nobody has a rate and a ceil of its own.
+A link holds 63 tenants. A tenant is worth its slot where several classes share one guarantee or
+one ceiling; a class that shares with no other has a rate and a ceil of its own.
 ";
 DefaultMatch = "takt::policy::default_match": "
 The class named \"default\" takes whatever no other class matches: unmatched IP traffic, fragments,
@@ -366,7 +366,7 @@ Four keys of a match ask who owns the socket that a packet comes from:
     cgroup   path from the root of cgroup2, as `systemd-cgls` shows it; holds for all below
     unit     name of a systemd unit with its ending: \"nginx.service\", \"user-1000.slice\"
 
-A name that could belong to nobody would leave the entry there without ever being true.
+A name that no thread can have would leave the entry there without ever being true.
 
 A fifth, registered = true, takes what was registered while takt runs: destinations that
 `takt background add` named for the owner's user, and programs that `takt run --background` started.
@@ -382,7 +382,7 @@ The match of a task says which thread it is, by four keys that all have to hold:
 Names of members of a group are names of threads, and so is the name of a task without a match.
 ";
 TooManyQuestions = "takt::policy::too_many_questions": "
-Each app, user, cgroup and unit that a policy asks for, and `registered`, takes one of 32 places
+Each app, user, cgroup and unit that a policy asks for, and `registered`, takes one of 32 slots
 that a socket's answers are kept in, over all links of the policy; asking the same again takes none.
 Collect programs in one cgroup or one systemd slice and ask for that, or tell their traffic apart by
 ports.

@@ -1,7 +1,7 @@
 //! `algo/slots.h`: which task may run now, and when to look again?
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_FRAME_MAX_NS, TAKT_NOBODY, TAKT_TABLE_SLOTS, takt_slot};
+use takt_algo::sys::{TAKT_FRAME_MAX_NS, TAKT_NO_TASK, TAKT_TABLE_SLOTS, takt_slot};
 
 use crate::{
     Failure,
@@ -89,7 +89,7 @@ impl Concept for Slots {
         machine.run(&mut step)?;
         let span = machine.state().span;
         Ok(match step.answer {
-            _ if span.task == TAKT_NOBODY => Answer::NoSlots,
+            _ if span.task == TAKT_NO_TASK => Answer::NoSlots,
             0 => Answer::Free {
                 task: span.task,
                 release_ns: step.wake_ns,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use takt_algo::{
     Dequeued, Link,
     sys::{
-        TAKT_BACKGROUND, TAKT_FAST_PATH, TAKT_GATE_POLL_NS, TAKT_TASK_NOBODY, takt_arrival,
+        TAKT_BACKGROUND, TAKT_CPU_IDLE, TAKT_FAST_PATH, TAKT_GATE_POLL_NS, takt_arrival,
         takt_class_params, takt_plan,
     },
 };
@@ -66,7 +66,7 @@ fn the_link_does_not_make_up_for_what_was_held() {
     }
     assert_eq!(leaves(&mut link, &plan, START_NS), None);
     // A frame takes one millisecond; the gate is closed for five.
-    link.run_task(TAKT_TASK_NOBODY);
+    link.run_task(TAKT_CPU_IDLE);
     let open_ns = START_NS + 5_000_000;
     assert_eq!(leaves(&mut link, &plan, open_ns), Some(1));
     assert_eq!(leaves(&mut link, &plan, open_ns + 990_000), None);
@@ -90,7 +90,7 @@ fn a_blocked_packet_leaves_when_the_task_has_stopped() {
     arrive(&mut link, &plan, 1, NICE_19, START_NS);
     assert_eq!(leaves(&mut link, &plan, START_NS), None);
     // Asked before that on an idle processor.
-    link.run_task(TAKT_TASK_NOBODY);
+    link.run_task(TAKT_CPU_IDLE);
     let at_ns = START_NS + POLL_NS / 4;
     assert_eq!(leaves(&mut link, &plan, at_ns), Some(1));
     assert_eq!(link.state().order.blocked.task_ns, POLL_NS / 4);
@@ -168,7 +168,7 @@ fn task() -> impl Strategy<Value = u32> {
         Just(NICE_0),
         Just(NICE_10),
         Just(NICE_19),
-        Just(TAKT_TASK_NOBODY),
+        Just(TAKT_CPU_IDLE),
         1..=142u32
     ]
 }
@@ -205,7 +205,7 @@ proptest! {
         let mut link = Link::new();
         let mut queues = vec![VecDeque::new(); 5];
         let mut senders = [0u32; 5];
-        let mut running = TAKT_TASK_NOBODY;
+        let mut running = TAKT_CPU_IDLE;
         let mut now_ns = START_NS;
         link.run_task(running);
         for event in events {
@@ -247,7 +247,7 @@ proptest! {
                 }
             }
         }
-        link.run_task(TAKT_TASK_NOBODY);
+        link.run_task(TAKT_CPU_IDLE);
         let mut left: usize = queues.iter().map(VecDeque::len).sum();
         while left > 0 {
             now_ns += 1_000_000;

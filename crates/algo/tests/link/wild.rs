@@ -142,7 +142,7 @@ enum Step {
 fn task_prio() -> impl Strategy<Value = u32> {
     prop_oneof![
         Just(sys::TAKT_TASK_UNKNOWN),
-        Just(sys::TAKT_TASK_NOBODY),
+        Just(sys::TAKT_CPU_IDLE),
         120..125u32
     ]
 }
@@ -350,7 +350,7 @@ impl Run {
 
     /// Runs to the end; a plan that stays lets every packet go.
     fn drain(&mut self) {
-        self.link.run_task(sys::TAKT_TASK_NOBODY);
+        self.link.run_task(sys::TAKT_CPU_IDLE);
         for _ in 0..100_000 {
             match self.dequeue() {
                 Dequeued::Empty => return,

@@ -34,7 +34,7 @@ pub fn run(file: &Path, output: Output) -> Exit {
                 "beats": policy.beats,
             });
             print::result(output, &value, |_| {
-                format!("{}: fine, {}", file.display(), contents(&policy))
+                format!("{}: valid, {}", file.display(), contents(&policy))
             });
             Exit::Done
         }
@@ -42,7 +42,7 @@ pub fn run(file: &Path, output: Output) -> Exit {
 }
 
 /// Such as `2 links with 3 classes and 1 task`; of a client, `a station's reports`; of a terminal,
-/// `a crowd`.
+/// `bounds of a crowd`.
 fn contents(policy: &Policy) -> String {
     let links = policy.links.len();
     let classes = policy.links.iter().map(|link| link.classes.len()).sum();
@@ -58,7 +58,7 @@ fn contents(policy: &Policy) -> String {
     });
     let tasks = (tasks > 0).then(|| count(tasks, "task", "tasks"));
     let reports = reports.then(|| "a station's reports".to_owned());
-    let crowd = crowd.then(|| "a crowd".to_owned());
+    let crowd = crowd.then(|| "bounds of a crowd".to_owned());
     let parts = [links, tasks, reports, crowd];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" and ")
@@ -84,7 +84,7 @@ mod tests {
             ),
             (
                 "[crowd]\ngroup = \"lab\"\nkey_file = \"k\"\ndevice = \"a\"\n".to_owned(),
-                "a crowd",
+                "bounds of a crowd",
             ),
             (
                 format!("{link}{}{}", task("a"), task("b")),

@@ -5,12 +5,12 @@ use takt_wlan::{KeyError, make_key};
 
 use crate::{args::Output, exit::Exit, print};
 
-/// Make a key. `whom` names the hosts that need a copy, for the message.
-pub fn run(file: &Path, whom: &str, output: Output) -> Exit {
+/// Make a key. `hosts` names the hosts that need a copy, for the message.
+pub fn run(file: &Path, hosts: &str, output: Output) -> Exit {
     match make_key(file) {
         Ok(()) => {
             print::result(output, &json!({ "key_file": file }), |_| {
-                format!("{}: copy it to {whom}", file.display())
+                format!("{}: copy it to {hosts}", file.display())
             });
             Exit::Done
         }

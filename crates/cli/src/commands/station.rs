@@ -83,8 +83,9 @@ fn forget(address: Address, device: Option<&str>, output: Output) -> Result<(), 
         }
     }
     if devices.is_empty() {
-        let message =
-            format!("nobody gave {address} a weight; `takt station list` shows who has one");
+        let message = format!(
+            "no weight was set for {address}; `takt station list` shows the stations that have one"
+        );
         return Err(Failure::plain(Exit::Invalid, message));
     }
     changed(address, None, devices, output);

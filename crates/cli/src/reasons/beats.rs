@@ -22,7 +22,7 @@ Interrupts can be kept from a processor by their affinity (/proc/irq/*/smp_affin
 ";
 STOLEN_HIGHER = "takt::beats::stolen_higher" ["stolen_higher_ns"]: "
 Time of their slots that members lost because they had to leave the processor for a thread above the
-beats: realtime classes and per-CPU kernel threads. Whoever loses the rest of a slot has overrun. A slot
+beats: realtime classes and per-CPU kernel threads. A member that loses the rest of a slot has overrun. A slot
 that such threads had from its beginning is late, and one that they had whole is neither started nor missed.
 ";
 CUT_LATE = "takt::beats::cut_late" ["cut_late_max_ns"]: "
@@ -34,8 +34,8 @@ The group overran and its task says overrun = \"stop-group\": its threads are or
 `takt apply` puts a policy in force.
 ";
 STALLED = "takt::beats::stalled" ["stalled"]: "
-The member whose turn it is stays away for whole periods, so the others would wait for ever. Nobody
-waits for it any more: whoever is ready has the slot, until it comes back.
+The member whose turn it is stays away for whole periods, so the others would wait for ever. They
+do not wait for it any more: a member that is ready has the slot, until it comes back.
 ";
 SENT_AWAY = "takt::beats::sent_away" ["sent_away"]: "
 Threads that had joined at run time and made room: `takt apply` put a policy in force whose tasks need the

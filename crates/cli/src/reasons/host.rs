@@ -9,7 +9,7 @@ beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT.
 ";
 CAPABILITY = "takt::host::capability": "
 Loading programs into the kernel and changing devices takes privileges: CAP_NET_ADMIN,
-CAP_PERFMON and CAP_BPF, which root has. What anybody may ask for goes through taktd instead:
+CAP_PERFMON and CAP_BPF, which root has. What other users may ask for goes through taktd instead:
 `takt run`, `takt background`, and reservations on the beat.
 ";
 USER_NAMESPACE = "takt::host::user_namespace": "
@@ -24,8 +24,8 @@ such a filter by default, and units with SystemCallFilter=. systemd: SystemCallF
 Podman: --security-opt seccomp=FILE with bpf allowed, or --privileged.
 ";
 LOCKDOWN = "takt::host::lockdown": "
-A kernel that is locked down to confidentiality does not let BPF programs read its memory, whoever
-loads them. With integrity, which Secure Boot usually sets, takt works. The level is in
+A kernel that is locked down to confidentiality does not let BPF programs read its memory, not
+even those of root. With integrity, which Secure Boot usually sets, takt works. The level is in
 /sys/kernel/security/lockdown and can only be lowered by booting: lockdown=integrity, or without.
 ";
 SECURITY_MODULE = "takt::host::security_module": "
@@ -60,7 +60,7 @@ Incoming traffic in the background is told apart by a program on the device's in
 6.6). receive = false in the classes with priority = \"background\" leaves incoming traffic alone.
 ";
 QDISC_IN_THE_WAY = "takt::host::qdisc_in_the_way": "
-The device already carries a queueing discipline that somebody set up on purpose. Takt does not
+The device already carries a queueing discipline that another program or an administrator set up. Takt does not
 remove it unless told to with --replace; `takt revert` then restores it.
 ";
 QDISC_IRREPLACEABLE = "takt::host::qdisc_irreplaceable": "
@@ -69,18 +69,18 @@ could not put that back as it was, so it does not take it away, not even with --
 go, delete it: `tc qdisc del dev DEV root`.
 ";
 QDISC_CHANGED = "takt::host::qdisc_changed": "
-The device carried takt, and carries something else now: somebody changed it with tc, or a network
+The device carried takt, and carries something else now: a user changed it with tc, or a network
 manager did. It is left as it is. `takt apply` takes it again (with --replace if need be), `takt
 revert` forgets it.
 ";
 CONGESTION_CHANGED = "takt::host::congestion_changed": "
 A policy with [crowd] made takt the congestion control of new flows in this network namespace, and
-another one is set now: somebody changed net.ipv4.tcp_congestion_control. It is left as it is. `takt
+another one is set now: another program or a user changed net.ipv4.tcp_congestion_control. It is left as it is. `takt
 apply` sets takt again.
 ";
 NO_CROWD = "takt::host::no_crowd": "
 A policy with [crowd] is in force, and the congestion control takt is not in the kernel any more:
-somebody removed its pins from the BPF file system. Flows go on under CUBIC, without bounds. `takt
+its pins were removed from the BPF file system. Flows go on under CUBIC, without bounds. `takt
 apply` loads it again, `takt revert` forgets it.
 ";
 STATIONS = "takt::host::stations": "
@@ -120,7 +120,7 @@ namespace; `takt revert` there ends it.
 ";
 BEATS_ENDED = "takt::host::beats_ended" ["ended"]: "
 The kernel took the scheduler of beats away, with the reason that is quoted: a thread that could run
-was not let run for 30 s, somebody pressed SysRq-S, or the scheduler failed. Every thread is the
+was not let run for 30 s, SysRq-S was pressed, or the scheduler failed. Every thread is the
 kernel's own scheduler's since then. `takt apply` loads it anew, `takt revert` clears what is left.
 ";
 NO_PLAN = "takt::host::no_plan": "
@@ -166,12 +166,12 @@ The kernel refused a request about a device or its queueing discipline; the mess
 words. Nothing stays half done: what had been changed was changed back.
 ";
 LOAD = "takt::host::load": "
-The kernel's verifier refused a program. That is takt's fault, or a kernel nobody has tried; the
+The kernel's verifier refused a program. That is takt's fault, or a kernel that it was not tried on; the
 verifier's log below the message says where. `takt doctor` tries all programs one by one.
 ";
 BPF = "takt::host::bpf": "
 A map or a program in the kernel could not be reached; the message says what was being done. Most
-often memory was short, or somebody removed takt's pins below /sys/fs/bpf.
+often memory was short, or takt's pins were removed below /sys/fs/bpf.
 ";
 DEVICE_GONE = "takt::host::device_gone": "
 A policy that was not confirmed was taken back, and a device of the policy before it is not there any

@@ -37,12 +37,12 @@ is paced as a whole and leaves as one burst. Connections from before `takt apply
 forwarded traffic that was merged on arrival make them.
 ";
 NO_ROOM = "takt::status::no_room" ["no_room_packets"]: "
-Packets of flows that found none of the 12,288 places of the link: they shared their class's own queue
-and clock. Places come free when flows end or rest.
+Packets of flows that found none of the 12,288 slots of the link: they shared their class's own queue
+and clock. Slots come free when flows end or rest.
 ";
 FORGOTTEN = "takt::status::forgotten" ["forgotten"]: "
-Flows whose place was given to others: their socket had closed, or they had rested for ten seconds
-and somebody else came. A flow that was forgotten starts anew with its next packet; nothing of it was
+Flows whose slot was given to others: their socket had closed, or they had rested for ten seconds
+and another flow came. A flow that was forgotten starts anew with its next packet; nothing of it was
 lost.
 ";
 GAP_MISSED = "takt::status::gap_missed" ["gap_missed"]: "
@@ -77,7 +77,7 @@ background's gate blocks waits for the processor it was blocked on. `takt apply`
 ";
 RECEIVE_BROKEN = "takt::status::receive_broken" ["works"]: "
 Incoming traffic in the background is meant to go through an ifb that takt made, and that is gone,
-down or changed, or somebody detached the program that sends packets there. They go straight on, in
+down or changed, or the program that sends packets there was detached. They go straight on, in
 no order. `takt apply` makes it anew.
 ";
 }

@@ -2,7 +2,7 @@
 
 super::reasons! {
 STALE = "takt::radio::stale" ["fresh"]: "
-Nobody has refreshed the stations' weights for 5 s: taktd does not run, or not in this network
+The stations' weights were not refreshed for 5 s: taktd does not run, or not in this network
 namespace. All stations weigh 1 then, but those set by hand.
 ";
 MISSED_SAMPLES = "takt::radio::missed_samples" ["missed_samples"]: "
@@ -22,7 +22,7 @@ Datagrams that came before, or are older than what came. A network that delivers
 a client whose clock was set back is refused until the clock has passed what it was.
 ";
 UNKNOWN = "takt::radio::unknown_sender" ["unknown"]: "
-As a station: nobody has told how well it hears, so it weighs 1. As a datagram: its sender was not
+As a station: its strength of connection is not known, so it weighs 1. As a datagram: its sender was not
 heard yet, and more of those came than are looked at, or than there is room for.
 ";
 TOO_OFTEN = "takt::radio::too_often" ["too_often"]: "

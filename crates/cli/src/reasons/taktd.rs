@@ -2,8 +2,8 @@
 
 super::reasons! {
 NOT_RUNNING = "takt::taktd::not_running": "
-taktd does for everybody what takes privileges: registrations, reservations on the beat, stations' weights.
-Nobody listens on /run/taktd/socket. Start it as root, `taktd` or `systemctl start taktd`. Root can do
+taktd does for all users what takes privileges: registrations, reservations on the beat, stations' weights.
+No program listens on /run/taktd/socket. Start it as root, `taktd` or `systemctl start taktd`. Root can do
 without it for `takt run`.
 ";
 TALK = "takt::taktd::talk": "
@@ -43,7 +43,7 @@ BAD_LIFETIME = "takt::taktd::bad_lifetime" ["bad_lifetime"]: "
 A registration lasts from 1 s to 365 days, or until it is taken back if no lifetime is given.
 ";
 NOT_YOURS = "takt::taktd::not_yours" ["not_yours"]: "
-Anybody may register for their own sockets and threads; those of other users, or everyone's, are
+Every user may register for their own sockets and threads; those of other users, or everyone's, are
 root's to speak for.
 ";
 NOT_REGISTERED = "takt::taktd::not_registered" ["not_registered"]: "

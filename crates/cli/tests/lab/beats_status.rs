@@ -316,7 +316,7 @@ fn apply_says_what_it_does() {
             .ok();
         assert_no_trace();
         takt("check /lab/policy.toml")
-            .says(&["fine, 1 task\n"])
+            .says(&["valid, 1 task\n"])
             .ok();
         apply(OTHER)
             .says(&["the scheduler is loaded, 1 task\n"])

@@ -213,7 +213,10 @@ fn a_default_that_somebody_changed_is_left() {
             .says(&["tcp_congestion_control is reno", "takt apply"])
             .ends_with(4);
         takt("revert")
-            .says(&["tcp_congestion_control is reno", "somebody changed it"])
+            .says(&[
+                "tcp_congestion_control is reno",
+                "another program changed it",
+            ])
             .ends_with(4);
         assert_eq!(congestion(), "reno");
         assert_no_trace();

@@ -20,7 +20,7 @@ fn is_named_and_left_alone_without_replace() {
         let theirs = wire.root_qdisc();
         apply(POLICY)
             .says(&[
-                "near1 already carries somebody else's qdisc: fq 8123:",
+                "near1 already carries another program's qdisc: fq 8123:",
                 "--replace",
             ])
             .ends_with(4);

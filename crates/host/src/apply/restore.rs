@@ -11,7 +11,7 @@ use crate::{
         TrialError, announce, applied_policy, apply_locked, revert::revert_all, tend,
         undecided::Undecided,
     },
-    beats::{BeatsError, nobody_elses},
+    beats::{BeatsError, refuse_other_scheduler},
     crowd,
     error::Error,
     helper::Coming,
@@ -241,7 +241,7 @@ fn spare_threads(policy: &mut Policy, left: &mut Vec<Error>) {
     if policy.beats.is_none() {
         return;
     }
-    if let Err(error) = nobody_elses()
+    if let Err(error) = refuse_other_scheduler()
         && let Some(BeatsError::OtherScheduler { .. }) = error.of()
     {
         policy.beats = None;

@@ -6,7 +6,7 @@ use takt_planner::beats::Timetable;
 
 use super::{
     displaced::{Displaced, Displacement, remember},
-    found::nobody_elses,
+    found::refuse_other_scheduler,
     ids::Numbers,
     image::Image,
     record::BeatsRecord,
@@ -188,7 +188,7 @@ impl Change {
     pub fn verify(&self) -> Result<(), Error> {
         match self.action {
             Some(BeatsAction::Loaded) => {
-                nobody_elses()?;
+                refuse_other_scheduler()?;
                 Scheduler::verify()
             }
             _ => Ok(()),
@@ -202,7 +202,7 @@ impl Change {
         };
         match (self.action, &self.scheduler) {
             (Some(BeatsAction::Loaded), _) => {
-                nobody_elses()?;
+                refuse_other_scheduler()?;
                 if self.clears {
                     unload()?;
                 }

@@ -89,7 +89,7 @@ pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
     // The scheduler ended without a message.
     let reason = match (&kernel.state, &kernel.name) {
         (_, Some(name)) if name != NAME => format!("the scheduler {name} runs instead"),
-        (Some(state), _) if state == "disabled" => "nobody said why".to_owned(),
+        (Some(state), _) if state == "disabled" => "the kernel gives no reason".to_owned(),
         _ => return None,
     };
     Some(Ended {

@@ -58,7 +58,7 @@ pub(crate) fn running() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Erro
 }
 
 /// The kernel runs one such scheduler at a time: refuse if another program loaded it.
-pub(crate) fn nobody_elses() -> Result<(), Error> {
+pub(crate) fn refuse_other_scheduler() -> Result<(), Error> {
     let is_ours = Scheduler::open()?.is_some();
     let kernel = match is_ours {
         true => Kernel::ask(),

@@ -27,7 +27,7 @@ pub(crate) use change::Change;
 pub use displaced::{Displaced, Displacement, SentAway};
 pub use ended::Ended;
 pub use error::BeatsError;
-pub(crate) use found::{Found, nobody_elses, running};
+pub(crate) use found::{Found, refuse_other_scheduler, running};
 pub(crate) use ids::Numbers;
 pub(crate) use part::Tasks;
 pub(crate) use record::BeatsRecord;

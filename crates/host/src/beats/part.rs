@@ -1,5 +1,5 @@
 //! The part of a transaction that is the beats': the policy's tasks and the scheduler that runs
-//! them. Ad hoc tasks join and leave between transactions ([`crate::places`]) by the same
+//! them. Ad hoc tasks join and leave between transactions ([`crate::reservations`]) by the same
 //! [`Change`].
 
 use takt_policy::Beats;

@@ -73,7 +73,7 @@ const WORDS_MAX_BYTES: u64 = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     /// There is no helper, or it has ended.
-    Nobody,
+    Absent,
     Waiting,
     Helping,
 }
@@ -171,15 +171,15 @@ impl Place {
     /// Have the helper look. An error if there is a helper that does not answer in time.
     fn ask(&self, until: Instant) -> io::Result<Answer> {
         let Some(mut stream) = self.connect(until)? else {
-            return Ok(Answer::Nobody);
+            return Ok(Answer::Absent);
         };
         let mut answer = [0];
         match stream.read(&mut answer) {
             Ok(1) if answer[0] == HELPING => Ok(Answer::Helping),
             Ok(1) if answer[0] == WAITING => Ok(Answer::Waiting),
             // It ended because no link needs it.
-            Ok(_) => Ok(Answer::Nobody),
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Answer::Nobody),
+            Ok(_) => Ok(Answer::Absent),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Answer::Absent),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 let pid = getsockopt(&stream, PeerCredentials)?.pid();
                 Err(io::Error::new(
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn one_at_a_time_and_the_name_is_free_again() {
         let (_root, place) = place();
-        assert_eq!(place().ask(soon()).unwrap(), Answer::Nobody);
+        assert_eq!(place().ask(soon()).unwrap(), Answer::Absent);
         assert!(!place().is_taken().unwrap());
         let first = place().claim().unwrap().expect("the name is free");
         assert!(place().is_taken().unwrap());
@@ -465,7 +465,7 @@ mod tests {
         unsafe { (libc::close(files.0), libc::close(files.1)) };
         assert!(place().socket.exists());
         assert!(!place().is_taken().unwrap());
-        assert_eq!(place().ask(soon()).unwrap(), Answer::Nobody);
+        assert_eq!(place().ask(soon()).unwrap(), Answer::Absent);
         assert!(place().claim().unwrap().is_some());
     }
 

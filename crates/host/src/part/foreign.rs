@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Foreign {
     /// A device has another program's qdisc, and takt was not told to replace it.
-    #[error("{device} already carries somebody else's qdisc: {kind} {handle}")]
+    #[error("{device} already carries another program's qdisc: {kind} {handle}")]
     NeedsReplace {
         /// Its name.
         device: String,
@@ -31,8 +31,8 @@ pub enum Foreign {
     },
     /// Takt was to give a device back, whose root qdisc another program has replaced.
     #[error(
-        "{device} no longer carries takt's qdisc but {found}: somebody changed it, so it was left \
-         as it is"
+        "{device} no longer carries takt's qdisc but {found}: another program changed it, so it was \
+         left as it is"
     )]
     Changed {
         /// Its name.
@@ -42,8 +42,8 @@ pub enum Foreign {
     },
     /// The default congestion control was to be restored.
     #[error(
-        "net.ipv4.tcp_congestion_control is {found} and no longer takt: somebody changed it, so it \
-         was left as it is"
+        "net.ipv4.tcp_congestion_control is {found} and no longer takt: another program changed it, \
+         so it was left as it is"
     )]
     Congestion {
         /// What it is now.

@@ -51,7 +51,7 @@ pub fn run() -> ExitCode {
             options.kernel_arguments = kernel_argument;
             options.init = init;
             match host::exec(&options) {
-                // A status is eight bits wide by the time anybody sees it.
+                // A status is eight bits wide by the time the parent sees it.
                 Ok(status) => ExitCode::from(status as u8),
                 Err(error) => print::failure(Output::Text, Exit::Failed, &error).into(),
             }

@@ -3,7 +3,7 @@
 mod sharing;
 mod stations;
 
-use takt_algo::sys::{TAKT_BACKGROUND, TAKT_FAST_PATH, TAKT_TASK_NOBODY, TAKT_TASK_UNKNOWN};
+use takt_algo::sys::{TAKT_BACKGROUND, TAKT_CPU_IDLE, TAKT_FAST_PATH, TAKT_TASK_UNKNOWN};
 
 use super::{Answer, Call, Class, Link, Plan};
 use crate::{Failure, concept::Vector, recorder::Recorder};
@@ -410,7 +410,7 @@ fn gate() -> Result<Vector<Link>, Failure> {
     run(&mut wire, NICE_0)?;
     wire.now_ns += 1_000_000;
     wire.ask()?;
-    run(&mut wire, TAKT_TASK_NOBODY)?;
+    run(&mut wire, TAKT_CPU_IDLE)?;
     wire.now_ns += 1_000_000;
     wire.drain(0)?;
     wire.done(&[1, 2, 3])

@@ -147,7 +147,7 @@ fn write_task(text: &mut String, task: &TaskStatus) {
         .iter()
         .map(|member| match member.tid {
             Some(tid) => format!("{} {tid}", member.name),
-            None => format!("{} nobody", member.name),
+            None => format!("{} (no thread)", member.name),
         })
         .collect();
     let _ = writeln!(text, "    threads: {}", threads.join(", "));
@@ -169,7 +169,7 @@ fn write_task(text: &mut String, task: &TaskStatus) {
         ),
         (
             task.stalled,
-            "! the member whose turn it is stays away, so nobody waits for it".to_owned(),
+            "! the member whose turn it is stays away, so the others do not wait for it".to_owned(),
         ),
     ] {
         if is_so {

@@ -33,7 +33,7 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
     if !radio.fresh {
         let _ = writeln!(
             text,
-            "  nobody has told how well stations hear for 5 s: all weigh 1 but those set by hand"
+            "  no strength of connection was written for 5 s: all stations weigh 1 but those set by hand"
         );
     }
     if let Some(heard) = &radio.heard {

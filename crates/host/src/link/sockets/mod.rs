@@ -1,4 +1,4 @@
-//! Who owns a socket: loading the programs that find it out (`bpf/flows`), and setting a
+//! Who owns a socket: loading the programs that find it out (`bpf/owner`), and setting a
 //! policy's questions.
 //!
 //! They are loaded while any policy asks about owners, or has a class that tells flows apart: a
@@ -41,7 +41,7 @@ pub(crate) use questions::{Asked, Term};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
-    include!(concat!(env!("OUT_DIR"), "/flows.skel.rs"));
+    include!(concat!(env!("OUT_DIR"), "/owner.skel.rs"));
 }
 
 /// Whether the qdisc looks at sockets when it follows this plan.
@@ -279,9 +279,9 @@ fn next_generation(before: Option<Box<takt_watch>>) -> u32 {
 fn load_skeleton<'a>(
     memory: &'a mut MaybeUninit<libbpf_rs::OpenObject>,
     program: Option<&Program>,
-) -> Result<skel::FlowsSkel<'a>, Error> {
+) -> Result<skel::OwnerSkel<'a>, Error> {
     load_log::begin();
-    let mut open = skel::FlowsSkelBuilder::default()
+    let mut open = skel::OwnerSkelBuilder::default()
         .open(memory)
         .map_err(BpfError::of("opening the program"))?;
     if let Some(program) = program {
@@ -300,23 +300,23 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     let pin = || BpfError::of("pinning the program");
 
     skel.maps
-        .takt_flows_questions
+        .takt_owner_questions
         .pin(dir.join("takt_questions"))
         .map_err(pin())?;
     skel.maps
-        .takt_flows_watches
+        .takt_owner_watches
         .pin(dir.join("takt_watches"))
         .map_err(pin())?;
     let programs = &mut skel.progs;
     for (function, name) in [
-        (&mut programs.takt_flows_clear, "takt_clear"),
-        (&mut programs.takt_flows_forget, "takt_forget"),
+        (&mut programs.takt_owner_clear, "takt_clear"),
+        (&mut programs.takt_owner_forget, "takt_forget"),
     ] {
         function.pin(dir.join(name)).map_err(pin())?;
     }
     // What a takt left that died between detaching and forgetting.
     call::run(
-        programs.takt_flows_forget.as_fd(),
+        programs.takt_owner_forget.as_fd(),
         &mut takt_clear_args::default(),
     )
     .map_err(BpfError::of("clearing what is known of sockets"))?;
@@ -327,16 +327,16 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     let survey = |program: &ProgramMut| program.attach_iter_with_opts(IterOpts::None);
     type Attach<'a> = &'a dyn Fn(&ProgramMut) -> libbpf_rs::Result<Link>;
     let links: [(&ProgramMut, &str, Attach); 10] = [
-        (&programs.takt_flows_release, "takt_release", &on_cgroup),
-        (&programs.takt_flows_state, "takt_tcp_state", &on_kernel),
-        (&programs.takt_flows_create, "takt_create", &on_cgroup),
-        (&programs.takt_flows_con4, "takt_connect4", &on_cgroup),
-        (&programs.takt_flows_con6, "takt_connect6", &on_cgroup),
-        (&programs.takt_flows_msg4, "takt_sendmsg4", &on_cgroup),
-        (&programs.takt_flows_msg6, "takt_sendmsg6", &on_cgroup),
-        (&programs.takt_flows_event, "takt_tcp_event", &on_cgroup),
-        (&programs.takt_flows_accept, "takt_accept", &on_kernel),
-        (&programs.takt_flows_survey, "takt_survey", &survey),
+        (&programs.takt_owner_release, "takt_release", &on_cgroup),
+        (&programs.takt_owner_state, "takt_tcp_state", &on_kernel),
+        (&programs.takt_owner_create, "takt_create", &on_cgroup),
+        (&programs.takt_owner_con4, "takt_connect4", &on_cgroup),
+        (&programs.takt_owner_con6, "takt_connect6", &on_cgroup),
+        (&programs.takt_owner_msg4, "takt_sendmsg4", &on_cgroup),
+        (&programs.takt_owner_msg6, "takt_sendmsg6", &on_cgroup),
+        (&programs.takt_owner_event, "takt_tcp_event", &on_cgroup),
+        (&programs.takt_owner_accept, "takt_accept", &on_kernel),
+        (&programs.takt_owner_survey, "takt_survey", &survey),
     ];
     for (program, name, attach) in links {
         let mut link = attach(program).map_err(BpfError::of("attaching to sockets"))?;

@@ -83,7 +83,7 @@ fn check_order(last: &Point, point: Point) -> Result<Point, Fault> {
     if point.weight_ppm < last.weight_ppm {
         return fault(
             "the point has less weight than the one before it",
-            "whoever hears better never has less weight: list points by rising dB and weight",
+            "a better signal never has less weight: list points by rising dB and weight",
         );
     }
     Ok(point)

@@ -10,7 +10,7 @@
 
 #include "cgroup_names.h"
 #include "kernel_task.h"
-#include "flows_maps.h"
+#include "owner_maps.h"
 
 struct owner {
 	u64 cgroup_id;
@@ -28,7 +28,7 @@ struct {
 	__uint(max_entries, TAKT_QUESTIONS);
 	__type(key, struct takt_question);
 	__type(value, struct takt_answer);
-} takt_flows_questions SEC(".maps");
+} takt_owner_questions SEC(".maps");
 
 static __always_inline void read_owner(struct owner *owner, const struct task_struct *task)
 {
@@ -51,7 +51,7 @@ static __always_inline int same_owner(const struct owner *a, const struct owner 
 static __always_inline void ask(const struct takt_question *question,
 				struct takt_answer *answer)
 {
-	const struct takt_answer *found = bpf_map_lookup_elem(&takt_flows_questions, question);
+	const struct takt_answer *found = bpf_map_lookup_elem(&takt_owner_questions, question);
 
 	if (!found)
 		return;

@@ -9,7 +9,7 @@
  */
 #include "../link/sockets_map.h"
 #include "kernel_task.h"
-#include "flows_maps.h"
+#include "owner_maps.h"
 #include "owner.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -21,7 +21,7 @@ struct {
 	__uint(max_entries, TAKT_NAMESPACES);
 	__type(key, u64);
 	__type(value, struct takt_watch);
-} takt_flows_watches SEC(".maps");
+} takt_owner_watches SEC(".maps");
 
 /* Stored with the socket; an accepted one inherits its listener's. */
 struct label {
@@ -36,7 +36,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	__type(key, int);
 	__type(value, struct label);
-} takt_flows_labels SEC(".maps");
+} takt_owner_labels SEC(".maps");
 
 /* Store a socket's answers and owner. An all-zero owner is unknown. */
 static __always_inline void remember(u64 cookie, u64 netns_cookie,
@@ -78,23 +78,23 @@ static __always_inline void claim(struct label *label, u64 cookie, u64 netns_coo
 }
 
 SEC("cgroup/sock_create")
-int takt_flows_create(struct bpf_sock *ctx)
+int takt_owner_create(struct bpf_sock *ctx)
 {
 	u64 netns_cookie = bpf_get_netns_cookie(ctx);
-	struct takt_watch *watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
+	struct takt_watch *watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
 	struct label *label;
 
 	/* A socket that another program forbade is never released. */
 	if (!watch || bpf_get_retval() < 0)
 		return ALLOW;
-	label = bpf_sk_storage_get(&takt_flows_labels, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_owner_labels, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
 	return ALLOW;
 }
 
-/* TCP goes on after close(); takt_flows_state removes it when it is done. */
+/* TCP goes on after close(); takt_owner_state removes it when it is done. */
 SEC("cgroup/sock_release")
-int takt_flows_release(struct bpf_sock *ctx)
+int takt_owner_release(struct bpf_sock *ctx)
 {
 	u64 cookie = bpf_get_socket_cookie(ctx);
 
@@ -106,14 +106,14 @@ int takt_flows_release(struct bpf_sock *ctx)
 static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 {
 	u64 netns_cookie = bpf_get_netns_cookie(ctx);
-	struct takt_watch *watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
+	struct takt_watch *watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
 	struct bpf_sock *sk = ctx->sk;
 	struct label *label;
 
-	/* TCP reports to takt_flows_event, which also sees MPTCP's connections. */
+	/* TCP reports to takt_owner_event, which also sees MPTCP's connections. */
 	if (!watch || !sk || ctx->protocol == IPPROTO_TCP)
 		return ALLOW;
-	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (label && !is_connect && label->generation == watch->generation) {
 		struct owner owner;
 
@@ -126,25 +126,25 @@ static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 }
 
 SEC("cgroup/connect4")
-int takt_flows_con4(struct bpf_sock_addr *ctx)
+int takt_owner_con4(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 1);
 }
 
 SEC("cgroup/connect6")
-int takt_flows_con6(struct bpf_sock_addr *ctx)
+int takt_owner_con6(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 1);
 }
 
 SEC("cgroup/sendmsg4")
-int takt_flows_msg4(struct bpf_sock_addr *ctx)
+int takt_owner_msg4(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 0);
 }
 
 SEC("cgroup/sendmsg6")
-int takt_flows_msg6(struct bpf_sock_addr *ctx)
+int takt_owner_msg6(struct bpf_sock_addr *ctx)
 {
 	return addressed(ctx, 0);
 }
@@ -155,12 +155,12 @@ int takt_flows_msg6(struct bpf_sock_addr *ctx)
  * is accepted, it has its listener's owner.
  */
 SEC("sockops")
-int takt_flows_event(struct bpf_sock_ops *ctx)
+int takt_owner_event(struct bpf_sock_ops *ctx)
 {
 	const struct task_struct *task;
 	struct bpf_sock *sk = ctx->sk;
 	struct takt_answer none = {};
-	struct owner nobody = {};
+	struct owner no_owner = {};
 	struct takt_watch *watch;
 	struct label *label;
 	u64 netns_cookie;
@@ -170,25 +170,25 @@ int takt_flows_event(struct bpf_sock_ops *ctx)
 	    ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 		return ALLOW;
 	netns_cookie = bpf_get_netns_cookie(ctx);
-	watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
+	watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
 	if (!watch || !sk)
 		return ALLOW;
 	if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
-		label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, 0);
+		label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, 0);
 		remember(bpf_get_socket_cookie(ctx), netns_cookie,
-			 label ? &label->answer : &none, label ? &label->owner : &nobody);
+			 label ? &label->answer : &none, label ? &label->owner : &no_owner);
 		return ALLOW;
 	}
 	task = bpf_get_current_task_btf();
 	if (task->flags & PF_KTHREAD)
 		return ALLOW;
-	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
 	return ALLOW;
 }
 
 SEC("fexit/inet_csk_accept")
-int BPF_PROG(takt_flows_accept, struct sock *listener, struct proto_accept_arg *arg,
+int BPF_PROG(takt_owner_accept, struct sock *listener, struct proto_accept_arg *arg,
 	     struct sock *sk)
 {
 	struct takt_watch *watch;
@@ -198,16 +198,16 @@ int BPF_PROG(takt_flows_accept, struct sock *listener, struct proto_accept_arg *
 	if (!sk)
 		return 0;
 	netns_cookie = sk->__sk_common.skc_net.net->net_cookie;
-	watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
+	watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
 	if (!watch || bpf_get_current_task_btf()->flags & PF_KTHREAD)
 		return 0;
-	label = bpf_sk_storage_get(&takt_flows_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(sk), netns_cookie, watch);
 	return 0;
 }
 
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(takt_flows_state, struct sock *sk, int old_state, int new_state)
+int BPF_PROG(takt_owner_state, struct sock *sk, int old_state, int new_state)
 {
 	u64 cookie;
 
@@ -224,7 +224,7 @@ int BPF_PROG(takt_flows_state, struct sock *sk, int old_state, int new_state)
  * was seen; otherwise the youngest.
  */
 SEC("iter/task_file")
-int takt_flows_survey(struct bpf_iter__task_file *ctx)
+int takt_owner_survey(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
@@ -249,8 +249,8 @@ int takt_flows_survey(struct bpf_iter__task_file *ctx)
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	netns_cookie = sk->__sk_common.skc_net.net->net_cookie;
-	watch = bpf_map_lookup_elem(&takt_flows_watches, &netns_cookie);
-	label = watch ? bpf_sk_storage_get(&takt_flows_labels, sk, NULL,
+	watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	label = watch ? bpf_sk_storage_get(&takt_owner_labels, sk, NULL,
 					   BPF_SK_STORAGE_GET_F_CREATE) : NULL;
 	if (!label)
 		return 0;
@@ -270,7 +270,7 @@ int takt_flows_survey(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
-static long takt_flows_clear_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
+static long takt_owner_clear_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
 				 struct takt_clear_args *args)
 {
 	if (socket->netns_cookie == args->netns_cookie)
@@ -280,15 +280,15 @@ static long takt_flows_clear_one(struct bpf_map *map, u64 *cookie, struct takt_s
 
 /* Set a slot's answers to no, for all sockets of a namespace. */
 SEC("syscall")
-int takt_flows_clear(struct takt_clear_args *args)
+int takt_owner_clear(struct takt_clear_args *args)
 {
 	struct takt_clear_args copy = *args;
 
-	bpf_for_each_map_elem(&takt_link_sockets, takt_flows_clear_one, &copy, 0);
+	bpf_for_each_map_elem(&takt_link_sockets, takt_owner_clear_one, &copy, 0);
 	return 0;
 }
 
-static long takt_flows_forget_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
+static long takt_owner_forget_one(struct bpf_map *map, u64 *cookie, struct takt_socket *socket,
 				  struct takt_clear_args *args)
 {
 	if (!args->netns_cookie || socket->netns_cookie == args->netns_cookie)
@@ -298,10 +298,10 @@ static long takt_flows_forget_one(struct bpf_map *map, u64 *cookie, struct takt_
 
 /* Remove the sockets of a namespace, or all. */
 SEC("syscall")
-int takt_flows_forget(struct takt_clear_args *args)
+int takt_owner_forget(struct takt_clear_args *args)
 {
 	struct takt_clear_args copy = *args;
 
-	bpf_for_each_map_elem(&takt_link_sockets, takt_flows_forget_one, &copy, 0);
+	bpf_for_each_map_elem(&takt_link_sockets, takt_owner_forget_one, &copy, 0);
 	return 0;
 }

@@ -3,8 +3,8 @@
  * The layouts that the programs that watch sockets share with user space. Raise TAKT_LINK_ABI
  * when a struct here or in sockets.h changes: both objects are loaded by the same takt.
  */
-#ifndef TAKT_FLOWS_MAPS_H
-#define TAKT_FLOWS_MAPS_H
+#ifndef TAKT_OWNER_MAPS_H
+#define TAKT_OWNER_MAPS_H
 
 #include "names.h"
 #include "sockets.h"
@@ -35,10 +35,10 @@ struct takt_watch {
 	u32 kinds;		/* bit per TAKT_ASK_* that occurs */
 };
 
-/* Arguments of takt_flows_clear and takt_flows_forget. */
+/* Arguments of takt_owner_clear and takt_owner_forget. */
 struct takt_clear_args {
 	u64 netns_cookie;	/* 0: every namespace */
-	u32 slot;		/* takt_flows_clear: whose answers become no */
+	u32 slot;		/* takt_owner_clear: whose answers become no */
 	u32 pad;
 };
 
