@@ -17,8 +17,8 @@ static __always_inline int may_go(const struct takt_task *task, const struct tak
 	u64 job;
 
 	read_span(c, &span);
-	if (!params || span.task != member->task || !takt_span_is_open(&span, now_ns) || task->stopped ||
-	    task->turns.turn != member->ordinal)
+	if (!params || span.task != member->task || !takt_span_is_open(&span, now_ns) ||
+	    task->stopped || task->turns.turn != member->ordinal)
 		return 0;
 	job = takt_job_at(&params->turns, span.beat_ns);
 	return takt_turns_left(&task->turns, &params->turns, job) != 0;

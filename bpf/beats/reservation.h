@@ -101,8 +101,9 @@ static __always_inline u32 holds_group(const struct takt_member_rule *rule,
 }
 
 /* The names are the thread's and its process's, as they will be from now on. */
-static __always_inline int holds(const struct takt_member_rule *rule, const struct task_struct *task,
-				 const u64 thread[2], const u64 command[2])
+static __always_inline int holds(const struct takt_member_rule *rule,
+				 const struct task_struct *task, const u64 thread[2],
+				 const u64 command[2])
 {
 	u32 groups = rule->asks & (TAKT_RULE_CGROUP | TAKT_RULE_UNIT);
 

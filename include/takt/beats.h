@@ -353,7 +353,8 @@ static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *l
 
 	*fd = -1;
 	if (line->is_bad)
-		return takt_beat_fail(beat, -EINVAL, "a name is too long or has control characters");
+		return takt_beat_fail(beat, -EINVAL,
+				      "a name is too long or has control characters");
 	s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (s < 0)
 		return takt_beat_fail(beat, -errno, "no socket can be made");
@@ -363,7 +364,8 @@ static inline int takt_beat_ask(struct takt_beat *beat, struct takt_beat_line *l
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", TAKT_BEAT_SOCKET);
 	if (connect(s, (const struct sockaddr *)&address, sizeof(address))) {
 		close(s);
-		return takt_beat_fail(beat, -ENOTCONN, "taktd does not run; start it as root: taktd");
+		return takt_beat_fail(beat, -ENOTCONN,
+				      "taktd does not run; start it as root: taktd");
 	}
 	while (sent < line->length) {
 		ssize_t n = send(s, line->text + sent, line->length - sent, MSG_NOSIGNAL);

@@ -1,6 +1,7 @@
 //! Habits of the sources that no compiler checks: rooms import in one direction, functions stay
-//! short, lines fit the screen, and words are those of docs/glossary.md.
+//! short, and lines fit the screen.
 
+mod columns;
 mod functions;
 mod rooms;
 mod sources;
