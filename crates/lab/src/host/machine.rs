@@ -37,6 +37,9 @@ const KERNEL_ARGUMENTS: &[&str] = &[
     "panic=-1",
     // Randomness and calibration would disturb virtual time.
     "nokaslr",
+    // With other addresses in every process the emulator would also translate its code anew, for
+    // longer than most programs run.
+    "norandmaps",
     "random.trust_cpu=on",
     "tsc=reliable",
     // Tested by the kernel's own developers, and slow in an emulator.
