@@ -8,6 +8,9 @@ use std::{
 
 const TAKT: &str = env!("CARGO_BIN_EXE_takt");
 
+/// Of `takt`, without symbols, as a distribution ships it.
+const BYTES_MAX: u64 = 6_120_000;
+
 fn script(root: &Path, flags: &[&str]) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/install");
     let status = Command::new(script)
@@ -89,6 +92,22 @@ fn the_units_are_ok_by_systemds_own_word() {
         println!("{}", overall.unwrap_or(&told));
         assert!(overall.is_some_and(|line| line.contains(" OK ")), "{told}");
     }
+}
+
+/// In the release profile, which alone is meant to be small: Cargo.toml says how.
+#[test]
+#[cfg(not(debug_assertions))]
+fn it_is_small() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let stripped = folder.path().join("takt");
+    let strip = Command::new("strip")
+        .args(["-o".as_ref(), stripped.as_path(), TAKT.as_ref()])
+        .status()
+        .expect("it lies beside the linker");
+    assert!(strip.success());
+    let bytes = fs::metadata(&stripped).expect("it was written").len();
+    println!("{bytes} bytes");
+    assert!(bytes <= BYTES_MAX, "{bytes} bytes, more than {BYTES_MAX}");
 }
 
 #[test]
