@@ -187,8 +187,8 @@ Known keys:
     a task's match        thread command cgroup unit
 ";
 NotBackground = "takt::policy::not_background": "
-The gate blocks packets of a class in the background while the CPU runs a task that is more important
-than the one that sends them. Traffic of any other priority is foreground: blocking it
+The gate blocks packets of a class in the background while the CPU runs a task that is more
+important than the one that sends them. Traffic of any other priority is foreground: blocking it
 would make its senders wait for the CPU as well as for the link, so only a class with
 priority = \"background\" has a gate. There it is \"sender\" unless the policy says gate = \"open\".
 

@@ -60,8 +60,8 @@ Incoming traffic in the background is told apart by a program on the device's in
 6.6). receive = false in the classes with priority = \"background\" leaves incoming traffic alone.
 ";
 QDISC_IN_THE_WAY = "takt::host::qdisc_in_the_way": "
-The device already carries a queueing discipline that another program or an administrator set up. Takt does not
-remove it unless told to with --replace; `takt revert` then restores it.
+The device already carries a queueing discipline that another program or an administrator set up. Takt
+does not remove it unless told to with --replace; `takt revert` then restores it.
 ";
 QDISC_IRREPLACEABLE = "takt::host::qdisc_irreplaceable": "
 The device carries a queueing discipline with classes, filters or further disciplines below it. Takt
@@ -75,8 +75,8 @@ revert` forgets it.
 ";
 CONGESTION_CHANGED = "takt::host::congestion_changed": "
 A policy with [crowd] made takt the congestion control of new flows in this network namespace, and
-another one is set now: another program or a user changed net.ipv4.tcp_congestion_control. It is left as it is. `takt
-apply` sets takt again.
+another one is set now: another program or a user changed net.ipv4.tcp_congestion_control. It is left
+as it is. `takt apply` sets takt again.
 ";
 NO_CROWD = "takt::host::no_crowd": "
 A policy with [crowd] is in force, and the congestion control takt is not in the kernel any more:

@@ -2,9 +2,9 @@
 
 super::reasons! {
 NOT_RUNNING = "takt::taktd::not_running": "
-taktd does for all users what takes privileges: registrations, reservations on the beat, stations' weights.
-No program listens on /run/taktd/socket. Start it as root, `taktd` or `systemctl start taktd`. Root can do
-without it for `takt run`.
+taktd does for all users what takes privileges: registrations, reservations on the beat, stations'
+weights. No program listens on /run/taktd/socket. Start it as root, `taktd` or `systemctl start taktd`.
+Root can do without it for `takt run`.
 ";
 TALK = "takt::taktd::talk": "
 taktd was reached, and the conversation ended early or its answer was not understood; the message
