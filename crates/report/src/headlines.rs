@@ -125,9 +125,7 @@ fn table(found: &[Found]) -> Markup {
                 tbody {
                     @for line in found {
                         tr {
-                            th { a href=(format!("#{}", line.headline.experiment)) {
-                                (line.headline.experiment)
-                            } }
+                            th { (line.headline.experiment) }
                             td class="left" { (line.headline.measured) }
                             td { b { (line.figure) } }
                             td class="left" {
