@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
     /// The network namespace has no device of this name.
     #[error("there is no device {device}")]
     NoDevice {
-        /// As a link or the crowd of the policy names it.
+        /// As a link of the policy names it.
         device: String,
     },
     /// A link's matches do not fit into the kernel's tables.

@@ -1,8 +1,9 @@
 //! Links: the BPF qdisc on a device, its plan, and its counters.
 //!
-//! [`part`] puts a policy in force: [`decide`] compares a policy with what was found, [`program`] and [`memory`] are the loaded
-//! programs and a link's part of them, [`record`] remembers a link, [`takeover`] attaches the
-//! qdisc to a device and gives the device back.
+//! [`part`] puts a policy in force: [`decide`] compares it with what was found, [`devices`]
+//! changes the devices, [`program`] and [`memory`] are the loaded programs and a link's part of
+//! them, [`record`] remembers a link, [`takeover`] has the requests that attach the qdisc to a
+//! device and give the device back.
 
 pub mod background;
 pub(crate) mod buffer;
