@@ -51,7 +51,7 @@ TAKT_FN int takt_has_packets(struct takt_link *link, const struct takt_plan *pla
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	u32 heads = entity->heads;
 
-	return entity->queue.packets ||
+	return takt_backlog(entity) ||
 	       (heads && takt_node(&link->order, heads)->backlogged &&
 		takt_goes_for(plan, id, heads));
 }

@@ -62,14 +62,14 @@ TAKT_FN int takt_link_peek(struct takt_link *link, const struct takt_plan *plan,
 	struct takt_path *path = &link->path;
 	struct takt_entity *entity;
 	u64 ready_ns = TAKT_TIME_NEVER;
-	u32 id, heads, ahead;
+	u32 id, heads, turn, ahead;
 
 	path->tenant = 0;
 	path->id = id = takt_node_first(&link->order, plan, 0, now_ns, &path->above);
 	if (!id)
 		return 1;
 	entity = takt_entity(&link->order, id);
-	heads = path->above.by != TAKT_BY_NOTHING && !entity->queue.packets ?
+	heads = path->above.by != TAKT_BY_NOTHING && !takt_backlog(entity) ?
 			entity->heads : 0;
 	path->leaf = path->above;
 	if (heads) {
@@ -87,9 +87,10 @@ TAKT_FN int takt_link_peek(struct takt_link *link, const struct takt_plan *plan,
 	} else if (path->id) {
 		id = path->id;
 		entity = takt_entity(&link->order, id);
-		ahead = entity->queue.packets ? takt_would_overtake(link, entity) : 0;
-		path->source = ahead ? takt_link_pull(link, id) : id;
-		if (entity->queue.packets && path->source &&
+		turn = takt_backlog(entity) ? takt_turn_of(&link->order, id) : 0;
+		ahead = turn ? takt_would_overtake(link, takt_entity(&link->order, turn)) : 0;
+		path->source = ahead ? takt_link_pull(link, turn) : turn;
+		if (path->source &&
 		    (path->leaf.by == TAKT_BY_FLOOR ||
 		     !takt_is_blocked(&link->order.blocked, takt_params(plan, entity, id), entity)))
 			return 1;
@@ -98,7 +99,7 @@ TAKT_FN int takt_link_peek(struct takt_link *link, const struct takt_plan *plan,
 			ready_ns = now_ns + takt_max(TAKT_OVERTAKE_POLL_NS,
 						     ahead * link->order.node[0].frame_ns);
 		else
-			ready_ns = entity->queue.packets ? 0 : TAKT_TIME_NEVER;
+			ready_ns = takt_backlog(entity) ? 0 : TAKT_TIME_NEVER;
 	}
 	takt_entity_requeue(link, plan, id, ready_ns, now_ns);
 	return 0;
@@ -137,7 +138,7 @@ TAKT_FN int takt_link_next(struct takt_link *link, const struct takt_plan *plan,
 
 	link->next_id = 0;
 	if (!id || !link->wake_ns || now_ns < link->wake_ns || entity->heads ||
-	    entity->waits != TAKT_IN_TIMED || !entity->queue.packets ||
+	    entity->waits != TAKT_IN_TIMED || !entity->queue.packets || entity->flows.packets ||
 	    !takt_is_paced(takt_params(plan, entity, id)) ||
 	    takt_packet(&link->order.slots, entity->queue.head)->after ||
 	    takt_is_blocked(&link->order.blocked, takt_params(plan, entity, id), entity))

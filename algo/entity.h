@@ -12,6 +12,7 @@
 #ifndef TAKT_ENTITY_H
 #define TAKT_ENTITY_H
 
+#include "codel.h"
 #include "plan.h"
 #include "queue.h"
 #include "share.h"
@@ -32,16 +33,36 @@
 
 /*
  * Counters of a class or flow. At any time
- *   enqueued = sent + flushed + queued,  offered = enqueued + dropped.
+ *   enqueued = sent + managed + flushed + queued,  offered = enqueued + dropped.
  * A packet on the fast path counts as sent. Of a tenant, only sent counts.
  */
 struct takt_class_stats {
 	u64 enqueued_packets, enqueued_bytes;
 	u64 sent_packets, sent_bytes;
 	u64 dropped_packets, dropped_bytes;	/* its queue, or the link's store, was full */
+	u64 managed_packets, managed_bytes;	/* dropped from its queue by codel.h */
 	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
 	u64 late_max_ns;			/* worst delay behind the ideal start */
 	u64 gso_packets;			/* segmented frames paced as one burst */
+};
+
+/* The flows of a class that take turns, see flow_queue.h; ids of entities, 0 is none. */
+struct takt_flow_list {
+	u16 head, tail;
+};
+
+struct takt_flow_lists {
+	struct takt_flow_list list[2];	/* TAKT_FLOWS_NEW, TAKT_FLOWS_OLD */
+	u32 packets;			/* in their queues, without the class's own */
+	u32 pad;
+	u64 bytes;
+};
+
+struct takt_flow_turn {
+	s32 credit_bytes;
+	u16 next, prev;
+	u16 class_id;	/* in whose lists it is; 0: in none */
+	u16 list;	/* TAKT_FLOWS_NEW or TAKT_FLOWS_OLD */
 };
 
 struct takt_entity {
@@ -50,6 +71,9 @@ struct takt_entity {
 	struct takt_clock share;
 	struct takt_clock floor;
 	struct takt_queue queue;
+	struct takt_codel codel;
+	struct takt_flow_lists flows;	/* of a class */
+	struct takt_flow_turn turn;	/* of a flow, or of a class's own queue */
 	u64 ready_ns;	/* not eligible before */
 	u16 class_id;	/* of a flow or station: the class it belongs to */
 	u8 heads;	/* of a tenant: its node */
@@ -61,6 +85,12 @@ struct takt_entity {
 	u32 pad;
 	struct takt_class_stats stats;
 };
+
+/* Packets of the entity: its own, and of the flows that take turns in it. */
+TAKT_FN u32 takt_backlog(const struct takt_entity *entity)
+{
+	return entity->queue.packets + entity->flows.packets;
+}
 
 /* Which clock an entity was chosen by. */
 #define TAKT_BY_GUARANTEE 0
@@ -91,6 +121,8 @@ TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class
 	to->sent_bytes += from->sent_bytes;
 	to->dropped_packets += from->dropped_packets;
 	to->dropped_bytes += from->dropped_bytes;
+	to->managed_packets += from->managed_packets;
+	to->managed_bytes += from->managed_bytes;
 	to->flushed_packets += from->flushed_packets;
 	to->flushed_bytes += from->flushed_bytes;
 	to->late_max_ns = takt_max(to->late_max_ns, from->late_max_ns);

@@ -18,7 +18,7 @@
 #ifndef TAKT_FLOW_TABLE_H
 #define TAKT_FLOW_TABLE_H
 
-#include "node.h"
+#include "flow_queue.h"
 #include "station_ring.h"
 
 #define TAKT_FLOW_CHAIN_MAX 32
@@ -124,6 +124,7 @@ TAKT_FN_OUT int takt_flow_forget(struct takt_flows *flows TAKT_ARG,
 	struct takt_entity *entity = takt_entity(order, id);
 
 	takt_flow_unlink(flows, id);
+	takt_flow_detach(order, id);
 	takt_stats_add(&takt_entity(order, entity->class_id)->stats, &entity->stats);
 	if (flow->station) {
 		takt_stats_add(&takt_station(&flows->stations, flow->station)->past,
@@ -231,6 +232,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	entity->guarantee = (struct takt_clock){};
 	entity->share = (struct takt_clock){};
 	entity->floor = (struct takt_clock){};
+	entity->codel = (struct takt_codel){};
 	entity->task_prio = TAKT_TASK_UNKNOWN;
 	entity->throttled = 0;
 	entity->scale_ppm = 0;

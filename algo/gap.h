@@ -286,6 +286,7 @@ TAKT_FN_OUT u64 takt_gap_position(struct takt_link *link TAKT_ARG, struct takt_g
 	if (link->clock.due_ns > now_ns + lead_ns) {
 		choice->packet = 0;
 		choice->armed = 0;
+		choice->drops = 0;
 		choice->wake_ns = link->clock.due_ns - lead_ns / 2;
 		return TAKT_TIME_NEVER;
 	}
@@ -346,7 +347,7 @@ TAKT_FN void takt_gap_dequeue(struct takt_link *link, struct takt_gap *gap,
 	if (now_ns == TAKT_TIME_NEVER)
 		return;
 	takt_link_pop(link, plan, now_ns, choice);
-	if (takt_gap_flows(gap, plan))
+	if (!choice->drops && takt_gap_flows(gap, plan))
 		takt_gap_fill(link, gap, plan, choice);
 }
 

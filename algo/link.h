@@ -34,6 +34,7 @@ struct takt_choice {
 	u32 id;
 	u32 len;
 	u32 armed;	/* the timer is set for wake_ns already */
+	u32 drops;	/* 1: this packet is to be dropped; ask again */
 };
 
 /* A packet arrives. */
@@ -45,7 +46,8 @@ struct takt_arrival {
 	u32 frames;	/* on the wire */
 	u32 idle;	/* no backlog but blocked entities, and the fast path is empty */
 	u32 task_prio;	/* of the task that sent it, see gate.h */
-	u64 now_ns;	/* 0: its entity has packets and is not blocked */
+	u32 local;	/* a socket of this host sent it, which is pushed back */
+	u64 now_ns;	/* 0: its entity has packets, is not blocked, and not managed */
 };
 
 /* Is it eligible, on an idle link? Then charge it. */
@@ -105,23 +107,24 @@ TAKT_FN void takt_link_order(struct takt_link *link, u32 slot, u32 before)
 TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 			   const struct takt_arrival *arrival)
 {
-	u32 id = arrival->id, before = arrival->before, slot;
+	u32 id = arrival->id, before = arrival->before, slot, leader;
 	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
 	u64 now_ns = arrival->now_ns;
 
 	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
+	leader = takt_leader(&link->order, params, id);
 	/* It stays behind its flow's blocked packets in the same queue. */
 	if ((before & (TAKT_ENTITIES - 1)) == id)
 		before = 0;
 	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
-	    takt_takes_fast_path(link, entity, params, len, now_ns)) {
+	    takt_takes_fast_path(link, takt_entity(&link->order, leader), params, len, now_ns)) {
 		takt_link_pass(link, plan, entity, arrival, len);
 		return TAKT_FAST_PATH;
 	}
 
-	slot = entity->queue.packets < params->queue_packets ?
+	slot = takt_has_room(&link->order, params, leader, id) ?
 			takt_packet_slot_take(&link->order.slots) : 0;
 	if (!slot) {
 		entity->stats.dropped_packets++;
@@ -132,10 +135,14 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	takt_count_arrival(entity, len, arrival->frames);
 	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
 	link->queued_packets++;
+	if (params->target_ns && !(params->spares_local && arrival->local))
+		takt_packet(&link->order.slots, slot)->queued_us = takt_codel_stamp(now_ns);
 	if (before)
 		takt_link_order(link, slot, before);
-	if (entity->queue.packets == 1) {
-		takt_entity_activate(link, plan, id, now_ns);
+	takt_flow_queued(&link->order, leader, id, len);
+	entity = takt_entity(&link->order, leader);
+	if (takt_backlog(entity) == 1) {
+		takt_entity_activate(link, plan, leader, now_ns);
 		takt_tenant_activate(link, plan, entity->node, now_ns);
 	}
 	return slot;
@@ -214,6 +221,7 @@ TAKT_FN void takt_link_take(struct takt_link *link, struct takt_entity *source,
 	choice->packet = source->queue.head;
 	packet = takt_queue_pop(&source->queue, &link->order.slots);
 	choice->len = packet->len;
+	takt_flow_left(&link->order, choice->id, packet->len);
 	link->queued_packets--;
 	if (link->old_packets && packet->generation != (u16)link->generation)
 		link->old_packets--;
@@ -291,7 +299,7 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 	if (path->tenant)
 		takt_tenant_spend(link, plan, choice->len);
 	takt_node_served(&link->order, plan, path->id, &path->leaf, &link->frame);
-	if (!entity->queue.packets || !takt_paced_requeue(&link->order, params, path->id, now_ns))
+	if (!takt_backlog(entity) || !takt_paced_requeue(&link->order, params, path->id, now_ns))
 		takt_link_requeue(link, plan, path->id, now_ns);
 	if (path->tenant)
 		takt_link_requeue(link, plan, path->tenant, now_ns);
@@ -305,6 +313,34 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 	takt_flow_went_idle(&link->flows, path->source, now_ns);
 }
 
+/*
+ * Is the chosen packet to be dropped, as its queue stands? Then take it; it costs nothing. There
+ * are packets behind it, so the entity stays where it is. Precondition: as takt_link_send.
+ */
+TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG, u64 now_ns,
+				 struct takt_choice *choice TAKT_ARG)
+{
+	struct takt_entity *source = takt_entity(&link->order, link->path.source);
+	const struct takt_class_params *params = takt_params(plan, source, link->path.source);
+	const struct takt_packet *packet = takt_packet(&link->order.slots, source->queue.head);
+
+	if (!packet->queued_us || !params->target_ns ||
+	    !takt_codel_drops(&source->codel, params->target_ns, params->interval_ns,
+			      takt_codel_sojourn(packet->queued_us, now_ns),
+			      takt_bytes_beside(&link->order, link->path.source) - packet->len,
+			      now_ns))
+		return 0;
+	takt_link_take(link, source, choice);
+	source->turn.credit_bytes += choice->len;	/* it was not sent */
+	if (!source->queue.packets)
+		takt_codel_empty(&source->codel);
+	source->stats.managed_packets++;
+	source->stats.managed_bytes += choice->len;
+	choice->drops = 1;
+	return 1;
+}
+
 /* The link is asked for a packet at now. Precondition: the fast path is empty. */
 TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			   struct takt_choice *choice)
@@ -314,6 +350,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 	takt_link_adopt(link, plan);
 	choice->packet = 0;
 	choice->armed = 0;
+	choice->drops = 0;
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (!link->queued_packets)
 		return;
@@ -341,7 +378,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_first(link, plan, now_ns);
 	if (!link->path.id || free_ns > now_ns)
 		takt_link_wait(link, plan, now_ns, choice);
-	else
+	else if (!takt_link_manage(link, plan, now_ns, choice))
 		takt_link_send(link, plan, now_ns, choice);
 }
 
@@ -376,6 +413,7 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 	}
 	slot = entity->queue.head;
 	packet = takt_queue_pop(&entity->queue, &link->order.slots);
+	takt_flow_left(&link->order, id, packet->len);
 	entity->stats.flushed_packets++;
 	entity->stats.flushed_bytes += packet->len;
 	link->queued_packets--;

@@ -22,6 +22,10 @@
 #define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
 #define TAKT_PACING_GAP 1	/* PAUSE frames fill the time between them */
 
+#define TAKT_PER_FLOW_NOTHING 0
+#define TAKT_PER_FLOW_CLOCKS 1	/* clocks and a queue: the class's parameters are each flow's */
+#define TAKT_PER_FLOW_QUEUE 2	/* a queue: flows take turns within the class, see flow_queue.h */
+
 /* A share's clock runs at this rate for each unit of weight. */
 #define TAKT_WEIGHT_UNIT_BPS 1000000ULL
 
@@ -30,13 +34,17 @@ struct takt_class_params {
 	u64 ceil_bps;	/* the pace, at least rate_bps; 0: only the link's limits it */
 	u64 weight_bps;	/* share of spare capacity, as a clock's rate; never 0 */
 	u64 floor_bps;	/* served before all priorities; 0: no floor */
-	u16 queue_packets; /* a packet beyond this is dropped; of each flow if per_flow */
+	u32 target_ns;	/* of a standing queue's delay, see codel.h; 0: not managed */
+	u32 interval_ns; /* an acceptable round trip, likewise */
+	u16 queue_packets; /* a packet beyond this is dropped; of each flow if it has clocks */
 	u8 gated;	/* 1: blocked by more important tasks, see gate.h */
 	u8 receive;	/* 1: so are its incoming packets */
 	u8 priority;
-	u8 per_flow;	/* 1: each flow has clocks and a queue of its own */
+	u8 per_flow;	/* TAKT_PER_FLOW_*: what each flow has of its own */
 	u8 node;	/* of a class: its node */
 	u8 heads;	/* of a tenant: its node; 0: this is a class */
+	u8 spares_local; /* 1: only forwarded packets are managed */
+	u8 pad[7];
 };
 
 struct takt_plan {
@@ -45,7 +53,7 @@ struct takt_plan {
 	u32 overhead_bytes;	/* per frame on the wire, beyond what the kernel counts */
 	u32 pacing;		/* TAKT_PACING_* */
 	u32 who_slot;		/* which of a socket's two answers counts */
-	u32 flows;		/* some class gives flows clocks of their own */
+	u32 flows;		/* some class tells flows apart */
 	u32 sticky;		/* all packets of a connection fall into one class */
 	u32 registered;		/* bit of takt_key.who for registered traffic; 0: no rule asks */
 	u32 gated;		/* some class is gated */

@@ -26,6 +26,7 @@ struct takt_packet {
 	u16 after;		/* the entity that must send first ...; with TAKT_PULLS or not */
 	u16 generation;		/* takt_link.generation when it was queued */
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */
+	u32 queued_us;		/* when it was queued, see codel.h; 0: it is never dropped later */
 };
 
 struct takt_packet_slots {
@@ -75,6 +76,7 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_packet_slots 
 	packet->next = 0;
 	packet->len = len;
 	packet->after = 0;
+	packet->queued_us = 0;
 	packet->generation = generation;
 	if (queue->packets)
 		takt_packet(slots, queue->tail)->next = slot;

@@ -69,11 +69,11 @@ __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 {
 	u32 class_id = takt_classify(&plan->rules, &newcomer->key), id;
 
+	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+		return class_id;
 	if (!newcomer->identity)
 		newcomer->identity = takt_flow_identity(&newcomer->key, port->link.secret);
 	id = takt_flow_find(&port->link.flows, newcomer->identity);
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
-		return class_id;
 	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
 		id = takt_link_new_flow(port, plan, newcomer, id, class_id);
 	return id;

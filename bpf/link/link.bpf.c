@@ -64,10 +64,12 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
 				!port->link.order.node[0].backlogged);
 }
 
-/* The time matters only if the entity becomes backlogged, or is blocked. */
-static __always_inline int wants_time(const struct takt_entity *entity)
+/* The time matters only if the entity becomes backlogged, is blocked, or its queue is managed. */
+static __always_inline int wants_time(const struct takt_plan *plan,
+				      const struct takt_entity *entity, u32 id)
 {
-	return !entity->queue.packets || entity->waits & TAKT_IN_GATE;
+	return !entity->queue.packets || entity->waits & TAKT_IN_GATE ||
+	       takt_params(plan, entity, id)->target_ns;
 }
 
 static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
@@ -107,8 +109,9 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	arrival->bytes = accounted_bytes(skb);
 	arrival->frames = frames_of(skb, arrival->bytes);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
-	arrival->now_ns = wants_time(takt_entity(&port->link.order, arrival->id)) ?
-				  bpf_ktime_get_ns() : 0;
+	arrival->local = skb->sk != NULL;
+	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id),
+				     arrival->id) ? bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
 					 is_idle(sch, port, plan), &arrival->now_ns);
 	return takt_link_push(&port->link, plan, arrival);
@@ -204,6 +207,15 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	if (choice->packet >= TAKT_PACKETS) {
 		bpf_qdisc_bstats_update(sch, skb);
 		return skb;
+	}
+	if (choice->drops) {
+		/* One a call, so that a call is bounded; the timer asks again at once. */
+		sch->q.qlen--;
+		sch->qstats.backlog -= accounted_bytes(skb);
+		sch->qstats.drops++;
+		bpf_kfree_skb(skb);
+		bpf_qdisc_watchdog_schedule(sch, now_ns, 0);
+		return NULL;
 	}
 send:
 	sch->q.qlen--;

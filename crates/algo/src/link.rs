@@ -169,6 +169,7 @@ impl Link {
         }
         let mut choice = takt_choice::default();
         choose(&mut self.state, &mut choice);
+        assert_eq!(choice.drops, 0, "no plan for this type manages queues");
         match choice {
             takt_choice {
                 packet: 0,

@@ -1,12 +1,15 @@
 //! The kernel's tables of a policy, apart from its rules.
 
 use takt_algo::sys::{
-    TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC, TAKT_STATIONS_NONE,
-    takt_class_params as Params, takt_plan as Tables,
+    TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_PER_FLOW_CLOCKS, TAKT_PER_FLOW_QUEUE,
+    TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_class_params as Params, takt_plan as Tables,
 };
 use takt_planner::{ClassIds, Plan, Question, Questions, plan};
 use takt_policy::{Link, User, parse};
 
+/// The defaults of `target` and `interval`.
+const TARGET_NS: u32 = 5_000_000;
+const INTERVAL_NS: u32 = 100_000_000;
 const MBIT: u64 = 1_000_000;
 
 fn links(text: &str) -> Vec<Link> {
@@ -88,9 +91,12 @@ fn classes_and_tenants_have_their_shares() {
         rate_bps: 25 * MBIT,
         ceil_bps: 100 * MBIT,
         weight_bps: 25 * MBIT,
+        target_ns: TARGET_NS,
+        interval_ns: INTERVAL_NS,
+        spares_local: 1,
         queue_packets: 100,
         priority: 3,
-        per_flow: 1,
+        per_flow: TAKT_PER_FLOW_CLOCKS as u8,
         node: zeta,
         ..Params::default()
     };
@@ -98,7 +104,10 @@ fn classes_and_tenants_have_their_shares() {
     let expected = Params {
         weight_bps: MBIT,
         floor_bps: MBIT,
-        queue_packets: 1000,
+        target_ns: TARGET_NS,
+        interval_ns: INTERVAL_NS,
+        per_flow: TAKT_PER_FLOW_QUEUE as u8,
+        queue_packets: 4000,
         priority: 6,
         node: acme,
         ..Params::default()
@@ -107,6 +116,10 @@ fn classes_and_tenants_have_their_shares() {
     let expected = Params {
         ceil_bps: 50 * MBIT,
         weight_bps: MBIT,
+        target_ns: TARGET_NS,
+        interval_ns: INTERVAL_NS,
+        spares_local: 1,
+        per_flow: TAKT_PER_FLOW_QUEUE as u8,
         queue_packets: 7,
         priority: 6,
         ..Params::default()
@@ -114,7 +127,10 @@ fn classes_and_tenants_have_their_shares() {
     assert_eq!(class(&plan, "c"), expected);
     let expected = Params {
         weight_bps: MBIT,
-        queue_packets: 1000,
+        target_ns: TARGET_NS,
+        interval_ns: INTERVAL_NS,
+        per_flow: TAKT_PER_FLOW_QUEUE as u8,
+        queue_packets: 4000,
         priority: 6,
         ..Params::default()
     };

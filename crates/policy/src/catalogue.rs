@@ -176,7 +176,7 @@ Known keys:
     [link.DEV]            rate overhead pacing packets lag_max tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
-                          per_flow queue_packets gate receive
+                          per_flow queue_packets aqm target interval gate receive
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
     [radio]               interval smoothing decay weight points threshold links
@@ -194,6 +194,12 @@ priority = \"background\" has a gate. There it is \"sender\" unless the policy s
 
 Incoming packets of such a class wait likewise, unless the policy says receive = false. Those of all
 other classes go straight on.
+";
+AqmWithoutTurns = "takt::policy::aqm_without_turns": "
+aqm = \"fq_codel\" gives each flow of a class a queue; they take turns, flows that send little go
+first, and CoDel keeps each queue short. A per_flow class has a queue for each flow already. The
+gate of a class in the background blocks the class as a whole, by the task that sends. In both
+aqm = \"codel\" keeps the queues short, and is the default.
 ";
 WrongType = "takt::policy::wrong_type": "
 The value is of another TOML type than the key takes. Rates, durations, addresses and names are text

@@ -7,6 +7,12 @@ store of 65,534. A sender that keeps no pace and hears of no losses, such as UDP
 longer one only adds delay. Of datagrams to taktd: the kernel dropped them unread, because more came
 than are read.
 ";
+AQM_DROPPED = "takt::status::aqm_dropped" ["aqm_dropped_packets", "aqm_dropped_bytes", "aqm"]: "
+Packets that CoDel dropped because their queue stood: its delay was at or above `target` for an
+`interval`. They count as dropped, too, and no longer as enqueued. TCP takes the loss as a sign to send
+less, which keeps the queue short; a few in a thousand are usual. aqm = \"off\" in the class turns it
+off, and the queue grows to queue_packets.
+";
 FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"]: "
 Packets that were discarded because the device went down, or was taken away. The kernel empties every
 queueing discipline then.

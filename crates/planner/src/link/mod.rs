@@ -97,7 +97,11 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         .then(|| questions.bit(&Question::Registered))
         .flatten()
         .map_or(0, |bit| 1 << bit);
-    tables.flows = link.classes.iter().any(|class| class.per_flow).into();
+    tables.flows = tables
+        .class_params
+        .iter()
+        .any(|class| class.per_flow != 0)
+        .into();
     tables.gated = tables
         .class_params
         .iter()

@@ -30,6 +30,7 @@ pub(super) fn plan(link: &Link, ids: &ClassIds) -> Option<Box<takt_plan>> {
         let mut params = share::of_class(class, RATE_BPS);
         (params.rate_bps, params.ceil_bps) = (0, 0);
         (params.per_flow, params.receive) = (0, 0);
+        (params.target_ns, params.interval_ns) = (0, 0);
         params.queue_packets = params.queue_packets.max(QUEUE_PACKETS_MIN);
         tables.class_params[id as usize] = params;
         tables.gated |= u32::from(params.gated);

@@ -1,22 +1,44 @@
 //! Rates, ceilings and weights of a class or a tenant, in the scheduler's form.
 
-use takt_algo::sys::{TAKT_WEIGHT_UNIT_BPS, takt_class_params};
-use takt_policy::{Class, Gate, Tenant};
+use takt_algo::sys::{
+    TAKT_PER_FLOW_CLOCKS, TAKT_PER_FLOW_NOTHING, TAKT_PER_FLOW_QUEUE, TAKT_WEIGHT_UNIT_BPS,
+    takt_class_params,
+};
+use takt_policy::{AqmKind, Class, Gate, Tenant};
 
 /// Of a class, without its node.
 pub(super) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
+    let managed = |ns| match class.aqm.kind {
+        AqmKind::Off => 0,
+        AqmKind::Codel | AqmKind::FqCodel => ns,
+    };
     takt_class_params {
         rate_bps: class.rate_bps.unwrap_or(0),
         ceil_bps: ceil_bps(class.rate_bps, class.ceil_bps, link_rate_bps),
         weight_bps: weight_bps(class.weight_milli),
         floor_bps: class.floor_bps.unwrap_or(0),
+        target_ns: managed(class.aqm.target_ns),
+        interval_ns: managed(class.aqm.interval_ns),
+        spares_local: (class.rate_bps.is_some()
+            || class.ceil_bps.is_some()
+            || class.gate == Some(Gate::Sender))
+        .into(),
         queue_packets: class.queue_packets,
         gated: (class.gate == Some(Gate::Sender)).into(),
         priority: class.priority,
-        per_flow: class.per_flow.into(),
+        per_flow: per_flow(class),
         receive: class.receive.into(),
         ..Default::default()
     }
+}
+
+fn per_flow(class: &Class) -> u8 {
+    let per_flow = match class.aqm.kind {
+        _ if class.per_flow => TAKT_PER_FLOW_CLOCKS,
+        AqmKind::FqCodel => TAKT_PER_FLOW_QUEUE,
+        AqmKind::Off | AqmKind::Codel => TAKT_PER_FLOW_NOTHING,
+    };
+    per_flow as u8
 }
 
 /// Of a tenant, without its node.

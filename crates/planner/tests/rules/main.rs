@@ -5,7 +5,7 @@ mod first_match;
 
 use takt_algo::sys::{takt_classify, takt_key};
 use takt_planner::Plan;
-use takt_policy::{Class, Link, Match, Pacing, Packets};
+use takt_policy::{Aqm, AqmKind, Class, Link, Match, Pacing, Packets};
 
 /// A link whose classes have these matches, and a default class behind them.
 fn link(classes: Vec<Vec<Match>>) -> Link {
@@ -19,6 +19,11 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         priority: 0,
         per_flow: false,
         queue_packets: 100,
+        aqm: Aqm {
+            kind: AqmKind::Off,
+            target_ns: 5_000_000,
+            interval_ns: 100_000_000,
+        },
         gate: None,
         receive: false,
         is_default: matches.is_empty(),

@@ -104,6 +104,8 @@ pub struct Class {
     pub per_flow: bool,
     /// The limit of its queue, in packets; with `per_flow` the limit of each flow.
     pub queue_packets: u16,
+    /// How its queues are kept short.
+    pub aqm: Aqm,
     /// Of a class in the background, and of no other.
     pub gate: Option<Gate>,
     /// Whether incoming packets wait for more important ones and for tasks, too. Only of a class in
@@ -115,6 +117,30 @@ pub struct Class {
     pub is_default: bool,
     /// The class's line in the file, counted from 1; the link's line if it is implicit.
     pub line: usize,
+}
+
+/// Active queue management of a class. Packets of local sockets are exempt where the class has a
+/// rate or a ceiling: their senders are pushed back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Aqm {
+    /// The algorithm.
+    pub kind: AqmKind,
+    /// The delay that a queue may have for longer than an interval.
+    pub target_ns: u32,
+    /// An acceptable round trip: bursts this long are not dropped from.
+    pub interval_ns: u32,
+}
+
+/// Which algorithm manages a class's queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AqmKind {
+    /// None: a queue grows to its limit.
+    Off,
+    /// CoDel (RFC 8289), on the class's queue, or on each flow's or station's.
+    Codel,
+    /// Flow queues that take turns, with CoDel on each (RFC 8290).
+    FqCodel,
 }
 
 /// What a class in the background waits for, besides more important packets.

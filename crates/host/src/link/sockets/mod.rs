@@ -24,7 +24,10 @@ use libbpf_rs::{
 use nix::time::{ClockId, clock_gettime};
 use takt_algo::{
     from_bytes,
-    sys::{TAKT_SLOTS, takt_answer, takt_clear_args, takt_plan, takt_question, takt_watch},
+    sys::{
+        TAKT_PER_FLOW_CLOCKS, TAKT_SLOTS, takt_answer, takt_clear_args, takt_plan, takt_question,
+        takt_watch,
+    },
     to_bytes,
 };
 use takt_policy::{Gate, Link as PolicyLink};
@@ -48,7 +51,10 @@ mod skel {
 pub(crate) fn needed_by(plan: &takt_plan) -> bool {
     plan.rules.need_who != 0
         || plan.gated != 0
-        || plan.class_params.iter().any(|class| class.per_flow != 0)
+        || plan
+            .class_params
+            .iter()
+            .any(|class| u32::from(class.per_flow) == TAKT_PER_FLOW_CLOCKS)
 }
 
 /// The slot for a policy's questions.

@@ -12,7 +12,8 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_WEIGHT_UNIT_BPS, takt_class_params, takt_class_stats, takt_entity, takt_plan,
+    TAKT_PER_FLOW_CLOCKS, TAKT_PER_FLOW_QUEUE, TAKT_WEIGHT_UNIT_BPS, takt_class_params,
+    takt_class_stats, takt_entity, takt_plan,
 };
 
 use crate::{
@@ -150,6 +151,8 @@ pub struct ClassStatus {
     pub flows: u32,
     /// The queue limit, beyond which packets are dropped.
     pub queue_limit_packets: u16,
+    /// How its queues are kept short; `None`: they grow to their limit.
+    pub aqm: Option<AqmStatus>,
     /// Queued now.
     pub queued_packets: u32,
     /// Their bytes on the wire.
@@ -159,6 +162,27 @@ pub struct ClassStatus {
     pub counters: Counters,
     /// Incoming packets, if the policy delays them: counted apart.
     pub receive: Option<Received>,
+}
+
+/// Active queue management of a class.
+#[derive(Debug, Serialize)]
+pub struct AqmStatus {
+    /// Whether its flows take turns, each with a queue of its own.
+    pub flow_queues: bool,
+    /// The delay that a queue may have for longer than an interval.
+    pub target_ns: u32,
+    /// An acceptable round trip.
+    pub interval_ns: u32,
+}
+
+impl AqmStatus {
+    fn of(params: &takt_class_params) -> Option<Self> {
+        (params.target_ns != 0).then(|| Self {
+            flow_queues: u32::from(params.per_flow) == TAKT_PER_FLOW_QUEUE,
+            target_ns: params.target_ns,
+            interval_ns: params.interval_ns,
+        })
+    }
 }
 
 /// Counters of packets. Bytes are the wire's, with the overhead of every frame.
@@ -172,10 +196,16 @@ pub struct Counters {
     pub sent_packets: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Packets dropped because the class's queue or the link's store was full.
+    /// Packets dropped: the class's queue or the link's store was full, or it was a standing
+    /// queue's.
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
+    /// Those of them that were dropped because their queue stood (CoDel). They had been accepted,
+    /// and no longer count as such.
+    pub aqm_dropped_packets: u64,
+    /// Their bytes.
+    pub aqm_dropped_bytes: u64,
     /// Discarded because the device went down.
     pub flushed_packets: u64,
     /// Their bytes.
@@ -194,6 +224,8 @@ impl Counters {
         self.sent_bytes += other.sent_bytes;
         self.dropped_packets += other.dropped_packets;
         self.dropped_bytes += other.dropped_bytes;
+        self.aqm_dropped_packets += other.aqm_dropped_packets;
+        self.aqm_dropped_bytes += other.aqm_dropped_bytes;
         self.flushed_packets += other.flushed_packets;
         self.flushed_bytes += other.flushed_bytes;
         self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
@@ -204,12 +236,14 @@ impl Counters {
 impl From<&takt_class_stats> for Counters {
     fn from(stats: &takt_class_stats) -> Self {
         Self {
-            enqueued_packets: stats.enqueued_packets,
-            enqueued_bytes: stats.enqueued_bytes,
+            enqueued_packets: stats.enqueued_packets - stats.managed_packets,
+            enqueued_bytes: stats.enqueued_bytes - stats.managed_bytes,
             sent_packets: stats.sent_packets,
             sent_bytes: stats.sent_bytes,
-            dropped_packets: stats.dropped_packets,
-            dropped_bytes: stats.dropped_bytes,
+            dropped_packets: stats.dropped_packets + stats.managed_packets,
+            dropped_bytes: stats.dropped_bytes + stats.managed_bytes,
+            aqm_dropped_packets: stats.managed_packets,
+            aqm_dropped_bytes: stats.managed_bytes,
             flushed_packets: stats.flushed_packets,
             flushed_bytes: stats.flushed_bytes,
             late_max_ns: stats.late_max_ns,
@@ -346,7 +380,8 @@ fn classes(
                 name: name.to_owned(),
                 tenant: tenant.map(|(name, _)| name.to_owned()),
                 share: Share::of(id, plan),
-                per_flow: params.per_flow != 0,
+                per_flow: u32::from(params.per_flow) == TAKT_PER_FLOW_CLOCKS,
+                aqm: AqmStatus::of(params),
                 flows: class.flows,
                 queue_limit_packets: params.queue_packets,
                 queued_packets: class.queued_packets,

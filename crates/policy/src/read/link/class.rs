@@ -2,6 +2,7 @@
 
 use toml::de::DeTable;
 
+use super::aqm::{self, ReadAqm};
 use super::matching::{self, ReadMatch};
 use super::share::{self, ReadShare};
 use crate::diagnostic::Diagnostic;
@@ -24,6 +25,9 @@ const CLASS: Schema = Schema {
         "priority",
         "per_flow",
         "queue_packets",
+        "aqm",
+        "target",
+        "interval",
         "gate",
         "receive",
     ],
@@ -42,6 +46,7 @@ pub(crate) struct ReadClass {
     pub share: ReadShare,
     pub per_flow: bool,
     pub queue_packets: Option<u16>,
+    pub aqm: ReadAqm,
     /// Its value and position.
     pub gate: Option<(Gate, Span)>,
     /// Its value and position.
@@ -85,6 +90,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         queue_packets: section
             .integer("queue_packets", 1..=u64::from(u16::MAX), findings)
             .map(|packets| packets as u16),
+        aqm: aqm::read(&section, findings),
         gate: read_gate(&section, findings),
         receive: read_receive(&section, findings),
         matches: matching::read_all(section.get("match"), findings),

@@ -1,5 +1,6 @@
 //! `[link.DEV]`
 
+pub(super) mod aqm;
 pub(super) mod class;
 pub(super) mod matching;
 pub(super) mod share;

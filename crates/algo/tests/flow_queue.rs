@@ -1,0 +1,321 @@
+//! Flows that take turns in a class: equal shares, those that send little first, and nothing lost
+//! whatever the plan does.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use proptest::prelude::*;
+use takt_algo::{
+    sys::{
+        self, TAKT_PER_FLOW_CLOCKS, TAKT_PER_FLOW_NOTHING, TAKT_PER_FLOW_QUEUE, takt_arrival,
+        takt_choice, takt_class_params, takt_link, takt_newcomer, takt_plan,
+    },
+    zeroed_box,
+};
+
+const MBIT: u64 = 1_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
+const FRAME: u32 = 1500;
+
+struct Turns {
+    link: Box<takt_link>,
+    plan: Box<takt_plan>,
+    now_ns: u64,
+    fast: Option<u64>,
+    /// By packet slot: the flow and the number of the packet.
+    store: BTreeMap<u32, (u64, u32)>,
+    numbers: BTreeMap<u64, u32>,
+}
+
+impl Turns {
+    /// A link of 10 Mbit/s whose class 1 lets flows take turns, without CoDel.
+    fn new() -> Self {
+        let mut link = zeroed_box::<takt_link>();
+        // SAFETY: a valid struct, all zeroes.
+        unsafe { sys::takt_link_lay_out(&mut *link) };
+        let mut plan = zeroed_box::<takt_plan>();
+        plan.generation = 1;
+        plan.link.rate_bps = 10 * MBIT;
+        plan.link.lag_max_ns = 10_000_000;
+        for class in 1..3 {
+            plan.class_params[class] = takt_class_params {
+                weight_bps: MBIT,
+                queue_packets: 1000,
+                per_flow: TAKT_PER_FLOW_QUEUE as u8,
+                ..takt_class_params::default()
+            };
+        }
+        Self {
+            link,
+            plan,
+            now_ns: NS_PER_S,
+            fast: None,
+            store: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+        }
+    }
+
+    fn entity(&mut self, flow: u64, class: u32) -> u32 {
+        if self.plan.class_params[class as usize].per_flow == 0 {
+            return class;
+        }
+        let newcomer = takt_newcomer {
+            identity: flow,
+            generation: self.link.generation,
+            ..takt_newcomer::default()
+        };
+        // SAFETY: valid structs; every index in algo/ is masked.
+        unsafe {
+            let id = sys::takt_flow_find(&mut self.link.flows, flow);
+            if id != 0 {
+                sys::takt_link_follow(&mut *self.link, &*self.plan, id, class, self.now_ns);
+                return id;
+            }
+            sys::takt_flow_add(
+                &mut self.link.flows,
+                &mut self.link.order,
+                &newcomer,
+                class,
+                self.now_ns,
+            )
+        }
+    }
+
+    /// Returns whether the packet was accepted.
+    fn send(&mut self, flow: u64, class: u32, bytes: u32) -> bool {
+        let arrival = takt_arrival {
+            id: self.entity(flow, class),
+            bytes,
+            frames: 1,
+            idle: u32::from(self.link.queued_packets == 0 && self.fast.is_none()),
+            now_ns: self.now_ns,
+            ..takt_arrival::default()
+        };
+        // SAFETY: as above.
+        let slot = unsafe { sys::takt_link_push(&mut *self.link, &*self.plan, &arrival) };
+        let number = self.numbers.entry(flow).or_default();
+        match slot {
+            0 => return false,
+            sys::TAKT_FAST_PATH => self.fast = Some(flow),
+            _ => assert!(self.store.insert(slot, (flow, *number)).is_none()),
+        }
+        *number += 1;
+        true
+    }
+
+    /// The next packet's flow and number, and whether it was dropped.
+    fn next(&mut self) -> Option<(u64, bool)> {
+        if let Some(flow) = self.fast.take() {
+            return Some((flow, false));
+        }
+        // After a change of plan it asks again until all entities are where that puts them.
+        for _ in 0..10_000 {
+            let mut choice = takt_choice::default();
+            // SAFETY: as above.
+            unsafe { sys::takt_link_pop(&mut *self.link, &*self.plan, self.now_ns, &mut choice) };
+            if choice.packet != 0 {
+                let (flow, _) = self.store.remove(&choice.packet).unwrap();
+                return Some((flow, choice.drops != 0));
+            }
+            if choice.wake_ns == u64::MAX {
+                return None;
+            }
+            self.now_ns = self.now_ns.max(choice.wake_ns);
+        }
+        panic!("no answer has a packet");
+    }
+}
+
+#[test]
+fn backlogged_flows_share_equally_by_bytes() {
+    let mut turns = Turns::new();
+    for _ in 0..200 {
+        turns.send(1, 1, FRAME);
+        for _ in 0..3 {
+            turns.send(2, 1, 500);
+        }
+    }
+    let mut bytes = BTreeMap::<u64, u32>::new();
+    for _ in 0..300 {
+        let (flow, _) = turns.next().unwrap();
+        *bytes.entry(flow).or_default() += if flow == 1 { FRAME } else { 500 };
+    }
+    assert!(bytes[&1].abs_diff(bytes[&2]) <= 2 * FRAME, "{bytes:?}");
+}
+
+#[test]
+fn a_flow_that_sends_little_goes_first() {
+    let mut turns = Turns::new();
+    for _ in 0..100 {
+        for flow in 1..9 {
+            turns.send(flow, 1, FRAME);
+        }
+    }
+    for _ in 0..20 {
+        turns.next();
+    }
+    for _ in 0..5 {
+        turns.send(99, 1, 100);
+        assert_eq!(turns.next(), Some((99, false)));
+        for _ in 0..20 {
+            assert_ne!(turns.next().unwrap().0, 99);
+        }
+    }
+}
+
+#[test]
+fn a_sender_of_single_packets_is_no_newcomer_each_time() {
+    let mut turns = Turns::new();
+    for _ in 0..200 {
+        turns.send(1, 1, FRAME);
+    }
+    let mut sent = [0; 2];
+    for _ in 0..200 {
+        // As soon as its packet has left, it sends the next.
+        if turns.store.values().all(|(flow, _)| *flow != 2) {
+            turns.send(2, 1, FRAME);
+        }
+        let (flow, _) = turns.next().unwrap();
+        sent[flow as usize - 1] += 1;
+        if sent[0] == 100 {
+            break;
+        }
+    }
+    assert!(sent[1] <= 102, "{sent:?}");
+}
+
+#[test]
+fn one_flow_does_not_take_the_whole_limit() {
+    let mut turns = Turns::new();
+    while turns.send(1, 1, FRAME) {}
+    assert!(
+        (600..700).contains(&turns.store.len()),
+        "{}",
+        turns.store.len()
+    );
+    assert!(turns.send(2, 1, FRAME));
+}
+
+#[test]
+fn frames_of_many_quanta_leave_too() {
+    let mut turns = Turns::new();
+    for _ in 0..10 {
+        turns.send(1, 1, 64_000);
+        turns.send(2, 1, 64_000);
+    }
+    for _ in 0..20 {
+        turns.next().unwrap();
+    }
+    assert_eq!(turns.next(), None);
+}
+
+#[test]
+fn a_standing_queue_is_dropped_from_and_a_local_sender_spared() {
+    for (spares_local, local) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let mut turns = Turns::new();
+        let params = &mut turns.plan.class_params[1];
+        (params.target_ns, params.interval_ns) = (5_000_000, 100_000_000);
+        params.spares_local = spares_local;
+        let id = turns.entity(1, 1);
+        let mut dropped = 0;
+        for _ in 0..400 {
+            let arrival = takt_arrival {
+                id,
+                bytes: FRAME,
+                frames: 1,
+                local,
+                now_ns: turns.now_ns,
+                ..takt_arrival::default()
+            };
+            // SAFETY: as above.
+            let slot = unsafe { sys::takt_link_push(&mut *turns.link, &*turns.plan, &arrival) };
+            turns.store.insert(slot, (1, 0));
+        }
+        while let Some((_, was_dropped)) = turns.next() {
+            dropped += u32::from(was_dropped);
+        }
+        let stats = &turns.link.order.entity[id as usize].stats;
+        assert_eq!(stats.managed_packets, u64::from(dropped));
+        assert_eq!(stats.sent_packets + stats.managed_packets, 400);
+        assert_eq!(dropped == 0, spares_local == 1 && local == 1);
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Send {
+        flow: u64,
+        class: u32,
+        bytes: u32,
+    },
+    Next,
+    Plan {
+        class: usize,
+        per_flow: u32,
+        target: bool,
+    },
+    Flush,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        8 => (1..6u64, 1..3u32, 60..3000u32)
+            .prop_map(|(flow, class, bytes)| Step::Send { flow, class, bytes }),
+        6 => Just(Step::Next),
+        1 => (1..3usize, TAKT_PER_FLOW_NOTHING..=TAKT_PER_FLOW_QUEUE, any::<bool>())
+            .prop_map(|(class, per_flow, target)| Step::Plan { class, per_flow, target }),
+        1 => Just(Step::Flush),
+    ];
+    proptest::collection::vec(step, 1..400)
+}
+
+proptest! {
+    #[test]
+    fn every_accepted_packet_leaves_once(steps in steps()) {
+        let mut turns = Turns::new();
+        let mut within = BTreeMap::<u64, VecDeque<()>>::new();
+        for step in steps {
+            match step {
+                Step::Send { flow, class, bytes } => {
+                    if turns.send(flow, class, bytes) {
+                        within.entry(flow).or_default().push_back(());
+                    }
+                }
+                Step::Next => {
+                    if let Some((flow, _)) = turns.next() {
+                        prop_assert!(within.get_mut(&flow).unwrap().pop_front().is_some());
+                    }
+                }
+                Step::Plan { class, per_flow, target } => {
+                    turns.plan.generation += 1;
+                    let params = &mut turns.plan.class_params[class];
+                    params.per_flow = per_flow as u8;
+                    params.target_ns = if target { 1_000_000 } else { 0 };
+                    params.interval_ns = 2_000_000;
+                    let paced = per_flow == TAKT_PER_FLOW_CLOCKS;
+                    params.rate_bps = if paced { MBIT } else { 0 };
+                    params.ceil_bps = params.rate_bps;
+                }
+                Step::Flush => {
+                    turns.fast = None;
+                    while turns.link.queued_packets > 0 {
+                        // SAFETY: as above.
+                        let slot = unsafe { sys::takt_link_flush(&mut *turns.link) };
+                        turns.store.remove(&slot);
+                    }
+                    prop_assert!(turns.store.is_empty());
+                    within.clear();
+                }
+            }
+            let queued = turns.link.queued_packets as usize + usize::from(turns.fast.is_some());
+            prop_assert_eq!(queued, within.values().map(VecDeque::len).sum::<usize>());
+        }
+        while let Some((flow, _)) = turns.next() {
+            prop_assert!(within.get_mut(&flow).unwrap().pop_front().is_some());
+        }
+        prop_assert!(within.values().all(VecDeque::is_empty));
+        for entity in turns.link.order.entity.iter() {
+            prop_assert_eq!(entity.flows.packets, 0);
+            prop_assert_eq!(entity.queue.packets, 0);
+        }
+    }
+}
