@@ -24,7 +24,8 @@ Exit codes:
   1  failed
   2  the policy or the arguments are wrong
   3  the kernel or the privileges lack something
-  4  the host was changed by someone else";
+  4  the host was changed by someone else
+  5  a device of the policy is not there yet";
 
 /// Gives every packet and every thread its moment: one policy file, an unmodified kernel.
 #[derive(Debug, Parser)]

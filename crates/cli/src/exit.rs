@@ -20,6 +20,8 @@ pub enum Exit {
     Lacking = 3,
     /// Another program or administrator changed the host.
     Changed = 4,
+    /// A device of the policy is not there, which may change.
+    Absent = 5,
 }
 
 impl From<Exit> for ExitCode {
@@ -63,8 +65,8 @@ impl From<&Error> for Exit {
 impl From<&Undecided> for Exit {
     fn from(error: &Undecided) -> Self {
         match error {
-            Undecided::NoDevice { .. }
-            | Undecided::Plan { .. }
+            Undecided::NoDevice { .. } => Self::Absent,
+            Undecided::Plan { .. }
             | Undecided::NoGap { .. }
             | Undecided::NoReceive { .. }
             | Undecided::NoTime(_) => Self::Invalid,

@@ -16,7 +16,7 @@ pub fn is_subject(scheduler: &str) -> bool {
 }
 
 /// A scheduler's index here determines its order, colour and marker.
-const SCHEDULERS: [&str; 35] = [
+const SCHEDULERS: [&str; 37] = [
     SUBJECT,
     "fq",
     "htb",
@@ -52,6 +52,8 @@ const SCHEDULERS: [&str; 35] = [
     "cubic-100",
     "bbr",
     "vegas",
+    "htb+fq_codel",
+    "htb+pfifo",
 ];
 
 /// The scheduler's index in the fixed order; unknown schedulers come last.
@@ -96,7 +98,8 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric that a table is about. A case that has none of them belongs to the table of the
 /// case before it.
-const THEMES: [&str; 20] = [
+const THEMES: [&str; 21] = [
+    "ping_p99_ns",
     "path_mean_ns",
     "fall_most_ns",
     "snr_db",
@@ -171,7 +174,13 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 135] = [
+const METRICS: [(&str, &str, u8); 141] = [
+    ("ping_p50_ns", "ping\np50", 8),
+    ("ping_p99_ns", "p99", 9),
+    ("ping_max_ns", "max", 7),
+    ("pings_count", "pings", 2),
+    ("pings_lost_count", "lost", 6),
+    ("rtt_mean_ns", "RTT\nmean", 9),
     ("snr_db", "SNR\ndB", 9),
     ("total_bps", "total", 9),
     ("good_bps", "good", 4),
@@ -296,7 +305,7 @@ const METRICS: [(&str, &str, u8); 135] = [
     ("throughput_bps", "throughput", 8),
     ("packets_lost", "lost", 8),
     ("idle_share_percent", "idle", 5),
-    ("goodput_bps", "goodput", 2),
+    ("goodput_bps", "goodput", 5),
     ("packets", "packets", 3),
     ("packets_sent", "sent", 3),
     ("packets_received", "received", 2),

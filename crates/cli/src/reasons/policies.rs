@@ -3,7 +3,8 @@
 super::reasons! {
 DEVICE_MISSING = "takt::device::missing": "
 The policy names a network device that this host does not have, at least not in this network
-namespace. `ip link` lists those it has.
+namespace. `ip link` lists those it has. The exit code is 5, as the device may appear later:
+takt.service tries again then.
 ";
 TOO_MANY_RULES = "takt::device::too_many_rules": "
 The matches of a link are turned into table entries: one for each combination of a source port block

@@ -100,7 +100,7 @@ fn a_renamed_device_stays_managed() {
         run("ip link set near1 name other1").ok();
         let renamed = link("other1");
         assert!(renamed.attached);
-        apply(SLOW).says(&["there is no device near1"]).ends_with(2);
+        apply(SLOW).says(&["there is no device near1"]).ends_with(5);
         takt("revert").ok();
         assert_no_trace();
         run("ip link set other1 name near1").ok();

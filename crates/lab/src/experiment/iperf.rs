@@ -1,4 +1,4 @@
-//! iperf3 in its usual form: a server in `b`, a client in `a`.
+//! iperf3 in its usual form: a server and a client, of the pair unless said otherwise.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::error::{ExperimentError, Result, WhileDoing};
 use super::listening;
+use super::namespace::Namespace;
 use super::pair::{A, B, RECEIVER};
 use super::setup::SocketOptions;
 use super::shape::Shape;
@@ -18,7 +19,11 @@ pub struct Server(Child);
 
 impl Server {
     pub fn start() -> Result<Self> {
-        let child = B.run(|| {
+        Self::start_in(B)
+    }
+
+    pub fn start_in(namespace: Namespace) -> Result<Self> {
+        let child = namespace.run(|| {
             iperf3()
                 .args(["--server", "--one-off", "--version4"])
                 .args(["--port", &PORT.to_string()])
@@ -27,7 +32,7 @@ impl Server {
                 .doing("start iperf3's server")
         })?;
         let server = Self(child);
-        B.run(|| listening::wait_for("iperf3 --server", PORT))?;
+        namespace.run(|| listening::wait_for("iperf3 --server", PORT))?;
         Ok(server)
     }
 }
@@ -60,6 +65,29 @@ impl Client {
                 command.args(["--fq-rate", &bits_per_s.to_string()]);
             }
             command.spawn().doing("start iperf3's client")
+        })?;
+        Ok(Self(child))
+    }
+
+    /// This many streams to a server elsewhere; the warm-up is not in the report.
+    pub fn start_to(
+        namespace: Namespace,
+        address: &str,
+        streams: u32,
+        warm_up: Duration,
+        duration: Duration,
+    ) -> Result<Self> {
+        let seconds = |time: Duration| time.as_secs_f64().ceil().to_string();
+        let child = namespace.run(|| {
+            iperf3()
+                .args(["--client", address, "--json"])
+                .args(["--port", &PORT.to_string()])
+                .args(["--omit", &seconds(warm_up)])
+                .args(["--time", &seconds(duration)])
+                .args(["--parallel", &streams.to_string()])
+                .stdout(Stdio::piped())
+                .spawn()
+                .doing("start iperf3's client")
         })?;
         Ok(Self(child))
     }

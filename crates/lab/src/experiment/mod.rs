@@ -3,12 +3,13 @@
 //! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
 //! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
 //! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
-//! `background`, `beats`, `radio`, `crowd` and `cost` are the experiments themselves.
+//! `background`, `beats`, `radio`, `crowd`, `cost` and `bystanders` are the experiments themselves.
 
 mod background;
 mod beats;
 mod bench;
 mod bulk;
+mod bystanders;
 mod command;
 mod cost;
 mod crowd;
@@ -45,7 +46,15 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub(crate) const NAMES: [&str; 6] = ["pacing", "background", "beats", "radio", "crowd", "cost"];
+pub(crate) const NAMES: [&str; 7] = [
+    "pacing",
+    "background",
+    "beats",
+    "radio",
+    "crowd",
+    "cost",
+    "bystanders",
+];
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
 /// count those frames. Idle time is free in the lab.
@@ -62,6 +71,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
         "radio" => radio::run,
         "crowd" => crowd::run,
         "cost" => cost::run,
+        "bystanders" => bystanders::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),

@@ -1,0 +1,63 @@
+//! The links, paths and numbers of flows.
+
+use std::time::Duration;
+
+const MBIT: u64 = 1_000_000;
+
+/// Which way the shaped traffic goes, seen from the gateway's house.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The link's scheduler is at the device towards the provider.
+    Up,
+    /// It is at an IFB that the provider's packets are redirected to.
+    Down,
+}
+
+pub struct Case {
+    pub direction: Direction,
+    pub rate_bps: u64,
+    /// Round trip of the path without queues.
+    pub delay_ms: u64,
+    pub flows: u32,
+    pub duration: Duration,
+}
+
+impl Case {
+    pub fn name(&self) -> String {
+        let direction = match self.direction {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        };
+        let (rate, delay, flows) = (self.rate_bps / MBIT, self.delay_ms, self.flows);
+        format!("gateway-{direction}-{rate}mbit-{delay}ms-{flows}")
+    }
+}
+
+pub fn all(short: bool) -> Vec<Case> {
+    let case = |direction, rate_mbit, delay_ms, flows, seconds| Case {
+        direction,
+        rate_bps: rate_mbit * MBIT,
+        delay_ms,
+        flows,
+        duration: Duration::from_secs(seconds),
+    };
+    let (up, down) = (Direction::Up, Direction::Down);
+    if short {
+        return vec![case(up, 20, 20, 4, 10)];
+    }
+    vec![
+        case(up, 20, 20, 4, 60),
+        case(down, 20, 20, 4, 60),
+        case(up, 20, 20, 1, 60),
+        case(up, 20, 20, 128, 60),
+        case(down, 20, 20, 128, 60),
+        case(up, 2, 20, 1, 60),
+        case(up, 2, 50, 16, 60),
+        case(up, 2, 20, 128, 60),
+        case(up, 20, 200, 4, 60),
+        case(up, 200, 10, 4, 15),
+        case(down, 200, 10, 16, 15),
+        case(up, 200, 200, 4, 30),
+        case(up, 200, 20, 128, 15),
+    ]
+}
