@@ -36,7 +36,7 @@ TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
 
 	if (connection->identity != identity || connection->generation != generation)
 		return 0;
-	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->identity != identity)
+	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->connection != identity)
 		return 0;
 	return id;
 }

@@ -15,6 +15,7 @@
 
 struct takt_flow {
 	u64 identity;	/* 0: unused */
+	u64 connection;	/* the identity before its class was mixed in, see flow_table.h */
 	u64 cookie;	/* of its socket; 0: forwarded, or not known */
 	u64 idle_ns;	/* when it became idle */
 	u32 next;	/* of its bucket, or free; an entity's id */

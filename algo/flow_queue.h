@@ -58,7 +58,8 @@ TAKT_FN void takt_flow_append(struct takt_order *order, u32 class_id, u32 id, u3
 TAKT_FN_OUT int takt_flow_detach(struct takt_order *order TAKT_ARG, u32 id)
 {
 	struct takt_flow_turn *turn = &takt_entity(order, id)->turn;
-	struct takt_flow_list *list = &takt_entity(order, turn->class_id)->flows.list[turn->list & 1];
+	struct takt_flow_lists *flows = &takt_entity(order, turn->class_id)->flows;
+	struct takt_flow_list *list = &flows->list[turn->list & 1];
 
 	if (!turn->class_id)
 		return 0;

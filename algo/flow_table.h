@@ -28,7 +28,7 @@
 
 /* The flow of a packet that arrives, before it has an entity. */
 struct takt_newcomer {
-	u64 identity, cookie;
+	u64 identity, connection, cookie;
 	u32 generation;
 	u32 class_id;		/* of a station's */
 	struct takt_key key;
@@ -53,6 +53,16 @@ TAKT_FN u64 takt_flow_identity(const struct takt_key *key, u64 secret)
 	sum = (sum ^ sum >> 32 ^ word[5]) * (secret * 0xa0761d6478bd642fULL | 1);
 	sum ^= sum >> 31;
 	return sum ? sum : 1;
+}
+
+/*
+ * The number of a flow in a class whose flows take turns. Packets of one flow may belong to several
+ * classes, by their DSCP or by who sent them, and each class has a queue for them.
+ */
+TAKT_FN u64 takt_flow_in_class(u64 identity, u32 class_id)
+{
+	identity ^= class_id * 0x9e3779b97f4a7c15ULL;
+	return identity ? identity : 1;
 }
 
 /* The flow's entity, or 0. */
@@ -215,6 +225,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 		return 0;
 	flow = takt_flow(flows, id);
 	flow->identity = newcomer->identity;
+	flow->connection = newcomer->connection;
 	flow->cookie = newcomer->cookie;
 	flow->key = newcomer->key;
 	flow->generation = newcomer->generation;

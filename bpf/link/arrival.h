@@ -67,15 +67,21 @@ __noinline u32 takt_link_flow(struct takt_port *port TAKT_ARG,
 			      const struct takt_plan *plan TAKT_ARG,
 			      struct takt_newcomer *newcomer TAKT_ARG)
 {
-	u32 class_id = takt_classify(&plan->rules, &newcomer->key), id;
+	u32 class_id = takt_classify(&plan->rules, &newcomer->key), per_flow, id;
+	u64 connection = newcomer->identity;
 
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+	per_flow = plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow;
+	if (per_flow == TAKT_PER_FLOW_NOTHING)
 		return class_id;
+	newcomer->connection = connection;
 	if (!newcomer->identity)
 		newcomer->identity = takt_flow_identity(&newcomer->key, port->link.secret);
+	if (per_flow == TAKT_PER_FLOW_QUEUE)
+		newcomer->identity = takt_flow_in_class(newcomer->identity, class_id);
 	id = takt_flow_find(&port->link.flows, newcomer->identity);
 	if (!id || takt_flow(&port->link.flows, id)->generation != newcomer->generation)
 		id = takt_link_new_flow(port, plan, newcomer, id, class_id);
+	newcomer->identity = connection;
 	return id;
 }
 

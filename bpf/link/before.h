@@ -14,16 +14,19 @@ __noinline u32 takt_link_entity(struct takt_port *port TAKT_ARG,
 				const struct takt_plan *plan TAKT_ARG,
 				const struct takt_key *key TAKT_ARG, u64 identity)
 {
-	u32 class_id = takt_classify(&plan->rules, key), id;
+	u32 class_id = takt_classify(&plan->rules, key), per_flow, id;
 
 	if (plan->stations && takt_address_is(&port->newcomer.to)) {
 		id = takt_station_entity(&port->link, &port->newcomer.to, class_id);
 		return id ? id : class_id;
 	}
-	if (!plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow)
+	per_flow = plan->class_params[class_id & (TAKT_CLASSES - 1)].per_flow;
+	if (per_flow == TAKT_PER_FLOW_NOTHING)
 		return class_id;
 	if (!identity)
 		identity = takt_flow_identity(key, port->link.secret);
+	if (per_flow == TAKT_PER_FLOW_QUEUE)
+		identity = takt_flow_in_class(identity, class_id);
 	id = takt_flow_find(&port->link.flows, identity);
 	return id ? id : class_id;
 }

@@ -191,7 +191,7 @@ fn names_that_stay_keep_their_places() {
         match = { src_port = 4 }
     "#;
     let second = planned(text, &first.ids);
-    assert_eq!((first.tables.flows, second.tables.flows), (1, 0));
+    assert_eq!((first.tables.flows, second.tables.flows), (1, 1));
     assert_eq!(first.tables.pacing, TAKT_PACING_TIMER);
     assert_eq!(second.tables.pacing, TAKT_PACING_GAP);
     for name in ["c", "default"] {
@@ -312,6 +312,7 @@ fn what_comes_in_is_gated_and_ordered_and_not_limited() {
     let expected = Params {
         weight_bps: MBIT,
         floor_bps: MBIT / 10,
+        spares_local: 1,
         queue_packets: 1000,
         gated: 1,
         priority: 7,
@@ -355,7 +356,7 @@ fn stations_are_told_apart_on_the_links_of_radio_and_nowhere_else() {
             })
             .collect()
     };
-    let (air, wire) = ((TAKT_STATIONS_MAC, 0, 100), (TAKT_STATIONS_NONE, 1, 1000));
+    let (air, wire) = ((TAKT_STATIONS_MAC, 0, 100), (TAKT_STATIONS_NONE, 1, 4000));
     assert_eq!(stations_of(text), [air, air]);
     assert_eq!(
         stations_of(&format!("{text}links = [\"wlan0\"]\n")),

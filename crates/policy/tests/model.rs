@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use takt_policy::{
-    Code, Crowd, CrowdRole, Family, Link, Mark, Pacing, Packets, Point, Question, Radio,
+    AqmKind, Code, Crowd, CrowdRole, Family, Link, Mark, Pacing, Packets, Point, Question, Radio,
     RadioSource, Report, Tenant, User, WeightLaw, format_rate, parse,
 };
 
@@ -42,7 +42,12 @@ fn a_link_alone_has_the_default_class() {
     assert_eq!((default.weight_milli, default.floor_bps), (1000, None));
     assert_eq!(default.tenant, None);
     assert_eq!(default.priority, 6);
-    assert_eq!(default.queue_packets, 1000);
+    assert_eq!(default.queue_packets, 4000);
+    assert_eq!(default.aqm.kind, AqmKind::FqCodel);
+    assert_eq!(
+        (default.aqm.target_ns, default.aqm.interval_ns),
+        (5_000_000, 100_000_000)
+    );
     assert_eq!(default.line, 2);
 }
 
@@ -180,7 +185,7 @@ fn shares_have_their_defaults() {
     assert_eq!(
         seen,
         [
-            (Some("acme"), (None, None, None), 1000, 6, (false, 1000)),
+            (Some("acme"), (None, None, None), 1000, 6, (false, 4000)),
             (
                 Some("zeta"),
                 (Some(1_300_000), ceil, None),
@@ -189,7 +194,7 @@ fn shares_have_their_defaults() {
                 (true, 100)
             ),
             (Some("zeta"), (None, ceil, mbit), 1500, 6, (true, 7)),
-            (None, (None, None, None), 1000, 6, (false, 1000)),
+            (None, (None, None, None), 1000, 6, (false, 4000)),
         ]
     );
 }

@@ -21,7 +21,7 @@ pub(super) fn of_class(class: &Class, link_rate_bps: u64) -> takt_class_params {
         interval_ns: managed(class.aqm.interval_ns),
         spares_local: (class.rate_bps.is_some()
             || class.ceil_bps.is_some()
-            || class.gate == Some(Gate::Sender))
+            || class.gate.is_some())
         .into(),
         queue_packets: class.queue_packets,
         gated: (class.gate == Some(Gate::Sender)).into(),
