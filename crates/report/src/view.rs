@@ -305,7 +305,7 @@ const METRICS: [(&str, &str, u8); 141] = [
     ("throughput_bps", "throughput", 8),
     ("packets_lost", "lost", 8),
     ("idle_share_percent", "idle", 5),
-    ("goodput_bps", "goodput", 5),
+    ("goodput_bps", "goodput", 2),
     ("packets", "packets", 3),
     ("packets_sent", "sent", 3),
     ("packets_received", "received", 2),
