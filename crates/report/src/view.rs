@@ -16,7 +16,7 @@ pub fn is_subject(scheduler: &str) -> bool {
 }
 
 /// A scheduler's index here determines its order, colour and marker.
-const SCHEDULERS: [&str; 37] = [
+const SCHEDULERS: [&str; 35] = [
     SUBJECT,
     "fq",
     "htb",
@@ -52,8 +52,6 @@ const SCHEDULERS: [&str; 37] = [
     "cubic-100",
     "bbr",
     "vegas",
-    "htb+fq_codel",
-    "htb+pfifo",
 ];
 
 /// The scheduler's index in the fixed order; unknown schedulers come last.
