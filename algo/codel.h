@@ -9,8 +9,7 @@
  * the queue drains linearly. A sojourn below the target ends it, and so does a queue of one full
  * frame or less.
  *
- * Time is what the caller says, so one dequeue may drop several packets: ask until the answer is
- * no.
+ * Several drops may be due at one time: ask again until the answer is no.
  */
 #ifndef TAKT_CODEL_H
 #define TAKT_CODEL_H

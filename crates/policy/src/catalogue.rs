@@ -77,8 +77,8 @@ link is there as a table [link.DEV] with its rate.
 ";
 StationsPerFlow = "takt::policy::stations_per_flow": "
 On a link with stations every station has a queue of its own in each class, and its share is the
-class's weight times its own. A per_flow class gives each flow one instead. A packet waits in one
-queue, so a link has the one or the other.
+class's weight times its own. A per_flow class, and aqm = \"fq_codel\", give each flow one instead. A
+packet waits in one queue, so a link has the one or the other.
 ";
 BadPoints = "takt::policy::bad_points": "
 The points of weight = \"pw\" are 1 to 16 pairs of a strength in dB, from -20 to 60, and a weight,

@@ -2,9 +2,9 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadLink, ReadRadio};
+use crate::read::{ReadClass, ReadLink, ReadRadio};
 use crate::value::closest;
-use crate::{Code, Link, Radio, RadioSource};
+use crate::{AqmKind, Code, Link, Radio, RadioSource};
 
 pub(super) fn check(radio: &ReadRadio, links: &[ReadLink], findings: &mut Findings) {
     for (device, span) in radio.links.iter().flatten() {
@@ -35,11 +35,17 @@ pub(super) fn check(radio: &ReadRadio, links: &[ReadLink], findings: &mut Findin
         );
         findings.add(error.at(&radio.span, "for nothing"));
     }
-    let per_flow = covered.find_map(|link| {
-        let class = link.classes.iter().find(|class| class.per_flow)?;
+    let takes_turns = |class: &&ReadClass| matches!(class.aqm.kind, Some((AqmKind::FqCodel, _)));
+    let apart = covered.find_map(|link| {
+        let mut classes = link.classes.iter();
+        let class = classes.find(|class| class.per_flow || takes_turns(class))?;
         Some((link, class))
     });
-    if let Some((link, class)) = per_flow {
+    if let Some((link, class)) = apart {
+        let (key, instead) = match class.per_flow {
+            true => ("per_flow", "take per_flow out"),
+            false => ("aqm", "write aqm = \"codel\""),
+        };
         let error = Diagnostic::error(
             Code::StationsPerFlow,
             format!(
@@ -48,11 +54,11 @@ pub(super) fn check(radio: &ReadRadio, links: &[ReadLink], findings: &mut Findin
                 link.device
             ),
             format!(
-                "take per_flow out, or leave {} out of links in [radio]",
+                "{instead}, or leave {} out of links in [radio]",
                 link.device
             ),
         );
-        let error = error.at(&class.span, "per_flow");
+        let error = error.at(&class.span, key);
         findings.add(error.at(&radio.span, "stations"));
     }
 }

@@ -120,7 +120,7 @@ pub struct Class {
 }
 
 /// Active queue management of a class. Packets of local sockets are exempt where the class has a
-/// rate or a ceiling: their senders are pushed back.
+/// rate or a ceiling, or is in the background: their senders are pushed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Aqm {
     /// The algorithm.

@@ -1,4 +1,4 @@
-//! Is anybody worse off with Takt than without?
+//! Does Takt make other traffic of the host or the link worse?
 //!
 //! `gateway`: TCP is forwarded over a link that the policy gives nothing but a rate. A bystander
 //! on the same link sends a datagram now and then and waits for the answer. The peers are set up
