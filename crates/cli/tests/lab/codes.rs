@@ -180,7 +180,7 @@ fn what_the_host_refuses_stands_at_its_place_in_the_policy() {
         assert_refused(
             "",
             "[link.nobody]\nrate = \"1mbit\"\n",
-            2,
+            5,
             "device::missing",
             (1, 7),
         );

@@ -238,7 +238,7 @@ fn a_device_may_vanish() {
         takt("status").says(&["near1", "is gone"]).ends_with(4);
         apply(CROWD)
             .says(&["policy.toml:5:10", "near1"])
-            .ends_with(2);
+            .ends_with(5);
         assert_eq!(congestion(), "takt", "what was in force is");
         wire.make();
         apply(CROWD).says(&["crowd: updated"]).ok();

@@ -504,7 +504,7 @@ fn takt_comes_back_to_a_device_that_it_gave_back() {
 fn what_cannot_be_applied_leaves_nothing_pending() {
     DEFAULT.run(|| {
         let _wire = Wire::new(1);
-        apply_with("--confirm 60s", "[link.missing]\nrate = \"1mbit\"\n").ends_with(2);
+        apply_with("--confirm 60s", "[link.missing]\nrate = \"1mbit\"\n").ends_with(5);
         wait_for(|| guards().is_empty());
         assert_no_trace();
         apply_with("--confirm 2h", OLD)
