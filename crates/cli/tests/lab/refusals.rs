@@ -65,7 +65,12 @@ fn a_wrong_policy_is_shown_and_changes_nothing() {
                 2,
                 &["not UTF-8", "latin1.toml:2:3"],
             ),
-            ("10 MB", &|| takt("apply /lab/large.toml"), 2, &["large.toml"]),
+            (
+                "10 MB",
+                &|| takt("apply /lab/large.toml"),
+                2,
+                &["large.toml"],
+            ),
             ("empty", &|| takt("apply /lab/empty.toml"), 2, &["empty"]),
         ];
         for (what, act, status, parts) in &cases {
