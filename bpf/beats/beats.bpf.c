@@ -15,7 +15,6 @@
  */
 #include "interrupts.h"
 #include "member.h"
-#include "watch.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -324,7 +323,7 @@ int BPF_PROG(takt_beats_init)
 			break;
 		error = scx_bpf_create_dsq(QUEUE_MEMBER + member, -1);
 	}
-	return error ?: start_watch();
+	return error;
 }
 
 /* Record why the kernel, or takt, ended the scheduler. */

@@ -5,7 +5,6 @@
 
 #include "histogram.h"
 #include "slots.h"
-#include "starve.h"
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
@@ -123,9 +122,6 @@ struct takt_cpu {
 	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };
-
-/* The exit code of the scheduler if a realtime thread let ordinary ones starve. */
-#define TAKT_BEATS_EXIT_REALTIME 1
 
 /* One per host. */
 struct takt_beats {

@@ -63,7 +63,6 @@ mod places;
 mod quota;
 mod radio;
 mod radio_beside;
-mod realtime_hog;
 mod receive;
 mod refusals;
 mod refused;

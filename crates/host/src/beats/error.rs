@@ -29,11 +29,10 @@ pub enum BeatsError {
         /// The name of that policy's file.
         policy: String,
     },
-    /// A thread cannot join: the scheduler has ended.
+    /// A thread cannot join: the kernel ended the scheduler.
     #[error(
-        "{} ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt revert` takes \
-         away what is left of it",
-        ended.by()
+        "the kernel ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt \
+         revert` takes away what is left of it"
     )]
     BeatsEnded {
         /// Why.

@@ -8,7 +8,6 @@ use super::{
     change::{BeatsAction, Change, unload},
     displaced::Displaced,
     found::Found,
-    kernel_threads,
     refusal::Refusal,
     roster::Roster,
     scheduler::Scheduler,
@@ -98,7 +97,6 @@ impl Part for Tasks {
         }
         // It may have been removed by its pins, and the record stayed.
         softirq::restore()?;
-        kernel_threads::restore()?;
         Ok(false)
     }
 
