@@ -411,7 +411,7 @@ fn links_and_tasks_are_applied_together_or_not_at_all() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         let link = |device: &str| format!("[link.{device}]\nrate = \"100mbit\"\n{A}");
-        apply(&link("nobody")).ends_with(5);
+        apply(&link("absent0")).ends_with(5);
         assert_eq!(state(), "disabled");
         run("tc qdisc add dev near1 root handle 8123: fq").ok();
         apply(&link("near1")).ends_with(4);

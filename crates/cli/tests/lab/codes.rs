@@ -179,7 +179,7 @@ fn what_the_host_refuses_stands_at_its_place_in_the_policy() {
         let before = Inventory::take();
         assert_refused(
             "",
-            "[link.nobody]\nrate = \"1mbit\"\n",
+            "[link.absent0]\nrate = \"1mbit\"\n",
             5,
             "device::missing",
             (1, 7),

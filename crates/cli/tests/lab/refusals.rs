@@ -25,7 +25,7 @@ fn a_wrong_policy_is_shown_and_changes_nothing() {
         fs::write("/lab/large.toml", "# and on\n".repeat(1_200_000)).unwrap();
         fs::write("/lab/empty.toml", "").unwrap();
         let unknown_key = format!("{GOOD}cealing = 1\n");
-        let missing_device = "\n[link.nobody]\nrate = \"1mbit\"\n";
+        let missing_device = "\n[link.absent0]\nrate = \"1mbit\"\n";
         let half_missing = format!("{GOOD}{missing_device}");
         type Case<'a> = (&'a str, &'a dyn Fn() -> Ran, i32, &'a [&'a str]);
         let cases: [Case; 8] = [
@@ -45,13 +45,13 @@ fn a_wrong_policy_is_shown_and_changes_nothing() {
                 "missing device",
                 &|| apply(missing_device),
                 5,
-                &["nobody", "policy.toml:2:7", "ip link"],
+                &["absent0", "policy.toml:2:7", "ip link"],
             ),
             (
                 "missing device beside a good one",
                 &|| apply(&half_missing),
                 5,
-                &["nobody", "policy.toml:4:7"],
+                &["absent0", "policy.toml:4:7"],
             ),
             (
                 "directory",
@@ -113,11 +113,11 @@ fn every_command_answers_in_json() {
         );
 
         let missing = json(
-            apply_with("--output json", "[link.nobody]\nrate = \"1mbit\""),
+            apply_with("--output json", "[link.absent0]\nrate = \"1mbit\""),
             5,
         );
         assert_eq!(missing["errors"][0]["line"], 1);
-        assert_eq!(missing["errors"][0]["offending"], "nobody");
+        assert_eq!(missing["errors"][0]["offending"], "absent0");
         run("tc qdisc add dev near1 root fq").ok();
         let foreign = json(apply_with("--output json", GOOD), 4);
         assert!(foreign["error"].as_str().unwrap().contains("fq"));
