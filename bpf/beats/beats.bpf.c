@@ -15,6 +15,7 @@
  */
 #include "interrupts.h"
 #include "member.h"
+#include "watch.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -323,7 +324,7 @@ int BPF_PROG(takt_beats_init)
 			break;
 		error = scx_bpf_create_dsq(QUEUE_MEMBER + member, -1);
 	}
-	return error;
+	return error ?: start_watch();
 }
 
 /* Record why the kernel, or takt, ended the scheduler. */

@@ -5,6 +5,7 @@
 
 #include "histogram.h"
 #include "slots.h"
+#include "starve.h"
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
@@ -122,6 +123,9 @@ struct takt_cpu {
 	u64 interrupted_ns;	/* ... since then */
 	struct takt_cpu_stats stats;
 };
+
+/* The exit code of the scheduler if a realtime thread let ordinary ones starve. */
+#define TAKT_BEATS_EXIT_REALTIME 1
 
 /* One per host. */
 struct takt_beats {

@@ -31,8 +31,23 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct sched_dl_entity {
+	u64 dl_runtime;
+};
+
+struct scx_rq {
+	struct list_head runnable_list;	/* of threads, the longest waiting first */
+};
+
 struct rq {
 	unsigned int nr_running;
+	struct task_struct *curr;
+	struct scx_rq scx;
+	struct sched_dl_entity ext_server;	/* on kernels that have one */
 };
 
 struct cpumask {
@@ -42,6 +57,8 @@ struct cpumask {
 struct sched_ext_entity {
 	u32 flags, weight;
 	u64 slice, dsq_vtime;
+	struct list_head runnable_node;
+	unsigned long runnable_at;
 };
 
 struct task_struct {
@@ -58,6 +75,8 @@ struct task_struct {
 };
 
 #pragma clang attribute pop
+
+extern const struct rq runqueues __ksym __weak;
 
 #define PF_IDLE 0x00000002
 #define PF_EXITING 0x00000004

@@ -14,8 +14,6 @@
 #include "sockets_map.h"
 #include "task.h"
 
-extern const struct rq runqueues __ksym __weak;
-
 /* Does no other task want this processor, as far as the kernel tells? */
 static __always_inline int runs_alone(void)
 {

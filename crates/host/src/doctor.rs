@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    beats::{self, Scheduler, softirq},
+    beats::{self, Scheduler, kernel_threads, softirq},
     bpf::pins,
     crowd::Crowd,
     error::Error,
@@ -102,6 +102,12 @@ pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
 /// Whether packets are processed in threads, so that beats can preempt them.
 pub fn network_threads() -> NetworkThreads {
     softirq::examine()
+}
+
+/// Whether the kernel keeps time for ordinary threads beside realtime threads that never sleep,
+/// while beats are loaded. On others takt ends the scheduler of beats then.
+pub fn has_ext_server() -> bool {
+    kernel_threads::has_ext_server()
 }
 
 fn open_socket() -> Result<(), Error> {

@@ -6,7 +6,7 @@ use crate::{
         revert::{self, Undone},
         session::Session,
     },
-    beats::{BeatsAction, BeatsRecord, Scheduler, softirq},
+    beats::{BeatsAction, BeatsRecord, Scheduler, kernel_threads, softirq},
     bpf::{BpfError, pinned},
     crowd::{self, Crowd, CrowdAction},
     error::Error,
@@ -75,9 +75,11 @@ fn clear() -> Result<Cleared, Error> {
     link::salvage()?;
     BeatsRecord::salvage_all()?;
     softirq::salvage()?;
+    kernel_threads::salvage()?;
     radio::salvage(netns_cookie)?;
     if is_of_another_version(Scheduler::open())? {
         softirq::restore()?;
+        kernel_threads::restore()?;
         Scheduler::unload_unread()?;
         cleared.beats = true;
     }

@@ -16,6 +16,9 @@ use crate::{
     print, refusal,
 };
 
+/// Of a kernel whose realtime threads may leave other threads no time.
+const WATCHED: &str = "beats: a realtime thread that never sleeps ends the scheduler, since this kernel has no ext_server\n";
+
 pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Output) -> Exit {
     let (text, mut policy) = match takt_policy::load(file) {
         Ok(loaded) => loaded,
@@ -75,8 +78,13 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
             tasks => format!(", {}", print::count(tasks, "task", "tasks")),
         };
         let beats = applied.beats.map(|action| {
+            let action_loads = action == BeatsAction::Loaded;
             let action = describe_beats(action, dry_run);
-            format!("beats: {action}{tasks}\n")
+            let watched = match action_loads && !takt_host::doctor::has_ext_server() {
+                true => WATCHED,
+                false => "",
+            };
+            format!("beats: {action}{tasks}\n{watched}")
         });
         let displaced = applied
             .displaced

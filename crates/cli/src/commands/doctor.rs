@@ -11,6 +11,7 @@ pub fn run(output: Output) -> Exit {
     // Without them there is nothing to say of devices.
     let verdicts = takt_host::doctor::pause_frames().unwrap_or_default();
     let threads = takt_host::doctor::network_threads();
+    let has_server = takt_host::doctor::has_ext_server();
     let wireless = takt_host::doctor::wireless().unwrap_or_default();
     let kernel = takt_host::release();
     print::result(
@@ -20,6 +21,7 @@ pub fn run(output: Output) -> Exit {
             "features": findings,
             "pause_frames": verdicts,
             "network_threads": threads,
+            "ext_server": has_server,
             "wireless": wireless,
         }),
         |_| {
@@ -28,10 +30,11 @@ pub fn run(output: Output) -> Exit {
                 Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
             });
             format!(
-                "Linux {kernel}\n{}{}{}{}",
+                "Linux {kernel}\n{}{}{}{}{}",
                 lines.collect::<String>(),
                 pause_frames(&verdicts),
                 network_threads(&threads),
+                realtime_threads(has_server),
                 wireless_devices(&wireless)
             )
         },
@@ -100,6 +103,17 @@ fn network_threads(threads: &NetworkThreads) -> String {
         "Threads that process packets, which go after beats\n{backlog}{}",
         lines.collect::<String>()
     )
+}
+
+/// What becomes of ordinary threads beside a realtime thread that never sleeps.
+fn realtime_threads(has_server: bool) -> String {
+    let line = match has_server {
+        true => "  kept      ext_server  the kernel keeps 5 % of the CPU for ordinary threads\n",
+        false => {
+            "  ends      ext_server  missing: takt ends the scheduler of beats within a second\n"
+        }
+    };
+    format!("A realtime thread that never sleeps, beside beats\n{line}")
 }
 
 /// Whether a qdisc on a wireless device has anything to decide.

@@ -119,9 +119,13 @@ A host has one table of time slots. The policy whose tasks are in it was applied
 namespace; `takt revert` there ends it.
 ";
 BEATS_ENDED = "takt::host::beats_ended" ["ended"]: "
-The kernel took the scheduler of beats away, with the reason that is quoted: a thread that could run
-was not let run for 30 s, SysRq-S was pressed, or the scheduler failed. Every thread is the
-kernel's own scheduler's since then. `takt apply` loads it anew, `takt revert` clears what is left.
+The scheduler of beats has ended, with the reason that is quoted: a thread that could run was not let
+run for 30 s, SysRq-S was pressed, or the scheduler failed. Every thread is the kernel's own
+scheduler's since then. `takt apply` loads it anew, `takt revert` clears what is left.
+
+If a realtime thread never sleeps, takt ends the scheduler: kernels without ext_server would give
+ordinary threads no time until then, and the kernel's own scheduler gives them 5 % of that CPU. Stop
+the thread that is named, or have it sleep, before you apply again.
 ";
 NO_PLAN = "takt::host::no_plan": "
 Some tasks went, and the others could not be planned anew. Nothing was changed. What stood before

@@ -63,6 +63,7 @@ mod places;
 mod quota;
 mod radio;
 mod radio_beside;
+mod realtime_hog;
 mod receive;
 mod refusals;
 mod refused;

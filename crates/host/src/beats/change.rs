@@ -15,7 +15,10 @@ use super::{
     scheduler::{FIRST_GENERATION, Scheduler},
     standing::{Settled, beside, settle},
 };
-use crate::{beats::softirq, error::Error};
+use crate::{
+    beats::{kernel_threads, softirq},
+    error::Error,
+};
 
 /// What was done to the beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -219,7 +222,10 @@ impl Change {
     /// The visible change, which affects every thread.
     pub fn commit(&self) -> Result<(), Error> {
         match (self.action, &self.scheduler, &self.next) {
-            (Some(BeatsAction::Loaded), _, Some((image, _))) => Scheduler::load(image).map(drop)?,
+            (Some(BeatsAction::Loaded), _, Some((image, _))) => {
+                Scheduler::load(image)?;
+                kernel_threads::raise()?;
+            }
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 scheduler.commit(record.generation)?;
                 scheduler.recognise_all()?;
@@ -316,6 +322,7 @@ fn tell(
 /// First remove what depends on the scheduler, while it is known what that is.
 pub(super) fn unload() -> Result<(), Error> {
     softirq::restore()?;
+    kernel_threads::restore()?;
     if let Some(scheduler) = Scheduler::open()? {
         scheduler.unload()?;
     }

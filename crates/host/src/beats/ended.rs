@@ -1,5 +1,6 @@
 //! Whether the kernel still runs the scheduler. The kernel ends a scheduler that fails, or when
-//! it is told to (SysRq-S), and then runs every thread itself.
+//! it is told to (SysRq-S), and then runs every thread itself. The scheduler has itself ended when
+//! a realtime thread lets ordinary ones starve (bpf/beats/watch.h).
 
 use std::{
     fmt::{self, Display},
@@ -8,12 +9,15 @@ use std::{
 };
 
 use serde::Serialize;
-use takt_algo::sys::takt_beats;
+use takt_algo::sys::{TAKT_BEATS_EXIT_REALTIME, takt_beats};
 
 use crate::bpf::names::text;
 
 /// Its name in the kernel, as in bpf/beats.
 pub(super) const NAME: &str = "takt";
+
+/// The kernel's number for an end that the scheduler asked for (SCX_EXIT_UNREG_BPF).
+const BY_ITSELF: u32 = 65;
 
 const END_PATIENCE: Duration = Duration::from_secs(3);
 const END_LOOK: Duration = Duration::from_millis(2);
@@ -34,6 +38,16 @@ impl Display for Ended {
         match self.message.as_str() {
             "" => f.write_str(&self.reason),
             message => write!(f, "{} ({message})", self.reason),
+        }
+    }
+}
+
+impl Ended {
+    /// Who ended it.
+    pub fn by(&self) -> &'static str {
+        match self.kind {
+            BY_ITSELF => "takt",
+            _ => "the kernel",
         }
     }
 }
@@ -82,7 +96,12 @@ pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
     if state.exit_kind != 0 {
         return Some(Ended {
             kind: state.exit_kind,
-            reason: text(&state.exit_reason),
+            reason: match (state.exit_kind, state.exit_code as u32) {
+                (BY_ITSELF, TAKT_BEATS_EXIT_REALTIME) => {
+                    "a realtime thread never sleeps".to_owned()
+                }
+                _ => text(&state.exit_reason),
+            },
             message: text(&state.exit_message),
         });
     }
@@ -127,6 +146,24 @@ mod tests {
         }
         let ended = judge(&state, &kernel(None, Some(NAME))).expect("it ended");
         assert_eq!(ended.to_string(), "runnable task stall (a[7] waits)");
+    }
+
+    #[test]
+    fn takt_ends_it_beside_a_realtime_thread_that_never_sleeps() {
+        let mut state = takt_beats {
+            exit_kind: BY_ITSELF,
+            exit_code: TAKT_BEATS_EXIT_REALTIME.into(),
+            ..Default::default()
+        };
+        for (to, from) in state.exit_message.iter_mut().zip(b"hog, thread 7") {
+            *to = *from as c_char;
+        }
+        let ended = judge(&state, &kernel(Some("disabled"), None)).expect("it ended");
+        let said = format!("{} ended it: {ended}", ended.by());
+        assert_eq!(
+            said,
+            "takt ended it: a realtime thread never sleeps (hog, thread 7)"
+        );
     }
 
     #[test]

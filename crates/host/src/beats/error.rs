@@ -29,10 +29,11 @@ pub enum BeatsError {
         /// The name of that policy's file.
         policy: String,
     },
-    /// A thread cannot join: the kernel ended the scheduler.
+    /// A thread cannot join: the scheduler has ended.
     #[error(
-        "the kernel ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt \
-         revert` takes away what is left of it"
+        "{} ended the scheduler of beats: {ended}; `takt apply` loads it anew, `takt revert` takes \
+         away what is left of it",
+        ended.by()
     )]
     BeatsEnded {
         /// Why.

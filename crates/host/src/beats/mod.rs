@@ -4,7 +4,8 @@
 //! [`displaced`] tells which had to make room; [`ids`] gives them numbers, [`image`] is what
 //! the kernel reads, [`scheduler`] writes it to the kernel, [`record`] remembers it. [`found`]
 //! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
-//! from there to the state that is wanted, and [`part`] does so for a policy.
+//! from there to the state that is wanted, and [`part`] does so for a policy. [`softirq`] and
+//! [`kernel_threads`] are settings of the host that go with the scheduler.
 
 mod change;
 mod displaced;
@@ -13,6 +14,7 @@ mod error;
 mod found;
 mod ids;
 mod image;
+pub(crate) mod kernel_threads;
 mod part;
 mod record;
 mod refusal;

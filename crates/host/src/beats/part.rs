@@ -8,6 +8,7 @@ use super::{
     change::{BeatsAction, Change, unload},
     displaced::Displaced,
     found::Found,
+    kernel_threads,
     refusal::Refusal,
     roster::Roster,
     scheduler::Scheduler,
@@ -97,6 +98,7 @@ impl Part for Tasks {
         }
         // It may have been removed by its pins, and the record stayed.
         softirq::restore()?;
+        kernel_threads::restore()?;
         Ok(false)
     }
 

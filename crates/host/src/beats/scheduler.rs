@@ -310,6 +310,7 @@ fn load_skeleton(
     for (map, entries) in [
         (&mut maps.takt_beats_alarms, cpus),
         (&mut maps.takt_beats_cpus, cpus),
+        (&mut maps.takt_beats_starve, cpus),
         (&mut maps.takt_beats_tables, 2 * cpus),
     ] {
         map.set_max_entries(entries).map_err(BpfError::of(doing))?;
@@ -347,6 +348,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         (&mut maps.takt_beats, "takt_beats"),
         // Never opened again, but a map's timers end when user space closes its last reference.
         (&mut maps.takt_beats_alarms, "takt_alarms"),
+        (&mut maps.takt_beats_watch, "takt_watch"),
         (&mut maps.takt_beats_tables, "takt_tables"),
         (&mut maps.takt_beats_tasks, "takt_tasks"),
         (&mut maps.takt_beats_params, "takt_params"),

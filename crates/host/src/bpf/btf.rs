@@ -8,7 +8,7 @@ use std::{
 
 use libbpf_rs::{
     MapHandle, MapInfo,
-    btf::{Btf, BtfType},
+    btf::{Btf, BtfType, types::Struct},
 };
 
 use crate::{
@@ -112,6 +112,18 @@ pub(crate) fn explain_monitor_failure(source: libbpf_rs::Error) -> Error {
         "BPF programs that look at TCP",
         "Linux 6.12 or newer with CONFIG_BPF_EVENTS=y and CONFIG_PROC_FS=y",
     )
+}
+
+/// Whether a struct of the running kernel has such a member.
+pub(crate) fn kernel_has_member(of: &str, member: &str) -> bool {
+    let Ok(btf) = Btf::from_vmlinux() else {
+        return false;
+    };
+    let found = btf.type_by_name::<Struct>(of);
+    found.is_some_and(|found| {
+        let mut members = found.iter();
+        members.any(|it| it.name.is_some_and(|name| name == member))
+    })
 }
 
 /// Its version says so on every architecture.

@@ -1,0 +1,198 @@
+//! A realtime thread that never sleeps leaves ordinary threads what the kernel's own scheduler
+//! would leave them: by the kernel's ext server, or because Takt's scheduler ends itself.
+
+use std::{
+    fs,
+    os::unix::thread::JoinHandleExt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use libc::clockid_t;
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    time::{ClockId, clock_gettime},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+use crate::{
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
+    metronome::{MS, now_ns, sleep_ms, state, take_name},
+    shell::run,
+    takt::{apply, assert_no_trace, takt},
+};
+
+const UNUSED: &str = r#"
+[[task]]
+name = "unused"
+period = "40ms"
+budget = "1ms"
+"#;
+
+const S: u64 = 1000 * MS;
+/// Both servers give a thread its part once a second, at the second's end.
+const UNTIL_SERVED: u64 = S;
+const MEASURED: u64 = 2 * S;
+
+/// What a hog saw.
+struct Seen {
+    /// When the scheduler had ended.
+    ended_ns: Option<u64>,
+    /// Of the processor, for an ordinary thread, after [`UNTIL_SERVED`].
+    share: f64,
+}
+
+#[test]
+fn beside_it_ordinary_threads_go_back_to_the_kernel() {
+    DEFAULT.run(|| {
+        for priority in [10, 98] {
+            apply(UNUSED)
+                .says(&["a realtime thread that never sleeps ends the scheduler"])
+                .ok();
+            let seen = beside_a_hog(priority);
+            assert!(seen.share >= 0.04, "priority {priority}: {}", seen.share);
+            let ended_ns = seen.ended_ns.expect("the scheduler ends");
+            assert!(ended_ns < S, "priority {priority}: after {ended_ns} ns");
+            status_names_the_hog();
+            run("dmesg -c").ok();
+        }
+        apply(UNUSED).says(&["the scheduler is loaded"]).ok();
+        assert!(is_realtime("rcu_preempt"));
+        takt("revert").ok();
+        assert!(!is_realtime("rcu_preempt"));
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn one_of_the_highest_priority_leaves_another_processor_to_end_it() {
+    TWO_PROCESSORS.run(|| {
+        apply(UNUSED).ok();
+        let seen = beside_a_hog(99);
+        assert!(seen.share >= 0.04, "{}", seen.share);
+        status_names_the_hog();
+        run("dmesg -c").ok();
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn the_kernels_ext_server_serves_ordinary_threads() {
+    NEWEST.run(|| {
+        let said = apply(UNUSED).ok();
+        assert!(!said.contains("realtime"), "{said}");
+        for priority in [10, 99] {
+            let seen = beside_a_hog(priority);
+            assert!(seen.share >= 0.04, "priority {priority}: {}", seen.share);
+        }
+        takt("status").says(&["beats  running"]).ok();
+        assert!(!is_realtime("rcu_preempt"));
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+#[track_caller]
+fn status_names_the_hog() {
+    takt("status")
+        .says(&[
+            "beats  ended",
+            "takt ended the scheduler of beats: a realtime thread never sleeps (hog, thread ",
+        ])
+        .ends_with(4);
+    let status = takt("status --output json").json();
+    assert_eq!(status["beats"]["running"], Value::Bool(false));
+}
+
+/// An ordinary thread and a hog on one processor.
+fn beside_a_hog(priority: i32) -> Seen {
+    let ends = Arc::new(AtomicBool::new(false));
+    let until = Arc::clone(&ends);
+    let ordinary = thread::spawn(move || {
+        on_the_first_processor();
+        while !until.load(SeqCst) {}
+    });
+    sleep_ms(50);
+    let ordinary_ns = clock_of(ordinary.as_pthread_t());
+    let hog = thread::spawn(move || {
+        take_name("hog");
+        on_the_first_processor();
+        set_realtime(priority);
+        watch(ordinary_ns)
+    });
+    let seen = hog.join().unwrap();
+    ends.store(true, SeqCst);
+    ordinary.join().unwrap();
+    seen
+}
+
+/// The hog's work: it never sleeps.
+fn watch(ordinary_ns: impl Fn() -> u64) -> Seen {
+    let begin_ns = now_ns();
+    let mut ended_ns = None;
+    let mut look_ns = begin_ns;
+    let mut served = None;
+    loop {
+        let now_ns = now_ns();
+        if now_ns >= look_ns {
+            look_ns = now_ns + 10 * MS;
+            if ended_ns.is_none() && state() == "disabled" {
+                ended_ns = Some(now_ns - begin_ns);
+            }
+        }
+        if served.is_none() && now_ns >= begin_ns + UNTIL_SERVED {
+            served = Some((now_ns, ordinary_ns()));
+        }
+        if let Some((since_ns, before_ns)) = served
+            && now_ns >= since_ns + MEASURED
+        {
+            let got_ns = ordinary_ns() - before_ns;
+            return Seen {
+                ended_ns,
+                share: got_ns as f64 / (now_ns - since_ns) as f64,
+            };
+        }
+    }
+}
+
+fn on_the_first_processor() {
+    let mut only = CpuSet::new();
+    only.set(0).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+}
+
+fn set_realtime(sched_priority: i32) {
+    let param = libc::sched_param { sched_priority };
+    // SAFETY: a valid struct.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) };
+    assert_eq!(done, 0);
+}
+
+/// The processor time of a thread of this process that has not ended.
+fn clock_of(thread: libc::pthread_t) -> impl Fn() -> u64 {
+    let mut clock: clockid_t = 0;
+    // SAFETY: the thread lives, and the clock is written to.
+    let found = unsafe { libc::pthread_getcpuclockid(thread, &mut clock) };
+    assert_eq!(found, 0);
+    move || {
+        let used = clock_gettime(ClockId::from_raw(clock)).unwrap();
+        used.tv_sec() as u64 * S + used.tv_nsec() as u64
+    }
+}
+
+fn is_realtime(kernel_thread: &str) -> bool {
+    let mut processes = fs::read_dir("/proc").unwrap().flatten();
+    let found = processes.find(|process| {
+        let name = fs::read_to_string(process.path().join("comm"));
+        name.is_ok_and(|name| name.trim() == kernel_thread)
+    });
+    let tid = found.expect("the kernel has it").file_name();
+    let tid = tid.to_str().unwrap().parse().unwrap();
+    // SAFETY: it takes a number alone.
+    unsafe { libc::sched_getscheduler(tid) == libc::SCHED_FIFO }
+}
