@@ -34,7 +34,8 @@
 /*
  * Counters of a class or flow. At any time
  *   enqueued = sent + managed + flushed + queued,  offered = enqueued + dropped.
- * A packet on the fast path counts as sent. Of a tenant, only sent counts.
+ * A packet on the fast path counts as sent; one that is held (departure.h) counts from its
+ * departure time on. Of a tenant, only sent counts.
  */
 struct takt_class_stats {
 	u64 enqueued_packets, enqueued_bytes;
@@ -82,7 +83,7 @@ struct takt_entity {
 	u8 task_prio;	/* of the task that sent last, see gate.h */
 	u8 throttled;	/* its station's weight is 0 */
 	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */
-	u32 pad;
+	u32 held_packets; /* that wait for their departure time, see departure.h */
 	struct takt_class_stats stats;
 };
 
@@ -98,12 +99,10 @@ TAKT_FN u32 takt_backlog(const struct takt_entity *entity)
 #define TAKT_BY_FLOOR 2
 #define TAKT_BY_NOTHING 3
 
-TAKT_FN void takt_count_arrival(struct takt_entity *entity, u32 len, u32 frames)
+TAKT_FN void takt_count_arrival(struct takt_entity *entity, u32 len)
 {
 	entity->stats.enqueued_packets++;
 	entity->stats.enqueued_bytes += len;
-	if (frames > 1)
-		entity->stats.gso_packets++;
 }
 
 TAKT_FN void takt_count_sent(struct takt_entity *entity, u32 len)

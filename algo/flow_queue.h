@@ -185,9 +185,10 @@ TAKT_FN u32 takt_turn_of(struct takt_order *order, u32 id)
 TAKT_FN int takt_has_room(struct takt_order *order, const struct takt_class_params *params,
 			  u32 leader, u32 id)
 {
-	u32 packets = takt_entity(order, id)->queue.packets, all;
+	const struct takt_entity *entity = takt_entity(order, id);
+	u32 packets = entity->queue.packets + entity->held_packets, all;
 
-	if (leader == id && !takt_entity(order, id)->flows.packets)
+	if (leader == id && !entity->flows.packets)
 		return packets < params->queue_packets;
 	all = takt_backlog(takt_entity(order, leader));
 	return all < params->queue_packets && packets < 2 * (params->queue_packets - all);

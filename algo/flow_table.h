@@ -99,7 +99,7 @@ TAKT_FN int takt_flow_is_idle(struct takt_order *order, u32 id, u64 now_ns)
 	struct takt_entity *entity = takt_entity(order, id);
 	u64 clock_ns = takt_clock_of(order, entity, now_ns);
 
-	return !entity->queue.packets &&
+	return !entity->queue.packets && !entity->held_packets &&
 	       takt_max(entity->pace.due_ns, entity->guarantee.due_ns) <= clock_ns;
 }
 
@@ -232,6 +232,7 @@ TAKT_FN_OUT u32 takt_flow_add(struct takt_flows *flows TAKT_ARG,
 	flow->to = newcomer->to;
 	flow->station = 0;
 	flow->idle_ns = now_ns;
+	flow->paced_ns = 0;
 	flow->next = *bucket;
 	*bucket = id;
 	flows->live++;

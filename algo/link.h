@@ -17,6 +17,8 @@
  * The fast path: a packet that finds the link free and without a backlog, and its clocks due, is
  * charged and counted when it is enqueued, and leaves with the next dequeue, before any search.
  * Most packets of a link that is not full go this way.
+ *
+ * A packet with a departure time in the future is in no queue before then, see departure.h.
  */
 #ifndef TAKT_LINK_H
 #define TAKT_LINK_H
@@ -47,7 +49,10 @@ struct takt_arrival {
 	u32 idle;	/* no backlog but blocked entities, and the fast path is empty */
 	u32 task_prio;	/* of the task that sent it, see gate.h */
 	u32 local;	/* a socket of this host sent it, which is pushed back */
-	u64 now_ns;	/* 0: its entity has packets, is not blocked, and not managed */
+	u64 stamp_ns;	/* it is not to leave before; 0: no stamp */
+	u64 pacing_bps;	/* of its socket, which makes no stamps itself; 0: not limited */
+	u64 now_ns;	/* 0: its entity has packets, is not blocked, and not managed, and it has
+			 * neither of the two above */
 };
 
 /* Is it eligible, on an idle link? Then charge it. */
@@ -83,7 +88,9 @@ TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan
 {
 	takt_clock_start(&link->clock, arrival->now_ns);
 	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-	takt_count_arrival(entity, len, arrival->frames);
+	if (arrival->frames > 1)
+		entity->stats.gso_packets++;
+	takt_count_arrival(entity, len);
 	takt_count_sent(entity, len);
 	takt_flow_went_idle(&link->flows, arrival->id, arrival->now_ns);
 	link->fast_id = arrival->id;
@@ -103,6 +110,65 @@ TAKT_FN void takt_link_order(struct takt_link *link, u32 slot, u32 before)
 					     link->generation);
 }
 
+/* Queue the packet in this slot, in its entity, whose clocks are the leader's. */
+TAKT_FN void takt_link_append(struct takt_link *link, const struct takt_plan *plan, u32 leader,
+			      u32 id, u32 slot, u32 len, u64 now_ns)
+{
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	struct takt_packet *packet = takt_packet(&link->order.slots, slot);
+
+	if (packet->queued_us)
+		packet->queued_us = takt_codel_stamp(now_ns);
+	takt_count_arrival(entity, len);
+	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
+	takt_flow_queued(&link->order, leader, id, len);
+	entity = takt_entity(&link->order, leader);
+	if (takt_backlog(entity) == 1) {
+		takt_entity_activate(link, plan, leader, now_ns);
+		takt_tenant_activate(link, plan, entity->node, now_ns);
+	}
+}
+
+/*
+ * When the packet may leave: 0, at once, or in the future. TIME_NEVER: drop it. Precondition: it
+ * has a stamp or a pacing rate.
+ */
+TAKT_FN_OUT u64 takt_link_departure(struct takt_link *link TAKT_ARG,
+				    const struct takt_plan *plan TAKT_ARG,
+				    const struct takt_arrival *arrival TAKT_ARG)
+{
+	struct takt_departures *departures = &link->departures;
+	struct takt_flow *flow = takt_flow(&link->flows, arrival->id);
+	u64 now_ns = arrival->now_ns, due_ns = 0;
+
+	if (arrival->stamp_ns)
+		due_ns = takt_departure_stamped(departures, plan, arrival->stamp_ns, now_ns);
+	else if (arrival->id >= TAKT_FLOW_FIRST && !flow->station)
+		due_ns = takt_departure_paced(&flow->paced_ns, arrival->pacing_bps, arrival->bytes,
+					      now_ns);
+	if (due_ns <= now_ns || due_ns == TAKT_TIME_NEVER)
+		return due_ns == TAKT_TIME_NEVER ? due_ns : 0;
+	if (departures->count >= TAKT_HELD_MAX - 1) {
+		departures->no_room_packets++;
+		return 0;
+	}
+	return due_ns;
+}
+
+/* Hold the packet in this slot until then. */
+TAKT_FN_OUT int takt_link_hold(struct takt_link *link TAKT_ARG, u32 slot, u32 id, u32 len,
+			       u64 due_ns)
+{
+	struct takt_packet *packet = takt_packet(&link->order.slots, slot);
+
+	packet->len = len;
+	packet->generation = link->generation;
+	takt_entity(&link->order, id)->held_packets++;
+	if (due_ns < takt_departures_next_ns(&link->departures) && due_ns < link->wake_ns)
+		link->wake_ns = 0;
+	return takt_departures_hold(&link->departures, due_ns, slot, id);
+}
+
 /* A packet arrives: the packet slot to keep it in, or 0: drop it. */
 TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 			   const struct takt_arrival *arrival)
@@ -111,20 +177,24 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	u32 len = arrival->bytes + arrival->frames * plan->overhead_bytes;
 	struct takt_entity *entity = takt_entity(&link->order, id);
 	const struct takt_class_params *params = takt_params(plan, entity, id);
-	u64 now_ns = arrival->now_ns;
+	u64 now_ns = arrival->now_ns, due_ns = 0;
+	struct takt_packet *packet;
 
 	takt_link_sender(link, plan, id, arrival->task_prio, now_ns);
 	leader = takt_leader(&link->order, params, id);
 	/* It stays behind its flow's blocked packets in the same queue. */
 	if ((before & (TAKT_ENTITIES - 1)) == id)
 		before = 0;
-	if (arrival->idle && !before && link->clock.due_ns <= now_ns && params->queue_packets &&
+	if (arrival->stamp_ns | arrival->pacing_bps)
+		due_ns = takt_link_departure(link, plan, arrival);
+	if (arrival->idle && !before && !due_ns && link->clock.due_ns <= now_ns &&
+	    params->queue_packets &&
 	    takt_takes_fast_path(link, takt_entity(&link->order, leader), params, len, now_ns)) {
 		takt_link_pass(link, plan, entity, arrival, len);
 		return TAKT_FAST_PATH;
 	}
 
-	slot = takt_has_room(&link->order, params, leader, id) ?
+	slot = due_ns != TAKT_TIME_NEVER && takt_has_room(&link->order, params, leader, id) ?
 			takt_packet_slot_take(&link->order.slots) : 0;
 	if (!slot) {
 		entity->stats.dropped_packets++;
@@ -132,20 +202,62 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 		return 0;
 	}
 	takt_link_observe(link, plan, 0);
-	takt_count_arrival(entity, len, arrival->frames);
-	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
 	link->queued_packets++;
-	if (params->target_ns && !(params->spares_local && arrival->local))
-		takt_packet(&link->order.slots, slot)->queued_us = takt_codel_stamp(now_ns);
+	if (arrival->frames > 1)
+		entity->stats.gso_packets++;
+	packet = takt_packet(&link->order.slots, slot);
+	packet->after = 0;
+	packet->queued_us = params->target_ns && !(params->spares_local && arrival->local);
 	if (before)
 		takt_link_order(link, slot, before);
-	takt_flow_queued(&link->order, leader, id, len);
-	entity = takt_entity(&link->order, leader);
-	if (takt_backlog(entity) == 1) {
-		takt_entity_activate(link, plan, leader, now_ns);
-		takt_tenant_activate(link, plan, entity->node, now_ns);
-	}
+	if (due_ns)
+		takt_link_hold(link, slot, id, len, due_ns);
+	else
+		takt_link_append(link, plan, leader, id, slot, len, now_ns);
 	return slot;
+}
+
+/* A packet is no longer one that is queued from an earlier configuration, if it was. */
+TAKT_FN void takt_link_settle(struct takt_link *link, const struct takt_packet *packet)
+{
+	if (link->old_packets && packet->generation != (u16)link->generation)
+		link->old_packets--;
+	if (link->old_plan_packets && (u16)(packet->generation - link->plan_since) >> 15)
+		link->old_plan_packets--;
+}
+
+/* Queue the first held packet if its departure time has come. Returns whether it had. */
+TAKT_FN int takt_link_depart_first(struct takt_link *link, const struct takt_plan *plan,
+				   u64 now_ns)
+{
+	const struct takt_departure *first = takt_departure(&link->departures, 0);
+	u32 id = first->id, slot = first->slot;
+	struct takt_entity *entity = takt_entity(&link->order, id);
+	struct takt_packet *packet = takt_packet(&link->order.slots, slot);
+
+	if (takt_departures_next_ns(&link->departures) > now_ns)
+		return 0;
+	takt_departures_remove_first(&link->departures);
+	takt_link_settle(link, packet);
+	entity->held_packets--;
+	takt_link_append(link, plan, takt_leader(&link->order, takt_params(plan, entity, id), id),
+			 id, slot, packet->len, now_ns);
+	return 1;
+}
+
+/* Queue the packets whose departure time has come, a few at a time. */
+TAKT_FN_OUT int takt_link_depart(struct takt_link *link TAKT_ARG,
+				 const struct takt_plan *plan TAKT_ARG, u64 now_ns)
+{
+	u32 i;
+
+	if (!takt_link_depart_first(link, plan, now_ns))
+		return 0;
+	TAKT_FOR (i, 1, TAKT_PEEKS_MAX) {
+		if (!takt_link_depart_first(link, plan, now_ns))
+			return 0;
+	}
+	return 0;
 }
 
 /* Release the first entity that the gate has opened for. Returns whether there was one. */
@@ -204,8 +316,11 @@ TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan
 	const struct takt_path *path = &link->path;
 	u64 free_ns = link->clock.due_ns;
 	u64 ideal_ns = path->id ? path->above.due_ns : path->above.wake_ns;
+	u64 departs_ns = takt_departures_next_ns(&link->departures);
 
-	link->next_id = !path->id && ideal_ns >= free_ns ? path->above.next : 0;
+	link->next_id = !path->id && ideal_ns >= free_ns && ideal_ns <= departs_ns ?
+				path->above.next : 0;
+	ideal_ns = takt_min(ideal_ns, departs_ns);
 	ideal_ns = takt_link_wake(link, plan, ideal_ns, now_ns);
 	if (ideal_ns != TAKT_TIME_NEVER)
 		choice->wake_ns = link->wake_ns = takt_max(ideal_ns, free_ns);
@@ -223,10 +338,7 @@ TAKT_FN void takt_link_take(struct takt_link *link, struct takt_entity *source,
 	choice->len = packet->len;
 	takt_flow_left(&link->order, choice->id, packet->len);
 	link->queued_packets--;
-	if (link->old_packets && packet->generation != (u16)link->generation)
-		link->old_packets--;
-	if (link->old_plan_packets && (u16)(packet->generation - link->plan_since) >> 15)
-		link->old_plan_packets--;
+	takt_link_settle(link, packet);
 }
 
 /* Charge the frame to the link, and store in link->frame what it cost. */
@@ -358,6 +470,8 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_weigh(link, plan, now_ns);
 	if (link->order.blocked.by_task.count)
 		takt_link_admit(link, plan, now_ns);
+	if (takt_departures_next_ns(&link->departures) <= now_ns)
+		takt_link_depart(link, plan, now_ns);
 	/* Asked because a packet was enqueued behind others: the timer is already set. */
 	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
 		choice->wake_ns = link->wake_ns;
@@ -393,6 +507,23 @@ TAKT_FN void takt_link_flush_fast_path(struct takt_link *link)
 	stats->flushed_bytes += link->fast_len;
 }
 
+/* Discard one held packet: its packet slot. Precondition: there is one. */
+TAKT_FN u32 takt_link_flush_held(struct takt_link *link)
+{
+	const struct takt_departure *last =
+		takt_departure(&link->departures, --link->departures.count);
+	struct takt_entity *entity = takt_entity(&link->order, last->id);
+	u32 len = takt_packet(&link->order.slots, last->slot)->len;
+
+	takt_packet_slot_free(&link->order.slots, last->slot);
+	entity->held_packets--;
+	takt_count_arrival(entity, len);
+	entity->stats.flushed_packets++;
+	entity->stats.flushed_bytes += len;
+	link->queued_packets--;
+	return last->slot;
+}
+
 /*
  * The device goes down: discard one packet of the next entity, if it has any, whatever the clocks
  * say. Returns its packet slot, or 0. Repeat while link->queued_packets.
@@ -406,6 +537,8 @@ TAKT_FN_OUT u32 takt_link_flush(struct takt_link *link TAKT_ARG)
 	link->wake_ns = 0;
 	link->old_packets = 0;
 	link->old_plan_packets = 0;
+	if (link->departures.count)
+		return takt_link_flush_held(link);
 	takt_entity_leave(&link->order, id, link->order.blocked.since_ns);
 	if (!entity->queue.packets) {
 		link->flush_hand++;

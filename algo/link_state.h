@@ -4,6 +4,7 @@
 #define TAKT_LINK_STATE_H
 
 #include "connection_cache.h"
+#include "departure.h"
 #include "flow_table.h"
 
 /* The choice: a class or flow, and the tenant above it, if there is one. */
@@ -42,6 +43,7 @@ struct takt_link {
 	struct takt_frame frame;	/* likewise */
 	struct takt_connections connections;
 	struct takt_flows flows;
+	struct takt_departures departures;
 	struct takt_order order;
 };
 

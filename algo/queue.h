@@ -63,7 +63,7 @@ TAKT_FN u32 takt_packet_slot_take(struct takt_packet_slots *slots)
 	return ++slots->fresh;
 }
 
-/* Append the packet in this slot. */
+/* Append the packet in this slot; `after` and queued_us are the caller's. */
 TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_packet_slots *slots,
 			     u32 slot, u32 len, u32 generation)
 {
@@ -75,8 +75,6 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_packet_slots 
 	}
 	packet->next = 0;
 	packet->len = len;
-	packet->after = 0;
-	packet->queued_us = 0;
 	packet->generation = generation;
 	if (queue->packets)
 		takt_packet(slots, queue->tail)->next = slot;
@@ -86,6 +84,12 @@ TAKT_FN void takt_queue_push(struct takt_queue *queue, struct takt_packet_slots 
 	queue->packets++;
 	queue->in++;
 	queue->bytes += len;
+}
+
+TAKT_FN void takt_packet_slot_free(struct takt_packet_slots *slots, u32 slot)
+{
+	takt_packet(slots, slot)->next = slots->free_head;
+	slots->free_head = slot;
 }
 
 /* Remove the first packet and free its slot; the queue is not empty. */
@@ -98,8 +102,7 @@ TAKT_FN struct takt_packet *takt_queue_pop(struct takt_queue *queue,
 	queue->head = packet->next;
 	queue->packets--;
 	queue->bytes -= packet->len;
-	packet->next = slots->free_head;
-	slots->free_head = slot;
+	takt_packet_slot_free(slots, slot);
 	return packet;
 }
 

@@ -84,12 +84,15 @@ struct dst_entry {
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
+	unsigned long sk_pacing_rate;	/* bytes/s; all ones: not limited */
 	struct dst_entry *sk_dst_cache;	/* its route, if known */
 	int sk_wmem_queued;
 };
 
 struct sk_buff {
 	struct sock *sk;
+	__s64 tstamp;
+	u8 tstamp_type:2;	/* SKB_CLOCK_* */
 	char cb[48];
 	unsigned int len, data_len;
 	__be16 protocol;
@@ -178,6 +181,8 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
+#define IPPROTO_TCP 6
+#define SKB_CLOCK_TAI 2
 #define TC_H_ROOT 0xFFFFFFFFU
 #define EINVAL 22
 

@@ -12,6 +12,7 @@
  */
 #include "kernel.h"
 #include "arrival.h"
+#include "departs.h"
 #include "handover.h"
 #include "templates.h"
 
@@ -64,12 +65,17 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
 				!port->link.order.node[0].backlogged);
 }
 
-/* The time matters only if the entity becomes backlogged, is blocked, or its queue is managed. */
+/*
+ * The time matters only if the entity becomes backlogged, is blocked, or its queue is managed, or
+ * if the packet may have to wait for its departure time.
+ */
 static __always_inline int wants_time(const struct takt_plan *plan,
-				      const struct takt_entity *entity, u32 id)
+				      const struct takt_entity *entity,
+				      const struct takt_arrival *arrival)
 {
 	return !entity->queue.packets || entity->waits & TAKT_IN_GATE ||
-	       takt_params(plan, entity, id)->target_ns;
+	       takt_params(plan, entity, arrival->id)->target_ns ||
+	       arrival->stamp_ns | arrival->pacing_bps;
 }
 
 static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
@@ -110,8 +116,9 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	arrival->frames = frames_of(skb, arrival->bytes);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
 	arrival->local = skb->sk != NULL;
-	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id),
-				     arrival->id) ? bpf_ktime_get_ns() : 0;
+	read_departure(skb, arrival);
+	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id), arrival) ?
+				  bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
 					 is_idle(sch, port, plan), &arrival->now_ns);
 	return takt_link_push(&port->link, plan, arrival);
@@ -124,7 +131,7 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	u32 index = link_index(sch), slot;
 	struct takt_port *port = find_port(index);
 	const struct takt_plan *plan;
-	struct takt_arrival arrival;
+	struct takt_arrival *arrival;
 	struct takt_store *store;
 
 	if (!port)
@@ -138,22 +145,23 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		keep(store, skb);
 		return NET_XMIT_SUCCESS;
 	}
-	arrival.before = 0;
+	arrival = &port->arrival;
+	arrival->before = 0;
 	if (plan->receives) {
-		arrival.id = handed_over(skb, plan);
-		if (!arrival.id)
+		arrival->id = handed_over(skb, plan);
+		if (!arrival->id)
 			goto drop;
 	} else {
-		arrival.id = entity_of(skb, port, plan, &arrival.before);
+		arrival->id = entity_of(skb, port, plan, &arrival->before);
 	}
-	slot = arrive(skb, sch, port, plan, &arrival);
+	slot = arrive(skb, sch, port, plan, arrival);
 	/* The store has every packet slot. */
 	store = slot ? find_store(index, slot) : NULL;
 	if (!store)
 		goto drop;
 	keep(store, skb);
 	sch->q.qlen++;
-	sch->qstats.backlog += arrival.bytes;
+	sch->qstats.backlog += arrival->bytes;
 	return NET_XMIT_SUCCESS;
 drop:
 	sch->qstats.drops++;

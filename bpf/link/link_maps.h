@@ -23,7 +23,7 @@
 #define TAKT_BELL_BYTES 32
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_LINK_ABI 6
+#define TAKT_LINK_ABI 7
 
 /*
  * One link in the kernel: a map of its own, shared with user space. User space writes the plan
@@ -42,6 +42,7 @@ struct takt_port {
 	u64 scratch;
 	struct takt_choice choice;
 	/* Of the packet that arrives. */
+	struct takt_arrival arrival;
 	struct takt_newcomer newcomer;
 	struct takt_registration registration;
 };

@@ -25,6 +25,7 @@ unsafe impl Plain for sys::takt_destination {}
 unsafe impl Plain for sys::takt_registration {}
 unsafe impl Plain for sys::takt_registry {}
 unsafe impl Plain for sys::takt_link {}
+unsafe impl Plain for sys::takt_departures {}
 unsafe impl Plain for sys::takt_stations {}
 unsafe impl Plain for sys::takt_entity {}
 unsafe impl Plain for sys::takt_flow {}

@@ -47,9 +47,9 @@ pub use link::registered::{Destination, Registration, Registrations, Whose, aske
 pub use link::sockets::NoUser;
 pub use link::stations;
 pub use link::status::{
-    BackgroundStatus, ClassStatus, Counters, Datagrams, DeviceBuffer, DeviceState, FlowStatus,
-    FlowTotals, GapStatus, Heard, LinkStatus, RadioStatus, ReceiveStatus, Received, Share,
-    TenantStatus,
+    BackgroundStatus, ClassStatus, Counters, Datagrams, DepartureStatus, DeviceBuffer, DeviceState,
+    FlowStatus, FlowTotals, GapStatus, Heard, LinkStatus, RadioStatus, ReceiveStatus, Received,
+    Share, TenantStatus,
 };
 pub use link::{Action, Outcome, Reverted};
 pub use monitor::{Events, Monitor};

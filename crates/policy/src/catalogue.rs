@@ -173,7 +173,8 @@ class without its rate, so it is an error instead.
 
 Known keys:
 
-    [link.DEV]            rate overhead pacing packets lag_max tenant class
+    [link.DEV]            rate overhead pacing packets lag_max horizon beyond_horizon
+                          tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
                           per_flow queue_packets aqm target interval gate receive
@@ -240,6 +241,7 @@ The value lies outside what this key takes:
     weight           0.001 to 400000
     overhead         0 to 256 bytes per frame
     lag_max          100us to 1s
+    horizon          1ms to 100s
     priority         0 (most important) to 6, or \"background\"
     queue_packets    1 to 65535
     dscp             0 to 63

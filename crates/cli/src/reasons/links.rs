@@ -46,6 +46,15 @@ NO_ROOM = "takt::status::no_room" ["no_room_packets"]: "
 Packets of flows that found none of the 12,288 slots of the link: they shared their class's own queue
 and clock. Slots come free when flows end or rest.
 ";
+BEYOND_HORIZON = "takt::status::beyond_horizon" ["beyond_horizon_packets"]: "
+Packets whose departure time (SO_TXTIME, a tc program's tstamp) was further ahead than the link's
+horizon. They were dropped, or with beyond_horizon = \"cap\" left at the horizon's end. Many of them
+mean that the sender counts by another clock: the qdisc goes by CLOCK_MONOTONIC, and converts
+CLOCK_TAI if the socket named it in SO_TXTIME.
+";
+UNDELAYED = "takt::status::undelayed" ["undelayed_packets"]: "
+Packets with a departure time that left without regard to it, since the link held 16,383 others.
+";
 FORGOTTEN = "takt::status::forgotten" ["forgotten"]: "
 Flows whose slot was given to others: their socket had closed, or they had rested for ten seconds
 and another flow came. A flow that was forgotten starts anew with its next packet; nothing of it was

@@ -109,7 +109,7 @@ fn bare(code: &'static str) -> &'static str {
 mod tests {
     use std::collections::BTreeSet;
 
-    use takt_host::{Counters, Datagrams, FlowTotals, GapStatus, TaskCounters};
+    use takt_host::{Counters, Datagrams, DepartureStatus, FlowTotals, GapStatus, TaskCounters};
 
     use super::*;
 
@@ -146,6 +146,8 @@ mod tests {
             "sent_bytes",
             "live",
             "created",
+            "waiting_packets",
+            "delayed_packets",
             "gap_frames",
             "gap_bytes",
             "stocked",
@@ -162,6 +164,12 @@ mod tests {
             created: 0,
             forgotten: 0,
             no_room_packets: 0,
+        };
+        let departures = DepartureStatus {
+            waiting_packets: 0,
+            delayed_packets: 0,
+            beyond_horizon_packets: 0,
+            undelayed_packets: 0,
         };
         let gap = GapStatus {
             gap_frames: 0,
@@ -189,6 +197,7 @@ mod tests {
             serde_json::to_value(Datagrams::default()),
             serde_json::to_value(tasks),
             serde_json::to_value(flows),
+            serde_json::to_value(departures),
             serde_json::to_value(gap),
         ];
         for counters in counted {

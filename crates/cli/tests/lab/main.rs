@@ -39,6 +39,7 @@ mod contract;
 mod crowd;
 mod crowd_beside;
 mod crowd_bounds;
+mod departure;
 mod devices;
 mod everything;
 mod few_files;

@@ -17,4 +17,13 @@ pub(crate) struct Counted {
     pub forgotten_flows: u64,
     /// Packets that found no room for their flow.
     pub no_room_packets: u64,
+    pub departures: Departures,
+}
+
+/// Packets with departure times.
+pub(crate) struct Departures {
+    pub waiting_packets: u32,
+    pub held_packets: u64,
+    pub beyond_packets: u64,
+    pub no_room_packets: u64,
 }

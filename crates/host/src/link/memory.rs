@@ -15,13 +15,17 @@ use serde::{Deserialize, Serialize};
 use takt_algo::{
     Plain, Stations,
     sys::{
-        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_gap, takt_gap_length, takt_link_lay_out, takt_plan,
-        takt_port,
+        TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_departures, takt_gap, takt_gap_length,
+        takt_link_lay_out, takt_plan, takt_port,
     },
     zeroed_box,
 };
 
-use crate::{bpf::BpfError, error::Error, link::counted::Counted};
+use crate::{
+    bpf::BpfError,
+    error::Error,
+    link::counted::{Counted, Departures},
+};
 
 /// The device of a link's state; no other device can carry its qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +152,7 @@ impl PortMemory {
                 created_flows: (&raw const (*flows).created).read_volatile(),
                 forgotten_flows: (&raw const (*flows).forgotten).read_volatile(),
                 no_room_packets: (&raw const (*flows).no_room).read_volatile(),
+                departures: departures(&raw const (*link).departures),
             }
         }
     }
@@ -331,6 +336,20 @@ impl Drop for PortMemory {
 fn secret() -> u64 {
     // Seeded by the system for every process.
     RandomState::new().hash_one(0)
+}
+
+/// # Safety
+/// It is mapped.
+unsafe fn departures(from: *const takt_departures) -> Departures {
+    // SAFETY: see above; each field is read as it is at some moment.
+    unsafe {
+        Departures {
+            waiting_packets: (&raw const (*from).count).read_volatile(),
+            held_packets: (&raw const (*from).held_packets).read_volatile(),
+            beyond_packets: (&raw const (*from).beyond_packets).read_volatile(),
+            no_room_packets: (&raw const (*from).no_room_packets).read_volatile(),
+        }
+    }
 }
 
 /// # Safety

@@ -20,7 +20,7 @@ use takt_algo::{
     },
     zeroed_box,
 };
-use takt_policy::{Link, Pacing, Question};
+use takt_policy::{BeyondHorizon, Link, Pacing, Question};
 
 pub use classes::ClassIds;
 pub use error::PlanError;
@@ -53,6 +53,8 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     tables.link.rate_bps = link.rate_bps;
     tables.link.lag_max_ns = link.lag_max_ns;
     tables.overhead_bytes = link.overhead_bytes;
+    tables.horizon_ns = link.horizon_ns;
+    tables.horizon_caps = u32::from(link.beyond_horizon == BeyondHorizon::Cap);
     tables.pacing = match link.pacing {
         Pacing::Timer => TAKT_PACING_TIMER,
         Pacing::Gap => TAKT_PACING_GAP,

@@ -2,7 +2,7 @@
 //! order, and no rate limits.
 
 use takt_algo::{sys::takt_plan, zeroed_box};
-use takt_policy::Link;
+use takt_policy::{BeyondHorizon, Link};
 
 use super::{ClassIds, share};
 
@@ -21,6 +21,8 @@ pub(super) fn plan(link: &Link, ids: &ClassIds) -> Option<Box<takt_plan>> {
     tables.receives = 1;
     tables.link.rate_bps = RATE_BPS;
     tables.link.lag_max_ns = link.lag_max_ns;
+    tables.horizon_ns = link.horizon_ns;
+    tables.horizon_caps = u32::from(link.beyond_horizon == BeyondHorizon::Cap);
     let known = ids.classes().chain(ids.tenants()).map(|(_, id)| id);
     for id in known.chain(ids.leaving()) {
         tables.class_params[id as usize] = share::of_leaving();

@@ -32,6 +32,10 @@ pub struct Link {
     pub packets: Packets,
     /// How much lateness a byte clock may catch up.
     pub lag_max_ns: u64,
+    /// How far ahead a packet's departure time may be.
+    pub horizon_ns: u64,
+    /// What happens to a packet whose departure time is further ahead.
+    pub beyond_horizon: BeyondHorizon,
     /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of
     /// its classes are each station's then.
     pub has_stations: bool,
@@ -50,6 +54,16 @@ pub enum Pacing {
     Timer,
     /// PAUSE frames of exactly the missing length.
     Gap,
+}
+
+/// What happens to a packet whose departure time is beyond the horizon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BeyondHorizon {
+    /// It is dropped.
+    Drop,
+    /// It leaves at the horizon's end.
+    Cap,
 }
 
 /// The unit that a class paces: frames of the wire, or the segments of the stack.

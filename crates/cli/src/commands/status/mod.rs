@@ -177,6 +177,7 @@ fn link_text(link: &LinkStatus) -> String {
         Some(radio) => radio::write(&mut text, radio),
         None => write_flows(&mut text, link),
     }
+    write_departures(&mut text, link);
     text
 }
 
@@ -223,6 +224,21 @@ fn write_received(text: &mut String, indent: &str, received: &Received) {
         counters.dropped_packets,
         counters.flushed_packets,
     );
+}
+
+fn write_departures(text: &mut String, link: &LinkStatus) {
+    let departures = &link.departures;
+    if departures.delayed_packets + departures.beyond_horizon_packets > 0 {
+        let _ = writeln!(
+            text,
+            "  departure times: {} packets delayed, {} waiting, {} beyond the horizon, {} not \
+             delayed for lack of room",
+            departures.delayed_packets,
+            departures.waiting_packets,
+            departures.beyond_horizon_packets,
+            departures.undelayed_packets,
+        );
+    }
 }
 
 fn write_flows(text: &mut String, link: &LinkStatus) {

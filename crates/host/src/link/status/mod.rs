@@ -2,6 +2,7 @@
 
 mod background;
 mod buffer;
+mod departures;
 mod flows;
 mod gap;
 mod heard;
@@ -28,6 +29,7 @@ use crate::{
 
 pub use background::BackgroundStatus;
 pub use buffer::DeviceBuffer;
+pub use departures::DepartureStatus;
 pub use flows::{FlowStatus, FlowTotals};
 pub use gap::GapStatus;
 pub use heard::{Datagrams, Heard};
@@ -74,6 +76,8 @@ pub struct LinkStatus {
     pub classes: Vec<ClassStatus>,
     /// Of all classes with `per_flow`, and of stations, which have entries in the same table.
     pub flow_totals: FlowTotals,
+    /// Packets with departure times of their own.
+    pub departures: DepartureStatus,
     /// Only of a link that tells stations apart.
     pub radio: Option<RadioStatus>,
     /// All flows, if they were requested.
@@ -318,6 +322,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
             .map(|record| classes(managed, counted, received.as_ref(), program, record))
             .unwrap_or_default(),
         flow_totals: flows::totals(counted),
+        departures: departures::status(counted),
         radio: radio::status(managed, counted),
         flows: managed
             .record

@@ -57,6 +57,8 @@ pub(super) fn resolve(has_stations: bool, link: ReadLink) -> Link {
         pacing: link.pacing,
         packets: link.packets,
         lag_max_ns: link.lag_max_ns,
+        horizon_ns: link.horizon_ns,
+        beyond_horizon: link.beyond_horizon,
         has_stations,
         tenants: link.tenants.into_iter().map(resolve_tenant).collect(),
         classes,

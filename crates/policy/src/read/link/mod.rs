@@ -2,6 +2,7 @@
 
 pub(super) mod aqm;
 pub(super) mod class;
+mod horizon;
 pub(super) mod matching;
 pub(super) mod share;
 pub(super) mod tenant;
@@ -17,12 +18,20 @@ use crate::findings::Findings;
 use crate::read::section::{Schema, Section, in_file_order, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{Fault, closest, duration};
-use crate::{Code, Pacing, Packets};
+use crate::{BeyondHorizon, Code, Pacing, Packets};
 
 const LINK: Schema = Schema {
     what: "link",
     keys: &[
-        "rate", "overhead", "pacing", "packets", "lag_max", "tenant", "class",
+        "rate",
+        "overhead",
+        "pacing",
+        "packets",
+        "lag_max",
+        "horizon",
+        "beyond_horizon",
+        "tenant",
+        "class",
     ],
 };
 
@@ -50,6 +59,8 @@ pub(crate) struct ReadLink {
     pub pacing: Pacing,
     pub packets: Packets,
     pub lag_max_ns: u64,
+    pub horizon_ns: u64,
+    pub beyond_horizon: BeyondHorizon,
     pub tenants: Vec<ReadTenant>,
     pub classes: Vec<ReadClass>,
 }
@@ -107,6 +118,8 @@ pub(super) fn read(
         pacing: read_pacing(&section, findings),
         packets: read_packets(&section, findings),
         lag_max_ns: read_lag(&section, findings),
+        horizon_ns: horizon::read_ns(&section, findings),
+        beyond_horizon: horizon::read_beyond(&section, findings),
         tenants,
         classes,
     })
