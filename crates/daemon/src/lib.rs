@@ -1,5 +1,5 @@
 //! `taktd`: programs declare to it, without privileges, which of their traffic is background,
-//! and ask it for reservations. `registry`, `admission` and `beats` decide; `protocol` is what
+//! and ask it for reservations. It keeps the policy in force on devices that come and go. `registry`, `admission` and `beats` decide; `protocol` is what
 //! is said over the socket.
 
 mod address;
@@ -8,6 +8,7 @@ mod beats;
 mod client;
 mod clients;
 mod crowd;
+mod devices;
 mod endpoint;
 mod error;
 mod groups;

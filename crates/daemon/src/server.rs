@@ -31,6 +31,7 @@ use crate::{
     beats,
     clients::{Client, Input},
     crowd::Crowd,
+    devices,
     endpoint::Endpoint,
     error::Error,
     groups::Groups,
@@ -66,6 +67,7 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
     privileges::drop_others()?;
     let netns_cookie = peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?;
     let beats = beats::Worker::start().map_err(Error::system("starting a thread"))?;
+    devices::start()?;
     let mut daemon = Daemon::new(netns_cookie, beats);
     // What a killed taktd left.
     daemon.follow();

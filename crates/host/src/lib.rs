@@ -19,6 +19,7 @@ mod status;
 mod upgrade;
 
 pub use apply::TrialError;
+pub use apply::keep::{Keeper, Kept};
 pub use apply::pending::{
     Admin, Pending, PendingState, PendingStatus, Role, Stage, Trial, Turn, apply_on_trial, cancel,
     confirm,
@@ -52,6 +53,7 @@ pub use link::status::{
     Share, TenantStatus,
 };
 pub use link::{Action, Outcome, Reverted};
+pub use link::{Changer, ConflictStatus, LostBy, LostLink};
 pub use monitor::{Events, Monitor};
 pub use os::OsError;
 pub use os::files::{Shortage, raise_limit};

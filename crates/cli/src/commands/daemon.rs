@@ -19,7 +19,7 @@ Exit codes:
   2  the arguments are wrong
   3  the kernel or the privileges lack something";
 
-/// Lets programs declare background traffic without privileges.
+/// Serves devices that return, and programs that have no privileges.
 #[derive(Debug, Parser)]
 #[command(name = "taktd", version, after_help = NOTES)]
 pub struct Daemon {}

@@ -14,6 +14,7 @@ mod flow;
 mod helper;
 mod hwsim;
 mod inventory;
+mod kept;
 mod kernel_bpf;
 mod machine;
 mod metronome;

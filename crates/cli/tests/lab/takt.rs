@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::shell::{Ran, run};
 
@@ -32,6 +33,7 @@ pub struct Link {
     pub device: String,
     pub attached: bool,
     pub problem: Option<String>,
+    pub conflict: Option<Conflict>,
     pub generation: u64,
     pub rate_bps: u64,
     pub queued_packets: u64,
@@ -40,6 +42,14 @@ pub struct Link {
     pub classes: Vec<Class>,
     pub flow_totals: FlowTotals,
     pub background: Option<Background>,
+}
+
+/// Another program's change to the device.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Conflict {
+    pub found: String,
+    pub by: Option<Value>,
+    pub age_s: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -5,6 +5,7 @@
 //! change, and if one fails, all are undone ([`transaction`], [`crate::part`]).
 
 mod error;
+pub(crate) mod keep;
 mod parts;
 pub(crate) mod pending;
 mod restore;

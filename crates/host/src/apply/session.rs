@@ -8,6 +8,7 @@ use crate::{
     bpf::pins,
     error::Error,
     helper,
+    link::conflict,
     state::{
         lock::Lock,
         runtime_dir::{self, DIR},
@@ -18,7 +19,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Directories that hold only records, one for each kind.
-const RECORDS: [&str; 4] = ["links", "beats", "radio", "crowd"];
+const RECORDS: [&str; 5] = ["links", "beats", "radio", "crowd", conflict::RECORDS];
 
 /// A change of the host: no other takt makes one meanwhile.
 pub(crate) struct Session(Lock);

@@ -172,54 +172,74 @@ fn prepare_process() {
 struct Helper {
     feeder: Feeder,
     opener: Opener,
+    /// A link that needs help has lost its device, and may get it back from taktd, which lacks the privileges
+    /// to start a helper.
+    waits: bool,
 }
 
 impl Helper {
     fn helps(&self) -> bool {
-        self.feeder.feeds() || self.opener.listens()
+        self.feeder.feeds() || self.opener.listens() || self.waits
     }
 
     fn look(&mut self) -> Result<(), Error> {
-        let links = standing_links()?;
-        let opens = self.opener.look(&links);
-        self.feeder.look(links)?;
+        let Links { standing, lost } = links()?;
+        self.waits = lost;
+        let opens = self.opener.look(&standing);
+        self.feeder.look(standing)?;
         opens.map_err(HelperError::of("listening for what the gate holds"))
     }
 }
 
 /// Whether any link of this namespace needs a helper.
 fn is_needed() -> Result<bool, Error> {
-    let needs = |link: &Helped| link.outline.gated || link.outline.pacing == TAKT_PACING_GAP;
-    Ok(standing_links()?.iter().any(needs))
+    let links = links()?;
+    let mut standing = links.standing.iter();
+    Ok(links.lost || standing.any(|link| wants_help(&link.outline)))
 }
 
-fn standing_links() -> Result<Vec<Helped>, Error> {
+fn wants_help(link: &Outline) -> bool {
+    link.gated || link.pacing == TAKT_PACING_GAP
+}
+
+/// The links of this namespace.
+#[derive(Default)]
+struct Links {
+    standing: Vec<Helped>,
+    /// Whether a link that wants help is not attached now.
+    lost: bool,
+}
+
+fn links() -> Result<Links, Error> {
+    let mut links = Links::default();
     let Some(program) = Program::open()? else {
-        return Ok(Vec::new());
+        return Ok(links);
     };
     let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
     let netns_cookie = netlink
         .netns_cookie()
         .map_err(OsError::netlink("identifying the namespace"))?;
     let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
-    let mut standing = Vec::new();
     for index in program.links()? {
         let Some(port) = program.port(index)? else {
             continue;
         };
         let outline = port.outline();
+        if outline.owner.netns_cookie != netns_cookie {
+            continue;
+        }
         let device = devices
             .iter()
             .find(|device| device.index == outline.owner.ifindex);
-        let Some(device) = device else { continue };
-        if outline.owner.netns_cookie == netns_cookie && !outline.gone && port.is_attached() {
-            standing.push(Helped {
+        match device {
+            Some(device) if !outline.gone && port.is_attached() => links.standing.push(Helped {
                 index,
                 device: device.clone(),
                 outline,
                 port,
-            });
+            }),
+            _ => links.lost |= outline.attached && !outline.receives && wants_help(&outline),
         }
     }
-    Ok(standing)
+    Ok(links)
 }

@@ -3,15 +3,18 @@
 //! [`part`] puts a policy in force: [`decide`] compares it with what was found, [`devices`]
 //! changes the devices, [`program`] and [`memory`] are the loaded programs and a link's part of
 //! them, [`record`] remembers a link, [`takeover`] has the requests that attach the qdisc to a
-//! device and give the device back.
+//! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
+//! what is known of the programs that did it.
 
 pub mod background;
 pub(crate) mod buffer;
+pub(crate) mod conflict;
 pub(crate) mod counted;
 mod decide;
 mod devices;
 mod error;
 pub(crate) mod gap;
+pub(crate) mod lost;
 mod managed;
 pub(crate) mod memory;
 pub(crate) mod outdated;
@@ -25,8 +28,10 @@ pub mod stations;
 pub(crate) mod status;
 mod takeover;
 
+pub use conflict::{Changer, ConflictStatus};
 pub(crate) use decide::{Refusal, Replace};
 pub use error::LinkError;
+pub use lost::{LostBy, LostLink};
 pub(crate) use managed::Managed;
 pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Links, Owners};

@@ -13,6 +13,7 @@ use takt_policy::{Link, Policy};
 
 use super::{
     buffer::{Buffers, QueueLimits},
+    conflict::Conflicts,
     decide::{Found, Refusal, Replace, Step, decide, slot},
     devices,
     managed::Managed,
@@ -139,6 +140,30 @@ impl<'a> Links<'a> {
         })
     }
 
+    /// Attach takt's qdisc to devices of the policy in force that have lost it, and leave all other links
+    /// as they are.
+    pub fn attach_again(
+        links: &[Link],
+        source: &Source,
+        replace: &Replace,
+        owners: &'a Owners,
+        host: &mut Host,
+    ) -> Result<Self, Refusal> {
+        let mut part = Self::decide(links, source, replace, owners, host)?;
+        let ports = host.ports()?;
+        // The device that went has the same name, but another number.
+        let went = |managed: &Managed| {
+            let name = managed.name();
+            managed.port(&ports).is_none() && links.iter().any(|link| link.device == name)
+        };
+        part.steps.retain(|step| match step {
+            Step::Attach { .. } => true,
+            Step::Detach { managed, .. } => went(managed),
+            Step::Update { .. } | Step::Keep { .. } => false,
+        });
+        Ok(part)
+    }
+
     pub fn outcomes(&self) -> Vec<Outcome> {
         self.steps.iter().map(outcome).collect()
     }
@@ -161,6 +186,7 @@ impl Part for Links<'_> {
             return Ok(());
         };
         Managed::sweep(&program, host.netns_cookie, &host.ports()?)?;
+        Conflicts::sweep()?;
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)
     }
 
@@ -196,6 +222,7 @@ impl Part for Links<'_> {
             undone.foreign.extend(release.foreign);
         }
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)?;
+        Conflicts::default().write(host.netns_cookie)?;
         Ok(undone)
     }
 

@@ -5,7 +5,7 @@ mod first_match;
 
 use takt_algo::sys::{takt_classify, takt_key};
 use takt_planner::Plan;
-use takt_policy::{Aqm, AqmKind, BeyondHorizon, Class, Link, Match, Pacing, Packets};
+use takt_policy::{Aqm, AqmKind, BeyondHorizon, Class, Link, Match, OnConflict, Pacing, Packets};
 
 /// A link whose classes have these matches, and a default class behind them.
 fn link(classes: Vec<Vec<Match>>) -> Link {
@@ -39,6 +39,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         lag_max_ns: 10_000_000,
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,
+        on_conflict: OnConflict::Report,
         has_stations: false,
         tenants: Vec::new(),
         classes: classes

@@ -36,6 +36,8 @@ pub struct Link {
     pub horizon_ns: u64,
     /// What happens to a packet whose departure time is further ahead.
     pub beyond_horizon: BeyondHorizon,
+    /// What happens when another program replaces takt's qdisc.
+    pub on_conflict: OnConflict,
     /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of
     /// its classes are each station's then.
     pub has_stations: bool,
@@ -64,6 +66,16 @@ pub enum BeyondHorizon {
     Drop,
     /// It leaves at the horizon's end.
     Cap,
+}
+
+/// What happens when another program replaces takt's qdisc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnConflict {
+    /// It is reported, and the other program's change stays.
+    Report,
+    /// It is reported, and taktd attaches takt's qdisc again.
+    Restore,
 }
 
 /// The unit that a class paces: frames of the wire, or the segments of the stack.

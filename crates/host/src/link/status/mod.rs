@@ -20,7 +20,12 @@ use takt_algo::sys::{
 use crate::{
     error::Error,
     link::{
-        buffer::Buffers, counted::Counted, managed::Managed, program::Program, record::Record,
+        buffer::Buffers,
+        conflict::{ConflictStatus, Conflicts},
+        counted::Counted,
+        managed::Managed,
+        program::Program,
+        record::Record,
         stations::is_stations,
     },
     os::netlink::{Device, Port},
@@ -47,6 +52,8 @@ pub struct LinkStatus {
     pub device_state: Option<DeviceState>,
     /// What is wrong, if anything is, and what to do about it.
     pub problem: Option<String>,
+    /// Another program's change to the device; `None`: it carries takt, or is gone.
+    pub conflict: Option<ConflictStatus>,
     /// Counts the policies applied to this link.
     pub generation: u64,
     /// The file's name; `None` if takt's record of it is lost.
@@ -266,6 +273,7 @@ pub(super) fn of_links(host: &mut Host, query: Query) -> Result<Vec<LinkStatus>,
         buffers: Buffers::open(&mut host.netlink)?,
         ports: host.ports()?,
         helper_running: query.helper_running,
+        conflicts: Conflicts::read(host.netns_cookie)?,
     };
     let managed = Managed::list(&program, host.netns_cookie, &view.ports)?;
     Ok(managed
@@ -280,6 +288,7 @@ struct View<'a> {
     buffers: Buffers,
     ports: Rc<[Port]>,
     helper_running: bool,
+    conflicts: Conflicts,
 }
 
 fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
@@ -287,16 +296,18 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     let counted = &managed.memory.counted();
     let received = managed.receive.as_ref().map(|side| side.memory.counted());
     let port = managed.port(ports);
+    let conflict = port.and_then(|port| conflict(managed, port, &view.conflicts));
     let gap = gap::status(managed, view.helper_running);
     let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
         attached: port.is_some_and(|port| port.carries(managed.index)),
         device_state: port.map(|port| DeviceState::of(&port.device)),
-        problem: problem(managed, port)
+        problem: problem(managed, port, conflict.as_ref())
             .or_else(|| gap::problem(gap.as_ref()))
             .or_else(|| background::problem(managed, view.helper_running))
             .or_else(|| receive::problem(receive.as_ref())),
+        conflict,
         generation: managed.plan.generation,
         policy: managed
             .record
@@ -332,13 +343,26 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     }
 }
 
-fn problem(managed: &Managed, port: Option<&Port>) -> Option<String> {
+fn conflict(managed: &Managed, port: &Port, known: &Conflicts) -> Option<ConflictStatus> {
+    let carries = port.carries(managed.index);
+    (!carries).then(|| ConflictStatus::of(known, port.device.index, port.describe_root()))
+}
+
+fn problem(
+    managed: &Managed,
+    port: Option<&Port>,
+    conflict: Option<&ConflictStatus>,
+) -> Option<String> {
+    if let Some(conflict) = conflict {
+        return Some(format!(
+            "{conflict}; `takt apply` puts takt back, `takt revert` forgets it"
+        ));
+    }
     match port {
-        None => Some("the device is gone; `takt revert` forgets it".to_owned()),
-        Some(port) if !port.carries(managed.index) => Some(format!(
-            "the device carries {}, not takt; `takt apply` puts takt back, `takt revert` forgets it",
-            port.describe_root()
-        )),
+        None => Some(
+            "the device is gone; taktd puts takt back when it returns, `takt revert` forgets it"
+                .to_owned(),
+        ),
         Some(_) if managed.record.is_none() => Some(
             "takt's record of it is lost, names with it; `takt apply` makes a new one".to_owned(),
         ),

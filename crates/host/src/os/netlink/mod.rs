@@ -9,7 +9,7 @@ mod qdisc;
 mod socket;
 pub(crate) mod wireless;
 
-pub(crate) use changes::Changes;
+pub(crate) use changes::{Change, Changes};
 pub use device::Device;
 pub(crate) use port::{Port, TAKT};
 pub use qdisc::{Handle, Qdisc};

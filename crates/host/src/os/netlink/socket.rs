@@ -205,7 +205,7 @@ impl Netlink {
 }
 
 /// The messages of one datagram.
-fn messages(
+pub(super) fn messages(
     mut datagram: &[u8],
 ) -> impl Iterator<Item = Result<NetlinkBuffer<&[u8]>, NetlinkError>> {
     std::iter::from_fn(move || {

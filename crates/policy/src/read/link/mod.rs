@@ -18,7 +18,7 @@ use crate::findings::Findings;
 use crate::read::section::{Schema, Section, in_file_order, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{Fault, closest, duration};
-use crate::{BeyondHorizon, Code, Pacing, Packets};
+use crate::{BeyondHorizon, Code, OnConflict, Pacing, Packets};
 
 const LINK: Schema = Schema {
     what: "link",
@@ -30,6 +30,7 @@ const LINK: Schema = Schema {
         "lag_max",
         "horizon",
         "beyond_horizon",
+        "on_conflict",
         "tenant",
         "class",
     ],
@@ -61,6 +62,7 @@ pub(crate) struct ReadLink {
     pub lag_max_ns: u64,
     pub horizon_ns: u64,
     pub beyond_horizon: BeyondHorizon,
+    pub on_conflict: OnConflict,
     pub tenants: Vec<ReadTenant>,
     pub classes: Vec<ReadClass>,
 }
@@ -120,6 +122,7 @@ pub(super) fn read(
         lag_max_ns: read_lag(&section, findings),
         horizon_ns: horizon::read_ns(&section, findings),
         beyond_horizon: horizon::read_beyond(&section, findings),
+        on_conflict: read_on_conflict(&section, findings),
         tenants,
         classes,
     })
@@ -165,6 +168,21 @@ fn read_pacing(section: &Section, findings: &mut Findings) -> Pacing {
     section
         .text("pacing", "pacing = \"timer\"", findings, choose)
         .unwrap_or(Pacing::Timer)
+}
+
+fn read_on_conflict(section: &Section, findings: &mut Findings) -> OnConflict {
+    let choose = |text: &str| match text {
+        "report" => Ok(OnConflict::Report),
+        "restore" => Ok(OnConflict::Restore),
+        _ => Err(Fault::not_a_choice(
+            "on_conflict",
+            text,
+            &["report", "restore"],
+        )),
+    };
+    section
+        .text("on_conflict", "on_conflict = \"report\"", findings, choose)
+        .unwrap_or(OnConflict::Report)
 }
 
 fn read_lag(section: &Section, findings: &mut Findings) -> u64 {

@@ -1,0 +1,243 @@
+//! Keeping the policy in force on its devices. taktd waits for changes of devices and qdiscs, and looks
+//! at the links then.
+//!
+//! A look reads without the host's lock, and finds nothing almost always. Only to attach takt's qdisc the
+//! lock is taken, and what was found is examined again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::fd::{AsFd, BorrowedFd},
+    time::Duration,
+};
+
+use takt_policy::Policy;
+
+use super::{pending, session::Session, tend, transaction::put_in_force, undecided::Undecided};
+use crate::{
+    error::Error,
+    link::{
+        Links, Managed, Owners, Replace,
+        conflict::{Changer, Conflict, Conflicts},
+        lost::{self, LostBy, LostLink},
+    },
+    os::{
+        OsError, clock,
+        netlink::{Change, Changes, NetlinkError},
+    },
+    part::Host,
+    state::source::Source,
+};
+
+/// How long to wait for a takt that changes the host. After that the next look tries again.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What became of a link that its device had lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// The device came back, and carries takt again.
+    Returned {
+        /// As the policy names it.
+        device: String,
+    },
+    /// Another program had replaced takt's qdisc, and the device carries takt again.
+    Restored {
+        /// As the policy names it.
+        device: String,
+        /// What it carried meanwhile.
+        found: String,
+        /// The program; `None`: not known.
+        by: Option<Changer>,
+    },
+    /// Another program has replaced takt's qdisc, and that stays.
+    Conflict {
+        /// As the policy names it.
+        device: String,
+        /// What it carries.
+        found: String,
+        /// The program; `None`: not known.
+        by: Option<Changer>,
+    },
+}
+
+/// What has changed, and which links that concerns.
+pub struct Keeper {
+    changes: Changes,
+    /// Devices that were away since they carried takt.
+    gone: BTreeSet<u32>,
+    /// By device, the process that last changed its root qdisc.
+    changers: BTreeMap<u32, Changer>,
+}
+
+impl Keeper {
+    /// Of this thread's network namespace, from now on.
+    pub fn open() -> Result<Self, Error> {
+        Ok(Self {
+            changes: Changes::open()
+                .map_err(NetlinkError::from)
+                .map_err(OsError::netlink("listening for changes of devices"))?,
+            gone: BTreeSet::new(),
+            changers: BTreeMap::new(),
+        })
+    }
+
+    /// Take note of the changes since the last call. Returns whether there were any.
+    pub fn listen(&mut self) -> bool {
+        let mut any = false;
+        for change in self.changes.read() {
+            any = true;
+            match change {
+                Change::Gone { ifindex } => {
+                    self.gone.insert(ifindex);
+                    self.changers.remove(&ifindex);
+                }
+                Change::Root { ifindex, port } => {
+                    if let Some(by) = Changer::at_port(port) {
+                        self.changers.insert(ifindex, by);
+                    }
+                }
+                Change::Other => {}
+            }
+        }
+        any
+    }
+
+    /// Look at the links of the policy in force. `may_restore` is asked, once for each, whether takt is to
+    /// replace another program's qdisc where the policy wants that.
+    pub fn look(
+        &mut self,
+        mut may_restore: impl FnMut(&LostLink) -> bool,
+    ) -> Result<Vec<Kept>, Undecided> {
+        let host = &mut Host::open()?;
+        let Some((source, lost)) = self.find(host)? else {
+            self.gone.clear();
+            self.changers.clear();
+            return Ok(Vec::new());
+        };
+        let (attach, conflicts): (Vec<_>, Vec<_>) =
+            lost.into_iter().partition(|lost| match lost.cause {
+                LostBy::Return => true,
+                LostBy::Conflict { .. } => may_restore(lost),
+            });
+        let mut kept = self.note(host.netns_cookie, conflicts)?;
+        if !attach.is_empty() {
+            self.attach(&source, &attach)?;
+            kept.extend(attach.into_iter().map(|lost| self.kept(lost)));
+        }
+        Ok(kept)
+    }
+
+    /// The policy in force and the links that are lost, if there is one.
+    fn find(&self, host: &mut Host) -> Result<Option<(Source, Vec<LostLink>)>, Error> {
+        let ports = host.ports()?;
+        let managed = Managed::all(host)?;
+        let records = managed.iter().filter_map(|managed| managed.record.as_ref());
+        let Some(source) = records.map(|record| &record.source).next().cloned() else {
+            return Ok(None);
+        };
+        // A policy that was in force is one.
+        let Ok(policy) = parse(&source) else {
+            return Ok(None);
+        };
+        let lost = lost::find(&policy.links, &ports, &managed, &self.gone);
+        Ok(Some((source, lost)))
+    }
+
+    /// Write down which conflicts there are. Returns those that are new.
+    fn note(&self, netns_cookie: u64, lost: Vec<LostLink>) -> Result<Vec<Kept>, Error> {
+        let known = Conflicts::read(netns_cookie)?;
+        let (mut now, mut new) = (Conflicts::default(), Vec::new());
+        for lost in lost {
+            let LostBy::Conflict { found } = &lost.cause else {
+                continue;
+            };
+            if let Some(before) = known.find(lost.ifindex, found) {
+                now.devices.push(before.clone());
+                continue;
+            }
+            let conflict = Conflict {
+                ifindex: lost.ifindex,
+                found: found.clone(),
+                by: self.changers.get(&lost.ifindex).cloned(),
+                at_ns: clock::boottime_ns(),
+            };
+            new.push(Kept::Conflict {
+                device: lost.device,
+                found: conflict.found.clone(),
+                by: conflict.by.clone(),
+            });
+            now.devices.push(conflict);
+        }
+        if now != known {
+            now.write(netns_cookie)?;
+        }
+        Ok(new)
+    }
+
+    fn kept(&self, lost: LostLink) -> Kept {
+        match lost.cause {
+            LostBy::Return => Kept::Returned {
+                device: lost.device,
+            },
+            LostBy::Conflict { found } => Kept::Restored {
+                device: lost.device,
+                found,
+                by: self.changers.get(&lost.ifindex).cloned(),
+            },
+        }
+    }
+
+    /// Attach takt's qdisc to these devices again, if they still need it.
+    fn attach(&mut self, source: &Source, wanted: &[LostLink]) -> Result<(), Undecided> {
+        let Ok(policy) = parse(source) else {
+            return Ok(());
+        };
+        let owners = Owners::look_up(&policy)?;
+        let session = Session::begin_within(PATIENCE)?;
+        let done = pending::none_waits()
+            .map_err(Undecided::from)
+            .and_then(|()| self.attach_locked(&policy, source, wanted, &owners));
+        // The first error is the one to report.
+        let ended = session.end();
+        done?;
+        ended?;
+        tend(&policy)?;
+        Ok(())
+    }
+
+    fn attach_locked(
+        &mut self,
+        policy: &Policy,
+        source: &Source,
+        wanted: &[LostLink],
+        owners: &Owners,
+    ) -> Result<(), Undecided> {
+        let host = &mut Host::open()?;
+        // Another takt may have applied another policy, or reverted.
+        let lost = match self.find(host)? {
+            Some((current, lost)) if current == *source => lost,
+            _ => return Ok(()),
+        };
+        let still: Vec<&LostLink> = lost.iter().filter(|lost| wanted.contains(lost)).collect();
+        let is_lost = |device: &str| still.iter().any(|lost| lost.device == device);
+        let links = policy.links.iter().filter(|link| is_lost(&link.device));
+        let links: Vec<_> = links.cloned().collect();
+        let replace = Replace::Only(still.iter().map(|lost| lost.ifindex).collect());
+        let mut part = Links::attach_again(&links, source, &replace, owners, host)?;
+        put_in_force(&mut [&mut part], host)?;
+        for lost in still {
+            self.gone.remove(&lost.ifindex);
+        }
+        Ok(())
+    }
+}
+
+/// Readable when there are changes.
+impl AsFd for Keeper {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.changes.as_fd()
+    }
+}
+
+fn parse(source: &Source) -> Result<Policy, takt_policy::Diagnostics> {
+    takt_policy::parse_in(&source.folder, &source.name, &source.text)
+}

@@ -1,0 +1,126 @@
+//! What is known of conflicts: other programs' changes to the devices of links, and the processes that
+//! made them. taktd writes it down when it hears of a change, for `takt status`.
+
+use std::{
+    fmt::{self, Display},
+    fs,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{error::Error, os::clock, state::note::Notes};
+
+/// The name of its directory.
+pub(crate) const RECORDS: &str = "conflicts";
+
+const NOTES: Notes = Notes(RECORDS);
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A process that changed a device's root qdisc.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changer {
+    /// Its number.
+    pub pid: u32,
+    /// Its name; `None` if it had ended before that was read.
+    pub name: Option<String>,
+}
+
+impl Changer {
+    /// The process with this netlink port. The first socket of a process has its number for a port, and
+    /// further ones have ports that are no process's number.
+    pub(crate) fn at_port(port: u32) -> Option<Self> {
+        let pid = i32::try_from(port).ok().filter(|pid| *pid > 0)? as u32;
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+        let name = name.map(|name| name.trim_end().to_owned());
+        Some(Self { pid, name })
+    }
+}
+
+impl Display for Changer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{name}, process {}", self.pid),
+            None => write!(f, "process {}", self.pid),
+        }
+    }
+}
+
+/// A conflict that stays, because the policy says so or because the other program insists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Conflict {
+    /// The number of the device.
+    pub ifindex: u32,
+    /// What the device carries: kind and handle, or the kernel's default.
+    pub found: String,
+    /// `None`: not known.
+    pub by: Option<Changer>,
+    /// When taktd heard of it, on CLOCK_BOOTTIME.
+    pub at_ns: u64,
+}
+
+/// The conflicts of a network namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Conflicts {
+    /// One for each device.
+    pub devices: Vec<Conflict>,
+}
+
+impl Conflicts {
+    /// Of a device that carries this.
+    pub fn find(&self, ifindex: u32, found: &str) -> Option<&Conflict> {
+        let mut devices = self.devices.iter();
+        devices.find(|known| known.ifindex == ifindex && known.found == found)
+    }
+
+    pub fn read(netns_cookie: u64) -> Result<Self, Error> {
+        Ok(NOTES.read(netns_cookie)?.unwrap_or_default())
+    }
+
+    pub fn write(&self, netns_cookie: u64) -> Result<(), Error> {
+        match self.devices.is_empty() {
+            true => NOTES.forget(netns_cookie),
+            false => NOTES.write(netns_cookie, self),
+        }
+    }
+
+    /// Forget those of namespaces that are gone.
+    pub fn sweep() -> Result<(), Error> {
+        let mut gone = NOTES.of_the_gone()?.into_iter();
+        gone.try_for_each(|netns_cookie| NOTES.forget(netns_cookie))
+    }
+}
+
+/// A conflict, as status shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConflictStatus {
+    /// What the device carries: kind and handle, or the kernel's default.
+    pub found: String,
+    /// The process that changed it; `None` if that is not known.
+    pub by: Option<Changer>,
+    /// Since taktd heard of it; `None` if taktd did not run.
+    pub age_s: Option<u64>,
+}
+
+impl ConflictStatus {
+    /// Of a device that carries this.
+    pub(crate) fn of(known: &Conflicts, ifindex: u32, found: String) -> Self {
+        let known = known.find(ifindex, &found);
+        let age_s = |known: &Conflict| clock::boottime_ns().saturating_sub(known.at_ns) / NS_PER_S;
+        Self {
+            by: known.and_then(|known| known.by.clone()),
+            age_s: known.map(age_s),
+            found,
+        }
+    }
+}
+
+impl Display for ConflictStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the device carries {}, not takt", self.found)?;
+        match (&self.by, self.age_s) {
+            (Some(by), Some(age_s)) => write!(f, " (since {age_s} s, by {by})"),
+            (None, Some(age_s)) => write!(f, " (since {age_s} s)"),
+            _ => Ok(()),
+        }
+    }
+}
