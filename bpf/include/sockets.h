@@ -9,6 +9,7 @@
 #include "abi.h"
 
 #define TAKT_SOCKETS 262144	/* in the map at once, over all namespaces */
+#define TAKT_ROUTES 65536	/* connections from other namespaces at once */
 #define TAKT_SLOTS 2		/* the questions of the present policy, and of the next */
 
 struct takt_socket {
@@ -18,6 +19,16 @@ struct takt_socket {
 	u32 uid;		/* its effective user */
 	u32 task_prio;		/* of the task that did, see gate.h */
 	u32 pad;
+};
+
+/*
+ * A connection of a socket in another namespace than its policy's. Routing takes the socket from its
+ * packets, and may rewrite the source address, but leaves these.
+ */
+struct takt_route {
+	u32 dst[4];		/* as on the wire; IPv4: the first */
+	u16 src_port, dst_port;	/* host order */
+	u32 family;		/* TAKT_FAMILY_* */
 };
 
 #endif

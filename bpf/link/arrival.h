@@ -154,17 +154,20 @@ static __always_inline u32 stations_by(const struct takt_port *port, const struc
 static __always_inline u32 entity_by_headers(const struct sk_buff *skb, struct takt_port *port,
 					     const struct takt_plan *plan, u32 *before)
 {
-	u32 by = stations_by(port, plan), moved = 0, uid, id;
+	u32 by = stations_by(port, plan), moved = 0, asks, uid, id;
 	struct takt_newcomer *newcomer = &port->newcomer;
 	const struct takt_socket *sender = NULL;
+	const struct sock *sk;
 
 	__builtin_memset(&newcomer->key, 0, sizeof(newcomer->key));
+	sk = bpf_core_cast(skb, struct sk_buff)->sk;
+	asks = plan->rules.need_who | port->link.old_plan_packets;
 	/* The previous plan may need more fields than this one. */
 	read_key(skb, &newcomer->key,
 		 plan->rules.need_addresses | plan->flows | plan->registered |
-			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets);
-	if (plan->rules.need_who || port->link.old_plan_packets)
-		sender = owner_of(bpf_core_cast(skb, struct sk_buff)->sk);
+			 (by & TAKT_STATIONS_IP) | port->link.old_plan_packets | (asks && !sk));
+	if (asks)
+		sender = sk ? owner_of(sk) : owner_elsewhere(&newcomer->key);
 	uid = user_of(sender);
 	newcomer->key.who = who_is(sender, plan);
 	if (plan->registered)

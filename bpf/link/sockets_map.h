@@ -14,4 +14,13 @@ struct {
 	__type(value, struct takt_socket);
 } takt_link_sockets SEC(".maps");
 
+/* The socket's cookie of each such connection of TCP; 0: of several that cannot be told apart. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, TAKT_ROUTES);
+	__type(key, struct takt_route);
+	__type(value, u64);
+} takt_link_routes SEC(".maps");
+
 #endif

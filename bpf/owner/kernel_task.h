@@ -14,6 +14,10 @@ struct socket {
 	struct sock *sk;
 };
 
+struct inet_sock {
+	__be16 inet_sport;	/* stays until the socket is freed, unlike skc_num */
+};
+
 struct proto_accept_arg;
 
 struct bpf_iter__task_file {

@@ -4,13 +4,15 @@
  * task that does so. Removes it when the socket closes. The qdisc reads the answers from
  * takt_link_sockets.
  *
- * Only sockets of namespaces that a policy watches are considered. The kernel's own sockets,
- * which no task's call made, are never in the map.
+ * Only sockets of namespaces that a policy watches are considered. If the host's own namespace has
+ * such a policy, these are all that have none of their own. The kernel's own sockets, which no
+ * task's call made, are never in the map.
  */
 #include "../link/sockets_map.h"
 #include "kernel_task.h"
 #include "owner_maps.h"
 #include "owner.h"
+#include "route.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -22,6 +24,15 @@ struct {
 	__type(key, u64);
 	__type(value, struct takt_watch);
 } takt_owner_watches SEC(".maps");
+
+/* The watch of a namespace's sockets; NULL: no policy asks about them. */
+static __always_inline struct takt_watch *watch_of(u64 netns_cookie)
+{
+	struct takt_watch *own = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	u64 elsewhere = TAKT_ELSEWHERE;
+
+	return own ?: bpf_map_lookup_elem(&takt_owner_watches, &elsewhere);
+}
 
 /* Stored with the socket; an accepted one inherits its listener's. */
 struct label {
@@ -39,12 +50,12 @@ struct {
 } takt_owner_labels SEC(".maps");
 
 /* Store a socket's answers and owner. An all-zero owner is unknown. */
-static __always_inline void remember(u64 cookie, u64 netns_cookie,
+static __always_inline void remember(u64 cookie, const struct takt_watch *watch,
 				     const struct takt_answer *answer, const struct owner *owner)
 {
 	struct takt_socket *known = bpf_map_lookup_elem(&takt_link_sockets, &cookie);
 	struct takt_socket socket = {
-		.netns_cookie = netns_cookie,
+		.netns_cookie = watch->netns_cookie,
 		.who = { answer->who[0], answer->who[1] },
 		.tgid = owner->tgid,
 		.uid = owner->uid,
@@ -60,7 +71,7 @@ static __always_inline void remember(u64 cookie, u64 netns_cookie,
 }
 
 /* The current task owns the socket. Its label may be NULL, for want of memory. */
-static __always_inline void claim(struct label *label, u64 cookie, u64 netns_cookie,
+static __always_inline void claim(struct label *label, u64 cookie,
 				  const struct takt_watch *watch)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
@@ -68,27 +79,26 @@ static __always_inline void claim(struct label *label, u64 cookie, u64 netns_coo
 	struct owner owner;
 
 	read_owner(&owner, task);
-	answer_for(&answer, netns_cookie, watch, &owner, task);
+	answer_for(&answer, watch, &owner, task);
 	if (label) {
 		label->owner = owner;
 		label->answer = answer;
 		label->generation = watch->generation;
 	}
-	remember(cookie, netns_cookie, &answer, &owner);
+	remember(cookie, watch, &answer, &owner);
 }
 
 SEC("cgroup/sock_create")
 int takt_owner_create(struct bpf_sock *ctx)
 {
-	u64 netns_cookie = bpf_get_netns_cookie(ctx);
-	struct takt_watch *watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	struct takt_watch *watch = watch_of(bpf_get_netns_cookie(ctx));
 	struct label *label;
 
 	/* A socket that another program forbade is never released. */
 	if (!watch || bpf_get_retval() < 0)
 		return ALLOW;
 	label = bpf_sk_storage_get(&takt_owner_labels, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
+	claim(label, bpf_get_socket_cookie(ctx), watch);
 	return ALLOW;
 }
 
@@ -105,8 +115,7 @@ int takt_owner_release(struct bpf_sock *ctx)
 
 static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 {
-	u64 netns_cookie = bpf_get_netns_cookie(ctx);
-	struct takt_watch *watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	struct takt_watch *watch = watch_of(bpf_get_netns_cookie(ctx));
 	struct bpf_sock *sk = ctx->sk;
 	struct label *label;
 
@@ -121,7 +130,7 @@ static __always_inline int addressed(struct bpf_sock_addr *ctx, int is_connect)
 		if (same_owner(&label->owner, &owner))
 			return ALLOW;
 	}
-	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
+	claim(label, bpf_get_socket_cookie(ctx), watch);
 	return ALLOW;
 }
 
@@ -170,12 +179,15 @@ int takt_owner_event(struct bpf_sock_ops *ctx)
 	    ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 		return ALLOW;
 	netns_cookie = bpf_get_netns_cookie(ctx);
-	watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	watch = watch_of(netns_cookie);
 	if (!watch || !sk)
 		return ALLOW;
+	if (ctx->op != BPF_SOCK_OPS_TCP_LISTEN_CB && watch->netns_cookie != netns_cookie)
+		note_route((const struct sock *)bpf_skc_to_tcp_sock(sk),
+			   bpf_get_socket_cookie(ctx));
 	if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
 		label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, 0);
-		remember(bpf_get_socket_cookie(ctx), netns_cookie,
+		remember(bpf_get_socket_cookie(ctx), watch,
 			 label ? &label->answer : &none, label ? &label->owner : &no_owner);
 		return ALLOW;
 	}
@@ -183,7 +195,7 @@ int takt_owner_event(struct bpf_sock_ops *ctx)
 	if (task->flags & PF_KTHREAD)
 		return ALLOW;
 	label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	claim(label, bpf_get_socket_cookie(ctx), netns_cookie, watch);
+	claim(label, bpf_get_socket_cookie(ctx), watch);
 	return ALLOW;
 }
 
@@ -193,16 +205,14 @@ int BPF_PROG(takt_owner_accept, struct sock *listener, struct proto_accept_arg *
 {
 	struct takt_watch *watch;
 	struct label *label;
-	u64 netns_cookie;
 
 	if (!sk)
 		return 0;
-	netns_cookie = sk->__sk_common.skc_net.net->net_cookie;
-	watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	watch = watch_of(sk->__sk_common.skc_net.net->net_cookie);
 	if (!watch || bpf_get_current_task_btf()->flags & PF_KTHREAD)
 		return 0;
 	label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	claim(label, bpf_get_socket_cookie(sk), netns_cookie, watch);
+	claim(label, bpf_get_socket_cookie(sk), watch);
 	return 0;
 }
 
@@ -215,6 +225,7 @@ int BPF_PROG(takt_owner_state, struct sock *sk, int old_state, int new_state)
 		return 0;
 	cookie = sk->__sk_common.skc_cookie.counter;
 	bpf_map_delete_elem(&takt_link_sockets, &cookie);
+	forget_route(sk, cookie);
 	return 0;
 }
 
@@ -249,7 +260,7 @@ int takt_owner_survey(struct bpf_iter__task_file *ctx)
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	netns_cookie = sk->__sk_common.skc_net.net->net_cookie;
-	watch = bpf_map_lookup_elem(&takt_owner_watches, &netns_cookie);
+	watch = watch_of(netns_cookie);
 	label = watch ? bpf_sk_storage_get(&takt_owner_labels, sk, NULL,
 					   BPF_SK_STORAGE_GET_F_CREATE) : NULL;
 	if (!label)
@@ -264,9 +275,11 @@ int takt_owner_survey(struct bpf_iter__task_file *ctx)
 	} else if (label->generation == watch->generation) {
 		return 0;
 	}
-	answer_for(&answer, netns_cookie, watch, &owner, task);
+	answer_for(&answer, watch, &owner, task);
 	label->answer = answer;
-	remember(bpf_get_socket_cookie(sk), netns_cookie, &answer, &owner);
+	remember(bpf_get_socket_cookie(sk), watch, &answer, &owner);
+	if (watch->netns_cookie != netns_cookie && sk->sk_protocol == IPPROTO_TCP)
+		note_route(sk, sk->__sk_common.skc_cookie.counter);
 	return 0;
 }
 
@@ -296,6 +309,13 @@ static long takt_owner_forget_one(struct bpf_map *map, u64 *cookie, struct takt_
 	return 0;
 }
 
+static long takt_owner_forget_route(struct bpf_map *map, struct takt_route *route, u64 *cookie,
+				    void *context)
+{
+	bpf_map_delete_elem(map, route);
+	return 0;
+}
+
 /* Remove the sockets of a namespace, or all. */
 SEC("syscall")
 int takt_owner_forget(struct takt_clear_args *args)
@@ -303,5 +323,7 @@ int takt_owner_forget(struct takt_clear_args *args)
 	struct takt_clear_args copy = *args;
 
 	bpf_for_each_map_elem(&takt_link_sockets, takt_owner_forget_one, &copy, 0);
+	if (!copy.netns_cookie)
+		bpf_for_each_map_elem(&takt_link_routes, takt_owner_forget_route, NULL, 0);
 	return 0;
 }

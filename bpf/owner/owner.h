@@ -87,13 +87,13 @@ static __always_inline void ask_groups(struct takt_question *question,
 	}
 }
 
-/* The answers of a namespace's questions about an owner, which is this task. */
-static __always_inline void answer_for(struct takt_answer *answer, u64 netns_cookie,
+/* The answers of a watch's questions about an owner, which is this task. */
+static __always_inline void answer_for(struct takt_answer *answer,
 				       const struct takt_watch *watch,
 				       const struct owner *owner,
 				       const struct task_struct *task)
 {
-	struct takt_question question = { .netns_cookie = netns_cookie };
+	struct takt_question question = { .netns_cookie = watch->netns_cookie };
 
 	answer->who[0] = answer->who[1] = 0;
 	if (watch->kinds & (1 << TAKT_ASK_CGROUP | 1 << TAKT_ASK_UNIT))

@@ -29,8 +29,15 @@ struct takt_answer {
 	u32 who[TAKT_SLOTS];
 };
 
+/*
+ * The key of the watch for namespaces that have no policy of their own: those of containers. Their
+ * sockets answer the questions of the host's own namespace.
+ */
+#define TAKT_ELSEWHERE 0
+
 /* A network namespace whose sockets are watched. */
 struct takt_watch {
+	u64 netns_cookie;	/* that asks the questions */
 	u32 generation;		/* raised when its questions have changed; never 0 */
 	u32 kinds;		/* bit per TAKT_ASK_* that occurs */
 };

@@ -36,6 +36,7 @@ mod beats_status;
 mod buffer;
 mod classify;
 mod codes;
+mod containers;
 mod contract;
 mod crowd;
 mod crowd_beside;

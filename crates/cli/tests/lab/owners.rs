@@ -406,7 +406,7 @@ fn as_thread<T: Send>(name: &str, act: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Under another name of the whole process.
-fn as_process<T>(name: &str, act: impl FnOnce() -> T) -> T {
+pub fn as_process<T>(name: &str, act: impl FnOnce() -> T) -> T {
     let _name = Name::of_process(name);
     act()
 }

@@ -53,6 +53,7 @@ pub(crate) struct Program {
     stores: MapHandle,
     fast_path: MapHandle,
     sockets: MapHandle,
+    routes: MapHandle,
     registrations: MapHandle,
     registry: MapHandle,
     commit: OwnedFd,
@@ -73,6 +74,7 @@ impl Program {
             stores: pins.map("takt_stores")?,
             fast_path: pins.map("takt_express")?,
             sockets: pins.map("takt_sockets")?,
+            routes: pins.map("takt_routes")?,
             registrations: pins.map("takt_registrations")?,
             registry: pins.map("takt_registry")?,
             commit: pins.program("takt_commit")?,
@@ -100,6 +102,11 @@ impl Program {
     /// What is known of sockets, read by the qdisc.
     pub(crate) fn sockets(&self) -> &MapHandle {
         &self.sockets
+    }
+
+    /// Connections of sockets in other namespaces, read by the qdisc.
+    pub(crate) fn routes(&self) -> &MapHandle {
+        &self.routes
     }
 
     /// What was registered at run time.
@@ -274,6 +281,9 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .map_err(pin())?;
     maps.takt_link_sockets
         .pin(dir.join("takt_sockets"))
+        .map_err(pin())?;
+    maps.takt_link_routes
+        .pin(dir.join("takt_routes"))
         .map_err(pin())?;
     maps.takt_link_dests
         .pin(dir.join("takt_registrations"))

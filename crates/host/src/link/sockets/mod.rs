@@ -25,8 +25,8 @@ use nix::time::{ClockId, clock_gettime};
 use takt_algo::{
     from_bytes,
     sys::{
-        TAKT_PER_FLOW_CLOCKS, TAKT_SLOTS, takt_answer, takt_clear_args, takt_plan, takt_question,
-        takt_watch,
+        TAKT_ELSEWHERE, TAKT_PER_FLOW_CLOCKS, TAKT_SLOTS, takt_answer, takt_clear_args, takt_plan,
+        takt_question, takt_watch,
     },
     to_bytes,
 };
@@ -36,7 +36,7 @@ use crate::{
     bpf::{BpfError, btf, call, load_log, pins},
     error::Error,
     link::program::Program,
-    os::cgroup,
+    os::{cgroup, namespace},
 };
 
 pub use questions::NoUser;
@@ -46,6 +46,9 @@ pub(crate) use questions::{Asked, Term};
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/owner.skel.rs"));
 }
+
+/// The watch of namespaces without a policy of their own.
+const ELSEWHERE: u64 = TAKT_ELSEWHERE as u64;
 
 /// Whether the qdisc looks at sockets when it follows this plan.
 pub(crate) fn needed_by(plan: &takt_plan) -> bool {
@@ -141,12 +144,17 @@ impl Sockets {
                 kinds | 1 << Term::from(question).kind()
             });
         let watch = takt_watch {
+            netns_cookie,
             generation: next_generation(watch),
             kinds,
         };
-        self.watches
-            .update(&netns_cookie.to_ne_bytes(), to_bytes(&watch), MapFlags::ANY)
-            .map_err(BpfError::of("watching sockets"))?;
+        // Sockets of containers answer the questions of the host's own namespace.
+        let elsewhere = namespace::is_initial().then_some(ELSEWHERE);
+        for key in [Some(netns_cookie), elsewhere].into_iter().flatten() {
+            self.watches
+                .update(&key.to_ne_bytes(), to_bytes(&watch), MapFlags::ANY)
+                .map_err(BpfError::of("watching sockets"))?;
+        }
         self.survey()
     }
 
@@ -166,14 +174,19 @@ impl Sockets {
             pins::vanish(&program.sockets_dir())?;
             return sockets.run(&sockets.forget, 0, 0);
         }
+        let mut ended = false;
         for key in sockets.watches.keys() {
             let Ok(key) = <[u8; 8]>::try_from(key) else {
                 continue;
             };
-            let netns_cookie = u64::from_ne_bytes(key);
+            let watch = sockets.watch(u64::from_ne_bytes(key))?;
+            let Some(netns_cookie) = watch.map(|watch| watch.netns_cookie) else {
+                continue;
+            };
             if needed.contains(&netns_cookie) {
                 continue;
             }
+            ended = true;
             sockets
                 .watches
                 .delete(&key)
@@ -182,7 +195,11 @@ impl Sockets {
             sockets.withdraw(netns_cookie, &slots)?;
             sockets.run(&sockets.forget, netns_cookie, 0)?;
         }
-        Ok(())
+        // Sockets of a namespace without a policy answer the host's questions again.
+        match ended && sockets.watch(ELSEWHERE)?.is_some() {
+            true => sockets.survey(),
+            false => Ok(()),
+        }
     }
 
     fn watch(&self, netns_cookie: u64) -> Result<Option<Box<takt_watch>>, Error> {
@@ -295,6 +312,10 @@ fn load_skeleton<'a>(
             .takt_link_sockets
             .reuse_fd(program.sockets().as_fd())
             .map_err(BpfError::of("sharing the map of sockets"))?;
+        open.maps
+            .takt_link_routes
+            .reuse_fd(program.routes().as_fd())
+            .map_err(BpfError::of("sharing the map of connections"))?;
     }
     open.load().map_err(btf::explain_load_failure)
 }
