@@ -131,9 +131,8 @@ fn departures() -> Value {
 }
 
 /// The bar: within fq's own error and a microsecond.
-fn leave_at_their_times() {
-    let wire = Wire::new(1);
-    let stamped = Stamped::new(&wire, 5001, ClockId::CLOCK_MONOTONIC);
+fn leave_at_their_times(wire: &Wire) {
+    let stamped = Stamped::new(wire, 5001, ClockId::CLOCK_MONOTONIC);
     run("tc qdisc replace dev near1 root fq").ok();
     let fq_ns = stamped.worst_error_ns(ClockId::CLOCK_MONOTONIC);
     apply_with("--replace", POLICY).ok();
@@ -146,13 +145,10 @@ fn leave_at_their_times() {
 }
 
 #[test]
-fn are_kept_on_the_default_kernel() {
-    DEFAULT.run(|| leave_at_their_times());
-}
-
-#[test]
-fn are_kept_on_the_newest_kernel() {
-    NEWEST.run(|| leave_at_their_times());
+fn are_kept() {
+    for machine in [DEFAULT, NEWEST] {
+        machine.run(|| leave_at_their_times(&Wire::new(1)));
+    }
 }
 
 #[test]
