@@ -49,6 +49,7 @@ impl From<&Error> for Exit {
             | Cause::Beats(
                 BeatsError::OtherScheduler { .. }
                 | BeatsError::BeatsElsewhere { .. }
+                | BeatsError::CgroupLimits { .. }
                 | BeatsError::BeatsEnded { .. },
             )
             | Cause::Crowd(CrowdError::NoCrowd)

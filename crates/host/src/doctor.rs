@@ -14,6 +14,7 @@ use crate::{
 };
 
 pub use crate::{
+    beats::CgroupLimit,
     beats::softirq::{Backlog, DeviceThreads, DeviceVerdict, NetworkThreads},
     link::gap::{FlowControl, PauseFrames, Verdict},
     radio::signal::{WirelessVerdict, wireless_verdicts as wireless},
@@ -102,6 +103,12 @@ pub fn pause_frames() -> Result<Vec<Verdict>, Error> {
 /// Whether packets are processed in threads, so that beats can preempt them.
 pub fn network_threads() -> NetworkThreads {
     softirq::examine()
+}
+
+/// What limits control groups' processor time on this host, and does not hold while beats are
+/// loaded.
+pub fn cgroup_limits() -> Vec<CgroupLimit> {
+    beats::ignored_cgroup_limits()
 }
 
 /// Whether the kernel keeps time for ordinary threads beside realtime threads that never sleep,

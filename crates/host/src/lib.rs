@@ -30,8 +30,8 @@ pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::BeatsError;
 pub use beats::softirq::SoftirqTiers;
 pub use beats::{
-    BeatsAction, BeatsStatus, Bucket, CpuStatus, Displaced, Displacement, Ended, Lateness,
-    MemberStatus, PieceStatus, SentAway, TaskCounters, TaskStatus,
+    BeatsAction, BeatsStatus, Bucket, CgroupLimit, CpuStatus, Displaced, Displacement, Ended,
+    Lateness, MemberStatus, PieceStatus, SentAway, TaskCounters, TaskStatus,
 };
 pub use bpf::BpfError;
 pub use cause::Cause;

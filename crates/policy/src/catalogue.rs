@@ -183,7 +183,8 @@ Known keys:
     [radio]               interval smoothing decay weight points threshold links
                           source file key_file listen report_to device
     [crowd]               group key_file device interval aggregator aggregate
-    [beats]               grid free cpus threaded_napi batch join
+    [beats]               grid free cpus threaded_napi batch
+                          ignore_cgroup_limits join
     [[task]]              name period budget offset lead cpus overrun match members
     a task's match        thread command cgroup unit
 ";

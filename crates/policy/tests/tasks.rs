@@ -34,7 +34,7 @@ fn a_task_alone_has_its_defaults() {
     assert_eq!(beats.tasks, [task]);
     assert_eq!((beats.grid_ns, beats.free_ppm), (500_000, 62_500));
     assert_eq!((beats.cpus, beats.batch_packets), (None, 8));
-    assert!(beats.threaded_napi);
+    assert!(beats.threaded_napi && !beats.ignore_cgroup_limits);
     assert_eq!(beats.join, Join::Group("takt".to_owned()));
 }
 
@@ -65,12 +65,14 @@ fn tasks_and_beats_say_what_they_mean() {
         cpus = "0-3"
         threaded_napi = false
         batch = 64
+        ignore_cgroup_limits = true
         join = "audio"
         "#,
     );
     assert_eq!((beats.grid_ns, beats.free_ppm), (100_000, 250_000));
     assert_eq!(beats.cpus, Some(vec![0, 1, 2, 3]));
     assert_eq!((beats.threaded_napi, beats.batch_packets), (false, 64));
+    assert!(beats.ignore_cgroup_limits);
     assert_eq!(beats.join, Join::Group("audio".to_owned()));
     let [av, logger] = beats.tasks.as_slice() else {
         panic!("two tasks");

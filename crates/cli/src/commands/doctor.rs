@@ -1,6 +1,7 @@
 use serde_json::json;
 use takt_host::doctor::{
-    Backlog, DeviceThreads, NetworkThreads, PauseFrames, Verdict, WirelessVerdict, examine,
+    Backlog, CgroupLimit, DeviceThreads, NetworkThreads, PauseFrames, Verdict, WirelessVerdict,
+    examine,
 };
 
 use crate::{args::Output, exit::Exit, print};
@@ -12,6 +13,7 @@ pub fn run(output: Output) -> Exit {
     let verdicts = takt_host::doctor::pause_frames().unwrap_or_default();
     let threads = takt_host::doctor::network_threads();
     let has_server = takt_host::doctor::has_ext_server();
+    let limits = takt_host::doctor::cgroup_limits();
     let wireless = takt_host::doctor::wireless().unwrap_or_default();
     let kernel = takt_host::release();
     print::result(
@@ -22,6 +24,7 @@ pub fn run(output: Output) -> Exit {
             "pause_frames": verdicts,
             "network_threads": threads,
             "ext_server": has_server,
+            "cgroup_limits": limits,
             "wireless": wireless,
         }),
         |_| {
@@ -30,11 +33,12 @@ pub fn run(output: Output) -> Exit {
                 Some(problem) => format!("  missing  {:<11} {problem}\n", finding.feature),
             });
             format!(
-                "Linux {kernel}\n{}{}{}{}{}",
+                "Linux {kernel}\n{}{}{}{}{}{}",
                 lines.collect::<String>(),
                 pause_frames(&verdicts),
                 network_threads(&threads),
                 realtime_threads(has_server),
+                cgroup_limits(&limits),
                 wireless_devices(&wireless)
             )
         },
@@ -114,6 +118,20 @@ fn realtime_threads(has_server: bool) -> String {
         }
     };
     format!("A realtime thread that never sleeps, beside beats\n{line}")
+}
+
+/// Limits that beats would break.
+fn cgroup_limits(limits: &[CgroupLimit]) -> String {
+    if limits.is_empty() {
+        return String::new();
+    }
+    let lines = limits
+        .iter()
+        .map(|limit| format!("  refused   {:<11} {limit}\n", "beats"));
+    format!(
+        "Limits of control groups that do not hold beside beats\n{}",
+        lines.collect::<String>()
+    )
 }
 
 /// Whether a qdisc on a wireless device has anything to decide.

@@ -118,6 +118,14 @@ BEATS_ELSEWHERE = "takt::host::beats_elsewhere": "
 A host has one table of time slots. The policy whose tasks are in it was applied in another network
 namespace; `takt revert` there ends it.
 ";
+CGROUP_LIMITS = "takt::host::cgroup_limits": "
+While beats are loaded takt schedules every ordinary thread of the host, and cpu.max and cpu.weight of
+control groups do not hold (in cgroup v1 cpu.cfs_quota_us and cpu.shares). The group that is named has
+threads and such a setting. Take the setting away, or stop what runs in the group; a unit of systemd
+has it from CPUQuota=, CPUWeight= or their kin. `takt doctor` lists all such groups. With
+ignore_cgroup_limits = true in [beats] beats are loaded all the same, and the settings have no effect
+until `takt revert`.
+";
 BEATS_ENDED = "takt::host::beats_ended" ["ended"]: "
 The scheduler of beats has ended, with the reason that is quoted: a thread that could run was not let
 run for 30 s, SysRq-S was pressed, or the scheduler failed. Every thread is the kernel's own

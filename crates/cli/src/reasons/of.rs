@@ -86,6 +86,7 @@ impl From<&BeatsError> for &'static Reason {
         match error {
             BeatsError::OtherScheduler { .. } => &host::OTHER_SCHEDULER,
             BeatsError::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
+            BeatsError::CgroupLimits { .. } => &host::CGROUP_LIMITS,
             BeatsError::BeatsEnded { .. } => &host::BEATS_ENDED,
             BeatsError::NoPlan { .. } => &host::NO_PLAN,
             BeatsError::SoftirqTiers { .. } => &host::SOFTIRQ_TIERS,

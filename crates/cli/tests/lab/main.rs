@@ -34,6 +34,7 @@ mod barred;
 mod beats;
 mod beats_status;
 mod buffer;
+mod cgroup_limits;
 mod classify;
 mod codes;
 mod containers;

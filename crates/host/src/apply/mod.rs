@@ -24,7 +24,7 @@ use self::{
     undecided::Undecided,
 };
 use crate::{
-    beats::{BeatsAction, Displaced},
+    beats::{BeatsAction, Displaced, refuse_cgroup_limits},
     crowd::CrowdAction,
     error::Error,
     helper::{self, Ended, Stay},
@@ -78,6 +78,7 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
         false => none_waits(),
     };
     let done = done
+        .and_then(|()| refuse_cgroup_limits(policy.beats.as_ref()))
         .map_err(Undecided::from)
         .and_then(|()| apply_locked(policy, source, &options.replace(), options.dry_run, &owners));
     let starts_helper = done.is_ok() && !options.dry_run;

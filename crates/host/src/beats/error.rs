@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use super::Ended;
+use super::{CgroupLimit, Ended};
 use crate::{error::Error, os::OsError};
 
 /// The scheduler of beats, and what runs before and after it.
@@ -28,6 +28,19 @@ pub enum BeatsError {
     BeatsElsewhere {
         /// The name of that policy's file.
         policy: String,
+    },
+    /// Control groups limit their threads' processor time, which does not hold beside beats.
+    #[error(
+        "{first}, which does not hold while beats are loaded{}; set it to {}, or say \
+         ignore_cgroup_limits = true in [beats]",
+        and_more(*others),
+        first.unlimited
+    )]
+    CgroupLimits {
+        /// The one that is named.
+        first: CgroupLimit,
+        /// How many there are besides.
+        others: usize,
     },
     /// A thread cannot join: the scheduler has ended.
     #[error(
@@ -62,5 +75,14 @@ impl BeatsError {
             let short = OsError::too_many_files(&knob, &source);
             short.unwrap_or_else(|| Self::SoftirqTiers { knob, source }.into())
         }
+    }
+}
+
+/// Of settings that are not named.
+fn and_more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (nor does another)".to_owned(),
+        others => format!(" (nor do {others} others)"),
     }
 }

@@ -5,8 +5,10 @@
 //! the kernel reads, [`scheduler`] writes it to the kernel, [`record`] remembers it. [`found`]
 //! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
 //! from there to the state that is wanted, and [`part`] does so for a policy. [`softirq`] and
-//! [`kernel_threads`] are settings of the host that go with the scheduler.
+//! [`kernel_threads`] are settings of the host that go with the scheduler, and [`cgroup_limits`]
+//! are those that do not.
 
+mod cgroup_limits;
 mod change;
 mod displaced;
 mod ended;
@@ -24,6 +26,8 @@ pub(crate) mod softirq;
 mod standing;
 mod status;
 
+pub use cgroup_limits::CgroupLimit;
+pub(crate) use cgroup_limits::{ignored as ignored_cgroup_limits, refuse_cgroup_limits};
 pub use change::BeatsAction;
 pub(crate) use change::Change;
 pub use displaced::{Displaced, Displacement, SentAway};

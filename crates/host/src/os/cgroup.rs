@@ -34,20 +34,51 @@ pub(crate) fn mount() -> Result<PathBuf, Error> {
         .ok_or(OsError::NoCgroup2.into())
 }
 
+/// Where hierarchies of control groups with processor time are mounted: cgroup2 and, on hosts that
+/// have it, cgroup v1 with the controller `cpu`.
+pub(crate) fn cpu_mounts() -> Vec<PathBuf> {
+    let found = MOUNTS.into_iter().map(|(list, before)| {
+        let mounts = fs::read_to_string(list).unwrap_or_default();
+        let points = [cgroup2_mount, cpu_mount].map(|kind| mounts.lines().find_map(kind));
+        let mounts = points.into_iter().flatten();
+        let mounts = mounts.map(|point| PathBuf::from(before).join(point));
+        mounts.filter(|mount| mount.is_dir()).collect::<Vec<_>>()
+    });
+    found
+        .into_iter()
+        .find(|mounts| !mounts.is_empty())
+        .unwrap_or_default()
+}
+
 /// The mount point that a line of `mountinfo` names, without its first slash,
 /// if it is one of the whole of cgroup2.
 fn cgroup2_mount(line: &str) -> Option<&str> {
+    let (point, filesystem) = whole_mount(line)?;
+    filesystem.starts_with("cgroup2 ").then_some(point)
+}
+
+/// Likewise of the whole hierarchy of cgroup v1 that has the controller `cpu`.
+fn cpu_mount(line: &str) -> Option<&str> {
+    let (point, filesystem) = whole_mount(line)?;
+    let options = filesystem.strip_prefix("cgroup ")?.rsplit(' ').next()?;
+    options
+        .split(',')
+        .any(|option| option == "cpu")
+        .then_some(point)
+}
+
+/// The mount point without its first slash, and the file system with its options.
+fn whole_mount(line: &str) -> Option<(&str, &str)> {
     let (mount, filesystem) = line.split_once(" - ")?;
     let mut fields = mount.split(' ').skip(3);
     let (root, point) = (fields.next()?, fields.next()?);
-    (root == "/" && filesystem.starts_with("cgroup2 "))
-        .then(|| point.strip_prefix('/'))
-        .flatten()
+    let point = point.strip_prefix('/').filter(|_| root == "/")?;
+    Some((point, filesystem))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::cgroup2_mount;
+    use super::{cgroup2_mount, cpu_mount};
 
     #[test]
     fn a_mount_of_the_whole_of_cgroup2() {
@@ -63,6 +94,23 @@ mod tests {
             "",
         ] {
             assert_eq!(mount(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_mount_of_the_first_version_with_processor_time() {
+        for (line, expected) in [
+            (
+                "32 23 0:27 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct",
+                Some("sys/fs/cgroup/cpu,cpuacct"),
+            ),
+            (
+                "33 23 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset",
+                None,
+            ),
+            ("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", None),
+        ] {
+            assert_eq!(cpu_mount(line), expected, "{line}");
         }
     }
 }

@@ -192,6 +192,9 @@ fn enter(
     scheduler: Option<Scheduler>,
     before: Option<BeatsRecord>,
 ) -> Result<(), JoinError> {
+    if scheduler.is_none() {
+        beats::refuse_cgroup_limits(Some(&roster.beats))?;
+    }
     let frames_ns = roster.common_frames_ns(before.as_ref())?;
     quota::admit(uid, &task, &roster, &frames_ns)?;
     let (comes, threads) = (task.name.clone(), task.members.len());

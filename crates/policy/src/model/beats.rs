@@ -25,6 +25,9 @@ pub struct Beats {
     pub threaded_napi: bool,
     /// Packets handled at once with bottom halves off.
     pub batch_packets: u32,
+    /// Whether beats are loaded although control groups have limits that do not hold then.
+    #[serde(default)]
+    pub ignore_cgroup_limits: bool,
     /// The users that may take reservations at run time.
     #[serde(default)]
     pub join: Join,
@@ -41,6 +44,7 @@ impl Default for Beats {
             cpus: None,
             threaded_napi: true,
             batch_packets: BATCH_DEFAULT_PACKETS,
+            ignore_cgroup_limits: false,
             join: Join::default(),
             tasks: Vec::new(),
         }

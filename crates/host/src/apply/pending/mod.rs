@@ -32,6 +32,7 @@ use crate::{
         tend,
         undecided::Undecided,
     },
+    beats::refuse_cgroup_limits,
     crowd,
     error::Error,
     link::Owners,
@@ -74,7 +75,9 @@ pub fn apply_on_trial(
     capability::require()?;
     let owners = Owners::look_up(policy)?;
     let session = Session::begin()?;
-    let begun = none_waits().and_then(|()| Journal::begin(change(source, trial, guard_pid)?));
+    let begun = none_waits()
+        .and_then(|()| refuse_cgroup_limits(policy.beats.as_ref()))
+        .and_then(|()| Journal::begin(change(source, trial, guard_pid)?));
     let done = begun.map_err(Undecided::from).and_then(|mut journal| {
         let applied = apply_locked(policy, source, &options.replace(), false, &owners)
             .inspect_err(|_| drop(journal.remove()))?;

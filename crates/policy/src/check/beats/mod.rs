@@ -39,6 +39,7 @@ pub(super) fn check(
         cpus: read.cpus.map(|(cpus, _)| cpus),
         threaded_napi: read.threaded_napi,
         batch_packets: read.batch_packets,
+        ignore_cgroup_limits: read.ignore_cgroup_limits,
         join: read.join,
         tasks: read.tasks.into_iter().map(resolve).collect(),
     };

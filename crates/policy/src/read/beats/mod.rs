@@ -18,7 +18,15 @@ use crate::value::{fraction, join};
 
 const BEATS: Schema = Schema {
     what: "table of beats",
-    keys: &["grid", "free", "cpus", "threaded_napi", "batch", "join"],
+    keys: &[
+        "grid",
+        "free",
+        "cpus",
+        "threaded_napi",
+        "batch",
+        "ignore_cgroup_limits",
+        "join",
+    ],
 };
 
 const GRID_MIN_NS: u64 = 10_000;
@@ -40,6 +48,7 @@ pub(crate) struct ReadBeats {
     pub cpus: Option<Placed<Vec<u32>>>,
     pub threaded_napi: bool,
     pub batch_packets: u32,
+    pub ignore_cgroup_limits: bool,
     pub join: Join,
     pub tasks: Vec<ReadTask>,
 }
@@ -76,6 +85,9 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
         batch_packets: section
             .integer("batch", 1..=BATCH_MAX_PACKETS, findings)
             .unwrap_or(BATCH_DEFAULT_PACKETS.into()) as u32,
+        ignore_cgroup_limits: section
+            .boolean("ignore_cgroup_limits", findings)
+            .unwrap_or(false),
         join: section
             .text("join", "join = \"audio\"", findings, join::parse)
             .unwrap_or_default(),
