@@ -31,10 +31,15 @@ static __always_inline int is_before(u64 a, u64 b)
 	return (__s64)(a - b) < 0;
 }
 
-/* Preempted in an RCU read-side section? Then all that wait for RCU wait for this thread. */
+/*
+ * Preempted in an RCU read-side section? Then all that wait for RCU wait for this thread. Programs
+ * run in such a section themselves, which counts as the current thread's.
+ */
 static __always_inline int reads_rcu(const struct task_struct *p)
 {
-	return bpf_core_field_exists(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
+	int own = bpf_get_current_task_btf()->pid == p->pid;
+
+	return bpf_core_field_exists(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > own;
 }
 
 static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 enq_flags)
