@@ -5,7 +5,8 @@
  * all other threads.
  *
  *   eligible  a member of a task whose slot is open, whose turn it is, and whose
- *             budget is not used up (algo/slots.h, algo/turns.h)
+ *             budget is not used up (algo/slots.h, algo/turns.h); any other thread whose
+ *             control group's limit allows it (throttle.h)
  *   rank      kernel threads of one CPU, beats, protocol processing, ordinary
  *             threads by virtual time (fair.h)
  *   next wake the table's next edge, or the end of the budget (edge.h)
@@ -37,7 +38,7 @@ int BPF_PROG(takt_beats_select, struct task_struct *p, int prev_cpu, u64 wake_fl
 			return params->home_cpu;
 	}
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
-	if (is_idle)
+	if (is_idle && !must_wait(p))
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, 0);
 	return cpu;
 }
@@ -93,6 +94,8 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
 		return 0;
 	}
+	if (!is_on_leaving(p) && throttle(p, enq_flags))
+		return 0;
 	/* No other thread wants this CPU, or it is going offline. */
 	if (enq_flags & SCX_ENQ_LAST || is_on_leaving(p)) {
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
@@ -116,15 +119,19 @@ static __always_inline void activate(struct takt_cpu *c, u32 cpu, const struct t
 		set_alarm(c, cpu, bpf_ktime_get_ns());
 }
 
-/* Charge the time since it came to the CPU, or since the last call. */
+/*
+ * Charge the time since it came to the CPU, or since the last call, as the kernel counts it just
+ * before: from switch to switch. (By any later clock the switches themselves are no thread's,
+ * and those that do little else get too much.)
+ */
 static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
 {
-	u64 now_ns = scx_bpf_now(), ran_ns = now_ns - c->since_clock_ns;
+	u64 now_ns = p->se.exec_start, ran_ns = now_ns - c->since_clock_ns;
 
 	if (c->tier == TIER_NETWORK)
 		network_charge(c, ran_ns);
 	else if (c->tier == TIER_ORDINARY)
-		fair_charge(p, ran_ns);
+		ordinary_charge(p, ran_ns);
 	c->since_clock_ns = now_ns;
 }
 
@@ -139,6 +146,8 @@ static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
 	if (thread && thread->reservation)
 		return;
 	charge(prev, c);
+	if (must_wait(prev))
+		return;
 	if (c->tier == TIER_ORDINARY)
 		fair_running(prev);
 	prev->scx.slice = SLICE_NS;
@@ -162,6 +171,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	}
 	if (c->open && member_dispatch(c, cpu, prev))
 		return 0;
+	set_aside();
 	if (!free_dispatch(c, cpu))
 		go_on(prev, c);
 	return 0;
@@ -198,7 +208,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		}
 	}
 	c->tier = tier;
-	c->since_clock_ns = scx_bpf_now();
+	c->since_clock_ns = p->se.exec_start;
 	return 0;
 }
 
@@ -324,6 +334,7 @@ int BPF_PROG(takt_beats_init)
 			break;
 		error = scx_bpf_create_dsq(QUEUE_MEMBER + member, -1);
 	}
+	error = error ?: start_limits();
 	return error ?: start_watch();
 }
 
@@ -450,6 +461,9 @@ struct sched_ext_ops takt_beats_ops = {
 	.enable = (void *)takt_beats_enable,
 	.init_task = (void *)takt_beats_begin_task,
 	.exit_task = (void *)takt_beats_end_task,
+	.cgroup_init = (void *)takt_beats_newgroup,
+	.cgroup_exit = (void *)takt_beats_oldgroup,
+	.cgroup_set_bandwidth = (void *)takt_beats_setlimit,
 	.cpu_online = (void *)takt_beats_online,
 	.cpu_offline = (void *)takt_beats_offline,
 	.init = (void *)takt_beats_init,

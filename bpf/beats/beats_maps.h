@@ -3,6 +3,7 @@
 #ifndef TAKT_BEATS_MAPS_H
 #define TAKT_BEATS_MAPS_H
 
+#include "bandwidth.h"
 #include "histogram.h"
 #include "slots.h"
 #include "starve.h"
@@ -104,7 +105,7 @@ struct takt_cpu {
 	struct takt_span span;	/* the open slot, or the next */
 	u64 armed_ns;		/* the timer's time; 0: not set */
 	u64 since_ns;		/* when the running beat began */
-	u64 since_clock_ns;	/* ... any other thread, by the scheduler's own clock */
+	u64 since_clock_ns;	/* ... any other thread, by the kernel's count of its time */
 	u64 job;		/* of the running beat */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 looked_ns;		/* when the table was last read */

@@ -5,6 +5,7 @@
 
 #include "edge.h"
 #include "hotplug.h"
+#include "throttle.h"
 
 #define SIGXCPU 24
 
@@ -189,6 +190,7 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 	if (!task || !params)
 		return;
 	takt_turns_charge(&task->turns, c->job, ran_ns);
+	limit_charge(p, ran_ns);
 	task->stats.used_ns += ran_ns;
 	task->stats.used_max_ns = takt_max(task->stats.used_max_ns, task->turns.used_ns);
 	if (!runnable || thread->parked)
@@ -223,6 +225,12 @@ static __always_inline void member_yield(struct takt_thread *thread,
 		c->open = 0;
 }
 
+static __always_inline void ordinary_charge(struct task_struct *p, u64 ran_ns)
+{
+	fair_charge(p, ran_ns);
+	limit_charge(p, ran_ns);
+}
+
 /* It ran as an ordinary thread when its slot opened: from here on it is a beat. */
 static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt_cpu *c, u32 cpu,
 				   u64 now_ns)
@@ -237,12 +245,12 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	if (!member)
 		return 0;
 	if (c->tier == TIER_ORDINARY)
-		fair_charge(prev, scx_bpf_now() - c->since_clock_ns);
+		ordinary_charge(prev, prev->se.exec_start - c->since_clock_ns);
 	else if (c->tier == TIER_BEAT)
 		member_stopping(prev, thread, c, now_ns - c->since_ns, now_ns, 1);
 	c->tier = member_running(prev, thread, member, c, cpu, now_ns);
 	c->since_ns = now_ns;
-	c->since_clock_ns = scx_bpf_now();
+	c->since_clock_ns = prev->se.exec_start;
 	return c->tier == TIER_BEAT;
 }
 

@@ -6,6 +6,8 @@
 #include "task.h"
 
 #define BPF_MAP_TYPE_TASK_STORAGE 29
+#define BPF_NOEXIST 1
+#define BPF_EXIST 2
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_F_TIMER_ABS 1
 #define BPF_F_TIMER_CPU_PIN 2
@@ -16,6 +18,7 @@
 #define SCX_DSQ_LOCAL_ON 0xC000000000000000ULL
 #define SCX_SLICE_INF (~0ULL)
 #define SCX_ENQ_WAKEUP 1ULL
+#define SCX_ENQ_HEAD 16ULL
 #define SCX_ENQ_PREEMPT (1ULL << 32)
 #define SCX_ENQ_LAST (1ULL << 41)
 #define SCX_KICK_IDLE 1
@@ -27,6 +30,11 @@
 
 struct scx_init_task_args {
 	_Bool fork;
+};
+
+/* Those of bandwidth from Linux 6.17 on. */
+struct scx_cgroup_init_args {
+	u64 bw_period_us, bw_quota_us, bw_burst_us;
 };
 
 struct scx_exit_task_args {
@@ -63,6 +71,9 @@ struct sched_ext_ops {
 	int (*init_task)(struct task_struct *, struct scx_init_task_args *);
 	void (*exit_task)(struct task_struct *, struct scx_exit_task_args *);
 	void (*enable)(struct task_struct *);
+	int (*cgroup_init)(struct cgroup *, struct scx_cgroup_init_args *);
+	void (*cgroup_exit)(struct cgroup *);
+	void (*cgroup_set_bandwidth)(struct cgroup *, u64, u64, u64);
 	void (*cpu_online)(int);
 	void (*cpu_offline)(int);
 	int (*init)(void);
@@ -99,11 +110,11 @@ _Bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 d
 		       u64 enq_flags) __ksym;
 _Bool scx_bpf_dsq_move_vtime(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id,
 			     u64 enq_flags) __ksym;
+void scx_bpf_dsq_move_set_vtime(struct bpf_iter_scx_dsq *it, u64 vtime) __ksym;
 void scx_bpf_dsq_move_set_slice(struct bpf_iter_scx_dsq *it, u64 slice) __ksym;
 int scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
 int scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
-u64 scx_bpf_now(void) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 void scx_bpf_exit_bstr(__s64 exit_code, char *format, unsigned long long *data,
 		       u32 bytes) __ksym;

@@ -18,6 +18,8 @@
 #define QUEUE_NETWORK 2ULL
 #define QUEUE_STRAY 0x10000ULL	/* + CPU: members outside of their slots, likewise fair */
 #define QUEUE_MEMBER 0x20000ULL	/* + member: it waits there for its slot and its turn */
+#define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
+#define THROTTLED_QUEUES 64U	/* limited groups beyond these share them */
 
 /* The longest time that a thread runs at once. */
 #define SLICE_NS 4000000ULL
@@ -32,6 +34,7 @@ struct takt_thread {
 	u64 job;		/* in which it last ran */
 	u64 slot_end_ns;	/* of the slot in which it last ran */
 	u64 stopped_ns;		/* when it was preempted, with the slot open and the job undone */
+	u64 throttled_ns;	/* since when its control group's limit keeps it from running; 0 */
 };
 
 /*

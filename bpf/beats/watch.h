@@ -8,8 +8,8 @@
 #ifndef TAKT_WATCH_H
 #define TAKT_WATCH_H
 
-#include "state.h"
 #include "starve.h"
+#include "throttle.h"
 
 #define WATCH_PERIOD_NS 100000000ULL
 #define MAX_RT_PRIO 100		/* priorities below are of the classes above */
@@ -32,7 +32,7 @@ struct {
 	__type(value, struct takt_starve);
 } takt_beats_starve SEC(".maps");
 
-/* Members wait for their slots, and are no ordinary threads. */
+/* Members wait for their slots, throttled threads for their group's: none of them starves. */
 static __always_inline int is_ordinary(int tid)
 {
 	struct task_struct *p = bpf_task_from_pid(tid);
@@ -42,7 +42,7 @@ static __always_inline int is_ordinary(int tid)
 	if (!p)
 		return 0;
 	thread = thread_of(p);
-	is = thread && !reservation_of(thread, p);
+	is = thread && !reservation_of(thread, p) && !must_wait(p);
 	bpf_task_release(p);
 	return is;
 }

@@ -31,6 +31,14 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+};
+
 struct list_head {
 	struct list_head *next;
 };
@@ -54,6 +62,10 @@ struct cpumask {
 	unsigned long bits[1];
 };
 
+struct sched_entity {
+	u64 exec_start;		/* its time on the CPU was last counted then */
+};
+
 struct sched_ext_entity {
 	u32 flags, weight;
 	u64 slice, dsq_vtime;
@@ -67,11 +79,13 @@ struct task_struct {
 	unsigned short migration_disabled;
 	int rcu_read_lock_nesting;	/* on kernels that preempt RCU readers */
 	const struct cpumask *cpus_ptr;
+	struct sched_entity se;
 	struct sched_ext_entity scx;
 	struct task_struct *group_leader;
 	const struct cred *cred;
 	char comm[16];
 	struct css_set *cgroups;
+	struct task_group *sched_task_group;	/* of processor time */
 };
 
 #pragma clang attribute pop

@@ -12,6 +12,7 @@ pub mod sys {
     include!(concat!(env!("OUT_DIR"), "/sys.rs"));
 }
 
+mod bandwidth;
 mod calendar;
 mod clock;
 mod gap;
@@ -26,6 +27,7 @@ mod stations;
 mod turns;
 mod window;
 
+pub use bandwidth::Bandwidth;
 pub use calendar::Calendar;
 pub use clock::ByteClock;
 pub use gap::{GapLink, Left};

@@ -119,9 +119,10 @@ A host has one table of time slots. The policy whose tasks are in it was applied
 namespace; `takt revert` there ends it.
 ";
 CGROUP_LIMITS = "takt::host::cgroup_limits": "
-While beats are loaded takt schedules every ordinary thread of the host, and cpu.max and cpu.weight of
-control groups do not hold (in cgroup v1 cpu.cfs_quota_us and cpu.shares). The group that is named has
-threads and such a setting. Take the setting away, or stop what runs in the group; a unit of systemd
+While beats are loaded takt schedules every ordinary thread of the host, and weights of control groups
+(cpu.weight, in cgroup v1 cpu.shares) have no effect. Limits (cpu.max, cpu.cfs_quota_us) hold on Linux
+6.17 or newer, where the kernel tells takt of them. The group that is named has threads and such a
+setting. Take the setting away, or stop what runs in the group; a unit of systemd
 has it from CPUQuota=, CPUWeight= or their kin. `takt doctor` lists all such groups. With
 ignore_cgroup_limits = true in [beats] beats are loaded all the same, and the settings have no effect
 until `takt revert`.

@@ -3,11 +3,12 @@
 //! Nearly every test here runs inside the lab's machine, as root, and looks at takt through its
 //! command line, at the kernel through `tc` and `ip`, and at the traffic through sockets.
 //! [`machine`] explains how a test gets there and its result back; [`shell`], [`takt`], [`wire`],
-//! [`flow`], [`helper`], [`metronome`], [`air`], [`hwsim`], [`inventory`], [`reporting`],
+//! [`control_group`], [`flow`], [`helper`], [`metronome`], [`air`], [`hwsim`], [`inventory`], [`reporting`],
 //! [`flooder`], [`over`], [`session`], [`systemd`], [`terminals`] and [`upload`] are the tests'
 //! tools.
 
 mod air;
+mod control_group;
 mod daemon;
 mod flooder;
 mod flow;
@@ -39,6 +40,7 @@ mod classify;
 mod codes;
 mod containers;
 mod contract;
+mod cpu_max;
 mod crowd;
 mod crowd_beside;
 mod crowd_bounds;

@@ -1,5 +1,6 @@
 //! Control groups that limit the processor time of their threads, or give them a share of it by
 //! weight. The kernel's own scheduler does both, and has no ordinary threads while beats are loaded.
+//! Takt's keeps limits where the kernel tells it of them, and no weights.
 
 use std::{
     collections::VecDeque,
@@ -10,6 +11,7 @@ use std::{
 use serde::Serialize;
 use takt_policy::Beats;
 
+use super::scheduler::keeps_cpu_max;
 use crate::{beats::BeatsError, error::Error, os::cgroup};
 
 /// More groups are not looked at.
@@ -20,7 +22,9 @@ struct Setting {
     file: &'static str,
     /// What stands there in a new group.
     unlimited: &'static str,
-    limits: fn(&str) -> bool,
+    /// A limit, and no weight.
+    is_limit: bool,
+    is_set: fn(&str) -> bool,
 }
 
 /// Both versions' names: a group has those of its own version. `cpu.weight.nice` is the weight in
@@ -29,22 +33,26 @@ const SETTINGS: [Setting; 4] = [
     Setting {
         file: "cpu.max",
         unlimited: "max",
-        limits: |value| !value.starts_with("max"),
+        is_limit: true,
+        is_set: |value| !value.starts_with("max"),
     },
     Setting {
         file: "cpu.weight",
         unlimited: "100",
-        limits: |value| value != "100",
+        is_limit: false,
+        is_set: |value| value != "100",
     },
     Setting {
         file: "cpu.cfs_quota_us",
         unlimited: "-1",
-        limits: |value| value.parse().is_ok_and(|quota_us: i64| quota_us > 0),
+        is_limit: true,
+        is_set: |value| value.parse().is_ok_and(|quota_us: i64| quota_us > 0),
     },
     Setting {
         file: "cpu.shares",
         unlimited: "1024",
-        limits: |value| value != "1024",
+        is_limit: false,
+        is_set: |value| value != "1024",
     },
 ];
 
@@ -93,13 +101,19 @@ pub(crate) fn refuse_cgroup_limits(beats: Option<&Beats>) -> Result<(), Error> {
 /// All of this host that would not hold beside beats.
 pub(crate) fn ignored() -> Vec<CgroupLimit> {
     let mounts = cgroup::cpu_mounts().into_iter();
+    let weights_alone = keeps_cpu_max();
+    let counts = |setting: &Setting| !(setting.is_limit && weights_alone);
     mounts
-        .flat_map(|mount| found_below(&mount, GROUPS_MAX))
+        .flat_map(|mount| found_below(&mount, GROUPS_MAX, counts))
         .collect()
 }
 
 /// Those of groups with threads, outer groups first. A group may go while it is looked at.
-fn found_below(mount: &Path, groups_max: usize) -> Vec<CgroupLimit> {
+fn found_below(
+    mount: &Path,
+    groups_max: usize,
+    counts: impl Fn(&Setting) -> bool,
+) -> Vec<CgroupLimit> {
     let mut found = Vec::new();
     let mut groups = VecDeque::from([mount.to_owned()]);
     let mut seen = 1;
@@ -108,7 +122,7 @@ fn found_below(mount: &Path, groups_max: usize) -> Vec<CgroupLimit> {
         if says_unpopulated(&group) == Some(true) {
             continue;
         }
-        let mut limits = limits_of(&group, mount).peekable();
+        let mut limits = limits_of(&group, mount, &counts).peekable();
         if limits.peek().is_some() && has_threads(&group) {
             found.extend(limits);
         }
@@ -118,12 +132,17 @@ fn found_below(mount: &Path, groups_max: usize) -> Vec<CgroupLimit> {
     found
 }
 
-fn limits_of(group: &Path, mount: &Path) -> impl Iterator<Item = CgroupLimit> {
-    SETTINGS.iter().filter_map(move |setting| {
+fn limits_of(
+    group: &Path,
+    mount: &Path,
+    counts: impl Fn(&Setting) -> bool,
+) -> impl Iterator<Item = CgroupLimit> {
+    let settings = SETTINGS.iter().filter(move |setting| counts(setting));
+    settings.filter_map(move |setting| {
         let value = fs::read_to_string(group.join(setting.file)).ok()?;
         let value = value.trim();
         let path = group.strip_prefix(mount).ok()?;
-        (setting.limits)(value).then(|| CgroupLimit {
+        (setting.is_set)(value).then(|| CgroupLimit {
             group: format!("/{}", path.display()),
             setting: setting.file,
             value: value.to_owned(),
@@ -174,7 +193,7 @@ mod tests {
 
     /// What is said of each.
     fn found(root: &Path, groups_max: usize) -> Vec<String> {
-        let limits = found_below(root, groups_max).into_iter();
+        let limits = found_below(root, groups_max, |_| true).into_iter();
         limits.map(|limit| limit.to_string()).collect()
     }
 
@@ -201,6 +220,21 @@ mod tests {
                 "control group /a/b has cpu.weight = 30",
             ]
         );
+    }
+
+    #[test]
+    fn limits_that_hold_are_not() {
+        let root = tempfile::tempdir().unwrap();
+        let limited = ("cpu.max", "20000 100000\n");
+        group(root.path(), "a", &[POPULATED, limited]);
+        group(
+            root.path(),
+            "b",
+            &[POPULATED, limited, ("cpu.weight", "30\n")],
+        );
+        let found = found_below(root.path(), GROUPS_MAX, |setting| !setting.is_limit);
+        let found: Vec<_> = found.into_iter().map(|limit| limit.to_string()).collect();
+        assert_eq!(found, ["control group /b has cpu.weight = 30"]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub enum BeatsError {
         /// The name of that policy's file.
         policy: String,
     },
-    /// Control groups limit their threads' processor time, which does not hold beside beats.
+    /// Control groups have limits or weights of processor time that do not hold beside beats.
     #[error(
         "{first}, which does not hold while beats are loaded{}; set it to {}, or say \
          ignore_cgroup_limits = true in [beats]",

@@ -6,7 +6,7 @@ use std::{
     mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
     path::Path,
-    thread,
+    ptr, thread,
     time::{Duration, Instant},
 };
 
@@ -297,6 +297,11 @@ fn get<M: MapCore, T: Plain>(map: &M, key: u32) -> Result<Box<T>, Error> {
         .ok_or_else(|| BpfError::of(doing)(libbpf_rs::Error::from_raw_os_error(libc::EINVAL)))
 }
 
+/// Whether the kernel tells a scheduler of the limits of control groups (Linux 6.17).
+pub(super) fn keeps_cpu_max() -> bool {
+    btf::kernel_has_member("sched_ext_ops", "cgroup_set_bandwidth")
+}
+
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::BeatsSkel<'_>, Error> {
@@ -314,6 +319,12 @@ fn load_skeleton(
         (&mut maps.takt_beats_tables, 2 * cpus),
     ] {
         map.set_max_entries(entries).map_err(BpfError::of(doing))?;
+    }
+    if !keeps_cpu_max() {
+        let ops = open.struct_ops.takt_beats_ops_mut();
+        ops.cgroup_init = ptr::null_mut();
+        ops.cgroup_exit = ptr::null_mut();
+        ops.cgroup_set_bandwidth = ptr::null_mut();
     }
     open.load().map_err(btf::explain_scheduler_failure)
 }
@@ -349,6 +360,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         // Never opened again, but a map's timers end when user space closes its last reference.
         (&mut maps.takt_beats_alarms, "takt_alarms"),
         (&mut maps.takt_beats_watch, "takt_watch"),
+        (&mut maps.takt_beats_release, "takt_release"),
         (&mut maps.takt_beats_tables, "takt_tables"),
         (&mut maps.takt_beats_tasks, "takt_tasks"),
         (&mut maps.takt_beats_params, "takt_params"),

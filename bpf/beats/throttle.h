@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Limits of control groups (cpu.max), which the kernel's own scheduler would keep. Every limited
+ * group has a clock (algo/bandwidth.h), which all threads below it move on as they run. A thread
+ * of a group whose clock is ahead is throttled: it waits in a queue of its group until a timer
+ * finds the clock due. The first in these queues is the first to go on.
+ *
+ * Members in their slots are charged and never throttled. Kernel threads, dying threads and
+ * threads in an RCU read-side section are not throttled either: others wait for them.
+ *
+ * While no group is limited, all of this costs one look at limited_groups.
+ */
+#ifndef TAKT_THROTTLE_H
+#define TAKT_THROTTLE_H
+
+#include "bandwidth.h"
+#include "cgroup_names.h"
+#include "fair.h"
+
+#define LIMITS_MAX 16384U
+#define SET_ASIDE_MAX 32U	/* threads in one dispatch */
+/* No thread is throttled for longer, and the timer looks at least so often. */
+#define THROTTLED_MAX_NS TAKT_BANDWIDTH_WAIT_MAX_NS
+#define LOOK_MAX_NS 100000000ULL
+#define LOOK_MIN_NS 1000000ULL
+
+struct takt_limit {
+	struct takt_bandwidth bandwidth;
+	u32 queue;
+	u32 pad;
+};
+
+/* By the group's id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LIMITS_MAX);
+	__type(key, u64);
+	__type(value, struct takt_limit);
+} takt_beats_limits SEC(".maps");
+
+/* One timer for all queues. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_alarm);
+} takt_beats_release SEC(".maps");
+
+static volatile u32 limited_groups;
+static u32 limits_made;
+/* When the timer looks next, and when a thread was last throttled. */
+static volatile u64 look_ns = TAKT_TIME_NEVER;
+static volatile u64 throttled_last_ns;
+
+/* The group's id, and its new limit. */
+static __always_inline void set_limit(const struct cgroup *group, u64 period_us, u64 quota_us,
+				      u64 burst_us)
+{
+	struct takt_limit limit = {};
+	u64 id = BPF_CORE_READ(group, kn, id);
+
+	if (quota_us == TAKT_BANDWIDTH_OFF) {
+		if (!bpf_map_delete_elem(&takt_beats_limits, &id))
+			__sync_fetch_and_sub(&limited_groups, 1);
+		return;
+	}
+	takt_bandwidth_set(&limit.bandwidth, period_us, quota_us, burst_us);
+	limit.queue = __sync_fetch_and_add(&limits_made, 1) % THROTTLED_QUEUES;
+	if (!bpf_map_update_elem(&takt_beats_limits, &id, &limit, BPF_NOEXIST))
+		__sync_fetch_and_add(&limited_groups, 1);
+	else
+		bpf_map_update_elem(&takt_beats_limits, &id, &limit, BPF_EXIST);
+}
+
+/* What the limits above a thread say. */
+struct limits_say {
+	u64 now_ns;
+	u64 ran_ns;		/* charge this first */
+	u64 wait_ns;		/* 0: it may run */
+	u32 queue;		/* where it waits */
+	u32 limited;		/* there is one */
+};
+
+static __noinline int takt_beats_ask_limits(const struct task_struct *p, struct limits_say *say)
+{
+	const struct cgroup *group = BPF_CORE_READ(p, sched_task_group, css.cgroup);
+	int level, levels;
+
+	/* A group that the kernel made for a session (autogroup) is none of them. */
+	if (!group)
+		return 0;
+	levels = BPF_CORE_READ(group, level);
+	bpf_for(level, 1, CGROUP_LEVELS + 1) {
+		struct cgroup *ancestor;
+		struct takt_limit *limit;
+		u64 id, wait_ns;
+
+		if (level > levels)
+			break;
+		if (bpf_core_read(&ancestor, sizeof(ancestor), &group->ancestors[level]))
+			break;
+		id = BPF_CORE_READ(ancestor, kn, id);
+		limit = bpf_map_lookup_elem(&takt_beats_limits, &id);
+		if (!limit)
+			continue;
+		say->limited = 1;
+		if (say->ran_ns)
+			takt_bandwidth_charge(&limit->bandwidth, say->now_ns, say->ran_ns);
+		wait_ns = takt_bandwidth_wait(&limit->bandwidth, say->now_ns);
+		if (wait_ns > say->wait_ns) {
+			say->wait_ns = wait_ns;
+			say->queue = limit->queue;
+		}
+	}
+	return 0;
+}
+
+/* The thread has run for this long. */
+static __always_inline void limit_charge(struct task_struct *p, u64 ran_ns)
+{
+	struct limits_say say = { .ran_ns = ran_ns };
+	struct takt_thread *thread;
+
+	if (!limited_groups || p->flags & PF_KTHREAD)
+		return;
+	say.now_ns = bpf_ktime_get_ns();
+	takt_beats_ask_limits(p, &say);
+	thread = say.limited ? thread_of(p) : 0;
+	if (thread)
+		thread->throttled_ns = 0;
+}
+
+/* Has the thread been throttled for so long that it goes on in any case? */
+static __always_inline int has_waited(const struct takt_thread *thread, u64 now_ns)
+{
+	return thread->throttled_ns && now_ns - thread->throttled_ns > THROTTLED_MAX_NS;
+}
+
+/* Must the thread wait? Then `say` tells where, and for how long. */
+static __always_inline struct takt_thread *throttled(struct task_struct *p,
+						     struct limits_say *say)
+{
+	struct takt_thread *thread;
+
+	if (p->flags & (PF_KTHREAD | PF_EXITING) || reads_rcu(p))
+		return 0;
+	say->now_ns = bpf_ktime_get_ns();
+	takt_beats_ask_limits(p, say);
+	if (!say->wait_ns)
+		return 0;
+	thread = thread_of(p);
+	return thread && !has_waited(thread, say->now_ns) ? thread : 0;
+}
+
+static __noinline int takt_beats_must_wait(struct task_struct *p)
+{
+	struct limits_say say = {};
+
+	return throttled(p, &say) != 0;
+}
+
+static __always_inline int must_wait(struct task_struct *p)
+{
+	return limited_groups && takt_beats_must_wait(p);
+}
+
+/* Have the timer look then, if not before. */
+static __always_inline void look_at(u64 now_ns, u64 in_ns)
+{
+	u32 zero = 0;
+	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_release, &zero);
+	u64 when_ns = now_ns + takt_clamp(in_ns, LOOK_MIN_NS, LOOK_MAX_NS);
+
+	if (!alarm || when_ns >= look_ns)
+		return;
+	look_ns = when_ns;
+	bpf_timer_start(&alarm->timer, when_ns, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+}
+
+/* A thread is about to wait. One that was let go in vain comes first. Returns the flags for it. */
+static __always_inline u64 note_throttled(struct takt_thread *thread,
+					  const struct limits_say *say)
+{
+	u64 flags = thread->throttled_ns ? SCX_ENQ_HEAD : 0;
+
+	if (!flags)
+		thread->throttled_ns = say->now_ns;
+	throttled_last_ns = say->now_ns;
+	look_at(say->now_ns, say->wait_ns);
+	return flags;
+}
+
+/* A thread becomes runnable. Returns 0 if it may run. */
+static __always_inline int throttle(struct task_struct *p, u64 enq_flags)
+{
+	struct limits_say say = {};
+	struct takt_thread *thread;
+
+	if (!limited_groups)
+		return 0;
+	thread = throttled(p, &say);
+	if (!thread)
+		return 0;
+	enq_flags |= note_throttled(thread, &say);
+	scx_bpf_dsq_insert(p, QUEUE_THROTTLED + say.queue, SLICE_NS, enq_flags);
+	return 1;
+}
+
+/*
+ * The clock of a group may have gone ahead while its threads waited among the ordinary ones: take
+ * out those that would be next.
+ */
+static __noinline int takt_beats_set_aside(void)
+{
+	struct task_struct *p;
+	u32 count = 0;
+
+	bpf_for_each(scx_dsq, p, QUEUE_ORDINARY, 0) {
+		struct limits_say say = {};
+		struct takt_thread *thread = throttled(p, &say);
+		u64 flags;
+
+		if (!thread || count++ >= SET_ASIDE_MAX)
+			break;
+		flags = note_throttled(thread, &say);
+		scx_bpf_dsq_move(THIS_WALK, p, QUEUE_THROTTLED + say.queue, flags);
+	}
+	return 0;
+}
+
+static __always_inline void set_aside(void)
+{
+	if (limited_groups)
+		takt_beats_set_aside();
+}
+
+/*
+ * Let threads of a queue go on, one for each CPU: when they have run, their group may have to
+ * wait again. Returns when to look at the queue again.
+ */
+static __noinline u64 takt_beats_let_go(u64 queue, u64 now_ns, u32 cpus)
+{
+	u64 again_ns = TAKT_TIME_NEVER;
+	struct task_struct *p;
+
+	if (scx_bpf_dsq_nr_queued(queue) <= 0)
+		return again_ns;
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		struct limits_say say = {};
+		int idle;
+
+		if (throttled(p, &say)) {
+			again_ns = say.wait_ns;
+			break;
+		}
+		if (!cpus--) {
+			again_ns = LOOK_MIN_NS;
+			break;
+		}
+		scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
+		if (is_before(p->scx.dsq_vtime, virtual_now))
+			scx_bpf_dsq_move_set_vtime(THIS_WALK, virtual_now);
+		if (!scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0))
+			continue;
+		idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+		if (idle >= 0)
+			scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+	}
+	bpf_rcu_read_unlock();
+	return again_ns;
+}
+
+static int takt_beats_on_release(void *map, u32 *key, struct takt_alarm *alarm)
+{
+	const struct takt_beats *host = beats();
+	u64 now_ns = bpf_ktime_get_ns(), again_ns = TAKT_TIME_NEVER;
+	u32 queue;
+
+	look_ns = TAKT_TIME_NEVER;
+	bpf_for(queue, 0, THROTTLED_QUEUES) {
+		u64 in_ns = takt_beats_let_go(QUEUE_THROTTLED + queue, now_ns,
+					      host ? host->cpu_count : 1);
+
+		again_ns = takt_min(again_ns, in_ns);
+	}
+	/* A thread is in its queue a moment after it was noted. */
+	if (now_ns - throttled_last_ns < LOOK_MAX_NS)
+		again_ns = takt_min(again_ns, LOOK_MAX_NS);
+	if (again_ns != TAKT_TIME_NEVER)
+		look_at(now_ns, again_ns);
+	return 0;
+}
+
+static __always_inline int start_limits(void)
+{
+	u32 zero = 0, queue;
+	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_release, &zero);
+	int error;
+
+	if (!alarm)
+		return -EINVAL;
+	error = bpf_timer_init(&alarm->timer, &takt_beats_release, CLOCK_MONOTONIC);
+	if (!error)
+		error = bpf_timer_set_callback(&alarm->timer, takt_beats_on_release);
+	bpf_for(queue, 0, THROTTLED_QUEUES) {
+		if (error)
+			break;
+		error = scx_bpf_create_dsq(QUEUE_THROTTLED + queue, -1);
+	}
+	return error;
+}
+
+/* The kernel tells of every group there is when the scheduler is loaded, and later of new ones. */
+SEC("struct_ops/cgroup_init")
+int BPF_PROG(takt_beats_newgroup, struct cgroup *group, struct scx_cgroup_init_args *args)
+{
+	if (bpf_core_field_exists(args->bw_quota_us))
+		set_limit(group, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+	return 0;
+}
+
+SEC("struct_ops/cgroup_exit")
+int BPF_PROG(takt_beats_oldgroup, struct cgroup *group)
+{
+	set_limit(group, 0, TAKT_BANDWIDTH_OFF, 0);
+	return 0;
+}
+
+SEC("struct_ops/cgroup_set_bandwidth")
+int BPF_PROG(takt_beats_setlimit, struct cgroup *group, u64 period_us, u64 quota_us,
+	     u64 burst_us)
+{
+	set_limit(group, period_us, quota_us, burst_us);
+	return 0;
+}
+
+#endif
