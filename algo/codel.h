@@ -30,7 +30,8 @@ struct takt_codel {
 	u32 count;		/* drops since it began */
 	u32 count_before;	/* the count that it began at */
 	u32 root;		/* 1 / sqrt(count), with 31 bits behind the point */
-	u32 dropping;
+	u16 dropping;
+	u16 l4s;		/* its flow's sender expects frequent marks, see ecn.h */
 };
 
 /* What a packet that is queued at now keeps; never 0. */

@@ -173,4 +173,14 @@ TAKT_FN void takt_key_read(struct takt_key *key, u16 ethertype, u64 at, u64 end,
 		takt_key_ipv6(key, at, end, addresses);
 }
 
+/* The packet's ECN field; at is that of its network header. */
+TAKT_FN u32 takt_ecn_read(u16 ethertype, u64 at, u64 end)
+{
+	if (at + 4 > end)
+		return 0;
+	if (ethertype == TAKT_ETH_P_IP)
+		return takt_row(at) >> 16 & 3;
+	return ethertype == TAKT_ETH_P_IPV6 ? takt_row(at) >> 20 & 3 : 0;
+}
+
 #endif

@@ -24,6 +24,7 @@
 #define TAKT_LINK_H
 
 #include "choose.h"
+#include "ecn.h"
 #include "migrate.h"
 #include "weigh.h"
 
@@ -37,6 +38,7 @@ struct takt_choice {
 	u32 len;
 	u32 armed;	/* the timer is set for wake_ns already */
 	u32 drops;	/* 1: this packet is to be dropped; ask again */
+	u32 marks;	/* 1: the next packet of its flow is to be marked, see ecn.h */
 };
 
 /* A packet arrives. */
@@ -49,6 +51,7 @@ struct takt_arrival {
 	u32 idle;	/* no backlog but blocked entities, and the fast path is empty */
 	u32 task_prio;	/* of the task that sent it, see gate.h */
 	u32 local;	/* a socket of this host sent it, which is pushed back */
+	u32 ecn;	/* TAKT_ECN_*; not, if the plan marks none */
 	u64 stamp_ns;	/* it is not to leave before; 0: no stamp */
 	u64 pacing_bps;	/* of its socket, which makes no stamps itself; 0: not limited */
 	u64 now_ns;	/* 0: its entity has packets, is not blocked, and not managed, and it has
@@ -208,6 +211,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	packet = takt_packet(&link->order.slots, slot);
 	packet->after = 0;
 	packet->queued_us = params->target_ns && !(params->spares_local && arrival->local);
+	packet->ecn = takt_ecn_of_flow(&entity->codel.l4s, arrival->ecn);
 	if (before)
 		takt_link_order(link, slot, before);
 	if (due_ns)
@@ -427,7 +431,8 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 
 /*
  * Is the chosen packet to be dropped, as its queue stands? Then take it; it costs nothing. There
- * are packets behind it, so the entity stays where it is. Precondition: as takt_link_send.
+ * are packets behind it, so the entity stays where it is. One whose sender understands marks is
+ * sent, and a mark is due. Precondition: as takt_link_send.
  */
 TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u64 now_ns,
@@ -436,12 +441,22 @@ TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 	struct takt_entity *source = takt_entity(&link->order, link->path.source);
 	const struct takt_class_params *params = takt_params(plan, source, link->path.source);
 	const struct takt_packet *packet = takt_packet(&link->order.slots, source->queue.head);
+	u64 sojourn_ns;
+	int drops;
 
-	if (!packet->queued_us || !params->target_ns ||
-	    !takt_codel_drops(&source->codel, params->target_ns, params->interval_ns,
-			      takt_codel_sojourn(packet->queued_us, now_ns),
-			      takt_bytes_beside(&link->order, link->path.source) - packet->len,
-			      now_ns))
+	if (!packet->queued_us || !params->target_ns)
+		return 0;
+	sojourn_ns = takt_codel_sojourn(packet->queued_us, now_ns);
+	drops = takt_codel_drops(&source->codel, params->target_ns, params->interval_ns, sojourn_ns,
+				 takt_bytes_beside(&link->order, link->path.source) - packet->len,
+				 now_ns);
+	if (packet->ecn) {
+		choice->marks = takt_ecn_marks(packet->ecn, drops, sojourn_ns,
+					       plan->link.rate_bps);
+		source->stats.marked_packets += choice->marks;
+		return 0;
+	}
+	if (!drops)
 		return 0;
 	takt_link_take(link, source, choice);
 	source->turn.credit_bytes += choice->len;	/* it was not sent */
@@ -463,6 +478,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 	choice->packet = 0;
 	choice->armed = 0;
 	choice->drops = 0;
+	choice->marks = 0;
 	choice->wake_ns = TAKT_TIME_NEVER;
 	if (!link->queued_packets)
 		return;

@@ -61,6 +61,8 @@ struct takt_plan {
 	u32 receive_link;	/* the number of that device's link, and ... */
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
 	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
+	u32 ecn;		/* 1: packets are marked instead of dropped, see ecn.h */
+	u32 pad;
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */
 	u16 tenant[TAKT_NODES];		/* the id of each node's tenant; 0: no such node */

@@ -22,7 +22,8 @@
 
 struct takt_packet {
 	u32 next;
-	u32 len;		/* accounted bytes */
+	u32 len : 30;		/* accounted bytes */
+	u32 ecn : 2;		/* TAKT_ECN_* */
 	u16 after;		/* the entity that must send first ...; with TAKT_PULLS or not */
 	u16 generation;		/* takt_link.generation when it was queued */
 	u32 after_in;		/* ... its packets up to this one; see takt_queue.in */

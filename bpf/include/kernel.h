@@ -23,6 +23,7 @@ typedef u32 __wsum;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -182,6 +183,7 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
 #define IPPROTO_TCP 6
+#define BPF_ANY 0
 #define SKB_CLOCK_TAI 2
 #define TC_H_ROOT 0xFFFFFFFFU
 #define EINVAL 22

@@ -14,6 +14,7 @@
 #include "arrival.h"
 #include "departs.h"
 #include "handover.h"
+#include "marking.h"
 #include "templates.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -116,6 +117,7 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	arrival->frames = frames_of(skb, arrival->bytes);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
 	arrival->local = skb->sk != NULL;
+	arrival->ecn = plan->ecn ? read_ecn(skb) : TAKT_ECN_NOT;
 	read_departure(skb, arrival);
 	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id), arrival) ?
 				  bpf_ktime_get_ns() : 0;
@@ -225,6 +227,8 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 		bpf_qdisc_watchdog_schedule(sch, now_ns, 0);
 		return NULL;
 	}
+	if (choice->marks)
+		note_mark(skb, port);
 send:
 	sch->q.qlen--;
 	sch->qstats.backlog -= accounted_bytes(skb);

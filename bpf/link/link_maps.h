@@ -38,6 +38,8 @@ struct takt_port {
 	u32 opener;		/* the helper's thread that sends it */
 	u32 attached;		/* the qdisc is attached to its device ... */
 	u64 device;		/* ... which has this address in the kernel */
+	u32 marks;		/* a mark was ever due */
+	u32 pad;
 	/* Used by the qdisc under its lock; a BPF stack is small. */
 	u64 scratch;
 	struct takt_choice choice;

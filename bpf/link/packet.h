@@ -22,4 +22,13 @@ static __always_inline void read_key(const struct sk_buff *skb, struct takt_key 
 	takt_key_read(key, ethertype, at, end, addresses);
 }
 
+/* Packets with an in-band VLAN tag count as not marked: the helper that marks skips them too. */
+static __always_inline u32 read_ecn(const struct sk_buff *skb)
+{
+	u64 end = (u64)skb->data + (skb->len - skb->data_len);
+
+	return takt_ecn_read(__builtin_bswap16(skb->protocol),
+			     (u64)skb->head + skb->network_header, end);
+}
+
 #endif

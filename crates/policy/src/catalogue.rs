@@ -174,7 +174,7 @@ class without its rate, so it is an error instead.
 Known keys:
 
     [link.DEV]            rate overhead pacing packets lag_max horizon beyond_horizon
-                          on_conflict tenant class
+                          ecn on_conflict tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
                           per_flow queue_packets aqm target interval gate receive

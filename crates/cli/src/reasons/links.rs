@@ -13,6 +13,11 @@ Packets that CoDel dropped because their queue stood: its delay was at or above 
 less, which keeps the queue short; a few in a thousand are usual. aqm = \"off\" in the class turns it
 off, and the queue grows to queue_packets.
 ";
+AQM_MARKED = "takt::status::aqm_marked" ["aqm_marked_packets", "ecn"]: "
+Packets that CoDel would have dropped, or that an L4S sender's queue delayed for more than a
+millisecond. They were sent, and for each a later packet of the same flow carries the mark \"congestion
+experienced\" (ECN), which its sender takes as it takes a loss. The link has ecn = true.
+";
 FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"]: "
 Packets that were discarded because the device went down, or was taken away. The kernel empties every
 queueing discipline then.

@@ -46,6 +46,7 @@ mod crowd_beside;
 mod crowd_bounds;
 mod departure;
 mod devices;
+mod ecn;
 mod everything;
 mod few_files;
 mod flood;

@@ -94,6 +94,8 @@ pub struct Class {
     pub name: String,
     pub rate_bps: u64,
     pub flows: u64,
+    pub aqm_dropped_packets: u64,
+    pub aqm_marked_packets: u64,
     pub queued_packets: u64,
     pub enqueued_packets: u64,
     pub enqueued_bytes: u64,

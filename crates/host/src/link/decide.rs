@@ -362,7 +362,7 @@ fn update(
     let queue_limits = queue_limits(link, port);
     let limit_bytes = |limits: &Option<QueueLimits>| limits.as_ref().map(|l| l.limit_bytes);
     let same_buffer = limit_bytes(&queue_limits) == limit_bytes(&before.queue_limits);
-    if segments.is_none() && same_plan && same_side && same_buffer {
+    if segments.is_none() && same_plan && same_side && same_buffer && managed.marks {
         return Ok(Step::Keep { record: before });
     }
     tables.generation += 1;

@@ -4,7 +4,8 @@
 //! changes the devices, [`program`] and [`memory`] are the loaded programs and a link's part of
 //! them, [`record`] remembers a link, [`takeover`] has the requests that attach the qdisc to a
 //! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
-//! what is known of the programs that did it.
+//! what is known of the programs that did it. [`hook`] attaches programs before the qdisc: [`receive`] and
+//! [`mark`].
 
 pub mod background;
 pub(crate) mod buffer;
@@ -14,8 +15,10 @@ mod decide;
 mod devices;
 mod error;
 pub(crate) mod gap;
+mod hook;
 pub(crate) mod lost;
 mod managed;
+mod mark;
 pub(crate) mod memory;
 pub(crate) mod outdated;
 mod part;

@@ -8,7 +8,8 @@ use crate::{
     error::Error,
     link::{
         buffer::Buffers,
-        receive::{self, Entry},
+        mark,
+        receive::{self, entry},
         record::Record,
         takeover::{Release, release_of},
     },
@@ -46,9 +47,10 @@ pub(crate) fn give_back(netns_cookie: u64) -> Result<GivenBack, Error> {
             false => links.push((index, ours)),
         }
     }
-    // The way in first: nothing is sent to the receive sides any more.
+    // The programs first: nothing is sent to the receive sides any more.
     for (index, _) in links.iter().filter(|(_, records)| !records.is_empty()) {
-        Entry::pinned(&LINKS.path()?, *index).remove()?;
+        entry::pinned(&LINKS.path()?, *index).remove()?;
+        mark::pinned(&LINKS.path()?, *index).remove()?;
     }
     receive::delete_devices(&mut netlink)?;
     let ports = Port::list(&mut netlink)?;

@@ -8,6 +8,7 @@
 use std::slice;
 
 use serde::Serialize;
+use takt_algo::sys::takt_plan;
 use takt_planner::Questions;
 use takt_policy::{Link, Policy};
 
@@ -17,6 +18,7 @@ use super::{
     decide::{Found, Refusal, Replace, Step, decide, slot},
     devices,
     managed::Managed,
+    mark,
     program::Program,
     receive::{self, Side},
     record::Record,
@@ -168,6 +170,14 @@ impl<'a> Links<'a> {
         self.steps.iter().map(outcome).collect()
     }
 
+    /// Whether packets are marked.
+    fn marks(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Attach { plan, .. } | Step::Update { plan, .. } => plan.ecn != 0,
+            Step::Keep { .. } | Step::Detach { .. } => false,
+        })
+    }
+
     /// Whether incoming packets are delayed.
     fn receives(&self) -> bool {
         self.steps.iter().any(|step| match step {
@@ -187,6 +197,7 @@ impl Part for Links<'_> {
         };
         Managed::sweep(&program, host.netns_cookie, &host.ports()?)?;
         Conflicts::sweep()?;
+        mark::sweep(&program)?;
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)
     }
 
@@ -221,6 +232,7 @@ impl Part for Links<'_> {
             });
             undone.foreign.extend(release.foreign);
         }
+        mark::sweep(&program)?;
         receive::sweep(&program, &mut host.netlink, host.netns_cookie)?;
         Conflicts::default().write(host.netns_cookie)?;
         Ok(undone)
@@ -253,6 +265,9 @@ impl Part for Links<'_> {
         }
         if self.watches_sockets {
             Sockets::verify()?;
+        }
+        if self.marks() {
+            mark::verify_loading()?;
         }
         match self.receives() {
             true => receive::verify_program(),
@@ -331,6 +346,7 @@ impl Part for Links<'_> {
         }
         done.push(receive::restore(program, leaving_sides(steps)));
         done.extend(steps.iter().map(|step| forget(program, step)));
+        done.push(mark::sweep(program));
         done.push(receive::sweep(
             program,
             &mut host.netlink,
@@ -359,6 +375,7 @@ impl Part for Links<'_> {
                 }
             }
         }
+        mark::sweep(program)?;
         receive::sweep(program, &mut host.netlink, host.netns_cookie)
     }
 }
@@ -382,6 +399,7 @@ fn prepare(
                 receive::make(program, &mut host.netlink, record, wanted, plan)?;
             }
             program.add_link(record.index, record.owner, plan)?;
+            make_marking(program, record, plan)?;
             record.write()
         }
         Step::Update {
@@ -396,12 +414,20 @@ fn prepare(
                 receive::make(program, &mut host.netlink, record, wanted, plan)?;
             }
             program.stage_plan(record.index, plan)?;
+            make_marking(program, record, plan)?;
             record.write()
         }
         Step::Detach { managed, release } if release.foreign.is_none() => {
             Record::note_leaving(managed.index)
         }
         Step::Keep { .. } | Step::Detach { .. } => Ok(()),
+    }
+}
+
+fn make_marking(program: &Program, record: &Record, plan: &takt_plan) -> Result<(), Error> {
+    match plan.ecn {
+        0 => Ok(()),
+        _ => mark::make(program, record.index, record.owner.ifindex),
     }
 }
 

@@ -54,6 +54,7 @@ pub(crate) struct Program {
     fast_path: MapHandle,
     sockets: MapHandle,
     routes: MapHandle,
+    marks: MapHandle,
     registrations: MapHandle,
     registry: MapHandle,
     commit: OwnedFd,
@@ -75,6 +76,7 @@ impl Program {
             fast_path: pins.map("takt_express")?,
             sockets: pins.map("takt_sockets")?,
             routes: pins.map("takt_routes")?,
+            marks: pins.map("takt_marks")?,
             registrations: pins.map("takt_registrations")?,
             registry: pins.map("takt_registry")?,
             commit: pins.program("takt_commit")?,
@@ -107,6 +109,11 @@ impl Program {
     /// Connections of sockets in other namespaces, read by the qdisc.
     pub(crate) fn routes(&self) -> &MapHandle {
         &self.routes
+    }
+
+    /// Marks that are due.
+    pub(crate) fn marks(&self) -> &MapHandle {
+        &self.marks
     }
 
     /// What was registered at run time.
@@ -284,6 +291,9 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .map_err(pin())?;
     maps.takt_link_routes
         .pin(dir.join("takt_routes"))
+        .map_err(pin())?;
+    maps.takt_link_marks
+        .pin(dir.join("takt_marks"))
         .map_err(pin())?;
     maps.takt_link_dests
         .pin(dir.join("takt_registrations"))

@@ -53,6 +53,7 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     tables.link.rate_bps = link.rate_bps;
     tables.link.lag_max_ns = link.lag_max_ns;
     tables.overhead_bytes = link.overhead_bytes;
+    tables.ecn = u32::from(link.ecn);
     tables.horizon_ns = link.horizon_ns;
     tables.horizon_caps = u32::from(link.beyond_horizon == BeyondHorizon::Cap);
     tables.pacing = match link.pacing {

@@ -39,6 +39,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         lag_max_ns: 10_000_000,
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,
+        ecn: false,
         on_conflict: OnConflict::Report,
         has_stations: false,
         tenants: Vec::new(),

@@ -36,6 +36,8 @@ pub struct Link {
     pub horizon_ns: u64,
     /// What happens to a packet whose departure time is further ahead.
     pub beyond_horizon: BeyondHorizon,
+    /// Whether packets of senders that understand it are marked instead of dropped (ECN).
+    pub ecn: bool,
     /// What happens when another program replaces takt's qdisc.
     pub on_conflict: OnConflict,
     /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of

@@ -1,23 +1,20 @@
-//! The program on a device's ingress: one instance for each device, attached by a pin.
+//! The program on a device's ingress.
 
 use std::{
-    fs,
     mem::MaybeUninit,
-    os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
+    os::fd::AsFd,
     path::{Path, PathBuf},
 };
 
-use libbpf_rs::{
-    Link,
-    query::{LinkInfo, LinkTypeInfo},
-    skel::{OpenSkel, SkelBuilder},
-};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use crate::{
-    bpf::{BpfError, btf, load_log, pins},
+    bpf::{BpfError, btf, load_log},
     error::Error,
-    link::{LinkError, program::Program},
-    os::OsError,
+    link::{
+        hook::{self, Hook, Point},
+        program::Program,
+    },
 };
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
@@ -28,79 +25,43 @@ mod skel {
 /// The directory of these pins, within that of the links.
 const RECEIVE: &str = "receive";
 
-/// The pin of the program on the ingress of a link's device.
-pub(crate) struct Entry(PathBuf);
+fn dir(program: &Program) -> PathBuf {
+    program.dir().join(RECEIVE)
+}
 
-impl Entry {
-    /// That of a link, whether it exists or not.
-    pub(crate) fn of(program: &Program, link: u32) -> Self {
-        Self::pinned(program.dir(), link)
-    }
+/// That of a link, in the directory of the links' pins, whether it exists or not.
+pub(crate) fn pinned(links: &Path, link: u32) -> Hook {
+    Hook::of(&links.join(RECEIVE), link)
+}
 
-    /// Likewise, in the directory of the links' pins.
-    pub(crate) fn pinned(dir: &Path, link: u32) -> Self {
-        Self(dir.join(RECEIVE).join(link.to_string()))
-    }
+/// That of a link, whether it exists or not.
+pub(crate) fn of(program: &Program, link: u32) -> Hook {
+    Hook::of(&dir(program), link)
+}
 
-    /// The links that have one.
-    pub(crate) fn list(program: &Program) -> Result<Vec<u32>, Error> {
-        let dir = program.dir().join(RECEIVE);
-        if !dir.exists() {
-            return Ok(Vec::new());
-        }
-        let mut links = Vec::new();
-        for entry in fs::read_dir(&dir).map_err(OsError::file(&dir))? {
-            let name = entry.map_err(OsError::file(&dir))?.file_name();
-            links.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
-        }
-        Ok(links)
-    }
+/// The links that have one.
+pub(crate) fn list(program: &Program) -> Result<Vec<u32>, Error> {
+    Hook::list(&dir(program))
+}
 
-    /// Load it for this link and attach it to a device of this namespace.
-    pub(crate) fn attach(&self, program: &Program, link: u32, device: u32) -> Result<(), Error> {
-        let mut memory = MaybeUninit::uninit();
-        let skel = load(&mut memory, link, Some(program))?;
-        let attached = attach(&skel, device)?;
-        self.remove()?;
-        pins::make_dir_within(&program.dir().join(RECEIVE))?;
-        let pin = std::ffi::CString::new(self.0.as_os_str().as_encoded_bytes()).unwrap_or_default();
-        // SAFETY: a live descriptor and a terminated string.
-        match unsafe { libbpf_sys::bpf_obj_pin(attached.as_raw_fd(), pin.as_ptr()) } {
-            0.. => pins::restrict_pin(&self.0),
-            errno => Err(BpfError::of("pinning the program")(
-                libbpf_rs::Error::from_raw_os_error(-errno),
-            )),
-        }
-    }
+/// Load it for this link and attach it to a device of this namespace.
+pub(crate) fn attach(program: &Program, link: u32, device: u32) -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    let skel = load(&mut memory, link, Some(program))?;
+    of(program, link).attach(skel.progs.takt_receive.as_fd(), device, Point::Ingress)
+}
 
-    /// Whether it is attached to this device.
-    pub(crate) fn stands_on(&self, device: u32) -> bool {
-        let info = Link::open(&self.0).and_then(|link| LinkInfo::from_fd(link.as_fd()));
-        matches!(info.map(|info| info.info), Ok(LinkTypeInfo::Tcx(tcx)) if tcx.ifindex == device)
-    }
+/// Verify it against the running kernel, and leave nothing loaded.
+pub(crate) fn verify_loading() -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    load(&mut memory, 0, None).map(drop)
+}
 
-    /// Detach it from its device.
-    pub(crate) fn remove(&self) -> Result<(), Error> {
-        match fs::remove_file(&self.0) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(OsError::file(&self.0)(error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Load it and drop it again.
-    pub(crate) fn load() -> Result<(), Error> {
-        let mut memory = MaybeUninit::uninit();
-        load(&mut memory, 0, None).map(drop)
-    }
-
-    /// Load it and attach it to a device for a moment.
-    pub(crate) fn verify(device: u32) -> Result<(), Error> {
-        let mut memory = MaybeUninit::uninit();
-        let skel = load(&mut memory, 0, None)?;
-        attach(&skel, device).map(drop)
-    }
+/// Load it and attach it to a device for a moment.
+pub(crate) fn verify(device: u32) -> Result<(), Error> {
+    let mut memory = MaybeUninit::uninit();
+    let skel = load(&mut memory, 0, None)?;
+    hook::attach(skel.progs.takt_receive.as_fd(), device, Point::Ingress).map(drop)
 }
 
 fn load<'a>(
@@ -140,26 +101,4 @@ fn load<'a>(
             .map_err(sharing())?;
     }
     open.load().map_err(btf::explain_load_failure)
-}
-
-/// After the programs that are attached to the ingress already.
-fn attach(skel: &skel::ReceiveSkel, device: u32) -> Result<OwnedFd, Error> {
-    let program = skel.progs.takt_receive.as_fd().as_raw_fd();
-    // SAFETY: a live program; without options, the kernel's defaults hold.
-    let fd = unsafe {
-        libbpf_sys::bpf_link_create(
-            program,
-            device as i32,
-            libbpf_sys::BPF_TCX_INGRESS,
-            std::ptr::null(),
-        )
-    };
-    if fd < 0 {
-        return Err(LinkError::NoIngress {
-            source: libbpf_rs::Error::from_raw_os_error(-fd),
-        }
-        .into());
-    }
-    // SAFETY: just opened, and no other code owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

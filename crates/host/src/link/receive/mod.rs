@@ -5,12 +5,11 @@
 //! All of it is made before a plan names it, and nothing goes through it before the plan is in
 //! force. What no plan in force names is removed by the next [`sweep`].
 
-mod entry;
+pub(crate) mod entry;
 mod refusal;
 mod side;
 mod sweep;
 
-pub(crate) use entry::Entry;
 pub use refusal::NoReceive;
 pub(crate) use refusal::check;
 pub(crate) use side::{Side, Wanted, let_out, make, name_of, restore};
@@ -42,7 +41,7 @@ pub(crate) fn verify() -> Result<(), Error> {
     let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
     let name = name_of(PROBE);
     let index = make_device(&mut netlink, &name, "nobody")?;
-    let tried = Entry::verify(index);
+    let tried = entry::verify(index);
     // The first error is the one to report.
     let deleted = delete_device(&mut netlink, index);
     tried.and(deleted)
@@ -50,7 +49,7 @@ pub(crate) fn verify() -> Result<(), Error> {
 
 /// Verify the program against the running kernel, and leave nothing loaded.
 pub(crate) fn verify_program() -> Result<(), Error> {
-    Entry::load()
+    entry::verify_loading()
 }
 
 fn make_device(netlink: &mut Netlink, name: &str, whose: &str) -> Result<u32, Error> {

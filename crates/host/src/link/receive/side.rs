@@ -9,7 +9,7 @@ use std::{
 use takt_algo::{Plain, sys::takt_plan, to_bytes, zeroed_box};
 use takt_planner::open_receive;
 
-use super::{Entry, NAME, make_device};
+use super::{NAME, entry, make_device};
 use crate::{
     error::Error,
     link::{
@@ -62,7 +62,7 @@ impl Side {
         let is_up = ports
             .iter()
             .any(|port| port.device.index == plan.receive_ifindex && port.device.up);
-        let entered = Entry::of(program, link).stands_on(owner.ifindex);
+        let entered = entry::of(program, link).stands_on(owner.ifindex);
         Ok(Some(Self {
             index: plan.receive_link,
             ifindex: plan.receive_ifindex,
@@ -132,7 +132,7 @@ pub(crate) fn make(
             netlink
                 .all(&[qdisc_of(wanted.index).set_root(ifindex)])
                 .map_err(OsError::netlink(format!("putting takt on {name}")))?;
-            Entry::of(program, record.index).attach(program, record.index, device)?;
+            entry::attach(program, record.index, device)?;
             ifindex
         }
     };

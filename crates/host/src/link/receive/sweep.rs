@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Entry, KIND, NAME, delete_device};
+use super::{KIND, NAME, delete_device, entry};
 use crate::{
     error::Error,
     link::{memory::Outline, program::Program},
@@ -50,9 +50,9 @@ pub(crate) fn sweep(
         .filter(receiving)
         .map(|(index, _)| *index)
         .collect();
-    for link in Entry::list(program)? {
+    for link in entry::list(program)? {
         if !entered.contains(&link) {
-            Entry::of(program, link).remove()?;
+            entry::of(program, link).remove()?;
         }
     }
 

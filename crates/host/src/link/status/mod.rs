@@ -217,6 +217,8 @@ pub struct Counters {
     pub aqm_dropped_packets: u64,
     /// Their bytes.
     pub aqm_dropped_bytes: u64,
+    /// Sent, and a later packet of the same flow was marked for them (ECN).
+    pub aqm_marked_packets: u64,
     /// Discarded because the device went down.
     pub flushed_packets: u64,
     /// Their bytes.
@@ -237,6 +239,7 @@ impl Counters {
         self.dropped_bytes += other.dropped_bytes;
         self.aqm_dropped_packets += other.aqm_dropped_packets;
         self.aqm_dropped_bytes += other.aqm_dropped_bytes;
+        self.aqm_marked_packets += other.aqm_marked_packets;
         self.flushed_packets += other.flushed_packets;
         self.flushed_bytes += other.flushed_bytes;
         self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
@@ -255,6 +258,7 @@ impl From<&takt_class_stats> for Counters {
             dropped_bytes: stats.dropped_bytes + stats.managed_bytes,
             aqm_dropped_packets: stats.managed_packets,
             aqm_dropped_bytes: stats.managed_bytes,
+            aqm_marked_packets: stats.marked_packets,
             flushed_packets: stats.flushed_packets,
             flushed_bytes: stats.flushed_bytes,
             late_max_ns: stats.late_max_ns,
@@ -361,6 +365,11 @@ fn problem(
     match port {
         None => Some(
             "the device is gone; taktd puts takt back when it returns, `takt revert` forgets it"
+                .to_owned(),
+        ),
+        Some(_) if !managed.marks => Some(
+            "packets are not marked: another program removed takt's from the device's egress; \
+             `takt apply` attaches it again"
                 .to_owned(),
         ),
         Some(_) if managed.record.is_none() => Some(

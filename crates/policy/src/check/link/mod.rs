@@ -59,6 +59,7 @@ pub(super) fn resolve(has_stations: bool, link: ReadLink) -> Link {
         lag_max_ns: link.lag_max_ns,
         horizon_ns: link.horizon_ns,
         beyond_horizon: link.beyond_horizon,
+        ecn: link.ecn,
         on_conflict: link.on_conflict,
         has_stations,
         tenants: link.tenants.into_iter().map(resolve_tenant).collect(),
