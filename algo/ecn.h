@@ -4,8 +4,8 @@
  * instead of dropped.
  *
  * The qdisc cannot write to a packet. So a mark is noted when a packet is sent, and the next packet
- * of the same flow that arrives carries it (bpf/mark). Marks are as many as they should be, and late by
- * the time for which that packet is queued.
+ * of the same flow that arrives carries it (bpf/mark). Marks are as many as they should be, and
+ * late by the time for which that packet is queued.
  */
 #ifndef TAKT_ECN_H
 #define TAKT_ECN_H
@@ -22,8 +22,8 @@
 #define TAKT_ECN_STEP_BYTES 3028U	/* ... and no less than two frames take */
 
 /*
- * What a packet with this codepoint counts as. A mark hides which of the two it had before, so it counts
- * as its flow's last one: each packet of an L4S sender that is delayed has to cause a mark.
+ * What a packet with this codepoint counts as. A mark hides which of the two it had before, so it
+ * counts as its flow's last one: each packet of an L4S sender that is delayed has to cause a mark.
  */
 TAKT_FN u32 takt_ecn_of_flow(u16 *l4s, u32 ecn)
 {
@@ -33,8 +33,8 @@ TAKT_FN u32 takt_ecn_of_flow(u16 *l4s, u32 ecn)
 }
 
 /*
- * Is a packet to be marked that was queued for so long? `drops`: CoDel would drop it. Packets of L4S
- * senders are marked from a fixed delay on.
+ * Is a packet to be marked that was queued for so long? `drops`: CoDel would drop it. Packets of
+ * L4S senders are marked from a fixed delay on.
  */
 TAKT_FN int takt_ecn_marks(u32 ecn, int drops, u64 sojourn_ns, u64 rate_bps)
 {

@@ -22,8 +22,8 @@ struct takt_socket {
 };
 
 /*
- * A connection of a socket in another namespace than its policy's. Routing takes the socket from its
- * packets, and may rewrite the source address, but leaves these.
+ * A connection of a socket in another namespace than its policy's. Routing takes the socket from
+ * its packets, and may rewrite the source address, but leaves these.
  */
 struct takt_route {
 	u32 dst[4];		/* as on the wire; IPv4: the first */

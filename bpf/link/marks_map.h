@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Marks that are due, by flow: its packets' identity under the link's secret. The qdisc's object makes
- * the map. The flow that was not used for longest goes if there are too many.
+ * Marks that are due, by flow: its packets' identity under the link's secret. The qdisc's object
+ * makes the map. The flow that was not used for longest goes if there are too many.
  */
 #ifndef TAKT_MARKS_MAP_H
 #define TAKT_MARKS_MAP_H
