@@ -82,9 +82,15 @@ struct limits_say {
 	u32 limited;		/* there is one */
 };
 
-static __noinline int takt_beats_ask_limits(const struct task_struct *p, struct limits_say *say)
+/* The address of the thread's group: a global function takes no pointer of the kernel's. */
+static __always_inline u64 group_of(const struct task_struct *p)
 {
-	const struct cgroup *group = BPF_CORE_READ(p, sched_task_group, css.cgroup);
+	return (u64)BPF_CORE_READ(p, sched_task_group, css.cgroup);
+}
+
+__noinline int takt_beats_ask_limits(u64 address, struct limits_say *say TAKT_ARG)
+{
+	const struct cgroup *group = (const void *)address;
 	int level, levels;
 
 	/* A group that the kernel made for a session (autogroup) is none of them. */
@@ -125,7 +131,7 @@ static __always_inline void limit_charge(struct task_struct *p, u64 ran_ns)
 	if (!limited_groups || p->flags & PF_KTHREAD)
 		return;
 	say.now_ns = bpf_ktime_get_ns();
-	takt_beats_ask_limits(p, &say);
+	takt_beats_ask_limits(group_of(p), &say);
 	thread = say.limited ? thread_of(p) : 0;
 	if (thread)
 		thread->throttled_ns = 0;
@@ -146,7 +152,7 @@ static __always_inline struct takt_thread *throttled(struct task_struct *p,
 	if (p->flags & (PF_KTHREAD | PF_EXITING) || reads_rcu(p))
 		return 0;
 	say->now_ns = bpf_ktime_get_ns();
-	takt_beats_ask_limits(p, say);
+	takt_beats_ask_limits(group_of(p), say);
 	if (!say->wait_ns)
 		return 0;
 	thread = thread_of(p);
@@ -211,7 +217,7 @@ static __always_inline int throttle(struct task_struct *p, u64 enq_flags)
  * The clock of a group may have gone ahead while its threads waited among the ordinary ones: take
  * out those that would be next.
  */
-static __noinline int takt_beats_set_aside(void)
+__noinline int takt_beats_set_aside(void)
 {
 	struct task_struct *p;
 	u32 count = 0;
