@@ -27,7 +27,6 @@ use std::time::Duration;
 
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
-pub(crate) use machine::Clock;
 pub(crate) use machine_slot::busy_count as machines_at_once;
 
 use crate::guest::Net;
@@ -46,9 +45,8 @@ pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub struct ExecOptions {
     /// `None` for the default kernel, `newest`, `wireless`, or the beginning of a release.
     pub kernel: Option<String>,
-    /// One processor has virtual time; several have the host's, unless `clock` says otherwise.
+    /// One processor has virtual time; several have the host's.
     pub smp: u32,
-    pub(crate) clock: Clock,
     /// Files for `/add`, with their shared libraries.
     pub add: Vec<PathBuf>,
     /// Whether to add Python's web server.
@@ -69,7 +67,6 @@ impl ExecOptions {
         ExecOptions {
             kernel: None,
             smp: 1,
-            clock: Clock::Host,
             add: Vec::new(),
             web_server: false,
             net: Net::default(),
@@ -130,7 +127,6 @@ fn run(
         net: options.net,
         init: options.init.clone(),
         term: std::env::var_os("TERM"),
-        spaced: options.clock == Clock::Virtual && options.smp > 1,
     };
     let web_server = options
         .web_server
@@ -143,7 +139,6 @@ fn run(
         &initramfs,
         &Machine {
             smp: options.smp,
-            clock: options.clock,
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
         },
