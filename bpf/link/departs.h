@@ -19,7 +19,6 @@ static __always_inline u64 stamp_of(const struct sk_buff *skb)
 {
 	u64 stamp_ns;
 
-	skb = bpf_core_cast(skb, struct sk_buff);
 	stamp_ns = skb->tstamp;
 	if (stamp_ns < TAKT_WALL_CLOCK_NS)
 		return stamp_ns;
@@ -28,20 +27,20 @@ static __always_inline u64 stamp_of(const struct sk_buff *skb)
 	return stamp_ns - bpf_ktime_get_tai_ns() + bpf_ktime_get_ns();
 }
 
-/* The pacing rate of the packet's socket; 0: not limited, or TCP, which makes stamps itself. */
+/*
+ * The pacing rate of the packet's socket; 0: not limited, or TCP, which makes stamps itself. What
+ * is not a full socket has other things in the place of a rate, so its state is asked next.
+ */
 static __always_inline u64 pacing_of(const struct sk_buff *skb)
 {
-	const struct sock *sk = bpf_core_cast(skb, struct sk_buff)->sk;
+	const struct sock *sk = skb->sk;
 	u64 bytes_per_s;
 
 	if (!sk)
 		return 0;
-	sk = bpf_core_cast(sk, struct sock);
-	if (sk->__sk_common.skc_state == TCP_NEW_SYN_RECV ||
-	    sk->__sk_common.skc_state == TCP_TIME_WAIT)
-		return 0;
 	bytes_per_s = sk->sk_pacing_rate;
-	if (bytes_per_s == ~0ULL || sk->sk_protocol == IPPROTO_TCP)
+	if (bytes_per_s == ~0ULL || sk->__sk_common.skc_state == TCP_NEW_SYN_RECV ||
+	    sk->__sk_common.skc_state == TCP_TIME_WAIT || sk->sk_protocol == IPPROTO_TCP)
 		return 0;
 	return takt_clamp(bytes_per_s, 1, ~0ULL / 8) * 8;
 }
