@@ -33,8 +33,17 @@ fn kernel_arguments(name: &str) -> Vec<String> {
 /// full, and several times that on a busy host.
 const TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The experiment with programs of rt-tests in it.
-const NEEDS_RT_TESTS: &str = "beats";
+/// The experiments with programs of rt-tests in them.
+const NEED_RT_TESTS: [&str; 2] = ["beats", "bystanders"];
+
+/// The numbers of processors that an experiment is about: a boot for each, since neither
+/// affinities nor cpusets take a processor away from the kernel's own threads and timers.
+fn processors(name: &str) -> &'static [u32] {
+    match name {
+        "bystanders" => &[1, 2, 4],
+        _ => &[1],
+    }
+}
 
 /// Why there is no report.
 #[derive(Debug, Error)]
@@ -101,16 +110,29 @@ pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
     Ok(vec![run_one(name, options.short, options)?])
 }
 
+/// All boots of an experiment, as one report.
 pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunError> {
+    let mut boots = processors(name).iter();
+    let boot = |smp: &u32| boot(name, *smp, short, options);
+    let mut report = boot(boots.next().unwrap_or(&1))?;
+    for smp in boots {
+        report.rows.extend(boot(smp)?.rows);
+    }
+    Ok(report)
+}
+
+fn boot(name: &str, smp: u32, short: bool, options: &RunOptions) -> Result<Report, RunError> {
     let mut command = vec![OsString::from("takt-lab"), "guest".into(), name.into()];
     if short {
         command.push("--short".into());
     }
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&options.kernel);
+    exec.smp = smp;
+    exec.clock = host::Clock::Virtual;
     exec.web_server = name == NEEDS_WEB_SERVER && !short;
     exec.kernel_arguments = kernel_arguments(name);
-    if name == NEEDS_RT_TESTS {
+    if NEED_RT_TESTS.contains(&name) {
         exec.add.extend(host::rt_tests()?);
     }
     exec.timeout = TIMEOUT;

@@ -96,8 +96,10 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric that a table is about. A case that has none of them belongs to the table of the
 /// case before it.
-const THEMES: [&str; 21] = [
+const THEMES: [&str; 23] = [
     "ping_p99_ns",
+    "finish_ns",
+    "wakeup_p99_ns",
     "path_mean_ns",
     "fall_most_ns",
     "snr_db",
@@ -172,13 +174,22 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 141] = [
+const METRICS: [(&str, &str, u8); 150] = [
     ("ping_p50_ns", "ping\np50", 8),
     ("ping_p99_ns", "p99", 9),
     ("ping_max_ns", "max", 7),
     ("pings_count", "pings", 2),
     ("pings_lost_count", "lost", 6),
     ("rtt_mean_ns", "RTT\nmean", 9),
+    ("finish_ns", "finished\nafter", 9),
+    ("finish_over_kernel_percent", "over kernel", 9),
+    ("finish_spread_ns", "spread", 6),
+    ("wakeup_p50_ns", "wake-up\np50", 9),
+    ("wakeup_p99_ns", "p99", 9),
+    ("wakeup_max_ns", "max", 7),
+    ("wakeup_p50_over_kernel_percent", "p50 over\nkernel", 9),
+    ("wakeup_p99_over_kernel_percent", "p99 over\nkernel", 9),
+    ("wakeups_count", "wake-ups", 3),
     ("snr_db", "SNR\ndB", 9),
     ("total_bps", "total", 9),
     ("good_bps", "good", 4),

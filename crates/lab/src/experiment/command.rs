@@ -7,6 +7,9 @@ use std::process::{Command, Output, Stdio};
 
 use super::error::{ExperimentError, Result};
 
+/// The place of rt-tests' hackbench in the machine.
+pub const HACKBENCH: &str = "/add/hackbench";
+
 /// The laboratory's own program, for the processes of an experiment. It lies beside takt.
 pub fn lab_beside(takt: &Path) -> PathBuf {
     takt.with_file_name("takt-lab")

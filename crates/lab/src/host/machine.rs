@@ -47,9 +47,30 @@ const KERNEL_ARGUMENTS: &[&str] = &[
     "cryptomgr.notests",
 ];
 
+/// The time in a machine with several processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// That of the host: they run at once.
+    Host,
+    /// One instruction of any of them is one nanosecond: they take turns. Those that are idle
+    /// have none, so the others are the faster.
+    Virtual,
+}
+
+/// With virtual time, the longest turn of a processor while others are busy. The emulator ends a
+/// turn when a timer is due and has no setting for this, but devices that need a timer: a filter
+/// of a network device without packets.
+const TURN_US: u32 = 10;
+
+/// QEMU 7.2 may take a part of an address for the flags after cmpxchg16b, where a turn ends: the
+/// kernel does without.
+const CPU_IN_TURNS: &str = "max,cx16=off";
+
 /// A machine's properties, beside its kernel and its files.
 pub struct Machine<'a> {
     pub smp: u32,
+    /// The time of several processors; one always has virtual time.
+    pub clock: Clock,
     /// Additional arguments of the kernel.
     pub kernel_arguments: &'a [String],
     pub timeout: Duration,
@@ -207,13 +228,18 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         std::process::id(),
         initramfs.as_raw_fd()
     ));
-    let processors = machine.smp.to_string();
-    let accelerator: &[&str] = if machine.smp > 1 {
-        &["-accel", "tcg,thread=multi"]
-    } else {
-        // One instruction is one nanosecond, and idle time passes at once.
-        &["-accel", "tcg", "-icount", "shift=0,sleep=off"]
+    // One instruction is one nanosecond, and idle time passes at once.
+    let virtual_time: &[&str] = &["-accel", "tcg", "-icount", "shift=0,sleep=off"];
+    let turn = format!("filter-buffer,id=turn,netdev=none,queue=all,interval={TURN_US}");
+    let turns: &[&str] = &["-netdev", "hubport,id=none,hubid=0", "-object", &turn];
+    let host_time: &[&str] = &["-accel", "tcg,thread=multi"];
+    let (accelerator, turns, cpu, processors) = match machine.clock {
+        _ if machine.smp == 1 => (virtual_time, &[][..], "max", 1),
+        Clock::Host => (host_time, &[][..], "max", machine.smp),
+        // The guest takes every second one offline.
+        Clock::Virtual => (virtual_time, turns, CPU_IN_TURNS, 2 * machine.smp),
     };
+    let processors = processors.to_string();
     let channel = format!("virtserialport,chardev=channel,nr={CHANNEL_PORT}");
     let fixed = [
         // No HPET: the kernel would spend a second calibrating it, and then use the TSC and the
@@ -226,7 +252,7 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         "-display",
         "none",
         "-cpu",
-        "max",
+        cpu,
         "-m",
         MEMORY,
         "-smp",
@@ -249,7 +275,12 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         "-device",
         &channel,
     ];
-    let mut arguments: Vec<OsString> = accelerator.iter().chain(&fixed).map(Into::into).collect();
+    let mut arguments: Vec<OsString> = accelerator
+        .iter()
+        .chain(&fixed)
+        .chain(turns)
+        .map(Into::into)
+        .collect();
     arguments.extend(["-kernel".into(), kernel.vmlinuz.clone().into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
     let asked_for = machine.kernel_arguments.iter().map(String::as_str);

@@ -27,6 +27,7 @@ use std::time::Duration;
 
 pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
+pub(crate) use machine::Clock;
 pub(crate) use machine_slot::busy_count as machines_at_once;
 
 use crate::guest::Net;
@@ -45,8 +46,9 @@ pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30 * 60);
 pub struct ExecOptions {
     /// `None` for the default kernel, `newest`, `wireless`, or the beginning of a release.
     pub kernel: Option<String>,
-    /// One processor has virtual time; several have the host's.
+    /// One processor has virtual time; several have the host's, unless `clock` says otherwise.
     pub smp: u32,
+    pub(crate) clock: Clock,
     /// Files for `/add`, with their shared libraries.
     pub add: Vec<PathBuf>,
     /// Whether to add Python's web server.
@@ -67,6 +69,7 @@ impl ExecOptions {
         ExecOptions {
             kernel: None,
             smp: 1,
+            clock: Clock::Host,
             add: Vec::new(),
             web_server: false,
             net: Net::default(),
@@ -127,6 +130,7 @@ fn run(
         net: options.net,
         init: options.init.clone(),
         term: std::env::var_os("TERM"),
+        spaced: options.clock == Clock::Virtual && options.smp > 1,
     };
     let web_server = options
         .web_server
@@ -139,6 +143,7 @@ fn run(
         &initramfs,
         &Machine {
             smp: options.smp,
+            clock: options.clock,
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
         },

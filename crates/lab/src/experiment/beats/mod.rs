@@ -36,7 +36,7 @@ pub(super) use self::clock::{now_ns, sleep_until};
 use self::contender::Contender;
 use self::extent::Extent;
 pub use self::program::play_from_stdin;
-pub(super) use self::program::{enter, exact_timers};
+pub(super) use self::program::{Work, enter, exact_timers};
 pub(super) use self::script::Class;
 use self::settings::Unthrottled;
 use self::turn::Turn;

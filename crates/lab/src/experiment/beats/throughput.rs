@@ -21,8 +21,6 @@ use crate::experiment::namespace::Namespace;
 use crate::experiment::pair::A;
 
 const DONE: &str = "work_per_s";
-/// The program's place in the image.
-const HACKBENCH: &str = "/add/hackbench";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errand {
@@ -101,7 +99,7 @@ fn messages(takt: &Path, beats: (Namespace, Vec<Role>), length: Duration) -> Res
     let (namespace, threads) = beats;
     let _beats = Process::start(takt, namespace, window, threads)?;
     sleep_until(window.begin_ns);
-    A.run(|| command::run(HACKBENCH, &words).map(drop))?;
+    A.run(|| command::run(command::HACKBENCH, &words).map(drop))?;
     let seconds = (now_ns() - window.begin_ns) as f64 / 1e9;
     let done = loops * THREADS * THREADS;
     Ok(metrics([(DONE, json!((done as f64 / seconds).round()))]))

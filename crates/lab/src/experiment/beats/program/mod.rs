@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
 pub use self::class::{enter, exact_timers};
-use self::work::Work;
+pub use self::work::Work;
 use super::script::{Part, Record, Role, Script, Window};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 
