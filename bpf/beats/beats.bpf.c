@@ -76,6 +76,18 @@ static __always_inline void enqueue_network(struct task_struct *p, const struct 
 		wake_idle(p, enq_flags);
 }
 
+static __always_inline void enqueue_ordinary(struct task_struct *p, u64 enq_flags)
+{
+	u32 cpu = scx_bpf_task_cpu(p);
+	const struct takt_cpu *c = cpu_of(cpu);
+
+	fair_enqueue(p, QUEUE_ORDINARY, enq_flags);
+	if (c && enq_flags & SCX_ENQ_WAKEUP && fair_preempts(p, c))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	else
+		wake_idle(p, enq_flags);
+}
+
 SEC("struct_ops/enqueue")
 int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -107,8 +119,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		enqueue_network(p, cpu_of(cpu), cpu, enq_flags);
 		return 0;
 	}
-	fair_enqueue(p, QUEUE_ORDINARY, enq_flags);
-	wake_idle(p, enq_flags);
+	enqueue_ordinary(p, enq_flags);
 	return 0;
 }
 
@@ -149,7 +160,7 @@ static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
 	if (must_wait(prev))
 		return;
 	if (c->tier == TIER_ORDINARY)
-		fair_running(prev);
+		fair_running(prev, c);
 	prev->scx.slice = SLICE_NS;
 }
 
@@ -201,7 +212,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		/* It was admitted, and has lost its reservation since. */
 		if (p->scx.slice == SCX_SLICE_INF)
 			p->scx.slice = SLICE_NS;
-		fair_running(p);
+		fair_running(p, c);
 		if (c->open && is_before_a_member(c)) {
 			p->scx.slice = 0;
 			cut(cpu);

@@ -18,6 +18,8 @@
  * lightest (nice 19: 15 of 1,024), or it would starve.
  */
 #define AHEAD_MAX_NS (SLICE_NS * 1024 / 15)
+/* A woken thread preempts one that is ahead of it by this much, as in the kernel's own class. */
+#define PREEMPT_NS 700000ULL
 #define NETWORK_SHARE 8U
 #define NETWORK_DEBT_MAX_NS 1000000000U
 
@@ -55,19 +57,45 @@ static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 e
 	scx_bpf_dsq_insert_vtime(p, queue, SLICE_NS, vtime, enq_flags);
 }
 
-static __always_inline void fair_running(const struct task_struct *p)
+/* Cheap where the kernel has read the clock already (6.14 on). */
+static __always_inline u64 scheduler_clock_ns(void)
+{
+	return bpf_ksym_exists(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
+}
+
+static __always_inline void fair_running(const struct task_struct *p, struct takt_cpu *c)
 {
 	if (is_before(virtual_now, p->scx.dsq_vtime))
 		virtual_now = p->scx.dsq_vtime;
+	c->vtime = p->scx.dsq_vtime;
+	c->vtime_ns = scheduler_clock_ns();
+	c->weight = p->scx.weight;
+}
+
+static __always_inline u64 virtual_ns(u64 ran_ns, u32 weight)
+{
+	return ran_ns * WEIGHT_ONE / (weight ? weight : 1);
+}
+
+/* Does the ordinary thread that runs there have to make way for this one, which was just woken? */
+static __always_inline int fair_preempts(const struct task_struct *p, const struct takt_cpu *c)
+{
+	u64 last = p->scx.dsq_vtime + PREEMPT_NS;
+	__s64 ran_ns;
+
+	if (c->tier != TIER_ORDINARY)
+		return 0;
+	if (is_before(last, c->vtime))
+		return 1;
+	ran_ns = scheduler_clock_ns() - c->vtime_ns;
+	return ran_ns > 0 && is_before(last, c->vtime + virtual_ns(ran_ns, c->weight));
 }
 
 static __always_inline void fair_charge(struct task_struct *p, u64 ran_ns)
 {
-	u32 weight = p->scx.weight;
-
 	if (is_before(p->scx.dsq_vtime, virtual_now - SLICE_NS))
 		p->scx.dsq_vtime = virtual_now - SLICE_NS;
-	p->scx.dsq_vtime += ran_ns * WEIGHT_ONE / (weight ? weight : 1);
+	p->scx.dsq_vtime += virtual_ns(ran_ns, p->scx.weight);
 	if (is_before(virtual_now + AHEAD_MAX_NS, p->scx.dsq_vtime))
 		p->scx.dsq_vtime = virtual_now + AHEAD_MAX_NS;
 }

@@ -116,6 +116,7 @@ int scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
 int scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+u64 scx_bpf_now(void) __ksym __weak;
 void scx_bpf_exit_bstr(__s64 exit_code, char *format, unsigned long long *data,
 		       u32 bytes) __ksym;
 _Bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;

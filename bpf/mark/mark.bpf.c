@@ -6,6 +6,7 @@
  * One instance of this program is attached to the egress of each device whose policy asks for it.
  */
 #include "kernel.h"
+#include "types_only.h"
 #include "../link/marks_map.h"
 #include "../link/packet.h"
 #include "../link/ports_map.h"

@@ -9,6 +9,8 @@
  * no ingress program on packets that have been through an ifb.
  */
 #include "kernel.h"
+#include "classify.h"
+#include "types_only.h"
 #include "../link/handover.h"
 #include "../link/packet.h"
 #include "../link/ports_map.h"
