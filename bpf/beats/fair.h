@@ -12,14 +12,16 @@
 #include "state.h"
 
 #define WEIGHT_ONE 100U
+/* The time between two ticks of a kernel with few of them: what a thread runs at once. */
+#define RUN_NS 4000000ULL
 /*
- * A thread may run long past its slice: the kernel does not preempt everywhere, and a hypervisor
- * may take the CPU away meanwhile. No thread is put back for it by more than one slice costs the
- * lightest (nice 19: 15 of 1,024), or it would starve.
+ * A thread may run far longer: the kernel does not preempt everywhere, and a hypervisor may take
+ * the CPU away meanwhile. No thread is put back for it by more than RUN_NS cost the lightest
+ * (nice 19: 15 of 1,024), or it would starve.
  */
-#define AHEAD_MAX_NS (SLICE_NS * 1024 / 15)
-/* A woken thread preempts one that is ahead of it by this much, as in the kernel's own class. */
-#define PREEMPT_NS 700000ULL
+#define AHEAD_MAX_NS (RUN_NS * 1024 / 15)
+/* No woken thread preempts one that has run for less, as in the kernel's own class. */
+#define RUN_LEAST_NS 700000LL
 #define NETWORK_SHARE 8U
 #define NETWORK_DEBT_MAX_NS 1000000000U
 
@@ -48,12 +50,12 @@ static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 e
 {
 	u64 vtime = p->scx.dsq_vtime;
 
-	/* Idle time earns one slice, no more. */
-	if (is_before(vtime, virtual_now - SLICE_NS))
-		vtime = virtual_now - SLICE_NS;
-	/* khugepaged reads RCU for several slices, at nice 19: it gets them as nice 0 would. */
-	if (is_before(virtual_now + SLICE_NS, vtime) && reads_rcu(p))
-		vtime = virtual_now + SLICE_NS;
+	/* Idle time earns one run, no more. */
+	if (is_before(vtime, virtual_now - RUN_NS))
+		vtime = virtual_now - RUN_NS;
+	/* khugepaged reads RCU for several runs, at nice 19: it gets them as nice 0 would. */
+	if (is_before(virtual_now + RUN_NS, vtime) && reads_rcu(p))
+		vtime = virtual_now + RUN_NS;
 	scx_bpf_dsq_insert_vtime(p, queue, SLICE_NS, vtime, enq_flags);
 }
 
@@ -80,21 +82,19 @@ static __always_inline u64 virtual_ns(u64 ran_ns, u32 weight)
 /* Does the ordinary thread that runs there have to make way for this one, which was just woken? */
 static __always_inline int fair_preempts(const struct task_struct *p, const struct takt_cpu *c)
 {
-	u64 last = p->scx.dsq_vtime + PREEMPT_NS;
 	__s64 ran_ns;
 
 	if (c->tier != TIER_ORDINARY)
 		return 0;
-	if (is_before(last, c->vtime))
-		return 1;
 	ran_ns = scheduler_clock_ns() - c->vtime_ns;
-	return ran_ns > 0 && is_before(last, c->vtime + virtual_ns(ran_ns, c->weight));
+	return ran_ns >= RUN_LEAST_NS &&
+	       is_before(p->scx.dsq_vtime, c->vtime + virtual_ns(ran_ns, c->weight));
 }
 
 static __always_inline void fair_charge(struct task_struct *p, u64 ran_ns)
 {
-	if (is_before(p->scx.dsq_vtime, virtual_now - SLICE_NS))
-		p->scx.dsq_vtime = virtual_now - SLICE_NS;
+	if (is_before(p->scx.dsq_vtime, virtual_now - RUN_NS))
+		p->scx.dsq_vtime = virtual_now - RUN_NS;
 	p->scx.dsq_vtime += virtual_ns(ran_ns, p->scx.weight);
 	if (is_before(virtual_now + AHEAD_MAX_NS, p->scx.dsq_vtime))
 		p->scx.dsq_vtime = virtual_now + AHEAD_MAX_NS;
@@ -134,7 +134,7 @@ static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
 	if (scx_bpf_dsq_nr_queued(QUEUE_ORDINARY) <= 0)
 		cpu->network_debt_ns = 0;
 	else if (cpu->network_debt_ns < NETWORK_DEBT_MAX_NS)
-		cpu->network_debt_ns += ran_ns > SLICE_NS ? SLICE_NS : ran_ns;
+		cpu->network_debt_ns += ran_ns > RUN_NS ? RUN_NS : ran_ns;
 }
 
 /*
@@ -144,8 +144,8 @@ static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
  */
 static __always_inline int free_dispatch(struct takt_cpu *c, u32 cpu)
 {
-	if (c->network_debt_ns > NETWORK_SHARE * SLICE_NS) {
-		c->network_debt_ns -= NETWORK_SHARE * SLICE_NS;
+	if (c->network_debt_ns > NETWORK_SHARE * RUN_NS) {
+		c->network_debt_ns -= NETWORK_SHARE * RUN_NS;
 		if (fair_dispatch(c, cpu))
 			return 1;
 	}

@@ -21,8 +21,8 @@
 #define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
 #define THROTTLED_QUEUES 64U	/* limited groups beyond these share them */
 
-/* The longest time that a thread runs at once. */
-#define SLICE_NS 4000000ULL
+/* How long a thread runs before others get their turn: the kernel looks at ticks. */
+#define SLICE_NS 2000000ULL
 
 struct takt_thread {
 	u32 reservation;	/* the member that it holds, from 1; 0: none */
