@@ -28,10 +28,27 @@ typedef long long s64;
  *              it drops bounds checks that it considers redundant and the verifier needs.
  * TAKT_FOR     a rare or long loop: in BPF the kernel's iterator, whose body the verifier
  *              checks until the states converge, not once per round. It costs a call per round.
+ *
+ * With TAKT_BPF_PLAIN, for kernels before 6.8: loops are plain, and a global function begins with
+ * TAKT_NEED, since its pointers may be null.
  */
+#ifndef TAKT_BPF_PLAIN
+#define TAKT_NEED(pointer, otherwise)
+#endif
+
 #ifdef TAKT_BPF
 #define TAKT_FOR(i, from, to) bpf_for (i, from, to)
 #define TAKT_ARG __attribute__((btf_decl_tag("arg:nonnull")))
+#define TAKT_FN static __attribute__((always_inline, unused))
+#define TAKT_FN_OUT __attribute__((noinline, weak))
+#elif defined(TAKT_BPF_PLAIN)
+#define TAKT_FOR(i, from, to) for ((i) = (from); (i) < (to); (i)++)
+#define TAKT_ARG
+#define TAKT_NEED(pointer, otherwise)       \
+	do {                                \
+		if (!(pointer))             \
+			return (otherwise); \
+	} while (0)
 #define TAKT_FN static __attribute__((always_inline, unused))
 #define TAKT_FN_OUT __attribute__((noinline, weak))
 #else

@@ -146,9 +146,12 @@ TAKT_FN u64 takt_rule_lookup(const struct takt_rules *rules, const struct takt_k
 TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
 				const struct takt_key *key TAKT_ARG, u32 tuple)
 {
-	u32 at = takt_rule_hash(key, &rules->tuple[tuple & (TAKT_TUPLES - 1)], tuple), i;
-	u64 rule = takt_rule_lookup(rules, key, tuple, at);
+	u32 at, i;
+	u64 rule;
 
+	TAKT_NEED(rules && key, TAKT_NO_RULE);
+	at = takt_rule_hash(key, &rules->tuple[tuple & (TAKT_TUPLES - 1)], tuple);
+	rule = takt_rule_lookup(rules, key, tuple, at);
 	if (rule)
 		return rule;
 	TAKT_FOR (i, 1, TAKT_PROBES_MAX) {
@@ -166,6 +169,7 @@ TAKT_FN_OUT u32 takt_classify(const struct takt_rules *rules TAKT_ARG,
 	u64 best = TAKT_NO_RULE;
 	u32 i;
 
+	TAKT_NEED(rules && key, 0);
 	for (i = 0; i < TAKT_TUPLES && i < rules->tuples; i++) {
 		if (rules->tuple[i].first_order >= best >> 32)
 			break;

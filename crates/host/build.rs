@@ -1,4 +1,4 @@
-//! Compiles the qdisc, what watches sockets, what marks packets, what stands on the ingress of
+//! Compiles the qdisc, what watches sockets, what marks packets, what classifies them for trees, what stands on the ingress of
 //! devices, the scheduler of beats, the congestion control, what moves flows to it and the monitor,
 //! and writes their skeletons.
 
@@ -6,6 +6,7 @@ fn main() {
     takt_bpf_build::skeleton("link");
     takt_bpf_build::skeleton("owner");
     takt_bpf_build::skeleton("mark");
+    takt_bpf_build::skeleton("tree");
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");

@@ -19,6 +19,7 @@ pub unsafe trait Plain: Sized {}
 unsafe impl Plain for sys::takt_commit_args {}
 unsafe impl Plain for sys::takt_question {}
 unsafe impl Plain for sys::takt_answer {}
+unsafe impl Plain for sys::takt_rules {}
 unsafe impl Plain for sys::takt_watch {}
 unsafe impl Plain for sys::takt_clear_args {}
 unsafe impl Plain for sys::takt_destination {}

@@ -7,6 +7,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use takt_host::{reservations::Terms, stations::Address};
+use takt_planner::backend::Kernel;
 use takt_policy::{parse_decibel, parse_duration};
 
 pub use self::flows::{Flows, FlowsCommand};
@@ -49,10 +50,23 @@ pub enum Output {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Read a policy and report its errors; the host is not touched.
-    #[command(after_help = "Example:\n  takt check examples/media-server.toml")]
+    ///
+    /// With --kernel it also says whether that kernel could carry the policy out: exit code 3 if
+    /// not. It takes the kernel to be built with all that its version has.
+    #[command(
+        after_help = "Examples:\n  takt check examples/media-server.toml\n  takt check \
+                      examples/media-server.toml --kernel 6.1 --explain"
+    )]
     Check {
         /// The policy.
         file: PathBuf,
+        /// Check it for this kernel, as `uname -r` prints it, or its beginning (such as 6.1).
+        #[arg(long, value_name = "RELEASE", value_parser = kernel)]
+        kernel: Option<Kernel>,
+        /// Say which backend each link gets, why, and what it does not keep; without --kernel on
+        /// the running one.
+        #[arg(long)]
+        explain: bool,
     },
 
     /// Make this host follow a policy: all of it, or nothing.
@@ -470,6 +484,10 @@ fn member(text: &str) -> Result<(u32, u32), String> {
         Some((member, of)) if (1..=of).contains(&member) => Ok((member, of)),
         _ => Err("write which member it is, and of how many, such as 2/3".to_owned()),
     }
+}
+
+fn kernel(release: &str) -> Result<Kernel, &'static str> {
+    Kernel::of_release(release).ok_or("a release begins with two numbers, such as 6.1")
 }
 
 /// The time of a trial: up to an hour, for other administrators wait as long.

@@ -71,6 +71,7 @@ impl From<&Undecided> for Exit {
             | Undecided::NoGap { .. }
             | Undecided::NoReceive { .. }
             | Undecided::NoTime(_) => Self::Invalid,
+            Undecided::NoBackend { .. } => Self::Lacking,
             Undecided::NoUser(error) => error.into(),
             Undecided::Host(error) => error.into(),
         }

@@ -30,7 +30,11 @@ fn main() -> ExitCode {
         takt_host::raise_limit();
     }
     let exit = match command {
-        Command::Check { file } => check::run(&file, output),
+        Command::Check {
+            file,
+            kernel,
+            explain,
+        } => check::run(&file, kernel, explain, output),
         Command::Apply {
             file,
             dry_run,

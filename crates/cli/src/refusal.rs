@@ -47,6 +47,12 @@ fn place(policy: &Policy, error: &Undecided) -> Option<Diagnostics> {
             format!("{device} cannot have incoming traffic in the background"),
             problem.to_string(),
         ),
+        Undecided::NoBackend { device, problem } => policy.device_error(
+            device,
+            code,
+            format!("this kernel cannot carry out the policy of {device}"),
+            problem.to_string(),
+        ),
         Undecided::NoTime(refusal) => {
             let tasks = policy.beats.iter().flat_map(|beats| &beats.tasks);
             let named = |name| tasks.map(|task| &task.name).position(|task| task == name);

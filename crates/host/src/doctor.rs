@@ -11,6 +11,7 @@ use crate::{
     link::{gap, program::Program, receive, sockets::Sockets},
     monitor::Monitor,
     os::{OsError, capability, netlink::Netlink},
+    tree,
 };
 
 pub use crate::{
@@ -61,6 +62,11 @@ fn features() -> Vec<Finding> {
             "pacing",
             "the qdisc was loaded, verified and dropped again",
             Program::verify(),
+        ),
+        finding(
+            "tree",
+            "the classifier of packets for HTB classes was loaded, verified and dropped again",
+            tree::verify_classifier(),
         ),
         finding(
             "sockets",

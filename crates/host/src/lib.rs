@@ -16,6 +16,7 @@ mod radio;
 pub mod reservations;
 mod state;
 mod status;
+mod tree;
 mod upgrade;
 
 pub use apply::TrialError;
@@ -68,6 +69,8 @@ pub use radio::signal::SignalMeter;
 pub use state::StateError;
 pub use state::source::Source;
 pub use status::{Status, status};
+
+pub use tree::kernel;
 
 pub use upgrade::revert;
 

@@ -15,6 +15,7 @@ use crate::{
     part::{Host, Part, Query},
     radio::Radio,
     state::lock::{Glance, Glanced},
+    tree::Trees,
 };
 
 /// How long to wait for a takt that changes the host.
@@ -70,13 +71,20 @@ fn look(with_flows: bool) -> Result<Status, Error> {
     let (beats, tasks) = Tasks::status(host, query)?;
     Radio::status(host, query)?;
     Ok(Status {
-        links: Links::status(host, query)?,
+        links: links(host, query)?,
         beats,
         tasks,
         crowd: Windows::status(host, query)?,
         changing: None,
         pending: pending::status()?,
     })
+}
+
+/// On all backends.
+fn links(host: &mut Host, query: Query) -> Result<Vec<LinkStatus>, Error> {
+    let mut links = Links::status(host, query)?;
+    links.extend(Trees::status(host, query)?);
+    Ok(links)
 }
 
 /// What a takt leaves incomplete for a moment is no problem and no error.

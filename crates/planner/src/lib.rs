@@ -1,8 +1,11 @@
 //! From a policy to the tables that the kernel's programs read: [`link`] plans a link's classes and
-//! rules, [`beats`] finds time slots for tasks. Pure: the host is not looked at.
+//! rules, [`backend`] chooses what carries it out, [`tree`] makes HTB classes of it, [`beats`] finds
+//! time slots for tasks. Pure: the host is not looked at.
 
+pub mod backend;
 pub mod beats;
 mod link;
+pub mod tree;
 
 use takt_algo::sys::{TAKT_LINKS, TAKT_MEMBERS_MAX};
 use takt_policy::{LINKS_MAX, MEMBERS_MAX};

@@ -4,7 +4,8 @@ use serde_json::json;
 use takt_host::{
     Action, Applied, BeatsAction, CrowdAction, Displaced, Displacement, Options, Source,
 };
-use takt_policy::Policy;
+use takt_planner::backend::name;
+use takt_policy::{Backend, Policy};
 
 use crate::{
     args::Output,
@@ -70,7 +71,11 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
             let receive = outcome.receive.as_ref().map_or_else(String::new, |device| {
                 format!(", incoming background traffic through {device}")
             });
-            format!("{}: {action}{receive}\n", outcome.device)
+            let backend = match outcome.backend {
+                Backend::Takt => String::new(),
+                other => format!(" ({})", name(other)),
+            };
+            format!("{}: {action}{backend}{receive}\n", outcome.device)
         });
         let tasks = policy.beats.as_ref().map_or(0, |beats| beats.tasks.len());
         let tasks = match tasks {

@@ -1,17 +1,21 @@
 use std::path::Path;
 
 use serde_json::json;
+use takt_planner::backend::Kernel;
 use takt_policy::Policy;
 
 use crate::{
     args::Output,
-    commands::keys::{self, Unreadable},
+    commands::{
+        backends::Backends,
+        keys::{self, Unreadable},
+    },
     exit::Exit,
     print::{self, count},
     refusal,
 };
 
-pub fn run(file: &Path, output: Output) -> Exit {
+pub fn run(file: &Path, kernel: Option<Kernel>, explain: bool, output: Output) -> Exit {
     let mut policy = match takt_policy::load(file) {
         Ok((_, policy)) => policy,
         Err(found) => return print::diagnostics(output, &found),
@@ -25,18 +29,27 @@ pub fn run(file: &Path, output: Output) -> Exit {
             if output == Output::Text {
                 print::warnings(&policy.warnings);
             }
+            let asked = kernel.or_else(|| explain.then(takt_host::kernel));
+            let backends = asked.map(|kernel| Backends::of(&policy, kernel));
+            let are_found = backends.as_ref().is_none_or(Backends::are_found);
             let value = json!({
-                "ok": true,
+                "ok": are_found,
                 "warnings": policy.warnings,
                 "links": policy.links,
                 "radio": policy.radio,
                 "crowd": policy.crowd,
                 "beats": policy.beats,
+                "backends": backends,
             });
             print::result(output, &value, |_| {
-                format!("{}: valid, {}", file.display(), contents(&policy))
+                let valid = format!("{}: valid, {}\n", file.display(), contents(&policy));
+                let told = backends.as_ref().filter(|_| explain || !are_found);
+                valid + &told.map(Backends::text).unwrap_or_default()
             });
-            Exit::Done
+            match are_found {
+                true => Exit::Done,
+                false => Exit::Lacking,
+            }
         }
     }
 }

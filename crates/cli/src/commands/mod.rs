@@ -1,6 +1,7 @@
 //! One file, one command.
 
 pub mod apply;
+pub mod backends;
 pub mod background;
 pub mod check;
 pub mod confirm;

@@ -157,6 +157,7 @@ impl From<&Undecided> for &'static Reason {
             },
             Undecided::NoGap { .. } => &policies::NO_GAP,
             Undecided::NoReceive { .. } => &policies::NO_RECEIVE,
+            Undecided::NoBackend { .. } => &policies::NO_BACKEND,
             Undecided::NoTime(_) => &policies::DOES_NOT_FIT,
             Undecided::NoUser(error) => error.into(),
             Undecided::Host(error) => error.into(),

@@ -23,6 +23,13 @@ take a turn through a device of kind ifb, which takt makes, and come back to whe
 come back by their Ethernet header, which tun devices, PPP and WireGuard do not have. receive =
 false in the class leaves incoming packets alone.
 ";
+NO_BACKEND = "takt::kernel::no_backend": "
+A link is carried out by takt's own qdisc, which needs Linux 6.16 with CONFIG_NET_SCH_BPF=y, or by a
+tree of HTB classes. A tree does not know stations, flows with clocks of their own, gap frames, the
+owners of sockets and incoming traffic in the background, so a link whose policy asks for one of
+them is refused on an older kernel, unless each class that does says best_effort = true. `takt check
+--kernel 6.1 --explain` says which backend each link gets on a kernel, and why.
+";
 DOES_NOT_FIT = "takt::task::does_not_fit": "
 The tasks before this one, or those that have their slots already, leave no room for it. A task
 occupies the same slots in each of its periods, and a part of every CPU's time is never assigned

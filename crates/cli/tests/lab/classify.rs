@@ -12,7 +12,7 @@ use nix::sys::socket::{setsockopt, sockopt::Mark};
 
 use crate::{
     flow::{Flow, send_by_tcp},
-    machine::DEFAULT,
+    machine::{DEFAULT, TOO_OLD},
     shell::run,
     takt::{apply, link},
     wire::{End, Wire},
@@ -20,6 +20,7 @@ use crate::{
 
 const POLICY: &str = r#"
 [link.near1]
+backend = "takt"
 rate = "1gbit"
 
 [[link.near1.class]]
@@ -59,8 +60,13 @@ name = "marked"
 match = { mark = "0x10/0xf0" }
 "#;
 
+/// The policy on another backend.
+fn on(backend: &str) -> String {
+    POLICY.replace("\"takt\"", &format!("\"{backend}\""))
+}
+
 /// An idle wire with addresses that the policy tells apart, under the policy.
-fn classified_wire() -> Wire {
+fn classified_wire(backend: &str) -> Wire {
     let wire = Wire::new(1);
     for (end, address) in [
         (End::Near, "10.1.0.130/24"),
@@ -71,7 +77,7 @@ fn classified_wire() -> Wire {
         wire.add_address(end, "", address);
     }
     settle();
-    apply(POLICY).ok();
+    apply(&on(backend)).ok();
     wire
 }
 
@@ -115,119 +121,154 @@ const ANY_V6: &str = "[fd01::1]:0";
 
 #[test]
 fn by_protocol_and_ports() {
-    DEFAULT.run(|| {
-        let _wire = classified_wire();
-        for to in ["10.1.0.2:6000", "10.1.0.2:6098", "10.1.0.2:7001"] {
-            assert_classes(&[("ports", 3)], || send(ANY_V4, to));
-        }
-        for to in ["10.1.0.2:5999", "10.1.0.2:6099", "10.1.0.2:7002"] {
-            assert_classes(&[("default", 3)], || send(ANY_V4, to));
-        }
-        assert_classes(&[("ports", 3)], || send(ANY_V6, "[fd01::2]:6050"));
-        assert_classes(&[("default", 3)], || send(ANY_V6, "[fd01::2]:6100"));
-        assert_classes(&[("source-port", 3)], || {
-            send("10.1.0.1:6500", "10.1.0.2:9000");
-        });
-        assert_classes(&[("source-port", 3)], || {
-            send("[fd01::1]:6500", "[fd01::2]:9000");
-        });
+    DEFAULT.run(|| is_by_protocol_and_ports("takt"));
+}
 
-        for to in ["10.1.0.2:6000", "[fd01::2]:6098"] {
-            let before = link("near1");
-            send_by_tcp(to, 10_000);
-            let sent = link("near1").sent_since(&before);
-            assert!(sent.keys().eq(["tcp"]), "{sent:?}");
-        }
+#[test]
+fn by_protocol_and_ports_of_a_tree() {
+    TOO_OLD.run(|| is_by_protocol_and_ports("tree"));
+}
 
-        assert_classes(&[("icmp", 3)], || drop(run("ping -c 3 10.1.0.2").ok()));
-        assert_classes(&[("icmp6", 3)], || drop(run("ping -6 -c 3 fd01::2").ok()));
+fn is_by_protocol_and_ports(backend: &str) {
+    let _wire = classified_wire(backend);
+    for to in ["10.1.0.2:6000", "10.1.0.2:6098", "10.1.0.2:7001"] {
+        assert_classes(&[("ports", 3)], || send(ANY_V4, to));
+    }
+    for to in ["10.1.0.2:5999", "10.1.0.2:6099", "10.1.0.2:7002"] {
+        assert_classes(&[("default", 3)], || send(ANY_V4, to));
+    }
+    assert_classes(&[("ports", 3)], || send(ANY_V6, "[fd01::2]:6050"));
+    assert_classes(&[("default", 3)], || send(ANY_V6, "[fd01::2]:6100"));
+    assert_classes(&[("source-port", 3)], || {
+        send("10.1.0.1:6500", "10.1.0.2:9000");
     });
+    assert_classes(&[("source-port", 3)], || {
+        send("[fd01::1]:6500", "[fd01::2]:9000");
+    });
+
+    for to in ["10.1.0.2:6000", "[fd01::2]:6098"] {
+        let before = link("near1");
+        send_by_tcp(to, 10_000);
+        let sent = link("near1").sent_since(&before);
+        assert!(sent.keys().eq(["tcp"]), "{sent:?}");
+    }
+
+    assert_classes(&[("icmp", 3)], || drop(run("ping -c 3 10.1.0.2").ok()));
+    assert_classes(&[("icmp6", 3)], || drop(run("ping -6 -c 3 fd01::2").ok()));
 }
 
 #[test]
 fn by_address() {
-    DEFAULT.run(|| {
-        let _wire = classified_wire();
-        assert_classes(&[("from", 3)], || send("10.1.0.130:0", "10.1.0.2:9000"));
-        assert_classes(&[("to", 3)], || send(ANY_V4, "10.1.0.200:9000"));
-        assert_classes(&[("default", 3)], || send(ANY_V4, "10.1.0.2:9000"));
-        assert_classes(&[("from", 3)], || send("[fd01::8001]:0", "[fd01::2]:9000"));
-        assert_classes(&[("to", 3)], || send(ANY_V6, "[fd01::4001]:9000"));
-        assert_classes(&[("default", 3)], || send(ANY_V6, "[fd01::2]:9000"));
-        // Where several match, the first in the policy wins.
-        assert_classes(&[("from", 3)], || send("10.1.0.130:0", "10.1.0.200:9000"));
-        assert_classes(&[("ports", 3)], || send("10.1.0.130:0", "10.1.0.200:6000"));
-    });
+    DEFAULT.run(|| is_by_address("takt"));
+}
+
+#[test]
+fn by_address_of_a_tree() {
+    TOO_OLD.run(|| is_by_address("tree"));
+}
+
+fn is_by_address(backend: &str) {
+    let _wire = classified_wire(backend);
+    assert_classes(&[("from", 3)], || send("10.1.0.130:0", "10.1.0.2:9000"));
+    assert_classes(&[("to", 3)], || send(ANY_V4, "10.1.0.200:9000"));
+    assert_classes(&[("default", 3)], || send(ANY_V4, "10.1.0.2:9000"));
+    assert_classes(&[("from", 3)], || send("[fd01::8001]:0", "[fd01::2]:9000"));
+    assert_classes(&[("to", 3)], || send(ANY_V6, "[fd01::4001]:9000"));
+    assert_classes(&[("default", 3)], || send(ANY_V6, "[fd01::2]:9000"));
+    // Where several match, the first in the policy wins.
+    assert_classes(&[("from", 3)], || send("10.1.0.130:0", "10.1.0.200:9000"));
+    assert_classes(&[("ports", 3)], || send("10.1.0.130:0", "10.1.0.200:6000"));
 }
 
 #[test]
 fn by_dscp_and_mark() {
+    DEFAULT.run(|| is_by_dscp_and_mark("takt"));
+}
+
+#[test]
+fn by_dscp_and_mark_of_a_tree() {
+    TOO_OLD.run(|| is_by_dscp_and_mark("tree"));
+}
+
+fn is_by_dscp_and_mark(backend: &str) {
     const EF: i32 = 46;
     const AF12: i32 = 12;
     const CS1: i32 = 8;
-    DEFAULT.run(|| {
-        let _wire = classified_wire();
-        for (from, to) in [(ANY_V4, "10.1.0.2:9000"), (ANY_V6, "[fd01::2]:9000")] {
-            for (dscp, class) in [(EF, "urgent"), (AF12, "urgent"), (CS1, "default")] {
-                // Congestion notification, the two lowest bits, is no part of it.
-                for ecn in [0, 2] {
-                    assert_classes(&[(class, 3)], || {
-                        send_with(from, to, |flow| set_traffic_class(flow, dscp << 2 | ecn));
-                    });
-                }
-            }
-            for (mark, class) in [(0x10, "marked"), (0xabc1f, "marked"), (0x20, "default")] {
+    let _wire = classified_wire(backend);
+    for (from, to) in [(ANY_V4, "10.1.0.2:9000"), (ANY_V6, "[fd01::2]:9000")] {
+        for (dscp, class) in [(EF, "urgent"), (AF12, "urgent"), (CS1, "default")] {
+            // Congestion notification, the two lowest bits, is no part of it.
+            for ecn in [0, 2] {
                 assert_classes(&[(class, 3)], || {
-                    send_with(from, to, |flow| {
-                        setsockopt(flow.sender(), Mark, &mark).unwrap();
-                    });
+                    send_with(from, to, |flow| set_traffic_class(flow, dscp << 2 | ecn));
                 });
             }
         }
-    });
+        for (mark, class) in [(0x10, "marked"), (0xabc1f, "marked"), (0x20, "default")] {
+            assert_classes(&[(class, 3)], || {
+                send_with(from, to, |flow| {
+                    setsockopt(flow.sender(), Mark, &mark).unwrap();
+                });
+            });
+        }
+    }
 }
 
 #[test]
 fn fragments_go_to_the_default_class() {
-    DEFAULT.run(|| {
-        let _wire = classified_wire();
-        for (from, to) in [(ANY_V4, "10.1.0.2:6000"), (ANY_V6, "[fd01::2]:6000")] {
-            assert_classes(&[("default", 3)], || {
-                let mut flow = Flow::between(from, to);
-                flow.send(1, 4000);
-                assert_eq!(flow.arrivals(), [0]);
-            });
-        }
-    });
+    DEFAULT.run(|| fragments_are_of_the_default_class("takt"));
+}
+
+#[test]
+fn fragments_go_to_the_default_class_of_a_tree() {
+    TOO_OLD.run(|| fragments_are_of_the_default_class("tree"));
+}
+
+fn fragments_are_of_the_default_class(backend: &str) {
+    let _wire = classified_wire(backend);
+    for (from, to) in [(ANY_V4, "10.1.0.2:6000"), (ANY_V6, "[fd01::2]:6000")] {
+        assert_classes(&[("default", 3)], || {
+            let mut flow = Flow::between(from, to);
+            flow.send(1, 4000);
+            assert_eq!(flow.arrivals(), [0]);
+        });
+    }
 }
 
 #[test]
 fn behind_a_vlan_tag_and_on_a_vlan_device() {
-    DEFAULT.run(|| {
-        let wire = classified_wire();
-        // Without reorder_hdr the tag is written into the frame, with it it
-        // travels beside the frame.
-        for (id, options) in [(7, "reorder_hdr off"), (8, "reorder_hdr on")] {
-            let vlan = format!(".{id}");
-            wire.add_vlan(id, options);
-            for (end, host) in [(End::Near, 1), (End::Far, 2)] {
-                wire.add_address(end, &vlan, &format!("10.{id}.0.{host}/24"));
-                wire.add_address(end, &vlan, &format!("fd{id:02}::{host}/64"));
-            }
-            settle();
-            let send_both = || {
-                send("0.0.0.0:0", &format!("10.{id}.0.2:6000"));
-                send("[::]:0", &format!("[fd{id:02}::2]:6000"));
-            };
-            assert_classes(&[("ports", 6)], send_both);
+    DEFAULT.run(|| works_behind_a_vlan_tag_and_on_a_vlan_device("takt"));
+}
 
-            let device = format!("near1.{id}");
-            let on_it = POLICY.replace("near1", &format!("\"{device}\""));
-            apply(&on_it).says(&[&format!("{device}: attached")]).ok();
-            assert_classes_on(&device, &[("ports", 6)], send_both);
-            apply(POLICY).ok();
+#[test]
+fn behind_a_vlan_tag_and_on_a_vlan_device_of_a_tree() {
+    TOO_OLD.run(|| works_behind_a_vlan_tag_and_on_a_vlan_device("tree"));
+}
+
+fn works_behind_a_vlan_tag_and_on_a_vlan_device(backend: &str) {
+    let wire = classified_wire(backend);
+    // Without reorder_hdr the tag is written into the frame, with it it
+    // travels beside the frame.
+    for (id, options) in [(7, "reorder_hdr off"), (8, "reorder_hdr on")] {
+        let vlan = format!(".{id}");
+        wire.add_vlan(id, options);
+        for (end, host) in [(End::Near, 1), (End::Far, 2)] {
+            wire.add_address(end, &vlan, &format!("10.{id}.0.{host}/24"));
+            wire.add_address(end, &vlan, &format!("fd{id:02}::{host}/64"));
         }
-    });
+        settle();
+        let send_both = || {
+            send("0.0.0.0:0", &format!("10.{id}.0.2:6000"));
+            send("[::]:0", &format!("[fd{id:02}::2]:6000"));
+        };
+        assert_classes(&[("ports", 6)], send_both);
+
+        let device = format!("near1.{id}");
+        let on_it = on(backend).replace("near1", &format!("\"{device}\""));
+        apply(&on_it).says(&[&format!("{device}: attached")]).ok();
+        assert_classes_on(&device, &[("ports", 6)], send_both);
+        apply(&on(backend)).ok();
+    }
 }
 
 /// Sets the byte that IPv4 calls type of service and IPv6 traffic class.

@@ -78,6 +78,7 @@ mod replace;
 mod reports;
 mod storm;
 mod traffic;
+mod tree;
 mod trial;
 mod turns;
 mod units;

@@ -31,6 +31,7 @@ pub struct Status {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Link {
     pub device: String,
+    pub backend: String,
     pub attached: bool,
     pub problem: Option<String>,
     pub conflict: Option<Conflict>,

@@ -26,6 +26,7 @@ use crate::{
     },
     part::Host,
     state::source::Source,
+    tree,
 };
 
 /// How long to wait for a takt that changes the host. After that the next look tries again.
@@ -138,7 +139,9 @@ impl Keeper {
         let Ok(policy) = parse(&source) else {
             return Ok(None);
         };
-        let lost = lost::find(&policy.links, &ports, &managed, &self.gone);
+        // Trees are not served again by themselves.
+        let links = tree::assign(&policy.links).map_or(Vec::new(), |assigned| assigned.takt);
+        let lost = lost::find(&links, &ports, &managed, &self.gone);
         Ok(Some((source, lost)))
     }
 

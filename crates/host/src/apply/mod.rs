@@ -32,6 +32,7 @@ use crate::{
     os::capability,
     part::Host,
     state::source::Source,
+    tree,
 };
 
 /// How a policy is applied.
@@ -97,7 +98,7 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
 /// Count the policy's helper as running until the result is dropped: the helper starts after
 /// the host's lock is released. Needs the lock.
 pub(crate) fn announce(policy: &Policy) -> Option<helper::Coming> {
-    let wants_helper = policy.links.iter().any(wants_help);
+    let wants_helper = needs_helper(policy);
     // Without this, `takt status` may briefly miss the helper.
     let coming = wants_helper.then(helper::announce);
     coming.and_then(Result::ok).flatten()
@@ -105,7 +106,7 @@ pub(crate) fn announce(policy: &Policy) -> Option<helper::Coming> {
 
 /// Have the helper look at the links of the policy in force.
 pub(crate) fn tend(policy: &Policy) -> Result<(), Error> {
-    let wants_helper = policy.links.iter().any(wants_help);
+    let wants_helper = needs_helper(policy);
     match helper::tend(wants_helper) {
         Err(error) if wants_helper => Err(error),
         // A helper that is not needed hears of the change from the kernel as well.
@@ -148,6 +149,17 @@ pub fn feed(stay: Stay) -> Result<bool, Error> {
 pub fn applied_policy() -> Result<Option<Source>, Error> {
     capability::require()?;
     parts::source(&mut Host::open()?)
+}
+
+/// Whether takt's own qdisc cannot carry all of the policy's links alone.
+fn needs_helper(policy: &Policy) -> bool {
+    let wanting: Vec<Link> = policy
+        .links
+        .iter()
+        .filter(|link| wants_help(link))
+        .cloned()
+        .collect();
+    tree::assign(&wanting).is_ok_and(|assigned| !assigned.takt.is_empty())
 }
 
 /// Whether BPF alone cannot carry the link.

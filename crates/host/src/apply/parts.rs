@@ -1,6 +1,8 @@
 //! All parts of a transaction, in the order in which they are put in force. A new capability is
 //! added here, and in [`Applied`], [`Undone`] and [`Status`](crate::Status).
 
+use std::collections::BTreeSet;
+
 use takt_policy::Policy;
 
 use super::{Applied, revert::Undone, undecided::Undecided};
@@ -8,10 +10,11 @@ use crate::{
     beats::Tasks,
     crowd::Windows,
     error::Error,
-    link::{Links, Owners, Replace},
+    link::{self, Action, Links, Outcome, Owners, Replace},
     part::{Ending, Host, Part},
     radio::Radio,
     state::source::Source,
+    tree::{self, Trees},
 };
 
 /// What a policy changes of this host.
@@ -19,7 +22,10 @@ pub(super) struct Parts<'a> {
     tasks: Tasks,
     windows: Windows,
     radio: Radio<'a>,
+    trees: Trees,
     links: Links<'a>,
+    /// The links' devices, as the policy has them.
+    devices: Vec<String>,
 }
 
 impl<'a> Parts<'a> {
@@ -33,26 +39,65 @@ impl<'a> Parts<'a> {
         let beats = policy.beats.as_ref().map(|beats| (beats, source));
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
+        let assigned = tree::assign(&policy.links)?;
+        let carried = link::carried(host)?;
+        let trees = Trees::decide(&assigned.trees, source, replace, owners, &carried, host)?;
+        for (device, before) in trees.given_back() {
+            host.assume_root(device, before.qdisc.clone(), before.gso_max_segs)?;
+        }
+        let returned = trees.given_back().map(|(device, _)| device);
+        let replace = &replace.also(returned);
+        let mut links = Links::decide(&assigned.takt, source, replace, owners, host)?;
+        links.hand_over(&trees.devices());
         Ok(Self {
             tasks: Tasks::decide(beats, host.netns_cookie)?,
             windows: Windows::decide(crowd, host)?,
             radio: Radio::decide(radio, host.netns_cookie)?,
-            links: Links::decide(&policy.links, source, replace, owners, host)?,
+            trees,
+            links,
+            devices: policy
+                .links
+                .iter()
+                .map(|link| link.device.clone())
+                .collect(),
         })
     }
 
-    pub fn each(&mut self) -> [&mut dyn Part; 4] {
+    pub fn each(&mut self) -> [&mut dyn Part; 5] {
         [
             &mut self.tasks,
             &mut self.windows,
             &mut self.radio,
+            // Before the links: a device may go from one to the other.
+            &mut self.trees,
             &mut self.links,
         ]
     }
 
+    /// In the policy's order; then those that it no longer names.
+    fn link_outcomes(&self) -> Vec<Outcome> {
+        let mut outcomes = [self.links.outcomes(), self.trees.outcomes()].concat();
+        // A device that goes from one backend to another is given back by neither.
+        let stays: BTreeSet<String> = outcomes
+            .iter()
+            .filter(|outcome| outcome.action != Action::Detached)
+            .map(|outcome| outcome.device.clone())
+            .collect();
+        outcomes.retain(|outcome| {
+            outcome.action != Action::Detached || !stays.contains(&outcome.device)
+        });
+        let place = |outcome: &Outcome| {
+            let mut devices = self.devices.iter();
+            let place = devices.position(|device| *device == outcome.device);
+            place.unwrap_or(self.devices.len())
+        };
+        outcomes.sort_by_key(place);
+        outcomes
+    }
+
     pub fn outcome(&self, policy: &Policy) -> Applied {
         Applied {
-            links: self.links.outcomes(),
+            links: self.link_outcomes(),
             beats: self.tasks.action(),
             displaced: self.tasks.displaced().to_vec(),
             radio: policy.radio.is_some(),
@@ -66,6 +111,7 @@ pub(super) fn sweep(host: &mut Host) -> Result<(), Error> {
     Tasks::sweep(host)?;
     Windows::sweep(host)?;
     Radio::sweep(host)?;
+    Trees::sweep(host)?;
     Links::sweep(host)
 }
 
@@ -74,10 +120,17 @@ pub(super) fn revert(host: &mut Host, ending: Ending) -> Result<Undone, Error> {
     let tasks = Tasks::revert(host, ending)?;
     let windows = Windows::revert(host, ending)?;
     let radio = Radio::revert(host, ending)?;
+    let trees = Trees::revert(host, ending)?;
     let links = Links::revert(host, ending)?;
-    let foreign = [tasks.foreign, windows.foreign, radio.foreign, links.foreign];
+    let foreign = [
+        tasks.foreign,
+        windows.foreign,
+        radio.foreign,
+        trees.foreign,
+        links.foreign,
+    ];
     Ok(Undone {
-        links: links.done,
+        links: links.done.into_iter().chain(trees.done).collect(),
         beats: tasks.done,
         radio: radio.done,
         crowd: windows.done,
@@ -87,7 +140,13 @@ pub(super) fn revert(host: &mut Host, ending: Ending) -> Result<Undone, Error> {
 
 /// The policy that this namespace follows, if there is one.
 pub(super) fn source(host: &mut Host) -> Result<Option<Source>, Error> {
-    let sources = [Tasks::source, Radio::source, Windows::source, Links::source];
+    let sources = [
+        Tasks::source,
+        Radio::source,
+        Windows::source,
+        Trees::source,
+        Links::source,
+    ];
     for source in sources {
         if let Some(source) = source(host)? {
             return Ok(Some(source));
@@ -99,7 +158,13 @@ pub(super) fn source(host: &mut Host) -> Result<Option<Source>, Error> {
 /// Unload what no namespace needs. Returns whether any namespace follows a policy.
 pub(super) fn settle() -> Result<bool, Error> {
     let mut is_used = false;
-    for settle in [Tasks::settle, Windows::settle, Radio::settle, Links::settle] {
+    for settle in [
+        Tasks::settle,
+        Windows::settle,
+        Radio::settle,
+        Trees::settle,
+        Links::settle,
+    ] {
         is_used |= settle()?;
     }
     Ok(is_used)

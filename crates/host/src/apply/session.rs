@@ -13,13 +13,21 @@ use crate::{
         lock::Lock,
         runtime_dir::{self, DIR},
     },
+    tree,
 };
 
 /// How long a takt waits for another one. No takt holds the lock this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Directories that hold only records, one for each kind.
-const RECORDS: [&str; 5] = ["links", "beats", "radio", "crowd", conflict::RECORDS];
+const RECORDS: [&str; 6] = [
+    "links",
+    tree::RECORDS,
+    "beats",
+    "radio",
+    "crowd",
+    conflict::RECORDS,
+];
 
 /// A change of the host: no other takt makes one meanwhile.
 pub(crate) struct Session(Lock);

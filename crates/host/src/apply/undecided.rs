@@ -1,6 +1,6 @@
 //! Why a policy cannot be applied on this host, by the part of the policy that is refused.
 
-use takt_planner::PlanError;
+use takt_planner::{PlanError, backend::NoBackend};
 use takt_policy::Link;
 use thiserror::Error;
 
@@ -43,6 +43,14 @@ pub enum Undecided {
         /// The reason.
         problem: NoReceive,
     },
+    /// No backend keeps what a link's policy asks for, on this kernel.
+    #[error("{device}: {problem}")]
+    NoBackend {
+        /// The link's.
+        device: String,
+        /// What each backend lacks.
+        problem: NoBackend,
+    },
     /// A match names a user that cannot be looked up.
     #[error(transparent)]
     NoUser(#[from] NoUser),
@@ -61,6 +69,7 @@ impl From<link::Refusal> for Undecided {
             link::Refusal::Plan { device, problem } => Self::Plan { device, problem },
             link::Refusal::NoGap { device, problem } => Self::NoGap { device, problem },
             link::Refusal::NoReceive { device, problem } => Self::NoReceive { device, problem },
+            link::Refusal::NoBackend { device, problem } => Self::NoBackend { device, problem },
             link::Refusal::NoUser(error) => Self::NoUser(error),
             link::Refusal::Host(error) => Self::Host(error),
         }

@@ -17,6 +17,9 @@ use crate::{
     os::{OsError, capability, files::Shortage, privilege::Barred},
 };
 
+/// Kernels with BPF qdiscs have this type.
+const QDISC_OPS: &str = "bpf_struct_ops_Qdisc_ops";
+
 /// The type information a map was created with.
 pub(crate) struct Types {
     pub fd: OwnedFd,
@@ -66,10 +69,29 @@ impl Drop for Types {
 pub(crate) fn explain_load_failure(source: libbpf_rs::Error) -> Error {
     explain(
         source,
-        &["bpf_struct_ops_Qdisc_ops"],
+        &[QDISC_OPS],
         "BPF qdiscs",
         "Linux 6.16 or newer with CONFIG_NET_SCH_BPF=y",
     )
+}
+
+/// Likewise for the program that classifies packets for trees, which needs nothing of the last
+/// years.
+pub(crate) fn explain_classifier_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &[],
+        "BPF programs that classify packets",
+        "Linux 5.14 or newer with CONFIG_NET_CLS_BPF",
+    )
+}
+
+/// Whether the kernel was built with BPF qdiscs. If that cannot be read, loading one says why.
+pub(crate) fn may_have_bpf_qdiscs() -> bool {
+    match Btf::from_vmlinux() {
+        Ok(btf) => btf.type_by_name::<BtfType>(QDISC_OPS).is_some(),
+        Err(error) => error.kind() != libbpf_rs::ErrorKind::NotFound,
+    }
 }
 
 /// Likewise for the congestion control.

@@ -7,7 +7,7 @@ use takt_algo::{
     sys::{TAKT_LINKS, takt_plan},
     to_bytes,
 };
-use takt_planner::{ClassIds, Plan, PlanError, Questions, plan};
+use takt_planner::{ClassIds, Plan, PlanError, Questions, backend::NoBackend, plan};
 use takt_policy::{Link, Packets};
 use thiserror::Error;
 
@@ -65,6 +65,14 @@ pub(crate) enum Refusal {
         device: String,
         /// The reason.
         problem: NoReceive,
+    },
+    /// No backend keeps what the policy asks for, on this kernel.
+    #[error("{device}: {problem}")]
+    NoBackend {
+        /// The link's.
+        device: String,
+        /// What each backend lacks.
+        problem: NoBackend,
     },
     /// A match names a user that cannot be looked up.
     #[error(transparent)]
@@ -143,6 +151,15 @@ pub(crate) enum Replace {
 }
 
 impl Replace {
+    /// And on these devices.
+    pub fn also(&self, devices: impl Iterator<Item = u32>) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::None => Self::Only(devices.collect()),
+            Self::Only(before) => Self::Only(before.iter().copied().chain(devices).collect()),
+        }
+    }
+
     fn allows(&self, ifindex: u32) -> bool {
         match self {
             Self::None => false,
@@ -236,6 +253,36 @@ pub(crate) fn decide(
     Ok(steps)
 }
 
+/// Refuse to replace another program's root qdisc, unless the user has said so and it can be put
+/// back.
+pub(crate) fn refuse_foreign_root(
+    device: &str,
+    port: &Port,
+    replace: &Replace,
+) -> Result<(), Error> {
+    let Some(root) = &port.root else {
+        return Ok(());
+    };
+    if !replace.allows(port.device.index) {
+        return Err(Foreign::NeedsReplace {
+            device: device.to_owned(),
+            kind: root.kind.clone(),
+            handle: root.handle.to_string(),
+        }
+        .into());
+    }
+    match port.below_root {
+        Some(what) => Err(Foreign::Irreplaceable {
+            device: device.to_owned(),
+            kind: root.kind.clone(),
+            handle: root.handle.to_string(),
+            what,
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
 fn next_index(taken: &mut BTreeSet<u32>) -> Result<u32, Error> {
     let index =
         (0..TAKT_LINKS)
@@ -265,24 +312,8 @@ fn attach(
     // A takt qdisc without a record is no other program's.
     let ours = lost_index.is_some_and(|index| port.carries(index));
     let standing = port.root.clone().filter(|_| !ours);
-    if let Some(root) = &standing {
-        if !found.replace.allows(port.device.index) {
-            return Err(Error::from(Foreign::NeedsReplace {
-                device: link.device.clone(),
-                kind: root.kind.clone(),
-                handle: root.handle.to_string(),
-            })
-            .into());
-        }
-        if let Some(what) = port.below_root {
-            return Err(Error::from(Foreign::Irreplaceable {
-                device: link.device.clone(),
-                kind: root.kind.clone(),
-                handle: root.handle.to_string(),
-                what,
-            })
-            .into());
-        }
+    if standing.is_some() {
+        refuse_foreign_root(&link.device, port, found.replace)?;
     }
     let limited = lost
         .as_ref()

@@ -31,13 +31,19 @@ pub mod stations;
 pub(crate) mod status;
 mod takeover;
 
+pub(crate) use conflict::Conflicts;
 pub use conflict::{Changer, ConflictStatus};
-pub(crate) use decide::{Refusal, Replace};
+pub(crate) use decide::{Refusal, Replace, refuse_foreign_root};
 pub use error::LinkError;
 pub use lost::{LostBy, LostLink};
 pub(crate) use managed::Managed;
 pub use part::{Action, Outcome, Reverted};
-pub(crate) use part::{Links, Owners};
+pub(crate) use part::{Links, Owners, carried};
+pub(crate) use record::Before;
+pub use status::{
+    AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowTotals, LinkStatus, Share,
+    TenantStatus,
+};
 
 use crate::error::Error;
 

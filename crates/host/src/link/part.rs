@@ -5,12 +5,15 @@
 //! two calls has changed nothing visible. One that dies after them has only left things to tidy
 //! up, which the next takt does.
 
-use std::slice;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    slice,
+};
 
 use serde::Serialize;
 use takt_algo::sys::takt_plan;
 use takt_planner::Questions;
-use takt_policy::{Link, Policy};
+use takt_policy::{Backend, Link, Policy};
 
 use super::{
     buffer::{Buffers, QueueLimits},
@@ -21,7 +24,7 @@ use super::{
     mark,
     program::Program,
     receive::{self, Side},
-    record::Record,
+    record::{Before, Record},
     sockets::{Asked, Slot, Sockets},
     status::{self, LinkStatus},
     takeover::release,
@@ -53,6 +56,8 @@ pub struct Outcome {
     pub device: String,
     /// What happened to takt's qdisc on it.
     pub action: Action,
+    /// What carries out the policy there.
+    pub backend: Backend,
     /// The device that its incoming background packets are sent through.
     pub receive: Option<String>,
 }
@@ -80,6 +85,23 @@ impl Owners {
         let asked = Asked::resolve(&questions)?;
         Ok(Self { questions, asked })
     }
+
+    pub fn questions(&self) -> &Questions {
+        &self.questions
+    }
+}
+
+/// The devices of this namespace that carry takt's qdisc, and what they had before.
+pub(crate) fn carried(host: &mut Host) -> Result<BTreeMap<u32, Before>, Error> {
+    let ports = host.ports()?;
+    let carries = |managed: &Managed| {
+        let port = managed.port(&ports);
+        port.is_some_and(|port| port.carries(managed.index))
+    };
+    let managed = Managed::all(host)?.into_iter().filter(carries);
+    Ok(managed
+        .filter_map(|managed| Some((managed.outline.owner.ifindex, managed.record?.before)))
+        .collect())
 }
 
 /// What a policy changes of the links.
@@ -140,6 +162,18 @@ impl<'a> Links<'a> {
             watches_sockets: Sockets::are_watched_for(links),
             reached: Reached::Decided,
         })
+    }
+
+    /// Another part puts its own qdisc on these devices, and takes takt's with it.
+    pub fn hand_over(&mut self, devices: &BTreeSet<u32>) {
+        for step in &mut self.steps {
+            if let Step::Detach { managed, release } = step
+                && devices.contains(&managed.outline.owner.ifindex)
+            {
+                release.requests.clear();
+                release.foreign = None;
+            }
+        }
     }
 
     /// Attach takt's qdisc to devices of the policy in force that have lost it, and leave all other links
@@ -552,6 +586,7 @@ fn outcome(step: &Step) -> Outcome {
     Outcome {
         device: step.device(),
         action,
+        backend: Backend::Takt,
         receive,
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     os::{
         OsError,
-        netlink::{Netlink, Port},
+        netlink::{Netlink, Port, Qdisc},
     },
 };
 
@@ -29,6 +29,29 @@ impl Host {
             netns_cookie,
             ports: None,
         })
+    }
+
+    /// Assume that a device has this root qdisc, as it will when a part is committed that comes
+    /// before the one that asks.
+    pub fn assume_root(
+        &mut self,
+        device: u32,
+        root: Option<Qdisc>,
+        gso_max_segs: u32,
+    ) -> Result<(), Error> {
+        let mut ports = self.ports()?.to_vec();
+        for port in ports.iter_mut().filter(|port| port.device.index == device) {
+            port.root.clone_from(&root);
+            port.below_root = None;
+            port.device.gso_max_segs = gso_max_segs;
+        }
+        self.ports = Some(ports.into());
+        Ok(())
+    }
+
+    /// Devices have changed.
+    pub fn forget_ports(&mut self) {
+        self.ports = None;
     }
 
     /// Every device of the namespace, and the qdisc at its root, when this was first asked.

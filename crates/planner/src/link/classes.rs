@@ -59,7 +59,7 @@ impl ClassIds {
 
     /// The ids of the next policy. It has fewer classes and tenants than there
     /// are ids.
-    pub(super) fn assign(&self, link: &Link) -> Self {
+    pub(crate) fn assign(&self, link: &Link) -> Self {
         let tenants = || link.tenants.iter().map(|tenant| tenant.name.as_str());
         let keys: Vec<String> = tenants().map(tenant_key).collect();
         let classes = link.classes.iter().map(|class| class.name.as_str());

@@ -26,6 +26,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         },
         gate: None,
         receive: false,
+        best_effort: false,
         is_default: matches.is_empty(),
         matches,
         line: n + 1,
@@ -41,6 +42,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         beyond_horizon: BeyondHorizon::Drop,
         ecn: false,
         on_conflict: OnConflict::Report,
+        backend: None,
         has_stations: false,
         tenants: Vec::new(),
         classes: classes

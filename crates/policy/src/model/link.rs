@@ -40,6 +40,8 @@ pub struct Link {
     pub ecn: bool,
     /// What happens when another program replaces takt's qdisc.
     pub on_conflict: OnConflict,
+    /// What carries it out; `None`: the cheapest that keeps everything on the host's kernel.
+    pub backend: Option<Backend>,
     /// Whether its classes tell stations apart, and share by their weights too. Rates and queues of
     /// its classes are each station's then.
     pub has_stations: bool,
@@ -78,6 +80,16 @@ pub enum OnConflict {
     Report,
     /// It is reported, and taktd attaches takt's qdisc again.
     Restore,
+}
+
+/// What carries out a link's policy in the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// Takt's own qdisc, a BPF program (Linux 6.16).
+    Takt,
+    /// A tree of HTB classes, with queues and a classifier below.
+    Tree,
 }
 
 /// The unit that a class paces: frames of the wire, or the segments of the stack.
@@ -139,6 +151,9 @@ pub struct Class {
     /// Whether incoming packets wait for more important ones and for tasks, too. Only of a class in
     /// the background.
     pub receive: bool,
+    /// Whether the link may be carried out by a backend that does not keep all that the class asks
+    /// for.
+    pub best_effort: bool,
     /// A packet belongs to the class if any of these matches. Empty only in the default class.
     pub matches: Vec<Match>,
     /// Whether it is the default class.

@@ -101,6 +101,12 @@ fn link_text(link: &LinkStatus) -> String {
             "  the device {why}: packets are dropped before they reach takt"
         );
     }
+    if link.backend != "takt" {
+        let _ = writeln!(text, "  backend: {}", link.backend);
+    }
+    for unkept in &link.unkept {
+        let _ = writeln!(text, "  not kept: {unkept}");
+    }
     if let Some(gap) = &link.gap {
         let _ = writeln!(
             text,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::link::counted::Counted;
 
 /// All of a link's packets with a departure time in the future, since takt was attached.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct DepartureStatus {
     /// Held now.
     pub waiting_packets: u32,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// All of a link's flows together, since takt was attached.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct FlowTotals {
     /// Flows in the kernel's table now, those with a closed socket included.
     pub live: u32,

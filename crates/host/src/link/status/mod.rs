@@ -17,6 +17,8 @@ use takt_algo::sys::{
     takt_class_stats, takt_entity, takt_plan,
 };
 
+use takt_planner::backend::Unkept;
+
 use crate::{
     error::Error,
     link::{
@@ -46,6 +48,10 @@ pub use receive::{ReceiveStatus, Received};
 pub struct LinkStatus {
     /// Its name now; of one that is gone, the name it had when the policy was applied.
     pub device: String,
+    /// What carries out the policy: `takt`, the qdisc, or `tree`, HTB classes.
+    pub backend: &'static str,
+    /// What the policy asks for and the backend does not keep.
+    pub unkept: Vec<Unkept>,
     /// Whether the device carries takt now.
     pub attached: bool,
     /// Whether it sends at all; `None` if it is gone.
@@ -105,7 +111,7 @@ pub enum DeviceState {
 }
 
 impl DeviceState {
-    fn of(device: &Device) -> Self {
+    pub(crate) fn of(device: &Device) -> Self {
         match (device.up, device.carrier) {
             (true, true) => Self::Ready,
             (true, false) => Self::NoCarrier,
@@ -305,6 +311,8 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
+        backend: "takt",
+        unkept: Vec::new(),
         attached: port.is_some_and(|port| port.carries(managed.index)),
         device_state: port.map(|port| DeviceState::of(&port.device)),
         problem: problem(managed, port, conflict.as_ref())

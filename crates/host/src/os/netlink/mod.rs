@@ -3,6 +3,7 @@
 mod changes;
 mod device;
 mod generic;
+mod htb;
 pub(crate) mod ifb;
 mod port;
 mod qdisc;
@@ -11,6 +12,7 @@ pub(crate) mod wireless;
 
 pub(crate) use changes::{Change, Changes};
 pub use device::Device;
+pub(crate) use htb::{Classifier, HTB, HtbClass, TcCounters, htb_options, numbers, set_leaf};
 pub(crate) use port::{Port, TAKT};
 pub use qdisc::{Handle, Qdisc};
 pub use socket::{Netlink, NetlinkError, Refusal, Request};

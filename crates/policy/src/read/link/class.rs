@@ -30,6 +30,7 @@ const CLASS: Schema = Schema {
         "interval",
         "gate",
         "receive",
+        "best_effort",
     ],
 };
 
@@ -51,6 +52,7 @@ pub(crate) struct ReadClass {
     pub gate: Option<(Gate, Span)>,
     /// Its value and position.
     pub receive: Option<(bool, Span)>,
+    pub best_effort: bool,
     pub matches: Vec<ReadMatch>,
 }
 
@@ -93,6 +95,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         aqm: aqm::read(&section, findings),
         gate: read_gate(&section, findings),
         receive: read_receive(&section, findings),
+        best_effort: section.boolean("best_effort", findings).unwrap_or(false),
         matches: matching::read_all(section.get("match"), findings),
     };
     check_match_presence(&class, &section, findings);

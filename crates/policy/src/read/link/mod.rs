@@ -18,7 +18,7 @@ use crate::findings::Findings;
 use crate::read::section::{Schema, Section, in_file_order, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{Fault, closest, duration};
-use crate::{BeyondHorizon, Code, OnConflict, Pacing, Packets};
+use crate::{Backend, BeyondHorizon, Code, OnConflict, Pacing, Packets};
 
 const LINK: Schema = Schema {
     what: "link",
@@ -32,6 +32,7 @@ const LINK: Schema = Schema {
         "beyond_horizon",
         "ecn",
         "on_conflict",
+        "backend",
         "tenant",
         "class",
     ],
@@ -65,6 +66,7 @@ pub(crate) struct ReadLink {
     pub beyond_horizon: BeyondHorizon,
     pub ecn: bool,
     pub on_conflict: OnConflict,
+    pub backend: Option<Backend>,
     pub tenants: Vec<ReadTenant>,
     pub classes: Vec<ReadClass>,
 }
@@ -126,6 +128,7 @@ pub(super) fn read(
         beyond_horizon: horizon::read_beyond(&section, findings),
         ecn: section.boolean("ecn", findings).unwrap_or(false),
         on_conflict: read_on_conflict(&section, findings),
+        backend: read_backend(&section, findings),
         tenants,
         classes,
     })
@@ -186,6 +189,19 @@ fn read_on_conflict(section: &Section, findings: &mut Findings) -> OnConflict {
     section
         .text("on_conflict", "on_conflict = \"report\"", findings, choose)
         .unwrap_or(OnConflict::Report)
+}
+
+fn read_backend(section: &Section, findings: &mut Findings) -> Option<Backend> {
+    section.text(
+        "backend",
+        "backend = \"tree\"",
+        findings,
+        |text| match text {
+            "takt" => Ok(Backend::Takt),
+            "tree" => Ok(Backend::Tree),
+            _ => Err(Fault::not_a_choice("backend", text, &["takt", "tree"])),
+        },
+    )
 }
 
 fn read_lag(section: &Section, findings: &mut Findings) -> u64 {

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a program includes that has to load on old kernels and on kernels without type information
+ * (BTF): the stable interface of tc programs and maps, no kernel function and no relocation.
+ */
+#ifndef TAKT_PLAIN_H
+#define TAKT_PLAIN_H
+
+#define TAKT_BPF_PLAIN
+#include "abi.h"
+
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef int __s32;
+typedef long long __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+};
+
+#include <bpf/bpf_helpers.h>
+
+/* As in linux/bpf.h, as far as it is used. */
+struct __sk_buff {
+	__u32 len;
+	__u32 pkt_type;
+	__u32 mark;
+	__u32 queue_mapping;
+	__u32 protocol;
+	__u32 vlan_present;
+	__u32 vlan_tci;
+	__u32 vlan_proto;
+	__u32 priority;
+	__u32 ingress_ifindex;
+	__u32 ifindex;
+	__u32 tc_index;
+	__u32 cb[5];
+	__u32 hash;
+	__u32 tc_classid;
+};
+
+#define TC_ACT_OK 0
+
+#endif

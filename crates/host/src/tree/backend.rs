@@ -1,0 +1,56 @@
+//! Which backend each link of a policy gets on the running kernel.
+
+use takt_planner::backend::{Kernel, choose};
+use takt_policy::{Backend, Link};
+
+use super::part::Planted;
+use crate::{
+    bpf::btf,
+    link::{self, Refusal},
+};
+
+/// A policy's links by their backends.
+pub(crate) struct Assigned<'a> {
+    /// On takt's own qdisc.
+    pub takt: Vec<Link>,
+    pub trees: Vec<Planted<'a>>,
+}
+
+/// Choose the backend of each link.
+pub(crate) fn assign(links: &[Link]) -> Result<Assigned<'_>, Refusal> {
+    let mut assigned = Assigned {
+        takt: Vec::new(),
+        trees: Vec::new(),
+    };
+    if links.is_empty() {
+        return Ok(assigned);
+    }
+    let kernel = kernel();
+    for link in links {
+        let offer = choose(link, &kernel).map_err(|problem| Refusal::NoBackend {
+            device: link.device.clone(),
+            problem,
+        })?;
+        match offer.backend {
+            Backend::Takt => assigned.takt.push(link.clone()),
+            Backend::Tree => assigned.trees.push((link, offer.unkept)),
+        }
+    }
+    Ok(assigned)
+}
+
+/// The running kernel, as far as backends depend on it.
+pub fn kernel() -> Kernel {
+    let release = crate::release();
+    let unknown = || Kernel {
+        release: release.clone(),
+        version: (u32::MAX, 0),
+        has_bpf_qdiscs: true,
+    };
+    let kernel = Kernel::of_release(&release).unwrap_or_else(unknown);
+    Kernel {
+        has_bpf_qdiscs: kernel.has_bpf_qdiscs
+            && (link::are_loaded().unwrap_or(true) || btf::may_have_bpf_qdiscs()),
+        ..kernel
+    }
+}

@@ -1,0 +1,525 @@
+//! The part of a transaction that is the trees'.
+//!
+//! A tree is made in several system calls. The last request of each change puts the classifier in
+//! force, whose name says which policy that is: a takt that died before it has left a tree without
+//! a policy, which the next takt takes back.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::fd::OwnedFd,
+};
+
+use takt_algo::{sys::takt_plan, zeroed_box};
+use takt_planner::{backend::Unkept, plan, tree::tree};
+use takt_policy::{Backend, Link, Packets};
+
+use super::{
+    change::{carry_out, clear, give_back, make, turn},
+    classifier,
+    record::{self, Netns, Place, TreeRecord},
+    standing::Standing,
+    status,
+};
+use crate::{
+    error::Error,
+    link::{self, Action, Before, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted},
+    os::netlink::{Device, Port, Qdisc, Request},
+    part::{Ending, Foreign, Host, Part, Query, Undone},
+    state::source::Source,
+};
+
+/// One segment per packet, as on takt's own qdisc.
+const SINGLE_SEGMENT: u32 = 1;
+
+/// A link that gets a tree, and what that does not keep of its policy.
+pub(crate) type Planted<'a> = (&'a Link, Vec<Unkept>);
+
+/// What a policy changes of the trees.
+pub(crate) struct Trees {
+    steps: Vec<Step>,
+    committed: usize,
+}
+
+/// What applying a policy does to one tree. Programs are loaded when the steps are prepared.
+enum Step {
+    Make {
+        record: TreeRecord,
+        plan: Box<takt_plan>,
+        /// The device's type, as `ARPHRD_*`.
+        hardware: u16,
+        program: Option<OwnedFd>,
+        /// The device has a tree without a policy.
+        is_broken: bool,
+        /// What the device has until then.
+        root: Option<Qdisc>,
+        gso_max_segs: u32,
+    },
+    Turn {
+        from: Box<Standing>,
+        record: TreeRecord,
+        plan: Box<takt_plan>,
+        /// The device's type, as `ARPHRD_*`.
+        hardware: u16,
+        program: Option<OwnedFd>,
+        old_program: Option<OwnedFd>,
+    },
+    Keep {
+        record: TreeRecord,
+    },
+    GiveBack {
+        record: TreeRecord,
+        /// `None`: it is broken, or gone.
+        standing: Option<Box<Standing>>,
+        program: Option<OwnedFd>,
+        requests: Vec<Request>,
+    },
+}
+
+impl Step {
+    fn record(&self) -> &TreeRecord {
+        match self {
+            Self::Make { record, .. }
+            | Self::Turn { record, .. }
+            | Self::Keep { record }
+            | Self::GiveBack { record, .. } => record,
+        }
+    }
+
+    fn place(&self) -> Place {
+        place_of(self.record())
+    }
+
+    fn action(&self) -> Action {
+        match self {
+            Self::Make { .. } => Action::Attached,
+            Self::Turn { .. } => Action::Updated,
+            Self::Keep { .. } => Action::Unchanged,
+            Self::GiveBack { .. } => Action::Detached,
+        }
+    }
+}
+
+fn place_of(record: &TreeRecord) -> Place {
+    Place::new(record.netns.cookie, record.ifindex)
+}
+
+impl Trees {
+    /// What following the policy changes of this namespace's devices. `carried` are those with
+    /// takt's own qdisc, and what they had before.
+    pub fn decide(
+        links: &[Planted],
+        source: &Source,
+        replace: &Replace,
+        owners: &Owners,
+        carried: &BTreeMap<u32, Before>,
+        host: &mut Host,
+    ) -> Result<Self, Refusal> {
+        let ports = host.ports()?;
+        let mut places: BTreeSet<Place> = Place::of(host.netns_cookie).into_iter().collect();
+        let mut steps = Vec::new();
+        for (link, unkept) in links {
+            let port = ports.iter().find(|port| port.device.name == link.device);
+            let port = port.ok_or_else(|| Refusal::NoDevice {
+                device: link.device.clone(),
+            })?;
+            let place = Place::new(host.netns_cookie, port.device.index);
+            places.remove(&place);
+            let standing = Standing::read(&mut host.netlink, port, &place)?;
+            let known = match &standing {
+                Some(standing) => Some(standing.record.clone()),
+                None => place.newest()?,
+            };
+            let ids = known.as_ref().map(|known| known.ids.clone());
+            let planned = plan(link, &ids.unwrap_or_default(), owners.questions());
+            let planned = planned.map_err(|problem| Refusal::Plan {
+                device: link.device.clone(),
+                problem,
+            })?;
+            let before = match (&standing, carried.get(&port.device.index)) {
+                (Some(standing), _) => standing.record.before.clone(),
+                (None, Some(before)) => before.clone(),
+                (None, None) => before(link, port, known.as_ref(), replace)?,
+            };
+            let record = TreeRecord {
+                generation: known.map_or(1, |known| known.generation + 1),
+                device: link.device.clone(),
+                ifindex: port.device.index,
+                netns: Netns::own(host.netns_cookie)?,
+                source: source.clone(),
+                tree: tree(link, &planned.ids, port.device.mtu_bytes),
+                ids: planned.ids,
+                rate_bps: link.rate_bps,
+                overhead_bytes: link.overhead_bytes,
+                unkept: unkept.clone(),
+                gso_max_segs: (link.packets == Packets::Mtu).then_some(SINGLE_SEGMENT),
+                before,
+            };
+            steps.push(match standing {
+                Some(from) if is_same(&from.record, &record, port) => Step::Keep {
+                    record: from.record,
+                },
+                Some(from) => Step::Turn {
+                    from: Box::new(from),
+                    record,
+                    plan: planned.tables,
+                    hardware: port.device.hardware,
+                    program: None,
+                    old_program: None,
+                },
+                None => Step::Make {
+                    record,
+                    plan: planned.tables,
+                    hardware: port.device.hardware,
+                    program: None,
+                    is_broken: port.carries_tree(),
+                    root: port.root.clone(),
+                    gso_max_segs: port.device.gso_max_segs,
+                },
+            });
+        }
+        for place in places {
+            steps.extend(leave(host, &ports, &place)?);
+        }
+        Ok(Self {
+            steps,
+            committed: 0,
+        })
+    }
+
+    pub fn outcomes(&self) -> Vec<Outcome> {
+        self.steps
+            .iter()
+            .map(|step| Outcome {
+                device: step.record().device.clone(),
+                action: step.action(),
+                backend: Backend::Tree,
+                receive: None,
+            })
+            .collect()
+    }
+
+    /// The devices that have a tree from now on.
+    pub fn devices(&self) -> BTreeSet<u32> {
+        let stays = |step: &&Step| !matches!(step, Step::GiveBack { .. });
+        let stay = self.steps.iter().filter(stays);
+        stay.map(|step| step.record().ifindex).collect()
+    }
+
+    /// Those whose trees go, with what they have then.
+    pub fn given_back(&self) -> impl Iterator<Item = (u32, &Before)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::GiveBack {
+                record, requests, ..
+            } if !requests.is_empty() => Some((record.ifindex, &record.before)),
+            _ => None,
+        })
+    }
+}
+
+/// Whether the device follows the policy already.
+fn is_same(standing: &TreeRecord, wanted: &TreeRecord, port: &Port) -> bool {
+    let segments = wanted.gso_max_segs.unwrap_or(wanted.before.gso_max_segs);
+    let numbered = TreeRecord {
+        generation: standing.generation,
+        ..wanted.clone()
+    };
+    *standing == numbered && port.device.gso_max_segs == segments
+}
+
+/// What `revert` restores of a device that has no tree.
+fn before(
+    link: &Link,
+    port: &Port,
+    known: Option<&TreeRecord>,
+    replace: &Replace,
+) -> Result<Before, Refusal> {
+    // A tree without a policy is no other program's.
+    if let Some(known) = known.filter(|_| port.carries_tree()) {
+        return Ok(known.before.clone());
+    }
+    link::refuse_foreign_root(&link.device, port, replace)?;
+    // Removing the tree by hand does not restore the segment limit.
+    let known = known.filter(|known| known.gso_max_segs == Some(port.device.gso_max_segs));
+    Ok(Before {
+        qdisc: port.root.clone(),
+        gso_max_segs: known.map_or(port.device.gso_max_segs, |known| known.before.gso_max_segs),
+    })
+}
+
+/// The policy does not name this device any more. `None`: there is nothing to do.
+fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>, Error> {
+    let Some(newest) = place.newest()? else {
+        return Ok(None);
+    };
+    let port = ports.iter().find(|port| port.device.index == place.ifindex);
+    let standing = match port {
+        Some(port) => Standing::read(&mut host.netlink, port, place)?,
+        None => None,
+    };
+    let record = match &standing {
+        Some(standing) => standing.record.clone(),
+        None => newest,
+    };
+    Ok(Some(Step::GiveBack {
+        requests: release(&record, port).0,
+        record,
+        standing: standing.map(Box::new),
+        program: None,
+    }))
+}
+
+/// How to take a tree from a device; and whether another program has changed it.
+fn release(record: &TreeRecord, port: Option<&Port>) -> (Vec<Request>, Option<Foreign>) {
+    let Some(port) = port else {
+        return (Vec::new(), None);
+    };
+    if port.carries_tree() {
+        return (give_back(record.ifindex, &record.before), None);
+    }
+    let is_limit_ours = record.gso_max_segs == Some(port.device.gso_max_segs);
+    let limit =
+        is_limit_ours.then(|| Device::limit_segments(record.ifindex, record.before.gso_max_segs));
+    let foreign = Foreign::Changed {
+        device: port.device.name.clone(),
+        found: port.describe_root(),
+    };
+    (limit.into_iter().collect(), Some(foreign))
+}
+
+impl Part for Trees {
+    type Undone = Vec<Reverted>;
+    type Status = Vec<LinkStatus>;
+
+    fn sweep(host: &mut Host) -> Result<(), Error> {
+        for place in Place::all() {
+            let Some(newest) = place.newest()? else {
+                place.forget()?;
+                continue;
+            };
+            if newest.netns.cookie != host.netns_cookie {
+                if newest.netns.is_gone() {
+                    place.forget()?;
+                }
+                continue;
+            }
+            let ports = host.ports()?;
+            let port = ports.iter().find(|port| port.device.index == place.ifindex);
+            let Some(port) = port else {
+                continue;
+            };
+            let standing = Standing::read(&mut host.netlink, port, &place)?;
+            if standing.is_some() || place.has_stood() {
+                continue;
+            }
+            // A takt died before the tree was in force.
+            if port.carries_tree() {
+                let requests = give_back(place.ifindex, &newest.before);
+                carry_out(&mut host.netlink, &newest.device, &requests)?;
+                host.forget_ports();
+            }
+            place.forget()?;
+        }
+        Ok(())
+    }
+
+    fn revert(host: &mut Host, _: Ending) -> Result<Undone<Self::Undone>, Error> {
+        let mut undone = Undone::all(Vec::new());
+        let ports = host.ports()?;
+        for place in Place::of(host.netns_cookie) {
+            let Some(record) = place.newest()? else {
+                continue;
+            };
+            let port = ports.iter().find(|port| port.device.index == place.ifindex);
+            let (requests, foreign) = release(&record, port);
+            carry_out(&mut host.netlink, &record.device, &requests)?;
+            place.forget()?;
+            undone.done.push(Reverted {
+                device: record.device,
+                left: foreign.as_ref().map(ToString::to_string),
+            });
+            undone.foreign.extend(foreign);
+        }
+        Ok(undone)
+    }
+
+    fn source(host: &mut Host) -> Result<Option<Source>, Error> {
+        let places = Place::of(host.netns_cookie);
+        let Some(place) = places.first() else {
+            return Ok(None);
+        };
+        Ok(place.newest()?.map(|record| record.source))
+    }
+
+    fn status(host: &mut Host, _: Query) -> Result<Self::Status, Error> {
+        let ports = host.ports()?;
+        let mut links = Vec::new();
+        for place in Place::of(host.netns_cookie) {
+            let port = ports.iter().find(|port| port.device.index == place.ifindex);
+            let standing = match port {
+                Some(port) => Standing::read(&mut host.netlink, port, &place)?,
+                None => None,
+            };
+            let record = match &standing {
+                Some(standing) => Some(standing.record.clone()),
+                None => place.newest()?,
+            };
+            if let Some(record) = record {
+                links.push(status::of_tree(host, &record, port, standing.is_some())?);
+            }
+        }
+        Ok(links)
+    }
+
+    fn settle() -> Result<bool, Error> {
+        Ok(record::are_there())
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        let loads = |step: &Step| matches!(step, Step::Make { .. } | Step::Turn { .. });
+        match self.steps.iter().any(loads) {
+            true => verify_classifier(),
+            false => Ok(()),
+        }
+    }
+
+    fn prepare(&mut self, _: &mut Host) -> Result<(), Error> {
+        for step in &mut self.steps {
+            let place = step.place();
+            match step {
+                Step::Make {
+                    record,
+                    plan,
+                    hardware,
+                    program,
+                    ..
+                } => {
+                    *program = Some(classifier::load(&plan.rules, *hardware)?);
+                    place.write(record)?;
+                }
+                Step::Turn {
+                    from,
+                    record,
+                    plan,
+                    hardware,
+                    program,
+                    old_program,
+                } => {
+                    *old_program = Some(classifier::open(from.program)?);
+                    *program = Some(classifier::load(&plan.rules, *hardware)?);
+                    place.write(record)?;
+                }
+                Step::GiveBack {
+                    standing, program, ..
+                } => {
+                    if let Some(standing) = standing {
+                        *program = Some(classifier::open(standing.program)?);
+                    }
+                }
+                Step::Keep { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, host: &mut Host) -> Result<(), Error> {
+        for step in &self.steps {
+            self.committed += 1;
+            let device = &step.record().device;
+            let requests = match step {
+                Step::Make {
+                    record,
+                    program: Some(program),
+                    is_broken,
+                    ..
+                } => {
+                    if *is_broken {
+                        clear(&mut host.netlink, record.ifindex)?;
+                    }
+                    make(record, program)
+                }
+                Step::Turn {
+                    from,
+                    record,
+                    program: Some(program),
+                    ..
+                } => turn(&from.record, record, program),
+                Step::GiveBack { requests, .. } => requests.clone(),
+                _ => Vec::new(),
+            };
+            carry_out(&mut host.netlink, device, &requests)?;
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, host: &mut Host) -> Vec<Error> {
+        let mut failures = Vec::new();
+        for (at, step) in self.steps.iter().enumerate().rev() {
+            if at < self.committed {
+                let requests = backward(step);
+                let device = &step.record().device;
+                // The last one may have come half the way, and is made anew.
+                if !matches!(step, Step::Make { .. }) && !requests.is_empty() {
+                    failures.extend(clear(&mut host.netlink, step.record().ifindex).err());
+                }
+                failures.extend(carry_out(&mut host.netlink, device, &requests).err());
+            }
+            let place = step.place();
+            let forgotten = match step {
+                Step::Make { .. } => place.forget(),
+                Step::Turn { record, .. } => place.discard(record.generation),
+                Step::Keep { .. } | Step::GiveBack { .. } => Ok(()),
+            };
+            failures.extend(forgotten.err());
+        }
+        failures
+    }
+
+    fn tidy(&mut self, _: &mut Host) -> Result<(), Error> {
+        for step in &self.steps {
+            let place = step.place();
+            match step {
+                Step::GiveBack { .. } => place.forget()?,
+                Step::Make { record, .. } | Step::Turn { record, .. } | Step::Keep { record } => {
+                    place.keep_only(record.generation)?;
+                    place.note_standing()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Load the classifier without rules, and leave nothing loaded.
+pub(crate) fn verify_classifier() -> Result<(), Error> {
+    let plan = zeroed_box::<takt_plan>();
+    classifier::load(&plan.rules, libc::ARPHRD_ETHER).map(drop)
+}
+
+/// What undoes a step that was begun.
+fn backward(step: &Step) -> Vec<Request> {
+    match step {
+        Step::Make {
+            record,
+            root,
+            gso_max_segs,
+            ..
+        } => {
+            let before = Before {
+                qdisc: root.clone(),
+                gso_max_segs: *gso_max_segs,
+            };
+            give_back(record.ifindex, &before)
+        }
+        Step::Turn {
+            from,
+            old_program: Some(program),
+            ..
+        } => make(&from.record, program),
+        Step::GiveBack {
+            standing: Some(standing),
+            program: Some(program),
+            ..
+        } => make(&standing.record, program),
+        Step::Turn { .. } | Step::GiveBack { .. } | Step::Keep { .. } => Vec::new(),
+    }
+}

@@ -1,0 +1,184 @@
+//! What takt remembers of a tree: the policy, its classes, and the state of the device before.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use takt_planner::{ClassIds, backend::Unkept, tree::Tree};
+
+use crate::{
+    error::Error,
+    link::Before,
+    os::{OsError, namespace},
+    state::{
+        runtime_dir::{self, DIR},
+        source::Source,
+        store::Store,
+    },
+};
+
+/// The directory of all of them.
+pub(crate) const RECORDS: &str = "trees";
+
+const STOOD: &str = "stood";
+
+/// A link's tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TreeRecord {
+    /// Counts the policies applied to this link.
+    pub generation: u64,
+    pub device: String,
+    pub ifindex: u32,
+    pub netns: Netns,
+    pub source: Source,
+    pub ids: ClassIds,
+    pub tree: Tree,
+    pub rate_bps: u64,
+    pub overhead_bytes: u32,
+    pub unkept: Vec<Unkept>,
+    /// The segment limit that was set, if one was.
+    pub gso_max_segs: Option<u32>,
+    pub before: Before,
+}
+
+/// A network namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Netns {
+    pub cookie: u64,
+    /// Its number, to find out whether it still exists.
+    pub inode: u64,
+}
+
+impl Netns {
+    /// This thread's.
+    pub fn own(cookie: u64) -> Result<Self, Error> {
+        let inode = namespace::own().map_err(OsError::file(namespace::OWN))?;
+        Ok(Self { cookie, inode })
+    }
+
+    pub fn is_gone(self) -> bool {
+        namespace::is_gone(self.inode, self.cookie)
+    }
+}
+
+/// The records of one device, by generation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    netns_cookie: u64,
+    pub ifindex: u32,
+}
+
+impl Place {
+    pub fn new(netns_cookie: u64, ifindex: u32) -> Self {
+        Self {
+            netns_cookie,
+            ifindex,
+        }
+    }
+
+    /// Those of all namespaces.
+    pub fn all() -> Vec<Self> {
+        let Ok(dirs) = std::fs::read_dir(dir()) else {
+            return Vec::new();
+        };
+        let names = dirs.flatten().map(|entry| entry.file_name());
+        let mut places: Vec<Self> = names
+            .filter_map(|name| Self::parse(name.to_str()?))
+            .collect();
+        places.sort();
+        places
+    }
+
+    /// Those of a namespace.
+    pub fn of(netns_cookie: u64) -> Vec<Self> {
+        let mut places = Self::all();
+        places.retain(|place| place.netns_cookie == netns_cookie);
+        places
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let (netns_cookie, ifindex) = name.split_once('-')?;
+        Some(Self::new(netns_cookie.parse().ok()?, ifindex.parse().ok()?))
+    }
+
+    pub fn read(&self, generation: u64) -> Result<Option<TreeRecord>, Error> {
+        self.store().read(generation)
+    }
+
+    /// The newest one.
+    pub fn newest(&self) -> Result<Option<TreeRecord>, Error> {
+        match self.store().numbers().into_iter().max() {
+            Some(generation) => self.read(generation),
+            None => Ok(None),
+        }
+    }
+
+    pub fn write(&self, record: &TreeRecord) -> Result<(), Error> {
+        self.store().write(record.generation, record)
+    }
+
+    pub fn discard(&self, generation: u64) -> Result<(), Error> {
+        self.store().discard(generation)
+    }
+
+    /// Remove all others.
+    pub fn keep_only(&self, generation: u64) -> Result<(), Error> {
+        self.store().keep_only(generation)
+    }
+
+    pub fn forget(&self) -> Result<(), Error> {
+        self.store().forget()?;
+        // Other devices may still have one.
+        let _ = std::fs::remove_dir(dir());
+        Ok(())
+    }
+
+    /// Note that a tree of this device was in force. Without it a takt has died before, and the
+    /// device is as it was.
+    pub fn note_standing(&self) -> Result<(), Error> {
+        runtime_dir::private_file(&self.dir().join(STOOD)).map(drop)
+    }
+
+    pub fn has_stood(&self) -> bool {
+        self.dir().join(STOOD).exists()
+    }
+
+    /// Make all records usable, for taking back what they are about.
+    pub fn salvage(&self) -> Result<(), Error> {
+        self.store().salvage_all().map(drop)
+    }
+
+    fn store(&self) -> Store<TreeRecord> {
+        Store::at(self.dir())
+    }
+
+    fn dir(&self) -> PathBuf {
+        dir().join(format!("{}-{}", self.netns_cookie, self.ifindex))
+    }
+}
+
+fn dir() -> PathBuf {
+    Path::new(DIR).join(RECORDS)
+}
+
+/// Whether any device has one.
+pub(crate) fn are_there() -> bool {
+    !Place::all().is_empty()
+}
+
+/// Make all records usable.
+pub(crate) fn salvage_all() -> Result<(), Error> {
+    Place::all().iter().try_for_each(Place::salvage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_names_the_device() {
+        assert_eq!(Place::parse("42-7"), Some(Place::new(42, 7)));
+        for other in ["", "42", "-", "42-", "a-7", "42-7-1"] {
+            assert_eq!(Place::parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a kernel offers to links.
+
+use takt_policy::Backend;
+
+/// The first kernel with BPF qdiscs.
+const BPF_QDISCS_FROM: (u32, u32) = (6, 16);
+/// Takt tells network namespaces apart by their cookies (SO_NETNS_COOKIE), on any backend.
+const ANY_FROM: (u32, u32) = (5, 14);
+
+/// A kernel, as far as backends depend on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// As `uname -r` prints it, or its beginning.
+    pub release: String,
+    /// Its two first numbers.
+    pub version: (u32, u32),
+    /// Whether it was built with CONFIG_NET_SCH_BPF.
+    pub has_bpf_qdiscs: bool,
+}
+
+impl Kernel {
+    /// A kernel that is known by its release alone: taken to be built with all that its version
+    /// has. `None`: that is no release.
+    pub fn of_release(release: &str) -> Option<Self> {
+        let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
+        let version = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+        Some(Self {
+            release: release.to_owned(),
+            version,
+            has_bpf_qdiscs: version >= BPF_QDISCS_FROM,
+        })
+    }
+
+    /// What it lacks for a backend.
+    pub(super) fn lacks(&self, backend: Backend) -> Option<String> {
+        if self.version < ANY_FROM {
+            let (major, minor) = ANY_FROM;
+            return Some(format!("SO_NETNS_COOKIE (Linux {major}.{minor})"));
+        }
+        let (major, minor) = BPF_QDISCS_FROM;
+        match backend {
+            Backend::Takt if !self.has_bpf_qdiscs => Some(format!(
+                "BPF qdiscs (Linux {major}.{minor} with CONFIG_NET_SCH_BPF=y)"
+            )),
+            Backend::Takt | Backend::Tree => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_of_distributions_are_read() {
+        for (release, version) in [
+            ("6.1.0-49-amd64", (6, 1)),
+            ("6.12.95+deb13-cloud-amd64", (6, 12)),
+            ("7.3.0-rc1", (7, 3)),
+            ("6.18", (6, 18)),
+        ] {
+            let kernel = Kernel::of_release(release).expect(release);
+            assert_eq!(kernel.version, version);
+        }
+        for other in ["", "six", "6", "6.", "v6.1", "99999999999.1"] {
+            assert_eq!(Kernel::of_release(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Which backend carries out a link: the cheapest one that keeps what the policy asks for, on a
+//! kernel.
+//!
+//! Every backend is offered with what the kernel lacks for it and what it would not keep
+//! ([`promise`]). The first offer that keeps all of it is taken.
+
+mod kernel;
+mod promise;
+
+use std::fmt;
+
+use serde::Serialize;
+use takt_policy::{Backend, Link};
+use thiserror::Error;
+
+pub use kernel::Kernel;
+pub use promise::{Promise, Unkept};
+
+/// From the cheapest on: a packet costs HTB more than Takt's qdisc, with a filter or without.
+const BACKENDS: [Backend; 2] = [Backend::Takt, Backend::Tree];
+
+/// What a backend would make of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Offer {
+    /// The backend.
+    pub backend: Backend,
+    /// What the kernel lacks for it; `None`: it can be used.
+    pub lacks: Option<String>,
+    /// What the policy asks for and this backend does not keep.
+    pub unkept: Vec<Unkept>,
+}
+
+impl Offer {
+    fn of(backend: Backend, link: &Link, kernel: &Kernel) -> Self {
+        Self {
+            backend,
+            lacks: kernel.lacks(backend),
+            unkept: match backend {
+                Backend::Takt => Vec::new(),
+                Backend::Tree => promise::unkept_by_a_tree(link),
+            },
+        }
+    }
+
+    /// Whether a policy gets this backend: all that it must keep is kept, or the class has
+    /// `best_effort = true`.
+    pub fn is_acceptable(&self) -> bool {
+        self.lacks.is_none() && self.unkept.iter().all(|unkept| !unkept.refuses)
+    }
+}
+
+impl fmt::Display for Offer {
+    /// Such as `tree: flows have no clocks of their own (class calls)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", name(self.backend))?;
+        if let Some(lacks) = &self.lacks {
+            return write!(f, "the kernel lacks {lacks}");
+        }
+        let refusing = self.unkept.iter().filter(|unkept| unkept.refuses);
+        let reasons: Vec<String> = refusing.map(ToString::to_string).collect();
+        match reasons.is_empty() {
+            true => write!(f, "keeps all that it must"),
+            false => write!(f, "{}", reasons.join("; ")),
+        }
+    }
+}
+
+/// The name in policies and outputs.
+pub fn name(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Takt => "takt",
+        Backend::Tree => "tree",
+    }
+}
+
+/// No backend keeps what the policy asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "no backend keeps what the policy asks for on Linux {release}: {}",
+    reasons(offers)
+)]
+pub struct NoBackend {
+    /// The kernel's.
+    pub release: String,
+    /// Those that were considered.
+    pub offers: Vec<Offer>,
+}
+
+fn reasons(offers: &[Offer]) -> String {
+    let reasons: Vec<String> = offers.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
+}
+
+/// All backends, or the one that the policy demands, from the cheapest on.
+pub fn offers(link: &Link, kernel: &Kernel) -> Vec<Offer> {
+    let demanded = |backend: &Backend| link.backend.is_none_or(|demanded| demanded == *backend);
+    BACKENDS
+        .into_iter()
+        .filter(demanded)
+        .map(|backend| Offer::of(backend, link, kernel))
+        .collect()
+}
+
+/// The backend that a link gets.
+pub fn choose(link: &Link, kernel: &Kernel) -> Result<Offer, NoBackend> {
+    let offers = offers(link, kernel);
+    match offers.iter().position(Offer::is_acceptable) {
+        Some(at) => Ok(offers
+            .into_iter()
+            .nth(at)
+            .unwrap_or_else(|| unreachable!("its position was just found"))),
+        None => Err(NoBackend {
+            release: kernel.release.clone(),
+            offers,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(text: &str) -> Link {
+        let policy = takt_policy::parse("test", text).expect("a policy");
+        policy.links.into_iter().next().expect("a link")
+    }
+
+    fn kernel(release: &str) -> Kernel {
+        Kernel::of_release(release).expect("a release")
+    }
+
+    const PLAIN: &str = "[link.eth0]\nrate = \"1gbit\"\n[[link.eth0.class]]\nname = \"web\"\n\
+                         rate = \"10mbit\"\nmatch = { proto = \"tcp\" }\n";
+
+    #[test]
+    fn new_kernels_have_the_qdisc_and_old_ones_a_tree() {
+        for (release, backend) in [
+            ("7.3.0", Backend::Takt),
+            ("6.16", Backend::Takt),
+            ("6.12.9-amd64", Backend::Tree),
+            ("5.15.0-91-generic", Backend::Tree),
+        ] {
+            let chosen = choose(&link(PLAIN), &kernel(release)).expect("a backend");
+            assert_eq!(chosen.backend, backend, "{release}");
+        }
+        let none = choose(&link(PLAIN), &kernel("4.19")).expect_err("too old");
+        assert!(none.to_string().contains("Linux 5.14"), "{none}");
+    }
+
+    #[test]
+    fn a_demanded_backend_is_the_only_one() {
+        let tree = PLAIN.replacen("rate", "backend = \"tree\"\nrate", 1);
+        let chosen = choose(&link(&tree), &kernel("7.3")).expect("a backend");
+        assert_eq!(chosen.backend, Backend::Tree);
+        let takt = PLAIN.replacen("rate", "backend = \"takt\"\nrate", 1);
+        let none = choose(&link(&takt), &kernel("6.12")).expect_err("there is no BPF qdisc");
+        assert_eq!(none.offers.len(), 1);
+    }
+
+    #[test]
+    fn what_is_not_kept_refuses_unless_the_class_says_so() {
+        let flows = format!("{PLAIN}per_flow = true\n");
+        let none = choose(&link(&flows), &kernel("6.12")).expect_err("no clocks for flows");
+        assert!(none.to_string().contains("class web"), "{none}");
+        let best = format!("{flows}best_effort = true\n");
+        let chosen = choose(&link(&best), &kernel("6.12")).expect("a backend");
+        let flows = |unkept: &&Unkept| unkept.promise == Promise::FlowClocks;
+        assert_eq!(chosen.unkept.iter().filter(flows).count(), 1);
+    }
+
+    #[test]
+    fn a_kernel_without_bpf_qdiscs_gets_a_tree_at_any_version() {
+        let kernel = Kernel {
+            has_bpf_qdiscs: false,
+            ..kernel("6.18")
+        };
+        let chosen = choose(&link(PLAIN), &kernel).expect("a backend");
+        assert_eq!(chosen.backend, Backend::Tree);
+    }
+}
