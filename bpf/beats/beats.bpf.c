@@ -8,14 +8,14 @@
  *             budget is not used up (algo/slots.h, algo/turns.h); any other thread whose
  *             control group's limit allows it (throttle.h)
  *   rank      kernel threads of one CPU, beats, protocol processing, ordinary
- *             threads by virtual time (fair.h)
+ *             threads by virtual time (fair.h, caches.h)
  *   next wake the table's next edge, or the end of the budget (edge.h)
  *
  * Not here: the layout of slots (crates/planner). Realtime classes and interrupts are always
  * above this scheduler.
  */
+#include "caches.h"
 #include "interrupts.h"
-#include "member.h"
 #include "watch.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -81,7 +81,7 @@ static __always_inline void enqueue_ordinary(struct task_struct *p, u64 enq_flag
 	u32 cpu = scx_bpf_task_cpu(p);
 	const struct takt_cpu *c = cpu_of(cpu);
 
-	fair_enqueue(p, QUEUE_ORDINARY, enq_flags);
+	fair_enqueue(p, QUEUE_ORDINARY + (c ? c->llc : 0), enq_flags);
 	if (c && enq_flags & SCX_ENQ_WAKEUP && fair_preempts(p, c))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	else
@@ -130,40 +130,6 @@ static __always_inline void activate(struct takt_cpu *c, u32 cpu, const struct t
 		set_alarm(c, cpu, bpf_ktime_get_ns());
 }
 
-/*
- * Charge the time since it came to the CPU, or since the last call, as the kernel counts it just
- * before: from switch to switch. (By any later clock the switches themselves are no thread's,
- * and those that do little else get too much.)
- */
-static __always_inline void charge(struct task_struct *p, struct takt_cpu *c)
-{
-	u64 now_ns = p->se.exec_start, ran_ns = now_ns - c->since_clock_ns;
-
-	if (c->tier == TIER_NETWORK)
-		network_charge(c, ran_ns);
-	else if (c->tier == TIER_ORDINARY)
-		ordinary_charge(p, ran_ns);
-	c->since_clock_ns = now_ns;
-}
-
-/* No other thread wants the CPU: prev goes on. Members have turns, and come by their queues. */
-static __always_inline void go_on(struct task_struct *prev, struct takt_cpu *c)
-{
-	const struct takt_thread *thread;
-
-	if (!prev || c->tier == TIER_NONE || !(prev->scx.flags & SCX_TASK_QUEUED))
-		return;
-	thread = marked_thread_of(prev);
-	if (thread && thread->reservation)
-		return;
-	charge(prev, c);
-	if (must_wait(prev))
-		return;
-	if (c->tier == TIER_ORDINARY)
-		fair_running(prev, c);
-	prev->scx.slice = SLICE_NS;
-}
-
 SEC("struct_ops/dispatch")
 int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 {
@@ -182,8 +148,8 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	}
 	if (c->open && member_dispatch(c, cpu, prev))
 		return 0;
-	set_aside();
-	if (!free_dispatch(c, cpu))
+	set_aside(c->llc);
+	if (!free_dispatch(host, c, cpu, prev))
 		go_on(prev, c);
 	return 0;
 }
@@ -267,7 +233,7 @@ int BPF_PROG(takt_beats_tick, struct task_struct *p)
 
 	network_waits = 1;
 	if (c)
-		c->strays = 1;
+		c->strays = c->ticked = 1;
 	return 0;
 }
 
@@ -320,14 +286,17 @@ SEC("struct_ops.s/init")
 int BPF_PROG(takt_beats_init)
 {
 	const struct takt_beats *host = beats();
-	u32 cpu, member;
+	u32 cpu, member, llc;
 	int error;
 
 	if (!host)
 		return -EINVAL;
-	error = scx_bpf_create_dsq(QUEUE_ORDINARY, -1);
-	if (!error)
-		error = scx_bpf_create_dsq(QUEUE_NETWORK, -1);
+	error = scx_bpf_create_dsq(QUEUE_NETWORK, -1);
+	bpf_for(llc, 0, host->llc_count) {
+		if (error)
+			break;
+		error = scx_bpf_create_dsq(QUEUE_ORDINARY + llc, -1);
+	}
 	bpf_for(cpu, 0, host->cpu_count) {
 		u32 key = cpu;
 		struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_alarms, &key);

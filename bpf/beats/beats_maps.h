@@ -15,6 +15,7 @@
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */
 #define TAKT_THREAD_NAME_BYTES 16
+#define TAKT_LLCS 64U		/* last-level caches; further ones share numbers with them */
 
 /* What happens to a thread that has used up its budget. */
 #define TAKT_OVERRUN_DEMOTE 0U		/* an ordinary one until the next period */
@@ -125,7 +126,9 @@ struct takt_cpu {
 	u64 vtime;		/* of the running ordinary thread, when it came */
 	u64 vtime_ns;		/* ... and when that was, by scheduler_clock_ns() */
 	u32 weight;		/* ... and its weight */
-	u32 pad;
+	u32 llc;		/* its last-level cache, by user space */
+	u32 ticked;		/* a tick came, and the caches were not compared since */
+	u32 compared;		/* the cache that was compared last */
 	struct takt_cpu_stats stats;
 };
 
@@ -138,8 +141,10 @@ struct takt_beats {
 	u32 rule_count;
 	u32 member_count;	/* members in use, or lately */
 	u32 cpu_count;
+	u32 llc_count;		/* last-level caches, at least 1 */
 	u32 exit_kind;		/* enum scx_exit_kind; 0: it runs */
 	u32 frees;		/* times that threads may have begun to wait in vain */
+	u32 pad;
 	u64 exit_code;
 	char exit_reason[128];
 	char exit_message[256];

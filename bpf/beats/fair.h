@@ -25,7 +25,7 @@
 #define NETWORK_SHARE 8U
 #define NETWORK_DEBT_MAX_NS 1000000000U
 
-/* The present virtual time of ordinary threads. */
+/* The present virtual time of ordinary threads, in all queues: caches.h compares them by it. */
 static u64 virtual_now;
 /* A thread that processes packets may be waiting. */
 static volatile u32 network_waits;
@@ -79,6 +79,12 @@ static __always_inline u64 virtual_ns(u64 ran_ns, u32 weight)
 	return ran_ns * WEIGHT_ONE / (weight ? weight : 1);
 }
 
+/* The virtual time of the ordinary thread that runs there, by now. */
+static __always_inline u64 fair_running_vtime(const struct takt_cpu *c)
+{
+	return c->vtime + virtual_ns(scheduler_clock_ns() - c->vtime_ns, c->weight);
+}
+
 /* Does the ordinary thread that runs there have to make way for this one, which was just woken? */
 static __always_inline int fair_preempts(const struct task_struct *p, const struct takt_cpu *c)
 {
@@ -100,62 +106,13 @@ static __always_inline void fair_charge(struct task_struct *p, u64 ran_ns)
 		p->scx.dsq_vtime = virtual_now + AHEAD_MAX_NS;
 }
 
-/* The least virtual time in a queue. */
-static __always_inline u64 fair_first(u64 queue, u64 otherwise)
-{
-	struct task_struct *p;
-	u64 vtime = otherwise;
-
-	bpf_for_each(scx_dsq, p, queue, 0) {
-		vtime = p->scx.dsq_vtime;
-		break;
-	}
-	return vtime;
-}
-
-static __always_inline int fair_dispatch(struct takt_cpu *c, u32 cpu)
-{
-	u64 strays = QUEUE_STRAY + cpu;
-
-	if (c->strays) {
-		u64 never = virtual_now + (1ULL << 62);
-
-		c->strays = scx_bpf_dsq_nr_queued(strays) > 0;
-		if (c->strays &&
-		    is_before(fair_first(strays, never), fair_first(QUEUE_ORDINARY, never)) &&
-		    scx_bpf_dsq_move_to_local(strays))
-			return 1;
-	}
-	return scx_bpf_dsq_move_to_local(QUEUE_ORDINARY);
-}
-
 static __always_inline void network_charge(struct takt_cpu *cpu, u64 ran_ns)
 {
-	if (scx_bpf_dsq_nr_queued(QUEUE_ORDINARY) <= 0)
+	/* Those of other caches wait for other CPUs, which likewise leave them their part. */
+	if (scx_bpf_dsq_nr_queued(QUEUE_ORDINARY + cpu->llc) <= 0)
 		cpu->network_debt_ns = 0;
 	else if (cpu->network_debt_ns < NETWORK_DEBT_MAX_NS)
 		cpu->network_debt_ns += ran_ns > RUN_NS ? RUN_NS : ran_ns;
-}
-
-/*
- * Find a thread to run between the slots. Looking at a queue is expensive, so those that are
- * seldom in use are looked at when a thread has gone there (network_waits, strays), at every
- * tick, and before the CPU would idle.
- */
-static __always_inline int free_dispatch(struct takt_cpu *c, u32 cpu)
-{
-	if (c->network_debt_ns > NETWORK_SHARE * RUN_NS) {
-		c->network_debt_ns -= NETWORK_SHARE * RUN_NS;
-		if (fair_dispatch(c, cpu))
-			return 1;
-	}
-	if (network_waits) {
-		network_waits = scx_bpf_dsq_nr_queued(QUEUE_NETWORK) > 1;
-		if (scx_bpf_dsq_move_to_local(QUEUE_NETWORK))
-			return 1;
-	}
-	return fair_dispatch(c, cpu) || scx_bpf_dsq_move_to_local(QUEUE_NETWORK) ||
-	       scx_bpf_dsq_move_to_local(QUEUE_STRAY + cpu);
 }
 
 #endif

@@ -83,8 +83,9 @@ static __always_inline void bring_all_home(const struct takt_beats *host)
 
 	if (!offline_cpus)
 		return;
-	takt_beats_bring_home(QUEUE_ORDINARY);
 	takt_beats_bring_home(QUEUE_NETWORK);
+	bpf_for(at, 0, host->llc_count)
+		takt_beats_bring_home(QUEUE_ORDINARY + at);
 	bpf_for(at, 0, host->member_count)
 		takt_beats_bring_home(QUEUE_MEMBER + at);
 	bpf_for(at, 0, host->cpu_count)

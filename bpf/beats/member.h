@@ -312,7 +312,7 @@ static __always_inline void free_waiting(void)
 			if (thread)
 				thread->parked = 0;
 			scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
-			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
+			scx_bpf_dsq_move_vtime(THIS_WALK, p, ordinary_queue(p), 0);
 		}
 	}
 	bpf_for(at, 0, host ? host->cpu_count : 0) {
@@ -321,7 +321,7 @@ static __always_inline void free_waiting(void)
 		if (!c || !c->offline)
 			continue;
 		bpf_for_each(scx_dsq, p, QUEUE_STRAY + at, 0)
-			scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0);
+			scx_bpf_dsq_move_vtime(THIS_WALK, p, ordinary_queue(p), 0);
 	}
 	if (host)
 		bring_all_home(host);

@@ -14,8 +14,8 @@
 #define TIER_KERNEL 4U		/* kernel threads of one CPU */
 
 /* Queues by id, as sched_ext numbers them. */
-#define QUEUE_ORDINARY 1ULL
-#define QUEUE_NETWORK 2ULL
+#define QUEUE_NETWORK 1ULL
+#define QUEUE_ORDINARY 0x100ULL	/* + last-level cache, below TAKT_LLCS: caches.h */
 #define QUEUE_STRAY 0x10000ULL	/* + CPU: members outside of their slots, likewise fair */
 #define QUEUE_MEMBER 0x20000ULL	/* + member: it waits there for its slot and its turn */
 #define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
@@ -183,6 +183,14 @@ static __always_inline int may_be_on(const struct task_struct *p, u32 cpu)
 	const struct takt_cpu *c = cpu_of(cpu);
 
 	return c && !c->offline && bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
+/* Where the thread waits as an ordinary one: with the others of its CPU's last-level cache. */
+static __always_inline u64 ordinary_queue(const struct task_struct *p)
+{
+	const struct takt_cpu *c = cpu_of(scx_bpf_task_cpu(p));
+
+	return QUEUE_ORDINARY + (c ? c->llc : 0);
 }
 
 /* Threads may wait in vain from now on: every CPU checks with its next dispatch. */

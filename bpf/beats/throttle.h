@@ -214,15 +214,15 @@ static __always_inline int throttle(struct task_struct *p, u64 enq_flags)
 }
 
 /*
- * The clock of a group may have gone ahead while its threads waited among the ordinary ones: take
- * out those that would be next.
+ * The clock of a group may have gone ahead while its threads waited among the ordinary ones of a
+ * last-level cache: take out those that would be next.
  */
-__noinline int takt_beats_set_aside(void)
+__noinline int takt_beats_set_aside(u32 llc)
 {
 	struct task_struct *p;
 	u32 count = 0;
 
-	bpf_for_each(scx_dsq, p, QUEUE_ORDINARY, 0) {
+	bpf_for_each(scx_dsq, p, QUEUE_ORDINARY + llc, 0) {
 		struct limits_say say = {};
 		struct takt_thread *thread = throttled(p, &say);
 		u64 flags;
@@ -235,10 +235,10 @@ __noinline int takt_beats_set_aside(void)
 	return 0;
 }
 
-static __always_inline void set_aside(void)
+static __always_inline void set_aside(u32 llc)
 {
 	if (limited_groups)
-		takt_beats_set_aside();
+		takt_beats_set_aside(llc);
 }
 
 /*
@@ -268,7 +268,7 @@ static __noinline u64 takt_beats_let_go(u64 queue, u64 now_ns, u32 cpus)
 		scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
 		if (is_before(p->scx.dsq_vtime, virtual_now))
 			scx_bpf_dsq_move_set_vtime(THIS_WALK, virtual_now);
-		if (!scx_bpf_dsq_move_vtime(THIS_WALK, p, QUEUE_ORDINARY, 0))
+		if (!scx_bpf_dsq_move_vtime(THIS_WALK, p, ordinary_queue(p), 0))
 			continue;
 		idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 		if (idle >= 0)

@@ -1,7 +1,6 @@
 //! `cpu.max` of control groups holds while beats are loaded.
 
 use std::{
-    fs,
     ops::RangeInclusive,
     process,
     sync::mpsc::{Receiver, SyncSender, sync_channel},
@@ -26,14 +25,9 @@ const WINDOW_MS: u64 = 3_000;
 /// Within two points of 20 %.
 const A_FIFTH: RangeInclusive<f64> = 0.18..=0.22;
 
-fn ran_ns(shell: &Shell) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{}/schedstat", shell.pid())).unwrap();
-    stat.split(' ').next().unwrap().parse().unwrap()
-}
-
 /// Of one processor, for all of them together.
 fn share(shells: &[Shell]) -> f64 {
-    let ran = || shells.iter().map(ran_ns).sum::<u64>();
+    let ran = || shells.iter().map(Shell::ran_ns).sum::<u64>();
     let (begin_ns, before_ns) = (now_ns(), ran());
     sleep_ms(WINDOW_MS);
     let (end_ns, after_ns) = (now_ns(), ran());
@@ -179,7 +173,7 @@ fn no_thread_starves_under_a_limit() {
         group.set("cpu.max", "1000 1000000");
         apply(TASK).ok();
         let shells = busy(&group, 4);
-        let look = || shells.iter().map(ran_ns).collect::<Vec<_>>();
+        let look = || shells.iter().map(Shell::ran_ns).collect::<Vec<_>>();
         sleep_ms(2_000);
         let mut before = look();
         for _ in 0..3 {

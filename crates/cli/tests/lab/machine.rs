@@ -57,6 +57,8 @@ const TESTS_FAILED: i32 = 101;
 pub struct Machine {
     kernel: &'static str,
     processors: u8,
+    /// Each has a last-level cache.
+    sockets: u8,
     first: First,
 }
 
@@ -82,29 +84,41 @@ pub const OF_THE_DAEMON: [&str; 5] = [
 pub const DEFAULT: Machine = Machine {
     kernel: "default",
     processors: 1,
+    sockets: 1,
     first: First::Takt,
 };
 pub const NEWEST: Machine = Machine {
     kernel: "newest",
     processors: 1,
+    sockets: 1,
     first: First::Takt,
 };
 /// Two processors, and the host's time.
 pub const TWO_PROCESSORS: Machine = Machine {
     kernel: "default",
     processors: 2,
+    sockets: 1,
+    first: First::Takt,
+};
+/// Likewise, with two last-level caches.
+pub const TWO_CACHES: Machine = Machine {
+    kernel: "default",
+    processors: 4,
+    sockets: 2,
     first: First::Takt,
 };
 /// Before there were BPF qdiscs.
 pub const TOO_OLD: Machine = Machine {
     kernel: "6.12",
     processors: 1,
+    sockets: 1,
     first: First::Takt,
 };
 /// New enough for BPF qdiscs, but Debian left them out.
 pub const WITHOUT_BPF_QDISCS: Machine = Machine {
     kernel: "6.16",
     processors: 1,
+    sockets: 1,
     first: First::Takt,
 };
 
@@ -112,6 +126,7 @@ pub const WITHOUT_BPF_QDISCS: Machine = Machine {
 pub const WIRELESS: Machine = Machine {
     kernel: "wireless",
     processors: 1,
+    sockets: 1,
     first: First::Takt,
 };
 
@@ -119,6 +134,7 @@ pub const WIRELESS: Machine = Machine {
 pub const SYSTEMD: Machine = Machine {
     kernel: "default",
     processors: 1,
+    sockets: 1,
     first: First::Systemd,
 };
 /// The same, for the daemon's tests.
@@ -128,12 +144,13 @@ pub const SYSTEMD_FOR_DAEMON: Machine = Machine {
 };
 
 /// Those whose tests take longest come first.
-const ALL: [Machine; 8] = [
+const ALL: [Machine; 9] = [
     TWO_PROCESSORS,
     DEFAULT,
     SYSTEMD_FOR_DAEMON,
     NEWEST,
     SYSTEMD,
+    TWO_CACHES,
     WIRELESS,
     TOO_OLD,
     WITHOUT_BPF_QDISCS,
@@ -198,6 +215,7 @@ impl Machine {
         let mut takt = Command::new(env!("CARGO_BIN_EXE_takt"));
         takt.args(["lab", "exec", "--kernel", self.kernel]);
         takt.args(["--smp", &self.processors.to_string()]);
+        takt.args(["--sockets", &self.sockets.to_string()]);
         if self.processors > 1 {
             takt.args(["--add", STRESS]);
         }

@@ -35,6 +35,7 @@ mod barred;
 mod beats;
 mod beats_status;
 mod buffer;
+mod caches;
 mod cgroup_limits;
 mod classify;
 mod codes;

@@ -10,7 +10,7 @@ use std::{
 use nix::time::{ClockId, clock_gettime};
 use takt_algo::{
     Plain, from_bytes,
-    sys::{TAKT_MEMBERS, takt_beats, takt_member, takt_task},
+    sys::{TAKT_MEMBERS, takt_beats, takt_cpu, takt_member, takt_task},
 };
 
 use crate::{kernel_bpf::value, shell::run};
@@ -124,6 +124,12 @@ impl Shell {
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
+
+    /// The processor time that its first thread has used.
+    pub fn ran_ns(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/schedstat", self.pid())).unwrap();
+        stat.split(' ').next().unwrap().parse().unwrap()
+    }
 }
 
 impl Drop for Shell {
@@ -157,6 +163,13 @@ pub fn reservations() -> usize {
 
 pub fn generation() -> u32 {
     read::<takt_beats>("takt_beats", 0).generation
+}
+
+/// The number of last-level caches, and each processor's.
+pub fn caches(processors: u32) -> (u32, Vec<u32>) {
+    let of = |cpu| read::<takt_cpu>("takt_cpus", cpu).llc;
+    let count = read::<takt_beats>("takt_beats", 0).llc_count;
+    (count, (0..processors).map(of).collect())
 }
 
 pub fn state() -> String {

@@ -2,7 +2,8 @@
 //!
 //! [`roster`] lists the tasks, [`standing`] has slots found for them, the policy's first, and
 //! [`displaced`] tells which had to make room; [`ids`] gives them numbers, [`image`] is what
-//! the kernel reads, [`scheduler`] writes it to the kernel, [`record`] remembers it. [`found`]
+//! the kernel reads, [`scheduler`] writes it to the kernel with the caches that [`llc`] tells
+//! apart, [`record`] remembers it. [`found`]
 //! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
 //! from there to the state that is wanted, and [`part`] does so for a policy. [`softirq`] and
 //! [`kernel_threads`] are settings of the host that go with the scheduler, and [`cgroup_limits`]
@@ -17,6 +18,7 @@ mod found;
 mod ids;
 mod image;
 pub(crate) mod kernel_threads;
+mod llc;
 mod part;
 mod record;
 mod refusal;

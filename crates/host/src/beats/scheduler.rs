@@ -23,7 +23,7 @@ use takt_algo::{
     to_bytes, zeroed_box,
 };
 
-use super::{ended::Kernel, image::Image};
+use super::{ended::Kernel, image::Image, llc::Llcs};
 use crate::{
     bpf::{
         BpfError, btf, call, load_log,
@@ -332,12 +332,22 @@ fn load_skeleton(
 fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
     let mut skel = load_skeleton(&mut memory)?;
+    let maps = &mut skel.maps;
+    let cpu_count = maps.takt_beats_cpus.max_entries();
+    let llcs = Llcs::find(cpu_count);
     let state = takt_beats {
-        cpu_count: skel.maps.takt_beats_cpus.max_entries(),
+        cpu_count,
+        llc_count: llcs.count,
         ..Default::default()
     };
-    let maps = &mut skel.maps;
     put(&maps.takt_beats, 0, &state)?;
+    for (cpu, llc) in (0..).zip(llcs.of_cpus) {
+        let state = takt_cpu {
+            llc,
+            ..Default::default()
+        };
+        put(&maps.takt_beats_cpus, cpu, &state)?;
+    }
     write(
         &Maps {
             tables: &maps.takt_beats_tables,

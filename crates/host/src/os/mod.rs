@@ -2,6 +2,7 @@
 //! netlink, settings in /sys.
 
 pub(crate) mod boot;
+pub(crate) mod caches;
 pub(crate) mod capability;
 pub(crate) mod cgroup;
 pub(crate) mod clock;

@@ -48,6 +48,9 @@ pub enum Lab {
         /// Processors. One runs in virtual time; more run in host time.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
         smp: u32,
+        /// Sockets that the processors are in, as many in each. A socket has a last-level cache.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+        sockets: u32,
         /// Put a file, with the libraries it needs, into /add.
         #[arg(long, value_name = "FILE")]
         add: Vec<PathBuf>,

@@ -38,6 +38,7 @@ pub fn run() -> ExitCode {
         Lab::Exec {
             machine,
             smp,
+            sockets,
             add,
             net: Net::Pair,
             kernel_argument,
@@ -47,6 +48,7 @@ pub fn run() -> ExitCode {
             let mut options = ExecOptions::new(command);
             options.kernel = machine.named();
             options.smp = smp;
+            options.sockets = sockets;
             options.add = add;
             options.kernel_arguments = kernel_argument;
             options.init = init;

@@ -69,6 +69,8 @@ const CPU_IN_TURNS: &str = "max,cx16=off";
 /// A machine's properties, beside its kernel and its files.
 pub struct Machine<'a> {
     pub smp: u32,
+    /// That the processors are in; a socket has a last-level cache.
+    pub sockets: u32,
     /// The time of several processors; one always has virtual time.
     pub clock: Clock,
     /// Additional arguments of the kernel.
@@ -239,7 +241,7 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         // The guest takes every second one offline.
         Clock::Virtual => (virtual_time, turns, CPU_IN_TURNS, 2 * machine.smp),
     };
-    let processors = processors.to_string();
+    let processors = format!("{processors},sockets={}", machine.sockets);
     let channel = format!("virtserialport,chardev=channel,nr={CHANNEL_PORT}");
     let fixed = [
         // No HPET: the kernel would spend a second calibrating it, and then use the TSC and the

@@ -48,6 +48,8 @@ pub struct ExecOptions {
     pub kernel: Option<String>,
     /// One processor has virtual time; several have the host's, unless `clock` says otherwise.
     pub smp: u32,
+    /// That the processors are in, as many in each.
+    pub sockets: u32,
     pub(crate) clock: Clock,
     /// Files for `/add`, with their shared libraries.
     pub add: Vec<PathBuf>,
@@ -69,6 +71,7 @@ impl ExecOptions {
         ExecOptions {
             kernel: None,
             smp: 1,
+            sockets: 1,
             clock: Clock::Host,
             add: Vec::new(),
             web_server: false,
@@ -143,6 +146,7 @@ fn run(
         &initramfs,
         &Machine {
             smp: options.smp,
+            sockets: options.sockets,
             clock: options.clock,
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
