@@ -39,7 +39,7 @@ int BPF_PROG(takt_beats_select, struct task_struct *p, int prev_cpu, u64 wake_fl
 	}
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 	if (is_idle && !must_wait(p))
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, 0);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, 0);
 	return cpu;
 }
 
@@ -62,14 +62,14 @@ static __always_inline void enqueue_kernel(struct task_struct *p, const struct t
 {
 	if (c && c->tier < TIER_KERNEL)
 		enq_flags |= SCX_ENQ_PREEMPT;
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags);
 }
 
 static __always_inline void enqueue_network(struct task_struct *p, const struct takt_cpu *c,
 					    u32 cpu, u64 enq_flags)
 {
 	network_waits = 1;
-	scx_bpf_dsq_insert(p, QUEUE_NETWORK, SLICE_NS, enq_flags);
+	scx_bpf_dsq_insert(p, QUEUE_NETWORK, slice_ns, enq_flags);
 	if (c && c->tier == TIER_ORDINARY && enq_flags & SCX_ENQ_WAKEUP)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	else
@@ -110,7 +110,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		return 0;
 	/* No other thread wants this CPU, or it is going offline. */
 	if (enq_flags & SCX_ENQ_LAST || is_on_leaving(p)) {
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SLICE_NS, enq_flags);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags);
 		return 0;
 	}
 	if (thread && thread->tier == TIER_NETWORK) {
@@ -177,7 +177,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 	if (tier == TIER_ORDINARY) {
 		/* It was admitted, and has lost its reservation since. */
 		if (p->scx.slice == SCX_SLICE_INF)
-			p->scx.slice = SLICE_NS;
+			p->scx.slice = slice_ns;
 		fair_running(p, c);
 		if (c->open && is_before_a_member(c)) {
 			p->scx.slice = 0;
@@ -291,6 +291,7 @@ int BPF_PROG(takt_beats_init)
 
 	if (!host)
 		return -EINVAL;
+	slice_ns = slice_on(host->cpu_count);
 	error = scx_bpf_create_dsq(QUEUE_NETWORK, -1);
 	bpf_for(llc, 0, host->llc_count) {
 		if (error)

@@ -79,7 +79,7 @@ static __always_inline int go_on(struct task_struct *prev, struct takt_cpu *c)
 		return 0;
 	if (c->tier == TIER_ORDINARY)
 		fair_running(prev, c);
-	prev->scx.slice = SLICE_NS;
+	prev->scx.slice = slice_ns;
 	return 1;
 }
 

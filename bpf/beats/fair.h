@@ -20,8 +20,11 @@
  * (nice 19: 15 of 1,024), or it would starve.
  */
 #define AHEAD_MAX_NS (RUN_NS * 1024 / 15)
-/* No woken thread preempts one that has run for less, as in the kernel's own class. */
-#define RUN_LEAST_NS 700000LL
+/*
+ * No woken thread preempts one that has run for less: threads that wake others with every message
+ * would be preempted at each.
+ */
+#define RUN_LEAST_NS 200000LL
 #define NETWORK_SHARE 8U
 #define NETWORK_DEBT_MAX_NS 1000000000U
 
@@ -33,6 +36,12 @@ static volatile u32 network_waits;
 static __always_inline int is_before(u64 a, u64 b)
 {
 	return (__s64)(a - b) < 0;
+}
+
+/* sysctl_sched_base_slice of the kernel. */
+static __always_inline u64 slice_on(u32 cpus)
+{
+	return SLICE_BASE_NS * (1 + (cpus >= 2) + (cpus >= 4) + (cpus >= 8));
 }
 
 /*
@@ -56,7 +65,7 @@ static __always_inline void fair_enqueue(struct task_struct *p, u64 queue, u64 e
 	/* khugepaged reads RCU for several runs, at nice 19: it gets them as nice 0 would. */
 	if (is_before(virtual_now + RUN_NS, vtime) && reads_rcu(p))
 		vtime = virtual_now + RUN_NS;
-	scx_bpf_dsq_insert_vtime(p, queue, SLICE_NS, vtime, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, queue, slice_ns, vtime, enq_flags);
 }
 
 /* Cheap where the kernel has read the clock already (6.14 on). */
@@ -85,7 +94,10 @@ static __always_inline u64 fair_running_vtime(const struct takt_cpu *c)
 	return c->vtime + virtual_ns(scheduler_clock_ns() - c->vtime_ns, c->weight);
 }
 
-/* Does the ordinary thread that runs there have to make way for this one, which was just woken? */
+/*
+ * Does the ordinary thread that runs there have to make way for this one, which was just woken, or
+ * for another, since its slice is over?
+ */
 static __always_inline int fair_preempts(const struct task_struct *p, const struct takt_cpu *c)
 {
 	__s64 ran_ns;
@@ -93,7 +105,9 @@ static __always_inline int fair_preempts(const struct task_struct *p, const stru
 	if (c->tier != TIER_ORDINARY)
 		return 0;
 	ran_ns = scheduler_clock_ns() - c->vtime_ns;
-	return ran_ns >= RUN_LEAST_NS &&
+	if (ran_ns < RUN_LEAST_NS)
+		return 0;
+	return ran_ns >= (__s64)slice_ns ||
 	       is_before(p->scx.dsq_vtime, c->vtime + virtual_ns(ran_ns, c->weight));
 }
 

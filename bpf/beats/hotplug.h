@@ -67,7 +67,7 @@ static __noinline int takt_beats_bring_home(u64 queue)
 	bpf_for_each(scx_dsq, p, queue, 0) {
 		if (!is_on_leaving(p))
 			continue;
-		scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
+		scx_bpf_dsq_move_set_slice(THIS_WALK, slice_ns);
 		scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p), 0);
 	}
 	return 0;

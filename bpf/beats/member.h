@@ -311,7 +311,7 @@ static __always_inline void free_waiting(void)
 
 			if (thread)
 				thread->parked = 0;
-			scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
+			scx_bpf_dsq_move_set_slice(THIS_WALK, slice_ns);
 			scx_bpf_dsq_move_vtime(THIS_WALK, p, ordinary_queue(p), 0);
 		}
 	}

@@ -21,8 +21,12 @@
 #define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
 #define THROTTLED_QUEUES 64U	/* limited groups beyond these share them */
 
-/* How long a thread runs before others get their turn: the kernel looks at ticks. */
-#define SLICE_NS 2000000ULL
+/*
+ * How long a thread runs before others get their turn, as in the kernel's own class: longer on
+ * more CPUs. The kernel looks at ticks, fair_preempts() when a thread is woken.
+ */
+#define SLICE_BASE_NS 700000ULL
+static u64 slice_ns;
 
 struct takt_thread {
 	u32 reservation;	/* the member that it holds, from 1; 0: none */

@@ -209,7 +209,7 @@ static __always_inline int throttle(struct task_struct *p, u64 enq_flags)
 	if (!thread)
 		return 0;
 	enq_flags |= note_throttled(thread, &say);
-	scx_bpf_dsq_insert(p, QUEUE_THROTTLED + say.queue, SLICE_NS, enq_flags);
+	scx_bpf_dsq_insert(p, QUEUE_THROTTLED + say.queue, slice_ns, enq_flags);
 	return 1;
 }
 
@@ -265,7 +265,7 @@ static __noinline u64 takt_beats_let_go(u64 queue, u64 now_ns, u32 cpus)
 			again_ns = LOOK_MIN_NS;
 			break;
 		}
-		scx_bpf_dsq_move_set_slice(THIS_WALK, SLICE_NS);
+		scx_bpf_dsq_move_set_slice(THIS_WALK, slice_ns);
 		if (is_before(p->scx.dsq_vtime, virtual_now))
 			scx_bpf_dsq_move_set_vtime(THIS_WALK, virtual_now);
 		if (!scx_bpf_dsq_move_vtime(THIS_WALK, p, ordinary_queue(p), 0))
