@@ -1,7 +1,7 @@
 //! All parts of a transaction, in the order in which they are put in force. A new capability is
 //! added here, and in [`Applied`], [`Undone`] and [`Status`](crate::Status).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use takt_policy::Policy;
 
@@ -40,7 +40,10 @@ impl<'a> Parts<'a> {
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
         let assigned = tree::assign(&policy.links)?;
-        let carried = link::carried(host)?;
+        let carried = match assigned.trees.is_empty() {
+            true => BTreeMap::new(),
+            false => link::carried(host)?,
+        };
         let trees = Trees::decide(&assigned.trees, source, replace, owners, &carried, host)?;
         for (device, before) in trees.given_back() {
             host.assume_root(device, before.qdisc.clone(), before.gso_max_segs)?;

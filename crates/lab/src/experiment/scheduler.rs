@@ -7,6 +7,8 @@ pub enum Scheduler {
     /// No qdisc at all: the reference for the others' cost.
     None,
     Takt,
+    /// Takt's policy as a tree of HTB classes.
+    TaktTree,
     Fq,
     Htb,
     /// HTB that classifies by destination port, as Takt does.
@@ -19,9 +21,10 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::None,
         Self::Takt,
+        Self::TaktTree,
         Self::Fq,
         Self::Htb,
         Self::HtbU32,
@@ -36,6 +39,7 @@ impl Scheduler {
         match self {
             Self::None => "none",
             Self::Takt => "takt",
+            Self::TaktTree => "takt-tree",
             Self::Fq => "fq",
             Self::Htb => "htb",
             Self::HtbU32 => "htb+u32",

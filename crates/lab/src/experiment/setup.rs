@@ -54,6 +54,9 @@ pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
     let (qdisc, sockets) = match scheduler {
         Scheduler::None if !shape.waits => (Qdisc::None, silent),
         Scheduler::Takt => (Qdisc::Takt(policy(shape)), silent),
+        Scheduler::TaktTree if shape.flows_per_class.is_none() => {
+            (Qdisc::Takt(policy_on_tree(shape)), silent)
+        }
         Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
         // A line of configuration for each flow is unrealistic, and the others share without
         // keeping a rate.
@@ -110,6 +113,12 @@ fn policy(shape: &Shape) -> String {
         }
     }
     text
+}
+
+/// The same on HTB. Its queues do not spare local senders: as HTB's own, they are not managed here.
+fn policy_on_tree(shape: &Shape) -> String {
+    let policy = policy(shape).replacen("]\n", "]\nbackend = \"tree\"\n", 1);
+    policy.replace("\nmatch = ", "\naqm = \"off\"\nmatch = ")
 }
 
 /// The rate of each of a server's connections from one port, set without changing the server:
