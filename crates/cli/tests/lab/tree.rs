@@ -159,6 +159,43 @@ fn classes_come_go_and_move_while_packets_wait() {
     });
 }
 
+/// The kernel changes only some of a queue's terms.
+#[test]
+fn queues_change_their_terms_and_kinds() {
+    TOO_OLD.run(|| {
+        let wire = Wire::new(1);
+        apply(PLAIN).ok();
+        let many: String = (0..80)
+            .map(|at| {
+                format!(
+                    "[[link.near1.class]]\nname = \"m{at}\"\nrate = \"10kbit\"\n\
+                     match = {{ proto = \"udp\", dst_port = {} }}\n",
+                    7000 + at
+                )
+            })
+            .collect();
+        for aqm in [
+            "codel",
+            "fq_codel",
+            "off",
+            "fq_codel\"\ntarget = \"9ms",
+            "codel",
+        ] {
+            let changed = PLAIN.replace("\"off\"", &format!("\"{aqm}\""));
+            apply(&changed).says(&["near1: updated (tree)"]).ok();
+            apply(&format!("{changed}{many}"))
+                .says(&["near1: updated (tree)"])
+                .ok();
+            wire.assert_passes();
+        }
+        apply(PLAIN).says(&["near1: updated (tree)"]).ok();
+        let shown = run("tc qdisc show dev near1").ok();
+        assert_eq!(shown.lines().count(), 3, "{shown}");
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
 #[test]
 fn a_link_moves_from_one_backend_to_the_other() {
     DEFAULT.run(|| {

@@ -76,6 +76,14 @@ pub(super) fn turn(from: &TreeRecord, to: &TreeRecord, program: &OwnedFd) -> Vec
             Some(old) if !moved(node) && old.leaf == node.leaf => {
                 requests.push(class_of(&to.tree, node).set(device));
             }
+            Some(old) if !moved(node) => {
+                let class = class_of(&to.tree, node);
+                requests.push(class.set(device));
+                let leaf = node.leaf.as_ref();
+                let leaf =
+                    leaf.map(|leaf| set_queue(device, class.handle, leaf, old.leaf.as_ref()));
+                requests.extend(leaf);
+            }
             _ => requests.extend(set_node(device, &to.tree, node)),
         }
     }
@@ -132,10 +140,8 @@ fn may_become(from: &Node, to: &Node) -> bool {
 
 fn set_node(device: u32, tree: &Tree, node: &Node) -> Vec<Request> {
     let class = class_of(tree, node);
-    let leaf = node.leaf.as_ref().map(|leaf| {
-        let (kind, options) = qdisc_of(leaf);
-        set_leaf(device, class.handle, kind, options)
-    });
+    let leaf = node.leaf.as_ref();
+    let leaf = leaf.map(|leaf| set_queue(device, class.handle, leaf, None));
     std::iter::once(class.set(device)).chain(leaf).collect()
 }
 
@@ -152,7 +158,16 @@ fn class_of(tree: &Tree, node: &Node) -> HtbClass {
     }
 }
 
-fn qdisc_of(leaf: &Leaf) -> (&'static str, Vec<u8>) {
+/// The queue of a class, in the place of the one before.
+fn set_queue(device: u32, class: Handle, leaf: &Leaf, before: Option<&Leaf>) -> Request {
+    // The kernel refuses to change the number of an fq_codel's flow queues, even to the same one.
+    let is_fq_codel = |leaf: &Leaf| matches!(leaf, Leaf::Codel { flows: 1.., .. });
+    let keeps_flows = is_fq_codel(leaf) && before.is_some_and(is_fq_codel);
+    let (kind, options) = qdisc_of(leaf, keeps_flows);
+    set_leaf(device, class, kind, options)
+}
+
+fn qdisc_of(leaf: &Leaf, keeps_flows: bool) -> (&'static str, Vec<u8>) {
     match leaf {
         // struct tc_fifo_qopt
         Leaf::Fifo { limit_packets } => ("pfifo", limit_packets.to_ne_bytes().to_vec()),
@@ -173,7 +188,10 @@ fn qdisc_of(leaf: &Leaf) -> (&'static str, Vec<u8>) {
                 return ("codel", numbers(&options));
             }
             let memory_bytes = limit_packets.saturating_mul(BYTES_PER_PACKET);
-            options.extend([(FQ_CODEL_FLOWS, *flows), (FQ_CODEL_MEMORY, memory_bytes)]);
+            options.push((FQ_CODEL_MEMORY, memory_bytes));
+            if !keeps_flows {
+                options.push((FQ_CODEL_FLOWS, *flows));
+            }
             ("fq_codel", numbers(&options))
         }
     }

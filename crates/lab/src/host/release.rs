@@ -5,8 +5,10 @@ use std::cmp::Ordering;
 /// Names for `--kernel` beyond the beginning of a release. The newest of the flavour for
 /// virtual machines, which is small.
 pub const NEWEST: &str = "newest";
-/// The newest of the flavour for all machines, which alone has wireless devices.
+/// The newest of the flavour for all machines, which alone has wireless devices; of those that have
+/// BPF qdiscs, since one that lies here is preferred.
 pub const WIRELESS: &str = "wireless";
+const WIRELESS_FROM: [u32; 2] = [6, 17];
 /// The default series.
 pub const DEFAULT_SERIES: &str = "6.18";
 
@@ -16,7 +18,10 @@ pub fn choose<'a>(spec: &str, releases: impl IntoIterator<Item = &'a str>) -> Op
     releases
         .into_iter()
         .filter(|release| match has_wireless(release) {
-            true => spec == WIRELESS || spec == *release,
+            true => {
+                let is_new = version(release).as_slice() >= WIRELESS_FROM.as_slice();
+                (spec == WIRELESS && is_new) || spec == *release
+            }
             false => spec == NEWEST || is_prefix(spec, release),
         })
         .max_by(|a, b| by_age(a, b))
@@ -101,6 +106,7 @@ mod tests {
     fn wireless_is_the_newest_for_all_machines_and_nothing_else_means_one() {
         assert_eq!(choose(WIRELESS, RELEASES), Some("7.3.4+deb13-amd64"));
         assert_eq!(choose(WIRELESS, RELEASES[..6].iter().copied()), None);
+        assert_eq!(choose(WIRELESS, ["6.12.57+deb13-amd64"]), None);
         assert_eq!(
             choose("7.3.4+deb13", RELEASES),
             Some("7.3.4+deb13-cloud-amd64")
