@@ -165,7 +165,7 @@ fn queues_change_their_terms_and_kinds() {
     TOO_OLD.run(|| {
         let wire = Wire::new(1);
         apply(PLAIN).ok();
-        let many: String = (0..80)
+        let many: String = (0..300)
             .map(|at| {
                 format!(
                     "[[link.near1.class]]\nname = \"m{at}\"\nrate = \"10kbit\"\n\

@@ -1,6 +1,9 @@
 //! A netlink socket: dumps, and requests that are carried out in one system call.
 
-use std::{io, os::fd::AsRawFd};
+use std::{
+    io,
+    os::fd::{AsRawFd, BorrowedFd},
+};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader,
@@ -10,6 +13,10 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{
     Socket, SocketAddr,
     protocols::{NETLINK_GENERIC, NETLINK_ROUTE},
+};
+use nix::sys::{
+    socket::{setsockopt, sockopt::ReceiveTimeout},
+    time::{TimeVal, TimeValLike},
 };
 use thiserror::Error;
 
@@ -66,6 +73,9 @@ const ERROR_ATTRIBUTES: usize = 4 + size_of::<libc::nlmsghdr>();
 const DONE_ATTRIBUTES: usize = 4;
 const NLMSGERR_ATTR_MSG: u16 = 1;
 
+/// How long to wait for an answer.
+const PATIENCE_S: i64 = 30;
+
 /// Linux 5.14; not in libc yet.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
@@ -86,6 +96,7 @@ impl Netlink {
         let mut socket = Socket::new(protocol)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
+        bound_waiting(&socket)?;
         socket.set_cap_ack(true)?;
         socket.set_ext_ack(true)?;
         Ok(Self {
@@ -202,6 +213,14 @@ impl Netlink {
         datagram.resize(start + message.buffer_len().next_multiple_of(4), 0);
         message.serialize(&mut datagram[start..]);
     }
+}
+
+/// The kernel answers at once. An answer for which the socket's buffer had no room never comes.
+fn bound_waiting(socket: &Socket) -> io::Result<()> {
+    // SAFETY: the socket is open while it is borrowed here.
+    let socket = unsafe { BorrowedFd::borrow_raw(socket.as_raw_fd()) };
+    let patience = TimeVal::seconds(PATIENCE_S);
+    Ok(setsockopt(&socket, ReceiveTimeout, &patience)?)
 }
 
 /// The messages of one datagram.
