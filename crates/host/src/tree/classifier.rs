@@ -42,7 +42,7 @@ pub(super) fn load(rules: &takt_rules, hardware: u16) -> Result<OwnedFd, Error> 
     let program = skel.progs.takt_tree.as_fd();
     program
         .try_clone_to_owned()
-        .map_err(|error| BpfError::of("keeping the program")(error.into()).into())
+        .map_err(|error| BpfError::of("keeping the program")(error.into()))
 }
 
 /// What packets have before the network's header when they come to the qdisc.
@@ -62,10 +62,9 @@ pub(super) fn open(id: u32) -> Result<OwnedFd, Error> {
     match fd {
         // SAFETY: just opened, and no other code owns it.
         0.. => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        errno => Err(
-            BpfError::of("opening the classifier")(libbpf_rs::Error::from_raw_os_error(-errno))
-                .into(),
-        ),
+        errno => Err(BpfError::of("opening the classifier")(
+            libbpf_rs::Error::from_raw_os_error(-errno),
+        )),
     }
 }
 

@@ -330,7 +330,7 @@ mod tests {
         // 1,600 bytes at 100 Mbit/s take 128 us.
         assert_eq!(ticks(1600, 100_000_000), 2000);
         assert_eq!(ticks(u32::MAX, 1), u32::MAX);
-        assert_eq!(ticks(1, 0), u32::MAX.min((8_000_000_000u64 / 64) as u32));
+        assert_eq!(ticks(1, 0), 125_000_000);
     }
 
     #[test]
