@@ -8,17 +8,7 @@
 #define TAKT_KERNEL_H
 
 #define TAKT_BPF
-#include "abi.h"
-
-typedef u8 __u8;
-typedef u16 __u16;
-typedef u32 __u32;
-typedef u64 __u64;
-typedef int __s32;
-typedef long long __s64;
-typedef u16 __be16;
-typedef u32 __be32;
-typedef u32 __wsum;
+#include "scalars.h"
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,

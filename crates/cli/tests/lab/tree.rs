@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 use crate::{
     flow::Flow,
     machine::{DEFAULT, NEWEST, TOO_OLD, WITHOUT_BPF_QDISCS},
-    shell::run,
+    shell::{run, run_far},
     takt::{apply, assert_no_trace, link, status, takt},
     wire::Wire,
 };
@@ -155,6 +155,69 @@ fn classes_come_go_and_move_while_packets_wait() {
         let shown = run("tc class show dev near1").ok();
         assert_eq!(shown.matches("class htb").count(), 3, "{shown}");
         takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn a_tree_on_trial_gives_way_to_the_one_before() {
+    TOO_OLD.run(|| {
+        let wires = [1, 2].map(Wire::new);
+        apply(PLAIN).ok();
+        let wider = PLAIN.replace("10mbit", "20mbit");
+        let both = format!("{wider}{}", PLAIN.replace("near1", "near2"));
+        for next in [wider, both, PLAIN.replace("near1", "near2")] {
+            fs::write("/lab/new.toml", next).unwrap();
+            takt("apply --confirm 2s /lab/new.toml").says(&["not confirmed"]);
+            let (links, code) = status();
+            assert_eq!((links.len(), code), (1, Some(0)));
+            assert_eq!(
+                (&*links[0].device, links[0].rate_bps),
+                ("near1", 10_000_000)
+            );
+            assert_eq!(wires[1].root_qdisc(), "qdisc noqueue 0: root");
+            wires[0].assert_passes();
+        }
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+#[test]
+fn each_namespace_has_its_own_trees() {
+    TOO_OLD.run(|| {
+        let wire = Wire::new(1);
+        apply(PLAIN).ok();
+        fs::write("/lab/far.toml", PLAIN.replace("near1", "far1")).unwrap();
+        run_far("takt apply /lab/far.toml")
+            .says(&["far1: attached (tree)"])
+            .ok();
+        assert_eq!(status().0.len(), 1);
+        takt("revert").says(&["near1: given back"]).ok();
+        run_far("takt status").says(&["far1", "backend: tree"]).ok();
+        wire.assert_passes();
+        run_far("takt revert").ok();
+        assert_no_trace();
+    });
+}
+
+/// Another program's qdisc is not taken for the tree that was there, on either backend.
+#[test]
+fn no_backend_takes_another_programs_qdisc_for_the_others() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        apply(&on_tree(PLAIN)).ok();
+        run("tc qdisc replace dev near1 root handle 5: pfifo").ok();
+        apply(PLAIN).says(&["pfifo 5:", "--replace"]).ends_with(4);
+        assert!(wire.root_qdisc().starts_with("qdisc pfifo 5:"));
+        run("tc qdisc del dev near1 root").ok();
+        apply(PLAIN).ok();
+        run("tc qdisc replace dev near1 root handle 5: pfifo").ok();
+        apply(&on_tree(PLAIN))
+            .says(&["pfifo 5:", "--replace"])
+            .ends_with(4);
+        takt("revert").ends_with(4);
+        run("tc qdisc del dev near1 root").ok();
         assert_no_trace();
     });
 }

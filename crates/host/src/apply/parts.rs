@@ -1,7 +1,7 @@
 //! All parts of a transaction, in the order in which they are put in force. A new capability is
 //! added here, and in [`Applied`], [`Undone`] and [`Status`](crate::Status).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use takt_policy::Policy;
 
@@ -10,7 +10,7 @@ use crate::{
     beats::Tasks,
     crowd::Windows,
     error::Error,
-    link::{self, Action, Links, Outcome, Owners, Replace},
+    link::{Action, Links, Outcome, Owners, Replace},
     part::{Ending, Host, Part},
     radio::Radio,
     state::source::Source,
@@ -40,11 +40,7 @@ impl<'a> Parts<'a> {
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
         let assigned = tree::assign(&policy.links)?;
-        let carried = match assigned.trees.is_empty() {
-            true => BTreeMap::new(),
-            false => link::carried(host)?,
-        };
-        let trees = Trees::decide(&assigned.trees, source, replace, owners, &carried, host)?;
+        let trees = Trees::decide(&assigned.trees, source, replace, owners, host)?;
         for (device, before) in trees.given_back() {
             host.assume_root(device, before.qdisc.clone(), before.gso_max_segs)?;
         }

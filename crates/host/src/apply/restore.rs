@@ -15,10 +15,11 @@ use crate::{
     crowd,
     error::Error,
     helper::Coming,
-    link::{Managed, Owners, Replace},
+    link::{self, Carrier, Owners, Replace},
     os::netlink::{Port, Qdisc},
     part::{Ending, Foreign, Host},
     state::source::Source,
+    tree,
 };
 
 /// What was in force before.
@@ -41,22 +42,20 @@ struct Device {
 impl Replaced {
     /// What is in force now. Needs the lock.
     pub fn look() -> Result<Self, Error> {
-        let (ports, managed) = look()?;
+        let (ports, carriers) = look()?;
         let mut devices = Vec::new();
-        for managed in managed {
-            let Some(port) = managed.port(&ports) else {
-                continue;
-            };
-            if !port.carries(managed.index) {
-                continue;
-            }
-            let name = port.device.name.clone();
-            let record = managed.record.ok_or_else(|| TrialError::NotRestorable {
-                reason: format!("takt's record of {name} is lost; apply without --confirm"),
+        for carrier in carriers.into_iter().filter(|carrier| carrier.carries) {
+            let ifindex = carrier.ifindex;
+            let before = carrier.before.ok_or_else(|| {
+                let port = ports.iter().find(|port| port.device.index == ifindex);
+                let name = port.map_or("a device", |port| &port.device.name);
+                TrialError::NotRestorable {
+                    reason: format!("takt's record of {name} is lost; apply without --confirm"),
+                }
             })?;
             devices.push(Device {
-                ifindex: port.device.index,
-                qdisc: record.before.qdisc,
+                ifindex,
+                qdisc: before.qdisc,
             });
         }
         Ok(Self {
@@ -158,11 +157,11 @@ fn spare_devices(
     replaced: &Replaced,
     left: &mut Vec<Error>,
 ) -> Result<BTreeSet<u32>, Error> {
-    let (ports, managed) = look()?;
+    let (ports, carriers) = look()?;
     let mut replace = BTreeSet::new();
     policy
         .links
-        .retain(|link| match judge(link, &ports, &managed, replaced) {
+        .retain(|link| match judge(link, &ports, &carriers, replaced) {
             Fate::Stays => true,
             Fate::Comes(ifindex) => replace.insert(ifindex),
             Fate::WasNot => false,
@@ -187,17 +186,19 @@ enum Fate {
     Changed(Foreign),
 }
 
-fn judge(link: &Link, ports: &[Port], managed: &[Managed], replaced: &Replaced) -> Fate {
+fn judge(link: &Link, ports: &[Port], carriers: &[Carrier], replaced: &Replaced) -> Fate {
     let Some(port) = ports.iter().find(|port| port.device.name == link.device) else {
         return Fate::Changed(Foreign::Gone {
             device: link.device.clone(),
         });
     };
     let ifindex = port.device.index;
-    let ours = managed
+    // One that carries takt: on a device that changed its backend, not the link that it had.
+    let carries = carriers
         .iter()
-        .find(|managed| managed.outline.owner.ifindex == ifindex);
-    let carries = ours.map(|ours| port.carries(ours.index));
+        .filter(|carrier| carrier.ifindex == ifindex)
+        .map(|carrier| carrier.carries)
+        .max();
     let before = replaced
         .devices
         .iter()
@@ -205,7 +206,7 @@ fn judge(link: &Link, ports: &[Port], managed: &[Managed], replaced: &Replaced) 
     fate(port, carries, before)
 }
 
-/// `carries`: whether the device carries takt's qdisc, if takt has a link of it.
+/// `carries`: whether the device carries what takt put there, if takt has a link of it.
 fn fate(port: &Port, carries: Option<bool>, before: Option<&Device>) -> Fate {
     let changed = || Foreign::Changed {
         device: port.device.name.clone(),
@@ -275,9 +276,12 @@ fn spare_windows(
     Ok(())
 }
 
-fn look() -> Result<(Rc<[Port]>, Vec<Managed>), Error> {
+/// The devices, and those of them that takt has links of.
+fn look() -> Result<(Rc<[Port]>, Vec<Carrier>), Error> {
     let host = &mut Host::open()?;
-    Ok((host.ports()?, Managed::all(host)?))
+    let mut carriers = link::carriers(host)?;
+    carriers.extend(tree::carriers(host)?);
+    Ok((host.ports()?, carriers))
 }
 
 #[cfg(test)]

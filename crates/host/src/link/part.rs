@@ -5,10 +5,7 @@
 //! two calls has changed nothing visible. One that dies after them has only left things to tidy
 //! up, which the next takt does.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    slice,
-};
+use std::{collections::BTreeSet, slice};
 
 use serde::Serialize;
 use takt_algo::sys::takt_plan;
@@ -91,17 +88,27 @@ impl Owners {
     }
 }
 
-/// The devices of this namespace that carry takt's qdisc, and what they had before.
-pub(crate) fn carried(host: &mut Host) -> Result<BTreeMap<u32, Before>, Error> {
+/// A device of this namespace that takt has a link of, on whichever backend.
+pub(crate) struct Carrier {
+    pub ifindex: u32,
+    /// Whether it carries what takt put there.
+    pub carries: bool,
+    /// What it had before; `None`: takt's record of it is lost.
+    pub before: Option<Before>,
+}
+
+/// Those on takt's own qdisc.
+pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
     let ports = host.ports()?;
-    let carries = |managed: &Managed| {
+    let carrier = |managed: Managed| {
         let port = managed.port(&ports);
-        port.is_some_and(|port| port.carries(managed.index))
+        Carrier {
+            ifindex: managed.outline.owner.ifindex,
+            carries: port.is_some_and(|port| port.carries(managed.index)),
+            before: managed.record.map(|record| record.before),
+        }
     };
-    let managed = Managed::all(host)?.into_iter().filter(carries);
-    Ok(managed
-        .filter_map(|managed| Some((managed.outline.owner.ifindex, managed.record?.before)))
-        .collect())
+    Ok(Managed::all(host)?.into_iter().map(carrier).collect())
 }
 
 /// What a policy changes of the links.

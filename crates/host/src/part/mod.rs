@@ -1,6 +1,6 @@
 //! A part: one capability's share of a transaction.
 //!
-//! Links, beats, crowd and radio each implement [`Part`], in the file `part.rs` of their room,
+//! Links, trees, beats, crowd and radio each implement [`Part`], in the file `part.rs` of their room,
 //! and decide what a policy changes of them in a constructor of their own. `apply`, `revert`
 //! and `status` know a capability by this trait and no further (`apply/parts.rs` lists all).
 //!

@@ -15,5 +15,5 @@ mod status;
 
 pub(crate) use backend::assign;
 pub use backend::kernel;
-pub(crate) use part::{Trees, verify_classifier};
+pub(crate) use part::{Trees, carriers, verify_classifier};
 pub(crate) use record::{RECORDS, salvage_all};

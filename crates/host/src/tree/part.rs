@@ -4,10 +4,7 @@
 //! force, whose name says which policy that is: a takt that died before it has left a tree without
 //! a policy, which the next takt takes back.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    os::fd::OwnedFd,
-};
+use std::{collections::BTreeSet, os::fd::OwnedFd};
 
 use takt_algo::{sys::takt_plan, zeroed_box};
 use takt_planner::{backend::Unkept, plan, tree::tree};
@@ -22,7 +19,9 @@ use super::{
 };
 use crate::{
     error::Error,
-    link::{self, Action, Before, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted},
+    link::{
+        self, Action, Before, Carrier, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted,
+    },
     os::netlink::{Device, Port, Qdisc, Request},
     part::{Ending, Foreign, Host, Part, Query, Undone},
     state::source::Source,
@@ -71,6 +70,8 @@ enum Step {
         /// `None`: it is broken, or gone.
         standing: Option<Box<Standing>>,
         program: Option<OwnedFd>,
+        /// The device still has a tree.
+        restores_root: bool,
         requests: Vec<Request>,
     },
 }
@@ -104,17 +105,19 @@ fn place_of(record: &TreeRecord) -> Place {
 }
 
 impl Trees {
-    /// What following the policy changes of this namespace's devices. `carried` are those with
-    /// takt's own qdisc, and what they had before.
+    /// What following the policy changes of this namespace's devices.
     pub fn decide(
         links: &[Planted],
         source: &Source,
         replace: &Replace,
         owners: &Owners,
-        carried: &BTreeMap<u32, Before>,
         host: &mut Host,
     ) -> Result<Self, Refusal> {
         let ports = host.ports()?;
+        let carriers = match links.is_empty() {
+            true => Vec::new(),
+            false => link::carriers(host)?,
+        };
         let mut places: BTreeSet<Place> = Place::of(host.netns_cookie).into_iter().collect();
         let mut steps = Vec::new();
         for (link, unkept) in links {
@@ -135,9 +138,13 @@ impl Trees {
                 device: link.device.clone(),
                 problem,
             })?;
-            let before = match (&standing, carried.get(&port.device.index)) {
+            let carrier = carriers
+                .iter()
+                .find(|carrier| carrier.carries && carrier.ifindex == port.device.index);
+            let carried = carrier.and_then(|carrier| carrier.before.clone());
+            let before = match (&standing, carried) {
                 (Some(standing), _) => standing.record.before.clone(),
-                (None, Some(before)) => before.clone(),
+                (None, Some(before)) => before,
                 (None, None) => before(link, port, known.as_ref(), replace)?,
             };
             let record = TreeRecord {
@@ -209,8 +216,10 @@ impl Trees {
     pub fn given_back(&self) -> impl Iterator<Item = (u32, &Before)> {
         self.steps.iter().filter_map(|step| match step {
             Step::GiveBack {
-                record, requests, ..
-            } if !requests.is_empty() => Some((record.ifindex, &record.before)),
+                record,
+                restores_root: true,
+                ..
+            } => Some((record.ifindex, &record.before)),
             _ => None,
         })
     }
@@ -246,22 +255,56 @@ fn before(
     })
 }
 
-/// The policy does not name this device any more. `None`: there is nothing to do.
-fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>, Error> {
-    let Some(newest) = place.newest()? else {
-        return Ok(None);
-    };
+/// A record, and the tree that stands by it: that record's, or none and the newest record.
+type Known = (TreeRecord, Option<Standing>);
+
+/// What is known of a device.
+fn known(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Known>, Error> {
     let port = ports.iter().find(|port| port.device.index == place.ifindex);
     let standing = match port {
         Some(port) => Standing::read(&mut host.netlink, port, place)?,
         None => None,
     };
     let record = match &standing {
-        Some(standing) => standing.record.clone(),
-        None => newest,
+        Some(standing) => Some(standing.record.clone()),
+        None => place.newest()?,
     };
+    Ok(record.map(|record| (record, standing)))
+}
+
+/// Of all devices of this namespace.
+fn records(host: &mut Host) -> Result<Vec<Known>, Error> {
+    let ports = host.ports()?;
+    let places = Place::of(host.netns_cookie);
+    let known = places.iter().map(|place| known(host, &ports, place));
+    known.filter_map(Result::transpose).collect()
+}
+
+/// The devices of this namespace that have trees. One without a policy is takt's as well.
+pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
+    let ports = host.ports()?;
+    let carrier = |(record, _): Known| {
+        let port = ports
+            .iter()
+            .find(|port| port.device.index == record.ifindex);
+        Carrier {
+            ifindex: record.ifindex,
+            carries: port.is_some_and(Port::carries_tree),
+            before: Some(record.before),
+        }
+    };
+    Ok(records(host)?.into_iter().map(carrier).collect())
+}
+
+/// The policy does not name this device any more. `None`: there is nothing to do.
+fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>, Error> {
+    let Some((record, standing)) = known(host, ports, place)? else {
+        return Ok(None);
+    };
+    let port = ports.iter().find(|port| port.device.index == place.ifindex);
     Ok(Some(Step::GiveBack {
         requests: release(&record, port).0,
+        restores_root: port.is_some_and(Port::carries_tree),
         record,
         standing: standing.map(Box::new),
         program: None,
@@ -353,19 +396,11 @@ impl Part for Trees {
     fn status(host: &mut Host, _: Query) -> Result<Self::Status, Error> {
         let ports = host.ports()?;
         let mut links = Vec::new();
-        for place in Place::of(host.netns_cookie) {
-            let port = ports.iter().find(|port| port.device.index == place.ifindex);
-            let standing = match port {
-                Some(port) => Standing::read(&mut host.netlink, port, &place)?,
-                None => None,
-            };
-            let record = match &standing {
-                Some(standing) => Some(standing.record.clone()),
-                None => place.newest()?,
-            };
-            if let Some(record) = record {
-                links.push(status::of_tree(host, &record, port, standing.is_some())?);
-            }
+        for (record, standing) in records(host)? {
+            let port = ports
+                .iter()
+                .find(|port| port.device.index == record.ifindex);
+            links.push(status::of_tree(host, &record, port, standing.is_some())?);
         }
         Ok(links)
     }

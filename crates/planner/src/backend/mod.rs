@@ -16,7 +16,8 @@ use thiserror::Error;
 pub use kernel::Kernel;
 pub use promise::{Promise, Unkept};
 
-/// From the cheapest on: a packet costs HTB more than Takt's qdisc, with a filter or without.
+/// From the cheapest on: a packet that need not wait costs a tree a third more than Takt's qdisc
+/// (`takt lab run cost`, takt-tree).
 const BACKENDS: [Backend; 2] = [Backend::Takt, Backend::Tree];
 
 /// What a backend would make of a link.

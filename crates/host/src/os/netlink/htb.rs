@@ -8,14 +8,12 @@ use netlink_packet_route::{
 
 use super::{
     Handle, Netlink, NetlinkError, Request,
+    qdisc::{TCA_KIND, TCA_OPTIONS, TCMSG_LEN, dump},
     socket::{find, text},
 };
 
 pub(crate) const HTB: &str = "htb";
 
-const TCMSG_LEN: usize = 20;
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
@@ -188,9 +186,8 @@ impl Classifier {
 
     /// Those of the device's root qdisc.
     pub fn list(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
-        let message = TcMessage::with_index(device as i32);
         let mut found = Vec::new();
-        for payload in netlink.dump(RouteNetlinkMessage::GetTrafficFilter(message))? {
+        for (_, payload) in dump(netlink, device, RouteNetlinkMessage::GetTrafficFilter)? {
             let attributes = payload.get(TCMSG_LEN..).ok_or(NetlinkError::Malformed)?;
             let options = find(attributes, TCA_OPTIONS).unwrap_or_default();
             let id = find(&options, TCA_BPF_ID).and_then(|id| <[u8; 4]>::try_from(id).ok());
@@ -224,37 +221,20 @@ pub(crate) struct TcCounters {
 impl TcCounters {
     /// Of all classes of a device.
     pub fn of_classes(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
-        let message = TcMessage::with_index(device as i32);
-        Self::dump(
-            netlink,
-            device,
-            RouteNetlinkMessage::GetTrafficClass(message),
-        )
+        Self::all(dump(netlink, device, RouteNetlinkMessage::GetTrafficClass)?)
     }
 
     /// Of all qdiscs of a device.
     pub fn of_qdiscs(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
-        let message = TcMessage::with_index(device as i32);
-        Self::dump(
-            netlink,
-            device,
-            RouteNetlinkMessage::GetQueueDiscipline(message),
-        )
+        let qdiscs = dump(netlink, device, RouteNetlinkMessage::GetQueueDiscipline)?;
+        Self::all(qdiscs)
     }
 
-    fn dump(
-        netlink: &mut Netlink,
-        device: u32,
-        request: RouteNetlinkMessage,
-    ) -> Result<Vec<Self>, NetlinkError> {
-        let mut found = Vec::new();
-        for payload in netlink.dump(request)? {
-            let header = TcHeader::parse(&payload).map_err(|_| NetlinkError::Malformed)?;
-            if header.index == device as i32 {
-                found.push(Self::parse(&header, &payload)?);
-            }
-        }
-        Ok(found)
+    fn all(listed: Vec<(TcHeader, Vec<u8>)>) -> Result<Vec<Self>, NetlinkError> {
+        listed
+            .iter()
+            .map(|(header, payload)| Self::parse(header, payload))
+            .collect()
     }
 
     fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {

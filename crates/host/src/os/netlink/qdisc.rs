@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::{Netlink, NetlinkError, Request, find, text};
 
-const TCMSG_LEN: usize = 20;
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
+pub(super) const TCMSG_LEN: usize = 20;
+pub(super) const TCA_KIND: u16 = 1;
+pub(super) const TCA_OPTIONS: u16 = 2;
 
 /// `major:minor`, as `tc` prints it (in hexadecimal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,16 +69,10 @@ impl Qdisc {
         device: u32,
         request: impl FnOnce(TcMessage) -> RouteNetlinkMessage,
     ) -> Result<Vec<Self>, NetlinkError> {
-        let message = TcMessage::with_index(device as i32);
-        let mut found = Vec::new();
-        for payload in netlink.dump(request(message))? {
-            let header = TcHeader::parse(&payload).map_err(|_| NetlinkError::Malformed)?;
-            // Some dumps ignore the device they were asked for.
-            if header.index == device as i32 {
-                found.push(Self::parse(&header, &payload)?);
-            }
-        }
-        Ok(found)
+        dump(netlink, device, request)?
+            .iter()
+            .map(|(header, payload)| Self::parse(header, payload))
+            .collect()
     }
 
     fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {
@@ -114,6 +108,24 @@ impl Qdisc {
             flags: 0,
         }
     }
+}
+
+/// What the kernel lists of a device: headers, and whole payloads.
+pub(super) fn dump(
+    netlink: &mut Netlink,
+    device: u32,
+    request: impl FnOnce(TcMessage) -> RouteNetlinkMessage,
+) -> Result<Vec<(TcHeader, Vec<u8>)>, NetlinkError> {
+    let message = TcMessage::with_index(device as i32);
+    let mut found = Vec::new();
+    for payload in netlink.dump(request(message))? {
+        let header = TcHeader::parse(&payload).map_err(|_| NetlinkError::Malformed)?;
+        // Some dumps ignore the device they were asked for.
+        if header.index == device as i32 {
+            found.push((header, payload));
+        }
+    }
+    Ok(found)
 }
 
 fn root_of(device: u32, handle: Handle) -> TcMessage {
