@@ -4,7 +4,6 @@ use serde_json::json;
 use takt_host::{
     Action, Applied, BeatsAction, CrowdAction, Displaced, Displacement, Options, Source,
 };
-use takt_planner::backend::name;
 use takt_policy::{Backend, Policy};
 
 use crate::{
@@ -73,7 +72,7 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
             });
             let backend = match outcome.backend {
                 Backend::Takt => String::new(),
-                other => format!(" ({})", name(other)),
+                other => format!(" ({})", other.name()),
             };
             format!("{}: {action}{backend}{receive}\n", outcome.device)
         });

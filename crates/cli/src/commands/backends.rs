@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use takt_planner::backend::{Kernel, Offer, name, offers};
+use takt_planner::backend::{Kernel, Offer, offers};
 use takt_policy::{Backend, Policy};
 
 /// All links of a policy on one kernel.
@@ -49,7 +49,7 @@ impl Backends {
     pub fn text(&self) -> String {
         let mut text = format!("on Linux {}:\n", self.kernel);
         for link in &self.links {
-            let taken = link.backend.map_or("no backend", name);
+            let taken = link.backend.map_or("no backend", Backend::name);
             let _ = writeln!(text, "  {}: {taken}", link.device);
             for offer in &link.offers {
                 if link.backend == Some(offer.backend) {

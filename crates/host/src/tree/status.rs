@@ -1,7 +1,7 @@
 //! A tree's counters, which the kernel keeps, in the form of any link's.
 
 use takt_planner::tree::minor_of;
-use takt_policy::{AqmKind, Class, Link, parse_in};
+use takt_policy::{AqmKind, Backend, Class, Link, parse_in};
 
 use super::{record::TreeRecord, standing::handle_of};
 use crate::{
@@ -99,7 +99,7 @@ pub(super) fn of_tree(
         .collect();
     Ok(LinkStatus {
         device: port.map_or_else(|| record.device.clone(), |port| port.device.name.clone()),
-        backend: "tree",
+        backend: Backend::Tree,
         unkept: record.unkept.clone(),
         attached: stands,
         device_state: port.map(|port| DeviceState::of(&port.device)),

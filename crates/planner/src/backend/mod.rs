@@ -53,7 +53,7 @@ impl Offer {
 impl fmt::Display for Offer {
     /// Such as `tree: flows have no clocks of their own (class calls)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", name(self.backend))?;
+        write!(f, "{}: ", self.backend.name())?;
         if let Some(lacks) = &self.lacks {
             return write!(f, "the kernel lacks {lacks}");
         }
@@ -63,14 +63,6 @@ impl fmt::Display for Offer {
             true => write!(f, "keeps all that it must"),
             false => write!(f, "{}", reasons.join("; ")),
         }
-    }
-}
-
-/// The name in policies and outputs.
-pub fn name(backend: Backend) -> &'static str {
-    match backend {
-        Backend::Takt => "takt",
-        Backend::Tree => "tree",
     }
 }
 
@@ -104,12 +96,9 @@ pub fn offers(link: &Link, kernel: &Kernel) -> Vec<Offer> {
 
 /// The backend that a link gets.
 pub fn choose(link: &Link, kernel: &Kernel) -> Result<Offer, NoBackend> {
-    let offers = offers(link, kernel);
+    let mut offers = offers(link, kernel);
     match offers.iter().position(Offer::is_acceptable) {
-        Some(at) => Ok(offers
-            .into_iter()
-            .nth(at)
-            .unwrap_or_else(|| unreachable!("its position was just found"))),
+        Some(at) => Ok(offers.swap_remove(at)),
         None => Err(NoBackend {
             release: kernel.release.clone(),
             offers,

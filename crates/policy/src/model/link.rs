@@ -92,6 +92,19 @@ pub enum Backend {
     Tree,
 }
 
+impl Backend {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Takt, Self::Tree];
+
+    /// The name in policies and outputs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Takt => "takt",
+            Self::Tree => "tree",
+        }
+    }
+}
+
 /// The unit that a class paces: frames of the wire, or the segments of the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use takt_host::{DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Received, Share, Status};
-use takt_policy::format_rate;
+use takt_policy::{Backend, format_rate};
 
 use crate::{args::Output, exit::Exit, print};
 
@@ -101,8 +101,8 @@ fn link_text(link: &LinkStatus) -> String {
             "  the device {why}: packets are dropped before they reach takt"
         );
     }
-    if link.backend != "takt" {
-        let _ = writeln!(text, "  backend: {}", link.backend);
+    if link.backend != Backend::Takt {
+        let _ = writeln!(text, "  backend: {}", link.backend.name());
     }
     for unkept in &link.unkept {
         let _ = writeln!(text, "  not kept: {unkept}");

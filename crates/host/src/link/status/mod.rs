@@ -18,6 +18,7 @@ use takt_algo::sys::{
 };
 
 use takt_planner::backend::Unkept;
+use takt_policy::Backend;
 
 use crate::{
     error::Error,
@@ -48,8 +49,8 @@ pub use receive::{ReceiveStatus, Received};
 pub struct LinkStatus {
     /// Its name now; of one that is gone, the name it had when the policy was applied.
     pub device: String,
-    /// What carries out the policy: `takt`, the qdisc, or `tree`, HTB classes.
-    pub backend: &'static str,
+    /// What carries out the policy.
+    pub backend: Backend,
     /// What the policy asks for and the backend does not keep.
     pub unkept: Vec<Unkept>,
     /// Whether the device carries takt now.
@@ -311,7 +312,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
     let receive = receive::status(managed, received.as_ref(), ports, view.helper_running);
     LinkStatus {
         device: port.map_or_else(|| managed.name(), |port| port.device.name.clone()),
-        backend: "takt",
+        backend: Backend::Takt,
         unkept: Vec::new(),
         attached: port.is_some_and(|port| port.carries(managed.index)),
         device_state: port.map(|port| DeviceState::of(&port.device)),

@@ -192,16 +192,11 @@ fn read_on_conflict(section: &Section, findings: &mut Findings) -> OnConflict {
 }
 
 fn read_backend(section: &Section, findings: &mut Findings) -> Option<Backend> {
-    section.text(
-        "backend",
-        "backend = \"tree\"",
-        findings,
-        |text| match text {
-            "takt" => Ok(Backend::Takt),
-            "tree" => Ok(Backend::Tree),
-            _ => Err(Fault::not_a_choice("backend", text, &["takt", "tree"])),
-        },
-    )
+    section.text("backend", "backend = \"tree\"", findings, |text| {
+        let mut backends = Backend::ALL.into_iter();
+        let found = backends.find(|backend| backend.name() == text);
+        found.ok_or_else(|| Fault::not_a_choice("backend", text, &Backend::ALL.map(Backend::name)))
+    })
 }
 
 fn read_lag(section: &Section, findings: &mut Findings) -> u64 {
