@@ -1,6 +1,11 @@
 //! Links on trees of HTB classes: on kernels without BPF qdiscs, and wherever a policy demands it.
 
-use std::{fs, thread, time::Duration};
+use std::{
+    fs,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 use crate::{
     flow::Flow,
@@ -329,6 +334,76 @@ fn another_programs_qdisc_is_reported_and_left() {
         takt("status").says(&["the device is gone"]).ends_with(4);
         wire.make();
         apply(PLAIN).says(&["near1: attached (tree)"]).ok();
+        takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+/// Until the directory of a tree has a second record: the change has begun.
+fn wait_for_second_record() {
+    let records = || {
+        let places = fs::read_dir("/run/takt/trees").unwrap();
+        let files = places
+            .flatten()
+            .flat_map(|place| fs::read_dir(place.path()));
+        files
+            .flatten()
+            .flatten()
+            .filter(|file| {
+                let name = file.file_name();
+                name.to_string_lossy()
+                    .starts_with(|first: char| first.is_ascii_digit())
+            })
+            .count()
+    };
+    for _ in 0..1_000_000 {
+        if records() > 1 {
+            return;
+        }
+    }
+    panic!("the change has not begun");
+}
+
+/// At several moments of a change from few classes to many.
+#[test]
+fn a_change_that_was_cut_short_is_completed() {
+    TOO_OLD.run(|| {
+        let wire = Wire::new(1);
+        let many: String = (0..200)
+            .map(|at| {
+                format!(
+                    "[[link.near1.class]]\nname = \"m{at}\"\nrate = \"10kbit\"\n\
+                     match = {{ proto = \"udp\", dst_port = {} }}\n",
+                    7000 + at
+                )
+            })
+            .collect();
+        let large = format!("{}{many}", PLAIN.replace("1mbit", "2mbit"));
+        let mut found_unfinished = 0;
+        for delay_ms in 0..10 {
+            apply(PLAIN).ok();
+            fs::write("/lab/large.toml", &large).unwrap();
+            let mut child = Command::new("takt")
+                .args(["apply", "/lab/large.toml"])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            wait_for_second_record();
+            thread::sleep(Duration::from_millis(delay_ms));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            found_unfinished += u32::from(takt("status").status == Some(4));
+            apply(PLAIN).ok();
+            takt("status").ok();
+            let shown = run("tc class show dev near1").ok();
+            assert_eq!(shown.matches("class htb").count(), 3, "{delay_ms}: {shown}");
+            assert!(
+                shown.contains("rate 1Mbit ceil 1Mbit"),
+                "{delay_ms}: {shown}"
+            );
+        }
+        assert!(found_unfinished > 0, "no change was cut short");
+        wire.assert_passes();
         takt("revert").ok();
         assert_no_trace();
     });

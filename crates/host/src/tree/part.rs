@@ -128,6 +128,8 @@ impl Trees {
             let place = Place::new(host.netns_cookie, port.device.index);
             places.remove(&place);
             let standing = Standing::read(&mut host.netlink, port, &place)?;
+            // One that a takt was changing when it died is made anew.
+            let standing = standing.filter(|standing| !standing.is_unfinished);
             let known = match &standing {
                 Some(standing) => Some(standing.record.clone()),
                 None => place.newest()?,
@@ -400,7 +402,7 @@ impl Part for Trees {
             let port = ports
                 .iter()
                 .find(|port| port.device.index == record.ifindex);
-            links.push(status::of_tree(host, &record, port, standing.is_some())?);
+            links.push(status::of_tree(host, &record, port, standing.as_ref())?);
         }
         Ok(links)
     }

@@ -112,6 +112,11 @@ impl Place {
         }
     }
 
+    /// Whether there is more than the record in force: the last change was not completed.
+    pub fn has_several(&self) -> bool {
+        self.store().numbers().len() > 1
+    }
+
     pub fn write(&self, record: &TreeRecord) -> Result<(), Error> {
         self.store().write(record.generation, record)
     }

@@ -39,10 +39,12 @@ pub(super) struct Standing {
     pub record: TreeRecord,
     /// The number of its classifier.
     pub program: u32,
+    /// A takt died while it changed the tree: some classes are of another policy.
+    pub is_unfinished: bool,
 }
 
 impl Standing {
-    /// The one on this device, if it is whole: the last request of a change names the policy.
+    /// The one on this device, if a policy is in force: the classifier, which comes last, names it.
     pub fn read(netlink: &mut Netlink, port: &Port, place: &Place) -> Result<Option<Self>, Error> {
         if !port.carries_tree() {
             return Ok(None);
@@ -56,8 +58,11 @@ impl Standing {
                 None => None,
             };
             if let Some(record) = record {
-                let program = id;
-                return Ok(Some(Self { record, program }));
+                return Ok(Some(Self {
+                    record,
+                    program: id,
+                    is_unfinished: place.has_several(),
+                }));
             }
         }
         Ok(None)

@@ -3,7 +3,10 @@
 use takt_planner::tree::minor_of;
 use takt_policy::{AqmKind, Backend, Class, Link, parse_in};
 
-use super::{record::TreeRecord, standing::handle_of};
+use super::{
+    record::TreeRecord,
+    standing::{Standing, handle_of},
+};
 use crate::{
     error::Error,
     link::{
@@ -53,13 +56,14 @@ impl Counted {
     }
 }
 
-/// The link of this record; `stands`: its tree is in force.
+/// The link of this record; `standing`: its tree, if that is in force.
 pub(super) fn of_tree(
     host: &mut Host,
     record: &TreeRecord,
     port: Option<&Port>,
-    stands: bool,
+    standing: Option<&Standing>,
 ) -> Result<LinkStatus, Error> {
+    let stands = standing.is_some();
     let counted = match stands {
         true => Counted::read(host, record.ifindex)?,
         false => Counted::default(),
@@ -90,7 +94,9 @@ pub(super) fn of_tree(
             "the device is gone; `takt apply` serves it when it is back, `takt revert` forgets it"
                 .to_owned(),
         ),
-        (None, Some(_)) => None,
+        (None, Some(_)) => standing
+            .filter(|standing| standing.is_unfinished)
+            .map(|_| "a takt died while it changed the link; `takt apply` completes it".to_owned()),
     };
     let classes: Vec<ClassStatus> = link
         .into_iter()
