@@ -26,6 +26,7 @@ typedef long long s64;
  *              Its pointers are marked TAKT_ARG: never null. It is weak: the verifier checks
  *              callers without knowing its body, and the compiler must not know it either, or
  *              it drops bounds checks that it considers redundant and the verifier needs.
+ * TAKT_FN_LEAN as TAKT_FN_OUT in programs that have much else to verify, inlined in the others.
  * TAKT_FOR     a rare or long loop: in BPF the kernel's iterator, whose body the verifier
  *              checks until the states converge, not once per round. It costs a call per round.
  *
@@ -41,6 +42,7 @@ typedef long long s64;
 #define TAKT_ARG __attribute__((btf_decl_tag("arg:nonnull")))
 #define TAKT_FN static __attribute__((always_inline, unused))
 #define TAKT_FN_OUT __attribute__((noinline, weak))
+#define TAKT_FN_LEAN TAKT_FN_OUT
 #elif defined(TAKT_BPF_PLAIN)
 #define TAKT_FOR(i, from, to) for ((i) = (from); (i) < (to); (i)++)
 #define TAKT_ARG
@@ -51,11 +53,13 @@ typedef long long s64;
 	} while (0)
 #define TAKT_FN static __attribute__((always_inline, unused))
 #define TAKT_FN_OUT __attribute__((noinline, weak))
+#define TAKT_FN_LEAN TAKT_FN
 #else
 #define TAKT_FOR(i, from, to) for ((i) = (from); (i) < (to); (i)++)
 #define TAKT_ARG
 #define TAKT_FN static inline __attribute__((unused))
 #define TAKT_FN_OUT static inline __attribute__((unused))
+#define TAKT_FN_LEAN TAKT_FN
 #endif
 
 TAKT_FN u64 takt_max(u64 a, u64 b)

@@ -139,32 +139,41 @@ TAKT_FN u64 takt_rule_lookup(const struct takt_rules *rules, const struct takt_k
 	return 0;
 }
 
-/*
- * The tuple's matching rule, as its order above its class (so that the smallest wins), or
- * TAKT_NO_RULE.
- */
-TAKT_FN_OUT u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
-				const struct takt_key *key TAKT_ARG, u32 tuple)
+/* As takt_rule_lookup(), in the buckets behind the first one. */
+TAKT_FN_OUT u64 takt_tuple_search(const struct takt_rules *rules TAKT_ARG,
+				  const struct takt_key *key TAKT_ARG, u32 tuple, u32 first)
 {
-	u32 at, i;
 	u64 rule;
+	u32 i;
 
 	TAKT_NEED(rules && key, TAKT_NO_RULE);
-	at = takt_rule_hash(key, &rules->tuple[tuple & (TAKT_TUPLES - 1)], tuple);
-	rule = takt_rule_lookup(rules, key, tuple, at);
-	if (rule)
-		return rule;
 	TAKT_FOR (i, 1, TAKT_PROBES_MAX) {
-		rule = takt_rule_lookup(rules, key, tuple, at + i);
+		rule = takt_rule_lookup(rules, key, tuple, first + i);
 		if (rule)
 			return rule;
 	}
 	return TAKT_NO_RULE;
 }
 
+/*
+ * The tuple's matching rule, as its order above its class (so that the smallest wins), or
+ * TAKT_NO_RULE. Most searches end in the first bucket.
+ */
+TAKT_FN_LEAN u64 takt_tuple_find(const struct takt_rules *rules TAKT_ARG,
+				 const struct takt_key *key TAKT_ARG, u32 tuple)
+{
+	u32 first;
+	u64 rule;
+
+	TAKT_NEED(rules && key, TAKT_NO_RULE);
+	first = takt_rule_hash(key, &rules->tuple[tuple & (TAKT_TUPLES - 1)], tuple);
+	rule = takt_rule_lookup(rules, key, tuple, first);
+	return rule ? rule : takt_tuple_search(rules, key, tuple, first);
+}
+
 /* The class of a frame with this key. */
-TAKT_FN_OUT u32 takt_classify(const struct takt_rules *rules TAKT_ARG,
-			      const struct takt_key *key TAKT_ARG)
+TAKT_FN_LEAN u32 takt_classify(const struct takt_rules *rules TAKT_ARG,
+			       const struct takt_key *key TAKT_ARG)
 {
 	u64 best = TAKT_NO_RULE;
 	u32 i;

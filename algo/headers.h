@@ -8,8 +8,7 @@
  *
  * Headers are read in rows of 32 bits, as the standards draw them. The address of a row is a
  * multiple of four. In BPF a row is read through a kernel type (a load that faults yields zero),
- * natively through a pointer, in plain BPF from a copy (bpf/include/rows.h); only takt_raw_row()
- * knows the difference.
+ * natively and in plain BPF through a pointer; only takt_raw_row() knows the difference.
  */
 #ifndef TAKT_HEADERS_H
 #define TAKT_HEADERS_H
@@ -29,7 +28,7 @@ TAKT_FN u32 takt_raw_row(u64 at)
 
 	return row->s_addr;
 }
-#elif !defined(TAKT_BPF_PLAIN)
+#else
 TAKT_FN u32 takt_raw_row(u64 at)
 {
 	return *(const u32 *)at;

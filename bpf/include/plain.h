@@ -32,8 +32,29 @@ struct __sk_buff {
 	__u32 cb[5];
 	__u32 hash;
 	__u32 tc_classid;
+	__u32 data;
+	__u32 data_end;
+	__u32 napi_id;
+	__u32 family;
+	__u32 remote_ip4;
+	__u32 local_ip4;
+	__u32 remote_ip6[4];
+	__u32 local_ip6[4];
+	__u32 remote_port;
+	__u32 local_port;
+	__u32 data_meta;
+	__u64 flow_keys __attribute__((aligned(8)));
+	__u64 tstamp;
+	__u32 wire_len;
+	__u32 gso_segs;
+	void *sk __attribute__((aligned(8)));
 };
 
+/* Let other programs see the packet, too. */
+#define TC_ACT_UNSPEC (-1)
 #define TC_ACT_OK 0
+#define TC_ACT_SHOT 2
+
+#define BPF_SKB_TSTAMP_DELIVERY_MONO 1
 
 #endif

@@ -3,12 +3,9 @@
  * Classifies packets for a tree of HTB classes, with the rules that the qdisc `takt` reads. It is
  * the tree's only filter.
  *
- * One instance for each link and policy. HTB calls it with its lock held, so the headers of a
- * packet lie in memory that all calls share.
+ * One instance for each link and policy.
  */
-#include "plain.h"
-#include "rows.h"
-#include "headers.h"
+#include "direct.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -25,37 +22,17 @@ const volatile u32 takt_tree_first_minor;
 /* The device's headers before the network's; VLAN tags that are in the packet not included. */
 const volatile u32 takt_tree_skipped_bytes;
 
-/* Load what there is of the headers; returns how much that is, in bytes. */
-static __always_inline u32 load_headers(struct __sk_buff *ctx)
-{
-	u32 bytes = ctx->len - takt_tree_skipped_bytes;
-
-	if (ctx->len < takt_tree_skipped_bytes)
-		return 0;
-	if (bytes > TAKT_ROWS_BYTES)
-		bytes = TAKT_ROWS_BYTES;
-	bytes &= ~3U;
-	barrier_var(bytes);
-	if (bytes < 4 || bytes > TAKT_ROWS_BYTES)
-		return 0;
-	return bpf_skb_load_bytes(ctx, takt_tree_skipped_bytes, takt_rows, bytes) ? 0 : bytes;
-}
-
 SEC("tc")
 int takt_tree(struct __sk_buff *ctx)
 {
-	u16 ethertype = __builtin_bswap16(ctx->protocol);
 	const struct takt_rules *rules;
 	struct takt_key key = {};
-	u32 zero = 0, end;
+	u32 zero = 0;
 
 	rules = bpf_map_lookup_elem(&takt_tree_rules, &zero);
 	if (!rules)
 		return TC_ACT_OK;
-	end = load_headers(ctx);
-	key.mark = ctx->mark;
-	if (end)
-		takt_key_read(&key, ethertype, 0, end, rules->need_addresses);
+	read_key_in_place(ctx, &key, takt_tree_skipped_bytes, rules->need_addresses);
 	ctx->tc_classid = takt_tree_first_minor + takt_classify(rules, &key);
 	return TC_ACT_OK;
 }

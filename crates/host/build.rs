@@ -1,12 +1,14 @@
-//! Compiles the qdisc, what watches sockets, what marks packets, what classifies them for trees, what stands on the ingress of
-//! devices, the scheduler of beats, the congestion control, what moves flows to it and the monitor,
-//! and writes their skeletons.
+//! Compiles the qdisc, what watches sockets, what marks packets, what classifies them for trees,
+//! what stamps their departure times, what stands on the ingress of devices, the scheduler of
+//! beats, the congestion control, what moves flows to it and the monitor, and writes their
+//! skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
     takt_bpf_build::skeleton("owner");
     takt_bpf_build::skeleton("mark");
     takt_bpf_build::skeleton("tree");
+    takt_bpf_build::skeleton("departure");
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");

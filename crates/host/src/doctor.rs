@@ -11,7 +11,7 @@ use crate::{
     link::{gap, program::Program, receive, sockets::Sockets},
     monitor::Monitor,
     os::{OsError, capability, netlink::Netlink},
-    tree,
+    stock,
 };
 
 pub use crate::{
@@ -66,7 +66,12 @@ fn features() -> Vec<Finding> {
         finding(
             "tree",
             "the classifier of packets for HTB classes was loaded, verified and dropped again",
-            tree::verify_classifier(),
+            stock::verify_tree(),
+        ),
+        finding(
+            "departure",
+            "what stamps departure times was loaded, verified and dropped again",
+            stock::verify_departure(),
         ),
         finding(
             "sockets",

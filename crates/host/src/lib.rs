@@ -16,7 +16,7 @@ mod radio;
 pub mod reservations;
 mod state;
 mod status;
-mod tree;
+mod stock;
 mod upgrade;
 
 pub use apply::TrialError;
@@ -70,7 +70,7 @@ pub use state::StateError;
 pub use state::source::Source;
 pub use status::{Status, status};
 
-pub use tree::kernel;
+pub use stock::kernel;
 
 pub use upgrade::revert;
 

@@ -15,7 +15,7 @@ use crate::{
     part::{Host, Part, Query},
     radio::Radio,
     state::lock::{Glance, Glanced},
-    tree::Trees,
+    stock::Stock,
 };
 
 /// How long to wait for a takt that changes the host.
@@ -83,7 +83,7 @@ fn look(with_flows: bool) -> Result<Status, Error> {
 /// On all backends.
 fn links(host: &mut Host, query: Query) -> Result<Vec<LinkStatus>, Error> {
     let mut links = Links::status(host, query)?;
-    links.extend(Trees::status(host, query)?);
+    links.extend(Stock::status(host, query)?);
     Ok(links)
 }
 

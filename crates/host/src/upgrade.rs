@@ -17,7 +17,7 @@ use crate::{
     },
     os::{capability, namespace::netns_cookie},
     part::Ending,
-    radio, tree,
+    radio, stock,
 };
 
 /// What could not be taken back in the ordinary way.
@@ -73,7 +73,7 @@ fn clear() -> Result<Cleared, Error> {
     let mut cleared = Cleared::default();
     // Records that cannot be used must not prevent what can be taken back without them.
     link::salvage()?;
-    tree::salvage_all()?;
+    stock::salvage_all()?;
     BeatsRecord::salvage_all()?;
     softirq::salvage()?;
     kernel_threads::salvage()?;

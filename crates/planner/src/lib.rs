@@ -1,9 +1,10 @@
 //! From a policy to the tables that the kernel's programs read: [`link`] plans a link's classes and
-//! rules, [`backend`] chooses what carries it out, [`tree`] makes HTB classes of it, [`beats`] finds
-//! time slots for tasks. Pure: the host is not looked at.
+//! rules, [`backend`] chooses what carries it out, [`tree`] makes HTB classes of it,
+//! [`departure`] clocks, [`beats`] finds time slots for tasks. Pure: the host is not looked at.
 
 pub mod backend;
 pub mod beats;
+pub mod departure;
 mod link;
 pub mod tree;
 

@@ -77,6 +77,7 @@ mod refusals;
 mod refused;
 mod replace;
 mod reports;
+mod stamping;
 mod storm;
 mod traffic;
 mod tree;

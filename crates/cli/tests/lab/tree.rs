@@ -342,7 +342,7 @@ fn another_programs_qdisc_is_reported_and_left() {
 /// Until the directory of a tree has a second record: the change has begun.
 fn wait_for_second_record() {
     let records = || {
-        let places = fs::read_dir("/run/takt/trees").unwrap();
+        let places = fs::read_dir("/run/takt/stock").unwrap();
         let files = places
             .flatten()
             .flat_map(|place| fs::read_dir(place.path()));
@@ -417,7 +417,7 @@ fn half_a_tree_is_taken_back() {
         for next in ["apply /lab/policy.toml", "revert"] {
             apply(PLAIN).ok();
             run("tc filter del dev near1 parent 7a80:").ok();
-            let place = fs::read_dir("/run/takt/trees").unwrap().next().unwrap();
+            let place = fs::read_dir("/run/takt/stock").unwrap().next().unwrap();
             fs::remove_file(place.unwrap().path().join("stood")).unwrap();
             takt(next).ok();
             wire.assert_passes();

@@ -26,7 +26,7 @@ use crate::{
     },
     part::Host,
     state::source::Source,
-    tree,
+    stock,
 };
 
 /// How long to wait for a takt that changes the host. After that the next look tries again.
@@ -140,7 +140,7 @@ impl Keeper {
             return Ok(None);
         };
         // Trees are not served again by themselves.
-        let links = tree::assign(&policy.links).map_or(Vec::new(), |assigned| assigned.takt);
+        let links = stock::assign(&policy.links).map_or(Vec::new(), |assigned| assigned.takt);
         let lost = lost::find(&links, &ports, &managed, &self.gone);
         Ok(Some((source, lost)))
     }

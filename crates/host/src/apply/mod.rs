@@ -32,7 +32,7 @@ use crate::{
     os::capability,
     part::Host,
     state::source::Source,
-    tree,
+    stock,
 };
 
 /// How a policy is applied.
@@ -159,7 +159,7 @@ fn needs_helper(policy: &Policy) -> bool {
         .filter(|link| wants_help(link))
         .cloned()
         .collect();
-    tree::assign(&wanting).is_ok_and(|assigned| !assigned.takt.is_empty())
+    stock::assign(&wanting).is_ok_and(|assigned| !assigned.takt.is_empty())
 }
 
 /// Whether BPF alone cannot carry the link.

@@ -14,7 +14,7 @@ use crate::{
     part::{Ending, Host, Part},
     radio::Radio,
     state::source::Source,
-    tree::{self, Trees},
+    stock::{self, Stock},
 };
 
 /// What a policy changes of this host.
@@ -22,7 +22,7 @@ pub(super) struct Parts<'a> {
     tasks: Tasks,
     windows: Windows,
     radio: Radio<'a>,
-    trees: Trees,
+    stock: Stock,
     links: Links<'a>,
     /// The links' devices, as the policy has them.
     devices: Vec<String>,
@@ -39,20 +39,20 @@ impl<'a> Parts<'a> {
         let beats = policy.beats.as_ref().map(|beats| (beats, source));
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
-        let assigned = tree::assign(&policy.links)?;
-        let trees = Trees::decide(&assigned.trees, source, replace, owners, host)?;
-        for (device, before) in trees.given_back() {
+        let assigned = stock::assign(&policy.links)?;
+        let stock = Stock::decide(&assigned.stock, source, replace, owners, host)?;
+        for (device, before) in stock.given_back() {
             host.assume_root(device, before.qdisc.clone(), before.gso_max_segs)?;
         }
-        let returned = trees.given_back().map(|(device, _)| device);
+        let returned = stock.given_back().map(|(device, _)| device);
         let replace = &replace.also(returned);
         let mut links = Links::decide(&assigned.takt, source, replace, owners, host)?;
-        links.hand_over(&trees.devices());
+        links.hand_over(&stock.devices());
         Ok(Self {
             tasks: Tasks::decide(beats, host.netns_cookie)?,
             windows: Windows::decide(crowd, host)?,
             radio: Radio::decide(radio, host.netns_cookie)?,
-            trees,
+            stock,
             links,
             devices: policy
                 .links
@@ -68,14 +68,14 @@ impl<'a> Parts<'a> {
             &mut self.windows,
             &mut self.radio,
             // Before the links: a device may go from one to the other.
-            &mut self.trees,
+            &mut self.stock,
             &mut self.links,
         ]
     }
 
     /// In the policy's order; then those that it no longer names.
     fn link_outcomes(&self) -> Vec<Outcome> {
-        let mut outcomes = [self.links.outcomes(), self.trees.outcomes()].concat();
+        let mut outcomes = [self.links.outcomes(), self.stock.outcomes()].concat();
         // A device that goes from one backend to another is given back by neither.
         let stays: BTreeSet<String> = outcomes
             .iter()
@@ -110,7 +110,7 @@ pub(super) fn sweep(host: &mut Host) -> Result<(), Error> {
     Tasks::sweep(host)?;
     Windows::sweep(host)?;
     Radio::sweep(host)?;
-    Trees::sweep(host)?;
+    Stock::sweep(host)?;
     Links::sweep(host)
 }
 
@@ -119,17 +119,17 @@ pub(super) fn revert(host: &mut Host, ending: Ending) -> Result<Undone, Error> {
     let tasks = Tasks::revert(host, ending)?;
     let windows = Windows::revert(host, ending)?;
     let radio = Radio::revert(host, ending)?;
-    let trees = Trees::revert(host, ending)?;
+    let stock = Stock::revert(host, ending)?;
     let links = Links::revert(host, ending)?;
     let foreign = [
         tasks.foreign,
         windows.foreign,
         radio.foreign,
-        trees.foreign,
+        stock.foreign,
         links.foreign,
     ];
     Ok(Undone {
-        links: links.done.into_iter().chain(trees.done).collect(),
+        links: links.done.into_iter().chain(stock.done).collect(),
         beats: tasks.done,
         radio: radio.done,
         crowd: windows.done,
@@ -143,7 +143,7 @@ pub(super) fn source(host: &mut Host) -> Result<Option<Source>, Error> {
         Tasks::source,
         Radio::source,
         Windows::source,
-        Trees::source,
+        Stock::source,
         Links::source,
     ];
     for source in sources {
@@ -161,7 +161,7 @@ pub(super) fn settle() -> Result<bool, Error> {
         Tasks::settle,
         Windows::settle,
         Radio::settle,
-        Trees::settle,
+        Stock::settle,
         Links::settle,
     ] {
         is_used |= settle()?;

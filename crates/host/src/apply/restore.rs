@@ -19,7 +19,7 @@ use crate::{
     os::netlink::{Port, Qdisc},
     part::{Ending, Foreign, Host},
     state::source::Source,
-    tree,
+    stock,
 };
 
 /// What was in force before.
@@ -280,7 +280,7 @@ fn spare_windows(
 fn look() -> Result<(Rc<[Port]>, Vec<Carrier>), Error> {
     let host = &mut Host::open()?;
     let mut carriers = link::carriers(host)?;
-    carriers.extend(tree::carriers(host)?);
+    carriers.extend(stock::carriers(host)?);
     Ok((host.ports()?, carriers))
 }
 

@@ -13,7 +13,7 @@ use crate::{
         lock::Lock,
         runtime_dir::{self, DIR},
     },
-    tree,
+    stock,
 };
 
 /// How long a takt waits for another one. No takt holds the lock this long.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Directories that hold only records, one for each kind.
 const RECORDS: [&str; 6] = [
     "links",
-    tree::RECORDS,
+    stock::RECORDS,
     "beats",
     "radio",
     "crowd",

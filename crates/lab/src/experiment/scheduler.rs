@@ -9,6 +9,8 @@ pub enum Scheduler {
     Takt,
     /// Takt's policy as a tree of HTB classes.
     TaktTree,
+    /// Takt's policy as departure times, which fq keeps.
+    TaktDeparture,
     Fq,
     Htb,
     /// HTB that classifies by destination port, as Takt does.
@@ -21,10 +23,11 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::None,
         Self::Takt,
         Self::TaktTree,
+        Self::TaktDeparture,
         Self::Fq,
         Self::Htb,
         Self::HtbU32,
@@ -40,6 +43,7 @@ impl Scheduler {
             Self::None => "none",
             Self::Takt => "takt",
             Self::TaktTree => "takt-tree",
+            Self::TaktDeparture => "takt-departure",
             Self::Fq => "fq",
             Self::Htb => "htb",
             Self::HtbU32 => "htb+u32",

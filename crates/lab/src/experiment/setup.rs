@@ -55,7 +55,10 @@ pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
         Scheduler::None if !shape.waits => (Qdisc::None, silent),
         Scheduler::Takt => (Qdisc::Takt(policy(shape)), silent),
         Scheduler::TaktTree if shape.flows_per_class.is_none() => {
-            (Qdisc::Takt(policy_on_tree(shape)), silent)
+            (Qdisc::Takt(policy_on("tree", shape)), silent)
+        }
+        Scheduler::TaktDeparture if shape.flows_per_class.is_none() => {
+            (Qdisc::Takt(policy_on("departure", shape)), silent)
         }
         Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
         // A line of configuration for each flow is unrealistic, and the others share without
@@ -115,10 +118,16 @@ fn policy(shape: &Shape) -> String {
     text
 }
 
-/// The same on HTB. Its queues do not spare local senders: as HTB's own, they are not managed here.
-fn policy_on_tree(shape: &Shape) -> String {
-    let policy = policy(shape).replacen("]\n", "]\nbackend = \"tree\"\n", 1);
-    policy.replace("\nmatch = ", "\naqm = \"off\"\nmatch = ")
+/// The same on a backend whose queues do not spare local senders: they are not managed here, as
+/// those of HTB and fq are not.
+fn policy_on(backend: &str, shape: &Shape) -> String {
+    let policy = policy(shape).replacen("]\n", &format!("]\nbackend = \"{backend}\"\n"), 1);
+    let policy = policy.replace("\nmatch = ", "\naqm = \"off\"\nmatch = ");
+    // No packet is of this class.
+    policy
+        + "\n[[link.dev.class]]\nname = \"default\"\nbest_effort = true\n"
+            .replace("dev", DEVICE)
+            .as_str()
 }
 
 /// The rate of each of a server's connections from one port, set without changing the server:

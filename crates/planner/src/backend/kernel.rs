@@ -4,6 +4,8 @@ use takt_policy::Backend;
 
 /// The first kernel with BPF qdiscs.
 const BPF_QDISCS_FROM: (u32, u32) = (6, 16);
+/// The first kernel whose programs stamp departure times as such (bpf_skb_set_tstamp).
+const STAMPS_FROM: (u32, u32) = (5, 18);
 /// Takt tells network namespaces apart by their cookies (SO_NETNS_COOKIE), on any backend.
 const ANY_FROM: (u32, u32) = (5, 14);
 
@@ -37,12 +39,18 @@ impl Kernel {
             let (major, minor) = ANY_FROM;
             return Some(format!("SO_NETNS_COOKIE (Linux {major}.{minor})"));
         }
-        let (major, minor) = BPF_QDISCS_FROM;
         match backend {
-            Backend::Takt if !self.has_bpf_qdiscs => Some(format!(
-                "BPF qdiscs (Linux {major}.{minor} with CONFIG_NET_SCH_BPF=y)"
-            )),
-            Backend::Takt | Backend::Tree => None,
+            Backend::Takt if !self.has_bpf_qdiscs => {
+                let (major, minor) = BPF_QDISCS_FROM;
+                Some(format!(
+                    "BPF qdiscs (Linux {major}.{minor} with CONFIG_NET_SCH_BPF=y)"
+                ))
+            }
+            Backend::Departure if self.version < STAMPS_FROM => {
+                let (major, minor) = STAMPS_FROM;
+                Some(format!("bpf_skb_set_tstamp (Linux {major}.{minor})"))
+            }
+            Backend::Takt | Backend::Departure | Backend::Tree => None,
         }
     }
 }

@@ -2,7 +2,8 @@
 //! kernel.
 //!
 //! Every backend is offered with what the kernel lacks for it and what it would not keep
-//! ([`promise`]). The first offer that keeps all of it is taken.
+//! ([`promise`]). The cheapest offer that keeps all of it is taken; if none does, of those that keep
+//! what they must the one that keeps most.
 
 mod kernel;
 mod promise;
@@ -16,9 +17,8 @@ use thiserror::Error;
 pub use kernel::Kernel;
 pub use promise::{Promise, Unkept};
 
-/// From the cheapest on: a packet that need not wait costs a tree a third more than Takt's qdisc
-/// (`takt lab run cost`, takt-tree).
-const BACKENDS: [Backend; 2] = [Backend::Takt, Backend::Tree];
+/// From the cheapest on (`takt lab run cost`: takt-departure, takt, takt-tree).
+const BACKENDS: [Backend; 3] = [Backend::Departure, Backend::Takt, Backend::Tree];
 
 /// What a backend would make of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +38,7 @@ impl Offer {
             lacks: kernel.lacks(backend),
             unkept: match backend {
                 Backend::Takt => Vec::new(),
+                Backend::Departure => promise::unkept_by_departure_times(link),
                 Backend::Tree => promise::unkept_by_a_tree(link),
             },
         }
@@ -97,7 +98,11 @@ pub fn offers(link: &Link, kernel: &Kernel) -> Vec<Offer> {
 /// The backend that a link gets.
 pub fn choose(link: &Link, kernel: &Kernel) -> Result<Offer, NoBackend> {
     let mut offers = offers(link, kernel);
-    match offers.iter().position(Offer::is_acceptable) {
+    let acceptable = offers.iter().enumerate();
+    let acceptable = acceptable.filter(|(_, offer)| offer.is_acceptable());
+    // The first of those that keep most is the cheapest of them.
+    let best = acceptable.min_by_key(|(_, offer)| offer.unkept.len());
+    match best.map(|(at, _)| at) {
         Some(at) => Ok(offers.swap_remove(at)),
         None => Err(NoBackend {
             release: kernel.release.clone(),
@@ -156,6 +161,41 @@ mod tests {
         let chosen = choose(&link(&best), &kernel("6.12")).expect("a backend");
         let flows = |unkept: &&Unkept| unkept.promise == Promise::FlowClocks;
         assert_eq!(chosen.unkept.iter().filter(flows).count(), 1);
+    }
+
+    const FIXED: &str = "[link.eth0]\nrate = \"1gbit\"\n[[link.eth0.class]]\nname = \"web\"\n\
+                         rate = \"10mbit\"\nmatch = { proto = \"tcp\" }\naqm = \"off\"\n\
+                         [[link.eth0.class]]\nname = \"default\"\nrate = \"1mbit\"\naqm = \"off\"\n";
+
+    #[test]
+    fn fixed_rates_have_departure_times() {
+        for release in ["5.18", "6.1.0-49-amd64", "6.18", "7.3"] {
+            let chosen = choose(&link(FIXED), &kernel(release)).expect("a backend");
+            assert_eq!(chosen.backend, Backend::Departure, "{release}");
+            assert_eq!(chosen.unkept, []);
+        }
+        let older = choose(&link(FIXED), &kernel("5.15")).expect("a backend");
+        assert_eq!(older.backend, Backend::Tree);
+        // Managed queues: takt's qdisc keeps all of it; without that a tree misses more.
+        let managed = FIXED.replacen("aqm = \"off\"", "aqm = \"codel\"", 1);
+        let new = choose(&link(&managed), &kernel("6.18")).expect("a backend");
+        assert_eq!(new.backend, Backend::Takt);
+        let old = choose(&link(&managed), &kernel("6.12")).expect("a backend");
+        assert_eq!(old.backend, Backend::Departure);
+    }
+
+    #[test]
+    fn what_is_shared_has_no_departure_times() {
+        let demanded = FIXED.replacen("rate", "backend = \"departure\"\nrate", 1);
+        let spare = demanded.replacen("rate = \"1mbit\"\n", "", 1);
+        let none = choose(&link(&spare), &kernel("6.18")).expect_err("spare capacity");
+        assert!(none.to_string().contains("class default"), "{none}");
+        let urgent = demanded.replacen("10mbit", "999mbit", 1).replacen(
+            "1mbit",
+            "2mbit\"\npriority = \"background",
+            1,
+        );
+        choose(&link(&urgent), &kernel("6.18")).expect_err("priorities");
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What a policy asks for, and a tree of HTB classes does not keep.
+//! What a policy asks for, and a backend does not keep.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use takt_policy::{Gate, Link, Pacing};
+use takt_policy::{AqmKind, Class, Gate, Link, Pacing};
+
+use crate::departure::{OVERSUBSCRIBED_MOST, asked_bps};
 
 /// What a backend may not keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,14 @@ pub enum Promise {
     Stations,
     /// The distance of packets is exact to the byte.
     GapFrames,
+    /// Classes share what others leave.
+    SpareCapacity,
+    /// Classes of a tenant share one guarantee and one ceiling.
+    Tenants,
+    /// Of classes that do not all get what they ask for, the more important ones do.
+    Priorities,
+    /// Queues are kept short.
+    QueueManagement,
 }
 
 impl Promise {
@@ -32,8 +42,18 @@ impl Promise {
     /// it worse in a way that its traffic survives, and are only said.
     fn is_essential(self) -> bool {
         match self {
-            Self::Spacing | Self::DepartureTimes | Self::Gate | Self::Receive => false,
-            Self::FlowClocks | Self::Owners | Self::Stations | Self::GapFrames => true,
+            Self::Spacing
+            | Self::DepartureTimes
+            | Self::Gate
+            | Self::Receive
+            | Self::QueueManagement => false,
+            Self::FlowClocks
+            | Self::Owners
+            | Self::Stations
+            | Self::GapFrames
+            | Self::SpareCapacity
+            | Self::Tenants
+            | Self::Priorities => true,
         }
     }
 }
@@ -49,6 +69,10 @@ impl fmt::Display for Promise {
             Self::Owners => "the owners of sockets are not known",
             Self::Stations => "stations have no weights",
             Self::GapFrames => "no gap frames are sent",
+            Self::SpareCapacity => "spare capacity is not shared",
+            Self::Tenants => "classes of a tenant share nothing",
+            Self::Priorities => "priorities are ignored",
+            Self::QueueManagement => "queues are limited in time, but not managed",
         })
     }
 }
@@ -73,29 +97,75 @@ impl fmt::Display for Unkept {
     }
 }
 
+/// A promise, and whether the policy asks for it.
+type Asked = (Promise, bool);
+
 /// What a tree does not keep of a link's policy: the link's first, then class by class.
 pub(super) fn unkept_by_a_tree(link: &Link) -> Vec<Unkept> {
-    let best_effort = link.classes.iter().all(|class| class.best_effort);
-    let of_link = [
+    let of_link = vec![
         (Promise::DepartureTimes, true),
         (Promise::Stations, link.has_stations),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
     ];
+    unkept(link, of_link, |class| {
+        let mut asked = vec![(Promise::Spacing, class.ceil_bps.is_some())];
+        asked.extend(beyond_the_kernels_qdiscs(class));
+        asked
+    })
+}
+
+/// What departure times with fq do not keep of it, in the same order.
+pub(super) fn unkept_by_departure_times(link: &Link) -> Vec<Unkept> {
+    let asked_bps = asked_bps(link);
+    // The others share spare capacity, which is not kept either.
+    let mut classes = link.classes.iter().filter(|class| class.ceil_bps.is_some());
+    let first = classes.next().map(|class| class.priority);
+    let differ = classes.any(|class| Some(class.priority) != first);
+    let of_link = vec![
+        (Promise::Stations, link.has_stations),
+        (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::Tenants, !link.tenants.is_empty()),
+        (Promise::Priorities, differ && asked_bps > link.rate_bps),
+        (
+            Promise::SpareCapacity,
+            asked_bps / OVERSUBSCRIBED_MOST > link.rate_bps,
+        ),
+    ];
+    unkept(link, of_link, |class| {
+        let is_fixed = class.rate_bps.is_some() && class.rate_bps == class.ceil_bps;
+        let mut asked = vec![
+            (Promise::SpareCapacity, !is_fixed),
+            (Promise::QueueManagement, class.aqm.kind != AqmKind::Off),
+        ];
+        asked.extend(beyond_the_kernels_qdiscs(class));
+        asked
+    })
+}
+
+/// What a class may ask for and no qdisc of the kernel's own has.
+fn beyond_the_kernels_qdiscs(class: &Class) -> [Asked; 4] {
+    let mut matches = class.matches.iter();
+    [
+        (Promise::Gate, class.gate == Some(Gate::Sender)),
+        (Promise::Receive, class.receive),
+        (Promise::FlowClocks, class.per_flow),
+        (
+            Promise::Owners,
+            matches.any(|entry| entry.questions().next().is_some()),
+        ),
+    ]
+}
+
+fn unkept(
+    link: &Link,
+    of_link: Vec<Asked>,
+    of_class: impl Fn(&Class) -> Vec<Asked>,
+) -> Vec<Unkept> {
+    let best_effort = link.classes.iter().all(|class| class.best_effort);
     let of_link = of_link.into_iter().map(|asked| (None, best_effort, asked));
     let of_classes = link.classes.iter().flat_map(|class| {
-        let mut matches = class.matches.iter();
-        let asked = [
-            (Promise::Spacing, class.ceil_bps.is_some()),
-            (Promise::Gate, class.gate == Some(Gate::Sender)),
-            (Promise::Receive, class.receive),
-            (Promise::FlowClocks, class.per_flow),
-            (
-                Promise::Owners,
-                matches.any(|entry| entry.questions().next().is_some()),
-            ),
-        ];
-        let name = Some(class.name.clone());
-        asked.map(|asked| (name.clone(), class.best_effort, asked))
+        let asked = of_class(class).into_iter();
+        asked.map(|asked| (Some(class.name.clone()), class.best_effort, asked))
     });
     of_link
         .chain(of_classes)

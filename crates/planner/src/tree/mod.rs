@@ -32,7 +32,7 @@ const FLOWS_MANY: u32 = 1024;
 const FLOWS_FEW: u32 = 32;
 
 /// A tree of classes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
     /// Of packets that the classifier does not know.
     pub default_minor: u16,

@@ -88,18 +88,21 @@ pub enum OnConflict {
 pub enum Backend {
     /// Takt's own qdisc, a BPF program (Linux 6.16).
     Takt,
+    /// Departure times, which a program stamps and fq keeps.
+    Departure,
     /// A tree of HTB classes, with queues and a classifier below.
     Tree,
 }
 
 impl Backend {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Takt, Self::Tree];
+    pub const ALL: [Self; 3] = [Self::Takt, Self::Departure, Self::Tree];
 
     /// The name in policies and outputs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Takt => "takt",
+            Self::Departure => "departure",
             Self::Tree => "tree",
         }
     }

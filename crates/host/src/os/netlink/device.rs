@@ -20,6 +20,8 @@ pub struct Device {
     pub gso_max_segs: u32,
     /// Bytes of an IP packet, at most.
     pub mtu_bytes: u32,
+    /// How many queues for packets it was made with.
+    pub queues: u32,
     /// Its type, as `ARPHRD_*`.
     pub hardware: u16,
     /// Its kind (`veth`, `ifb`, …); empty if it is hardware.
@@ -34,6 +36,7 @@ const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
+const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
 
 impl Device {
@@ -68,6 +71,7 @@ impl Device {
             carrier: header.flags.contains(LinkFlags::LowerUp),
             gso_max_segs: number(IFLA_GSO_MAX_SEGS)?,
             mtu_bytes: number(IFLA_MTU)?,
+            queues: number(IFLA_NUM_TX_QUEUES)?,
             kind: find(attributes, IFLA_LINKINFO)
                 .and_then(|info| find(&info, IFLA_INFO_KIND))
                 .map(text)

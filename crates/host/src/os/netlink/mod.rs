@@ -1,6 +1,8 @@
 //! The kernel's network configuration: devices and their root qdiscs.
 
 mod changes;
+mod classifier;
+mod counters;
 mod device;
 mod generic;
 mod htb;
@@ -11,8 +13,10 @@ mod socket;
 pub(crate) mod wireless;
 
 pub(crate) use changes::{Change, Changes};
+pub(crate) use classifier::Classifier;
+pub(crate) use counters::TcCounters;
 pub use device::Device;
-pub(crate) use htb::{Classifier, HTB, HtbClass, TcCounters, htb_options, numbers, set_leaf};
+pub(crate) use htb::{FQ, HTB, HtbClass, MQ, htb_options, numbers, set_leaf};
 pub(crate) use port::{Port, TAKT};
 pub use qdisc::{Handle, Qdisc};
 pub use socket::{Netlink, NetlinkError, Refusal, Request};

@@ -15,6 +15,8 @@ pub(super) const TCMSG_LEN: usize = 20;
 pub(super) const TCA_KIND: u16 = 1;
 pub(super) const TCA_OPTIONS: u16 = 2;
 
+const CLSACT: &str = "clsact";
+
 /// `major:minor`, as `tc` prints it (in hexadecimal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handle(pub u32);
@@ -23,6 +25,10 @@ impl Handle {
     pub const ROOT: Self = Self(u32::MAX);
     /// A qdisc without a handle is the kernel's own default.
     pub const DEFAULT: Self = Self(0);
+    /// A device's clsact, and its filters for packets that leave and that arrive.
+    pub const CLSACT: Self = Self(0xffff_fff1);
+    pub const INGRESS: Self = Self(0xffff_fff2);
+    pub const EGRESS: Self = Self(0xffff_fff3);
 
     fn to_tc(self) -> TcHandle {
         TcHandle::from(self.0)
@@ -62,6 +68,40 @@ impl Qdisc {
     /// All filters on a device's root qdisc.
     pub fn list_filters(netlink: &mut Netlink, device: u32) -> Result<Vec<Self>, NetlinkError> {
         Self::dump(netlink, device, RouteNetlinkMessage::GetTrafficFilter)
+    }
+
+    /// Whether there are filters below a qdisc, or in clsact's one direction.
+    pub fn has_filters(
+        netlink: &mut Netlink,
+        device: u32,
+        parent: Handle,
+    ) -> Result<bool, NetlinkError> {
+        let request = RouteNetlinkMessage::GetTrafficFilter;
+        Ok(!dump_below(netlink, device, parent, request)?.is_empty())
+    }
+
+    pub fn is_clsact(&self) -> bool {
+        self.kind == CLSACT
+    }
+
+    /// Make the device's clsact, unless it has one.
+    pub fn make_clsact(device: u32) -> Request {
+        let mut message = clsact_of(device);
+        message
+            .attributes
+            .push(TcAttribute::Kind(CLSACT.to_owned()));
+        Request {
+            message: RouteNetlinkMessage::NewQueueDiscipline(message),
+            flags: NLM_F_CREATE,
+        }
+    }
+
+    /// Remove the device's clsact.
+    pub fn remove_clsact(device: u32) -> Request {
+        Request {
+            message: RouteNetlinkMessage::DelQueueDiscipline(clsact_of(device)),
+            flags: 0,
+        }
     }
 
     fn dump(
@@ -116,7 +156,18 @@ pub(super) fn dump(
     device: u32,
     request: impl FnOnce(TcMessage) -> RouteNetlinkMessage,
 ) -> Result<Vec<(TcHeader, Vec<u8>)>, NetlinkError> {
-    let message = TcMessage::with_index(device as i32);
+    dump_below(netlink, device, Handle::DEFAULT, request)
+}
+
+/// The same of what is below a class or qdisc.
+pub(super) fn dump_below(
+    netlink: &mut Netlink,
+    device: u32,
+    parent: Handle,
+    request: impl FnOnce(TcMessage) -> RouteNetlinkMessage,
+) -> Result<Vec<(TcHeader, Vec<u8>)>, NetlinkError> {
+    let mut message = TcMessage::with_index(device as i32);
+    message.header.parent = parent.to_tc();
     let mut found = Vec::new();
     for payload in netlink.dump(request(message))? {
         let header = TcHeader::parse(&payload).map_err(|_| NetlinkError::Malformed)?;
@@ -126,6 +177,14 @@ pub(super) fn dump(
         }
     }
     Ok(found)
+}
+
+fn clsact_of(device: u32) -> TcMessage {
+    const HANDLE: Handle = Handle(0xffff_0000);
+    let mut message = TcMessage::with_index(device as i32);
+    message.header.handle = HANDLE.to_tc();
+    message.header.parent = Handle::CLSACT.to_tc();
+    message
 }
 
 fn root_of(device: u32, handle: Handle) -> TcMessage {

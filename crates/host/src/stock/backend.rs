@@ -3,7 +3,7 @@
 use takt_planner::backend::{Kernel, choose};
 use takt_policy::{Backend, Link};
 
-use super::part::Planted;
+use super::part::Wanted;
 use crate::{
     bpf::btf,
     link::{self, Refusal},
@@ -13,14 +13,15 @@ use crate::{
 pub(crate) struct Assigned<'a> {
     /// On takt's own qdisc.
     pub takt: Vec<Link>,
-    pub trees: Vec<Planted<'a>>,
+    /// On qdiscs of the kernel's own.
+    pub stock: Vec<Wanted<'a>>,
 }
 
 /// Choose the backend of each link.
 pub(crate) fn assign(links: &[Link]) -> Result<Assigned<'_>, Refusal> {
     let mut assigned = Assigned {
         takt: Vec::new(),
-        trees: Vec::new(),
+        stock: Vec::new(),
     };
     if links.is_empty() {
         return Ok(assigned);
@@ -33,7 +34,11 @@ pub(crate) fn assign(links: &[Link]) -> Result<Assigned<'_>, Refusal> {
         })?;
         match offer.backend {
             Backend::Takt => assigned.takt.push(link.clone()),
-            Backend::Tree => assigned.trees.push((link, offer.unkept)),
+            backend => assigned.stock.push(Wanted {
+                link,
+                backend,
+                unkept: offer.unkept,
+            }),
         }
     }
     Ok(assigned)

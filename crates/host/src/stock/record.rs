@@ -1,10 +1,11 @@
-//! What takt remembers of a tree: the policy, its classes, and the state of the device before.
+//! What takt remembers of a link: the policy, its classes, and the state of the device before.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use takt_planner::{ClassIds, backend::Unkept, tree::Tree};
+use takt_planner::{ClassIds, backend::Unkept};
 
+use super::shape::Shape;
 use crate::{
     error::Error,
     link::Before,
@@ -17,13 +18,13 @@ use crate::{
 };
 
 /// The directory of all of them.
-pub(crate) const RECORDS: &str = "trees";
+pub(crate) const RECORDS: &str = "stock";
 
 const STOOD: &str = "stood";
 
-/// A link's tree.
+/// A link on qdiscs of the kernel's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TreeRecord {
+pub(crate) struct StockRecord {
     /// Counts the policies applied to this link.
     pub generation: u64,
     pub device: String,
@@ -31,13 +32,29 @@ pub(crate) struct TreeRecord {
     pub netns: Netns,
     pub source: Source,
     pub ids: ClassIds,
-    pub tree: Tree,
+    pub shape: Shape,
+    /// The number of the program that sees its packets; `None`: it was not loaded yet.
+    pub program: Option<u32>,
+    /// The device had a clsact before takt.
+    pub keeps_clsact: bool,
+    /// How many queues the device has.
+    pub queues: u32,
     pub rate_bps: u64,
     pub overhead_bytes: u32,
     pub unkept: Vec<Unkept>,
     /// The segment limit that was set, if one was.
     pub gso_max_segs: Option<u32>,
     pub before: Before,
+}
+
+/// What a program's name begins with in `tc filter show`; the generation of its policy follows.
+const NAME: &str = "takt:";
+
+impl StockRecord {
+    /// What `tc filter show` calls its program.
+    pub fn program_name(&self) -> String {
+        format!("{NAME}{}", self.generation)
+    }
 }
 
 /// A network namespace.
@@ -100,12 +117,19 @@ impl Place {
         Some(Self::new(netns_cookie.parse().ok()?, ifindex.parse().ok()?))
     }
 
-    pub fn read(&self, generation: u64) -> Result<Option<TreeRecord>, Error> {
+    pub fn read(&self, generation: u64) -> Result<Option<StockRecord>, Error> {
         self.store().read(generation)
     }
 
+    /// All of them.
+    pub fn records(&self) -> Result<Vec<StockRecord>, Error> {
+        let numbers = self.store().numbers().into_iter();
+        let records = numbers.map(|generation| self.read(generation));
+        records.filter_map(Result::transpose).collect()
+    }
+
     /// The newest one.
-    pub fn newest(&self) -> Result<Option<TreeRecord>, Error> {
+    pub fn newest(&self) -> Result<Option<StockRecord>, Error> {
         match self.store().numbers().into_iter().max() {
             Some(generation) => self.read(generation),
             None => Ok(None),
@@ -117,7 +141,7 @@ impl Place {
         self.store().numbers().len() > 1
     }
 
-    pub fn write(&self, record: &TreeRecord) -> Result<(), Error> {
+    pub fn write(&self, record: &StockRecord) -> Result<(), Error> {
         self.store().write(record.generation, record)
     }
 
@@ -152,7 +176,7 @@ impl Place {
         self.store().salvage_all().map(drop)
     }
 
-    fn store(&self) -> Store<TreeRecord> {
+    fn store(&self) -> Store<StockRecord> {
         Store::at(self.dir())
     }
 

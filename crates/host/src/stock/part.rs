@@ -1,19 +1,20 @@
-//! The part of a transaction that is the trees'.
+//! The part of a transaction that is the links' on qdiscs of the kernel's own.
 //!
-//! A tree is made in several system calls. The last request of each change puts the classifier in
-//! force, whose name says which policy that is: a takt that died before it has left a tree without
-//! a policy, which the next takt takes back.
+//! Such a link is made in several system calls. The last one puts its program in force, which says
+//! which policy that is: a takt that died before has left qdiscs without a policy, which the next
+//! takt takes back.
 
 use std::{collections::BTreeSet, os::fd::OwnedFd};
 
 use takt_algo::{sys::takt_plan, zeroed_box};
-use takt_planner::{backend::Unkept, plan, tree::tree};
+use takt_planner::{backend::Unkept, departure::Departure, plan, tree::Tree};
 use takt_policy::{Backend, Link, Packets};
 
 use super::{
-    change::{carry_out, clear, give_back, make, turn},
-    classifier,
-    record::{self, Netns, Place, TreeRecord},
+    change::{Change, Hook, clear},
+    program,
+    record::{self, Netns, Place, StockRecord},
+    shape::Shape,
     standing::Standing,
     status,
 };
@@ -22,7 +23,10 @@ use crate::{
     link::{
         self, Action, Before, Carrier, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted,
     },
-    os::netlink::{Device, Port, Qdisc, Request},
+    os::{
+        OsError,
+        netlink::{Device, Port, Qdisc, Request},
+    },
     part::{Ending, Foreign, Host, Part, Query, Undone},
     state::source::Source,
 };
@@ -30,24 +34,28 @@ use crate::{
 /// One segment per packet, as on takt's own qdisc.
 const SINGLE_SEGMENT: u32 = 1;
 
-/// A link that gets a tree, and what that does not keep of its policy.
-pub(crate) type Planted<'a> = (&'a Link, Vec<Unkept>);
+/// A link that gets one of these backends, and what that does not keep of its policy.
+pub(crate) struct Wanted<'a> {
+    pub link: &'a Link,
+    pub backend: Backend,
+    pub unkept: Vec<Unkept>,
+}
 
-/// What a policy changes of the trees.
-pub(crate) struct Trees {
+/// What a policy changes of these links.
+pub(crate) struct Stock {
     steps: Vec<Step>,
     committed: usize,
 }
 
-/// What applying a policy does to one tree. Programs are loaded when the steps are prepared.
+/// What applying a policy does to one link. Programs are loaded when the steps are prepared.
 enum Step {
     Make {
-        record: TreeRecord,
+        record: StockRecord,
         plan: Box<takt_plan>,
         /// The device's type, as `ARPHRD_*`.
         hardware: u16,
         program: Option<OwnedFd>,
-        /// The device has a tree without a policy.
+        /// The device has qdiscs of takt's without a policy.
         is_broken: bool,
         /// What the device has until then.
         root: Option<Qdisc>,
@@ -55,7 +63,7 @@ enum Step {
     },
     Turn {
         from: Box<Standing>,
-        record: TreeRecord,
+        record: StockRecord,
         plan: Box<takt_plan>,
         /// The device's type, as `ARPHRD_*`.
         hardware: u16,
@@ -63,21 +71,22 @@ enum Step {
         old_program: Option<OwnedFd>,
     },
     Keep {
-        record: TreeRecord,
+        record: StockRecord,
     },
     GiveBack {
-        record: TreeRecord,
+        record: StockRecord,
         /// `None`: it is broken, or gone.
         standing: Option<Box<Standing>>,
         program: Option<OwnedFd>,
-        /// The device still has a tree.
+        /// The device still has takt's root qdisc.
         restores_root: bool,
+        /// For the device; its program goes as well.
         requests: Vec<Request>,
     },
 }
 
 impl Step {
-    fn record(&self) -> &TreeRecord {
+    fn record(&self) -> &StockRecord {
         match self {
             Self::Make { record, .. }
             | Self::Turn { record, .. }
@@ -100,14 +109,14 @@ impl Step {
     }
 }
 
-fn place_of(record: &TreeRecord) -> Place {
+fn place_of(record: &StockRecord) -> Place {
     Place::new(record.netns.cookie, record.ifindex)
 }
 
-impl Trees {
+impl Stock {
     /// What following the policy changes of this namespace's devices.
     pub fn decide(
-        links: &[Planted],
+        links: &[Wanted],
         source: &Source,
         replace: &Replace,
         owners: &Owners,
@@ -120,7 +129,12 @@ impl Trees {
         };
         let mut places: BTreeSet<Place> = Place::of(host.netns_cookie).into_iter().collect();
         let mut steps = Vec::new();
-        for (link, unkept) in links {
+        for Wanted {
+            link,
+            backend,
+            unkept,
+        } in links
+        {
             let port = ports.iter().find(|port| port.device.name == link.device);
             let port = port.ok_or_else(|| Refusal::NoDevice {
                 device: link.device.clone(),
@@ -149,13 +163,19 @@ impl Trees {
                 (None, Some(before)) => before,
                 (None, None) => before(link, port, known.as_ref(), replace)?,
             };
-            let record = TreeRecord {
-                generation: known.map_or(1, |known| known.generation + 1),
+            let record = StockRecord {
+                generation: known.as_ref().map_or(1, |known| known.generation + 1),
                 device: link.device.clone(),
                 ifindex: port.device.index,
                 netns: Netns::own(host.netns_cookie)?,
                 source: source.clone(),
-                tree: tree(link, &planned.ids, port.device.mtu_bytes),
+                shape: Shape::of(*backend, link, &planned.ids, port.device.mtu_bytes),
+                program: None,
+                keeps_clsact: match &known {
+                    Some(known) => known.keeps_clsact,
+                    None => has_clsact(host, port)?,
+                },
+                queues: port.device.queues,
                 ids: planned.ids,
                 rate_bps: link.rate_bps,
                 overhead_bytes: link.overhead_bytes,
@@ -180,7 +200,7 @@ impl Trees {
                     plan: planned.tables,
                     hardware: port.device.hardware,
                     program: None,
-                    is_broken: port.carries_tree(),
+                    is_broken: port.carries_stock(),
                     root: port.root.clone(),
                     gso_max_segs: port.device.gso_max_segs,
                 },
@@ -201,20 +221,20 @@ impl Trees {
             .map(|step| Outcome {
                 device: step.record().device.clone(),
                 action: step.action(),
-                backend: Backend::Tree,
+                backend: step.record().shape.backend(),
                 receive: None,
             })
             .collect()
     }
 
-    /// The devices that have a tree from now on.
+    /// The devices that have such a link from now on.
     pub fn devices(&self) -> BTreeSet<u32> {
         let stays = |step: &&Step| !matches!(step, Step::GiveBack { .. });
         let stay = self.steps.iter().filter(stays);
         stay.map(|step| step.record().ifindex).collect()
     }
 
-    /// Those whose trees go, with what they have then.
+    /// Those whose links go, with what they have then.
     pub fn given_back(&self) -> impl Iterator<Item = (u32, &Before)> {
         self.steps.iter().filter_map(|step| match step {
             Step::GiveBack {
@@ -227,29 +247,36 @@ impl Trees {
     }
 }
 
+fn has_clsact(host: &mut Host, port: &Port) -> Result<bool, Error> {
+    let qdiscs = Qdisc::list(&mut host.netlink, port.device.index)
+        .map_err(OsError::netlink("listing qdiscs"))?;
+    Ok(qdiscs.iter().any(Qdisc::is_clsact))
+}
+
 /// Whether the device follows the policy already.
-fn is_same(standing: &TreeRecord, wanted: &TreeRecord, port: &Port) -> bool {
+fn is_same(standing: &StockRecord, wanted: &StockRecord, port: &Port) -> bool {
     let segments = wanted.gso_max_segs.unwrap_or(wanted.before.gso_max_segs);
-    let numbered = TreeRecord {
+    let numbered = StockRecord {
         generation: standing.generation,
+        program: standing.program,
         ..wanted.clone()
     };
     *standing == numbered && port.device.gso_max_segs == segments
 }
 
-/// What `revert` restores of a device that has no tree.
+/// What `revert` restores of a device that has no such link.
 fn before(
     link: &Link,
     port: &Port,
-    known: Option<&TreeRecord>,
+    known: Option<&StockRecord>,
     replace: &Replace,
 ) -> Result<Before, Refusal> {
-    // A tree without a policy is no other program's.
-    if let Some(known) = known.filter(|_| port.carries_tree()) {
+    // Takt's qdiscs without a policy are no other program's.
+    if let Some(known) = known.filter(|_| port.carries_stock()) {
         return Ok(known.before.clone());
     }
     link::refuse_foreign_root(&link.device, port, replace)?;
-    // Removing the tree by hand does not restore the segment limit.
+    // Removing the qdisc by hand does not restore the segment limit.
     let known = known.filter(|known| known.gso_max_segs == Some(port.device.gso_max_segs));
     Ok(Before {
         qdisc: port.root.clone(),
@@ -257,8 +284,8 @@ fn before(
     })
 }
 
-/// A record, and the tree that stands by it: that record's, or none and the newest record.
-type Known = (TreeRecord, Option<Standing>);
+/// A record, and the link that stands by it: that record's, or none and the newest record.
+type Known = (StockRecord, Option<Standing>);
 
 /// What is known of a device.
 fn known(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Known>, Error> {
@@ -282,7 +309,7 @@ fn records(host: &mut Host) -> Result<Vec<Known>, Error> {
     known.filter_map(Result::transpose).collect()
 }
 
-/// The devices of this namespace that have trees. One without a policy is takt's as well.
+/// The devices of this namespace that have such links. One without a policy is takt's as well.
 pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
     let ports = host.ports()?;
     let carrier = |(record, _): Known| {
@@ -291,7 +318,7 @@ pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
             .find(|port| port.device.index == record.ifindex);
         Carrier {
             ifindex: record.ifindex,
-            carries: port.is_some_and(Port::carries_tree),
+            carries: port.is_some_and(Port::carries_stock),
             before: Some(record.before),
         }
     };
@@ -306,20 +333,23 @@ fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>,
     let port = ports.iter().find(|port| port.device.index == place.ifindex);
     Ok(Some(Step::GiveBack {
         requests: release(&record, port).0,
-        restores_root: port.is_some_and(Port::carries_tree),
+        restores_root: port.is_some_and(Port::carries_stock),
         record,
         standing: standing.map(Box::new),
         program: None,
     }))
 }
 
-/// How to take a tree from a device; and whether another program has changed it.
-fn release(record: &TreeRecord, port: Option<&Port>) -> (Vec<Request>, Option<Foreign>) {
+/// How to take a link from a device; and whether another program has changed it.
+fn release(record: &StockRecord, port: Option<&Port>) -> (Vec<Request>, Option<Foreign>) {
     let Some(port) = port else {
         return (Vec::new(), None);
     };
-    if port.carries_tree() {
-        return (give_back(record.ifindex, &record.before), None);
+    if port.carries_stock() {
+        return (
+            Change::give_back(record.ifindex, &record.before).requests,
+            None,
+        );
     }
     let is_limit_ours = record.gso_max_segs == Some(port.device.gso_max_segs);
     let limit =
@@ -331,7 +361,7 @@ fn release(record: &TreeRecord, port: Option<&Port>) -> (Vec<Request>, Option<Fo
     (limit.into_iter().collect(), Some(foreign))
 }
 
-impl Part for Trees {
+impl Part for Stock {
     type Undone = Vec<Reverted>;
     type Status = Vec<LinkStatus>;
 
@@ -356,10 +386,10 @@ impl Part for Trees {
             if standing.is_some() || place.has_stood() {
                 continue;
             }
-            // A takt died before the tree was in force.
-            if port.carries_tree() {
-                let requests = give_back(place.ifindex, &newest.before);
-                carry_out(&mut host.netlink, &newest.device, &requests)?;
+            // A takt died before the link was in force.
+            if port.carries_stock() {
+                let change = Change::give_back(place.ifindex, &newest.before);
+                change.carry_out(&mut host.netlink, &place)?;
                 host.forget_ports();
             }
             place.forget()?;
@@ -376,7 +406,7 @@ impl Part for Trees {
             };
             let port = ports.iter().find(|port| port.device.index == place.ifindex);
             let (requests, foreign) = release(&record, port);
-            carry_out(&mut host.netlink, &record.device, &requests)?;
+            detaching(requests).carry_out(&mut host.netlink, &place)?;
             place.forget()?;
             undone.done.push(Reverted {
                 device: record.device,
@@ -402,7 +432,7 @@ impl Part for Trees {
             let port = ports
                 .iter()
                 .find(|port| port.device.index == record.ifindex);
-            links.push(status::of_tree(host, &record, port, standing.as_ref())?);
+            links.push(status::of_link(host, &record, port, standing.as_ref())?);
         }
         Ok(links)
     }
@@ -413,10 +443,8 @@ impl Part for Trees {
 
     fn verify(&self) -> Result<(), Error> {
         let loads = |step: &Step| matches!(step, Step::Make { .. } | Step::Turn { .. });
-        match self.steps.iter().any(loads) {
-            true => verify_classifier(),
-            false => Ok(()),
-        }
+        let mut loading = self.steps.iter().filter(|step| loads(step));
+        loading.try_for_each(|step| verify(&step.record().shape))
     }
 
     fn prepare(&mut self, _: &mut Host) -> Result<(), Error> {
@@ -430,7 +458,9 @@ impl Part for Trees {
                     program,
                     ..
                 } => {
-                    *program = Some(classifier::load(&plan.rules, *hardware)?);
+                    let loaded = program::load(&record.shape, &plan.rules, *hardware, None)?;
+                    record.program = Some(program::id_of(&loaded)?);
+                    *program = Some(loaded);
                     place.write(record)?;
                 }
                 Step::Turn {
@@ -441,15 +471,19 @@ impl Part for Trees {
                     program,
                     old_program,
                 } => {
-                    *old_program = Some(classifier::open(from.program)?);
-                    *program = Some(classifier::load(&plan.rules, *hardware)?);
+                    let old = program::open(from.program)?;
+                    let clocks = is_same_backend(from, record).then_some(&old);
+                    let loaded = program::load(&record.shape, &plan.rules, *hardware, clocks)?;
+                    record.program = Some(program::id_of(&loaded)?);
+                    *program = Some(loaded);
+                    *old_program = Some(old);
                     place.write(record)?;
                 }
                 Step::GiveBack {
                     standing, program, ..
                 } => {
                     if let Some(standing) = standing {
-                        *program = Some(classifier::open(standing.program)?);
+                        *program = Some(program::open(standing.program)?);
                     }
                 }
                 Step::Keep { .. } => {}
@@ -461,8 +495,9 @@ impl Part for Trees {
     fn commit(&mut self, host: &mut Host) -> Result<(), Error> {
         for step in &self.steps {
             self.committed += 1;
-            let device = &step.record().device;
-            let requests = match step {
+            let place = step.place();
+            let netlink = &mut host.netlink;
+            match step {
                 Step::Make {
                     record,
                     program: Some(program),
@@ -470,20 +505,32 @@ impl Part for Trees {
                     ..
                 } => {
                     if *is_broken {
-                        clear(&mut host.netlink, record.ifindex)?;
+                        clear(netlink, &place)?;
                     }
-                    make(record, program)
+                    Change::make(record, program).carry_out(netlink, &place)?;
                 }
                 Step::Turn {
                     from,
                     record,
                     program: Some(program),
+                    old_program: Some(old),
                     ..
-                } => turn(&from.record, record, program),
-                Step::GiveBack { requests, .. } => requests.clone(),
-                _ => Vec::new(),
-            };
-            carry_out(&mut host.netlink, device, &requests)?;
+                } if is_same_backend(from, record) => {
+                    Change::turn(&from.record, record, program, old).carry_out(netlink, &place)?;
+                }
+                Step::Turn {
+                    record,
+                    program: Some(program),
+                    ..
+                } => {
+                    clear(netlink, &place)?;
+                    Change::make(record, program).carry_out(netlink, &place)?;
+                }
+                Step::GiveBack { requests, .. } => {
+                    detaching(requests.clone()).carry_out(netlink, &place)?;
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -491,16 +538,15 @@ impl Part for Trees {
     fn undo(&mut self, host: &mut Host) -> Vec<Error> {
         let mut failures = Vec::new();
         for (at, step) in self.steps.iter().enumerate().rev() {
-            if at < self.committed {
-                let requests = backward(step);
-                let device = &step.record().device;
-                // The last one may have come half the way, and is made anew.
-                if !matches!(step, Step::Make { .. }) && !requests.is_empty() {
-                    failures.extend(clear(&mut host.netlink, step.record().ifindex).err());
-                }
-                failures.extend(carry_out(&mut host.netlink, device, &requests).err());
-            }
             let place = step.place();
+            let change = backward(step).filter(|_| at < self.committed);
+            if let Some(change) = change {
+                // The last one may have come half the way, and is made anew.
+                if !matches!(step, Step::Make { .. }) {
+                    failures.extend(clear(&mut host.netlink, &place).err());
+                }
+                failures.extend(change.carry_out(&mut host.netlink, &place).err());
+            }
             let forgotten = match step {
                 Step::Make { .. } => place.forget(),
                 Step::Turn { record, .. } => place.discard(record.generation),
@@ -526,14 +572,37 @@ impl Part for Trees {
     }
 }
 
-/// Load the classifier without rules, and leave nothing loaded.
-pub(crate) fn verify_classifier() -> Result<(), Error> {
+/// Load the program of a tree without rules, and leave nothing loaded.
+pub(crate) fn verify_tree() -> Result<(), Error> {
+    verify(&Shape::Tree(Tree::default()))
+}
+
+/// The same of the one that stamps departure times.
+pub(crate) fn verify_departure() -> Result<(), Error> {
+    verify(&Shape::Departure(Departure {
+        is_oversubscribed: true,
+        ..Departure::default()
+    }))
+}
+
+fn verify(shape: &Shape) -> Result<(), Error> {
     let plan = zeroed_box::<takt_plan>();
-    classifier::load(&plan.rules, libc::ARPHRD_ETHER).map(drop)
+    program::load(shape, &plan.rules, libc::ARPHRD_ETHER, None).map(drop)
+}
+
+fn is_same_backend(from: &Standing, to: &StockRecord) -> bool {
+    from.record.shape.backend() == to.shape.backend()
+}
+
+fn detaching(requests: Vec<Request>) -> Change<'static> {
+    Change {
+        requests,
+        hook: Hook::Detach,
+    }
 }
 
 /// What undoes a step that was begun.
-fn backward(step: &Step) -> Vec<Request> {
+fn backward(step: &Step) -> Option<Change<'_>> {
     match step {
         Step::Make {
             record,
@@ -545,18 +614,18 @@ fn backward(step: &Step) -> Vec<Request> {
                 qdisc: root.clone(),
                 gso_max_segs: *gso_max_segs,
             };
-            give_back(record.ifindex, &before)
+            Some(Change::give_back(record.ifindex, &before))
         }
         Step::Turn {
             from,
             old_program: Some(program),
             ..
-        } => make(&from.record, program),
+        } => Some(Change::make(&from.record, program)),
         Step::GiveBack {
             standing: Some(standing),
             program: Some(program),
             ..
-        } => make(&standing.record, program),
-        Step::Turn { .. } | Step::GiveBack { .. } | Step::Keep { .. } => Vec::new(),
+        } => Some(Change::make(&standing.record, program)),
+        Step::Turn { .. } | Step::GiveBack { .. } | Step::Keep { .. } => None,
     }
 }

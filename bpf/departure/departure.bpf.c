@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * Stamps the departure times of packets, which fq keeps: the backend `departure`. It sees packets
+ * before the qdisc, on several CPUs at the same time.
+ *
+ * One instance for each link and policy. The classes' clocks go from one to the next.
+ */
+#include "direct.h"
+#include "departure_maps.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_rules);
+} takt_dep_rules SEC(".maps");
+
+/* By class. A rate of 0: its packets are not stamped. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_DEPARTURE_CLASSES);
+	__type(key, u32);
+	__type(value, struct takt_shared_params);
+} takt_dep_terms SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAKT_DEPARTURE_CLASSES);
+	__type(key, u32);
+	__type(value, struct takt_departure_class);
+} takt_dep_class SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_activity);
+} takt_dep_active SEC(".maps");
+
+/* The device's headers before the network's; VLAN tags that are in the packet not included. */
+const volatile u32 takt_departure_skipped_bytes;
+/* Wire bytes per frame beyond the layer 2 frame. */
+const volatile u32 takt_departure_overhead_bytes;
+const volatile struct takt_activity_params takt_departure_link;
+/* How far ahead a packet's own departure time may lie, and whether one beyond it is dropped. */
+const volatile u64 takt_departure_horizon_ns;
+const volatile u32 takt_departure_drops_beyond;
+
+static __always_inline struct takt_activity_params link_terms(void)
+{
+	struct takt_activity_params terms = {
+		.rate_kbps = takt_departure_link.rate_kbps,
+		.epoch_shift = takt_departure_link.epoch_shift,
+		.is_oversubscribed = takt_departure_link.is_oversubscribed,
+	};
+
+	return terms;
+}
+
+/* The packet's own time, if it is later than its class's. Returns what becomes of the packet. */
+static __always_inline int stamp(struct __sk_buff *ctx, u64 now_ns, u64 ahead_ns)
+{
+	u64 own_ns = ctx->tstamp, due_ns = now_ns + ahead_ns;
+
+	if (own_ns > due_ns) {
+		if (own_ns - now_ns <= takt_departure_horizon_ns)
+			return TC_ACT_UNSPEC;
+		if (takt_departure_drops_beyond)
+			return TC_ACT_SHOT;
+		due_ns = takt_max(due_ns, now_ns + takt_departure_horizon_ns);
+	} else if (!ahead_ns) {
+		return TC_ACT_UNSPEC;
+	}
+	bpf_skb_set_tstamp(ctx, due_ns, BPF_SKB_TSTAMP_DELIVERY_MONO);
+	return TC_ACT_UNSPEC;
+}
+
+/* Take time of the class's clock. Returns what becomes of the packet. */
+static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_params *terms,
+				struct takt_departure_class *class, u64 bytes)
+{
+	u64 now_ns = bpf_ktime_get_ns(), now = now_ns << TAKT_SHARED_BITS, ahead;
+	u64 most = ctx->sk ? terms->backlog_max : terms->forwarded_max;
+	u64 cost = takt_shared_cost(terms, bytes);
+	struct takt_activity_params link = link_terms();
+	struct takt_activity *activity = NULL;
+	u32 zero = 0;
+
+	if (link.is_oversubscribed)
+		activity = bpf_map_lookup_elem(&takt_dep_active, &zero);
+	if (activity)
+		cost = takt_scaled(cost, takt_activity_scale(activity, &link, now_ns));
+	ahead = takt_shared_take(&class->clock, most, cost, now);
+	if (ahead == TAKT_SHARED_REFUSED)
+		return TC_ACT_SHOT;
+	ahead >>= TAKT_SHARED_BITS;
+	if (activity)
+		takt_activity_book(activity, &link, terms->rate_kbps, now_ns, now_ns + ahead,
+				   cost >> TAKT_SHARED_BITS);
+	return stamp(ctx, now_ns, ahead);
+}
+
+SEC("tc")
+int takt_departure(struct __sk_buff *ctx)
+{
+	const struct takt_shared_params *terms;
+	struct takt_departure_class *class;
+	const struct takt_rules *rules;
+	struct takt_key key = {};
+	u32 zero = 0, id;
+	int verdict;
+	u64 bytes;
+
+	rules = bpf_map_lookup_elem(&takt_dep_rules, &zero);
+	if (!rules)
+		return TC_ACT_UNSPEC;
+	read_key_in_place(ctx, &key, takt_departure_skipped_bytes, rules->need_addresses);
+	id = takt_classify(rules, &key);
+	terms = bpf_map_lookup_elem(&takt_dep_terms, &id);
+	class = bpf_map_lookup_elem(&takt_dep_class, &id);
+	if (!terms || !class)
+		return TC_ACT_UNSPEC;
+
+	bytes = ctx->wire_len + takt_departure_overhead_bytes * takt_max(ctx->gso_segs, 1);
+	verdict = terms->rate_kbps ? pace(ctx, terms, class, bytes) : TC_ACT_UNSPEC;
+	if (verdict == TC_ACT_SHOT) {
+		__sync_fetch_and_add(&class->dropped, 1);
+	} else {
+		__sync_fetch_and_add(&class->packets, 1);
+		__sync_fetch_and_add(&class->bytes, bytes);
+	}
+	return verdict;
+}

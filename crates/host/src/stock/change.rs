@@ -1,0 +1,155 @@
+//! What a change does to a device: requests for its qdiscs, and then the program that it calls.
+
+use std::os::fd::OwnedFd;
+
+use super::{
+    departure, hook,
+    record::{Place, StockRecord},
+    shape::Shape,
+    tree,
+};
+use crate::{
+    error::Error,
+    link::Before,
+    os::{
+        OsError,
+        netlink::{Device, Netlink, Qdisc, Request},
+    },
+};
+
+/// The kernel answers while it takes requests: the answers to so many fit the socket's buffer.
+const REQUESTS_AT_ONCE: usize = 64;
+
+/// A change of one device.
+pub(super) struct Change<'a> {
+    pub requests: Vec<Request>,
+    pub hook: Hook<'a>,
+}
+
+/// What a change does about the program before the qdisc.
+pub(super) enum Hook<'a> {
+    /// Nothing: a tree's classifier is a filter of its qdisc.
+    Leave,
+    /// Have the device call a program, in the place of another.
+    Attach {
+        program: &'a OwnedFd,
+        before: Option<&'a OwnedFd>,
+        name: String,
+    },
+    /// Take away whichever is takt's.
+    Detach,
+}
+
+impl<'a> Change<'a> {
+    /// Put a link in the place of what is there.
+    pub fn make(record: &StockRecord, program: &'a OwnedFd) -> Self {
+        let mut change = Self::put(record, program, None);
+        let limit = record.gso_max_segs;
+        let limit = limit.map(|limit| Device::limit_segments(record.ifindex, limit));
+        change.requests.extend(limit);
+        change
+    }
+
+    /// Turn a link into another of the same backend on the same device.
+    pub fn turn(
+        from: &StockRecord,
+        to: &StockRecord,
+        program: &'a OwnedFd,
+        before: &'a OwnedFd,
+    ) -> Self {
+        let mut change = Self::put(to, program, Some((from, before)));
+        let (old, new) = (segments(from), segments(to));
+        if old != new {
+            change
+                .requests
+                .push(Device::limit_segments(to.ifindex, new));
+        }
+        change
+    }
+
+    fn put(
+        record: &StockRecord,
+        program: &'a OwnedFd,
+        before: Option<(&StockRecord, &'a OwnedFd)>,
+    ) -> Self {
+        let from = before.map(|(from, _)| &from.shape);
+        match (&record.shape, from) {
+            (Shape::Tree(to), Some(Shape::Tree(from))) => Self {
+                requests: tree::turn(from, record, to, program),
+                hook: Hook::Leave,
+            },
+            (Shape::Tree(tree), _) => Self {
+                requests: tree::make(record, tree, program),
+                hook: Hook::Leave,
+            },
+            (Shape::Departure(terms), from) => {
+                let is_same = matches!(from, Some(Shape::Departure(old)) if old.fq == terms.fq);
+                let keeps = is_same && before.is_some_and(|(from, _)| from.queues == record.queues);
+                Self {
+                    requests: match keeps {
+                        true => Vec::new(),
+                        false => departure::set(record, terms),
+                    },
+                    hook: Hook::Attach {
+                        program,
+                        before: before.map(|(_, before)| before),
+                        name: record.program_name(),
+                    },
+                }
+            }
+        }
+    }
+
+    /// Restore what the device had before takt.
+    pub fn give_back(device: u32, before: &Before) -> Self {
+        let root = match &before.qdisc {
+            Some(qdisc) => qdisc.set_root(device),
+            None => Qdisc::delete_root(device),
+        };
+        Self {
+            requests: vec![root, Device::limit_segments(device, before.gso_max_segs)],
+            hook: Hook::Detach,
+        }
+    }
+
+    /// Carry it out, until the kernel refuses a part of it.
+    pub fn carry_out(&self, netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
+        for some in self.requests.chunks(REQUESTS_AT_ONCE) {
+            netlink
+                .all(some)
+                .map_err(OsError::netlink("changing the qdiscs of a device"))?;
+        }
+        match &self.hook {
+            Hook::Leave => Ok(()),
+            Hook::Attach {
+                program,
+                before,
+                name,
+            } => hook::attach(netlink, place.ifindex, program, *before, name),
+            Hook::Detach => detach(netlink, place),
+        }
+    }
+}
+
+/// Take away what a device has of takt's, so that all of it can be made. It may have nothing.
+pub(super) fn clear(netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
+    let answers = netlink.batch(&[Qdisc::delete_root(place.ifindex)]);
+    answers
+        .map(drop)
+        .map_err(OsError::netlink("removing the qdiscs of a device"))?;
+    detach(netlink, place)
+}
+
+fn detach(netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
+    for record in place.records()? {
+        let is_hooked = matches!(record.shape, Shape::Departure(_));
+        if let Some(program) = record.program.filter(|_| is_hooked) {
+            hook::detach(netlink, place.ifindex, program, record.keeps_clsact)?;
+        }
+    }
+    Ok(())
+}
+
+fn segments(record: &StockRecord) -> u32 {
+    record.gso_max_segs.unwrap_or(record.before.gso_max_segs)
+}

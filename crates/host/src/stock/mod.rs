@@ -1,0 +1,23 @@
+//! Links on qdiscs that every kernel has: trees of HTB classes, and departure times with fq.
+//!
+//! [`part`] puts a policy in force: it compares what is wanted with what stands, and [`change`]
+//! turns the one into the other ([`tree`], [`departure`]). [`program`] loads the BPF program that
+//! sees packets, one for each link and policy. It comes last in each change, and [`record`] has its
+//! number: a program that is called says which policy is in force. [`status`] reads counters.
+
+mod backend;
+mod change;
+mod departure;
+mod hook;
+mod part;
+mod program;
+mod record;
+mod shape;
+mod standing;
+mod status;
+mod tree;
+
+pub(crate) use backend::assign;
+pub use backend::kernel;
+pub(crate) use part::{Stock, carriers, verify_departure, verify_tree};
+pub(crate) use record::{RECORDS, salvage_all};

@@ -1,0 +1,250 @@
+//! The programs that see a link's packets: what finds the classes of a tree's, and what stamps
+//! departure times.
+
+use std::{
+    mem::{MaybeUninit, size_of},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+};
+
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle,
+    skel::{OpenSkel, SkelBuilder},
+};
+use libbpf_sys::bpf_prog_info;
+use takt_algo::{
+    Plain, from_bytes,
+    sys::{
+        TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_departure_class, takt_rules,
+        takt_shared_params,
+    },
+    to_bytes,
+};
+use takt_planner::{
+    departure::{ClassTerms, Departure},
+    tree::minor_of,
+};
+
+use super::shape::Shape;
+use crate::{
+    bpf::{BpfError, btf, load_log},
+    error::Error,
+};
+
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
+mod tree {
+    include!(concat!(env!("OUT_DIR"), "/tree.skel.rs"));
+}
+
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
+mod departure {
+    include!(concat!(env!("OUT_DIR"), "/departure.skel.rs"));
+}
+
+/// More maps than a program has.
+const MAPS_MOST: usize = 16;
+
+/// The map of the classes' clocks and counters.
+const CLASSES: &str = "takt_dep_class";
+/// The map of the link's sums of rates.
+const ACTIVITY: &str = "takt_dep_active";
+
+/// Load a link's program with these rules, for devices of this type (`ARPHRD_*`). It goes with the
+/// last device that uses it. `before`: the one whose clocks go on.
+pub(super) fn load(
+    shape: &Shape,
+    rules: &takt_rules,
+    hardware: u16,
+    before: Option<&OwnedFd>,
+) -> Result<OwnedFd, Error> {
+    load_log::begin();
+    match shape {
+        Shape::Tree(_) => load_tree(rules, hardware),
+        Shape::Departure(terms) => load_departure(terms, rules, hardware, before),
+    }
+}
+
+fn load_tree(rules: &takt_rules, hardware: u16) -> Result<OwnedFd, Error> {
+    let mut memory = MaybeUninit::uninit();
+    let mut open = tree::TreeSkelBuilder::default()
+        .open(&mut memory)
+        .map_err(BpfError::of("opening the program"))?;
+    if let Some(terms) = open.maps.rodata_data.as_deref_mut() {
+        terms.takt_tree_first_minor = minor_of(0).into();
+        terms.takt_tree_skipped_bytes = header_bytes(hardware);
+    }
+    let skel = open.load().map_err(btf::explain_classifier_failure)?;
+    give_rules(&skel.maps.takt_tree_rules, rules)?;
+    keep(skel.progs.takt_tree.as_fd())
+}
+
+fn load_departure(
+    terms: &Departure,
+    rules: &takt_rules,
+    hardware: u16,
+    before: Option<&OwnedFd>,
+) -> Result<OwnedFd, Error> {
+    let mut memory = MaybeUninit::uninit();
+    let mut open = departure::DepartureSkelBuilder::default()
+        .open(&mut memory)
+        .map_err(BpfError::of("opening the program"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.takt_departure_skipped_bytes = header_bytes(hardware);
+        data.takt_departure_overhead_bytes = terms.overhead_bytes;
+        data.takt_departure_link.rate_kbps = terms.rate_kbps;
+        data.takt_departure_link.epoch_shift = terms.epoch_shift;
+        data.takt_departure_link.is_oversubscribed = terms.is_oversubscribed.into();
+        data.takt_departure_horizon_ns = terms.horizon_ns;
+        data.takt_departure_drops_beyond = terms.drops_beyond.into();
+    }
+    let clocks = before.map(|before| map_of(before, CLASSES));
+    let clocks = clocks.transpose()?;
+    if let Some(clocks) = clocks {
+        open.maps
+            .takt_dep_class
+            .reuse_fd(clocks.as_fd())
+            .map_err(BpfError::of("keeping the clocks"))?;
+    }
+    let skel = open.load().map_err(btf::explain_classifier_failure)?;
+    give_rules(&skel.maps.takt_dep_rules, rules)?;
+    for class in &terms.classes {
+        skel.maps
+            .takt_dep_terms
+            .update(
+                &class.id.to_ne_bytes(),
+                to_bytes(&params(class)),
+                MapFlags::ANY,
+            )
+            .map_err(BpfError::of("giving the program its rates"))?;
+    }
+    keep(skel.progs.takt_departure.as_fd())
+}
+
+fn params(class: &ClassTerms) -> takt_shared_params {
+    takt_shared_params {
+        backlog_max: class.backlog_ns << TAKT_SHARED_BITS,
+        forwarded_max: class.forwarded_backlog_ns << TAKT_SHARED_BITS,
+        multiplier: class.multiplier,
+        shift: class.shift,
+        rate_kbps: class.rate_kbps,
+    }
+}
+
+fn give_rules(map: &impl MapCore, rules: &takt_rules) -> Result<(), Error> {
+    map.update(&0u32.to_ne_bytes(), to_bytes(rules), MapFlags::ANY)
+        .map_err(|error| BpfError::of("giving the program its rules")(error).into())
+}
+
+fn keep(program: BorrowedFd) -> Result<OwnedFd, Error> {
+    program
+        .try_clone_to_owned()
+        .map_err(|error| BpfError::of("keeping the program")(error.into()).into())
+}
+
+/// What packets have before the network's header when they come to the qdisc.
+fn header_bytes(hardware: u16) -> u32 {
+    const ETHERNET_BYTES: u32 = 14;
+    match hardware {
+        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => ETHERNET_BYTES,
+        // Tunnels, PPP.
+        _ => 0,
+    }
+}
+
+/// A program that is loaded already, by its number.
+pub(super) fn open(id: u32) -> Result<OwnedFd, Error> {
+    // SAFETY: takes a number; returns a descriptor that is ours, or an error.
+    let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(id) };
+    match fd {
+        // SAFETY: just opened, and no other code owns it.
+        0.. => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        errno => Err(BpfError::of("opening a link's program")(
+            libbpf_rs::Error::from_raw_os_error(-errno),
+        )
+        .into()),
+    }
+}
+
+/// The number by which the kernel knows it.
+pub(super) fn id_of(program: &OwnedFd) -> Result<u32, Error> {
+    Ok(info_of(program)?.0)
+}
+
+/// Its number, and those of its maps.
+fn info_of(program: &OwnedFd) -> Result<(u32, Vec<u32>), Error> {
+    let mut maps = [0u32; MAPS_MOST];
+    let mut info = bpf_prog_info {
+        map_ids: maps.as_mut_ptr() as u64,
+        nr_map_ids: MAPS_MOST as u32,
+        ..bpf_prog_info::default()
+    };
+    let mut bytes = size_of::<bpf_prog_info>() as u32;
+    // SAFETY: a descriptor that lives until the call returns, a struct of the size that is said,
+    // and an array of as many numbers as it says.
+    let done = unsafe {
+        libbpf_sys::bpf_obj_get_info_by_fd(
+            program.as_raw_fd(),
+            (&raw mut info).cast(),
+            &raw mut bytes,
+        )
+    };
+    match done {
+        0.. => {
+            let count = (info.nr_map_ids as usize).min(MAPS_MOST);
+            Ok((info.id, maps[..count].to_vec()))
+        }
+        errno => Err(BpfError::of("asking for a program's number")(
+            libbpf_rs::Error::from_raw_os_error(-errno),
+        )
+        .into()),
+    }
+}
+
+/// One of a program's maps.
+fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
+    let failed = || BpfError::of("finding the clocks of a program");
+    for id in info_of(program)?.1 {
+        let map = MapHandle::from_map_id(id).map_err(failed())?;
+        if map.name() == name {
+            return Ok(map);
+        }
+    }
+    Err(failed()(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)).into())
+}
+
+fn read<T: Plain>(map: &MapHandle, id: u32) -> Result<Option<Box<T>>, Error> {
+    let value = map
+        .lookup(&id.to_ne_bytes(), MapFlags::ANY)
+        .map_err(BpfError::of("reading the state of classes"))?;
+    Ok(value.and_then(|value| from_bytes(&value)))
+}
+
+/// The state of a link with departure times.
+pub(super) struct Clocks {
+    /// Of its classes, in their order.
+    pub classes: Vec<takt_departure_class>,
+    /// By what their costs are multiplied: 1 unless the link is oversubscribed.
+    pub scale: f64,
+}
+
+impl Clocks {
+    pub fn read(program: u32, classes: &[ClassTerms]) -> Result<Self, Error> {
+        let program = open(program)?;
+        let map = map_of(&program, CLASSES)?;
+        let classes = classes.iter().map(|class| {
+            let class = read::<takt_departure_class>(&map, class.id)?;
+            Ok(class.map_or_else(Default::default, |class| *class))
+        });
+        let activity = map_of(&program, ACTIVITY)?;
+        let activity = read::<takt_activity>(&activity, 0)?;
+        let scale = activity.map_or(0, |activity| activity.scale);
+        Ok(Self {
+            classes: classes.collect::<Result<_, Error>>()?,
+            scale: scale.max(TAKT_SCALE_ONE.into()) as f64 / f64::from(TAKT_SCALE_ONE),
+        })
+    }
+}
+
+/// The descriptor by which requests name it.
+pub(super) fn descriptor_of(program: &OwnedFd) -> i32 {
+    program.as_raw_fd()
+}

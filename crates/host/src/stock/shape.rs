@@ -1,0 +1,80 @@
+//! What a link is on qdiscs of the kernel's own.
+
+use serde::{Deserialize, Serialize};
+use takt_planner::{ClassIds, departure, departure::Departure, tree, tree::Tree};
+use takt_policy::{Backend, Link};
+
+use crate::os::netlink::{FQ, HTB, Handle, MQ, Port};
+
+/// The major numbers of takt's root qdiscs, by shape: its own qdiscs have 7a00 to 7a3f.
+const TREE_MAJOR: u32 = 0x7a80;
+const DEPARTURE_MAJOR: u32 = 0x7a81;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Shape {
+    Tree(Tree),
+    Departure(Departure),
+}
+
+impl Shape {
+    /// Of a link whose device sends packets of up to `mtu_bytes`.
+    pub fn of(backend: Backend, link: &Link, ids: &ClassIds, mtu_bytes: u32) -> Self {
+        match backend {
+            Backend::Departure => Self::Departure(departure::departure(link, ids, mtu_bytes)),
+            Backend::Tree | Backend::Takt => Self::Tree(tree::tree(link, ids, mtu_bytes)),
+        }
+    }
+
+    pub fn backend(&self) -> Backend {
+        match self {
+            Self::Tree(_) => Backend::Tree,
+            Self::Departure(_) => Backend::Departure,
+        }
+    }
+
+    /// Of its root qdisc.
+    pub fn handle(&self) -> Handle {
+        match self {
+            Self::Tree(_) => handle(TREE_MAJOR, 0),
+            Self::Departure(_) => handle(DEPARTURE_MAJOR, 0),
+        }
+    }
+
+    /// Whether this is the device's root qdisc.
+    pub fn is_on(&self, port: &Port) -> bool {
+        port.carries_stock()
+            && port
+                .root
+                .as_ref()
+                .is_some_and(|root| root.handle == self.handle())
+    }
+}
+
+fn handle(major: u32, minor: u16) -> Handle {
+    Handle(major << 16 | u32::from(minor))
+}
+
+/// The handle of a tree's class.
+pub(super) fn tree_class(minor: u16) -> Handle {
+    handle(TREE_MAJOR, minor)
+}
+
+/// The handle of a queue's place below mq; they are counted from 0.
+pub(super) fn departure_queue(queue: u32) -> Handle {
+    handle(DEPARTURE_MAJOR, queue as u16 + 1)
+}
+
+impl Port {
+    /// Whether the root qdisc is one of takt's, of the kernel's own kinds.
+    pub(crate) fn carries_stock(&self) -> bool {
+        self.root.as_ref().is_some_and(|root| {
+            let kinds: &[&str] = match root.handle.0 >> 16 {
+                TREE_MAJOR => &[HTB],
+                DEPARTURE_MAJOR => &[FQ, MQ],
+                _ => &[],
+            };
+            kinds.contains(&root.kind.as_str())
+        })
+    }
+}

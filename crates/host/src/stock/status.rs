@@ -1,0 +1,307 @@
+//! A link's counters, which the kernel's qdiscs or its program keep, in the form of any link's.
+
+use takt_algo::sys::{TAKT_SHARED_BITS, takt_departure_class};
+use takt_planner::{
+    departure::{ClassTerms, Departure},
+    tree::minor_of,
+};
+use takt_policy::{AqmKind, Class, Link, parse_in};
+
+use super::{
+    program::Clocks,
+    record::StockRecord,
+    shape::{Shape, tree_class},
+    standing::Standing,
+};
+use crate::{
+    error::Error,
+    link::{
+        AqmStatus, ClassStatus, ConflictStatus, Conflicts, Counters as ClassCounters,
+        DepartureStatus, DeviceState, FlowTotals, LinkStatus, Share, TenantStatus,
+    },
+    os::{
+        OsError, clock,
+        netlink::{Port, TcCounters},
+    },
+    part::Host,
+};
+
+/// What was counted of a class or a tenant.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    sent_packets: u64,
+    sent_bytes: u64,
+    queued_packets: u32,
+    queued_bytes: u64,
+    dropped_packets: u64,
+    /// Of these, those that queue management dropped.
+    aqm_dropped_packets: u64,
+    aqm_marked_packets: u64,
+}
+
+/// What was counted on a device.
+enum Counters {
+    Nothing,
+    /// By the kernel, in HTB's classes and the queues below them, without overhead.
+    Tree {
+        overhead_bytes: u64,
+        classes: Vec<TcCounters>,
+        queues: Vec<TcCounters>,
+    },
+    /// By the program, when packets arrived.
+    Departure {
+        now: u64,
+        terms: Departure,
+        clocks: Clocks,
+    },
+}
+
+impl Counters {
+    fn read(host: &mut Host, standing: &Standing) -> Result<Self, Error> {
+        let record = &standing.record;
+        let device = record.ifindex;
+        match &record.shape {
+            Shape::Tree(_) => {
+                let failed = || OsError::netlink("reading the counters of classes");
+                let netlink = &mut host.netlink;
+                Ok(Self::Tree {
+                    overhead_bytes: record.overhead_bytes.into(),
+                    classes: TcCounters::of_classes(netlink, device).map_err(failed())?,
+                    queues: TcCounters::of_qdiscs(netlink, device).map_err(failed())?,
+                })
+            }
+            Shape::Departure(terms) => Ok(Self::Departure {
+                terms: terms.clone(),
+                clocks: Clocks::read(standing.program, &terms.classes)?,
+                now: clock::monotonic_ns() << TAKT_SHARED_BITS,
+            }),
+        }
+    }
+
+    fn of(&self, id: u32) -> Counted {
+        match self {
+            Self::Nothing => Counted::default(),
+            Self::Tree {
+                overhead_bytes,
+                classes,
+                queues,
+            } => {
+                let handle = tree_class(minor_of(id)).0;
+                let class = classes.iter().find(|class| class.handle == handle);
+                let queue = queues.iter().find(|queue| queue.parent == handle);
+                of_tree(
+                    *overhead_bytes,
+                    class.copied().unwrap_or_default(),
+                    queue.copied().unwrap_or_default(),
+                )
+            }
+            Self::Departure { terms, clocks, now } => {
+                let mut classes = terms.classes.iter().zip(&clocks.classes);
+                let found = classes.find(|(terms, _)| terms.id == id);
+                found.map_or_else(Counted::default, |(terms, class)| {
+                    of_departures(terms, class, clocks.scale, *now)
+                })
+            }
+        }
+    }
+}
+
+fn of_tree(overhead_bytes: u64, class: TcCounters, queue: TcCounters) -> Counted {
+    Counted {
+        sent_packets: class.sent_packets,
+        sent_bytes: class.sent_bytes + class.sent_packets * overhead_bytes,
+        queued_packets: class.queued_packets,
+        queued_bytes: class.queued_bytes + u64::from(class.queued_packets) * overhead_bytes,
+        dropped_packets: queue.dropped_packets,
+        aqm_dropped_packets: queue.dropped_packets.saturating_sub(queue.dropped_for_room),
+        aqm_marked_packets: queue.marked_packets,
+    }
+}
+
+/// Packets that were let through and have not departed yet: by the class's clock, and the mean
+/// length of its packets.
+fn of_departures(
+    terms: &ClassTerms,
+    class: &takt_departure_class,
+    scale: f64,
+    now: u64,
+) -> Counted {
+    let ahead_ns = class.clock.due.wrapping_sub(now) >> TAKT_SHARED_BITS;
+    let queued_bytes = match ahead_ns <= 2 * terms.backlog_ns {
+        true => (ahead_ns as f64 * f64::from(terms.rate_kbps) / 8e6 / scale) as u64,
+        false => 0,
+    };
+    let queued_bytes = queued_bytes.min(class.bytes);
+    let queued_packets = match class.bytes {
+        0 => 0,
+        bytes => u128::from(queued_bytes) * u128::from(class.packets) / u128::from(bytes),
+    };
+    Counted {
+        sent_packets: class.packets.saturating_sub(queued_packets as u64),
+        sent_bytes: class.bytes - queued_bytes,
+        queued_packets: queued_packets as u32,
+        queued_bytes,
+        dropped_packets: class.dropped,
+        ..Counted::default()
+    }
+}
+
+/// The link of this record; `standing`: itself, if it is in force.
+pub(super) fn of_link(
+    host: &mut Host,
+    record: &StockRecord,
+    port: Option<&Port>,
+    standing: Option<&Standing>,
+) -> Result<LinkStatus, Error> {
+    let stands = standing.is_some();
+    let counted = match standing {
+        Some(standing) => Counters::read(host, standing)?,
+        None => Counters::Nothing,
+    };
+    // The same program read it when it was applied.
+    let source = &record.source;
+    let policy = parse_in(&source.folder, &source.name, &source.text).ok();
+    let link = policy.as_ref().and_then(|policy| {
+        let mut links = policy.links.iter();
+        links.find(|link| link.device == record.device)
+    });
+    let conflict = match port {
+        Some(port) if !stands => {
+            let known = Conflicts::read(host.netns_cookie)?;
+            Some(ConflictStatus::of(
+                &known,
+                record.ifindex,
+                port.describe_root(),
+            ))
+        }
+        _ => None,
+    };
+    let problem = match (&conflict, port) {
+        (Some(conflict), _) => Some(format!(
+            "{conflict}; `takt apply` puts takt back, `takt revert` forgets it"
+        )),
+        (None, None) => Some(
+            "the device is gone; `takt apply` serves it when it is back, `takt revert` forgets it"
+                .to_owned(),
+        ),
+        (None, Some(_)) => standing
+            .filter(|standing| standing.is_unfinished)
+            .map(|_| "a takt died while it changed the link; `takt apply` completes it".to_owned()),
+    };
+    let classes: Vec<ClassStatus> = link
+        .into_iter()
+        .flat_map(|link| by_name(&link.classes).map(move |class| (link, class)))
+        .map(|(link, class)| class_status(link, class, record, &counted))
+        .collect();
+    Ok(LinkStatus {
+        device: port.map_or_else(|| record.device.clone(), |port| port.device.name.clone()),
+        backend: record.shape.backend(),
+        unkept: record.unkept.clone(),
+        attached: stands,
+        device_state: port.map(|port| DeviceState::of(&port.device)),
+        problem,
+        conflict,
+        generation: record.generation,
+        policy: Some(source.name.clone()),
+        rate_bps: record.rate_bps,
+        overhead_bytes: record.overhead_bytes,
+        lag_max_ns: link.map_or(0, |link| link.lag_max_ns),
+        pacing: "timer",
+        gap: None,
+        background: None,
+        queued_packets: classes.iter().map(|class| class.queued_packets).sum(),
+        device_buffer: None,
+        receive: None,
+        tenants: link
+            .map(|link| tenants(link, record, &counted))
+            .unwrap_or_default(),
+        classes,
+        flow_totals: FlowTotals::default(),
+        departures: DepartureStatus::default(),
+        radio: None,
+        flows: None,
+    })
+}
+
+fn by_name(classes: &[Class]) -> impl Iterator<Item = &Class> {
+    let mut classes: Vec<&Class> = classes.iter().collect();
+    classes.sort_by(|a, b| a.name.cmp(&b.name));
+    classes.into_iter()
+}
+
+fn class_status(
+    link: &Link,
+    class: &Class,
+    record: &StockRecord,
+    counted: &Counters,
+) -> ClassStatus {
+    let id = record.ids.id(&class.name).unwrap_or_default();
+    let own = counted.of(id);
+    let tenant = class.tenant.as_ref().and_then(|name| {
+        let mut tenants = link.tenants.iter();
+        tenants.find(|tenant| tenant.name == *name)
+    });
+    let ceilings = [class.ceil_bps, tenant.and_then(|tenant| tenant.ceil_bps)];
+    let has_managed_queues = matches!(record.shape, Shape::Tree(_));
+    let is_managed = has_managed_queues && class.aqm.kind != AqmKind::Off;
+    ClassStatus {
+        name: class.name.clone(),
+        tenant: class.tenant.clone(),
+        share: Share {
+            rate_bps: class.rate_bps.unwrap_or(0),
+            ceil_bps: ceilings.into_iter().flatten().fold(link.rate_bps, u64::min),
+            weight: class.weight_milli as f64 / 1000.0,
+            floor_bps: class.floor_bps.unwrap_or(0),
+            priority: class.priority.into(),
+        },
+        per_flow: false,
+        flows: 0,
+        queue_limit_packets: class.queue_packets,
+        aqm: is_managed.then_some(AqmStatus {
+            flow_queues: class.aqm.kind == AqmKind::FqCodel,
+            target_ns: class.aqm.target_ns,
+            interval_ns: class.aqm.interval_ns,
+        }),
+        queued_packets: own.queued_packets,
+        queued_bytes: own.queued_bytes,
+        counters: ClassCounters {
+            enqueued_packets: own.sent_packets + u64::from(own.queued_packets),
+            enqueued_bytes: own.sent_bytes + own.queued_bytes,
+            sent_packets: own.sent_packets,
+            sent_bytes: own.sent_bytes,
+            dropped_packets: own.dropped_packets,
+            aqm_dropped_packets: if is_managed {
+                own.aqm_dropped_packets
+            } else {
+                0
+            },
+            aqm_marked_packets: own.aqm_marked_packets,
+            ..ClassCounters::default()
+        },
+        receive: None,
+    }
+}
+
+fn tenants(link: &Link, record: &StockRecord, counted: &Counters) -> Vec<TenantStatus> {
+    let mut tenants: Vec<_> = link.tenants.iter().collect();
+    tenants.sort_by(|a, b| a.name.cmp(&b.name));
+    tenants
+        .into_iter()
+        .map(|tenant| {
+            let id = record.ids.tenant_id(&tenant.name).unwrap_or_default();
+            let own = counted.of(id);
+            TenantStatus {
+                name: tenant.name.clone(),
+                share: Share {
+                    rate_bps: tenant.rate_bps.unwrap_or(0),
+                    ceil_bps: tenant.ceil_bps.unwrap_or(link.rate_bps).min(link.rate_bps),
+                    weight: tenant.weight_milli as f64 / 1000.0,
+                    floor_bps: tenant.floor_bps.unwrap_or(0),
+                    priority: tenant.priority.into(),
+                },
+                sent_packets: own.sent_packets,
+                sent_bytes: own.sent_bytes,
+            }
+        })
+        .collect()
+}
