@@ -304,6 +304,9 @@ fn what_a_tree_does_not_keep_is_refused_or_said() {
         takt("check --explain /lab/policy.toml")
             .says(&["near1: tree", why])
             .ok();
+        takt("check --kernel 6.1 --explain /lab/policy.toml")
+            .says(&["on Linux 6.1:", "near1: tree", why])
+            .ok();
         takt("check --kernel 7.3 --explain /lab/policy.toml")
             .says(&["on Linux 7.3", "near1: takt"])
             .ok();
