@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{
     experiment::NAMES,
-    host::{self, ExecOptions},
+    host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
     tour,
 };
@@ -36,12 +36,34 @@ const TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 /// The experiments with programs of rt-tests in them.
 const NEED_RT_TESTS: [&str; 2] = ["beats", "bystanders"];
 
-/// The numbers of processors that an experiment is about: a boot for each, since neither
-/// affinities nor cpusets take a processor away from the kernel's own threads and timers.
-fn processors(name: &str) -> &'static [u32] {
-    match name {
-        "bystanders" => &[1, 2, 4],
-        _ => &[1],
+/// A machine of an experiment.
+struct Boot {
+    kernel: Option<String>,
+    processors: u32,
+}
+
+/// What an experiment about kernels boots: Debian 12's, Debian 13's, one that Debian built without
+/// BPF qdiscs, the default one and the newest.
+const KERNELS: [&str; 5] = ["6.1", "6.12", "6.16", DEFAULT_SERIES, NEWEST];
+
+/// The machines that an experiment is about: the first and the others. Processors have a boot for
+/// each number, since neither affinities nor cpusets take a processor away from the kernel's own
+/// threads and timers.
+fn boots(name: &str, kernel: Option<&str>) -> (Boot, Vec<Boot>) {
+    let boot = |kernel: Option<&str>, processors| Boot {
+        kernel: kernel.map(str::to_owned),
+        processors,
+    };
+    match (name, kernel) {
+        ("bystanders", _) => (
+            boot(kernel, 1),
+            [2, 4].map(|count| boot(kernel, count)).into(),
+        ),
+        ("kernels", None) => {
+            let [first, others @ ..] = KERNELS.map(|kernel| boot(Some(kernel), 1));
+            (first, others.into())
+        }
+        _ => (boot(kernel, 1), Vec::new()),
     }
 }
 
@@ -112,23 +134,26 @@ pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
 
 /// All boots of an experiment, as one report.
 pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<Report, RunError> {
-    let mut boots = processors(name).iter();
-    let boot = |smp: &u32| boot(name, *smp, short, options);
-    let mut report = boot(boots.next().unwrap_or(&1))?;
-    for smp in boots {
-        report.rows.extend(boot(smp)?.rows);
+    let (first, others) = boots(name, options.kernel.as_deref());
+    let mut whole = boot(name, &first, short, options)?;
+    for other in &others {
+        let report = boot(name, other, short, options)?;
+        if report.kernel != whole.kernel {
+            whole.kernel = format!("{}, {}", whole.kernel, report.kernel);
+        }
+        whole.rows.extend(report.rows);
     }
-    Ok(report)
+    Ok(whole)
 }
 
-fn boot(name: &str, smp: u32, short: bool, options: &RunOptions) -> Result<Report, RunError> {
+fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result<Report, RunError> {
     let mut command = vec![OsString::from("takt-lab"), "guest".into(), name.into()];
     if short {
         command.push("--short".into());
     }
     let mut exec = ExecOptions::new(command);
-    exec.kernel.clone_from(&options.kernel);
-    exec.smp = smp;
+    exec.kernel.clone_from(&machine.kernel);
+    exec.smp = machine.processors;
     exec.clock = host::Clock::Virtual;
     exec.web_server = name == NEEDS_WEB_SERVER && !short;
     exec.kernel_arguments = kernel_arguments(name);

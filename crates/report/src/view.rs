@@ -174,7 +174,13 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 150] = [
+const METRICS: [(&str, &str, u8); 156] = [
+    ("backend", "backend", 9),
+    ("foretold", "foretold", 9),
+    ("foretold_by_release", "by\nrelease", 8),
+    ("rate_error_max_percent", "rate\nerror", 9),
+    ("left_count", "left", 9),
+    ("refused_for", "refused for", 8),
     ("ping_p50_ns", "ping\np50", 8),
     ("ping_p99_ns", "p99", 9),
     ("ping_max_ns", "max", 7),

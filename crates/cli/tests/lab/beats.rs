@@ -18,7 +18,7 @@ use nix::{
 
 use crate::{
     killed::apply_traced,
-    machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS, WITHOUT_BPF_QDISCS, on_old_kernels},
     metronome::{
         MS, Shell, US, assert_never_ejected, assert_on_beat, assert_phases, assert_stands,
         generation, holder, member, now_ns, reservations, sleep_ms, spin, state, take_name, task,
@@ -108,8 +108,8 @@ fn every_job_begins_on_its_beat_oldest() {
 }
 
 #[test]
-fn a_kernel_without_schedulers_is_refused() {
-    TOO_OLD.run(|| {
+fn kernels_without_schedulers_are_refused() {
+    on_old_kernels(|| {
         apply(A).ends_with(3);
         assert_no_trace();
     });

@@ -15,7 +15,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    machine::{DEFAULT, NEWEST, TOO_OLD, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS, WITHOUT_BPF_QDISCS, on_old_kernels},
     shell::run,
     takt::{apply, apply_with, assert_no_trace, takt},
 };
@@ -465,8 +465,8 @@ fn doctor_tries_the_scheduler() {
 }
 
 #[test]
-fn doctor_says_what_an_old_kernel_lacks() {
-    TOO_OLD.run(|| {
+fn doctor_says_what_old_kernels_lack() {
+    on_old_kernels(|| {
         let lacks = "this kernel lacks schedulers written in BPF";
         takt("doctor")
             .says(&["missing  beats", lacks, "6.16"])

@@ -12,7 +12,7 @@ use nix::sys::socket::{setsockopt, sockopt::Mark};
 
 use crate::{
     flow::{Flow, send_by_tcp},
-    machine::{DEFAULT, TOO_OLD},
+    machine::{DEFAULT, on_old_kernels},
     shell::run,
     takt::{apply, link},
     wire::{End, Wire},
@@ -126,7 +126,7 @@ fn by_protocol_and_ports() {
 
 #[test]
 fn by_protocol_and_ports_of_a_tree() {
-    TOO_OLD.run(|| is_by_protocol_and_ports("tree"));
+    on_old_kernels(|| is_by_protocol_and_ports("tree"));
 }
 
 fn is_by_protocol_and_ports(backend: &str) {
@@ -164,7 +164,7 @@ fn by_address() {
 
 #[test]
 fn by_address_of_a_tree() {
-    TOO_OLD.run(|| is_by_address("tree"));
+    on_old_kernels(|| is_by_address("tree"));
 }
 
 fn is_by_address(backend: &str) {
@@ -187,7 +187,7 @@ fn by_dscp_and_mark() {
 
 #[test]
 fn by_dscp_and_mark_of_a_tree() {
-    TOO_OLD.run(|| is_by_dscp_and_mark("tree"));
+    on_old_kernels(|| is_by_dscp_and_mark("tree"));
 }
 
 fn is_by_dscp_and_mark(backend: &str) {
@@ -221,7 +221,7 @@ fn fragments_go_to_the_default_class() {
 
 #[test]
 fn fragments_go_to_the_default_class_of_a_tree() {
-    TOO_OLD.run(|| fragments_are_of_the_default_class("tree"));
+    on_old_kernels(|| fragments_are_of_the_default_class("tree"));
 }
 
 fn fragments_are_of_the_default_class(backend: &str) {
@@ -242,7 +242,7 @@ fn behind_a_vlan_tag_and_on_a_vlan_device() {
 
 #[test]
 fn behind_a_vlan_tag_and_on_a_vlan_device_of_a_tree() {
-    TOO_OLD.run(|| works_behind_a_vlan_tag_and_on_a_vlan_device("tree"));
+    on_old_kernels(|| works_behind_a_vlan_tag_and_on_a_vlan_device("tree"));
 }
 
 fn works_behind_a_vlan_tag_and_on_a_vlan_device(backend: &str) {

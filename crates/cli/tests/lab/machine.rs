@@ -107,7 +107,14 @@ pub const TWO_CACHES: Machine = Machine {
     sockets: 2,
     first: First::Takt,
 };
-/// Before there were BPF qdiscs.
+/// Debian 12's: before tcx, and before the kernel functions with which takt looks at TCP.
+pub const OLDEST: Machine = Machine {
+    kernel: "6.1",
+    processors: 1,
+    sockets: 1,
+    first: First::Takt,
+};
+/// Debian 13's: before there were BPF qdiscs.
 pub const TOO_OLD: Machine = Machine {
     kernel: "6.12",
     processors: 1,
@@ -144,7 +151,7 @@ pub const SYSTEMD_FOR_DAEMON: Machine = Machine {
 };
 
 /// Those whose tests take longest come first.
-const ALL: [Machine; 9] = [
+const ALL: [Machine; 10] = [
     TWO_PROCESSORS,
     DEFAULT,
     SYSTEMD_FOR_DAEMON,
@@ -153,8 +160,16 @@ const ALL: [Machine; 9] = [
     TWO_CACHES,
     WIRELESS,
     TOO_OLD,
+    OLDEST,
     WITHOUT_BPF_QDISCS,
 ];
+
+/// Runs `test` on every machine whose kernel is older than BPF qdiscs.
+pub fn on_old_kernels<F: FnOnce() + Copy>(test: F) {
+    for machine in [OLDEST, TOO_OLD] {
+        machine.run(test);
+    }
+}
 
 impl Machine {
     /// Runs `test`, which must be a closure written in the test itself, since its type name

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::process::CommandExt, process::Command};
 
 use crate::{
-    machine::{DEFAULT, TOO_OLD, WITHOUT_BPF_QDISCS},
+    machine::{DEFAULT, OLDEST, WITHOUT_BPF_QDISCS, on_old_kernels},
     shell::{Ran, run, run_command},
     takt::{POLICY, apply, apply_with, assert_no_trace, link, takt},
     wire::Wire,
@@ -151,8 +151,8 @@ fn a_missing_capability_is_named() {
 }
 
 #[test]
-fn an_old_kernel_is_told_what_it_lacks() {
-    TOO_OLD.run(|| lacks_bpf_qdiscs(&Wire::new(1)));
+fn old_kernels_are_told_what_they_lack() {
+    on_old_kernels(|| lacks_bpf_qdiscs(&Wire::new(1)));
 }
 
 #[test]
@@ -173,6 +173,27 @@ fn lacks_bpf_qdiscs(wire: &Wire) {
     takt("status").says(&["no links are managed"]).ok();
     takt("revert").says(&["nothing to revert"]).ok();
     assert_no_trace();
+}
+
+/// Trees work there; what else takt has says what it lacks, in words and not in the verifier's.
+#[test]
+fn the_oldest_kernel_is_told_what_it_lacks() {
+    OLDEST.run(|| {
+        let _wire = Wire::new(1);
+        takt("doctor")
+            .says(&[
+                "works    tree",
+                "missing  crowd       this kernel lacks congestion controls written in BPF",
+                "missing  flows       this kernel lacks BPF programs that look at TCP",
+            ])
+            .ends_with(3);
+        takt("flows").says(&["lacks", "Linux 6.12"]).ends_with(3);
+        takt("crowd key /lab/refused.key").ok();
+        apply("[crowd]\ngroup = \"lab\"\nkey_file = \"refused.key\"\ndevice = \"near1\"\n")
+            .says(&["lacks", "Linux 6.12"])
+            .ends_with(3);
+        assert_no_trace();
+    });
 }
 
 fn as_nobody() -> Command {

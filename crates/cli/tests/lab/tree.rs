@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     flow::Flow,
-    machine::{DEFAULT, NEWEST, TOO_OLD, WITHOUT_BPF_QDISCS},
+    machine::{DEFAULT, NEWEST, WITHOUT_BPF_QDISCS, on_old_kernels},
     shell::{run, run_far},
     takt::{apply, assert_no_trace, link, status, takt},
     wire::Wire,
@@ -76,8 +76,8 @@ fn shares_are_kept(wire: &Wire) {
 }
 
 #[test]
-fn shares_are_kept_on_an_old_kernel() {
-    TOO_OLD.run(|| shares_are_kept(&Wire::new(1)));
+fn shares_are_kept_on_old_kernels() {
+    on_old_kernels(|| shares_are_kept(&Wire::new(1)));
 }
 
 #[test]
@@ -129,13 +129,13 @@ fn examples_come_and_go(wire: &Wire) {
 }
 
 #[test]
-fn examples_come_and_go_on_an_old_kernel() {
-    TOO_OLD.run(|| examples_come_and_go(&Wire::new(1)));
+fn examples_come_and_go_on_old_kernels() {
+    on_old_kernels(|| examples_come_and_go(&Wire::new(1)));
 }
 
 #[test]
 fn classes_come_go_and_move_while_packets_wait() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         apply(PLAIN).ok();
         let mut flow = Flow::new(&wire, 5001);
@@ -166,7 +166,7 @@ fn classes_come_go_and_move_while_packets_wait() {
 
 #[test]
 fn a_tree_on_trial_gives_way_to_the_one_before() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wires = [1, 2].map(Wire::new);
         apply(PLAIN).ok();
         let wider = PLAIN.replace("10mbit", "20mbit");
@@ -190,7 +190,7 @@ fn a_tree_on_trial_gives_way_to_the_one_before() {
 
 #[test]
 fn each_namespace_has_its_own_trees() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         apply(PLAIN).ok();
         fs::write("/lab/far.toml", PLAIN.replace("near1", "far1")).unwrap();
@@ -230,7 +230,7 @@ fn no_backend_takes_another_programs_qdisc_for_the_others() {
 /// The kernel changes only some of a queue's terms.
 #[test]
 fn queues_change_their_terms_and_kinds() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         apply(PLAIN).ok();
         let many: String = (0..300)
@@ -293,7 +293,7 @@ fn a_link_moves_from_one_backend_to_the_other() {
 
 #[test]
 fn what_a_tree_does_not_keep_is_refused_or_said() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let _wire = Wire::new(1);
         let flows = format!("{PLAIN}per_flow = true\n");
         let why = "(class stream)";
@@ -303,6 +303,9 @@ fn what_a_tree_does_not_keep_is_refused_or_said() {
         takt("status").says(&["not kept: ", why]).ok();
         takt("check --explain /lab/policy.toml")
             .says(&["near1: tree", why])
+            .ok();
+        takt("check --kernel 6.1 --explain /lab/policy.toml")
+            .says(&["on Linux 6.1:", "near1: tree", why])
             .ok();
         takt("check --kernel 7.3 --explain /lab/policy.toml")
             .says(&["on Linux 7.3", "near1: takt"])
@@ -314,7 +317,7 @@ fn what_a_tree_does_not_keep_is_refused_or_said() {
 
 #[test]
 fn another_programs_qdisc_is_reported_and_left() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         run("tc qdisc add dev near1 root handle 1: prio").ok();
         apply(PLAIN).says(&["prio", "--replace"]).ends_with(4);
@@ -367,7 +370,7 @@ fn wait_for_second_record() {
 /// At several moments of a change from few classes to many.
 #[test]
 fn a_change_that_was_cut_short_is_completed() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         let many: String = (0..200)
             .map(|at| {
@@ -412,7 +415,7 @@ fn a_change_that_was_cut_short_is_completed() {
 /// As a takt leaves it that dies between two of the kernel's answers.
 #[test]
 fn half_a_tree_is_taken_back() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         for next in ["apply /lab/policy.toml", "revert"] {
             apply(PLAIN).ok();

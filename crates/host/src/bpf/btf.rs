@@ -98,7 +98,12 @@ pub(crate) fn may_have_bpf_qdiscs() -> bool {
 pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
     explain(
         source,
-        &["bpf_struct_ops_tcp_congestion_ops", "cubictcp_cong_avoid"],
+        // Older kernels register a congestion control, but not for a link to hold.
+        &[
+            "bpf_struct_ops_tcp_congestion_ops",
+            "bpf_struct_ops_link",
+            "cubictcp_cong_avoid",
+        ],
         "congestion controls written in BPF, or CUBIC for them to build on",
         "Linux 6.12 or newer with CONFIG_TCP_CONG_CUBIC=y",
     )
@@ -130,6 +135,7 @@ pub(crate) fn explain_monitor_failure(source: libbpf_rs::Error) -> Error {
             "bpf_iter__tcp",
             "bpf_iter__task_file",
             "btf_trace_tcp_probe",
+            "bpf_rdonly_cast",
         ],
         "BPF programs that look at TCP",
         "Linux 6.12 or newer with CONFIG_BPF_EVENTS=y and CONFIG_PROC_FS=y",

@@ -3,7 +3,7 @@
 //! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
 //! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
 //! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
-//! `background`, `beats`, `radio`, `crowd`, `cost` and `bystanders` are the experiments themselves.
+//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders` and `kernels` are the experiments themselves.
 
 mod background;
 mod beats;
@@ -16,6 +16,7 @@ mod crowd;
 mod daemon;
 mod error;
 mod iperf;
+mod kernels;
 mod listening;
 mod load;
 mod metrics;
@@ -46,7 +47,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub(crate) const NAMES: [&str; 7] = [
+pub(crate) const NAMES: [&str; 8] = [
     "pacing",
     "background",
     "beats",
@@ -54,6 +55,7 @@ pub(crate) const NAMES: [&str; 7] = [
     "crowd",
     "cost",
     "bystanders",
+    "kernels",
 ];
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
@@ -72,6 +74,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
         "crowd" => crowd::run,
         "cost" => cost::run,
         "bystanders" => bystanders::run,
+        "kernels" => kernels::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),

@@ -59,9 +59,14 @@ pub struct Flow {
 impl Flow {
     /// Arrivals are in order of time.
     pub fn arrivals_within(&self, window: &Window) -> &[u64] {
+        self.arrivals_between(window.start_ns, window.end_ns)
+    }
+
+    /// Likewise, by the clock of the receive timestamps.
+    pub fn arrivals_between(&self, start_ns: u64, end_ns: u64) -> &[u64] {
         let arrivals_ns = &self.record.arrivals_ns;
-        let from = arrivals_ns.partition_point(|at_ns| *at_ns < window.start_ns);
-        let to = arrivals_ns.partition_point(|at_ns| *at_ns < window.end_ns);
+        let from = arrivals_ns.partition_point(|at_ns| *at_ns < start_ns);
+        let to = arrivals_ns.partition_point(|at_ns| *at_ns < end_ns);
         arrivals_ns.get(from..to).unwrap_or_default()
     }
 }

@@ -17,6 +17,8 @@ pub(crate) mod protocol;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::sync;
@@ -24,6 +26,8 @@ use nix::unistd::sync;
 pub use netns::enter_netns;
 pub(crate) use network::Net;
 use protocol::{Frame, Job};
+
+const CHANNEL_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// A failed step of the guest, and what it was doing.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +75,10 @@ pub fn init() -> ! {
 
 fn run() -> Result<()> {
     mounts::early()?;
+    // In Debian 12's kernel the channel's drivers are among them.
+    let loaded = modules::load_all();
     let channel = open_channel()?;
-    let last = match perform(&channel) {
+    let last = match loaded.and_then(|()| perform(&channel)) {
         Ok(status) => Frame::Exit(status),
         Err(e) => Frame::Failed(e.to_string()),
     };
@@ -83,7 +89,6 @@ fn run() -> Result<()> {
 /// Sets the machine up, runs the command, takes the network down again.
 fn perform(channel: &File) -> Result<i32> {
     let job = Job::read()?;
-    modules::load_all()?;
     let network = network::Network::build(job.net)?;
     mounts::late()?;
     if job.spaced {
@@ -98,7 +103,12 @@ fn perform(channel: &File) -> Result<i32> {
     Ok(status)
 }
 
+/// Where the driver is a module, the device may come some time after it.
 fn open_channel() -> Result<File> {
+    let deadline = Instant::now() + CHANNEL_WAIT_MAX;
+    while !Path::new(protocol::CHANNEL).exists() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
     OpenOptions::new()
         .read(true)
         .write(true)

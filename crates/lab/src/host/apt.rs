@@ -12,11 +12,14 @@ use super::error::Doing;
 use super::tool::{APT_CACHE, APT_GET, DPKG_DEB, Tool};
 use super::{Error, Result, cache};
 
-/// The release after Debian 13 backports its kernels to the first; 13's own is in the second.
-const SUITES: &str = "trixie-backports trixie";
+/// The release after Debian 13 backports its kernels to the first; 13's own is in the second, 12's in
+/// the third.
+const SUITES: &str = "trixie-backports trixie bookworm";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Packages of the flavour without hardware drivers, and of the one with all.
-const PACKAGES: &str = r"^linux-(image|binary|modules)-[0-9][0-9.]*\+deb[0-9]+-(cloud-)?amd64$";
+/// Packages of the flavour without hardware drivers, and of the one with all. Until Debian 12 a
+/// kernel's name had its series and the number of its ABI, now its version and the distribution's.
+const PACKAGES: &str =
+    r"^linux-(image|binary|modules)-[0-9][0-9.]*(\+deb[0-9]+|-[0-9]+)-(cloud-)?amd64$";
 
 /// A kernel in the archive, and its packages.
 #[derive(Debug, PartialEq)]

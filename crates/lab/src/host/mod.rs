@@ -29,6 +29,7 @@ pub use error::Error;
 pub use kernels::{Kernel, KernelInfo, ensure, list};
 pub(crate) use machine::Clock;
 pub(crate) use machine_slot::busy_count as machines_at_once;
+pub(crate) use release::{DEFAULT_SERIES, NEWEST};
 
 use crate::guest::Net;
 use crate::guest::protocol::{Frame, Job};

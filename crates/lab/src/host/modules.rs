@@ -15,7 +15,11 @@ use crate::guest::protocol::MODULES_DIR;
 
 /// The modules of a lab machine. One that a kernel has built in, or does not have at all, is
 /// left out.
-const WANTED: [&str; 38] = [
+const WANTED: [&str; 40] = [
+    // The channel to the host.
+    "virtio_pci",
+    "virtio_console",
+    // The rest is for commands.
     "veth",
     "bridge",
     "vduse",

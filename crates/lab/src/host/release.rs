@@ -47,13 +47,14 @@ pub fn by_age(a: &str, b: &str) -> Ordering {
     version(a).cmp(&version(b)).then_with(|| a.cmp(b))
 }
 
-/// `[6, 18, 15]` for `6.18.15+deb13-cloud-amd64`.
+/// `[6, 18, 15]` for `6.18.15+deb13-cloud-amd64`, `[6, 1, 0, 53]` for `6.1.0-53-cloud-amd64`.
 fn version(release: &str) -> Vec<u32> {
+    let is_separator = |c| c == '.' || c == '-';
     let end = release
-        .find(|c: char| c != '.' && !c.is_ascii_digit())
+        .find(|c: char| !is_separator(c) && !c.is_ascii_digit())
         .unwrap_or(release.len());
     release[..end]
-        .split('.')
+        .split(is_separator)
         .map_while(|n| n.parse().ok())
         .collect()
 }
@@ -62,11 +63,12 @@ fn version(release: &str) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    const RELEASES: [&str; 8] = [
+    const RELEASES: [&str; 9] = [
         "6.12.57+deb13-cloud-amd64",
         "6.18.9+deb13-cloud-amd64",
         "6.18.15+deb13-cloud-amd64",
-        "6.1.170+deb12-cloud-amd64",
+        "6.1.0-9-cloud-amd64",
+        "6.1.0-53-cloud-amd64",
         "7.3.4+deb13-cloud-amd64",
         "7.2.12+deb13-cloud-amd64",
         "7.3.4+deb13-amd64",
@@ -81,8 +83,9 @@ mod tests {
 
     #[test]
     fn numbers_are_never_cut() {
-        assert_eq!(choose("6.1", RELEASES), Some("6.1.170+deb12-cloud-amd64"));
+        assert_eq!(choose("6.1", RELEASES), Some("6.1.0-53-cloud-amd64"));
         assert_eq!(choose("6.18.1", RELEASES), None);
+        assert_eq!(choose("6.1.0-5", RELEASES), None);
     }
 
     #[test]
@@ -105,7 +108,7 @@ mod tests {
     #[test]
     fn wireless_is_the_newest_for_all_machines_and_nothing_else_means_one() {
         assert_eq!(choose(WIRELESS, RELEASES), Some("7.3.4+deb13-amd64"));
-        assert_eq!(choose(WIRELESS, RELEASES[..6].iter().copied()), None);
+        assert_eq!(choose(WIRELESS, RELEASES[..7].iter().copied()), None);
         assert_eq!(choose(WIRELESS, ["6.12.57+deb13-amd64"]), None);
         assert_eq!(
             choose("7.3.4+deb13", RELEASES),
