@@ -14,7 +14,7 @@ use nix::sys::socket::{setsockopt, sockopt::SndBuf};
 
 use crate::{
     flow::{Flow, send_by_tcp},
-    machine::{DEFAULT, NEWEST, TOO_OLD, WITHOUT_BPF_QDISCS},
+    machine::{DEFAULT, NEWEST, WITHOUT_BPF_QDISCS, on_old_kernels},
     shell::run,
     takt::{apply, assert_no_trace, link, status, takt},
     wire::Wire,
@@ -119,8 +119,8 @@ fn sent_meanwhile(classes: &[(u16, u32)]) -> Vec<f64> {
 }
 
 #[test]
-fn shares_are_kept_on_an_old_kernel() {
-    TOO_OLD.run(|| shares_are_kept(&Wire::new(1)));
+fn shares_are_kept_on_old_kernels() {
+    on_old_kernels(|| shares_are_kept(&Wire::new(1)));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn shares_are_kept_on_the_newest_kernel() {
 
 #[test]
 fn rates_change_while_packets_wait() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         let slow = policy(10, &[(5001, 1000)]);
         apply(&slow).says(&["attached (departure)"]).ok();
@@ -201,26 +201,32 @@ fn a_link_moves_between_all_backends() {
     });
 }
 
+fn programs_of_others_stay(wire: &Wire) {
+    run("tc qdisc add dev near1 clsact").ok();
+    run("tc filter add dev near1 egress matchall action ok").ok();
+    let filters = || run("tc filter show dev near1 egress").ok();
+    let before = filters();
+    apply(&policy(10, &[(5001, 1000)])).ok();
+    wire.assert_passes();
+    takt("revert").ok();
+    assert_eq!(filters(), before);
+    run("tc qdisc del dev near1 clsact").ok();
+    assert_no_trace();
+}
+
 #[test]
-fn programs_of_others_stay() {
-    DEFAULT.run(|| {
-        let wire = Wire::new(1);
-        run("tc qdisc add dev near1 clsact").ok();
-        run("tc filter add dev near1 egress matchall action ok").ok();
-        let filters = || run("tc filter show dev near1 egress").ok();
-        let before = filters();
-        apply(&policy(10, &[(5001, 1000)])).ok();
-        wire.assert_passes();
-        takt("revert").ok();
-        assert_eq!(filters(), before);
-        run("tc qdisc del dev near1 clsact").ok();
-        assert_no_trace();
-    });
+fn programs_of_others_stay_on_old_kernels() {
+    on_old_kernels(|| programs_of_others_stay(&Wire::new(1)));
+}
+
+#[test]
+fn programs_of_others_stay_on_the_default_kernel() {
+    DEFAULT.run(|| programs_of_others_stay(&Wire::new(1)));
 }
 
 #[test]
 fn what_is_missing_is_reported_and_put_back() {
-    TOO_OLD.run(|| {
+    on_old_kernels(|| {
         let wire = Wire::new(1);
         let stamped = policy(10, &[(5001, 1000)]);
         apply(&stamped).ok();

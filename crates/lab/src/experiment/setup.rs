@@ -124,10 +124,8 @@ fn policy_on(backend: &str, shape: &Shape) -> String {
     let policy = policy(shape).replacen("]\n", &format!("]\nbackend = \"{backend}\"\n"), 1);
     let policy = policy.replace("\nmatch = ", "\naqm = \"off\"\nmatch = ");
     // No packet is of this class.
-    policy
-        + "\n[[link.dev.class]]\nname = \"default\"\nbest_effort = true\n"
-            .replace("dev", DEVICE)
-            .as_str()
+    let default = format!("[[link.{DEVICE}.class]]\nname = \"default\"\nbest_effort = true\n");
+    format!("{policy}\n{default}")
 }
 
 /// The rate of each of a server's connections from one port, set without changing the server:
