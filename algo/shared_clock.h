@@ -16,7 +16,7 @@
 
 #define TAKT_SHARED_BITS 16
 #define TAKT_SHARED_COST_MAX (1ULL << 49)
-#define TAKT_SHARED_REFUSED (~0ULL)
+#define TAKT_SHARED_REFUSED (1ULL << 62)
 
 struct takt_shared_clock {
 	u64 due;	/* departure of the next packet, in units, modulo 2^64 */

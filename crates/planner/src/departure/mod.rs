@@ -5,7 +5,7 @@
 //! each gets its share in proportion (`algo/activity.h`). A class's backlog is limited in time.
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_SCALE_MAX, TAKT_SCALE_ONE, TAKT_SHARED_BITS};
+use takt_algo::sys::{TAKT_ACTIVITY_PARTS, TAKT_SCALE_MAX, TAKT_SCALE_ONE, TAKT_SHARED_BITS};
 use takt_policy::{AqmKind, BeyondHorizon, Class, Link};
 
 use crate::link::ClassIds;
@@ -18,8 +18,10 @@ const BACKLOG_MOST_NS: u64 = 8_000_000_000;
 /// The shortest: a timer may be late, and GSO makes bursts.
 const BACKLOG_LEAST_NS: u64 = 2_000_000;
 
-/// An epoch has at least so many full frames of the link, so that slow classes count evenly.
+/// An epoch has at least so many full frames of the link.
 const EPOCH_FRAMES: u64 = 8;
+/// The slowest classes whose rates together are no more than this part of all may count unevenly.
+const UNEVEN_PART: u64 = 100;
 const EPOCH_SHIFT_LEAST: u32 = 22;
 const EPOCH_SHIFT_MOST: u32 = 30;
 
@@ -94,7 +96,7 @@ pub fn departure(link: &Link, ids: &ClassIds, mtu_bytes: u32) -> Departure {
         rate_kbps: link.rate_bps / 1000,
         overhead_bytes: link.overhead_bytes,
         is_oversubscribed: asked_bps > link.rate_bps,
-        epoch_shift: epoch_shift(link.rate_bps, frame_bytes),
+        epoch_shift: epoch_shift(link, frame_bytes, slowed),
         horizon_ns: link.horizon_ns,
         drops_beyond: link.beyond_horizon == BeyondHorizon::Drop,
         fq: fq(link),
@@ -148,10 +150,29 @@ fn cost_of_a_byte(rate_bps: u64) -> (u64, u32) {
     (multiplier as u64, shift)
 }
 
-fn epoch_shift(rate_bps: u64, frame_bytes: u64) -> u32 {
-    let frames_ns = EPOCH_FRAMES * frame_bytes * 8_000_000_000 / rate_bps.max(1);
-    let shift = u64::BITS - frames_ns.leading_zeros();
+/// Long enough for the link, and for a packet of its slow classes to be spread over it.
+fn epoch_shift(link: &Link, frame_bytes: u64, slowed: u64) -> u32 {
+    let frame_ns = |rate_bps: u64| frame_bytes * 8_000_000_000 / rate_bps.max(1);
+    let of_link_ns = EPOCH_FRAMES * frame_ns(link.rate_bps);
+    let parts = u64::from(TAKT_ACTIVITY_PARTS) - 1;
+    let of_classes_ns = frame_ns(slowest_that_counts(link)) * slowed / parts;
+    let shift = u64::BITS - of_link_ns.max(of_classes_ns).leading_zeros();
     shift.clamp(EPOCH_SHIFT_LEAST, EPOCH_SHIFT_MOST)
+}
+
+fn slowest_that_counts(link: &Link) -> u64 {
+    let ceilings = link.classes.iter().filter_map(|class| class.ceil_bps);
+    let mut rates: Vec<u64> = ceilings.collect();
+    rates.sort_unstable();
+    let asked_bps = asked_bps(link);
+    let mut uneven_bps = 0;
+    rates
+        .into_iter()
+        .find(|rate_bps| {
+            uneven_bps += rate_bps;
+            uneven_bps > asked_bps / UNEVEN_PART
+        })
+        .unwrap_or(u64::MAX)
 }
 
 fn fq(link: &Link) -> Fq {
@@ -226,10 +247,20 @@ mod tests {
     }
 
     #[test]
-    fn epochs_hold_many_frames() {
-        assert_eq!(epoch_shift(1_000_000_000, 1518), EPOCH_SHIFT_LEAST);
+    fn epochs_hold_many_frames_of_the_link_and_a_slow_classs_packet() {
+        let with = |link: &str, class: &str| {
+            let text = format!(
+                "[link.eth0]\nrate = \"{link}\"\n[[link.eth0.class]]\nname = \"a\"\n\
+                 rate = \"{class}\"\nmatch = {{ dst_port = 1 }}\n[[link.eth0.class]]\n\
+                 name = \"b\"\nrate = \"1kbit\"\nmatch = {{ dst_port = 2 }}\n"
+            );
+            planned(&text).epoch_shift
+        };
+        assert_eq!(with("1gbit", "900mbit"), EPOCH_SHIFT_LEAST);
         // 8 frames of 1.2 ms
-        assert_eq!(epoch_shift(10_000_000, 1518), 24);
-        assert_eq!(epoch_shift(1000, 1518), EPOCH_SHIFT_MOST);
+        assert_eq!(with("10mbit", "9mbit"), 24);
+        // A third of 61 ms
+        assert_eq!(with("1gbit", "200kbit"), 25);
+        assert_eq!(with("2kbit", "1kbit"), EPOCH_SHIFT_MOST);
     }
 }
