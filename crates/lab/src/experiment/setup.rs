@@ -55,10 +55,10 @@ pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
         Scheduler::None if !shape.waits => (Qdisc::None, silent),
         Scheduler::Takt => (Qdisc::Takt(policy(shape)), silent),
         Scheduler::TaktTree if shape.flows_per_class.is_none() => {
-            (Qdisc::Takt(policy_on("tree", shape)), silent)
+            (Qdisc::Takt(on_backend("tree", &policy(shape))), silent)
         }
         Scheduler::TaktDeparture if shape.flows_per_class.is_none() => {
-            (Qdisc::Takt(policy_on("departure", shape)), silent)
+            (Qdisc::Takt(on_backend("departure", &policy(shape))), silent)
         }
         Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
         // A line of configuration for each flow is unrealistic, and the others share without
@@ -118,10 +118,10 @@ fn policy(shape: &Shape) -> String {
     text
 }
 
-/// The same on a backend whose queues do not spare local senders: they are not managed here, as
+/// A policy on a backend whose queues do not spare local senders: they are not managed here, as
 /// those of HTB and fq are not.
-fn policy_on(backend: &str, shape: &Shape) -> String {
-    let policy = policy(shape).replacen("]\n", &format!("]\nbackend = \"{backend}\"\n"), 1);
+pub fn on_backend(backend: &str, policy: &str) -> String {
+    let policy = policy.replacen("]\n", &format!("]\nbackend = \"{backend}\"\n"), 1);
     let policy = policy.replace("\nmatch = ", "\naqm = \"off\"\nmatch = ");
     // No packet is of this class.
     let default = format!("[[link.{DEVICE}.class]]\nname = \"default\"\nbest_effort = true\n");

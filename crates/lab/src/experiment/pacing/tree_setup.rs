@@ -6,7 +6,9 @@ use std::fmt::Write;
 use super::tree::{Leaf, Tree};
 use crate::experiment::pair::DEVICE;
 use crate::experiment::scheduler::Scheduler;
-use crate::experiment::setup::{LINK, Qdisc, ROOT, Setup, SocketOptions, classid, minor};
+use crate::experiment::setup::{
+    LINK, Qdisc, ROOT, Setup, SocketOptions, classid, minor, on_backend,
+};
 
 /// Minor number of HTB's inner class of the first tenant.
 const FIRST_TENANT: u32 = 0x8000;
@@ -24,11 +26,28 @@ pub fn tree_setup(scheduler: Scheduler, tree: &Tree) -> Option<Setup> {
     };
     let (qdisc, sockets) = match scheduler {
         Scheduler::Takt => (Qdisc::Takt(policy(tree)), silent),
+        Scheduler::TaktTree => (Qdisc::Takt(on_backend("tree", &policy(tree))), silent),
+        Scheduler::TaktDeparture if has_fixed_rates(tree) => {
+            (Qdisc::Takt(on_backend("departure", &policy(tree))), silent)
+        }
         Scheduler::Htb => (Qdisc::Tc(htb(tree)), by_class()),
         Scheduler::Cake => (Qdisc::Tc(vec![cake(tree)?]), silent),
         _ => return None,
     };
     Some(Setup { qdisc, sockets })
+}
+
+/// Whether no class borrows, or goes before another.
+fn has_fixed_rates(tree: &Tree) -> bool {
+    let is_fixed = |leaf: &Leaf| {
+        leaf.rate_bps.is_some()
+            && leaf
+                .ceil_bps
+                .is_none_or(|ceil_bps| Some(ceil_bps) == leaf.rate_bps)
+            && leaf.floor_bps.is_none()
+            && leaf.priority.is_none()
+    };
+    tree.tenants.is_empty() && tree.leaves.iter().all(is_fixed)
 }
 
 /// The tree.
