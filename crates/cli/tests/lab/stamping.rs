@@ -1,7 +1,9 @@
 //! Links on departure times: the backend `departure`, which fq keeps.
 
 use std::{
+    fs,
     net::UdpSocket,
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -16,7 +18,7 @@ use crate::{
     flow::{Flow, send_by_tcp},
     machine::{DEFAULT, NEWEST, WITHOUT_BPF_QDISCS, on_old_kernels},
     shell::run,
-    takt::{apply, assert_no_trace, link, status, takt},
+    takt::{apply, apply_with, assert_no_trace, link, status, takt},
     wire::Wire,
 };
 
@@ -179,7 +181,7 @@ fn a_link_moves_between_all_backends() {
         let found = wire.root_qdisc();
         let stamped = policy(10, &[(5001, 1000)]);
         let on = |backend: &str| stamped.replace("\"departure\"", &format!("\"{backend}\""));
-        crate::takt::apply_with("--replace", &stamped).ok();
+        apply_with("--replace", &stamped).ok();
         for backend in [
             "tree",
             "departure",
@@ -237,12 +239,52 @@ fn what_is_missing_is_reported_and_put_back() {
         takt("revert").says(&["left as it is"]).ends_with(4);
         assert!(wire.root_qdisc().starts_with("qdisc pfifo 5:"));
         run("tc qdisc del dev near1 root").ok();
+        // Without records another takt's program is replaced all the same.
+        apply(&stamped).ok();
+        fs::remove_dir_all("/run/takt/stock").unwrap();
+        apply(&stamped).says(&["--replace"]).ends_with(4);
+        apply_with("--replace", &stamped).ok();
+        let mut flow = Flow::new(&wire, 5001);
+        flow.send(100, PAYLOAD_BYTES);
+        assert_eq!(flow.arrivals().len(), 100);
+        assert_eq!(link("near1").class("p5001").sent_bytes, 100 * FRAME_BYTES);
+        takt("revert").ok();
+        run("tc qdisc del dev near1 root").ok();
+        assert_no_trace();
         apply(&stamped).ok();
         run("ip link del near1").ok();
         takt("status").says(&["the device is gone"]).ends_with(4);
         wire.make();
         apply(&stamped).says(&["near1: attached (departure)"]).ok();
         takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+/// Changed and killed at any moment, then applied again.
+#[test]
+fn a_change_that_was_cut_short_is_completed() {
+    on_old_kernels(|| {
+        let wire = Wire::new(1);
+        let [slow, fast] = [1000, 2000].map(|kbit| policy(10, &[(5001, kbit)]));
+        for delay_ms in 0..30 {
+            apply(&slow).ok();
+            fs::write("/lab/fast.toml", &fast).unwrap();
+            let mut child = Command::new("takt")
+                .args(["apply", "/lab/fast.toml"])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            thread::sleep(Duration::from_millis(2 * delay_ms));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            wire.assert_passes();
+            apply(&slow).ok();
+            takt("status").ok();
+            assert_eq!(link("near1").class("p5001").rate_bps, 1_000_000);
+        }
+        takt("revert").ok();
+        assert_eq!(wire.root_qdisc(), "qdisc noqueue 0: root");
         assert_no_trace();
     });
 }

@@ -11,7 +11,7 @@ use libbpf_sys::{
     BPF_F_REPLACE, BPF_TCX_EGRESS, bpf_prog_attach_opts, bpf_prog_detach_opts, bpf_prog_query_opts,
 };
 
-use super::program::id_of;
+use super::program::{self, id_of};
 use crate::{
     bpf::BpfError,
     error::Error,
@@ -45,6 +45,9 @@ pub(super) fn attach(
             .all(&requests)
             .map_err(|error| OsError::netlink("attaching the program to clsact")(error).into());
     }
+    if before.is_none() {
+        detach_strays(device)?;
+    }
     // SAFETY: the kernel's own type; all zeroes are its defaults.
     let mut opts: bpf_prog_attach_opts = unsafe { zeroed() };
     opts.sz = size_of::<bpf_prog_attach_opts>() as _;
@@ -62,6 +65,18 @@ pub(super) fn attach(
         )
     };
     check(done, "attaching the program to the device")
+}
+
+/// Take away programs of takt's without a record, as when `/run` was emptied: packets would be
+/// stamped twice.
+fn detach_strays(device: u32) -> Result<(), Error> {
+    let ids = query(device).map_err(|errno| failed("listing the programs of a device", errno))?;
+    for id in ids {
+        if program::is_stamping(id) {
+            detach_from_tcx(device, id)?;
+        }
+    }
+    Ok(())
 }
 
 /// Take the program from the device, if it is there. `keeps_clsact`: takt did not make it.
@@ -94,7 +109,7 @@ pub(super) fn detach(
 }
 
 fn detach_from_tcx(device: u32, program: u32) -> Result<(), Error> {
-    let program = super::program::open(program)?;
+    let program = program::open(program)?;
     // SAFETY: the kernel's own type; all zeroes are its defaults.
     let mut opts: bpf_prog_detach_opts = unsafe { zeroed() };
     opts.sz = size_of::<bpf_prog_detach_opts>() as _;

@@ -57,9 +57,8 @@ enum Step {
         program: Option<OwnedFd>,
         /// The device has qdiscs of takt's without a policy.
         is_broken: bool,
-        /// What the device has until then.
-        root: Option<Qdisc>,
-        gso_max_segs: u32,
+        /// What the device gets again if that fails.
+        until_then: Before,
     },
     Turn {
         from: Box<Standing>,
@@ -181,7 +180,7 @@ impl Stock {
                 overhead_bytes: link.overhead_bytes,
                 unkept: unkept.clone(),
                 gso_max_segs: (link.packets == Packets::Mtu).then_some(SINGLE_SEGMENT),
-                before,
+                before: before.clone(),
             };
             steps.push(match standing {
                 Some(from) if is_same(&from.record, &record, port) => Step::Keep {
@@ -201,8 +200,14 @@ impl Stock {
                     hardware: port.device.hardware,
                     program: None,
                     is_broken: port.carries_stock(),
-                    root: port.root.clone(),
-                    gso_max_segs: port.device.gso_max_segs,
+                    until_then: match port.carries_stock() {
+                        // A takt died, and what it left is not worth having again.
+                        true => before,
+                        false => Before {
+                            qdisc: port.root.clone(),
+                            gso_max_segs: port.device.gso_max_segs,
+                        },
+                    },
                 },
             });
         }
@@ -605,17 +610,8 @@ fn detaching(requests: Vec<Request>) -> Change<'static> {
 fn backward(step: &Step) -> Option<Change<'_>> {
     match step {
         Step::Make {
-            record,
-            root,
-            gso_max_segs,
-            ..
-        } => {
-            let before = Before {
-                qdisc: root.clone(),
-                gso_max_segs: *gso_max_segs,
-            };
-            Some(Change::give_back(record.ifindex, &before))
-        }
+            record, until_then, ..
+        } => Some(Change::give_back(record.ifindex, until_then)),
         Step::Turn {
             from,
             old_program: Some(program),

@@ -40,6 +40,9 @@ mod departure {
     include!(concat!(env!("OUT_DIR"), "/departure.skel.rs"));
 }
 
+/// The name of the program that stamps.
+const STAMPING: &str = "takt_departure";
+
 /// More maps than a program has.
 const MAPS_MOST: usize = 16;
 
@@ -166,43 +169,62 @@ pub(super) fn open(id: u32) -> Result<OwnedFd, Error> {
 
 /// The number by which the kernel knows it.
 pub(super) fn id_of(program: &OwnedFd) -> Result<u32, Error> {
-    Ok(info_of(program)?.0)
+    Ok(Info::of(program)?.id)
 }
 
-/// Its number, and those of its maps.
-fn info_of(program: &OwnedFd) -> Result<(u32, Vec<u32>), Error> {
-    let mut maps = [0u32; MAPS_MOST];
-    let mut info = bpf_prog_info {
-        map_ids: maps.as_mut_ptr() as u64,
-        nr_map_ids: MAPS_MOST as u32,
-        ..bpf_prog_info::default()
-    };
-    let mut bytes = size_of::<bpf_prog_info>() as u32;
-    // SAFETY: a descriptor that lives until the call returns, a struct of the size that is said,
-    // and an array of as many numbers as it says.
-    let done = unsafe {
-        libbpf_sys::bpf_obj_get_info_by_fd(
-            program.as_raw_fd(),
-            (&raw mut info).cast(),
-            &raw mut bytes,
-        )
-    };
-    match done {
-        0.. => {
-            let count = (info.nr_map_ids as usize).min(MAPS_MOST);
-            Ok((info.id, maps[..count].to_vec()))
+/// Whether the program of this number is a takt's that stamps. One that has just gone is not.
+pub(super) fn is_stamping(id: u32) -> bool {
+    let info = open(id).and_then(|program| Info::of(&program));
+    info.is_ok_and(|info| info.name == STAMPING)
+}
+
+/// What the kernel tells of a program.
+struct Info {
+    id: u32,
+    name: String,
+    maps: Vec<u32>,
+}
+
+impl Info {
+    fn of(program: &OwnedFd) -> Result<Self, Error> {
+        let mut maps = [0u32; MAPS_MOST];
+        let mut info = bpf_prog_info {
+            map_ids: maps.as_mut_ptr() as u64,
+            nr_map_ids: MAPS_MOST as u32,
+            ..bpf_prog_info::default()
+        };
+        let mut bytes = size_of::<bpf_prog_info>() as u32;
+        // SAFETY: a descriptor that lives until the call returns, a struct of the size that is said,
+        // and an array of as many numbers as it says.
+        let done = unsafe {
+            libbpf_sys::bpf_obj_get_info_by_fd(
+                program.as_raw_fd(),
+                (&raw mut info).cast(),
+                &raw mut bytes,
+            )
+        };
+        match done {
+            0.. => {
+                let count = (info.nr_map_ids as usize).min(MAPS_MOST);
+                let name = info.name.iter().take_while(|byte| **byte != 0);
+                Ok(Self {
+                    id: info.id,
+                    name: name.map(|byte| char::from(*byte as u8)).collect(),
+                    maps: maps[..count].to_vec(),
+                })
+            }
+            errno => Err(BpfError::of("asking for a program's number")(
+                libbpf_rs::Error::from_raw_os_error(-errno),
+            )
+            .into()),
         }
-        errno => Err(BpfError::of("asking for a program's number")(
-            libbpf_rs::Error::from_raw_os_error(-errno),
-        )
-        .into()),
     }
 }
 
 /// One of a program's maps.
 fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
     let failed = || BpfError::of("finding the clocks of a program");
-    for id in info_of(program)?.1 {
+    for id in Info::of(program)?.maps {
         let map = MapHandle::from_map_id(id).map_err(failed())?;
         if map.name() == name {
             return Ok(map);
