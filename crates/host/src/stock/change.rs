@@ -13,7 +13,7 @@ use crate::{
     link::Before,
     os::{
         OsError,
-        netlink::{Device, Netlink, Qdisc, Request},
+        netlink::{Device, Netlink, NetlinkError, Qdisc, Request},
     },
 };
 
@@ -24,6 +24,8 @@ const REQUESTS_AT_ONCE: usize = 64;
 pub(super) struct Change<'a> {
     pub requests: Vec<Request>,
     pub hook: Hook<'a>,
+    /// The kernel's options that it needs; empty: no more than the device had.
+    pub needs: &'static str,
 }
 
 /// What a change does about the program before the qdisc.
@@ -77,10 +79,12 @@ impl<'a> Change<'a> {
             (Shape::Tree(to), Some(Shape::Tree(from))) => Self {
                 requests: tree::turn(from, record, to, program),
                 hook: Hook::Leave,
+                needs: record.shape.needs(),
             },
             (Shape::Tree(tree), _) => Self {
                 requests: tree::make(record, tree, program),
                 hook: Hook::Leave,
+                needs: record.shape.needs(),
             },
             (Shape::Departure(terms), from) => {
                 let is_same = matches!(from, Some(Shape::Departure(old)) if old.fq == terms.fq);
@@ -95,6 +99,7 @@ impl<'a> Change<'a> {
                         before: before.map(|(_, before)| before),
                         name: record.program_name(),
                     },
+                    needs: record.shape.needs(),
                 }
             }
         }
@@ -109,15 +114,14 @@ impl<'a> Change<'a> {
         Self {
             requests: vec![root, Device::limit_segments(device, before.gso_max_segs)],
             hook: Hook::Detach,
+            needs: "",
         }
     }
 
     /// Carry it out, until the kernel refuses a part of it.
     pub fn carry_out(&self, netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
         for some in self.requests.chunks(REQUESTS_AT_ONCE) {
-            netlink
-                .all(some)
-                .map_err(OsError::netlink("changing the qdiscs of a device"))?;
+            netlink.all(some).map_err(|error| self.explain(error))?;
         }
         match &self.hook {
             Hook::Leave => Ok(()),
@@ -127,6 +131,18 @@ impl<'a> Change<'a> {
                 name,
             } => hook::attach(netlink, place.ifindex, program, *before, name),
             Hook::Detach => detach(netlink, place),
+        }
+    }
+}
+
+impl Change<'_> {
+    /// The kernel does not say which kind of qdisc it lacks.
+    fn explain(&self, error: NetlinkError) -> Error {
+        let doing = "changing the qdiscs of a device";
+        let lacks_kind = error.errno() == Some(libc::ENOENT) && !self.needs.is_empty();
+        match lacks_kind {
+            true => OsError::netlink(format!("{doing}, which needs {}", self.needs))(error),
+            false => OsError::netlink(doing)(error),
         }
     }
 }

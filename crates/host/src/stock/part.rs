@@ -603,6 +603,7 @@ fn detaching(requests: Vec<Request>) -> Change<'static> {
     Change {
         requests,
         hook: Hook::Detach,
+        needs: "",
     }
 }
 

@@ -33,6 +33,20 @@ impl Shape {
         }
     }
 
+    /// The kernel's options that it needs.
+    pub fn needs(&self) -> &'static str {
+        match self {
+            Self::Tree(_) => {
+                "CONFIG_NET_SCH_HTB, CONFIG_NET_SCH_CODEL, CONFIG_NET_SCH_FQ_CODEL and \
+                 CONFIG_NET_CLS_BPF"
+            }
+            Self::Departure(_) => {
+                "CONFIG_NET_SCH_FQ, and before Linux 6.6 CONFIG_NET_SCH_INGRESS and \
+                 CONFIG_NET_CLS_BPF"
+            }
+        }
+    }
+
     /// Of its root qdisc.
     pub fn handle(&self) -> Handle {
         match self {
