@@ -43,7 +43,7 @@ pub(super) fn attach(
         ];
         return netlink
             .all(&requests)
-            .map_err(|error| OsError::netlink("attaching the program to clsact")(error).into());
+            .map_err(OsError::netlink("attaching the program to clsact"));
     }
     if before.is_none() {
         detach_strays(device)?;
@@ -137,7 +137,7 @@ pub(super) fn attached(netlink: &mut Netlink, device: u32) -> Result<Vec<u32>, E
     match Classifier::list(netlink, device, Handle::EGRESS) {
         Ok(found) => Ok(found.iter().map(|found| found.id).collect()),
         Err(error) if error.errno() == Some(libc::ENODEV) => Ok(Vec::new()),
-        Err(error) => Err(OsError::netlink("listing filters")(error).into()),
+        Err(error) => Err(OsError::netlink("listing filters")(error)),
     }
 }
 
@@ -159,11 +159,10 @@ fn query(device: u32) -> Result<Vec<u32>, i32> {
     // SAFETY: options of their size, with an array of as many numbers as they say.
     let done =
         unsafe { libbpf_sys::bpf_prog_query_opts(device as i32, BPF_TCX_EGRESS, &raw mut opts) };
+    // SAFETY: the kernel has set it, or it is as above.
+    let count = unsafe { opts.__bindgen_anon_1.count } as usize;
     match done {
-        // SAFETY: the kernel has set it.
-        0.. => Ok(
-            ids[..(unsafe { opts.__bindgen_anon_1.count } as usize).min(PROGRAMS_MOST)].to_vec(),
-        ),
+        0.. => Ok(ids[..count.min(PROGRAMS_MOST)].to_vec()),
         errno => Err(-errno),
     }
 }
@@ -176,5 +175,5 @@ fn check(done: i32, doing: &'static str) -> Result<(), Error> {
 }
 
 fn failed(doing: &'static str, errno: i32) -> Error {
-    BpfError::of(doing)(libbpf_rs::Error::from_raw_os_error(errno)).into()
+    BpfError::of(doing)(libbpf_rs::Error::from_raw_os_error(errno))
 }

@@ -134,13 +134,13 @@ fn params(class: &ClassTerms) -> takt_shared_params {
 
 fn give_rules(map: &impl MapCore, rules: &takt_rules) -> Result<(), Error> {
     map.update(&0u32.to_ne_bytes(), to_bytes(rules), MapFlags::ANY)
-        .map_err(|error| BpfError::of("giving the program its rules")(error).into())
+        .map_err(BpfError::of("giving the program its rules"))
 }
 
 fn keep(program: BorrowedFd) -> Result<OwnedFd, Error> {
     program
         .try_clone_to_owned()
-        .map_err(|error| BpfError::of("keeping the program")(error.into()).into())
+        .map_err(|error| BpfError::of("keeping the program")(error.into()))
 }
 
 /// What packets have before the network's header when they come to the qdisc.
@@ -162,8 +162,7 @@ pub(super) fn open(id: u32) -> Result<OwnedFd, Error> {
         0.. => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
         errno => Err(BpfError::of("opening a link's program")(
             libbpf_rs::Error::from_raw_os_error(-errno),
-        )
-        .into()),
+        )),
     }
 }
 
@@ -215,8 +214,7 @@ impl Info {
             }
             errno => Err(BpfError::of("asking for a program's number")(
                 libbpf_rs::Error::from_raw_os_error(-errno),
-            )
-            .into()),
+            )),
         }
     }
 }
@@ -230,7 +228,7 @@ fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
             return Ok(map);
         }
     }
-    Err(failed()(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)).into())
+    Err(failed()(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)))
 }
 
 fn read<T: Plain>(map: &MapHandle, id: u32) -> Result<Option<Box<T>>, Error> {

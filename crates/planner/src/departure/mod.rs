@@ -214,7 +214,7 @@ mod tests {
             assert!(multiplier < 1 << 44, "{rate_bps}");
             // Ten million bytes, in units.
             let cost = (u128::from(multiplier) * 10_000_000) >> shift;
-            let exact = (80_000_000u128 * 1_000_000_000 << 16) / u128::from(rate_bps);
+            let exact = ((80_000_000u128 * 1_000_000_000) << 16) / u128::from(rate_bps);
             let error = cost.abs_diff(exact) as f64 / exact as f64;
             assert!(error < 1e-9, "{rate_bps}: {error}");
         }
