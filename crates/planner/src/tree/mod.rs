@@ -23,6 +23,9 @@ const RATE_LEAST_BPS: u64 = 1_000;
 /// The least burst, beyond one packet: HTB's timer may be late, and the rate must not suffer.
 const BURST_NS: u64 = 20_000;
 const QUANTUM_LEAST_BYTES: u64 = 1514;
+/// Quanta differ by no more than this: a sender that keeps fewer packets queued than its class's
+/// quantum, as TCP does, cannot use its share.
+const QUANTA_APART: u64 = 10;
 /// HTB warns above.
 const QUANTUM_MOST_BYTES: u64 = 200_000;
 
@@ -197,7 +200,9 @@ fn grow(
         .iter()
         .map(|child| (child.priority(), child.asked_bps()))
         .collect();
-    let lightest = children.iter().map(Child::weight_milli).min();
+    let weights = || children.iter().map(Child::weight_milli);
+    let lightest = weights().min().unwrap_or(1);
+    let lightest = lightest.max(weights().max().unwrap_or(1) / QUANTA_APART);
     for (child, rate_bps) in children.iter().zip(fit::fit(room_bps, &asked)) {
         let rate_bps = rate_bps.max(RATE_LEAST_BPS);
         let ceil_bps = child.ceil_bps().unwrap_or(link.rate_bps).min(link.rate_bps);
@@ -212,7 +217,7 @@ fn grow(
             rate_bps,
             ceil_bps,
             priority: priority_of(link, child),
-            quantum_bytes: quantum_bytes(child.weight_milli(), lightest.unwrap_or(1)),
+            quantum_bytes: quantum_bytes(child.weight_milli(), lightest),
             burst_bytes: burst_bytes(ceil_bps, link, mtu_bytes),
             leaf: match child {
                 Child::Class(class) => Some(leaf(class, link)),
