@@ -7,6 +7,7 @@
  */
 #include "direct.h"
 #include "departure_maps.h"
+#include "sender.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -116,7 +117,9 @@ int takt_departure(struct __sk_buff *ctx)
 	rules = bpf_map_lookup_elem(&takt_dep_rules, &zero);
 	if (!rules)
 		return TC_ACT_UNSPEC;
-	read_key_in_place(ctx, &key, takt_departure_skipped_bytes, rules->need_addresses);
+	read_key_in_place(ctx, &key, takt_departure_skipped_bytes, addresses_needed(ctx, rules));
+	if (takt_sender_asked)
+		key.who = takt_sender_is(ctx, &key);
 	id = takt_classify(rules, &key);
 	terms = bpf_map_lookup_elem(&takt_dep_terms, &id);
 	class = bpf_map_lookup_elem(&takt_dep_class, &id);

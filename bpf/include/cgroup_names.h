@@ -27,8 +27,11 @@ __noinline int takt_cgroup_hash(u64 address, struct name_hash *hash TAKT_ARG)
 	char part[NAME_PART_BYTES];
 	u32 at, i;
 
+	/* Kernels before 6.8 take it for a pointer that may be null, and before 6.4 have no bpf_for. */
+	if (!hash)
+		return 0;
 	hash->name = TAKT_FNV_BASIS;
-	bpf_for(at, 0, NAME_PARTS) {
+	for (at = 0; at < NAME_PARTS; at++) {
 		const void *from = (const void *)(address + at * (NAME_PART_BYTES - 1));
 
 		if (bpf_probe_read_kernel_str(part, sizeof(part), from) <= 0)

@@ -10,7 +10,9 @@
 #include "scalars.h"
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 };
 
 #include <bpf/bpf_helpers.h>
@@ -56,5 +58,9 @@ struct __sk_buff {
 #define TC_ACT_SHOT 2
 
 #define BPF_SKB_TSTAMP_DELIVERY_MONO 1
+
+#define BPF_F_NO_PREALLOC 1
+#define BPF_F_CLONE 512
+#define IPPROTO_TCP 6
 
 #endif

@@ -12,6 +12,11 @@
 #define TAKT_ROUTES 65536	/* connections from other namespaces at once */
 #define TAKT_SLOTS 2		/* the questions of the present policy, and of the next */
 
+/* The questions that it answers with yes. */
+struct takt_answer {
+	u32 who[TAKT_SLOTS];
+};
+
 struct takt_socket {
 	u64 netns_cookie;	/* the namespace that asked the questions */
 	u32 who[TAKT_SLOTS];	/* bit per question of the slot: 1 is yes */

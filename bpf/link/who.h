@@ -6,7 +6,7 @@
 #include "kernel.h"
 #include "plan.h"
 #include "registered.h"
-#include "sockets_map.h"
+#include "routed.h"
 
 /* The socket's owner; NULL if it is unknown. */
 static __always_inline const struct takt_socket *owner_of(const struct sock *sk)
@@ -21,24 +21,6 @@ static __always_inline const struct takt_socket *owner_of(const struct sock *sk)
 		sk = bpf_core_cast(sk->__sk_common.skc_listener, struct sock);
 	cookie = sk->__sk_common.skc_cookie.counter;
 	return bpf_map_lookup_elem(&takt_link_sockets, &cookie);
-}
-
-/*
- * The owner of a forwarded packet without a socket: it was routed here from a container of this
- * host. Precondition: the key has the packet's addresses.
- */
-static __always_inline const struct takt_socket *owner_elsewhere(const struct takt_key *key)
-{
-	struct takt_route route = {
-		.dst = { key->dst[0], key->dst[1], key->dst[2], key->dst[3] },
-		.src_port = key->src_port, .dst_port = key->dst_port, .family = key->family,
-	};
-	const u64 *cookie;
-
-	if (key->proto != IPPROTO_TCP)
-		return NULL;
-	cookie = bpf_map_lookup_elem(&takt_link_routes, &route);
-	return cookie ? bpf_map_lookup_elem(&takt_link_sockets, cookie) : NULL;
 }
 
 /* The answers about an owner; all no if it is unknown. */

@@ -8,8 +8,8 @@
  * such a policy, these are all that have none of their own. The kernel's own sockets, which no
  * task's call made, are never in the map.
  */
-#include "../link/sockets_map.h"
 #include "kernel_task.h"
+#include "sockets_map.h"
 #include "owner_maps.h"
 #include "owner.h"
 #include "route.h"
@@ -33,21 +33,6 @@ static __always_inline struct takt_watch *watch_of(u64 netns_cookie)
 
 	return own ?: bpf_map_lookup_elem(&takt_owner_watches, &elsewhere);
 }
-
-/* Stored with the socket; an accepted one inherits its listener's. */
-struct label {
-	struct owner owner;
-	struct takt_answer answer;
-	u32 generation;	/* watch.generation when the questions were answered; 0: never */
-	u32 pad;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__type(key, int);
-	__type(value, struct label);
-} takt_owner_labels SEC(".maps");
 
 /* Store a socket's answers and owner. An all-zero owner is unknown. */
 static __always_inline void remember(u64 cookie, const struct takt_watch *watch,
@@ -199,9 +184,7 @@ int takt_owner_event(struct bpf_sock_ops *ctx)
 	return ALLOW;
 }
 
-SEC("fexit/inet_csk_accept")
-int BPF_PROG(takt_owner_accept, struct sock *listener, struct proto_accept_arg *arg,
-	     struct sock *sk)
+static __always_inline int accepted(struct sock *sk)
 {
 	struct takt_watch *watch;
 	struct label *label;
@@ -214,6 +197,21 @@ int BPF_PROG(takt_owner_accept, struct sock *listener, struct proto_accept_arg *
 	label = bpf_sk_storage_get(&takt_owner_labels, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	claim(label, bpf_get_socket_cookie(sk), watch);
 	return 0;
+}
+
+SEC("fexit/inet_csk_accept")
+int BPF_PROG(takt_owner_accept, struct sock *listener, struct proto_accept_arg *arg,
+	     struct sock *sk)
+{
+	return accepted(sk);
+}
+
+/* Before Linux 6.10. */
+SEC("fexit/inet_csk_accept")
+int BPF_PROG(takt_owner_accept4, struct sock *listener, int flags, int *error, _Bool by_kernel,
+	     struct sock *sk)
+{
+	return accepted(sk);
 }
 
 SEC("tp_btf/inet_sock_set_state")

@@ -10,17 +10,8 @@
 
 #include "cgroup_names.h"
 #include "kernel_task.h"
+#include "labels_map.h"
 #include "owner_maps.h"
-
-struct owner {
-	u64 cgroup_id;
-	u32 tgid;
-	u32 uid;		/* effective */
-	u32 task_prio;		/* its own, see gate.h; in a survey its thread group leader's */
-	u32 pad;
-	u64 process[2];		/* the name, padded with zeros */
-	u64 thread[2];
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -68,7 +59,8 @@ static __always_inline void ask_groups(struct takt_question *question,
 	int level, levels = BPF_CORE_READ(group, level);
 	struct name_hash hash = { .path = TAKT_FNV_BASIS };
 
-	bpf_for(level, 1, CGROUP_LEVELS + 1) {
+	/* Before Linux 6.4 the kernel has no iterator of its own for this. */
+	for (level = 1; level <= CGROUP_LEVELS; level++) {
 		struct cgroup *ancestor;
 
 		if (level > levels)

@@ -24,11 +24,6 @@ struct takt_question {
 	u64 name[2];		/* APP: padded with zeros; CGROUP, UNIT: hash, 0; else 0 */
 };
 
-/* The questions that it answers with yes. */
-struct takt_answer {
-	u32 who[TAKT_SLOTS];
-};
-
 /*
  * The key of the watch for namespaces that have no policy of their own: those of containers. Their
  * sockets answer the questions of the host's own namespace.

@@ -6,9 +6,9 @@
 #ifndef TAKT_ROUTE_H
 #define TAKT_ROUTE_H
 
-#include "../link/sockets_map.h"
 #include "classify.h"
 #include "kernel_task.h"
+#include "sockets_map.h"
 
 #define IPV4_MAPPED 0xffff	/* the third word of ::ffff:0:0/96 */
 

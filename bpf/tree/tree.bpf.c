@@ -6,6 +6,7 @@
  * One instance for each link and policy.
  */
 #include "direct.h"
+#include "sender.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -32,7 +33,9 @@ int takt_tree(struct __sk_buff *ctx)
 	rules = bpf_map_lookup_elem(&takt_tree_rules, &zero);
 	if (!rules)
 		return TC_ACT_OK;
-	read_key_in_place(ctx, &key, takt_tree_skipped_bytes, rules->need_addresses);
+	read_key_in_place(ctx, &key, takt_tree_skipped_bytes, addresses_needed(ctx, rules));
+	if (takt_sender_asked)
+		key.who = takt_sender_is(ctx, &key);
 	ctx->tc_classid = takt_tree_first_minor + takt_classify(rules, &key);
 	return TC_ACT_OK;
 }

@@ -14,6 +14,7 @@ use crate::{
         self, Reverted,
         outdated::{self, GivenBack},
         program::Program,
+        sockets::Sockets,
     },
     os::{capability, namespace::netns_cookie},
     part::Ending,
@@ -92,6 +93,9 @@ fn clear() -> Result<Cleared, Error> {
     cleared.crowd = is_other && crowd::is_here(netns_cookie)?;
     if is_of_another_version(Program::open())? {
         cleared.links = outdated::give_back(netns_cookie)?;
+    }
+    if is_of_another_version(Sockets::open())? && !cleared.links.others_stay {
+        pinned::SOCKETS.unload()?;
     }
     Ok(cleared)
 }

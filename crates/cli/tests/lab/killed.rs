@@ -354,7 +354,7 @@ fn state(wire: &Wire) -> State {
 /// the devices that incoming packets can be sent through.
 fn attached() -> (bool, usize, String) {
     (
-        Path::new("/sys/fs/bpf/takt/sockets").exists(),
+        Path::new("/sys/fs/bpf/takt-sockets").exists(),
         links(),
         run("ip -br link show type ifb").ok(),
     )

@@ -22,6 +22,7 @@ mod metronome;
 mod over;
 mod recorder;
 mod reporting;
+mod senders;
 mod session;
 mod shell;
 mod systemd;

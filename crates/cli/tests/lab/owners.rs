@@ -19,7 +19,7 @@ use crate::{
     wire::Wire,
 };
 
-const POLICY: &str = r#"
+pub const POLICY: &str = r#"
 [link.near1]
 rate = "1gbit"
 
@@ -50,27 +50,27 @@ rate = "1gbit"
 "#;
 
 /// Where the programs that watch sockets are pinned.
-const WATCHING: &str = "/sys/fs/bpf/takt/sockets";
+pub const WATCHING: &str = "/sys/fs/bpf/takt-sockets";
 
 pub const ALICE: u32 = 1000;
 
 #[test]
 fn by_what_the_owner_is() {
-    DEFAULT.run(|| what_the_owner_is(&quiet_wire()));
+    DEFAULT.run(|| what_the_owner_is(&quiet_wire(), POLICY));
 }
 
 #[test]
 fn by_what_the_owner_is_on_the_newest_kernel() {
-    NEWEST.run(|| what_the_owner_is(&quiet_wire()));
+    NEWEST.run(|| what_the_owner_is(&quiet_wire(), POLICY));
 }
 
 #[test]
 fn by_what_the_owner_is_on_two_processors() {
-    TWO_PROCESSORS.run(|| what_the_owner_is(&quiet_wire()));
+    TWO_PROCESSORS.run(|| what_the_owner_is(&quiet_wire(), POLICY));
 }
 
-fn what_the_owner_is(wire: &Wire) {
-    apply(POLICY).ok();
+pub fn what_the_owner_is(wire: &Wire, policy: &str) {
+    apply(policy).ok();
     for way in WAYS {
         let go = || way(wire);
         assert_class("default", go);
@@ -133,37 +133,39 @@ fn users_by_their_names() {
 
 #[test]
 fn sockets_that_were_there_before() {
-    DEFAULT.run(|| {
-        let wire = quiet_wire();
-        let far = far_receiver(&wire);
-        let to = far.local_addr().unwrap();
-        as_process("player", || {
-            let udp = UdpSocket::bind("0.0.0.0:0").unwrap();
-            udp.connect(to).unwrap();
-            let listener = near_listener();
-            let mut connected = Connected::new(&listener);
-            let accepted = Connected::new(&listener);
+    DEFAULT.run(|| answers_of_sockets_before(&quiet_wire(), str::to_owned));
+}
 
-            apply(POLICY).ok();
-            assert_class("program", || send(&udp));
-            assert_class("program", || connected.talk());
-            assert_class("program", || Connected::new(&listener).talk());
+/// `on`: turns a policy into one for a backend.
+pub fn answers_of_sockets_before(wire: &Wire, on: impl Fn(&str) -> String) {
+    let far = far_receiver(wire);
+    let to = far.local_addr().unwrap();
+    as_process("player", || {
+        let udp = UdpSocket::bind("0.0.0.0:0").unwrap();
+        udp.connect(to).unwrap();
+        let listener = near_listener();
+        let mut connected = Connected::new(&listener);
+        let accepted = Connected::new(&listener);
 
-            // Questions are renumbered, and a socket changes its class, in one step.
-            let other = POLICY.replace("player", "recorder");
-            apply(&other).ok();
-            assert_class("default", || send(&udp));
-            assert_class("default", || connected.talk());
-            let reordered = format!(
-                "{PLAIN}{}{}",
-                class("first", "{ app = \"other\" }"),
-                class("second", "{ app = \"player\" }")
-            );
-            apply(&reordered).ok();
-            assert_class("second", || send(&udp));
-            assert_class("second", || connected.talk());
-            drop(accepted);
-        });
+        apply(&on(POLICY)).ok();
+        assert_class("program", || send(&udp));
+        assert_class("program", || connected.talk());
+        assert_class("program", || Connected::new(&listener).talk());
+
+        // Questions are renumbered, and a socket changes its class, in one step.
+        let other = POLICY.replace("player", "recorder");
+        apply(&on(&other)).ok();
+        assert_class("default", || send(&udp));
+        assert_class("default", || connected.talk());
+        let reordered = format!(
+            "{PLAIN}{}{}",
+            class("first", "{ app = \"other\" }"),
+            class("second", "{ app = \"player\" }")
+        );
+        apply(&on(&reordered)).ok();
+        assert_class("second", || send(&udp));
+        assert_class("second", || connected.talk());
+        drop(accepted);
     });
 }
 
@@ -335,7 +337,7 @@ pub fn send(connected: &UdpSocket) {
     connected.send(b"x").unwrap();
 }
 
-fn udp_connected(wire: &Wire) {
+pub fn udp_connected(wire: &Wire) {
     let far = far_receiver(wire);
     let near = UdpSocket::bind("0.0.0.0:0").unwrap();
     near.connect(far.local_addr().unwrap()).unwrap();
@@ -449,12 +451,12 @@ fn as_user_here<T>(uid: u32, act: impl FnOnce() -> T) -> T {
 }
 
 /// A control group that this process is in; it goes back to the root.
-struct Group(PathBuf);
+pub struct Group(PathBuf);
 
 const GROUPS: &str = "/sys/fs/cgroup";
 
 impl Group {
-    fn enter(path: &str) -> Self {
+    pub fn enter(path: &str) -> Self {
         let path = Path::new(GROUPS).join(path);
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("cgroup.procs"), "0").unwrap();

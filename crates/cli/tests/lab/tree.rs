@@ -96,7 +96,7 @@ fn shares_are_kept_on_the_newest_kernel() {
 }
 
 /// Policies that users begin with, and the device that each names.
-const EXAMPLES: [(&str, &str); 2] = [
+const EXAMPLES: [(&str, &str); 3] = [
     (
         include_str!("../../../../examples/media-server.toml"),
         "link.eth0",
@@ -104,6 +104,10 @@ const EXAMPLES: [(&str, &str); 2] = [
     (
         include_str!("../../../../examples/home-gateway.toml"),
         "link.wan0",
+    ),
+    (
+        include_str!("../../../../examples/tenants.toml"),
+        "link.eth0",
     ),
 ];
 
@@ -118,9 +122,11 @@ fn examples_come_and_go(wire: &Wire) {
         takt("status").says(&["backend: tree", "not kept: "]).ok();
         let mut flow = Flow::new(wire, 9000);
         flow.send(300, PAYLOAD_BYTES);
-        apply(&policy.replace("2mbit", "3mbit").replace("4mbit", "5mbit"))
-            .says(&["near1: updated (tree)"])
-            .ok();
+        let changed = policy
+            .replace("floor = \"5mbit", "floor = \"6mbit")
+            .replace("2mbit", "3mbit")
+            .replace("4mbit", "5mbit");
+        apply(&changed).says(&["near1: updated (tree)"]).ok();
         assert_eq!(flow.arrivals().len(), 300);
         takt("revert").says(&["near1: given back"]).ok();
         assert_eq!(wire.root_qdisc(), "qdisc noqueue 0: root");

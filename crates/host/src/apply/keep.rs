@@ -12,7 +12,9 @@ use std::{
 
 use takt_policy::Policy;
 
-use super::{pending, session::Session, tend, transaction::put_in_force, undecided::Undecided};
+use super::{
+    parts, pending, session::Session, tend, transaction::put_in_force, undecided::Undecided,
+};
 use crate::{
     error::Error,
     link::{
@@ -225,7 +227,8 @@ impl Keeper {
         let links = policy.links.iter().filter(|link| is_lost(&link.device));
         let links: Vec<_> = links.cloned().collect();
         let replace = Replace::Only(still.iter().map(|lost| lost.ifindex).collect());
-        let mut part = Links::attach_again(&links, source, &replace, owners, host)?;
+        let slot = parts::slot(source, host)?;
+        let mut part = Links::attach_again(&links, source, &replace, owners, slot, host)?;
         put_in_force(&mut [&mut part], host)?;
         for lost in still {
             self.gone.remove(&lost.ifindex);

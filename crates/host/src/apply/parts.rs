@@ -10,7 +10,10 @@ use crate::{
     beats::Tasks,
     crowd::Windows,
     error::Error,
-    link::{Action, Links, Outcome, Owners, Replace},
+    link::{
+        self, Action, Links, Outcome, Owners, Replace,
+        sockets::{Slot, Sockets},
+    },
     part::{Ending, Host, Part},
     radio::Radio,
     state::source::Source,
@@ -22,7 +25,7 @@ pub(super) struct Parts<'a> {
     tasks: Tasks,
     windows: Windows,
     radio: Radio<'a>,
-    stock: Stock,
+    stock: Stock<'a>,
     links: Links<'a>,
     /// The links' devices, as the policy has them.
     devices: Vec<String>,
@@ -40,13 +43,14 @@ impl<'a> Parts<'a> {
         let crowd = policy.crowd.as_ref().map(|crowd| (crowd, source));
         let radio = policy.radio.as_ref().map(|_| source);
         let assigned = stock::assign(&policy.links)?;
-        let stock = Stock::decide(&assigned.stock, source, replace, owners, host)?;
+        let slot = slot(source, host)?;
+        let stock = Stock::decide(&assigned.stock, source, replace, owners, slot, host)?;
         for (device, before) in stock.given_back() {
             host.assume_root(device, before.qdisc.clone(), before.gso_max_segs)?;
         }
         let returned = stock.given_back().map(|(device, _)| device);
         let replace = &replace.also(returned);
-        let mut links = Links::decide(&assigned.takt, source, replace, owners, host)?;
+        let mut links = Links::decide(&assigned.takt, source, replace, owners, slot, host)?;
         links.hand_over(&stock.devices());
         Ok(Self {
             tasks: Tasks::decide(beats, host.netns_cookie)?,
@@ -103,6 +107,12 @@ impl<'a> Parts<'a> {
             crowd: self.windows.action(),
         }
     }
+}
+
+/// The slot for the questions of a policy of this namespace.
+pub(super) fn slot(source: &Source, host: &mut Host) -> Result<Slot, Error> {
+    let in_use = [stock::slots(host)?, link::slots(host)?].concat();
+    Ok(Slot::choose(source, &in_use))
 }
 
 /// Remove what takts that died, and namespaces that are gone, have left.
@@ -166,5 +176,7 @@ pub(super) fn settle() -> Result<bool, Error> {
     ] {
         is_used |= settle()?;
     }
+    let watched = link::watched()?.into_iter().chain(stock::watched()?);
+    Sockets::settle(&watched.collect())?;
     Ok(is_used)
 }

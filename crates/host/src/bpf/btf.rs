@@ -86,6 +86,16 @@ pub(crate) fn explain_classifier_failure(source: libbpf_rs::Error) -> Error {
     )
 }
 
+/// Likewise for what watches sockets.
+pub(crate) fn explain_watching_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &["bpf_iter__task_file", "inet_csk_accept"],
+        "BPF programs that find the owners of sockets",
+        "Linux 6.1 or newer with CONFIG_CGROUP_BPF=y, CONFIG_BPF_EVENTS=y and CONFIG_PROC_FS=y",
+    )
+}
+
 /// Whether the kernel was built with BPF qdiscs. If that cannot be read, loading one says why.
 pub(crate) fn may_have_bpf_qdiscs() -> bool {
     match Btf::from_vmlinux() {

@@ -38,6 +38,13 @@ pub(crate) static LINKS: Object = Object {
     unmarked: 0,
 };
 
+/// What watches sockets, for links on any backend. Its maps are laid out with the qdisc's.
+pub(crate) static SOCKETS: Object = Object {
+    dir: pins::SOCKETS,
+    abi: TAKT_LINK_ABI,
+    unmarked: 0,
+};
+
 /// The scheduler.
 pub(crate) static BEATS: Object = Object {
     dir: pins::BEATS,
@@ -168,16 +175,6 @@ impl Pinned {
     pub fn program(&self, name: &str) -> Result<OwnedFd, Error> {
         Program::fd_from_pinned_path(self.path(name))
             .map_err(BpfError::of("opening a pinned program"))
-    }
-
-    /// A directory of pins that come and go while the object is loaded; `None` if it is not
-    /// there.
-    pub fn below(&self, name: &str) -> Option<Self> {
-        let dir = self.path(name);
-        dir.exists().then_some(Self {
-            dir,
-            object: self.object,
-        })
     }
 
     pub fn unload(&self) -> Result<(), Error> {

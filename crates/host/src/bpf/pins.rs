@@ -30,6 +30,7 @@ const ASIDE: &str = "takt-aside-";
 
 /// The directories of pins, at the root.
 pub(crate) const LINKS: &str = "takt";
+pub(crate) const SOCKETS: &str = "takt-sockets";
 pub(crate) const BEATS: &str = "takt-beats";
 pub(crate) const CROWD: &str = "takt-crowd";
 
@@ -109,7 +110,7 @@ pub(crate) fn restrict_pin(pin: &Path) -> Result<(), Error> {
 /// left readable, and remove what a takt left that died half-way. Under the lock no other takt
 /// is at work.
 pub(crate) fn tidy() -> Result<(), Error> {
-    for name in [LINKS, BEATS, CROWD] {
+    for name in [LINKS, SOCKETS, BEATS, CROWD] {
         let path = root()?.join(name);
         if let Some(found) = found(&path)? {
             close(&path, &found)?;

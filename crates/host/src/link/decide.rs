@@ -169,26 +169,6 @@ impl Replace {
     }
 }
 
-/// The slot for the policy's questions: not the one in which plans in force look up answers to
-/// other questions. After a takt that died between two devices there may be no such slot; then
-/// these answers are overwritten, and wrong until the plans follow.
-pub(crate) fn slot(source: &Source, managed: &[Managed]) -> Slot {
-    let same = |managed: &&Managed| {
-        let record = managed.record.as_ref();
-        record.is_some_and(|record| record.source == *source)
-    };
-    match (managed.iter().find(same), managed.first()) {
-        (Some(same), _) => Slot {
-            index: same.plan.who_slot,
-            in_force: true,
-        },
-        (None, other) => Slot {
-            index: other.map_or(0, |other| 1 - other.plan.who_slot),
-            in_force: false,
-        },
-    }
-}
-
 /// Turn a policy into steps, or say why it cannot be applied. Its plans look up what is known
 /// of sockets in this slot.
 pub(crate) fn decide(

@@ -38,7 +38,7 @@ pub use error::LinkError;
 pub use lost::{LostBy, LostLink};
 pub(crate) use managed::Managed;
 pub use part::{Action, Outcome, Reverted};
-pub(crate) use part::{Carrier, Links, Owners, carriers};
+pub(crate) use part::{Carrier, Links, Owners, carriers, slots, watched};
 pub(crate) use record::Before;
 pub use status::{
     AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowTotals, LinkStatus, Share,

@@ -15,14 +15,14 @@ use takt_policy::{Backend, Link, Policy};
 use super::{
     buffer::{Buffers, QueueLimits},
     conflict::Conflicts,
-    decide::{Found, Refusal, Replace, Step, decide, slot},
+    decide::{Found, Refusal, Replace, Step, decide},
     devices,
     managed::Managed,
     mark,
     program::Program,
     receive::{self, Side},
     record::{Before, Record},
-    sockets::{Asked, Slot, Sockets},
+    sockets::{Asked, Slot, SlotInUse, Sockets, needed_by},
     status::{self, LinkStatus},
     takeover::release,
 };
@@ -86,6 +86,11 @@ impl Owners {
     pub fn questions(&self) -> &Questions {
         &self.questions
     }
+
+    /// Have the sockets of a namespace answer, in this slot.
+    pub fn ask(&self, sockets: &Sockets, netns_cookie: u64, slot: Slot) -> Result<(), Error> {
+        sockets.ask(netns_cookie, slot, &self.asked)
+    }
 }
 
 /// A device of this namespace that takt has a link of, on whichever backend.
@@ -109,6 +114,29 @@ pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
         }
     };
     Ok(Managed::all(host)?.into_iter().map(carrier).collect())
+}
+
+/// The slots that links of this namespace on takt's own qdisc read.
+pub(crate) fn slots(host: &mut Host) -> Result<Vec<SlotInUse>, Error> {
+    let in_use = |managed: Managed| SlotInUse {
+        index: managed.plan.who_slot,
+        source: managed.record.map(|record| record.source),
+    };
+    Ok(Managed::all(host)?.into_iter().map(in_use).collect())
+}
+
+/// The namespaces whose sockets the qdisc looks at.
+pub(crate) fn watched() -> Result<BTreeSet<u64>, Error> {
+    let mut watched = BTreeSet::new();
+    let Some(program) = Program::open()? else {
+        return Ok(watched);
+    };
+    for index in program.links()? {
+        if let Some(port) = program.port(index)?.filter(|port| needed_by(&port.plan())) {
+            watched.insert(port.outline().owner.netns_cookie);
+        }
+    }
+    Ok(watched)
 }
 
 /// What a policy changes of the links.
@@ -141,6 +169,7 @@ impl<'a> Links<'a> {
         source: &Source,
         replace: &Replace,
         owners: &'a Owners,
+        slot: Slot,
         host: &mut Host,
     ) -> Result<Self, Refusal> {
         let ports = host.ports()?;
@@ -152,7 +181,6 @@ impl<'a> Links<'a> {
             ),
             None => Default::default(),
         };
-        let slot = slot(source, &managed);
         let found = Found {
             netns_cookie: host.netns_cookie,
             ports: &ports,
@@ -190,9 +218,10 @@ impl<'a> Links<'a> {
         source: &Source,
         replace: &Replace,
         owners: &'a Owners,
+        slot: Slot,
         host: &mut Host,
     ) -> Result<Self, Refusal> {
-        let mut part = Self::decide(links, source, replace, owners, host)?;
+        let mut part = Self::decide(links, source, replace, owners, slot, host)?;
         let ports = host.ports()?;
         // The device that went has the same name, but another number.
         let went = |managed: &Managed| {
@@ -291,10 +320,7 @@ impl Part for Links<'_> {
 
     fn settle() -> Result<bool, Error> {
         match Program::open()? {
-            Some(program) if !program.links()?.is_empty() => {
-                Sockets::settle(&program)?;
-                Ok(true)
-            }
+            Some(program) if !program.links()?.is_empty() => Ok(true),
             Some(program) => program.unload().map(|()| false),
             None => Ok(false),
         }
@@ -329,8 +355,8 @@ impl Part for Links<'_> {
         let buffers = self.buffers.insert(Buffers::open(&mut host.netlink)?);
         self.reached = Reached::Prepared;
         if self.watches_sockets {
-            let sockets = Sockets::open_or_load(program)?;
-            sockets.ask(host.netns_cookie, self.slot, &self.owners.asked)?;
+            let sockets = Sockets::open_or_load()?;
+            self.owners.ask(&sockets, host.netns_cookie, self.slot)?;
         }
         self.steps
             .iter_mut()

@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -23,10 +23,13 @@ use takt_algo::sys::{
 use crate::{
     bpf::{
         BpfError, btf, call, load_log,
-        pinned::{LINKS, Pinned},
+        pinned::{LINKS, Pinned, SOCKETS},
     },
     error::Error,
-    link::memory::{Owner, PortMemory},
+    link::{
+        memory::{Owner, PortMemory},
+        sockets::Known,
+    },
 };
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
@@ -39,9 +42,6 @@ pub(crate) fn handle_of(index: u32) -> u32 {
     (TAKT_HANDLE_MAJOR + index) << 16
 }
 
-/// The directory of the programs that watch sockets, within that of the links.
-const SOCKETS: &str = "sockets";
-
 /// How long a plan waits for packets of the plan before the last, and how often takt checks.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
@@ -52,8 +52,7 @@ pub(crate) struct Program {
     ports: MapHandle,
     stores: MapHandle,
     fast_path: MapHandle,
-    sockets: MapHandle,
-    routes: MapHandle,
+    known: Known,
     marks: MapHandle,
     registrations: MapHandle,
     registry: MapHandle,
@@ -74,8 +73,7 @@ impl Program {
             ports: pins.map("takt_ports")?,
             stores: pins.map("takt_stores")?,
             fast_path: pins.map("takt_express")?,
-            sockets: pins.map("takt_sockets")?,
-            routes: pins.map("takt_routes")?,
+            known: Known::of(&pins)?,
             marks: pins.map("takt_marks")?,
             registrations: pins.map("takt_registrations")?,
             registry: pins.map("takt_registry")?,
@@ -93,7 +91,7 @@ impl Program {
     /// Verify every program against the running kernel, and leave nothing loaded.
     pub fn verify() -> Result<(), Error> {
         let mut memory = MaybeUninit::uninit();
-        load_skeleton(&mut memory).map(drop)
+        load_skeleton(&mut memory, None).map(drop)
     }
 
     /// Remove the pins. The kernel frees the rest with the last qdisc.
@@ -103,12 +101,7 @@ impl Program {
 
     /// What is known of sockets, read by the qdisc.
     pub(crate) fn sockets(&self) -> &MapHandle {
-        &self.sockets
-    }
-
-    /// Connections of sockets in other namespaces, read by the qdisc.
-    pub(crate) fn routes(&self) -> &MapHandle {
-        &self.routes
+        &self.known.sockets
     }
 
     /// Marks that are due.
@@ -133,18 +126,11 @@ impl Program {
 
     /// Whether a socket is open, if sockets are watched.
     pub(crate) fn knows_socket(&self, cookie: u64) -> bool {
-        let known = self.sockets.lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
+        let known = self
+            .known
+            .sockets
+            .lookup(&cookie.to_ne_bytes(), MapFlags::ANY);
         matches!(known, Ok(Some(_)))
-    }
-
-    /// Where the programs that watch sockets are pinned.
-    pub(crate) fn sockets_dir(&self) -> PathBuf {
-        self.pins.path(SOCKETS)
-    }
-
-    /// Their pins, if they are loaded.
-    pub(crate) fn sockets_pins(&self) -> Option<Pinned> {
-        self.pins.below(SOCKETS)
     }
 
     /// The directory of the pins.
@@ -257,9 +243,10 @@ impl Program {
     }
 }
 
-fn load_skeleton(
-    memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
-) -> Result<skel::LinkSkel<'_>, Error> {
+fn load_skeleton<'a>(
+    memory: &'a mut MaybeUninit<libbpf_rs::OpenObject>,
+    known: Option<&Known>,
+) -> Result<skel::LinkSkel<'a>, Error> {
     load_log::begin();
     let mut open = skel::LinkSkelBuilder::default()
         .open(memory)
@@ -269,12 +256,19 @@ fn load_skeleton(
             .set_autocreate(false)
             .map_err(BpfError::of("opening the program"))?;
     }
+    if let Some(known) = known {
+        known.share(
+            &mut open.maps.takt_link_sockets,
+            &mut open.maps.takt_link_routes,
+        )?;
+    }
     open.load().map_err(btf::explain_load_failure)
 }
 
 fn register_and_pin(dir: &Path) -> Result<(), Error> {
     let mut memory = MaybeUninit::uninit();
-    let mut skel = load_skeleton(&mut memory)?;
+    let known = Known::of_loaded(&SOCKETS)?;
+    let mut skel = load_skeleton(&mut memory, known.as_ref())?;
     let pin = || BpfError::of("pinning the program");
     let maps = &mut skel.maps;
     maps.takt_link_ports
@@ -286,12 +280,7 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
     maps.takt_link_express
         .pin(dir.join("takt_express"))
         .map_err(pin())?;
-    maps.takt_link_sockets
-        .pin(dir.join("takt_sockets"))
-        .map_err(pin())?;
-    maps.takt_link_routes
-        .pin(dir.join("takt_routes"))
-        .map_err(pin())?;
+    Known::pin(&mut maps.takt_link_sockets, &mut maps.takt_link_routes, dir)?;
     maps.takt_link_marks
         .pin(dir.join("takt_marks"))
         .map_err(pin())?;

@@ -12,6 +12,7 @@ mod hook;
 mod part;
 mod program;
 mod record;
+mod sender;
 mod shape;
 mod standing;
 mod status;
@@ -19,5 +20,5 @@ mod tree;
 
 pub(crate) use backend::assign;
 pub use backend::kernel;
-pub(crate) use part::{Stock, carriers, verify_departure, verify_tree};
-pub(crate) use record::{RECORDS, salvage_all};
+pub(crate) use part::{Stock, carriers, slots, verify_departure, verify_tree};
+pub(crate) use record::{RECORDS, salvage_all, watched};

@@ -14,6 +14,7 @@ use super::{
     change::{Change, Hook, clear},
     program,
     record::{self, Netns, Place, StockRecord},
+    sender::Asking,
     shape::Shape,
     standing::Standing,
     status,
@@ -22,6 +23,7 @@ use crate::{
     error::Error,
     link::{
         self, Action, Before, Carrier, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted,
+        sockets::{Slot, SlotInUse, Sockets},
     },
     os::{
         OsError,
@@ -42,8 +44,10 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// What a policy changes of these links.
-pub(crate) struct Stock {
+pub(crate) struct Stock<'a> {
     steps: Vec<Step>,
+    owners: &'a Owners,
+    slot: Slot,
     committed: usize,
 }
 
@@ -112,13 +116,14 @@ fn place_of(record: &StockRecord) -> Place {
     Place::new(record.netns.cookie, record.ifindex)
 }
 
-impl Stock {
+impl<'a> Stock<'a> {
     /// What following the policy changes of this namespace's devices.
     pub fn decide(
         links: &[Wanted],
         source: &Source,
         replace: &Replace,
-        owners: &Owners,
+        owners: &'a Owners,
+        slot: Slot,
         host: &mut Host,
     ) -> Result<Self, Refusal> {
         let ports = host.ports()?;
@@ -169,6 +174,7 @@ impl Stock {
                 netns: Netns::own(host.netns_cookie)?,
                 source: source.clone(),
                 shape: Shape::of(*backend, link, &planned.ids, port.device.mtu_bytes),
+                who_slot: (planned.tables.rules.need_who != 0).then_some(slot.index),
                 program: None,
                 keeps_clsact: match &known {
                     Some(known) => known.keeps_clsact,
@@ -216,8 +222,17 @@ impl Stock {
         }
         Ok(Self {
             steps,
+            owners,
+            slot,
             committed: 0,
         })
+    }
+
+    /// Whether any of the links asks about the owners of sockets.
+    fn asks(&self) -> bool {
+        let stays = |step: &&Step| !matches!(step, Step::GiveBack { .. });
+        let mut stay = self.steps.iter().filter(stays);
+        stay.any(|step| step.record().who_slot.is_some())
     }
 
     pub fn outcomes(&self) -> Vec<Outcome> {
@@ -314,6 +329,17 @@ fn records(host: &mut Host) -> Result<Vec<Known>, Error> {
     known.filter_map(Result::transpose).collect()
 }
 
+/// The slots that such links of this namespace read.
+pub(crate) fn slots(host: &mut Host) -> Result<Vec<SlotInUse>, Error> {
+    let in_use = |(record, _): Known| {
+        Some(SlotInUse {
+            index: record.who_slot?,
+            source: Some(record.source),
+        })
+    };
+    Ok(records(host)?.into_iter().filter_map(in_use).collect())
+}
+
 /// The devices of this namespace that have such links. One without a policy is takt's as well.
 pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
     let ports = host.ports()?;
@@ -366,7 +392,7 @@ fn release(record: &StockRecord, port: Option<&Port>) -> (Vec<Request>, Option<F
     (limit.into_iter().collect(), Some(foreign))
 }
 
-impl Part for Stock {
+impl Part for Stock<'_> {
     type Undone = Vec<Reverted>;
     type Status = Vec<LinkStatus>;
 
@@ -447,12 +473,20 @@ impl Part for Stock {
     }
 
     fn verify(&self) -> Result<(), Error> {
+        if self.asks() {
+            Sockets::verify()?;
+        }
         let loads = |step: &Step| matches!(step, Step::Make { .. } | Step::Turn { .. });
         let mut loading = self.steps.iter().filter(|step| loads(step));
-        loading.try_for_each(|step| verify(&step.record().shape))
+        loading.try_for_each(|step| verify(&step.record().shape, step.record().who_slot))
     }
 
-    fn prepare(&mut self, _: &mut Host) -> Result<(), Error> {
+    fn prepare(&mut self, host: &mut Host) -> Result<(), Error> {
+        let sockets = self.asks().then(Sockets::open_or_load).transpose()?;
+        if let Some(sockets) = &sockets {
+            self.owners.ask(sockets, host.netns_cookie, self.slot)?;
+        }
+        let sockets = sockets.as_ref();
         for step in &mut self.steps {
             let place = step.place();
             match step {
@@ -463,7 +497,10 @@ impl Part for Stock {
                     program,
                     ..
                 } => {
-                    let loaded = program::load(&record.shape, &plan.rules, *hardware, None)?;
+                    let asking = asking(record.who_slot, sockets);
+                    let asking = asking.as_ref();
+                    let loaded =
+                        program::load(&record.shape, &plan.rules, *hardware, asking, None)?;
                     record.program = Some(program::id_of(&loaded)?);
                     *program = Some(loaded);
                     place.write(record)?;
@@ -478,7 +515,10 @@ impl Part for Stock {
                 } => {
                     let old = program::open(from.program)?;
                     let clocks = is_same_backend(from, record).then_some(&old);
-                    let loaded = program::load(&record.shape, &plan.rules, *hardware, clocks)?;
+                    let asking = asking(record.who_slot, sockets);
+                    let asking = asking.as_ref();
+                    let loaded =
+                        program::load(&record.shape, &plan.rules, *hardware, asking, clocks)?;
                     record.program = Some(program::id_of(&loaded)?);
                     *program = Some(loaded);
                     *old_program = Some(old);
@@ -579,20 +619,27 @@ impl Part for Stock {
 
 /// Load the program of a tree without rules, and leave nothing loaded.
 pub(crate) fn verify_tree() -> Result<(), Error> {
-    verify(&Shape::Tree(Tree::default()))
+    verify(&Shape::Tree(Tree::default()), None)
 }
 
 /// The same of the one that stamps departure times.
 pub(crate) fn verify_departure() -> Result<(), Error> {
-    verify(&Shape::Departure(Departure {
+    let terms = Departure {
         is_oversubscribed: true,
         ..Departure::default()
-    }))
+    };
+    verify(&Shape::Departure(terms), None)
 }
 
-fn verify(shape: &Shape) -> Result<(), Error> {
+fn verify(shape: &Shape, who_slot: Option<u32>) -> Result<(), Error> {
     let plan = zeroed_box::<takt_plan>();
-    program::load(shape, &plan.rules, libc::ARPHRD_ETHER, None).map(drop)
+    let asking = asking(who_slot, None);
+    let ethernet = libc::ARPHRD_ETHER;
+    program::load(shape, &plan.rules, ethernet, asking.as_ref(), None).map(drop)
+}
+
+fn asking(who_slot: Option<u32>, sockets: Option<&Sockets>) -> Option<Asking<'_>> {
+    who_slot.map(|slot| Asking { slot, sockets })
 }
 
 fn is_same_backend(from: &Standing, to: &StockRecord) -> bool {

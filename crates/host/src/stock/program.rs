@@ -24,7 +24,10 @@ use takt_planner::{
     tree::minor_of,
 };
 
-use super::shape::Shape;
+use super::{
+    sender::{Asking, Maps},
+    shape::Shape,
+};
 use crate::{
     bpf::{BpfError, btf, load_log},
     error::Error,
@@ -57,16 +60,17 @@ pub(super) fn load(
     shape: &Shape,
     rules: &takt_rules,
     hardware: u16,
+    asking: Option<&Asking>,
     before: Option<&OwnedFd>,
 ) -> Result<OwnedFd, Error> {
     load_log::begin();
     match shape {
-        Shape::Tree(_) => load_tree(rules, hardware),
-        Shape::Departure(terms) => load_departure(terms, rules, hardware, before),
+        Shape::Tree(_) => load_tree(rules, hardware, asking),
+        Shape::Departure(terms) => load_departure(terms, rules, hardware, asking, before),
     }
 }
 
-fn load_tree(rules: &takt_rules, hardware: u16) -> Result<OwnedFd, Error> {
+fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Result<OwnedFd, Error> {
     let mut memory = MaybeUninit::uninit();
     let mut open = tree::TreeSkelBuilder::default()
         .open(&mut memory)
@@ -74,7 +78,15 @@ fn load_tree(rules: &takt_rules, hardware: u16) -> Result<OwnedFd, Error> {
     if let Some(terms) = open.maps.rodata_data.as_deref_mut() {
         terms.takt_tree_first_minor = minor_of(0).into();
         terms.takt_tree_skipped_bytes = header_bytes(hardware);
+        terms.takt_sender_asked = asking.is_some().into();
+        terms.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
     }
+    Maps {
+        sockets: &mut open.maps.takt_link_sockets,
+        routes: &mut open.maps.takt_link_routes,
+        labels: &mut open.maps.takt_owner_labels,
+    }
+    .give(asking)?;
     let skel = open.load().map_err(btf::explain_classifier_failure)?;
     give_rules(&skel.maps.takt_tree_rules, rules)?;
     keep(skel.progs.takt_tree.as_fd())
@@ -84,6 +96,7 @@ fn load_departure(
     terms: &Departure,
     rules: &takt_rules,
     hardware: u16,
+    asking: Option<&Asking>,
     before: Option<&OwnedFd>,
 ) -> Result<OwnedFd, Error> {
     let mut memory = MaybeUninit::uninit();
@@ -98,7 +111,15 @@ fn load_departure(
         data.takt_departure_link.is_oversubscribed = terms.is_oversubscribed.into();
         data.takt_departure_horizon_ns = terms.horizon_ns;
         data.takt_departure_drops_beyond = terms.drops_beyond.into();
+        data.takt_sender_asked = asking.is_some().into();
+        data.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
     }
+    Maps {
+        sockets: &mut open.maps.takt_link_sockets,
+        routes: &mut open.maps.takt_link_routes,
+        labels: &mut open.maps.takt_owner_labels,
+    }
+    .give(asking)?;
     let clocks = before.map(|before| map_of(before, CLASSES));
     let clocks = clocks.transpose()?;
     if let Some(clocks) = clocks {

@@ -1,6 +1,9 @@
 //! What takt remembers of a link: the policy, its classes, and the state of the device before.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use takt_planner::{ClassIds, backend::Unkept};
@@ -33,6 +36,8 @@ pub(crate) struct StockRecord {
     pub source: Source,
     pub ids: ClassIds,
     pub shape: Shape,
+    /// The slot in which it finds answers about the owners of sockets; `None`: it asks nothing.
+    pub who_slot: Option<u32>,
     /// The number of the program that sees its packets; `None`: it was not loaded yet.
     pub program: Option<u32>,
     /// The device had a clsact before takt.
@@ -187,6 +192,18 @@ impl Place {
 
 fn dir() -> PathBuf {
     Path::new(DIR).join(RECORDS)
+}
+
+/// The namespaces in which links ask about the owners of sockets.
+pub(crate) fn watched() -> Result<BTreeSet<u64>, Error> {
+    let mut watched = BTreeSet::new();
+    for place in Place::all() {
+        let mut records = place.records()?.into_iter();
+        if records.any(|record| record.who_slot.is_some()) {
+            watched.insert(place.netns_cookie);
+        }
+    }
+    Ok(watched)
 }
 
 /// Whether any device has one.

@@ -6,6 +6,8 @@ use takt_policy::Backend;
 const BPF_QDISCS_FROM: (u32, u32) = (6, 16);
 /// The first kernel whose programs stamp departure times as such (bpf_skb_set_tstamp).
 const STAMPS_FROM: (u32, u32) = (5, 18);
+/// The first kernel on which the owners of sockets are found (cgroup.ancestors).
+const OWNERS_FROM: (u32, u32) = (6, 1);
 /// Takt tells network namespaces apart by their cookies (SO_NETNS_COOKIE), on any backend.
 const ANY_FROM: (u32, u32) = (5, 14);
 
@@ -31,6 +33,11 @@ impl Kernel {
             version,
             has_bpf_qdiscs: version >= BPF_QDISCS_FROM,
         })
+    }
+
+    /// Whether the owners of sockets can be found.
+    pub(super) fn knows_owners(&self) -> bool {
+        self.version >= OWNERS_FROM
     }
 
     /// What it lacks for a backend.

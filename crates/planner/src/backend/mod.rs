@@ -38,8 +38,8 @@ impl Offer {
             lacks: kernel.lacks(backend),
             unkept: match backend {
                 Backend::Takt => Vec::new(),
-                Backend::Departure => promise::unkept_by_departure_times(link),
-                Backend::Tree => promise::unkept_by_a_tree(link),
+                Backend::Departure => promise::unkept_by_departure_times(link, kernel),
+                Backend::Tree => promise::unkept_by_a_tree(link, kernel),
             },
         }
     }

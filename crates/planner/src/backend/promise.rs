@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use takt_policy::{AqmKind, Class, Gate, Link, Pacing};
 
+use super::kernel::Kernel;
 use crate::departure::{OVERSUBSCRIBED_MOST, asked_bps};
 
 /// What a backend may not keep.
@@ -23,6 +24,8 @@ pub enum Promise {
     FlowClocks,
     /// The class is found by the owner of a packet's socket.
     Owners,
+    /// The class has traffic that is registered at run time.
+    Registrations,
     /// Stations share by weights.
     Stations,
     /// The distance of packets is exact to the byte.
@@ -49,6 +52,7 @@ impl Promise {
             | Self::QueueManagement => false,
             Self::FlowClocks
             | Self::Owners
+            | Self::Registrations
             | Self::Stations
             | Self::GapFrames
             | Self::SpareCapacity
@@ -67,6 +71,7 @@ impl fmt::Display for Promise {
             Self::Receive => "incoming packets in the background do not wait",
             Self::FlowClocks => "flows have no clocks of their own",
             Self::Owners => "the owners of sockets are not known",
+            Self::Registrations => "registered destinations are not known",
             Self::Stations => "stations have no weights",
             Self::GapFrames => "no gap frames are sent",
             Self::SpareCapacity => "spare capacity is not shared",
@@ -101,7 +106,7 @@ impl fmt::Display for Unkept {
 type Asked = (Promise, bool);
 
 /// What a tree does not keep of a link's policy: the link's first, then class by class.
-pub(super) fn unkept_by_a_tree(link: &Link) -> Vec<Unkept> {
+pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
     let of_link = vec![
         (Promise::DepartureTimes, true),
         (Promise::Stations, link.has_stations),
@@ -109,13 +114,13 @@ pub(super) fn unkept_by_a_tree(link: &Link) -> Vec<Unkept> {
     ];
     unkept(link, of_link, |class| {
         let mut asked = vec![(Promise::Spacing, class.ceil_bps.is_some())];
-        asked.extend(beyond_the_kernels_qdiscs(class));
+        asked.extend(beyond_the_kernels_qdiscs(class, kernel));
         asked
     })
 }
 
 /// What departure times with fq do not keep of it, in the same order.
-pub(super) fn unkept_by_departure_times(link: &Link) -> Vec<Unkept> {
+pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
     let asked_bps = asked_bps(link);
     // The others share spare capacity, which is not kept either.
     let mut classes = link.classes.iter().filter(|class| class.ceil_bps.is_some());
@@ -137,22 +142,24 @@ pub(super) fn unkept_by_departure_times(link: &Link) -> Vec<Unkept> {
             (Promise::SpareCapacity, !is_fixed),
             (Promise::QueueManagement, class.aqm.kind != AqmKind::Off),
         ];
-        asked.extend(beyond_the_kernels_qdiscs(class));
+        asked.extend(beyond_the_kernels_qdiscs(class, kernel));
         asked
     })
 }
 
 /// What a class may ask for and no qdisc of the kernel's own has.
-fn beyond_the_kernels_qdiscs(class: &Class) -> [Asked; 4] {
+fn beyond_the_kernels_qdiscs(class: &Class, kernel: &Kernel) -> [Asked; 5] {
     let mut matches = class.matches.iter();
+    let is_registered = class.matches.iter().any(|entry| entry.registered);
     [
         (Promise::Gate, class.gate == Some(Gate::Sender)),
         (Promise::Receive, class.receive),
         (Promise::FlowClocks, class.per_flow),
         (
             Promise::Owners,
-            matches.any(|entry| entry.questions().next().is_some()),
+            !kernel.knows_owners() && matches.any(|entry| entry.questions().next().is_some()),
         ),
+        (Promise::Registrations, is_registered),
     ]
 }
 

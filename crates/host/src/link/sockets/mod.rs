@@ -1,12 +1,14 @@
 //! Who owns a socket: loading the programs that find it out (`bpf/owner`), and setting a
-//! policy's questions.
+//! policy's questions. The qdisc and the classifiers of other backends read the answers.
 //!
 //! They are loaded while any policy asks about owners, or has a class that tells flows apart: a
 //! flow ends when its socket is forgotten. Every namespace's policy has two slots for its
 //! questions, and its plans name the slot in force, so questions change in the same instant as
 //! plans do.
 
+mod known;
 mod questions;
+mod slot;
 
 use std::{
     collections::BTreeSet,
@@ -33,14 +35,18 @@ use takt_algo::{
 use takt_policy::{Gate, Link as PolicyLink};
 
 use crate::{
-    bpf::{BpfError, btf, call, load_log, pins},
+    bpf::{
+        BpfError, btf, call, load_log,
+        pinned::{LINKS, Pinned, SOCKETS},
+    },
     error::Error,
-    link::program::Program,
     os::{cgroup, namespace},
 };
 
+pub(crate) use known::{Known, share};
 pub use questions::NoUser;
 pub(crate) use questions::{Asked, Term};
+pub(crate) use slot::{Slot, SlotInUse};
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
 mod skel {
@@ -60,16 +66,12 @@ pub(crate) fn needed_by(plan: &takt_plan) -> bool {
             .any(|class| u32::from(class.per_flow) == TAKT_PER_FLOW_CLOCKS)
 }
 
-/// The slot for a policy's questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
-    pub index: u32,
-    /// Plans in force read the answers there already.
-    pub in_force: bool,
-}
-
 /// The programs that watch sockets, by their pins.
 pub(crate) struct Sockets {
+    /// What the answers are read from.
+    pub known: Known,
+    /// With sockets, for the answers of those that listen.
+    pub labels: MapHandle,
     questions: MapHandle,
     watches: MapHandle,
     survey: Link,
@@ -79,27 +81,29 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// What an earlier takt loaded; `None` if it was not needed.
-    pub(crate) fn open(program: &Program) -> Result<Option<Self>, Error> {
-        let Some(pins) = program.sockets_pins() else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
+    pub(crate) fn open() -> Result<Option<Self>, Error> {
+        SOCKETS.open(Self::of)
+    }
+
+    fn of(pins: Pinned) -> Result<Self, Error> {
+        Ok(Self {
+            known: Known::of(&pins)?,
+            labels: pins.map("takt_labels")?,
             questions: pins.map("takt_questions")?,
             watches: pins.map("takt_watches")?,
             survey: Link::open(pins.path("takt_survey"))
                 .map_err(BpfError::of("opening a pinned program"))?,
             clear: pins.program("takt_clear")?,
             forget: pins.program("takt_forget")?,
-        }))
+        })
     }
 
     /// Open them, or load, attach and pin them.
-    pub(crate) fn open_or_load(program: &Program) -> Result<Self, Error> {
-        if let Some(sockets) = Self::open(program)? {
-            return Ok(sockets);
+    pub(crate) fn open_or_load() -> Result<Self, Error> {
+        match Self::open()? {
+            Some(sockets) => Ok(sockets),
+            None => SOCKETS.load(attach_and_pin, Self::of),
         }
-        pins::appear(&program.sockets_dir(), |dir| attach_and_pin(program, dir))?;
-        Self::open(program)?.ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
     }
 
     /// Whether a policy asks about the owners of sockets or the priority of their tasks, or must
@@ -158,20 +162,14 @@ impl Sockets {
         self.survey()
     }
 
-    /// End what no plan in force needs: the watching of a namespace, or all of it if no
-    /// namespace needs it.
-    pub(crate) fn settle(program: &Program) -> Result<(), Error> {
-        let Some(sockets) = Self::open(program)? else {
+    /// End what no link in force needs, of all namespaces: the watching of a namespace, or all of it
+    /// if no namespace needs it.
+    pub(crate) fn settle(needed: &BTreeSet<u64>) -> Result<(), Error> {
+        let Some(sockets) = Self::open()? else {
             return Ok(());
         };
-        let mut needed = BTreeSet::new();
-        for index in program.links()? {
-            if let Some(port) = program.port(index)?.filter(|port| needed_by(&port.plan())) {
-                needed.insert(port.outline().owner.netns_cookie);
-            }
-        }
         if needed.is_empty() {
-            pins::vanish(&program.sockets_dir())?;
+            SOCKETS.unload()?;
             return sockets.run(&sockets.forget, 0, 0);
         }
         let mut ended = false;
@@ -301,37 +299,55 @@ fn next_generation(before: Option<Box<takt_watch>>) -> u32 {
 
 fn load_skeleton<'a>(
     memory: &'a mut MaybeUninit<libbpf_rs::OpenObject>,
-    program: Option<&Program>,
+    known: Option<&Known>,
 ) -> Result<skel::OwnerSkel<'a>, Error> {
     load_log::begin();
     let mut open = skel::OwnerSkelBuilder::default()
         .open(memory)
         .map_err(BpfError::of("opening the program"))?;
-    if let Some(program) = program {
-        open.maps
-            .takt_link_sockets
-            .reuse_fd(program.sockets().as_fd())
-            .map_err(BpfError::of("sharing the map of sockets"))?;
-        open.maps
-            .takt_link_routes
-            .reuse_fd(program.routes().as_fd())
-            .map_err(BpfError::of("sharing the map of connections"))?;
+    if let Some(known) = known {
+        known.share(
+            &mut open.maps.takt_link_sockets,
+            &mut open.maps.takt_link_routes,
+        )?;
     }
-    open.load().map_err(btf::explain_load_failure)
+    let (accept, other) = match accepts_with_struct() {
+        true => (
+            &mut open.progs.takt_owner_accept,
+            &mut open.progs.takt_owner_accept4,
+        ),
+        false => (
+            &mut open.progs.takt_owner_accept4,
+            &mut open.progs.takt_owner_accept,
+        ),
+    };
+    accept.set_autoload(true);
+    other.set_autoload(false);
+    open.load().map_err(btf::explain_watching_failure)
 }
 
-fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
+/// Whether the kernel's function that accepts connections has its arguments in a struct, as from
+/// Linux 6.10 on.
+fn accepts_with_struct() -> bool {
+    btf::kernel_has_member("proto_accept_arg", "flags")
+}
+
+fn attach_and_pin(dir: &Path) -> Result<(), Error> {
     let cgroup = cgroup::root()?;
     let mut memory = MaybeUninit::uninit();
-    let mut skel = load_skeleton(&mut memory, Some(program))?;
+    let known = Known::of_loaded(&LINKS)?;
+    let mut skel = load_skeleton(&mut memory, known.as_ref())?;
     let pin = || BpfError::of("pinning the program");
 
-    skel.maps
-        .takt_owner_questions
+    let maps = &mut skel.maps;
+    Known::pin(&mut maps.takt_link_sockets, &mut maps.takt_link_routes, dir)?;
+    maps.takt_owner_labels
+        .pin(dir.join("takt_labels"))
+        .map_err(pin())?;
+    maps.takt_owner_questions
         .pin(dir.join("takt_questions"))
         .map_err(pin())?;
-    skel.maps
-        .takt_owner_watches
+    maps.takt_owner_watches
         .pin(dir.join("takt_watches"))
         .map_err(pin())?;
     let programs = &mut skel.progs;
@@ -353,6 +369,10 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
     let on_kernel = |program: &ProgramMut| program.attach();
     let survey = |program: &ProgramMut| program.attach_iter_with_opts(IterOpts::None);
     type Attach<'a> = &'a dyn Fn(&ProgramMut) -> libbpf_rs::Result<Link>;
+    let accept = match accepts_with_struct() {
+        true => &programs.takt_owner_accept,
+        false => &programs.takt_owner_accept4,
+    };
     let links: [(&ProgramMut, &str, Attach); 10] = [
         (&programs.takt_owner_release, "takt_release", &on_cgroup),
         (&programs.takt_owner_state, "takt_tcp_state", &on_kernel),
@@ -362,7 +382,7 @@ fn attach_and_pin(program: &Program, dir: &Path) -> Result<(), Error> {
         (&programs.takt_owner_msg4, "takt_sendmsg4", &on_cgroup),
         (&programs.takt_owner_msg6, "takt_sendmsg6", &on_cgroup),
         (&programs.takt_owner_event, "takt_tcp_event", &on_cgroup),
-        (&programs.takt_owner_accept, "takt_accept", &on_kernel),
+        (accept, "takt_accept", &on_kernel),
         (&programs.takt_owner_survey, "takt_survey", &survey),
     ];
     for (program, name, attach) in links {
