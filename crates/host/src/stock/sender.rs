@@ -38,7 +38,7 @@ impl Maps<'_, '_> {
             None => [self.sockets, self.routes, self.labels]
                 .into_iter()
                 .try_for_each(|map| map.set_autocreate(false))
-                .map_err(|error| BpfError::of("opening the program")(error).into()),
+                .map_err(BpfError::of("opening the program")),
         }
     }
 }

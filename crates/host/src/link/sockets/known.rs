@@ -53,5 +53,5 @@ impl Known {
 
 pub(crate) fn share(map: &mut OpenMapMut, known: &MapHandle) -> Result<(), Error> {
     map.reuse_fd(known.as_fd())
-        .map_err(|error| BpfError::of("sharing what is known of sockets")(error).into())
+        .map_err(BpfError::of("sharing what is known of sockets"))
 }
