@@ -2,7 +2,7 @@
 /*
  * The parts of the kernel's types that Takt's programs use. Field offsets are relocated against
  * the running kernel's own BTF at load time (CO-RE), so this header serves every kernel from 6.16
- * on.
+ * on, and for programs that watch sockets from 6.1 on.
  */
 #ifndef TAKT_KERNEL_H
 #define TAKT_KERNEL_H

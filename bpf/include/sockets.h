@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is known of a socket: the programs in flows/ write it, the qdisc and user space read it. A
+ * What is known of a socket: bpf/owner writes it; the qdisc, other classifiers and user space read it. A
  * socket that is in the map is open.
  */
 #ifndef TAKT_SOCKETS_H

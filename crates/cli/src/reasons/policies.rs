@@ -25,10 +25,10 @@ false in the class leaves incoming packets alone.
 ";
 NO_BACKEND = "takt::kernel::no_backend": "
 A link is carried out by takt's own qdisc, which needs Linux 6.16 with CONFIG_NET_SCH_BPF=y, or by a
-tree of HTB classes. A tree does not know stations, flows with clocks of their own, gap frames, the
-owners of sockets and incoming traffic in the background, so a link whose policy asks for one of
-them is refused on an older kernel, unless each class that does says best_effort = true. `takt check
---kernel 6.1 --explain` says which backend each link gets on a kernel, and why.
+tree of HTB classes. A tree does not know stations, flows with clocks of their own, gap frames and
+registered destinations, nor the owners of sockets before Linux 6.1, so a link whose policy asks for
+one of them is refused on an older kernel, unless each class that does says best_effort = true.
+`takt check --kernel 6.1 --explain` says which backend each link gets on a kernel, and why.
 ";
 DOES_NOT_FIT = "takt::task::does_not_fit": "
 The tasks before this one, or those that have their slots already, leave no room for it. A task

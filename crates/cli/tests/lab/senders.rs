@@ -10,6 +10,7 @@ use crate::{
         udp_connected, what_the_owner_is,
     },
     takt::{apply, assert_no_trace, link, takt},
+    upgrade::set_layout,
     wire::Wire,
 };
 
@@ -67,6 +68,24 @@ fn sockets_are_watched_while_a_link_asks() {
         assert!(!Path::new(WATCHING).exists());
         takt("revert").ok();
         assert_no_trace();
+    });
+}
+
+#[test]
+fn what_another_version_watches_is_named_and_reverted() {
+    on_old_kernels(|| {
+        let wire = Wire::new(1);
+        apply(&on_tree(POLICY)).ok();
+        set_layout(WATCHING, 99);
+        for policy in [&on_departure_times(POLICY), WITHOUT_QUESTIONS] {
+            apply(policy)
+                .says(&["another version of takt", "layout 99"])
+                .ends_with(1);
+        }
+        takt("status").says(&["backend: tree"]).ok();
+        takt("revert").says(&["near1: given back"]).ok();
+        assert_no_trace();
+        wire.assert_passes();
     });
 }
 

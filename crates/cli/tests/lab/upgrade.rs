@@ -87,7 +87,7 @@ fn make_old() {
 }
 
 /// The maps of the pins in this directory are of another version.
-fn set_layout(dir: &str, abi: u32) {
+pub fn set_layout(dir: &str, abi: u32) {
     let map = MapHandle::from_pinned_path(format!("{dir}/takt_abi")).unwrap();
     map.update(&[0; 4], &abi.to_ne_bytes(), MapFlags::ANY)
         .unwrap();

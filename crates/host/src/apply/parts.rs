@@ -117,6 +117,8 @@ pub(super) fn slot(source: &Source, host: &mut Host) -> Result<Slot, Error> {
 
 /// Remove what takts that died, and namespaces that are gone, have left.
 pub(super) fn sweep(host: &mut Host) -> Result<(), Error> {
+    // What another version of takt watches cannot be settled in the end: refuse it at once.
+    Sockets::open()?;
     Tasks::sweep(host)?;
     Windows::sweep(host)?;
     Radio::sweep(host)?;

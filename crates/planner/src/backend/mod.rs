@@ -199,6 +199,22 @@ mod tests {
     }
 
     #[test]
+    fn owners_are_known_from_linux_6_1_on_and_registrations_to_takt_alone() {
+        let by_unit = PLAIN.replace("proto = \"tcp\"", "unit = \"a.service\"");
+        choose(&link(&by_unit), &kernel("5.15")).expect_err("no ancestors of a group");
+        let chosen = choose(&link(&by_unit), &kernel("6.1")).expect("a backend");
+        assert_eq!(chosen.backend, Backend::Tree);
+        let registered = PLAIN.replace("proto = \"tcp\"", "registered = true");
+        let none = choose(&link(&registered), &kernel("6.12")).expect_err("no registrations");
+        assert!(
+            none.to_string().contains("registered destinations"),
+            "{none}"
+        );
+        let chosen = choose(&link(&registered), &kernel("6.16")).expect("a backend");
+        assert_eq!(chosen.backend, Backend::Takt);
+    }
+
+    #[test]
     fn a_kernel_without_bpf_qdiscs_gets_a_tree_at_any_version() {
         let kernel = Kernel {
             has_bpf_qdiscs: false,
