@@ -3,20 +3,12 @@
  * Stamps the departure times of packets, which fq keeps: the backend `departure`. It sees packets
  * before the qdisc, on several CPUs at the same time.
  *
- * One instance for each link and policy. The classes' clocks go from one to the next.
+ * The classes' clocks go from one policy's instance to the next.
  */
-#include "direct.h"
+#include "class_of.h"
 #include "departure_maps.h"
-#include "sender.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct takt_rules);
-} takt_dep_rules SEC(".maps");
 
 /* By class. A rate of 0: its packets are not stamped. */
 struct {
@@ -40,8 +32,6 @@ struct {
 	__type(value, struct takt_activity);
 } takt_dep_active SEC(".maps");
 
-/* The device's headers before the network's; VLAN tags that are in the packet not included. */
-const volatile u32 takt_departure_skipped_bytes;
 /* Wire bytes per frame beyond the layer 2 frame. */
 const volatile u32 takt_departure_overhead_bytes;
 const volatile struct takt_activity_params takt_departure_link;
@@ -103,30 +93,31 @@ static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_
 	return stamp(ctx, now_ns, ahead);
 }
 
+/* The packet's bytes on the wire. */
+static __always_inline u64 wire_bytes(const struct __sk_buff *ctx)
+{
+	u64 bytes = ctx->wire_len;
+
+	if (takt_departure_overhead_bytes)
+		bytes += takt_departure_overhead_bytes * takt_max(ctx->gso_segs, 1);
+	return bytes;
+}
+
 SEC("tc")
 int takt_departure(struct __sk_buff *ctx)
 {
 	const struct takt_shared_params *terms;
 	struct takt_departure_class *class;
-	const struct takt_rules *rules;
-	struct takt_key key = {};
-	u32 zero = 0, id;
+	u32 id = class_of(ctx);
 	int verdict;
 	u64 bytes;
 
-	rules = bpf_map_lookup_elem(&takt_dep_rules, &zero);
-	if (!rules)
-		return TC_ACT_UNSPEC;
-	read_key_in_place(ctx, &key, takt_departure_skipped_bytes, addresses_needed(ctx, rules));
-	if (takt_sender_asked)
-		key.who = takt_sender_is(ctx, &key);
-	id = takt_classify(rules, &key);
 	terms = bpf_map_lookup_elem(&takt_dep_terms, &id);
 	class = bpf_map_lookup_elem(&takt_dep_class, &id);
 	if (!terms || !class)
 		return TC_ACT_UNSPEC;
 
-	bytes = ctx->wire_len + takt_departure_overhead_bytes * takt_max(ctx->gso_segs, 1);
+	bytes = wire_bytes(ctx);
 	verdict = terms->rate_kbps ? pace(ctx, terms, class, bytes) : TC_ACT_UNSPEC;
 	if (verdict == TC_ACT_SHOT) {
 		__sync_fetch_and_add(&class->dropped, 1);

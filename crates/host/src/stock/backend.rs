@@ -3,7 +3,7 @@
 use takt_planner::backend::{Kernel, choose};
 use takt_policy::{Backend, Link};
 
-use super::part::Wanted;
+use super::decide::Wanted;
 use crate::{
     bpf::btf,
     link::{self, Refusal},

@@ -1,12 +1,13 @@
 //! Links on qdiscs that every kernel has: trees of HTB classes, and departure times with fq.
 //!
-//! [`part`] puts a policy in force: it compares what is wanted with what stands, and [`change`]
-//! turns the one into the other ([`tree`], [`departure`]). [`program`] loads the BPF program that
+//! [`part`] puts a policy in force: [`decide`] compares what is wanted with what stands, and
+//! [`change`] turns the one into the other ([`tree`], [`departure`]). [`program`] loads the BPF program that
 //! sees packets, one for each link and policy. It comes last in each change, and [`record`] has its
 //! number: a program that is called says which policy is in force. [`status`] reads counters.
 
 mod backend;
 mod change;
+mod decide;
 mod departure;
 mod hook;
 mod part;

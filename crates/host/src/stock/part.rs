@@ -7,13 +7,13 @@
 use std::{collections::BTreeSet, os::fd::OwnedFd};
 
 use takt_algo::{sys::takt_plan, zeroed_box};
-use takt_planner::{backend::Unkept, departure::Departure, plan, tree::Tree};
-use takt_policy::{Backend, Link, Packets};
+use takt_planner::{departure::Departure, tree::Tree};
 
 use super::{
     change::{Change, Hook, clear},
+    decide::release,
     program,
-    record::{self, Netns, Place, StockRecord},
+    record::{self, Place, StockRecord},
     sender::Asking,
     shape::Shape,
     standing::Standing,
@@ -22,37 +22,24 @@ use super::{
 use crate::{
     error::Error,
     link::{
-        self, Action, Before, Carrier, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted,
+        Action, Before, Carrier, LinkStatus, Outcome, Owners, Reverted,
         sockets::{Slot, SlotInUse, Sockets},
     },
-    os::{
-        OsError,
-        netlink::{Device, Port, Qdisc, Request},
-    },
-    part::{Ending, Foreign, Host, Part, Query, Undone},
+    os::netlink::{Port, Request},
+    part::{Ending, Host, Part, Query, Undone},
     state::source::Source,
 };
 
-/// One segment per packet, as on takt's own qdisc.
-const SINGLE_SEGMENT: u32 = 1;
-
-/// A link that gets one of these backends, and what that does not keep of its policy.
-pub(crate) struct Wanted<'a> {
-    pub link: &'a Link,
-    pub backend: Backend,
-    pub unkept: Vec<Unkept>,
-}
-
 /// What a policy changes of these links.
 pub(crate) struct Stock<'a> {
-    steps: Vec<Step>,
-    owners: &'a Owners,
-    slot: Slot,
-    committed: usize,
+    pub(super) steps: Vec<Step>,
+    pub(super) owners: &'a Owners,
+    pub(super) slot: Slot,
+    pub(super) committed: usize,
 }
 
 /// What applying a policy does to one link. Programs are loaded when the steps are prepared.
-enum Step {
+pub(super) enum Step {
     Make {
         record: StockRecord,
         plan: Box<takt_plan>,
@@ -117,117 +104,6 @@ fn place_of(record: &StockRecord) -> Place {
 }
 
 impl<'a> Stock<'a> {
-    /// What following the policy changes of this namespace's devices.
-    pub fn decide(
-        links: &[Wanted],
-        source: &Source,
-        replace: &Replace,
-        owners: &'a Owners,
-        slot: Slot,
-        host: &mut Host,
-    ) -> Result<Self, Refusal> {
-        let ports = host.ports()?;
-        let carriers = match links.is_empty() {
-            true => Vec::new(),
-            false => link::carriers(host)?,
-        };
-        let mut places: BTreeSet<Place> = Place::of(host.netns_cookie).into_iter().collect();
-        let mut steps = Vec::new();
-        for Wanted {
-            link,
-            backend,
-            unkept,
-        } in links
-        {
-            let port = ports.iter().find(|port| port.device.name == link.device);
-            let port = port.ok_or_else(|| Refusal::NoDevice {
-                device: link.device.clone(),
-            })?;
-            let place = Place::new(host.netns_cookie, port.device.index);
-            places.remove(&place);
-            let standing = Standing::read(&mut host.netlink, port, &place)?;
-            // One that a takt was changing when it died is made anew.
-            let standing = standing.filter(|standing| !standing.is_unfinished);
-            let known = match &standing {
-                Some(standing) => Some(standing.record.clone()),
-                None => place.newest()?,
-            };
-            let ids = known.as_ref().map(|known| known.ids.clone());
-            let planned = plan(link, &ids.unwrap_or_default(), owners.questions());
-            let planned = planned.map_err(|problem| Refusal::Plan {
-                device: link.device.clone(),
-                problem,
-            })?;
-            let carrier = carriers
-                .iter()
-                .find(|carrier| carrier.carries && carrier.ifindex == port.device.index);
-            let carried = carrier.and_then(|carrier| carrier.before.clone());
-            let before = match (&standing, carried) {
-                (Some(standing), _) => standing.record.before.clone(),
-                (None, Some(before)) => before,
-                (None, None) => before(link, port, known.as_ref(), replace)?,
-            };
-            let record = StockRecord {
-                generation: known.as_ref().map_or(1, |known| known.generation + 1),
-                device: link.device.clone(),
-                ifindex: port.device.index,
-                netns: Netns::own(host.netns_cookie)?,
-                source: source.clone(),
-                shape: Shape::of(*backend, link, &planned.ids, port.device.mtu_bytes),
-                who_slot: (planned.tables.rules.need_who != 0).then_some(slot.index),
-                program: None,
-                keeps_clsact: match &known {
-                    Some(known) => known.keeps_clsact,
-                    None => has_clsact(host, port)?,
-                },
-                queues: port.device.queues,
-                ids: planned.ids,
-                rate_bps: link.rate_bps,
-                overhead_bytes: link.overhead_bytes,
-                unkept: unkept.clone(),
-                gso_max_segs: (link.packets == Packets::Mtu).then_some(SINGLE_SEGMENT),
-                before: before.clone(),
-            };
-            steps.push(match standing {
-                Some(from) if is_same(&from.record, &record, port) => Step::Keep {
-                    record: from.record,
-                },
-                Some(from) => Step::Turn {
-                    from: Box::new(from),
-                    record,
-                    plan: planned.tables,
-                    hardware: port.device.hardware,
-                    program: None,
-                    old_program: None,
-                },
-                None => Step::Make {
-                    record,
-                    plan: planned.tables,
-                    hardware: port.device.hardware,
-                    program: None,
-                    is_broken: port.carries_stock(),
-                    until_then: match port.carries_stock() {
-                        // A takt died, and what it left is not worth having again.
-                        true => before,
-                        false => Before {
-                            qdisc: port.root.clone(),
-                            gso_max_segs: port.device.gso_max_segs,
-                        },
-                    },
-                },
-            });
-        }
-        for place in places {
-            steps.extend(leave(host, &ports, &place)?);
-        }
-        Ok(Self {
-            steps,
-            owners,
-            slot,
-            committed: 0,
-        })
-    }
-
     /// Whether any of the links asks about the owners of sockets.
     fn asks(&self) -> bool {
         let stays = |step: &&Step| !matches!(step, Step::GiveBack { .. });
@@ -267,48 +143,15 @@ impl<'a> Stock<'a> {
     }
 }
 
-fn has_clsact(host: &mut Host, port: &Port) -> Result<bool, Error> {
-    let qdiscs = Qdisc::list(&mut host.netlink, port.device.index)
-        .map_err(OsError::netlink("listing qdiscs"))?;
-    Ok(qdiscs.iter().any(Qdisc::is_clsact))
-}
-
-/// Whether the device follows the policy already.
-fn is_same(standing: &StockRecord, wanted: &StockRecord, port: &Port) -> bool {
-    let segments = wanted.gso_max_segs.unwrap_or(wanted.before.gso_max_segs);
-    let numbered = StockRecord {
-        generation: standing.generation,
-        program: standing.program,
-        ..wanted.clone()
-    };
-    *standing == numbered && port.device.gso_max_segs == segments
-}
-
-/// What `revert` restores of a device that has no such link.
-fn before(
-    link: &Link,
-    port: &Port,
-    known: Option<&StockRecord>,
-    replace: &Replace,
-) -> Result<Before, Refusal> {
-    // Takt's qdiscs without a policy are no other program's.
-    if let Some(known) = known.filter(|_| port.carries_stock()) {
-        return Ok(known.before.clone());
-    }
-    link::refuse_foreign_root(&link.device, port, replace)?;
-    // Removing the qdisc by hand does not restore the segment limit.
-    let known = known.filter(|known| known.gso_max_segs == Some(port.device.gso_max_segs));
-    Ok(Before {
-        qdisc: port.root.clone(),
-        gso_max_segs: known.map_or(port.device.gso_max_segs, |known| known.before.gso_max_segs),
-    })
-}
-
 /// A record, and the link that stands by it: that record's, or none and the newest record.
-type Known = (StockRecord, Option<Standing>);
+pub(super) type Known = (StockRecord, Option<Standing>);
 
 /// What is known of a device.
-fn known(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Known>, Error> {
+pub(super) fn known(
+    host: &mut Host,
+    ports: &[Port],
+    place: &Place,
+) -> Result<Option<Known>, Error> {
     let port = ports.iter().find(|port| port.device.index == place.ifindex);
     let standing = match port {
         Some(port) => Standing::read(&mut host.netlink, port, place)?,
@@ -354,42 +197,6 @@ pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
         }
     };
     Ok(records(host)?.into_iter().map(carrier).collect())
-}
-
-/// The policy does not name this device any more. `None`: there is nothing to do.
-fn leave(host: &mut Host, ports: &[Port], place: &Place) -> Result<Option<Step>, Error> {
-    let Some((record, standing)) = known(host, ports, place)? else {
-        return Ok(None);
-    };
-    let port = ports.iter().find(|port| port.device.index == place.ifindex);
-    Ok(Some(Step::GiveBack {
-        requests: release(&record, port).0,
-        restores_root: port.is_some_and(Port::carries_stock),
-        record,
-        standing: standing.map(Box::new),
-        program: None,
-    }))
-}
-
-/// How to take a link from a device; and whether another program has changed it.
-fn release(record: &StockRecord, port: Option<&Port>) -> (Vec<Request>, Option<Foreign>) {
-    let Some(port) = port else {
-        return (Vec::new(), None);
-    };
-    if port.carries_stock() {
-        return (
-            Change::give_back(record.ifindex, &record.before).requests,
-            None,
-        );
-    }
-    let is_limit_ours = record.gso_max_segs == Some(port.device.gso_max_segs);
-    let limit =
-        is_limit_ours.then(|| Device::limit_segments(record.ifindex, record.before.gso_max_segs));
-    let foreign = Foreign::Changed {
-        device: port.device.name.clone(),
-        found: port.describe_root(),
-    };
-    (limit.into_iter().collect(), Some(foreign))
 }
 
 impl Part for Stock<'_> {

@@ -77,7 +77,7 @@ fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Resu
         .map_err(BpfError::of("opening the program"))?;
     if let Some(terms) = open.maps.rodata_data.as_deref_mut() {
         terms.takt_tree_first_minor = minor_of(0).into();
-        terms.takt_tree_skipped_bytes = header_bytes(hardware);
+        terms.takt_skipped_bytes = header_bytes(hardware);
         terms.takt_sender_asked = asking.is_some().into();
         terms.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
     }
@@ -88,7 +88,7 @@ fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Resu
     }
     .give(asking)?;
     let skel = open.load().map_err(btf::explain_classifier_failure)?;
-    give_rules(&skel.maps.takt_tree_rules, rules)?;
+    give_rules(&skel.maps.takt_class_rules, rules)?;
     keep(skel.progs.takt_tree.as_fd())
 }
 
@@ -104,7 +104,7 @@ fn load_departure(
         .open(&mut memory)
         .map_err(BpfError::of("opening the program"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.takt_departure_skipped_bytes = header_bytes(hardware);
+        data.takt_skipped_bytes = header_bytes(hardware);
         data.takt_departure_overhead_bytes = terms.overhead_bytes;
         data.takt_departure_link.rate_kbps = terms.rate_kbps;
         data.takt_departure_link.epoch_shift = terms.epoch_shift;
@@ -129,7 +129,7 @@ fn load_departure(
             .map_err(BpfError::of("keeping the clocks"))?;
     }
     let skel = open.load().map_err(btf::explain_classifier_failure)?;
-    give_rules(&skel.maps.takt_dep_rules, rules)?;
+    give_rules(&skel.maps.takt_class_rules, rules)?;
     for class in &terms.classes {
         skel.maps
             .takt_dep_terms

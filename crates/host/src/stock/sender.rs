@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct Asking<'a> {
     /// Where the answers are.
     pub slot: u32,
-    /// `None`: nobody watches sockets, and the program is only verified.
+    /// `None`: no program watches sockets, and this one is only verified.
     pub sockets: Option<&'a Sockets>,
 }
 

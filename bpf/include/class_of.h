@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The class of a tc program's packet, by the rules of its link: one instance for each policy. */
+#ifndef TAKT_CLASS_OF_H
+#define TAKT_CLASS_OF_H
+
+#include "direct.h"
+#include "sender.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct takt_rules);
+} takt_class_rules SEC(".maps");
+
+/* The device's headers before the network's; VLAN tags that are in the packet not included. */
+const volatile u32 takt_skipped_bytes;
+
+static __always_inline u32 class_of(struct __sk_buff *ctx)
+{
+	const struct takt_rules *rules;
+	struct takt_key key = {};
+	u32 zero = 0;
+
+	rules = bpf_map_lookup_elem(&takt_class_rules, &zero);
+	if (!rules)
+		return 0;
+	read_key_in_place(ctx, &key, takt_skipped_bytes, addresses_needed(ctx, rules));
+	if (takt_sender_asked)
+		key.who = takt_sender_is(ctx, &key);
+	return takt_classify(rules, &key);
+}
+
+#endif
