@@ -36,7 +36,7 @@ struct takt_activity {
 struct takt_activity_params {
 	u64 rate_kbps;		/* the link's */
 	u32 epoch_shift;	/* an epoch has 2^shift ns */
-	u32 is_oversubscribed;	/* whether all rates together exceed the link's; 0: nothing is scaled */
+	u32 is_oversubscribed;	/* all rates together exceed the link's; 0: nothing is scaled */
 };
 
 /* A cost times a scale: below 2^64 for the greatest of both. */

@@ -27,7 +27,7 @@ __noinline int takt_cgroup_hash(u64 address, struct name_hash *hash TAKT_ARG)
 	char part[NAME_PART_BYTES];
 	u32 at, i;
 
-	/* Kernels before 6.8 take it for a pointer that may be null, and before 6.4 have no bpf_for. */
+	/* To kernels before 6.8 it may be null; those before 6.4 lack bpf_for. */
 	if (!hash)
 		return 0;
 	hash->name = TAKT_FNV_BASIS;

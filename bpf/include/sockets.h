@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is known of a socket: bpf/owner writes it; the qdisc, other classifiers and user space read it. A
- * socket that is in the map is open.
+ * What is known of a socket: bpf/owner writes it; the qdisc, other classifiers and user space read
+ * it. A socket that is in the map is open.
  */
 #ifndef TAKT_SOCKETS_H
 #define TAKT_SOCKETS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every watched socket, by its cookie. Of the qdisc and what watches sockets, the one that is loaded
- * first makes the maps. Include kernel.h or plain.h before.
+ * Every watched socket, by its cookie. Of the qdisc and what watches sockets, the one that is
+ * loaded first makes the maps. Include kernel.h or plain.h before.
  */
 #ifndef TAKT_SOCKETS_MAP_H
 #define TAKT_SOCKETS_MAP_H

@@ -208,7 +208,7 @@ int BPF_PROG(takt_owner_accept, struct sock *listener, struct proto_accept_arg *
 
 /* Before Linux 6.10. */
 SEC("fexit/inet_csk_accept")
-int BPF_PROG(takt_owner_accept4, struct sock *listener, int flags, int *error, _Bool by_kernel,
+int BPF_PROG(takt_owner_old_accept, struct sock *listener, int flags, int *error, _Bool by_kernel,
 	     struct sock *sk)
 {
 	return accepted(sk);

@@ -12,7 +12,7 @@ fn main() {
         .header(algo.join("headers.h").display().to_string())
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
-        .header("../../bpf/departure/departure_maps.h")
+        .header("../../bpf/edt/edt_maps.h")
         .header("../../bpf/link/link_maps.h")
         .header("../../bpf/owner/owner_maps.h")
         .header("../../bpf/beats/beats_maps.h")
@@ -46,7 +46,7 @@ fn main() {
         .compile("takt_algo");
     println!("cargo::rerun-if-changed=../../algo");
     println!("cargo::rerun-if-changed=../../bpf/include");
-    println!("cargo::rerun-if-changed=../../bpf/departure/departure_maps.h");
+    println!("cargo::rerun-if-changed=../../bpf/edt/edt_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/link/link_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/owner/owner_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/beats/beats_maps.h");

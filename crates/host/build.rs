@@ -8,7 +8,7 @@ fn main() {
     takt_bpf_build::skeleton("owner");
     takt_bpf_build::skeleton("mark");
     takt_bpf_build::skeleton("tree");
-    takt_bpf_build::skeleton("departure");
+    takt_bpf_build::skeleton("edt");
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");

@@ -14,7 +14,7 @@ use libbpf_sys::bpf_prog_info;
 use takt_algo::{
     Plain, from_bytes,
     sys::{
-        TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_departure_class, takt_rules,
+        TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_edt_class, takt_rules,
         takt_shared_params,
     },
     to_bytes,
@@ -39,20 +39,20 @@ mod tree {
 }
 
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused)]
-mod departure {
-    include!(concat!(env!("OUT_DIR"), "/departure.skel.rs"));
+mod edt {
+    include!(concat!(env!("OUT_DIR"), "/edt.skel.rs"));
 }
 
 /// The name of the program that stamps.
-const STAMPING: &str = "takt_departure";
+const STAMPING: &str = "takt_edt";
 
 /// More maps than a program has.
 const MAPS_MOST: usize = 16;
 
 /// The map of the classes' clocks and counters.
-const CLASSES: &str = "takt_dep_class";
+const CLASSES: &str = "takt_edt_class";
 /// The map of the link's sums of rates.
-const ACTIVITY: &str = "takt_dep_active";
+const ACTIVITY: &str = "takt_edt_active";
 
 /// Load a link's program with these rules, for devices of this type (`ARPHRD_*`). It goes with the
 /// last device that uses it. `before`: the one whose clocks go on.
@@ -100,17 +100,17 @@ fn load_departure(
     before: Option<&OwnedFd>,
 ) -> Result<OwnedFd, Error> {
     let mut memory = MaybeUninit::uninit();
-    let mut open = departure::DepartureSkelBuilder::default()
+    let mut open = edt::EdtSkelBuilder::default()
         .open(&mut memory)
         .map_err(BpfError::of("opening the program"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.takt_skipped_bytes = header_bytes(hardware);
-        data.takt_departure_overhead_bytes = terms.overhead_bytes;
-        data.takt_departure_link.rate_kbps = terms.rate_kbps;
-        data.takt_departure_link.epoch_shift = terms.epoch_shift;
-        data.takt_departure_link.is_oversubscribed = terms.is_oversubscribed.into();
-        data.takt_departure_horizon_ns = terms.horizon_ns;
-        data.takt_departure_drops_beyond = terms.drops_beyond.into();
+        data.takt_edt_overhead_bytes = terms.overhead_bytes;
+        data.takt_edt_link.rate_kbps = terms.rate_kbps;
+        data.takt_edt_link.epoch_shift = terms.epoch_shift;
+        data.takt_edt_link.is_oversubscribed = terms.is_oversubscribed.into();
+        data.takt_edt_horizon_ns = terms.horizon_ns;
+        data.takt_edt_drops_beyond = terms.drops_beyond.into();
         data.takt_sender_asked = asking.is_some().into();
         data.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
     }
@@ -124,7 +124,7 @@ fn load_departure(
     let clocks = clocks.transpose()?;
     if let Some(clocks) = clocks {
         open.maps
-            .takt_dep_class
+            .takt_edt_class
             .reuse_fd(clocks.as_fd())
             .map_err(BpfError::of("keeping the clocks"))?;
     }
@@ -132,7 +132,7 @@ fn load_departure(
     give_rules(&skel.maps.takt_class_rules, rules)?;
     for class in &terms.classes {
         skel.maps
-            .takt_dep_terms
+            .takt_edt_terms
             .update(
                 &class.id.to_ne_bytes(),
                 to_bytes(&params(class)),
@@ -140,7 +140,7 @@ fn load_departure(
             )
             .map_err(BpfError::of("giving the program its rates"))?;
     }
-    keep(skel.progs.takt_departure.as_fd())
+    keep(skel.progs.takt_edt.as_fd())
 }
 
 fn params(class: &ClassTerms) -> takt_shared_params {
@@ -262,7 +262,7 @@ fn read<T: Plain>(map: &MapHandle, id: u32) -> Result<Option<Box<T>>, Error> {
 /// The state of a link with departure times.
 pub(super) struct Clocks {
     /// Of its classes, in their order.
-    pub classes: Vec<takt_departure_class>,
+    pub classes: Vec<takt_edt_class>,
     /// By what their costs are multiplied: 1 unless the link is oversubscribed.
     pub scale: f64,
 }
@@ -272,7 +272,7 @@ impl Clocks {
         let program = open(program)?;
         let map = map_of(&program, CLASSES)?;
         let classes = classes.iter().map(|class| {
-            let class = read::<takt_departure_class>(&map, class.id)?;
+            let class = read::<takt_edt_class>(&map, class.id)?;
             Ok(class.map_or_else(Default::default, |class| *class))
         });
         let activity = map_of(&program, ACTIVITY)?;

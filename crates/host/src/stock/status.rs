@@ -1,6 +1,6 @@
 //! A link's counters, which the kernel's qdiscs or its program keep, in the form of any link's.
 
-use takt_algo::sys::{TAKT_SHARED_BITS, takt_departure_class};
+use takt_algo::sys::{TAKT_SHARED_BITS, takt_edt_class};
 use takt_planner::{
     departure::{ClassTerms, Departure},
     tree::minor_of,
@@ -120,12 +120,7 @@ fn of_tree(overhead_bytes: u64, class: TcCounters, queue: TcCounters) -> Counted
 
 /// Packets that were let through and have not departed yet: by the class's clock, and the mean
 /// length of its packets.
-fn of_departures(
-    terms: &ClassTerms,
-    class: &takt_departure_class,
-    scale: f64,
-    now: u64,
-) -> Counted {
+fn of_departures(terms: &ClassTerms, class: &takt_edt_class, scale: f64, now: u64) -> Counted {
     let ahead_ns = class.clock.due.wrapping_sub(now) >> TAKT_SHARED_BITS;
     let queued_bytes = match ahead_ns <= 2 * terms.backlog_ns {
         true => (ahead_ns as f64 * f64::from(terms.rate_kbps) / 8e6 / scale) as u64,

@@ -314,10 +314,10 @@ fn load_skeleton<'a>(
     let (accept, other) = match accepts_with_struct() {
         true => (
             &mut open.progs.takt_owner_accept,
-            &mut open.progs.takt_owner_accept4,
+            &mut open.progs.takt_owner_old_accept,
         ),
         false => (
-            &mut open.progs.takt_owner_accept4,
+            &mut open.progs.takt_owner_old_accept,
             &mut open.progs.takt_owner_accept,
         ),
     };
@@ -371,7 +371,7 @@ fn attach_and_pin(dir: &Path) -> Result<(), Error> {
     type Attach<'a> = &'a dyn Fn(&ProgramMut) -> libbpf_rs::Result<Link>;
     let accept = match accepts_with_struct() {
         true => &programs.takt_owner_accept,
-        false => &programs.takt_owner_accept4,
+        false => &programs.takt_owner_old_accept,
     };
     let links: [(&ProgramMut, &str, Attach); 10] = [
         (&programs.takt_owner_release, "takt_release", &on_cgroup),

@@ -6,45 +6,45 @@
  * The classes' clocks go from one policy's instance to the next.
  */
 #include "class_of.h"
-#include "departure_maps.h"
+#include "edt_maps.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* By class. A rate of 0: its packets are not stamped. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_DEPARTURE_CLASSES);
+	__uint(max_entries, TAKT_EDT_CLASSES);
 	__type(key, u32);
 	__type(value, struct takt_shared_params);
-} takt_dep_terms SEC(".maps");
+} takt_edt_terms SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_DEPARTURE_CLASSES);
+	__uint(max_entries, TAKT_EDT_CLASSES);
 	__type(key, u32);
-	__type(value, struct takt_departure_class);
-} takt_dep_class SEC(".maps");
+	__type(value, struct takt_edt_class);
+} takt_edt_class SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct takt_activity);
-} takt_dep_active SEC(".maps");
+} takt_edt_active SEC(".maps");
 
 /* Wire bytes per frame beyond the layer 2 frame. */
-const volatile u32 takt_departure_overhead_bytes;
-const volatile struct takt_activity_params takt_departure_link;
+const volatile u32 takt_edt_overhead_bytes;
+const volatile struct takt_activity_params takt_edt_link;
 /* How far ahead a packet's own departure time may lie, and whether one beyond it is dropped. */
-const volatile u64 takt_departure_horizon_ns;
-const volatile u32 takt_departure_drops_beyond;
+const volatile u64 takt_edt_horizon_ns;
+const volatile u32 takt_edt_drops_beyond;
 
 static __always_inline struct takt_activity_params link_terms(void)
 {
 	struct takt_activity_params terms = {
-		.rate_kbps = takt_departure_link.rate_kbps,
-		.epoch_shift = takt_departure_link.epoch_shift,
-		.is_oversubscribed = takt_departure_link.is_oversubscribed,
+		.rate_kbps = takt_edt_link.rate_kbps,
+		.epoch_shift = takt_edt_link.epoch_shift,
+		.is_oversubscribed = takt_edt_link.is_oversubscribed,
 	};
 
 	return terms;
@@ -56,11 +56,11 @@ static __always_inline int stamp(struct __sk_buff *ctx, u64 now_ns, u64 ahead_ns
 	u64 own_ns = ctx->tstamp, due_ns = now_ns + ahead_ns;
 
 	if (own_ns > due_ns) {
-		if (own_ns - now_ns <= takt_departure_horizon_ns)
+		if (own_ns - now_ns <= takt_edt_horizon_ns)
 			return TC_ACT_UNSPEC;
-		if (takt_departure_drops_beyond)
+		if (takt_edt_drops_beyond)
 			return TC_ACT_SHOT;
-		due_ns = takt_max(due_ns, now_ns + takt_departure_horizon_ns);
+		due_ns = takt_max(due_ns, now_ns + takt_edt_horizon_ns);
 	} else if (!ahead_ns) {
 		return TC_ACT_UNSPEC;
 	}
@@ -70,7 +70,7 @@ static __always_inline int stamp(struct __sk_buff *ctx, u64 now_ns, u64 ahead_ns
 
 /* Take time of the class's clock. Returns what becomes of the packet. */
 static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_params *terms,
-				struct takt_departure_class *class, u64 bytes)
+				struct takt_edt_class *class, u64 bytes)
 {
 	u64 now_ns = bpf_ktime_get_ns(), now = now_ns << TAKT_SHARED_BITS, ahead;
 	u64 most = ctx->sk ? terms->backlog_max : terms->forwarded_max;
@@ -80,7 +80,7 @@ static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_
 	u32 zero = 0;
 
 	if (link.is_oversubscribed)
-		activity = bpf_map_lookup_elem(&takt_dep_active, &zero);
+		activity = bpf_map_lookup_elem(&takt_edt_active, &zero);
 	if (activity)
 		cost = takt_scaled(cost, takt_activity_scale(activity, &link, now_ns));
 	ahead = takt_shared_take(&class->clock, most, cost, now);
@@ -98,22 +98,22 @@ static __always_inline u64 wire_bytes(const struct __sk_buff *ctx)
 {
 	u64 bytes = ctx->wire_len;
 
-	if (takt_departure_overhead_bytes)
-		bytes += takt_departure_overhead_bytes * takt_max(ctx->gso_segs, 1);
+	if (takt_edt_overhead_bytes)
+		bytes += takt_edt_overhead_bytes * takt_max(ctx->gso_segs, 1);
 	return bytes;
 }
 
 SEC("tc")
-int takt_departure(struct __sk_buff *ctx)
+int takt_edt(struct __sk_buff *ctx)
 {
 	const struct takt_shared_params *terms;
-	struct takt_departure_class *class;
+	struct takt_edt_class *class;
 	u32 id = class_of(ctx);
 	int verdict;
 	u64 bytes;
 
-	terms = bpf_map_lookup_elem(&takt_dep_terms, &id);
-	class = bpf_map_lookup_elem(&takt_dep_class, &id);
+	terms = bpf_map_lookup_elem(&takt_edt_terms, &id);
+	class = bpf_map_lookup_elem(&takt_edt_class, &id);
 	if (!terms || !class)
 		return TC_ACT_UNSPEC;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What the program that stamps departure times shares with user space. */
-#ifndef TAKT_DEPARTURE_MAPS_H
-#define TAKT_DEPARTURE_MAPS_H
+#ifndef TAKT_EDT_MAPS_H
+#define TAKT_EDT_MAPS_H
 
 #include "activity.h"
 
-#define TAKT_DEPARTURE_CLASSES 4096
+#define TAKT_EDT_CLASSES 4096
 
 /* A class's state, on a cache line of its own. It outlives policies. */
-struct takt_departure_class {
+struct takt_edt_class {
 	struct takt_shared_clock clock;
 	u64 packets;	/* that were let through, and their bytes on the wire */
 	u64 bytes;
