@@ -11,12 +11,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* By class. A rate of 0: its packets are not stamped. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_EDT_CLASSES);
-	__type(key, u32);
-	__type(value, struct takt_shared_params);
-} takt_edt_terms SEC(".maps");
+struct takt_shared_params takt_edt_terms[TAKT_EDT_CLASSES];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -68,6 +63,32 @@ static __always_inline int stamp(struct __sk_buff *ctx, u64 now_ns, u64 ahead_ns
 	return TC_ACT_UNSPEC;
 }
 
+/* A cost as the link's oversubscription scales it. */
+static __noinline u64 takt_edt_scaled(u64 cost, u64 now_ns)
+{
+	struct takt_activity_params link = link_terms();
+	struct takt_activity *activity;
+	u32 zero = 0;
+
+	activity = bpf_map_lookup_elem(&takt_edt_active, &zero);
+	if (!activity)
+		return cost;
+	return takt_scaled(cost, takt_activity_scale(activity, &link, now_ns));
+}
+
+/* A class of this rate is active from start_ns on for so many ns. */
+static __noinline int takt_edt_book(u32 rate_kbps, u64 now_ns, u64 start_ns, u64 ns)
+{
+	struct takt_activity_params link = link_terms();
+	struct takt_activity *activity;
+	u32 zero = 0;
+
+	activity = bpf_map_lookup_elem(&takt_edt_active, &zero);
+	if (activity)
+		takt_activity_book(activity, &link, rate_kbps, now_ns, start_ns, ns);
+	return 0;
+}
+
 /* Take time of the class's clock. Returns what becomes of the packet. */
 static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_params *terms,
 				struct takt_edt_class *class, u64 bytes)
@@ -75,21 +96,15 @@ static __always_inline int pace(struct __sk_buff *ctx, const struct takt_shared_
 	u64 now_ns = bpf_ktime_get_ns(), now = now_ns << TAKT_SHARED_BITS, ahead;
 	u64 most = ctx->sk ? terms->backlog_max : terms->forwarded_max;
 	u64 cost = takt_shared_cost(terms, bytes);
-	struct takt_activity_params link = link_terms();
-	struct takt_activity *activity = NULL;
-	u32 zero = 0;
 
-	if (link.is_oversubscribed)
-		activity = bpf_map_lookup_elem(&takt_edt_active, &zero);
-	if (activity)
-		cost = takt_scaled(cost, takt_activity_scale(activity, &link, now_ns));
+	if (takt_edt_link.is_oversubscribed)
+		cost = takt_edt_scaled(cost, now_ns);
 	ahead = takt_shared_take(&class->clock, most, cost, now);
 	if (ahead == TAKT_SHARED_REFUSED)
 		return TC_ACT_SHOT;
 	ahead >>= TAKT_SHARED_BITS;
-	if (activity)
-		takt_activity_book(activity, &link, terms->rate_kbps, now_ns, now_ns + ahead,
-				   cost >> TAKT_SHARED_BITS);
+	if (takt_edt_link.is_oversubscribed)
+		takt_edt_book(terms->rate_kbps, now_ns, now_ns + ahead, cost >> TAKT_SHARED_BITS);
 	return stamp(ctx, now_ns, ahead);
 }
 
@@ -107,14 +122,14 @@ SEC("tc")
 int takt_edt(struct __sk_buff *ctx)
 {
 	const struct takt_shared_params *terms;
+	u32 id = class_of(ctx) & (TAKT_EDT_CLASSES - 1);
 	struct takt_edt_class *class;
-	u32 id = class_of(ctx);
 	int verdict;
 	u64 bytes;
 
-	terms = bpf_map_lookup_elem(&takt_edt_terms, &id);
+	terms = &takt_edt_terms[id];
 	class = bpf_map_lookup_elem(&takt_edt_class, &id);
-	if (!terms || !class)
+	if (!class)
 		return TC_ACT_UNSPEC;
 
 	bytes = wire_bytes(ctx);

@@ -4,6 +4,7 @@
 #define TAKT_CLASS_OF_H
 
 #include "direct.h"
+#include "ports.h"
 #include "sender.h"
 
 struct {
@@ -16,7 +17,13 @@ struct {
 /* The device's headers before the network's; VLAN tags that are in the packet not included. */
 const volatile u32 takt_skipped_bytes;
 
-static __always_inline u32 class_of(struct __sk_buff *ctx)
+/* Whether one port tells the classes apart, where it is in its row, and the classes. */
+const volatile u32 takt_ports_decide;
+const volatile u32 takt_port_shift;
+u16 takt_port_class[TAKT_PORT_PLACES];
+
+/* Out of line: its many values would take the registers of the way through the table. */
+static __noinline u32 takt_class_search(struct __sk_buff *ctx)
 {
 	const struct takt_rules *rules;
 	struct takt_key key = {};
@@ -29,6 +36,20 @@ static __always_inline u32 class_of(struct __sk_buff *ctx)
 	if (takt_sender_asked)
 		key.who = takt_sender_is(ctx, &key);
 	return takt_classify(rules, &key);
+}
+
+static __always_inline u32 class_of(struct __sk_buff *ctx)
+{
+	u32 place;
+
+	if (takt_ports_decide) {
+		place = takt_port_read(__builtin_bswap16(ctx->protocol),
+				       (u64)ctx->data + takt_skipped_bytes, (u64)ctx->data_end,
+				       takt_port_shift);
+		if (place < TAKT_PORT_PLACES)
+			return takt_port_class[place];
+	}
+	return takt_class_search(ctx);
 }
 
 #endif

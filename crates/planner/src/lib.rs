@@ -11,7 +11,9 @@ pub mod tree;
 use takt_algo::sys::{TAKT_LINKS, TAKT_MEMBERS_MAX};
 use takt_policy::{LINKS_MAX, MEMBERS_MAX};
 
-pub use link::{ClassIds, Plan, PlanError, Questions, open_receive, plan, unplannable};
+pub use link::{
+    ByPort, ClassIds, Plan, PlanError, Questions, by_port, open_receive, plan, unplannable,
+};
 pub use takt_policy::Question;
 
 // A policy is checked for what the tables hold.

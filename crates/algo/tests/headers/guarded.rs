@@ -47,6 +47,12 @@ impl Guarded {
         }
         key
     }
+
+    /// The packet's place in a table by source or destination port.
+    pub fn port_place(&self, ethertype: u16, shift: u32) -> u32 {
+        // SAFETY: as above.
+        unsafe { sys::takt_port_read(ethertype, self.start, self.end, shift) }
+    }
 }
 
 impl Drop for Guarded {

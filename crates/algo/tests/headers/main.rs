@@ -6,7 +6,7 @@ mod packets;
 mod reference;
 
 use proptest::prelude::*;
-use takt_algo::sys::{takt_key, takt_key_reverse};
+use takt_algo::sys::{TAKT_PORT_NONE, TAKT_PORTS, takt_key, takt_key_reverse};
 
 use guarded::Guarded;
 
@@ -28,6 +28,29 @@ fn check(ethertype: u16, packet: &[u8]) {
         ..expected
     };
     assert_eq!(without, expected);
+    check_places(ethertype, packet, &expected);
+}
+
+/// A packet with ports has a place by them, unless its headers are unusual; no other has one.
+fn check_places(ethertype: u16, packet: &[u8], key: &takt_key) {
+    let is_plain = match ethertype {
+        0x0800 => packet.first() == Some(&0x45),
+        0x86dd => packet.get(6) == Some(&key.proto),
+        _ => false,
+    };
+    let first = match key.proto {
+        17 => 0,
+        6 => TAKT_PORTS,
+        _ => TAKT_PORT_NONE,
+    };
+    for (shift, port) in [(16, key.src_port), (0, key.dst_port)] {
+        let expected = match is_plain && key.has_ports == 1 && first != TAKT_PORT_NONE {
+            true => first + u32::from(port),
+            false => TAKT_PORT_NONE,
+        };
+        let place = Guarded::new(packet, 0xff).port_place(ethertype, shift);
+        assert_eq!(place, expected, "of {packet:02x?}");
+    }
 }
 
 proptest! {

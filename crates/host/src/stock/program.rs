@@ -13,13 +13,11 @@ use libbpf_rs::{
 use libbpf_sys::bpf_prog_info;
 use takt_algo::{
     Plain, from_bytes,
-    sys::{
-        TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_edt_class, takt_rules,
-        takt_shared_params,
-    },
+    sys::{TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_edt_class, takt_rules},
     to_bytes,
 };
 use takt_planner::{
+    by_port,
     departure::{ClassTerms, Departure},
     tree::minor_of,
 };
@@ -71,6 +69,7 @@ pub(super) fn load(
 }
 
 fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Result<OwnedFd, Error> {
+    let by_port = by_port(rules);
     let mut memory = MaybeUninit::uninit();
     let mut open = tree::TreeSkelBuilder::default()
         .open(&mut memory)
@@ -80,6 +79,11 @@ fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Resu
         terms.takt_skipped_bytes = header_bytes(hardware);
         terms.takt_sender_asked = asking.is_some().into();
         terms.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
+        terms.takt_ports_decide = by_port.is_some().into();
+        terms.takt_port_shift = by_port.as_ref().map_or(0, |table| table.shift);
+    }
+    if let (Some(data), Some(table)) = (open.maps.bss_data.as_deref_mut(), &by_port) {
+        data.takt_port_class.copy_from_slice(&table.class_ids);
     }
     Maps {
         sockets: &mut open.maps.takt_link_sockets,
@@ -99,6 +103,7 @@ fn load_departure(
     asking: Option<&Asking>,
     before: Option<&OwnedFd>,
 ) -> Result<OwnedFd, Error> {
+    let by_port = by_port(rules);
     let mut memory = MaybeUninit::uninit();
     let mut open = edt::EdtSkelBuilder::default()
         .open(&mut memory)
@@ -113,6 +118,16 @@ fn load_departure(
         data.takt_edt_drops_beyond = terms.drops_beyond.into();
         data.takt_sender_asked = asking.is_some().into();
         data.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
+        data.takt_ports_decide = by_port.is_some().into();
+        data.takt_port_shift = by_port.as_ref().map_or(0, |table| table.shift);
+    }
+    if let Some(data) = open.maps.bss_data.as_deref_mut() {
+        if let Some(table) = &by_port {
+            data.takt_port_class.copy_from_slice(&table.class_ids);
+        }
+        for class in &terms.classes {
+            data.takt_edt_terms[class.id as usize] = params(class);
+        }
     }
     Maps {
         sockets: &mut open.maps.takt_link_sockets,
@@ -130,21 +145,11 @@ fn load_departure(
     }
     let skel = open.load().map_err(btf::explain_classifier_failure)?;
     give_rules(&skel.maps.takt_class_rules, rules)?;
-    for class in &terms.classes {
-        skel.maps
-            .takt_edt_terms
-            .update(
-                &class.id.to_ne_bytes(),
-                to_bytes(&params(class)),
-                MapFlags::ANY,
-            )
-            .map_err(BpfError::of("giving the program its rates"))?;
-    }
     keep(skel.progs.takt_edt.as_fd())
 }
 
-fn params(class: &ClassTerms) -> takt_shared_params {
-    takt_shared_params {
+fn params(class: &ClassTerms) -> edt::types::takt_shared_params {
+    edt::types::takt_shared_params {
         backlog_max: class.backlog_ns << TAKT_SHARED_BITS,
         forwarded_max: class.forwarded_backlog_ns << TAKT_SHARED_BITS,
         multiplier: class.multiplier,

@@ -1,6 +1,7 @@
 //! From a link's policy to the tables of its scheduler. Pure: the host is not looked at, and the
 //! same policy after the same history gives the same bytes.
 
+mod by_port;
 mod classes;
 mod error;
 mod ids;
@@ -22,6 +23,7 @@ use takt_algo::{
 };
 use takt_policy::{BeyondHorizon, Link, Pacing, Question};
 
+pub use by_port::{ByPort, by_port};
 pub use classes::ClassIds;
 pub use error::PlanError;
 pub use questions::Questions;

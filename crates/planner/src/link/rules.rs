@@ -28,7 +28,7 @@ pub(super) type Entries = BTreeMap<Bits, Target>;
 pub(super) type Found = BTreeMap<Bits, Entries>;
 
 /// The bit that both family codes have and other frames do not.
-const ANY_IP: u8 = (sys::TAKT_FAMILY_IPV4 & sys::TAKT_FAMILY_IPV6) as u8;
+pub(super) const ANY_IP: u8 = (sys::TAKT_FAMILY_IPV4 & sys::TAKT_FAMILY_IPV6) as u8;
 
 /// Add the rules of `entry`. Where an earlier match has the same key, it stays: the first one in
 /// the file wins.

@@ -1,5 +1,6 @@
 //! Planned rules, tested with the classifier that runs in the kernel.
 
+mod by_port;
 mod capacity;
 mod first_match;
 
