@@ -16,10 +16,15 @@
 #define TAKT_PORT_PLACES (2 * TAKT_PORTS)	/* UDP, then TCP */
 #define TAKT_PORT_NONE TAKT_PORT_PLACES
 
-/* The place of a TCP or UDP header at this address. `shift`: 16 is the source port, 0 the other. */
-TAKT_FN u32 takt_port_place(u64 at, u8 proto, u32 shift)
+/* By which port: 0 is none. */
+#define TAKT_PORT_SOURCE 1
+#define TAKT_PORT_DESTINATION 2
+
+/* The place of a TCP or UDP header at this address. */
+TAKT_FN u32 takt_port_place(u64 at, u8 proto, u32 which)
 {
-	u32 port = takt_row(at) >> (shift & 31) & (TAKT_PORTS - 1);
+	u32 row = takt_row(at);
+	u32 port = which == TAKT_PORT_SOURCE ? row >> 16 : row & (TAKT_PORTS - 1);
 
 	if (proto == 17)
 		return port;
@@ -27,18 +32,18 @@ TAKT_FN u32 takt_port_place(u64 at, u8 proto, u32 shift)
 }
 
 /* As takt_key_read(), but returns a packet's place, or TAKT_PORT_NONE. */
-TAKT_FN u32 takt_port_read(u16 ethertype, u64 at, u64 end, u32 shift)
+TAKT_FN u32 takt_port_read(u16 ethertype, u64 at, u64 end, u32 which)
 {
 	if (ethertype == TAKT_ETH_P_IP) {
 		if (at + TAKT_IPV4_HEADER + 4 > end || takt_row(at) >> 24 != 0x45 ||
 		    takt_row(at + 4) & 0x3fff)
 			return TAKT_PORT_NONE;
-		return takt_port_place(at + TAKT_IPV4_HEADER, takt_row(at + 8) >> 16, shift);
+		return takt_port_place(at + TAKT_IPV4_HEADER, takt_row(at + 8) >> 16, which);
 	}
 	if (ethertype != TAKT_ETH_P_IPV6 || at + TAKT_IPV6_HEADER + 4 > end ||
 	    takt_row(at) >> 28 != 6)
 		return TAKT_PORT_NONE;
-	return takt_port_place(at + TAKT_IPV6_HEADER, takt_row(at + 4) >> 8, shift);
+	return takt_port_place(at + TAKT_IPV6_HEADER, takt_row(at + 4) >> 8, which);
 }
 
 #endif

@@ -13,12 +13,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* By class. A rate of 0: its packets are not stamped. */
 struct takt_shared_params takt_edt_terms[TAKT_EDT_CLASSES];
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TAKT_EDT_CLASSES);
-	__type(key, u32);
-	__type(value, struct takt_edt_class);
-} takt_edt_class SEC(".maps");
+/* A map of its own, which the next policy's instance goes on with. */
+struct takt_edt_classes takt_edt_state SEC(".bss.classes");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -121,18 +117,12 @@ static __always_inline u64 wire_bytes(const struct __sk_buff *ctx)
 SEC("tc")
 int takt_edt(struct __sk_buff *ctx)
 {
-	const struct takt_shared_params *terms;
 	u32 id = class_of(ctx) & (TAKT_EDT_CLASSES - 1);
-	struct takt_edt_class *class;
+	const struct takt_shared_params *terms = &takt_edt_terms[id];
+	struct takt_edt_class *class = &takt_edt_state.classes[id];
+	u64 bytes = wire_bytes(ctx);
 	int verdict;
-	u64 bytes;
 
-	terms = &takt_edt_terms[id];
-	class = bpf_map_lookup_elem(&takt_edt_class, &id);
-	if (!class)
-		return TC_ACT_UNSPEC;
-
-	bytes = wire_bytes(ctx);
 	verdict = terms->rate_kbps ? pace(ctx, terms, class, bytes) : TC_ACT_UNSPEC;
 	if (verdict == TC_ACT_SHOT) {
 		__sync_fetch_and_add(&class->dropped, 1);

@@ -16,4 +16,8 @@ struct takt_edt_class {
 	u64 pad[4];
 };
 
+struct takt_edt_classes {
+	struct takt_edt_class classes[TAKT_EDT_CLASSES];
+};
+
 #endif

@@ -17,9 +17,8 @@ struct {
 /* The device's headers before the network's; VLAN tags that are in the packet not included. */
 const volatile u32 takt_skipped_bytes;
 
-/* Whether one port tells the classes apart, where it is in its row, and the classes. */
-const volatile u32 takt_ports_decide;
-const volatile u32 takt_port_shift;
+/* The port that tells the classes apart (TAKT_PORT_*), and the classes by it. */
+const volatile u32 takt_port_decides;
 u16 takt_port_class[TAKT_PORT_PLACES];
 
 /* Out of line: its many values would take the registers of the way through the table. */
@@ -40,12 +39,12 @@ static __noinline u32 takt_class_search(struct __sk_buff *ctx)
 
 static __always_inline u32 class_of(struct __sk_buff *ctx)
 {
-	u32 place;
+	u32 which = takt_port_decides, place;
 
-	if (takt_ports_decide) {
+	if (which) {
 		place = takt_port_read(__builtin_bswap16(ctx->protocol),
 				       (u64)ctx->data + takt_skipped_bytes, (u64)ctx->data_end,
-				       takt_port_shift);
+				       which);
 		if (place < TAKT_PORT_PLACES)
 			return takt_port_class[place];
 	}

@@ -27,7 +27,7 @@ unsafe impl Plain for sys::takt_registration {}
 unsafe impl Plain for sys::takt_registry {}
 unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_departures {}
-unsafe impl Plain for sys::takt_edt_class {}
+unsafe impl Plain for sys::takt_edt_classes {}
 unsafe impl Plain for sys::takt_activity {}
 unsafe impl Plain for sys::takt_shared_params {}
 unsafe impl Plain for sys::takt_stations {}

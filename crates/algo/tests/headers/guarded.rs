@@ -49,9 +49,9 @@ impl Guarded {
     }
 
     /// The packet's place in a table by source or destination port.
-    pub fn port_place(&self, ethertype: u16, shift: u32) -> u32 {
+    pub fn port_place(&self, ethertype: u16, which: u32) -> u32 {
         // SAFETY: as above.
-        unsafe { sys::takt_port_read(ethertype, self.start, self.end, shift) }
+        unsafe { sys::takt_port_read(ethertype, self.start, self.end, which) }
     }
 }
 

@@ -6,7 +6,9 @@ mod packets;
 mod reference;
 
 use proptest::prelude::*;
-use takt_algo::sys::{TAKT_PORT_NONE, TAKT_PORTS, takt_key, takt_key_reverse};
+use takt_algo::sys::{
+    TAKT_PORT_DESTINATION, TAKT_PORT_NONE, TAKT_PORT_SOURCE, TAKT_PORTS, takt_key, takt_key_reverse,
+};
 
 use guarded::Guarded;
 
@@ -43,12 +45,15 @@ fn check_places(ethertype: u16, packet: &[u8], key: &takt_key) {
         6 => TAKT_PORTS,
         _ => TAKT_PORT_NONE,
     };
-    for (shift, port) in [(16, key.src_port), (0, key.dst_port)] {
+    for (which, port) in [
+        (TAKT_PORT_SOURCE, key.src_port),
+        (TAKT_PORT_DESTINATION, key.dst_port),
+    ] {
         let expected = match is_plain && key.has_ports == 1 && first != TAKT_PORT_NONE {
             true => first + u32::from(port),
             false => TAKT_PORT_NONE,
         };
-        let place = Guarded::new(packet, 0xff).port_place(ethertype, shift);
+        let place = Guarded::new(packet, 0xff).port_place(ethertype, which);
         assert_eq!(place, expected, "of {packet:02x?}");
     }
 }

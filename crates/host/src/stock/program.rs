@@ -13,7 +13,10 @@ use libbpf_rs::{
 use libbpf_sys::bpf_prog_info;
 use takt_algo::{
     Plain, from_bytes,
-    sys::{TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_edt_class, takt_rules},
+    sys::{
+        TAKT_SCALE_ONE, TAKT_SHARED_BITS, takt_activity, takt_edt_class, takt_edt_classes,
+        takt_rules,
+    },
     to_bytes,
 };
 use takt_planner::{
@@ -47,8 +50,8 @@ const STAMPING: &str = "takt_edt";
 /// More maps than a program has.
 const MAPS_MOST: usize = 16;
 
-/// The map of the classes' clocks and counters.
-const CLASSES: &str = "takt_edt_class";
+/// The map of the classes' clocks and counters: one value with all of them.
+const CLASSES: &str = ".bss.classes";
 /// The map of the link's sums of rates.
 const ACTIVITY: &str = "takt_edt_active";
 
@@ -79,8 +82,7 @@ fn load_tree(rules: &takt_rules, hardware: u16, asking: Option<&Asking>) -> Resu
         terms.takt_skipped_bytes = header_bytes(hardware);
         terms.takt_sender_asked = asking.is_some().into();
         terms.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
-        terms.takt_ports_decide = by_port.is_some().into();
-        terms.takt_port_shift = by_port.as_ref().map_or(0, |table| table.shift);
+        terms.takt_port_decides = by_port.as_ref().map_or(0, |table| table.which);
     }
     if let (Some(data), Some(table)) = (open.maps.bss_data.as_deref_mut(), &by_port) {
         data.takt_port_class.copy_from_slice(&table.class_ids);
@@ -118,8 +120,7 @@ fn load_departure(
         data.takt_edt_drops_beyond = terms.drops_beyond.into();
         data.takt_sender_asked = asking.is_some().into();
         data.takt_sender_slot = asking.map_or(0, |asking| asking.slot);
-        data.takt_ports_decide = by_port.is_some().into();
-        data.takt_port_shift = by_port.as_ref().map_or(0, |table| table.shift);
+        data.takt_port_decides = by_port.as_ref().map_or(0, |table| table.which);
     }
     if let Some(data) = open.maps.bss_data.as_deref_mut() {
         if let Some(table) = &by_port {
@@ -135,11 +136,10 @@ fn load_departure(
         labels: &mut open.maps.takt_owner_labels,
     }
     .give(asking)?;
-    let clocks = before.map(|before| map_of(before, CLASSES));
-    let clocks = clocks.transpose()?;
-    if let Some(clocks) = clocks {
+    if let Some(before) = before {
+        let clocks = map_of(before, CLASSES)?;
         open.maps
-            .takt_edt_class
+            .bss_classes
             .reuse_fd(clocks.as_fd())
             .map_err(BpfError::of("keeping the clocks"))?;
     }
@@ -257,9 +257,10 @@ fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
     Err(failed()(libbpf_rs::Error::from_raw_os_error(libc::ENOENT)))
 }
 
-fn read<T: Plain>(map: &MapHandle, id: u32) -> Result<Option<Box<T>>, Error> {
+/// A map's only value.
+fn read<T: Plain>(map: &MapHandle) -> Result<Option<Box<T>>, Error> {
     let value = map
-        .lookup(&id.to_ne_bytes(), MapFlags::ANY)
+        .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
         .map_err(BpfError::of("reading the state of classes"))?;
     Ok(value.and_then(|value| from_bytes(&value)))
 }
@@ -275,16 +276,18 @@ pub(super) struct Clocks {
 impl Clocks {
     pub fn read(program: u32, classes: &[ClassTerms]) -> Result<Self, Error> {
         let program = open(program)?;
-        let map = map_of(&program, CLASSES)?;
+        let all = read::<takt_edt_classes>(&map_of(&program, CLASSES)?)?;
         let classes = classes.iter().map(|class| {
-            let class = read::<takt_edt_class>(&map, class.id)?;
-            Ok(class.map_or_else(Default::default, |class| *class))
+            let class = all
+                .as_ref()
+                .and_then(|all| all.classes.get(class.id as usize));
+            class.copied().unwrap_or_default()
         });
         let activity = map_of(&program, ACTIVITY)?;
-        let activity = read::<takt_activity>(&activity, 0)?;
+        let activity = read::<takt_activity>(&activity)?;
         let scale = activity.map_or(0, |activity| activity.scale);
         Ok(Self {
-            classes: classes.collect::<Result<_, Error>>()?,
+            classes: classes.collect(),
             scale: scale.max(TAKT_SCALE_ONE.into()) as f64 / f64::from(TAKT_SCALE_ONE),
         })
     }

@@ -1,13 +1,16 @@
 //! The table of classes by port, for rules that ask for nothing but a protocol and one port.
 
-use takt_algo::sys::{TAKT_PORT_PLACES, TAKT_PORTS, takt_classify, takt_key, takt_rules};
+use takt_algo::sys::{
+    TAKT_PORT_DESTINATION, TAKT_PORT_PLACES, TAKT_PORT_SOURCE, TAKT_PORTS, takt_classify, takt_key,
+    takt_rules,
+};
 
 use super::rules::ANY_IP;
 
 /// The classes of TCP's and UDP's packets, by one of their ports (`algo/ports.h`).
 pub struct ByPort {
-    /// Where the port is in its row: 16 is the source's, 0 the destination's.
-    pub shift: u32,
+    /// `TAKT_PORT_SOURCE` or `TAKT_PORT_DESTINATION`.
+    pub which: u32,
     /// UDP's ports, then TCP's.
     pub class_ids: Vec<u16>,
 }
@@ -52,7 +55,10 @@ pub fn by_port(rules: &takt_rules) -> Option<ByPort> {
         unsafe { takt_classify(rules, &raw const key) as u16 }
     });
     Some(ByPort {
-        shift: if src { 16 } else { 0 },
+        which: match src {
+            true => TAKT_PORT_SOURCE,
+            false => TAKT_PORT_DESTINATION,
+        },
         class_ids: class_ids.collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! The table by port says what the rules say, and there is none where it could not.
 
-use takt_algo::sys::{TAKT_PORTS, takt_key};
+use takt_algo::sys::{TAKT_PORT_DESTINATION, TAKT_PORT_SOURCE, TAKT_PORTS, takt_key};
 use takt_planner::{ByPort, ClassIds, Plan, Questions, by_port, plan};
 use takt_policy::{Family, Match};
 
@@ -31,7 +31,12 @@ fn to(proto: Option<u8>, first: u16, last: u16) -> Match {
 fn assert_agrees(classes: Vec<Vec<Match>>, is_source: bool) {
     let plan = planned(classes);
     let table = by_port(&plan.tables.rules).unwrap();
-    assert_eq!(table.shift, if is_source { 16 } else { 0 });
+    let expected = if is_source {
+        TAKT_PORT_SOURCE
+    } else {
+        TAKT_PORT_DESTINATION
+    };
+    assert_eq!(table.which, expected);
     for (family, proto, other) in [(4, UDP, 0), (4, TCP, 7), (6, UDP, 5000), (6, TCP, 0xffff)] {
         for port in 0..=u16::MAX {
             let (src_port, dst_port) = if is_source {
