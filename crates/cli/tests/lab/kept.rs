@@ -9,7 +9,7 @@ use crate::{
     daemon::Daemon,
     helper::{assert_helpers, assert_no_helper},
     inventory::Inventory,
-    machine::{DEFAULT, NEWEST},
+    machine::{DEFAULT, NEWEST, on_old_kernels},
     shell::run,
     takt::{Link, apply, apply_with, assert_no_trace, link, status, takt},
     wire::Wire,
@@ -123,6 +123,74 @@ fn while_taktd_is_away_as_well() {
         served("near1");
         daemon.ends_with(Signal::SIGTERM);
         takt("revert").ok();
+        assert_no_trace();
+    });
+}
+
+/// One link by departure times, and one as a tree.
+const STOCK: &str = r#"
+[link.near1]
+rate = "100mbit"
+backend = "departure"
+on_conflict = "restore"
+
+[[link.near1.class]]
+name = "slow"
+rate = "1mbit"
+match = { proto = "udp", dst_port = 5001 }
+
+[[link.near1.class]]
+name = "default"
+rate = "50mbit"
+
+[link.near2]
+rate = "50mbit"
+backend = "tree"
+
+[[link.near2.class]]
+name = "slow"
+rate = "1mbit"
+ceil = "10mbit"
+match = { proto = "udp", dst_port = 5002 }
+"#;
+
+#[test]
+fn on_the_kernels_own_qdiscs_as_well() {
+    on_old_kernels(|| {
+        let wires = [1, 2].map(Wire::new);
+        let daemon = Daemon::start();
+        apply(STOCK).ok();
+        for _ in 0..2 {
+            for wire in &wires {
+                go_and_return(wire);
+                served(&wire.near);
+                wire.assert_passes();
+            }
+        }
+        assert_eq!(status().0.len(), 2);
+        apply(STOCK)
+            .says(&["near1: unchanged", "near2: unchanged"])
+            .ok();
+
+        // To another network namespace and back, under the same number.
+        run("ip link set near1 netns b").ok();
+        soon("near1", |link| !link.attached);
+        run("ip -n b link set near1 netns a").ok();
+        served("near1");
+
+        // One is restored, and the other is reported.
+        for device in ["near1", "near2"] {
+            run(&format!(
+                "tc qdisc replace dev {device} root handle 8123: fq"
+            ))
+            .ok();
+        }
+        let lost = soon("near2", |link| link.conflict.is_some());
+        assert_eq!(lost.conflict.unwrap().found, "fq 8123:");
+        served("near1");
+        assert!(!link("near2").attached);
+        daemon.ends_with(Signal::SIGTERM);
+        takt("revert").ends_with(4);
         assert_no_trace();
     });
 }

@@ -1,7 +1,7 @@
 //! Keeping the policy in force on its devices. taktd waits for changes of devices and qdiscs, and looks
 //! at the links then.
 //!
-//! A look reads without the host's lock, and finds nothing almost always. Only to attach takt's qdisc the
+//! A look reads without the host's lock, and finds nothing almost always. Only to serve a device again the
 //! lock is taken, and what was found is examined again.
 
 use std::{
@@ -26,9 +26,9 @@ use crate::{
         OsError, clock,
         netlink::{Change, Changes, NetlinkError},
     },
-    part::Host,
+    part::{Host, Part},
     state::source::Source,
-    stock,
+    stock::{self, Assigned, Stock},
 };
 
 /// How long to wait for a takt that changes the host. After that the next look tries again.
@@ -134,16 +134,27 @@ impl Keeper {
         let ports = host.ports()?;
         let managed = Managed::all(host)?;
         let records = managed.iter().filter_map(|managed| managed.record.as_ref());
-        let Some(source) = records.map(|record| &record.source).next().cloned() else {
+        let source = match records.map(|record| &record.source).next() {
+            Some(source) => Some(source.clone()),
+            None => Stock::source(host)?,
+        };
+        let Some(source) = source else {
             return Ok(None);
         };
-        // A policy that was in force is one.
+        // A policy that was in force is one, and has backends.
         let Ok(policy) = parse(&source) else {
             return Ok(None);
         };
-        // Trees are not served again by themselves.
-        let links = stock::assign(&policy.links).map_or(Vec::new(), |assigned| assigned.takt);
-        let lost = lost::find(&links, &ports, &managed, &self.gone);
+        let Ok(Assigned { takt, stock }) = stock::assign(&policy.links) else {
+            return Ok(None);
+        };
+        let mut lost = lost::find(takt.iter(), &ports, &self.gone, |port| {
+            Ok(lost::carries_takt(port, &managed))
+        })?;
+        let links = stock.iter().map(|wanted| wanted.link);
+        lost.extend(lost::find(links, &ports, &self.gone, |port| {
+            stock::carries(host, port)
+        })?);
         Ok(Some((source, lost)))
     }
 
@@ -228,8 +239,10 @@ impl Keeper {
         let links: Vec<_> = links.cloned().collect();
         let replace = Replace::Only(still.iter().map(|lost| lost.ifindex).collect());
         let slot = parts::slot(source, host)?;
-        let mut part = Links::attach_again(&links, source, &replace, owners, slot, host)?;
-        put_in_force(&mut [&mut part], host)?;
+        let Assigned { takt, stock } = stock::assign(&links)?;
+        let mut stock = Stock::attach_again(&stock, source, &replace, owners, slot, host)?;
+        let mut part = Links::attach_again(&takt, source, &replace, owners, slot, host)?;
+        put_in_force(&mut [&mut stock, &mut part], host)?;
         for lost in still {
             self.gone.remove(&lost.ifindex);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use takt_policy::{Link, OnConflict};
 
-use crate::{link::managed::Managed, os::netlink::Port};
+use crate::{error::Error, link::managed::Managed, os::netlink::Port};
 
 /// A link whose device is there, without takt's qdisc.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,8 @@ pub enum LostBy {
 
 /// Whether a device carries takt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Carries {
+pub(crate) enum Carries {
+    /// It does.
     Takt,
     /// It did, and does not now.
     NoMore,
@@ -42,35 +43,43 @@ enum Carries {
     Never,
 }
 
+/// Whether a device carries takt's own qdisc, which one of these links serves.
+pub(crate) fn carries_takt(port: &Port, managed: &[Managed]) -> Carries {
+    let ours = managed
+        .iter()
+        .find(|managed| managed.outline.owner.ifindex == port.device.index);
+    match ours {
+        Some(ours) if port.carries(ours.index) => Carries::Takt,
+        Some(_) => Carries::NoMore,
+        None => Carries::Never,
+    }
+}
+
 /// `gone` are devices that were away meanwhile, by their numbers, as far as that is known. A device that
 /// is away now is not among the result.
-pub(crate) fn find(
-    links: &[Link],
+pub(crate) fn find<'a>(
+    links: impl Iterator<Item = &'a Link>,
     ports: &[Port],
-    managed: &[Managed],
     gone: &BTreeSet<u32>,
-) -> Vec<LostLink> {
-    let judge = |link: &Link| {
-        let port = ports.iter().find(|port| port.device.name == link.device)?;
-        let ifindex = port.device.index;
-        let ours = managed
-            .iter()
-            .find(|managed| managed.outline.owner.ifindex == ifindex);
-        let carries = match ours {
-            Some(ours) if port.carries(ours.index) => Carries::Takt,
-            Some(_) => Carries::NoMore,
-            None => Carries::Never,
+    mut carries: impl FnMut(&Port) -> Result<Carries, Error>,
+) -> Result<Vec<LostLink>, Error> {
+    let mut judge = |link: &Link| {
+        let port = ports.iter().find(|port| port.device.name == link.device);
+        let Some(port) = port else {
+            return Ok(None);
         };
+        let ifindex = port.device.index;
         let found = port.root.as_ref().map(|_| port.describe_root());
-        let cause = lost_by(carries, found, gone.contains(&ifindex))?;
-        Some(LostLink {
+        let cause = lost_by(carries(port)?, found, gone.contains(&ifindex));
+        Ok(cause.map(|cause| LostLink {
             device: link.device.clone(),
             ifindex,
             cause,
             on_conflict: link.on_conflict,
-        })
+        }))
     };
-    links.iter().filter_map(judge).collect()
+    let judged = links.map(|link| judge(link));
+    judged.filter_map(Result::transpose).collect()
 }
 
 /// `found`: the root qdisc; `None`: the kernel's default. A device that moves to another network namespace

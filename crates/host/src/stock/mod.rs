@@ -19,7 +19,7 @@ mod standing;
 mod status;
 mod tree;
 
-pub(crate) use backend::assign;
 pub use backend::kernel;
-pub(crate) use part::{Stock, carriers, slots, verify_departure, verify_tree};
+pub(crate) use backend::{Assigned, assign};
+pub(crate) use part::{Stock, carriers, carries, slots, verify_departure, verify_tree};
 pub(crate) use record::{RECORDS, salvage_all, watched};

@@ -11,7 +11,7 @@ use takt_planner::{departure::Departure, tree::Tree};
 
 use super::{
     change::{Change, Hook, clear},
-    decide::release,
+    decide::{Wanted, release},
     program,
     record::{self, Place, StockRecord},
     sender::Asking,
@@ -22,7 +22,8 @@ use super::{
 use crate::{
     error::Error,
     link::{
-        Action, Before, Carrier, LinkStatus, Outcome, Owners, Reverted,
+        Action, Before, Carrier, LinkStatus, Outcome, Owners, Refusal, Replace, Reverted,
+        lost::Carries,
         sockets::{Slot, SlotInUse, Sockets},
     },
     os::netlink::{Port, Request},
@@ -104,6 +105,34 @@ fn place_of(record: &StockRecord) -> Place {
 }
 
 impl<'a> Stock<'a> {
+    /// Serve devices of the policy in force again that have lost their link, and leave all other
+    /// links as they are.
+    pub fn attach_again(
+        links: &[Wanted],
+        source: &Source,
+        replace: &Replace,
+        owners: &'a Owners,
+        slot: Slot,
+        host: &mut Host,
+    ) -> Result<Self, Refusal> {
+        let mut part = Self::decide(links, source, replace, owners, slot, host)?;
+        let ports = host.ports()?;
+        // The device that went has the same name, but another number.
+        let went = |record: &StockRecord| {
+            let is_away = ports.iter().all(|port| port.device.index != record.ifindex);
+            is_away
+                && links
+                    .iter()
+                    .any(|wanted| wanted.link.device == record.device)
+        };
+        part.steps.retain(|step| match step {
+            Step::Make { .. } => true,
+            Step::GiveBack { record, .. } => went(record),
+            Step::Turn { .. } | Step::Keep { .. } => false,
+        });
+        Ok(part)
+    }
+
     /// Whether any of the links asks about the owners of sockets.
     fn asks(&self) -> bool {
         let stays = |step: &&Step| !matches!(step, Step::GiveBack { .. });
@@ -162,6 +191,19 @@ pub(super) fn known(
         None => place.newest()?,
     };
     Ok(record.map(|record| (record, standing)))
+}
+
+/// Whether a device carries such a link. One that a takt was changing when it died is for the next
+/// `apply`, and no other program's.
+pub(crate) fn carries(host: &mut Host, port: &Port) -> Result<Carries, Error> {
+    if port.carries_stock() {
+        return Ok(Carries::Takt);
+    }
+    let place = Place::new(host.netns_cookie, port.device.index);
+    Ok(match place.newest()? {
+        Some(_) => Carries::NoMore,
+        None => Carries::Never,
+    })
 }
 
 /// Of all devices of this namespace.
