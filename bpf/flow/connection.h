@@ -29,7 +29,7 @@ static __always_inline void read_ipv6(struct takt_key *key, const struct sock_co
 }
 
 /* Everything but its owner. */
-static __always_inline void read_connection(struct takt_key *key, const struct sock *sk)
+static __noinline void takt_flow_key(struct takt_key *key, const struct sock *sk)
 {
 	const struct inet_sock *inet = (const struct inet_sock *)sk;
 	const struct sock_common *common = &sk->__sk_common;

@@ -115,9 +115,9 @@ static __always_inline void enter_class(const struct sock *sk, struct paced *pac
 		__sync_fetch_and_add(&class->flows, 1);
 }
 
-static __always_inline void leave_class(const struct sock *sk, struct paced *paced,
-					const struct takt_key *key,
-					const struct takt_paced_link *link)
+static __noinline void takt_flow_leave(const struct sock *sk, struct paced *paced,
+				       const struct takt_key *key,
+				       const struct takt_paced_link *link)
 {
 	struct takt_paced_class *class = class_of(paced->class_id);
 	struct counted sent = sent_since(sk, paced);
@@ -160,8 +160,8 @@ static __always_inline void set_rate(void *at, const struct sock *sk, struct pac
 }
 
 /* An established connection of the link gets its class, and its rate if that has one. */
-static __always_inline void pace(void *at, void *sk, struct paced *paced,
-				 const struct takt_paced_link *link, u64 cookie)
+static __noinline void takt_flow_pace(void *at, void *sk, struct paced *paced,
+				      const struct takt_paced_link *link, u64 cookie)
 {
 	u64 rate_now = BPF_CORE_READ((const struct sock *)sk, sk_max_pacing_rate);
 	const struct takt_rules *rules;
@@ -172,12 +172,12 @@ static __always_inline void pace(void *at, void *sk, struct paced *paced,
 	rules = bpf_map_lookup_elem(&takt_flow_rules, &zero);
 	if (!rules)
 		return;
-	read_connection(&key, sk);
+	takt_flow_key(&key, sk);
 	if (takt_flow_asked)
 		key.who = owner_of(sk, cookie);
 	id = takt_classify(rules, &key);
 	if (paced->is_in_class && paced->class_id != id)
-		leave_class(sk, paced, &key, link);
+		takt_flow_leave(sk, paced, &key, link);
 	if (!paced->is_in_class)
 		enter_class(sk, paced, id);
 	/* The application may have asked for another rate meanwhile. */
@@ -210,7 +210,7 @@ int takt_flow_event(struct bpf_sock_ops *ctx)
 		return ALLOW;
 	paced = bpf_sk_storage_get(&takt_flow_sock, tp, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (paced)
-		pace(ctx, tp, paced, link, bpf_get_socket_cookie(ctx));
+		takt_flow_pace(ctx, tp, paced, link, bpf_get_socket_cookie(ctx));
 	return ALLOW;
 }
 
@@ -227,8 +227,8 @@ int BPF_PROG(takt_flow_state, struct sock *sk, int old_state, int new_state)
 	paced = bpf_sk_storage_get(&takt_flow_sock, sk, NULL, 0);
 	if (!paced || !paced->is_in_class)
 		return 0;
-	read_connection(&key, sk);
-	leave_class(sk, paced, &key, link);
+	takt_flow_key(&key, sk);
+	takt_flow_leave(sk, paced, &key, link);
 	return 0;
 }
 
@@ -249,7 +249,7 @@ static __always_inline int is_connected(const struct sock *sk)
 }
 
 /* Its socket gets back what the application had asked for, if takt has set its rate. */
-static __always_inline void give_back(struct tcp_sock *tp)
+static __noinline void takt_flow_give(struct tcp_sock *tp)
 {
 	const struct sock *sk = (const struct sock *)tp;
 	struct paced *paced = bpf_sk_storage_get(&takt_flow_sock, tp, NULL, 0);
@@ -274,14 +274,14 @@ int takt_flow_take(struct bpf_iter__tcp *ctx)
 		return 0;
 	device = device_of((const struct sock *)tp);
 	if (device && device != link->ifindex) {
-		give_back(tp);
+		takt_flow_give(tp);
 		return 0;
 	}
 	/* One without a route now stays as it is known. */
 	paced = bpf_sk_storage_get(&takt_flow_sock, tp, NULL,
 				   device ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (paced)
-		pace(tp, tp, paced, link, bpf_get_socket_cookie(tp));
+		takt_flow_pace(tp, tp, paced, link, bpf_get_socket_cookie(tp));
 	return 0;
 }
 
@@ -292,7 +292,7 @@ int takt_flow_back(struct bpf_iter__tcp *ctx)
 	struct tcp_sock *tp = visited(ctx);
 
 	if (tp)
-		give_back(tp);
+		takt_flow_give(tp);
 	return 0;
 }
 
@@ -312,7 +312,7 @@ int takt_flow_count(struct bpf_iter__tcp *ctx)
 	paced = bpf_sk_storage_get(&takt_flow_sock, tp, NULL, 0);
 	if (!paced || !paced->is_in_class)
 		return 0;
-	read_connection(&report.key, (const struct sock *)tp);
+	takt_flow_key(&report.key, (const struct sock *)tp);
 	overhead = overhead_of((const struct sock *)tp, &report.key, link->header_bytes);
 	sent = sent_since((const struct sock *)tp, paced);
 	report.packets = sent.packets;

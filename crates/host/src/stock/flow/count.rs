@@ -112,6 +112,6 @@ fn classes(
 
 fn reports(written: &[u8]) -> Vec<takt_paced_report> {
     let reports = written.chunks_exact(size_of::<takt_paced_report>());
-    let read = reports.filter_map(|report| from_bytes::<takt_paced_report>(report));
+    let read = reports.filter_map(from_bytes::<takt_paced_report>);
     read.map(|report| *report).collect()
 }
