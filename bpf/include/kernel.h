@@ -7,7 +7,9 @@
 #ifndef TAKT_KERNEL_H
 #define TAKT_KERNEL_H
 
+#ifndef TAKT_BPF_PLAIN
 #define TAKT_BPF
+#endif
 #include "scalars.h"
 
 enum bpf_map_type {
@@ -76,6 +78,8 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
 	unsigned long sk_pacing_rate;	/* bytes/s; all ones: not limited */
+	unsigned long sk_max_pacing_rate;	/* SO_MAX_PACING_RATE, likewise */
+	u32 sk_mark;
 	struct dst_entry *sk_dst_cache;	/* its route, if known */
 	int sk_wmem_queued;
 };

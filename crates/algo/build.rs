@@ -14,6 +14,7 @@ fn main() {
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
         .header("../../bpf/edt/edt_maps.h")
+        .header("../../bpf/flow/flow_maps.h")
         .header("../../bpf/link/link_maps.h")
         .header("../../bpf/owner/owner_maps.h")
         .header("../../bpf/beats/beats_maps.h")
@@ -48,6 +49,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../../algo");
     println!("cargo::rerun-if-changed=../../bpf/include");
     println!("cargo::rerun-if-changed=../../bpf/edt/edt_maps.h");
+    println!("cargo::rerun-if-changed=../../bpf/flow/flow_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/link/link_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/owner/owner_maps.h");
     println!("cargo::rerun-if-changed=../../bpf/beats/beats_maps.h");

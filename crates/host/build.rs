@@ -1,7 +1,7 @@
 //! Compiles the qdisc, what watches sockets, what marks packets, what classifies them for trees,
-//! what stamps their departure times, what stands on the ingress of devices, the scheduler of
-//! beats, the congestion control, what moves flows to it and the monitor, and writes their
-//! skeletons.
+//! what stamps their departure times, what sets rates on sockets, what stands on the ingress of
+//! devices, the scheduler of beats, the congestion control, what moves flows to it and the monitor,
+//! and writes their skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
@@ -9,6 +9,7 @@ fn main() {
     takt_bpf_build::skeleton("mark");
     takt_bpf_build::skeleton("tree");
     takt_bpf_build::skeleton("edt");
+    takt_bpf_build::skeleton("flow");
     takt_bpf_build::skeleton("receive");
     takt_bpf_build::skeleton("beats");
     takt_bpf_build::skeleton("crowd");

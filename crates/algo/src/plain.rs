@@ -29,6 +29,9 @@ unsafe impl Plain for sys::takt_link {}
 unsafe impl Plain for sys::takt_departures {}
 unsafe impl Plain for sys::takt_edt_classes {}
 unsafe impl Plain for sys::takt_activity {}
+unsafe impl Plain for sys::takt_paced_link {}
+unsafe impl Plain for sys::takt_paced_class {}
+unsafe impl Plain for sys::takt_paced_report {}
 unsafe impl Plain for sys::takt_shared_params {}
 unsafe impl Plain for sys::takt_stations {}
 unsafe impl Plain for sys::takt_entity {}

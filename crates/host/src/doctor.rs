@@ -74,6 +74,11 @@ fn features() -> Vec<Finding> {
             stock::verify_departure(),
         ),
         finding(
+            "flow",
+            "what sets rates on sockets was loaded, verified and dropped again",
+            stock::verify_flow(),
+        ),
+        finding(
             "sockets",
             "what recognises the owners of sockets was loaded, verified and dropped again",
             Sockets::verify(),

@@ -1,10 +1,11 @@
 //! From a policy to the tables that the kernel's programs read: [`link`] plans a link's classes and
 //! rules, [`backend`] chooses what carries it out, [`tree`] makes HTB classes of it,
-//! [`departure`] clocks, [`beats`] finds time slots for tasks. Pure: the host is not looked at.
+//! [`departure`] clocks, [`flow`] rates of sockets, [`beats`] finds time slots for tasks. Pure: the host is not looked at.
 
 pub mod backend;
 pub mod beats;
 pub mod departure;
+pub mod flow;
 mod link;
 pub mod tree;
 

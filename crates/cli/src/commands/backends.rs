@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use takt_planner::backend::{Kernel, Offer, offers};
+use takt_planner::backend::{Kernel, Offer, choose, offers};
 use takt_policy::{Backend, Policy};
 
 /// All links of a policy on one kernel.
@@ -26,14 +26,10 @@ struct LinkBackends {
 
 impl Backends {
     pub fn of(policy: &Policy, kernel: Kernel) -> Self {
-        let links = policy.links.iter().map(|link| {
-            let offers = offers(link, &kernel);
-            let taken = offers.iter().find(|offer| offer.is_acceptable());
-            LinkBackends {
-                device: link.device.clone(),
-                backend: taken.map(|offer| offer.backend),
-                offers,
-            }
+        let links = policy.links.iter().map(|link| LinkBackends {
+            device: link.device.clone(),
+            backend: choose(link, &kernel).ok().map(|offer| offer.backend),
+            offers: offers(link, &kernel),
         });
         Self {
             links: links.collect(),

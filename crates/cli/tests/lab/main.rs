@@ -78,6 +78,7 @@ mod refusals;
 mod refused;
 mod replace;
 mod reports;
+mod socket_rates;
 mod stamping;
 mod storm;
 mod traffic;

@@ -119,6 +119,16 @@ pub(crate) fn explain_crowd_failure(source: libbpf_rs::Error) -> Error {
     )
 }
 
+/// Likewise for the programs that set rates on sockets.
+pub(crate) fn explain_rates_failure(source: libbpf_rs::Error) -> Error {
+    explain(
+        source,
+        &["bpf_iter__tcp", "btf_trace_inet_sock_set_state"],
+        "BPF programs that set rates on sockets",
+        "Linux 6.1 or newer with CONFIG_CGROUP_BPF=y and CONFIG_BPF_EVENTS=y",
+    )
+}
+
 /// Likewise for the scheduler.
 pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     if is_realtime() {

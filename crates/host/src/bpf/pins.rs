@@ -33,6 +33,8 @@ pub(crate) const LINKS: &str = "takt";
 pub(crate) const SOCKETS: &str = "takt-sockets";
 pub(crate) const BEATS: &str = "takt-beats";
 pub(crate) const CROWD: &str = "takt-crowd";
+/// Has a directory for each link.
+pub(crate) const FLOW: &str = "takt-flow";
 
 const DIRECTORY_MODE: u32 = 0o700;
 const PIN_MODE: u32 = 0o600;
@@ -110,7 +112,7 @@ pub(crate) fn restrict_pin(pin: &Path) -> Result<(), Error> {
 /// left readable, and remove what a takt left that died half-way. Under the lock no other takt
 /// is at work.
 pub(crate) fn tidy() -> Result<(), Error> {
-    for name in [LINKS, SOCKETS, BEATS, CROWD] {
+    for name in [LINKS, SOCKETS, BEATS, CROWD, FLOW] {
         let path = root()?.join(name);
         if let Some(found) = found(&path)? {
             close(&path, &found)?;

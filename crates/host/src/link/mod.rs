@@ -41,8 +41,8 @@ pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Carrier, Links, Owners, carriers, slots, watched};
 pub(crate) use record::Before;
 pub use status::{
-    AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowTotals, LinkStatus, Share,
-    TenantStatus,
+    AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowStatus, FlowTotals,
+    LinkStatus, Share, TenantStatus,
 };
 
 use crate::error::Error;

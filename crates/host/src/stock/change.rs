@@ -2,8 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
+use takt_planner::flow::SocketRates;
+
 use super::{
-    departure, hook,
+    departure, flow, hook,
     record::{Place, StockRecord},
     shape::Shape,
     tree,
@@ -38,13 +40,20 @@ pub(super) enum Hook<'a> {
         before: Option<&'a OwnedFd>,
         name: String,
     },
+    /// Set rates on sockets, by a link's program, in the place of another or of none.
+    SetRates {
+        record: &'a StockRecord,
+        terms: &'a SocketRates,
+        program: &'a OwnedFd,
+        turns: bool,
+    },
     /// Take away whichever is takt's.
     Detach,
 }
 
 impl<'a> Change<'a> {
     /// Put a link in the place of what is there.
-    pub fn make(record: &StockRecord, program: &'a OwnedFd) -> Self {
+    pub fn make(record: &'a StockRecord, program: &'a OwnedFd) -> Self {
         let mut change = Self::put(record, program, None);
         let limit = record.gso_max_segs;
         let limit = limit.map(|limit| Device::limit_segments(record.ifindex, limit));
@@ -55,7 +64,7 @@ impl<'a> Change<'a> {
     /// Turn a link into another of the same backend on the same device.
     pub fn turn(
         from: &StockRecord,
-        to: &StockRecord,
+        to: &'a StockRecord,
         program: &'a OwnedFd,
         before: &'a OwnedFd,
     ) -> Self {
@@ -70,7 +79,7 @@ impl<'a> Change<'a> {
     }
 
     fn put(
-        record: &StockRecord,
+        record: &'a StockRecord,
         program: &'a OwnedFd,
         before: Option<(&StockRecord, &'a OwnedFd)>,
     ) -> Self {
@@ -92,12 +101,31 @@ impl<'a> Change<'a> {
                 Self {
                     requests: match keeps {
                         true => Vec::new(),
-                        false => departure::set(record, terms),
+                        // The program sees to those beyond the horizon.
+                        false => departure::set(record, &terms.fq, true),
                     },
                     hook: Hook::Attach {
                         program,
                         before: before.map(|(_, before)| before),
                         name: record.program_name(),
+                    },
+                    needs: record.shape.needs(),
+                }
+            }
+            (Shape::Flow(terms), from) => {
+                let is_same = matches!(from, Some(Shape::Flow(old))
+                    if old.fq == terms.fq && old.drops_beyond == terms.drops_beyond);
+                let keeps = is_same && before.is_some_and(|(from, _)| from.queues == record.queues);
+                Self {
+                    requests: match keeps {
+                        true => Vec::new(),
+                        false => departure::set(record, &terms.fq, terms.drops_beyond),
+                    },
+                    hook: Hook::SetRates {
+                        record,
+                        terms,
+                        program,
+                        turns: before.is_some(),
                     },
                     needs: record.shape.needs(),
                 }
@@ -130,6 +158,12 @@ impl<'a> Change<'a> {
                 before,
                 name,
             } => hook::attach(netlink, place.ifindex, program, *before, name),
+            Hook::SetRates {
+                record,
+                terms,
+                program,
+                turns,
+            } => flow::attach(record, terms, program, *turns),
             Hook::Detach => detach(netlink, place),
         }
     }
@@ -163,7 +197,7 @@ fn detach(netlink: &mut Netlink, place: &Place) -> Result<(), Error> {
             hook::detach(netlink, place.ifindex, program, record.keeps_clsact)?;
         }
     }
-    Ok(())
+    flow::release(place)
 }
 
 fn segments(record: &StockRecord) -> u32 {

@@ -91,7 +91,7 @@ impl<'a> Stock<'a> {
                 ifindex: port.device.index,
                 netns: Netns::own(host.netns_cookie)?,
                 source: source.clone(),
-                shape: Shape::of(*backend, link, &planned.ids, port.device.mtu_bytes),
+                shape: Shape::of(*backend, link, &planned.ids, &port.device),
                 who_slot: (planned.tables.rules.need_who != 0).then_some(slot.index),
                 program: None,
                 keeps_clsact: match &known {

@@ -1,14 +1,16 @@
-//! Links on qdiscs that every kernel has: trees of HTB classes, and departure times with fq.
+//! Links on qdiscs that every kernel has: trees of HTB classes, and departure times or rates of
+//! sockets with fq.
 //!
 //! [`part`] puts a policy in force: [`decide`] compares what is wanted with what stands, and
-//! [`change`] turns the one into the other ([`tree`], [`departure`]). [`program`] loads the BPF program that
-//! sees packets, one for each link and policy. It comes last in each change, and [`record`] has its
+//! [`change`] turns the one into the other ([`tree`], [`departure`], [`flow`]). [`program`] loads the BPF
+//! program that sees packets or connections, one for each link and policy. It comes last in each change, and [`record`] has its
 //! number: a program that is called says which policy is in force. [`status`] reads counters.
 
 mod backend;
 mod change;
 mod decide;
 mod departure;
+mod flow;
 mod hook;
 mod part;
 mod program;
@@ -21,5 +23,7 @@ mod tree;
 
 pub use backend::kernel;
 pub(crate) use backend::{Assigned, assign};
-pub(crate) use part::{Stock, carriers, carries, slots, verify_departure, verify_tree};
+pub(crate) use part::{
+    Stock, carriers, carries, slots, verify_departure, verify_flow, verify_tree,
+};
 pub(crate) use record::{RECORDS, salvage_all, watched};

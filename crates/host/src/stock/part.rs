@@ -7,12 +7,12 @@
 use std::{collections::BTreeSet, os::fd::OwnedFd};
 
 use takt_algo::{sys::takt_plan, zeroed_box};
-use takt_planner::{departure::Departure, tree::Tree};
+use takt_planner::{departure::Departure, flow::SocketRates, tree::Tree};
 
 use super::{
     change::{Change, Hook, clear},
     decide::{Wanted, release},
-    program,
+    flow, program,
     record::{self, Place, StockRecord},
     sender::Asking,
     shape::Shape,
@@ -253,6 +253,7 @@ impl Part for Stock<'_> {
             };
             if newest.netns.cookie != host.netns_cookie {
                 if newest.netns.is_gone() {
+                    flow::release(&place)?;
                     place.forget()?;
                 }
                 continue;
@@ -272,6 +273,7 @@ impl Part for Stock<'_> {
                 change.carry_out(&mut host.netlink, &place)?;
                 host.forget_ports();
             }
+            flow::release(&place)?;
             place.forget()?;
         }
         Ok(())
@@ -305,14 +307,15 @@ impl Part for Stock<'_> {
         Ok(place.newest()?.map(|record| record.source))
     }
 
-    fn status(host: &mut Host, _: Query) -> Result<Self::Status, Error> {
+    fn status(host: &mut Host, query: Query) -> Result<Self::Status, Error> {
         let ports = host.ports()?;
         let mut links = Vec::new();
         for (record, standing) in records(host)? {
             let port = ports
                 .iter()
                 .find(|port| port.device.index == record.ifindex);
-            links.push(status::of_link(host, &record, port, standing.as_ref())?);
+            let standing = standing.as_ref();
+            links.push(status::of_link(host, &record, port, standing, query)?);
         }
         Ok(links)
     }
@@ -478,6 +481,11 @@ pub(crate) fn verify_departure() -> Result<(), Error> {
         ..Departure::default()
     };
     verify(&Shape::Departure(terms), None)
+}
+
+/// The same of those that set rates on sockets.
+pub(crate) fn verify_flow() -> Result<(), Error> {
+    verify(&Shape::Flow(SocketRates::default()), None)
 }
 
 fn verify(shape: &Shape, who_slot: Option<u32>) -> Result<(), Error> {

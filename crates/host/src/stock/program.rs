@@ -26,6 +26,7 @@ use takt_planner::{
 };
 
 use super::{
+    flow,
     sender::{Asking, Maps},
     shape::Shape,
 };
@@ -68,6 +69,7 @@ pub(super) fn load(
     match shape {
         Shape::Tree(_) => load_tree(rules, hardware, asking),
         Shape::Departure(terms) => load_departure(terms, rules, hardware, asking, before),
+        Shape::Flow(terms) => flow::load(terms, rules, asking, before),
     }
 }
 
@@ -158,19 +160,19 @@ fn params(class: &ClassTerms) -> edt::types::takt_shared_params {
     }
 }
 
-fn give_rules(map: &impl MapCore, rules: &takt_rules) -> Result<(), Error> {
+pub(super) fn give_rules(map: &impl MapCore, rules: &takt_rules) -> Result<(), Error> {
     map.update(&0u32.to_ne_bytes(), to_bytes(rules), MapFlags::ANY)
         .map_err(BpfError::of("giving the program its rules"))
 }
 
-fn keep(program: BorrowedFd) -> Result<OwnedFd, Error> {
+pub(super) fn keep(program: BorrowedFd) -> Result<OwnedFd, Error> {
     program
         .try_clone_to_owned()
         .map_err(|error| BpfError::of("keeping the program")(error.into()))
 }
 
 /// What packets have before the network's header when they come to the qdisc.
-fn header_bytes(hardware: u16) -> u32 {
+pub(super) fn header_bytes(hardware: u16) -> u32 {
     const ETHERNET_BYTES: u32 = 14;
     match hardware {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => ETHERNET_BYTES,
@@ -246,7 +248,7 @@ impl Info {
 }
 
 /// One of a program's maps.
-fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
+pub(super) fn map_of(program: &OwnedFd, name: &str) -> Result<MapHandle, Error> {
     let failed = || BpfError::of("finding the clocks of a program");
     for id in Info::of(program)?.maps {
         let map = MapHandle::from_map_id(id).map_err(failed())?;

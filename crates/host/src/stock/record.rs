@@ -185,8 +185,13 @@ impl Place {
         Store::at(self.dir())
     }
 
+    /// Of its directories.
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.netns_cookie, self.ifindex)
+    }
+
     fn dir(&self) -> PathBuf {
-        dir().join(format!("{}-{}", self.netns_cookie, self.ifindex))
+        dir().join(self.name())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands on a device.
 
 use super::{
-    hook,
+    flow, hook,
     record::{Place, StockRecord},
     shape::Shape,
 };
@@ -34,10 +34,12 @@ impl Standing {
                 continue;
             };
             if called(netlink, &record)?.contains(&program) {
+                // Existing connections get their rates after that program is called.
+                let has_rates = !matches!(record.shape, Shape::Flow(_)) || place.has_stood();
                 return Ok(Some(Self {
                     record,
                     program,
-                    is_unfinished: place.has_several(),
+                    is_unfinished: place.has_several() || !has_rates,
                 }));
             }
         }
@@ -45,10 +47,14 @@ impl Standing {
     }
 }
 
-/// The programs that a device calls where this record's would be.
+/// The programs that are called where this record's would be.
 fn called(netlink: &mut Netlink, record: &StockRecord) -> Result<Vec<u32>, Error> {
     match record.shape {
         Shape::Departure(_) => hook::attached(netlink, record.ifindex),
+        Shape::Flow(_) => {
+            let place = Place::new(record.netns.cookie, record.ifindex);
+            Ok(flow::attached(&place)?.into_iter().collect())
+        }
         Shape::Tree(_) => {
             let found = Classifier::list(netlink, record.ifindex, record.shape.handle())
                 .map_err(OsError::netlink("listing filters"))?;

@@ -3,13 +3,15 @@
 use takt_algo::sys::{TAKT_SHARED_BITS, takt_edt_class};
 use takt_planner::{
     departure::{ClassTerms, Departure},
+    flow::SocketRates,
     tree::minor_of,
 };
-use takt_policy::{AqmKind, Class, Link, parse_in};
+use takt_policy::{AqmKind, Class, DEFAULT_CLASS, Link, parse_in};
 
 use super::{
+    flow::Counts,
     program::Clocks,
-    record::StockRecord,
+    record::{Place, StockRecord},
     shape::{Shape, tree_class},
     standing::Standing,
 };
@@ -17,13 +19,13 @@ use crate::{
     error::Error,
     link::{
         AqmStatus, ClassStatus, ConflictStatus, Conflicts, Counters as ClassCounters,
-        DepartureStatus, DeviceState, FlowTotals, LinkStatus, Share, TenantStatus,
+        DepartureStatus, DeviceState, FlowStatus, FlowTotals, LinkStatus, Share, TenantStatus,
     },
     os::{
         OsError, clock,
         netlink::{Port, TcCounters},
     },
-    part::Host,
+    part::{Host, Query},
 };
 
 /// What was counted of a class or a tenant.
@@ -37,6 +39,8 @@ struct Counted {
     /// Of these, those that queue management dropped.
     aqm_dropped_packets: u64,
     aqm_marked_packets: u64,
+    /// Connections with rates of their own.
+    flows: u32,
 }
 
 /// What was counted on a device.
@@ -53,6 +57,14 @@ enum Counters {
         now: u64,
         terms: Departure,
         clocks: Clocks,
+    },
+    /// By TCP, of its connections; all packets together by the qdisc.
+    Flow {
+        terms: SocketRates,
+        counts: Counts,
+        /// The class of all that is no connection.
+        default_id: u32,
+        all: Counted,
     },
 }
 
@@ -75,6 +87,21 @@ impl Counters {
                 clocks: Clocks::read(standing.program, &terms.classes)?,
                 now: clock::monotonic_ns() << TAKT_SHARED_BITS,
             }),
+            Shape::Flow(terms) => {
+                let place = Place::new(record.netns.cookie, device);
+                let counts = Counts::read(&place, standing.program, terms)?;
+                let qdiscs = TcCounters::of_qdiscs(&mut host.netlink, device)
+                    .map_err(OsError::netlink("reading the counters of qdiscs"))?;
+                let root = record.shape.handle().0;
+                let root = qdiscs.into_iter().find(|qdisc| qdisc.handle == root);
+                let (overhead, queue) = (record.overhead_bytes, TcCounters::default());
+                Ok(Self::Flow {
+                    terms: terms.clone(),
+                    counts,
+                    default_id: record.ids.id(DEFAULT_CLASS).unwrap_or_default(),
+                    all: of_tree(overhead.into(), root.unwrap_or_default(), queue),
+                })
+            }
         }
     }
 
@@ -102,6 +129,76 @@ impl Counters {
                     of_departures(terms, class, clocks.scale, *now)
                 })
             }
+            Self::Flow {
+                terms,
+                counts,
+                default_id,
+                all,
+            } => {
+                let own = counts.of(id);
+                let mut classes = terms.classes.iter();
+                let is_paced = classes.any(|class| class.id == id && class.bytes_per_s != 0);
+                let counted = Counted {
+                    sent_packets: own.packets,
+                    sent_bytes: own.bytes,
+                    flows: if is_paced { own.live } else { 0 },
+                    ..Counted::default()
+                };
+                match id == *default_id {
+                    true => counted.and_the_rest(*all, counts),
+                    false => counted,
+                }
+            }
+        }
+    }
+
+    fn flow_totals(&self) -> FlowTotals {
+        let Self::Flow { terms, counts, .. } = self else {
+            return FlowTotals::default();
+        };
+        let paced = terms.classes.iter().filter(|class| class.bytes_per_s != 0);
+        let counts = paced.map(|class| counts.of(class.id));
+        counts.fold(FlowTotals::default(), |totals, class| FlowTotals {
+            live: totals.live + class.live,
+            created: totals.created + class.created,
+            forgotten: totals.forgotten + class.created.saturating_sub(class.live.into()),
+            ..totals
+        })
+    }
+
+    /// Connections that have rates, by class.
+    fn flows(&self, record: &StockRecord) -> Option<Vec<FlowStatus>> {
+        let Self::Flow { terms, counts, .. } = self else {
+            return None;
+        };
+        let mut flows = Vec::new();
+        for (class, id) in record.ids.classes() {
+            let mut classes = terms.classes.iter();
+            if classes.any(|class| class.id == id && class.bytes_per_s != 0) {
+                let of_class = counts.flows.iter().filter(|flow| flow.class_id == id);
+                flows.extend(
+                    of_class.map(|flow| {
+                        FlowStatus::of_socket(class, &flow.key, flow.packets, flow.bytes)
+                    }),
+                );
+            }
+        }
+        Some(flows)
+    }
+}
+
+impl Counted {
+    /// With what the qdisc has had and no connection has sent: TCP counts its packets when it gives
+    /// them to the qdisc.
+    fn and_the_rest(self, all: Self, counts: &Counts) -> Self {
+        let connections = counts.all();
+        let packets = all.sent_packets + u64::from(all.queued_packets);
+        let bytes = all.sent_bytes + all.queued_bytes;
+        Self {
+            sent_packets: self.sent_packets + packets.saturating_sub(connections.packets),
+            sent_bytes: self.sent_bytes + bytes.saturating_sub(connections.bytes),
+            dropped_packets: all.dropped_packets,
+            ..self
         }
     }
 }
@@ -115,6 +212,7 @@ fn of_tree(overhead_bytes: u64, class: TcCounters, queue: TcCounters) -> Counted
         dropped_packets: queue.dropped_packets,
         aqm_dropped_packets: queue.dropped_packets.saturating_sub(queue.dropped_for_room),
         aqm_marked_packets: queue.marked_packets,
+        flows: 0,
     }
 }
 
@@ -147,6 +245,7 @@ pub(super) fn of_link(
     record: &StockRecord,
     port: Option<&Port>,
     standing: Option<&Standing>,
+    query: Query,
 ) -> Result<LinkStatus, Error> {
     let stands = standing.is_some();
     let counted = match standing {
@@ -211,10 +310,10 @@ pub(super) fn of_link(
             .map(|link| tenants(link, record, &counted))
             .unwrap_or_default(),
         classes,
-        flow_totals: FlowTotals::default(),
+        flow_totals: counted.flow_totals(),
         departures: DepartureStatus::default(),
         radio: None,
-        flows: None,
+        flows: query.with_flows.then(|| counted.flows(record)).flatten(),
     })
 }
 
@@ -249,8 +348,8 @@ fn class_status(
             floor_bps: class.floor_bps.unwrap_or(0),
             priority: class.priority.into(),
         },
-        per_flow: false,
-        flows: 0,
+        per_flow: class.per_flow && matches!(record.shape, Shape::Flow(_)),
+        flows: own.flows,
         queue_limit_packets: class.queue_packets,
         aqm: is_managed.then_some(AqmStatus {
             flow_queues: class.aqm.kind == AqmKind::FqCodel,

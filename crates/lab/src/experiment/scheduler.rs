@@ -11,6 +11,8 @@ pub enum Scheduler {
     TaktTree,
     /// Takt's policy as departure times, which fq keeps.
     TaktDeparture,
+    /// Takt's policy as rates of sockets, which fq keeps.
+    TaktFlow,
     Fq,
     Htb,
     /// HTB that classifies by destination port, as Takt does.
@@ -23,11 +25,12 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::None,
         Self::Takt,
         Self::TaktTree,
         Self::TaktDeparture,
+        Self::TaktFlow,
         Self::Fq,
         Self::Htb,
         Self::HtbU32,
@@ -44,6 +47,7 @@ impl Scheduler {
             Self::Takt => "takt",
             Self::TaktTree => "takt-tree",
             Self::TaktDeparture => "takt-departure",
+            Self::TaktFlow => "takt-flow",
             Self::Fq => "fq",
             Self::Htb => "htb",
             Self::HtbU32 => "htb+u32",

@@ -60,6 +60,10 @@ pub fn setup(scheduler: Scheduler, shape: &Shape) -> Option<Setup> {
         Scheduler::TaktDeparture if shape.flows_per_class.is_none() => {
             (Qdisc::Takt(on_backend("departure", &policy(shape))), silent)
         }
+        // UDP has no rates there: its packets never wait.
+        Scheduler::TaktFlow if has_socket_rates(shape) => {
+            (Qdisc::Takt(on_sockets(&policy(shape))), silent)
+        }
         Scheduler::Fq => (Qdisc::Tc(vec![fq(shape)]), fq_sockets(shape)),
         // A line of configuration for each flow is unrealistic, and the others share without
         // keeping a rate.
@@ -128,16 +132,36 @@ pub fn on_backend(backend: &str, policy: &str) -> String {
     format!("{policy}\n{default}")
 }
 
+/// Whether rates of sockets can express it, or leave it alone.
+fn has_socket_rates(shape: &Shape) -> bool {
+    match shape.transport {
+        Transport::Tcp => true,
+        Transport::Udp => shape.flows_per_class.is_some() && !shape.waits,
+    }
+}
+
+/// A policy of whose classes each connection has a rate. A class with one connection is such a class.
+fn on_sockets(policy: &str) -> String {
+    let policy = policy.replace("per_flow = true\n", "");
+    let policy = policy.replace(
+        "\nmatch = ",
+        "\nper_flow = true\nbest_effort = true\nmatch = ",
+    );
+    on_backend("flow", &policy)
+}
+
 /// The rate of each of a server's connections from one port, set without changing the server:
 /// for Takt a rule, for fq its `maxrate`, which applies to every flow on the device.
 pub fn server_setup(scheduler: Scheduler, src_port: u16, rate_bps: u64) -> Option<Qdisc> {
+    let policy = format!(
+        "[link.{DEVICE}]\nrate = \"{WIDE_LINK_BPS}bit\"\n\
+         \n[[link.{DEVICE}.class]]\nname = \"downloads\"\n\
+         match = [{{ proto = \"tcp\", src_port = {src_port} }}]\n\
+         rate = \"{rate_bps}bit\"\nper_flow = true\n"
+    );
     match scheduler {
-        Scheduler::Takt => Some(Qdisc::Takt(format!(
-            "[link.{DEVICE}]\nrate = \"{WIDE_LINK_BPS}bit\"\n\
-             \n[[link.{DEVICE}.class]]\nname = \"downloads\"\n\
-             match = [{{ proto = \"tcp\", src_port = {src_port} }}]\n\
-             rate = \"{rate_bps}bit\"\nper_flow = true\n"
-        ))),
+        Scheduler::Takt => Some(Qdisc::Takt(policy)),
+        Scheduler::TaktFlow => Some(Qdisc::Takt(on_sockets(&policy))),
         Scheduler::Fq => {
             let line = fq(&Shape::tcp("downloads", src_port, rate_bps));
             Some(Qdisc::Tc(vec![format!("{line} maxrate {rate_bps}bit")]))
@@ -355,6 +379,19 @@ mod tests {
     fn fq_is_asked_in_bytes() {
         let setup = setup(Scheduler::Fq, &Shape::udp([1_000_000])).expect("fq can do this");
         assert_eq!(setup.sockets[0].pacing_bytes_per_s, Some(125_000));
+    }
+
+    #[test]
+    fn rates_of_sockets_are_for_tcp() {
+        let udp = Shape::flows(2, 1_000_000);
+        assert_eq!(setup(Scheduler::TaktFlow, &udp), None);
+        let tcp = setup(Scheduler::TaktFlow, &Shape::tcp("a", 5201, 1_000_000));
+        let Some(Qdisc::Takt(policy)) = tcp.map(|setup| setup.qdisc) else {
+            panic!("Takt can do this");
+        };
+        assert!(policy.contains("backend = \"flow\""), "{policy}");
+        assert_eq!(policy.matches("per_flow = true").count(), 1);
+        assert_eq!(policy.matches("best_effort = true").count(), 2);
     }
 
     #[test]

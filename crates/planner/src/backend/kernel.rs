@@ -8,6 +8,8 @@ const BPF_QDISCS_FROM: (u32, u32) = (6, 16);
 const STAMPS_FROM: (u32, u32) = (5, 18);
 /// The first kernel on which the owners of sockets are found (cgroup.ancestors).
 const OWNERS_FROM: (u32, u32) = (6, 1);
+/// The first kernel on which the programs that set rates on sockets were tried.
+const SOCKET_RATES_FROM: (u32, u32) = (6, 1);
 /// Takt tells network namespaces apart by their cookies (SO_NETNS_COOKIE), on any backend.
 const ANY_FROM: (u32, u32) = (5, 14);
 
@@ -57,7 +59,13 @@ impl Kernel {
                 let (major, minor) = STAMPS_FROM;
                 Some(format!("bpf_skb_set_tstamp (Linux {major}.{minor})"))
             }
-            Backend::Takt | Backend::Departure | Backend::Tree => None,
+            Backend::Flow if self.version < SOCKET_RATES_FROM => {
+                let (major, minor) = SOCKET_RATES_FROM;
+                Some(format!(
+                    "programs that set rates on sockets (Linux {major}.{minor})"
+                ))
+            }
+            Backend::Takt | Backend::Departure | Backend::Tree | Backend::Flow => None,
         }
     }
 }

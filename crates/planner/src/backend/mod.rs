@@ -14,11 +14,18 @@ use serde::Serialize;
 use takt_policy::{Backend, Link};
 use thiserror::Error;
 
+use crate::flow::is_paced;
+
 pub use kernel::Kernel;
 pub use promise::{Promise, Unkept};
 
-/// From the cheapest on (`takt lab run cost`: takt-departure, takt, takt-tree).
-const BACKENDS: [Backend; 3] = [Backend::Departure, Backend::Takt, Backend::Tree];
+/// From the cheapest on (`takt lab run cost`: takt-flow, takt-departure, takt, takt-tree).
+const BACKENDS: [Backend; 4] = [
+    Backend::Flow,
+    Backend::Departure,
+    Backend::Takt,
+    Backend::Tree,
+];
 
 /// What a backend would make of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,14 +47,22 @@ impl Offer {
                 Backend::Takt => Vec::new(),
                 Backend::Departure => promise::unkept_by_departure_times(link, kernel),
                 Backend::Tree => promise::unkept_by_a_tree(link, kernel),
+                Backend::Flow => promise::unkept_by_socket_rates(link, kernel),
             },
         }
     }
 
-    /// Whether a policy gets this backend: all that it must keep is kept, or the class has
+    /// Whether a policy may get this backend: all that it must keep is kept, or the class has
     /// `best_effort = true`.
     pub fn is_acceptable(&self) -> bool {
         self.lacks.is_none() && self.unkept.iter().all(|unkept| !unkept.refuses)
+    }
+
+    /// By what offers are compared: the less, the better. Rates on sockets are for links that no
+    /// other backend takes, or that demand them: no policy says that all packets of a class are TCP's
+    /// of this host.
+    fn distance(&self) -> (bool, usize) {
+        (self.backend == Backend::Flow, self.unkept.len())
     }
 }
 
@@ -60,9 +75,13 @@ impl fmt::Display for Offer {
         }
         let refusing = self.unkept.iter().filter(|unkept| unkept.refuses);
         let reasons: Vec<String> = refusing.map(ToString::to_string).collect();
-        match reasons.is_empty() {
-            true => write!(f, "keeps all that it must"),
-            false => write!(f, "{}", reasons.join("; ")),
+        if !reasons.is_empty() {
+            return write!(f, "{}", reasons.join("; "));
+        }
+        let less: Vec<String> = self.unkept.iter().map(ToString::to_string).collect();
+        match less.is_empty() {
+            true => write!(f, "keeps all of it"),
+            false => write!(f, "keeps less, since {}", less.join("; ")),
         }
     }
 }
@@ -85,12 +104,17 @@ fn reasons(offers: &[Offer]) -> String {
     reasons.join("; ")
 }
 
-/// All backends, or the one that the policy demands, from the cheapest on.
+/// All backends, or the one that the policy demands, from the cheapest on. Without a flow that has a
+/// rate there is nothing to set on sockets.
 pub fn offers(link: &Link, kernel: &Kernel) -> Vec<Offer> {
-    let demanded = |backend: &Backend| link.backend.is_none_or(|demanded| demanded == *backend);
+    let has_paced_flows = link.classes.iter().any(is_paced);
+    let is_offered = |backend: &Backend| match link.backend {
+        Some(demanded) => demanded == *backend,
+        None => *backend != Backend::Flow || has_paced_flows,
+    };
     BACKENDS
         .into_iter()
-        .filter(demanded)
+        .filter(is_offered)
         .map(|backend| Offer::of(backend, link, kernel))
         .collect()
 }
@@ -101,7 +125,7 @@ pub fn choose(link: &Link, kernel: &Kernel) -> Result<Offer, NoBackend> {
     let acceptable = offers.iter().enumerate();
     let acceptable = acceptable.filter(|(_, offer)| offer.is_acceptable());
     // The first of those that keep most is the cheapest of them.
-    let best = acceptable.min_by_key(|(_, offer)| offer.unkept.len());
+    let best = acceptable.min_by_key(|(_, offer)| offer.distance());
     match best.map(|(at, _)| at) {
         Some(at) => Ok(offers.swap_remove(at)),
         None => Err(NoBackend {
@@ -212,6 +236,68 @@ mod tests {
         );
         let chosen = choose(&link(&registered), &kernel("6.16")).expect("a backend");
         assert_eq!(chosen.backend, Backend::Takt);
+    }
+
+    const PACED: &str = "[link.eth0]\nrate = \"1gbit\"\nbackend = \"flow\"\n\
+                         [[link.eth0.class]]\nname = \"web\"\nrate = \"10mbit\"\n\
+                         per_flow = true\nbest_effort = true\nmatch = { proto = \"tcp\" }\n\
+                         [[link.eth0.class]]\nname = \"default\"\nbest_effort = true\n";
+
+    fn unkept_of(offer: &Offer) -> Vec<Promise> {
+        offer.unkept.iter().map(|unkept| unkept.promise).collect()
+    }
+
+    #[test]
+    fn a_link_that_demands_it_has_rates_on_sockets() {
+        let chosen = choose(&link(PACED), &kernel("6.1.0-49-amd64")).expect("a backend");
+        assert_eq!(chosen.backend, Backend::Flow);
+        assert_eq!(
+            unkept_of(&chosen),
+            [
+                Promise::LinkRate,
+                Promise::Spacing,
+                Promise::ForwardedPackets,
+                Promise::QueueManagement
+            ]
+        );
+        choose(&link(PACED), &kernel("5.18")).expect_err("too old");
+        let strict = PACED.replacen("best_effort = true\n", "", 1);
+        let none = choose(&link(&strict), &kernel("6.18")).expect_err("not all is kept");
+        assert!(none.to_string().contains("that no socket sends"), "{none}");
+    }
+
+    #[test]
+    fn no_other_link_gets_rates_on_sockets() {
+        let free = PACED.replacen("backend = \"flow\"\n", "", 1);
+        for (release, backend) in [("6.18", Backend::Takt), ("6.1", Backend::Tree)] {
+            let chosen = choose(&link(&free), &kernel(release)).expect("a backend");
+            assert_eq!(chosen.backend, backend, "{release}");
+        }
+    }
+
+    #[test]
+    fn what_sockets_cannot_keep_is_said() {
+        let wide = PACED.replacen("1gbit", "100gbit", 1);
+        for (from, to, promise) in [
+            ("\"tcp\"", "\"udp\"", Promise::OtherProtocols),
+            ("per_flow = true\n", "", Promise::ClassRates),
+            ("\"10mbit\"", "\"40gbit\"", Promise::FlowClocks),
+            ("\"tcp\"", "\"tcp\", mark = 1", Promise::PacketFields),
+            (
+                "\"10mbit\"",
+                "\"10mbit\"\nceil = \"20mbit\"",
+                Promise::SpareCapacity,
+            ),
+            (
+                "\"10mbit\"",
+                "\"10mbit\"\nfloor = \"1mbit\"",
+                Promise::Floors,
+            ),
+        ] {
+            let policy = wide.replacen(from, to, 1);
+            let asked = unkept_of(&choose(&link(&policy), &kernel("6.18")).expect("a backend"));
+            assert!(asked.contains(&promise), "{promise:?}: {asked:?}");
+        }
     }
 
     #[test]

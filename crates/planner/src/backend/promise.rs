@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use takt_policy::{AqmKind, Class, Gate, Link, Pacing};
 
 use super::kernel::Kernel;
-use crate::departure::{OVERSUBSCRIBED_MOST, asked_bps};
+use crate::{
+    departure::{OVERSUBSCRIBED_MOST, asked_bps},
+    flow::{RATE_MOST_BPS, is_paced, is_tcp},
+};
 
 /// What a backend may not keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +41,18 @@ pub enum Promise {
     Priorities,
     /// Queues are kept short.
     QueueManagement,
+    /// All classes together keep within the link's rate, and rates are guaranteed.
+    LinkRate,
+    /// The class as a whole has a rate.
+    ClassRates,
+    /// Classes are served up to their floors before all others.
+    Floors,
+    /// Flows of all protocols have rates.
+    OtherProtocols,
+    /// Flows from other hosts and namespaces, and to other devices above the link's, have rates.
+    ForwardedPackets,
+    /// Classes are found by the fields that packets have when they leave.
+    PacketFields,
 }
 
 impl Promise {
@@ -57,7 +72,13 @@ impl Promise {
             | Self::GapFrames
             | Self::SpareCapacity
             | Self::Tenants
-            | Self::Priorities => true,
+            | Self::Priorities
+            | Self::LinkRate
+            | Self::ClassRates
+            | Self::Floors
+            | Self::OtherProtocols
+            | Self::ForwardedPackets
+            | Self::PacketFields => true,
         }
     }
 }
@@ -77,7 +98,13 @@ impl fmt::Display for Promise {
             Self::SpareCapacity => "spare capacity is not shared",
             Self::Tenants => "classes of a tenant share nothing",
             Self::Priorities => "priorities are ignored",
-            Self::QueueManagement => "queues are limited in time, but not managed",
+            Self::QueueManagement => "queues are limited, but not managed",
+            Self::LinkRate => "no rate is guaranteed, since the link's is not kept",
+            Self::ClassRates => "the class as a whole has no rate",
+            Self::Floors => "floors are ignored",
+            Self::OtherProtocols => "flows that are not TCP have no rates",
+            Self::ForwardedPackets => "packets that no socket sends by this device have no rates",
+            Self::PacketFields => "marks and DSCP are those that the socket had when it connected",
         })
     }
 }
@@ -144,6 +171,61 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
         ];
         asked.extend(beyond_the_kernels_qdiscs(class, kernel));
         asked
+    })
+}
+
+/// What rates on sockets with fq do not keep of it, in the same order.
+pub(super) fn unkept_by_socket_rates(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
+    let of_link = vec![
+        (Promise::Stations, link.has_stations),
+        (Promise::GapFrames, link.pacing == Pacing::Gap),
+        (Promise::Tenants, !link.tenants.is_empty()),
+        (Promise::Priorities, have_different_priorities(link)),
+        (Promise::LinkRate, true),
+    ];
+    let without_rate = |class: &&Class| class.rate_bps.is_none();
+    // One alone has what the others leave.
+    let shares = link.classes.iter().filter(without_rate).count() > 1;
+    unkept(link, of_link, |class| {
+        let has_rate = class.rate_bps.is_some();
+        let mut fields = class.matches.iter();
+        let mut asked = vec![
+            // TCP sends its first segments without a pace.
+            (Promise::Spacing, class.ceil_bps.is_some()),
+            (
+                Promise::SpareCapacity,
+                class.rate_bps != class.ceil_bps || (!has_rate && (shares || class.per_flow)),
+            ),
+            (Promise::ClassRates, has_rate && !class.per_flow),
+            (Promise::Floors, class.floor_bps.is_some()),
+            (Promise::OtherProtocols, has_rate && !is_tcp(class)),
+            (Promise::ForwardedPackets, has_rate),
+            (
+                Promise::PacketFields,
+                fields.any(|entry| entry.mark.is_some() || entry.dscp.is_some()),
+            ),
+            // Takt would not drop packets of paced sockets either: these are pushed back.
+            (
+                Promise::QueueManagement,
+                class.aqm.kind != AqmKind::Off && !is_paced(class),
+            ),
+        ];
+        let beyond = beyond_the_kernels_qdiscs(class, kernel);
+        asked.extend(beyond.map(|(promise, is_asked)| match promise {
+            Promise::FlowClocks => (promise, class.rate_bps > Some(RATE_MOST_BPS)),
+            _ => (promise, is_asked),
+        }));
+        asked
+    })
+}
+
+/// Among classes that all have a rate, or all have none.
+fn have_different_priorities(link: &Link) -> bool {
+    [true, false].into_iter().any(|has_rate| {
+        let of_kind = |class: &&Class| class.ceil_bps.is_some() == has_rate;
+        let mut classes = link.classes.iter().filter(of_kind);
+        let first = classes.next().map(|class| class.priority);
+        classes.any(|class| Some(class.priority) != first)
     })
 }
 

@@ -92,11 +92,13 @@ pub enum Backend {
     Departure,
     /// A tree of HTB classes, with queues and a classifier below.
     Tree,
+    /// Rates of TCP connections, set on their sockets, which fq keeps.
+    Flow,
 }
 
 impl Backend {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Takt, Self::Departure, Self::Tree];
+    pub const ALL: [Self; 4] = [Self::Takt, Self::Departure, Self::Tree, Self::Flow];
 
     /// The name in policies and outputs.
     pub fn name(self) -> &'static str {
@@ -104,6 +106,7 @@ impl Backend {
             Self::Takt => "takt",
             Self::Departure => "departure",
             Self::Tree => "tree",
+            Self::Flow => "flow",
         }
     }
 }

@@ -53,6 +53,30 @@ pub struct FlowStatus {
     pub counters: Counters,
 }
 
+impl FlowStatus {
+    /// A connection of a socket, of which only what it sent is counted.
+    pub(crate) fn of_socket(class: &str, key: &takt_key, packets: u64, bytes: u64) -> Self {
+        Self {
+            class: class.to_owned(),
+            socket: true,
+            src: address(key, &key.src),
+            dst: address(key, &key.dst),
+            proto: key.proto,
+            src_port: key.src_port,
+            dst_port: key.dst_port,
+            queued_packets: 0,
+            queued_bytes: 0,
+            counters: Counters {
+                enqueued_packets: packets,
+                enqueued_bytes: bytes,
+                sent_packets: packets,
+                sent_bytes: bytes,
+                ..Counters::default()
+            },
+        }
+    }
+}
+
 /// A live flow as the kernel keeps it.
 pub(super) struct Live<'a> {
     pub id: u32,

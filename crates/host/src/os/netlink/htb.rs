@@ -157,7 +157,7 @@ pub(super) fn message(
 }
 
 /// A netlink attribute with its padding.
-pub(super) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     const HEADER_BYTES: usize = 4;
     let mut bytes = Vec::with_capacity(HEADER_BYTES + value.len());
     bytes.extend(((HEADER_BYTES + value.len()) as u16).to_ne_bytes());

@@ -16,7 +16,7 @@ pub(crate) use changes::{Change, Changes};
 pub(crate) use classifier::Classifier;
 pub(crate) use counters::TcCounters;
 pub use device::Device;
-pub(crate) use htb::{FQ, HTB, HtbClass, MQ, htb_options, numbers, set_leaf};
+pub(crate) use htb::{FQ, HTB, HtbClass, MQ, attribute, htb_options, numbers, set_leaf};
 pub(crate) use port::{Port, TAKT};
 pub use qdisc::{Handle, Qdisc};
 pub use socket::{Netlink, NetlinkError, Refusal, Request};
