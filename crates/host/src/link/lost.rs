@@ -63,7 +63,7 @@ pub(crate) fn find<'a>(
     gone: &BTreeSet<u32>,
     mut carries: impl FnMut(&Port) -> Result<Carries, Error>,
 ) -> Result<Vec<LostLink>, Error> {
-    let mut judge = |link: &Link| {
+    let judge = |link: &Link| {
         let port = ports.iter().find(|port| port.device.name == link.device);
         let Some(port) = port else {
             return Ok(None);
@@ -78,7 +78,7 @@ pub(crate) fn find<'a>(
             on_conflict: link.on_conflict,
         }))
     };
-    let judged = links.map(|link| judge(link));
+    let judged = links.map(judge);
     judged.filter_map(Result::transpose).collect()
 }
 
