@@ -58,7 +58,8 @@ pub enum Command {
                       examples/media-server.toml --kernel 6.1 --explain"
     )]
     Check {
-        /// The policy.
+        /// The policy: a file, a directory with policy.toml and policy.d/*.toml, or - for standard
+        /// input.
         file: PathBuf,
         /// Check it for this kernel, as `uname -r` prints it, or its beginning (such as 6.1).
         #[arg(long, value_name = "RELEASE", value_parser = kernel)]
@@ -82,7 +83,8 @@ pub enum Command {
         after_help = "Examples:\n  takt apply policy.toml --dry-run\n  takt apply policy.toml --confirm 120s"
     )]
     Apply {
-        /// The policy.
+        /// The policy: a file, a directory with policy.toml and policy.d/*.toml, or - for standard
+        /// input.
         file: PathBuf,
         /// Say what would be done, and change nothing.
         #[arg(long)]

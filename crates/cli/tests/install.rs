@@ -56,10 +56,7 @@ fn all_of_it_comes_and_goes() {
     ] {
         assert!(found.contains(&PathBuf::from(path)), "{path}: {found:?}");
     }
-    for (unit, starts) in [
-        ("takt", "takt apply /etc/takt/policy.toml"),
-        ("taktd", "taktd"),
-    ] {
+    for (unit, starts) in [("takt", "takt apply /etc/takt"), ("taktd", "taktd")] {
         let path = root.join(format!("usr/lib/systemd/system/{unit}.service"));
         let unit = fs::read_to_string(path).expect("it is read");
         assert!(

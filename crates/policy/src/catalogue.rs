@@ -449,7 +449,18 @@ NotFound = "takt::file::not_found": "
 There is no file of that name. A relative path starts at the current directory.
 ";
 IsDirectory = "takt::file::is_directory": "
-The path leads to a directory. Takt reads one policy file at a time; name the file.
+The path leads to a directory that has neither a policy.toml nor a policy.d with *.toml files. Takt
+reads those of a directory, in this order and those of policy.d by their names, as one policy. For
+any other file, name the file.
+";
+SectionTwice = "takt::file::section_twice": "
+Two files of a directory describe the same part of the host: the same link, or [radio], [crowd] or
+[beats]. Which of them would win could only be guessed, so each part of a policy is in one file.
+Tasks are a list, and may be in several files.
+";
+TooManyFiles = "takt::file::too_many": "
+A directory's policy.d has more files than one policy may have: 256. Most often it is the wrong
+directory. If it is not, put several links into one file.
 ";
 Unreadable = "takt::file::unreadable": "
 The file is there, but the operating system would not let Takt read it; the message has its reason.

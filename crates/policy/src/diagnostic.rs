@@ -193,7 +193,7 @@ impl Diagnostics {
             severity: diagnostic.severity,
             message: &diagnostic.message,
             help: &diagnostic.help,
-            file: self.source.name(),
+            file: span.map_or(self.source.name(), |span| self.source.file(span.start)),
             line: at.map(|at| at.line),
             column: at.map(|at| at.column),
             offending: span.map(|span| self.source.offending(span)),

@@ -1,4 +1,6 @@
-//! Reads the text of a policy from a file: the only access to the host.
+//! Reads the text of a policy: the only access to the host.
+
+mod folder;
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -12,27 +14,50 @@ use crate::{Code, POLICY_MAX_BYTES, Policy, parse, too_large};
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 
-/// Reads and parses a policy. All failures have the same type, so that a caller has one kind of
-/// error to show; the text is returned so that it can be kept with the applied policy. Relative
-/// paths in the policy start at its file.
+/// The name of what is read from standard input.
+const STDIN: &str = "-";
+
+/// Reads and parses a policy: of a file, of a directory's files ([`folder`]), or of standard input,
+/// which is `-`. All failures have the same type, so that a caller has one kind of error to show;
+/// the text is returned so that it can be kept with the applied policy. Relative paths in the policy
+/// start at [`folder_of`] the path.
 pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
+    let name = name_of(path);
+    let text = match path.is_dir() {
+        true => folder::read_all(path)?,
+        false => read(path)?,
+    };
+    let policy = parse_in(&folder_of(path), &name, &text)?;
+    Ok((text, policy))
+}
+
+/// What messages call a policy: its file, or the directory of its files.
+pub fn name_of(path: &Path) -> String {
+    let only = path.is_dir().then(|| folder::only_file(path)).flatten();
+    only.as_deref().unwrap_or(path).display().to_string()
+}
+
+/// The text of a file.
+fn read(path: &Path) -> Result<String, Diagnostics> {
     let name = path.display().to_string();
     let bytes =
         read_bounded(path).map_err(|error| Diagnostics::of_file(&name, explain(&name, &error)))?;
     if bytes.len() > POLICY_MAX_BYTES {
         return Err(Diagnostics::of_file(&name, too_large(&name)));
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to()))?;
-    let policy = parse_in(&folder_of(path), &name, &text)?;
-    Ok((text, policy))
+    String::from_utf8(bytes)
+        .map_err(|error| not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to()))
 }
 
-/// The directory that a policy's file is in, from the root on.
+/// The directory where relative paths of a policy start, from the root on: the one that is the path,
+/// or that the file is in, or the current one for standard input.
 pub fn folder_of(path: &Path) -> PathBuf {
     // Without a current directory the path stays as it is.
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    path.parent().unwrap_or(&path).to_owned()
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match path.is_dir() {
+        true => absolute,
+        false => absolute.parent().unwrap_or(&absolute).to_owned(),
+    }
 }
 
 /// Parses a policy whose relative paths start in a directory.
@@ -45,8 +70,11 @@ pub fn parse_in(folder: &Path, name: &str, text: &str) -> Result<Policy, Diagnos
 /// Reads at most one byte more than a policy may have, whatever the file's size: a pipe has none.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(POLICY_MAX_BYTES as u64 + 1)
+    let file: Box<dyn Read> = match path == Path::new(STDIN) {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path)?),
+    };
+    file.take(POLICY_MAX_BYTES as u64 + 1)
         .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -57,11 +85,6 @@ fn explain(name: &str, error: &std::io::Error) -> Diagnostic {
             Code::NotFound,
             format!("there is no file {name}"),
             "check the path; a relative one starts at the current directory",
-        ),
-        ErrorKind::IsADirectory => Diagnostic::error(
-            Code::IsDirectory,
-            format!("{name} is a directory"),
-            "name a policy file in it",
         ),
         _ => Diagnostic::error(
             Code::Unreadable,

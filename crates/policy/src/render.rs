@@ -47,7 +47,7 @@ struct Picture<'a> {
 /// The position of the finding first, with the labels in the same line; then each other position.
 /// miette's own order is that of the file.
 fn pictures<'a>(source: &'a Source, finding: &'a Diagnostic) -> Vec<Picture<'a>> {
-    let line = |label: &Label| source.line(label.span.start);
+    let line = |label: &Label| source.row(label.span.start);
     let own_line = finding.labels.first().map(line);
     let (labels, others): (Vec<_>, Vec<_>) = finding
         .labels

@@ -1,4 +1,7 @@
-//! The text of a policy file, and the mapping from a byte offset to a line and a column.
+//! The text of a policy, and the mapping from a byte offset to a file, a line and a column.
+//!
+//! The text of a directory's files is one text ([`join`]), in which a comment begins each file. So a
+//! policy that is kept as text still knows where its lines are from.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +28,46 @@ pub(crate) struct Source(Arc<Inner>);
 struct Inner {
     name: String,
     text: String,
-    line_starts: Vec<usize>,
+    /// Of all files together.
+    row_starts: Vec<usize>,
+    /// In their order; at least one.
+    files: Vec<Part>,
+}
+
+/// One of a policy's files.
+#[derive(PartialEq)]
+struct Part {
+    name: String,
+    /// The row before its first line.
+    row: usize,
+}
+
+/// Begins the row before a file's first line.
+const FILE: &str = "#@ file ";
+
+/// The text of several files.
+pub(crate) fn join<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut all = String::new();
+    for (name, text) in files {
+        let name = printable(name).replace('\n', "?");
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        all.push_str(&format!("{FILE}{name}\n{text}{end}"));
+    }
+    all
+}
+
+/// The files of a text: those that it begins with a file's name for, or the one of this name.
+fn files(name: &str, text: &str) -> Vec<Part> {
+    let part = |row: usize, name: &str| Part {
+        name: name.to_owned(),
+        row,
+    };
+    if !text.starts_with(FILE) {
+        return vec![part(0, name)];
+    }
+    let rows = text.lines().enumerate();
+    rows.filter_map(|(at, row)| Some(part(at + 1, row.strip_prefix(FILE)?)))
+        .collect()
 }
 
 /// A position in a text; line and column (in characters) count from 1.
@@ -41,13 +83,15 @@ impl Source {
     /// message.
     pub fn new(name: &str, text: &str) -> Source {
         let text = printable(text).into_owned();
-        let line_starts = std::iter::once(0)
+        let name = printable(name).replace('\n', "?");
+        let row_starts = std::iter::once(0)
             .chain(text.match_indices('\n').map(|(at, _)| at + 1))
             .collect();
         Source(Arc::new(Inner {
-            name: printable(name).replace('\n', "?"),
+            files: files(&name, &text),
+            name,
             text,
-            line_starts,
+            row_starts,
         }))
     }
 
@@ -59,25 +103,46 @@ impl Source {
         &self.0.text
     }
 
+    /// The file that this is in.
+    pub fn file(&self, offset: usize) -> &str {
+        &self.part(offset).name
+    }
+
+    /// The line in its file, counted from 1.
     pub fn line(&self, offset: usize) -> usize {
-        self.0.line_starts.partition_point(|&start| start <= offset)
+        self.row(offset).saturating_sub(self.part(offset).row)
+    }
+
+    /// The line of all files together, counted from 1.
+    pub fn row(&self, offset: usize) -> usize {
+        self.0.row_starts.partition_point(|&start| start <= offset)
+    }
+
+    fn part(&self, offset: usize) -> &Part {
+        let row = self.row(offset);
+        let files = &self.0.files;
+        let next = files.partition_point(|part| part.row < row);
+        &files[next.saturating_sub(1)]
     }
 
     pub fn position(&self, offset: usize) -> Position {
         let offset = self.0.text.floor_boundary(offset);
-        let line = self.line(offset);
-        let column = self.0.text[self.line_range(line).start..offset]
+        let row = self.row(offset);
+        let column = self.0.text[self.row_range(row).start..offset]
             .chars()
             .count()
             + 1;
-        Position { line, column }
+        Position {
+            line: row.saturating_sub(self.part(offset).row),
+            column,
+        }
     }
 
     /// The span as it is underlined: within one line and of bounded length.
     pub fn underline(&self, span: &Span) -> Span {
         let text = &self.0.text;
         let mut start = text.floor_boundary(span.start);
-        let line = self.line_range(self.line(start));
+        let line = self.row_range(self.row(start));
         if start >= line.end {
             // For a value that is missing at the end of the line: after the last character.
             start = text
@@ -97,11 +162,11 @@ impl Source {
         &self.0.text[self.underline(span)]
     }
 
-    /// A line without its end, counted from 1.
-    fn line_range(&self, line: usize) -> Span {
-        let starts = &self.0.line_starts;
-        let start = starts[line.saturating_sub(1).min(starts.len() - 1)];
-        let end = starts.get(line).map_or(self.0.text.len(), |next| next - 1);
+    /// A row without its end, counted from 1.
+    fn row_range(&self, row: usize) -> Span {
+        let starts = &self.0.row_starts;
+        let start = starts[row.saturating_sub(1).min(starts.len() - 1)];
+        let end = starts.get(row).map_or(self.0.text.len(), |next| next - 1);
         let end = start + self.0.text[start..end].trim_end_matches('\r').len();
         start..end
     }
@@ -129,15 +194,15 @@ impl SourceCode for Source {
             return Err(MietteError::OutOfBounds);
         }
         let at = self.position(span.offset());
-        let first = self.line_range(at.line).start;
-        let last = self.line_range(self.line(end)).end;
+        let first = self.row_range(self.row(span.offset())).start;
+        let last = self.row_range(self.row(end)).end;
         let from = text.floor_boundary(first.max(span.offset().saturating_sub(SHOWN_AROUND)));
         let to = text.floor_boundary(last.min(end + SHOWN_AROUND)).max(end);
         Ok(Box::new(MietteSpanContents::new_named(
-            self.name().to_owned(),
+            self.file(span.offset()).to_owned(),
             &text.as_bytes()[from..to],
             (from, to - from).into(),
-            at.line - 1,
+            at.line.saturating_sub(1),
             at.column - 1,
             1,
         )))

@@ -36,7 +36,8 @@ fn no_file_a_directory_or_a_file_in_a_file() {
         code(&folder.path().join("none.toml")),
         "takt::file::not_found"
     );
-    assert_eq!(code(folder.path()), "takt::file::is_directory");
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(code(empty.path()), "takt::file::is_directory");
     assert_eq!(code(&path.join("below")), "takt::file::not_found");
 }
 
@@ -104,4 +105,121 @@ fn paths_in_a_policy_start_at_its_file() {
     assert_eq!(radio.key_file, Some(folder.path().join("radio.key")));
     let absolute = takt_policy::RadioSource::File("/run/snr.txt".into());
     assert_eq!(radio.source, absolute);
+}
+
+/// A directory with these files, the first of which is `policy.toml`.
+fn folder(main: Option<&str>, more: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(text) = main {
+        fs::write(folder.path().join("policy.toml"), text).unwrap();
+    }
+    fs::create_dir(folder.path().join("policy.d")).unwrap();
+    for (name, text) in more {
+        fs::write(folder.path().join("policy.d").join(name), text).unwrap();
+    }
+    folder
+}
+
+const ETH0: &str = "[link.eth0]\nrate = \"1gbit\"\n";
+const ETH1: &str = "# the other\n[link.eth1]\nrate = \"1gbit\"";
+const TASK: &str = "[[task]]\nname = \"NAME\"\nperiod = \"40ms\"\nbudget = \"8ms\"\n";
+
+#[test]
+fn a_directorys_only_file_is_the_policy() {
+    let folder = folder(Some(ETH0), &[(".swp.toml", "x"), ("old.toml~", "x")]);
+    let (text, _) = load(folder.path()).unwrap();
+    assert_eq!(text, ETH0);
+    let file = folder.path().join("policy.toml");
+    assert_eq!(takt_policy::name_of(folder.path()), file.to_str().unwrap());
+    assert_eq!(takt_policy::folder_of(folder.path()), folder.path());
+}
+
+#[test]
+fn a_directorys_files_are_one_policy() {
+    let [a, b] = ["a", "b"].map(|name| TASK.replace("NAME", name));
+    let folder = folder(
+        Some(ETH0),
+        &[("20.toml", &a), ("10.toml", ETH1), ("30.toml", &b)],
+    );
+    let (text, policy) = load(folder.path()).unwrap();
+    let devices: Vec<_> = policy.links.iter().map(|link| &link.device).collect();
+    assert_eq!(devices, ["eth0", "eth1"]);
+    let tasks = &policy.beats.as_ref().unwrap().tasks;
+    assert_eq!(tasks.len(), 2);
+    assert_eq!(tasks[1].line, 1);
+    // As it is kept with what was applied.
+    let again = takt_policy::parse_in(folder.path(), "kept", &text).unwrap();
+    assert_eq!(again.links, policy.links);
+}
+
+#[test]
+fn an_error_is_in_its_own_file() {
+    let wrong = ETH1.replace("1gbit", "1gbitt");
+    let folder = folder(Some(ETH0), &[("10.toml", &wrong)]);
+    let found = refused(folder.path());
+    let file = folder.path().join("policy.d/10.toml");
+    assert_eq!(found["file"], file.to_str().unwrap());
+    assert_eq!((&found["line"], &found["column"]), (&json!(3), &json!(8)));
+}
+
+#[test]
+fn errors_of_files_together_are_in_their_files() {
+    let task = TASK.replace("NAME", "a");
+    let folder = folder(
+        None,
+        &[("10.toml", &task), ("20.toml", &format!("\n{task}"))],
+    );
+    let found = load(folder.path()).expect_err("the name is there twice");
+    let json = &found.to_json()[0];
+    let [first, second] =
+        ["10.toml", "20.toml"].map(|name| folder.path().join("policy.d").join(name));
+    assert_eq!(json["code"], "takt::policy::duplicate_task");
+    assert_eq!(json["file"], second.to_str().unwrap());
+    assert_eq!(json["line"], 3);
+    let text = found.render(false);
+    assert!(text.contains(&format!("{}:2:", first.display())), "{text}");
+    assert!(text.contains(&format!("{}:3:", second.display())), "{text}");
+}
+
+#[test]
+fn a_link_in_two_files_names_both() {
+    let again = "\n[link.\"eth0\"]\nrate = \"2gbit\"\n";
+    let folder = folder(Some(ETH0), &[("10.toml", ETH1), ("20.toml", again)]);
+    let found = refused(folder.path());
+    assert_eq!(found["code"], "takt::file::section_twice");
+    let message = found["message"].as_str().unwrap();
+    for name in ["policy.toml", "20.toml"] {
+        assert!(message.contains(name), "{message}");
+    }
+    assert_eq!(found["line"], 2);
+    assert_eq!(found["offending"], "\"eth0\"");
+}
+
+#[test]
+fn a_file_that_is_no_policy_changes_no_other() {
+    let found = |text: &str| {
+        let found = load(folder(Some(ETH0), &[("10.toml", text)]).path());
+        found.expect_err("refused").to_json()[0].clone()
+    };
+    // Behind eth0's table this would be one of its keys.
+    assert_eq!(
+        found("overhead = 24\n")["code"],
+        "takt::policy::unknown_key"
+    );
+    assert_eq!(found("")["code"], "takt::policy::empty");
+    let class = "[[link.eth0.class]]\nname = \"a\"\nrate = \"1mbit\"\n";
+    assert!(found(class)["file"].as_str().unwrap().ends_with("10.toml"));
+}
+
+#[test]
+fn a_directory_without_a_policy() {
+    for folder in [folder(None, &[]), folder(None, &[("a.conf", ETH0)])] {
+        assert_eq!(refused(folder.path())["code"], "takt::file::is_directory");
+    }
+    let texts: Vec<_> = (0..257).map(|n| format!("{n}.toml")).collect();
+    let files: Vec<_> = texts.iter().map(|name| (name.as_str(), ETH0)).collect();
+    assert_eq!(
+        refused(folder(None, &files).path())["code"],
+        "takt::file::too_many"
+    );
 }

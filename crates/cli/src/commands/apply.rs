@@ -37,7 +37,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
         print::warnings(&policy.warnings);
     }
     let source = Source {
-        name: file.display().to_string(),
+        name: takt_policy::name_of(file),
         text,
         folder: takt_policy::folder_of(file),
     };

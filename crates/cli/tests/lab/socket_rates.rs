@@ -205,8 +205,9 @@ fn rates_are_kept(wire: &Wire) {
     let class = class.class("paced");
     assert_eq!(class.flows, 5);
     let sent = (class.sent_bytes - counted) as f64;
-    // Both at 8 Mbit/s, for as long as was measured and waited, and takt took to read it.
-    assert!((25e6..26.6e6).contains(&sent), "{sent}");
+    // Both at 8 Mbit/s within the 1 % of above, for as long as was measured and waited, and takt took
+    // to read it.
+    assert!((24.75e6..26.6e6).contains(&sent), "{sent}");
 
     apply(&policy(BY_PORT, 4)).says(&["updated (flow)"]).ok();
     assert!(new.rate().abs_diff(rate_of(4, PAYLOAD_V4)) <= 1);

@@ -12,7 +12,7 @@ pub(super) fn report(errors: &[toml::de::Error], source: &Source, findings: &mut
     let mut lines_seen = HashSet::new();
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        let line = source.line(span.start);
+        let line = source.row(span.start);
         if lines_seen.insert(line) {
             findings.add(explain(error.message(), &span, source.text()));
         }

@@ -62,10 +62,11 @@ fn check_distinct(tasks: &[ReadTask], findings: &mut Findings) {
             first_by_match.insert(member.matches.clone(), (member, task, span));
             continue;
         };
-        if task.name == first_task.name && task.line != first_task.line {
+        let is_same = std::ptr::eq(task, *first_task);
+        if task.name == first_task.name && !is_same {
             continue; // Two tasks of one name have been reported.
         }
-        let (problem, help) = match task.line == first_task.line {
+        let (problem, help) = match is_same {
             true => (
                 format!(
                     "task `{}` has two members named `{}`",
