@@ -129,6 +129,19 @@ pub enum Command {
         tasks: bool,
     },
 
+    /// Print what `status` counts, in OpenMetrics' format: for Prometheus and what reads the same.
+    ///
+    /// One row for each device, class, tenant and task of the policy, never for a flow. With --file
+    /// for the textfile collector of node_exporter, from a timer. The names: docs/metrics.md.
+    #[command(
+        after_help = "Examples:\n  takt metrics\n  takt metrics --file /var/lib/prometheus/node-exporter/takt.prom"
+    )]
+    Metrics {
+        /// Write them to this file, which readers see whole at any time.
+        #[arg(long)]
+        file: Option<PathBuf>,
+    },
+
     /// Look at TCP flows: windows and their bounds, round trips, rates, queues, and what happens to
     /// them.
     ///

@@ -14,6 +14,7 @@ pub mod flows;
 pub mod key;
 pub mod keys;
 pub mod lab;
+pub mod metrics;
 pub mod pages;
 pub mod revert;
 pub mod run;

@@ -65,6 +65,7 @@ mod levels;
 mod lockdown;
 mod many;
 mod memory;
+mod metrics;
 mod neighbours;
 mod neighbours_flood;
 mod owners;
