@@ -21,8 +21,7 @@ match = { proto = "udp", dst_port = 5001 }
 
 const FILE: &str = "/lab/takt.prom";
 
-fn count_what_is_sent() {
-    let wire = Wire::new(1);
+fn count_what_is_sent(wire: &Wire) {
     let none = takt("metrics").ok();
     assert!(none.ends_with("# EOF\n"), "{none}");
     apply(POLICY).ok();
@@ -52,10 +51,10 @@ fn count_what_is_sent() {
 
 #[test]
 fn they_count_what_is_sent() {
-    DEFAULT.run(|| count_what_is_sent());
+    DEFAULT.run(|| count_what_is_sent(&Wire::new(1)));
 }
 
 #[test]
 fn they_count_what_is_sent_on_old_kernels() {
-    on_old_kernels(|| count_what_is_sent());
+    on_old_kernels(|| count_what_is_sent(&Wire::new(1)));
 }
