@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Classification where one port of TCP and UDP is all that rules ask for: what classify.h would
- * answer, in a table by protocol and port. Finding the place in it takes a quarter of the
- * instructions of reading a key and searching the rules.
+ * answer, in a table by protocol and port. The planner fills it with the classifier's answers.
  *
  * Packets with other protocols, options, extension headers, VLAN tags or fragments have no place
  * in the table: the rules are searched for them.

@@ -37,7 +37,7 @@ mod value;
 
 pub use catalogue::Code;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
-pub use load::{folder_of, load, name_of, parse_in};
+pub use load::{Loaded, load, parse_in};
 pub use model::*;
 pub use policy::{KeyOf, Policy};
 pub use read::beats::task::{BUDGET_MIN_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MIN_NS};

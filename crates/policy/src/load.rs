@@ -17,24 +17,42 @@ const EMFILE: i32 = 24;
 /// The name of what is read from standard input.
 const STDIN: &str = "-";
 
-/// Reads and parses a policy: of a file, of a directory's files ([`folder`]), or of standard input,
-/// which is `-`. All failures have the same type, so that a caller has one kind of error to show;
-/// the text is returned so that it can be kept with the applied policy. Relative paths in the policy
-/// start at [`folder_of`] the path.
-pub fn load(path: &Path) -> Result<(String, Policy), Diagnostics> {
-    let name = name_of(path);
-    let text = match path.is_dir() {
-        true => folder::read_all(path)?,
-        false => read(path)?,
-    };
-    let policy = parse_in(&folder_of(path), &name, &text)?;
-    Ok((text, policy))
+/// A policy, with what is kept of it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What messages call it: its file, or the directory of its files.
+    pub name: String,
+    /// All of it; that of several files together.
+    pub text: String,
+    /// Where its relative paths start, from the root on: the directory that was named, or that the
+    /// file is in, or the current one for standard input.
+    pub folder: PathBuf,
+    /// What it says.
+    pub policy: Policy,
 }
 
-/// What messages call a policy: its file, or the directory of its files.
-pub fn name_of(path: &Path) -> String {
-    let only = path.is_dir().then(|| folder::only_file(path)).flatten();
-    only.as_deref().unwrap_or(path).display().to_string()
+/// Reads and parses a policy: of a file, of a directory's files ([`folder`]), or of standard input,
+/// which is `-`. All failures have the same type, so that a caller has one kind of error to show.
+pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
+    // Without a current directory the path stays as it is.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (name, text, folder) = match path.is_dir() {
+        true => {
+            let (name, text) = folder::read_all(path)?;
+            (name, text, absolute)
+        }
+        false => {
+            let folder = absolute.parent().unwrap_or(&absolute).to_owned();
+            (path.display().to_string(), read(path)?, folder)
+        }
+    };
+    let policy = parse_in(&folder, &name, &text)?;
+    Ok(Loaded {
+        name,
+        text,
+        folder,
+        policy,
+    })
 }
 
 /// The text of a file.
@@ -47,17 +65,6 @@ fn read(path: &Path) -> Result<String, Diagnostics> {
     }
     String::from_utf8(bytes)
         .map_err(|error| not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to()))
-}
-
-/// The directory where relative paths of a policy start, from the root on: the one that is the path,
-/// or that the file is in, or the current one for standard input.
-pub fn folder_of(path: &Path) -> PathBuf {
-    // Without a current directory the path stays as it is.
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match path.is_dir() {
-        true => absolute,
-        false => absolute.parent().unwrap_or(&absolute).to_owned(),
-    }
 }
 
 /// Parses a policy whose relative paths start in a directory.

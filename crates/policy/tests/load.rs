@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use takt_policy::load;
+use takt_policy::{Loaded, load};
 
 fn refused(path: &Path) -> Value {
     let found = load(path).expect_err("refused").to_json();
@@ -22,7 +22,15 @@ fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
 fn a_policy_comes_with_its_text() {
     let folder = tempfile::tempdir().unwrap();
     let text = "[link.eth0]\nrate = \"1gbit\"\n";
-    let (read, policy) = load(&file(&folder, text.as_bytes())).unwrap();
+    let path = file(&folder, text.as_bytes());
+    let Loaded {
+        name,
+        text: read,
+        folder: stands_in,
+        policy,
+    } = load(&path).unwrap();
+    assert_eq!(name, path.to_str().unwrap());
+    assert_eq!(stands_in, folder.path());
     assert_eq!(read, text);
     assert_eq!(policy.links[0].device, "eth0");
 }
@@ -98,7 +106,7 @@ fn paths_in_a_policy_start_at_its_file() {
                 report_to = \"192.0.2.1:7641\"\ndevice = \"wlan0\"\n\
                 source = \"file\"\nfile = \"/run/snr.txt\"\n\
                 [crowd]\ngroup = \"lab\"\nkey_file = \"crowd.key\"\ndevice = \"wlan0\"\n";
-    let (_, policy) = load(&file(&folder, text.as_bytes())).unwrap();
+    let policy = load(&file(&folder, text.as_bytes())).unwrap().policy;
     let crowd = policy.crowd.unwrap();
     assert_eq!(crowd.key_file, folder.path().join("crowd.key"));
     let radio = policy.radio.unwrap();
@@ -127,11 +135,11 @@ const TASK: &str = "[[task]]\nname = \"NAME\"\nperiod = \"40ms\"\nbudget = \"8ms
 #[test]
 fn a_directorys_only_file_is_the_policy() {
     let folder = folder(Some(ETH0), &[(".swp.toml", "x"), ("old.toml~", "x")]);
-    let (text, _) = load(folder.path()).unwrap();
-    assert_eq!(text, ETH0);
+    let loaded = load(folder.path()).unwrap();
+    assert_eq!(loaded.text, ETH0);
     let file = folder.path().join("policy.toml");
-    assert_eq!(takt_policy::name_of(folder.path()), file.to_str().unwrap());
-    assert_eq!(takt_policy::folder_of(folder.path()), folder.path());
+    assert_eq!(loaded.name, file.to_str().unwrap());
+    assert_eq!(loaded.folder, folder.path());
 }
 
 #[test]
@@ -141,7 +149,7 @@ fn a_directorys_files_are_one_policy() {
         Some(ETH0),
         &[("20.toml", &a), ("10.toml", ETH1), ("30.toml", &b)],
     );
-    let (text, policy) = load(folder.path()).unwrap();
+    let Loaded { text, policy, .. } = load(folder.path()).unwrap();
     let devices: Vec<_> = policy.links.iter().map(|link| &link.device).collect();
     assert_eq!(devices, ["eth0", "eth1"]);
     let tasks = &policy.beats.as_ref().unwrap().tasks;
@@ -222,4 +230,18 @@ fn a_directory_without_a_policy() {
         refused(folder(None, &files).path())["code"],
         "takt::file::too_many"
     );
+}
+
+#[test]
+fn comments_that_look_like_the_ones_between_files_are_comments() {
+    for text in [
+        "#@ file b\n",
+        "#@ file \n#@ file c",
+        "#@ file b\n[link.eth0]\nrate = 1\n",
+    ] {
+        let found = takt_policy::parse("a", text).expect_err("refused");
+        assert!(!found.render(false).is_empty());
+    }
+    let text = format!("#@ file b\n{ETH0}#@ file c\n");
+    assert_eq!(takt_policy::parse("a", &text).unwrap().links.len(), 1);
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use takt_host::{
     Action, Applied, BeatsAction, CrowdAction, Displaced, Displacement, Options, Source,
 };
-use takt_policy::{Backend, Policy};
+use takt_policy::{Backend, Loaded, Policy};
 
 use crate::{
     args::Output,
@@ -20,7 +20,12 @@ use crate::{
 const WATCHED: &str = "beats: a realtime thread that never sleeps ends the scheduler, since this kernel has no ext_server\n";
 
 pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Output) -> Exit {
-    let (text, mut policy) = match takt_policy::load(file) {
+    let Loaded {
+        name,
+        text,
+        folder,
+        mut policy,
+    } = match takt_policy::load(file) {
         Ok(loaded) => loaded,
         Err(found) => return print::diagnostics(output, &found),
     };
@@ -36,11 +41,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
     if output == Output::Text {
         print::warnings(&policy.warnings);
     }
-    let source = Source {
-        name: takt_policy::name_of(file),
-        text,
-        folder: takt_policy::folder_of(file),
-    };
+    let source = Source { name, text, folder };
     let done = match confirm {
         None => takt_host::apply(&policy, &source, options).map(|applied| (applied, None)),
         Some(patience) => trial::begin(&policy, &source, options, patience)

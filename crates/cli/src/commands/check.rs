@@ -17,7 +17,7 @@ use crate::{
 
 pub fn run(file: &Path, kernel: Option<Kernel>, explain: bool, output: Output) -> Exit {
     let mut policy = match takt_policy::load(file) {
-        Ok((_, policy)) => policy,
+        Ok(loaded) => loaded.policy,
         Err(found) => return print::diagnostics(output, &found),
     };
     if let Some(failure) = refusal::anywhere(&policy) {

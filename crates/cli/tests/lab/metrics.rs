@@ -44,7 +44,7 @@ fn count_what_is_sent(wire: &Wire) {
     assert!(sent.sum::<u64>() > 0, "{text}");
     let mode = fs::metadata(FILE).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o644);
-    assert!(!run("ls /lab").ok().contains("takt.prom."));
+    assert!(!run("ls /lab").ok().contains("takt-metrics"));
     takt("metrics --file /none/takt.prom").ends_with(1);
     takt("revert").ok();
 }

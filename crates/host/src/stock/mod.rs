@@ -2,9 +2,10 @@
 //! sockets with fq.
 //!
 //! [`part`] puts a policy in force: [`decide`] compares what is wanted with what stands, and
-//! [`change`] turns the one into the other ([`tree`], [`departure`], [`flow`]). [`program`] loads the BPF
-//! program that sees packets or connections, one for each link and policy. It comes last in each change, and [`record`] has its
-//! number: a program that is called says which policy is in force. [`status`] reads counters.
+//! [`change`] turns the one into the other ([`tree`], [`departure`], [`flow`]). [`program`] loads the
+//! BPF program that sees packets or connections, one for each link and policy. It comes last in each
+//! change, and [`record`] has its number: a program that is called says which policy is in force.
+//! [`status`] reads counters.
 
 mod backend;
 mod change;

@@ -275,7 +275,7 @@ pub(super) fn of_link(
             "{conflict}; `takt apply` puts takt back, `takt revert` forgets it"
         )),
         (None, None) => Some(
-            "the device is gone; `takt apply` serves it when it is back, `takt revert` forgets it"
+            "the device is gone; taktd puts takt back when it returns, `takt revert` forgets it"
                 .to_owned(),
         ),
         (None, Some(_)) => standing

@@ -185,7 +185,7 @@ fn what_stands_stays() {
 fn the_examples_fit_on_one_cpu() {
     for (name, cpus) in [("audio", 1), ("plc", 1)] {
         let path = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        let (_, policy) = takt_policy::load(path.as_ref()).unwrap();
+        let policy = takt_policy::load(path.as_ref()).unwrap().policy;
         let beats = policy.beats.unwrap();
         let host = host(cpus, beats.grid_ns, beats.free_ppm);
         let wanted = demands(&beats);

@@ -25,15 +25,15 @@ const FILES_MAX: usize = 256;
 /// Tables that stand in one file.
 const SINGLE: [&str; 3] = ["radio", "crowd", "beats"];
 
-/// The text of all files. That of a single one is as it is.
-pub(super) fn read_all(folder: &Path) -> Result<String, Diagnostics> {
+/// The name and the text of all files. Those of a single one are as they are.
+pub(super) fn read_all(folder: &Path) -> Result<(String, String), Diagnostics> {
     let files = files(folder)?;
     let mut texts = Vec::new();
     for path in &files {
         texts.push((path.display().to_string(), read(path)?));
     }
     match &mut texts[..] {
-        [(_, text)] => Ok(std::mem::take(text)),
+        [only] => Ok(std::mem::take(only)),
         _ => {
             for (name, text) in &texts {
                 stands_alone(name, text)?;
@@ -44,17 +44,8 @@ pub(super) fn read_all(folder: &Path) -> Result<String, Diagnostics> {
                     .map(|(name, text)| (name.as_str(), text.as_str())),
             );
             name_sections_once(folder, &all, &texts)?;
-            Ok(all)
+            Ok((folder.display().to_string(), all))
         }
-    }
-}
-
-/// The only file of a directory; `None`: there are several, or none.
-pub(super) fn only_file(folder: &Path) -> Option<PathBuf> {
-    let mut files = files(folder).ok()?;
-    match files.len() {
-        1 => files.pop(),
-        _ => None,
     }
 }
 

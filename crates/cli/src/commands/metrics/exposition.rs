@@ -1,4 +1,5 @@
-//! The two text formats of metrics. Libraries write one of them or the other, and are ten times this.
+//! The two text formats of metrics. The client library for OpenMetrics does not write the older one,
+//! which node_exporter reads.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ pub enum Format {
     Text,
 }
 
-/// All families that have samples, and those without, so that their names are known.
+/// All families, also those without samples: their names are known then.
 pub fn exposition(families: &[Family], format: Format) -> String {
     let mut text = String::new();
     for family in families {

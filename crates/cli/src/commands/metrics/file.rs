@@ -1,46 +1,36 @@
 //! A file that others read at any time: node_exporter's textfile collector.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::Permissions,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-    process,
+    os::unix::fs::PermissionsExt,
+    path::Path,
 };
 
-/// Every user may read what is in it.
+/// Every user may read what is in it, whatever the umask.
 const MODE: u32 = 0o644;
+
+/// The collector reads names that end in `.prom`: those of files that are not whole do not.
+const UNFINISHED: &str = ".takt-metrics-";
 
 /// Readers see the old text or the new one, and never a part.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let aside = beside(path)?;
-    let written = write(&aside, text).and_then(|()| fs::rename(&aside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&aside);
-    }
-    written
-}
-
-/// The collector reads names that end in `.prom`: this one does not.
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut aside = name.to_owned();
-    aside.push(format!(".{}", process::id()));
-    Ok(path.with_file_name(aside))
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(MODE)
-        .open(path)?;
-    file.write_all(text.as_bytes())
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let mut file = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file()
+        .set_permissions(Permissions::from_mode(MODE))?;
+    file.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs;
 
     use super::*;
 
@@ -53,8 +43,9 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         let mode = fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777 & !MODE, 0);
+        assert_eq!(mode & 0o7777, MODE);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         replace(&folder.path().join("none/takt.prom"), "x").unwrap_err();
+        replace(folder.path(), "x").unwrap_err();
     }
 }
