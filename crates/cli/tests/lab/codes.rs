@@ -216,10 +216,11 @@ fn what_is_not_about_a_policys_place_has_one_code_as_well() {
     DEFAULT.run(|| {
         let _wire = Wire::new(1);
         fs::write(POLICY, GOOD).unwrap();
+        fs::create_dir("/lab/empty").unwrap();
         for action in ["check", "apply"] {
             for (file, code) in [
                 ("/lab/none.toml", "file::not_found"),
-                ("/lab", "file::is_directory"),
+                ("/lab/empty", "file::is_directory"),
             ] {
                 assert_told(root, &format!("{action} {file}"), 2, code, None);
             }
