@@ -46,7 +46,9 @@ fn all_of_it_comes_and_goes() {
         "usr/bin/taktd",
         "usr/include/takt/beats.h",
         "usr/lib/systemd/system/takt.service",
+        "usr/lib/systemd/system/taktd-root.socket",
         "usr/lib/systemd/system/taktd.service",
+        "usr/lib/systemd/system/taktd.socket",
         "usr/share/bash-completion/completions/takt",
         "usr/share/fish/vendor_completions.d/takt.fish",
         "usr/share/man/man1/takt.1",
@@ -56,7 +58,10 @@ fn all_of_it_comes_and_goes() {
     ] {
         assert!(found.contains(&PathBuf::from(path)), "{path}: {found:?}");
     }
-    for (unit, starts) in [("takt", "takt apply /etc/takt"), ("taktd", "taktd")] {
+    for (unit, starts) in [
+        ("takt", "takt apply /etc/takt"),
+        ("taktd", "taktd $TAKTD_OPTIONS"),
+    ] {
         let path = root.join(format!("usr/lib/systemd/system/{unit}.service"));
         let unit = fs::read_to_string(path).expect("it is read");
         assert!(

@@ -12,7 +12,7 @@ use nix::poll::PollFlags;
 
 use crate::{
     admission::Connection,
-    protocol::LINE_MAX_BYTES,
+    protocol::{LINE_MAX_BYTES, Protocol},
     registry::Caller,
     reply::{Reply, flush},
 };
@@ -30,6 +30,9 @@ pub(crate) struct Client {
     pub id: u64,
     pub stream: UnixStream,
     pub caller: Caller,
+    pub speaks: Protocol,
+    /// The current request is to have no reply.
+    pub is_oneway: bool,
     /// Input that begins with an unanswered request.
     input: Vec<u8>,
     /// The rest of the last answer. The next request is answered after it is sent.
@@ -54,11 +57,19 @@ pub(crate) enum Input {
 }
 
 impl Client {
-    pub fn new(id: u64, stream: UnixStream, caller: Caller, now_ns: u64, turn: u64) -> Self {
+    pub fn new(
+        id: u64,
+        (stream, speaks): (UnixStream, Protocol),
+        caller: Caller,
+        now_ns: u64,
+        turn: u64,
+    ) -> Self {
         Self {
             id,
             stream,
             caller,
+            speaks,
+            is_oneway: false,
             input: Vec::new(),
             output: Vec::new(),
             since_ns: now_ns,
@@ -95,7 +106,8 @@ impl Client {
     }
 
     fn line_end(&self) -> Option<usize> {
-        self.input.iter().position(|byte| *byte == b'\n')
+        let end = self.speaks.end();
+        self.input.iter().position(|byte| *byte == end)
     }
 
     /// At most one request, and one read.
@@ -139,7 +151,9 @@ impl Client {
     }
 
     pub fn answer(&mut self, reply: &Reply, now_ns: u64) -> io::Result<()> {
-        self.output = reply.send(&mut self.stream)?;
+        if !std::mem::take(&mut self.is_oneway) {
+            self.output = reply.send(&mut self.stream, self.speaks)?;
+        }
         self.since_ns = now_ns;
         Ok(())
     }
@@ -179,7 +193,7 @@ mod tests {
     fn client() -> (Client, UnixStream) {
         let (here, there) = UnixStream::pair().unwrap();
         here.set_nonblocking(true).unwrap();
-        (Client::new(1, here, CALLER, 0, 0), there)
+        (Client::new(1, (here, Protocol::Lines), CALLER, 0, 0), there)
     }
 
     #[test]

@@ -1,14 +1,21 @@
-//! The policy stays in force on its devices: one that comes back gets takt's qdisc again, and so does one
-//! whose qdisc another program replaced, if the policy says so.
+//! The policy stays in force on its devices: one that comes back gets takt's qdisc again, and so
+//! does one whose qdisc another program replaced, if the policy says so.
 //!
-//! A thread of its own sleeps until the kernel tells of a change. It may wait for the host's lock, and
-//! reads the user database, so taktd's clients do not wait for it.
+//! A thread of its own sleeps until the kernel tells of a change. It may wait for the host's lock,
+//! and reads the user database, so taktd's clients do not wait for it.
 
 mod restores;
 
 use std::{
-    io::{self, Write},
-    os::fd::AsFd,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -18,9 +25,10 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
 use takt_host::{Keeper, Kept, Undecided};
+use tracing::{error, info, warn};
 
 use self::restores::Restores;
-use crate::error::Error;
+use crate::{error::Error, server::now_ns};
 
 /// From the first change to the look: changes that come together cause one.
 const SETTLING: Duration = Duration::from_millis(100);
@@ -28,24 +36,62 @@ const SETTLING: Duration = Duration::from_millis(100);
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_LAST: Duration = Duration::from_secs(60);
 
-/// Start the thread, which ends with the process.
-pub(crate) fn start() -> Result<(), Error> {
-    let keeper = Keeper::open()?;
-    thread::Builder::new()
-        .name("taktd devices".to_owned())
-        .spawn(move || keep(keeper))
-        .map_err(Error::system("starting a thread"))?;
-    Ok(())
+/// A look that takes longer than this hangs, in the kernel or in a file system: it waits 2 s for
+/// the host's lock, and a link is attached within a second.
+const HANGS_NS: u64 = 60_000_000_000;
+
+/// The thread's other end. The thread ends with the process.
+pub(crate) struct Devices {
+    wakes: UnixStream,
+    busy: Arc<Busy>,
+}
+
+/// Since when the thread is looking; 0: it sleeps.
+#[derive(Default)]
+struct Busy(AtomicU64);
+
+impl Devices {
+    pub fn start() -> Result<Self, Error> {
+        let keeper = Keeper::open()?;
+        let pair = || -> io::Result<_> {
+            let (wakes, woken) = UnixStream::pair()?;
+            wakes.set_nonblocking(true)?;
+            woken.set_nonblocking(true)?;
+            Ok((wakes, woken))
+        };
+        let (wakes, woken) = pair().map_err(Error::system("starting a thread"))?;
+        let busy = Arc::new(Busy::default());
+        let its = Arc::clone(&busy);
+        thread::Builder::new()
+            .name("taktd devices".to_owned())
+            .spawn(move || keep(keeper, &woken, &its))
+            .map_err(Error::system("starting a thread"))?;
+        Ok(Self { wakes, busy })
+    }
+
+    /// Look at the devices now.
+    pub fn look(&self) {
+        // A full pipe wakes the thread as well.
+        let _ = (&self.wakes).write(&[0]);
+    }
+
+    /// Whether the thread does its work.
+    pub fn is_well(&self, now_ns: u64) -> bool {
+        let since_ns = self.busy.0.load(Ordering::Relaxed);
+        since_ns == 0 || now_ns.saturating_sub(since_ns) < HANGS_NS
+    }
 }
 
 /// The first look finds what changed while there was no taktd.
-fn keep(mut keeper: Keeper) {
+fn keep(mut keeper: Keeper, woken: &UnixStream, busy: &Busy) {
     let began = Instant::now();
     let mut restores = Restores::default();
     let mut retry = RETRY_FIRST;
     let mut said = None;
     loop {
+        busy.0.store(now_ns(), Ordering::Relaxed);
         let looked = keeper.look(|lost| restores.allow(lost, began.elapsed()));
+        busy.0.store(0, Ordering::Relaxed);
         let wait = match &looked {
             Ok(_) => None,
             Err(_) => Some(retry),
@@ -55,9 +101,12 @@ fn keep(mut keeper: Keeper) {
             Err(_) => (2 * retry).min(RETRY_LAST),
         };
         tell(looked, &mut said);
-        if wait_for(&keeper, wait).is_err() {
-            return say("devices that return are not served any more: waiting for them failed");
+        if let Err(errno) = wait_for([keeper.as_fd(), woken.as_fd()], wait) {
+            error!("devices that return are not served any more: waiting for them: {errno}");
+            return;
         }
+        // The bytes only wake the reader; their values mean nothing.
+        let _ = (&*woken).read(&mut [0; 64]);
         // At once, since the process that made the change may end.
         keeper.listen();
         thread::sleep(SETTLING);
@@ -66,12 +115,12 @@ fn keep(mut keeper: Keeper) {
 }
 
 /// Sleep until there is a change, at most this long.
-fn wait_for(keeper: &Keeper, time: Option<Duration>) -> nix::Result<()> {
+fn wait_for(changes: [BorrowedFd; 2], time: Option<Duration>) -> nix::Result<()> {
     let timeout = time.map_or(PollTimeout::NONE, |time| {
         PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX)
     });
     match poll(
-        &mut [PollFd::new(keeper.as_fd(), PollFlags::POLLIN)],
+        &mut changes.map(|change| PollFd::new(change, PollFlags::POLLIN)),
         timeout,
     ) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
@@ -83,16 +132,27 @@ fn wait_for(keeper: &Keeper, time: Option<Duration>) -> nix::Result<()> {
 fn tell(looked: Result<Vec<Kept>, Undecided>, said: &mut Option<String>) {
     match looked {
         Ok(kept) => {
-            kept.iter().for_each(|kept| say(&line(kept)));
-            *said = None;
+            kept.iter().for_each(log);
+            if said.take().is_some() {
+                info!("all devices are served again");
+            }
         }
         Err(problem) => {
             let problem = format!("a device could not be served again: {problem}");
             if said.as_ref() != Some(&problem) {
-                say(&problem);
+                warn!("{problem}");
                 *said = Some(problem);
             }
         }
+    }
+}
+
+fn log(kept: &Kept) {
+    match kept {
+        Kept::Returned { device } | Kept::Restored { device, .. } => {
+            info!(device, "{}", line(kept));
+        }
+        Kept::Conflict { device, found, .. } => warn!(device, found, "{}", line(kept)),
     }
 }
 
@@ -120,8 +180,4 @@ fn line(kept: &Kept) -> String {
             by(who)
         ),
     }
-}
-
-fn say(what: &str) {
-    let _ = writeln!(io::stderr(), "taktd: {what}");
 }

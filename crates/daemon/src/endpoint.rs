@@ -1,4 +1,5 @@
-//! Where taktd listens, and the lock of the running taktd.
+//! Where taktd listens, and the lock of the running taktd. Sockets that systemd passes on are used
+//! instead of its own.
 //!
 //! All of it lies in one directory that is root's. Users may pass through it to the socket for
 //! users, and can open nothing else in it.
@@ -26,7 +27,7 @@ use nix::{
     unistd::Uid,
 };
 
-use crate::{ROOT_SOCKET, SOCKET, error::Error};
+use crate::{ROOT_SOCKET, SOCKET, VARLINK_SOCKET, activated::Activated, error::Error};
 
 /// The name of the lock's file.
 const LOCK: &str = "lock";
@@ -45,19 +46,38 @@ pub(crate) struct Endpoint {
     /// Root has a queue of connections of its own, which users cannot fill.
     pub root: UnixListener,
     pub users: UnixListener,
+    /// Of users who speak varlink.
+    pub varlink: UnixListener,
+    /// What is removed in the end: not systemd's sockets.
+    own: Vec<PathBuf>,
     _lock: Flock<File>,
 }
 
 impl Endpoint {
-    pub fn claim(dir: &Path) -> Result<Self, Error> {
+    pub fn claim(dir: &Path, mut activated: Activated) -> Result<Self, Error> {
         // Until their modes are set, the sockets are accessible to this user alone.
         umask(Mode::from_bits_truncate(0o077));
         let lock = lock(dir)?;
-        let listener = |socket: &'static str, mode| listen_at(&dir.join(name_of(socket)), mode);
+        let mut own = vec![dir.join(LOCK)];
+        let mut listener = |socket: &'static str, mode| {
+            let path = dir.join(name_of(socket));
+            if let Some(passed) = activated.at(&path) {
+                return not_blocking(passed);
+            }
+            let listener = listen_at(&path, mode)?;
+            own.push(path);
+            Ok(listener)
+        };
+        let root = listener(ROOT_SOCKET, PRIVATE_MODE)?;
+        let users = listener(SOCKET, PUBLIC_MODE)?;
+        let varlink = listener(VARLINK_SOCKET, PUBLIC_MODE)?;
+        activated.none_left()?;
         Ok(Self {
             dir: dir.to_owned(),
-            root: listener(ROOT_SOCKET, PRIVATE_MODE)?,
-            users: listener(SOCKET, PUBLIC_MODE)?,
+            root,
+            users,
+            varlink,
+            own,
             _lock: lock,
         })
     }
@@ -65,8 +85,8 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        for name in [name_of(ROOT_SOCKET), name_of(SOCKET), LOCK] {
-            let _ = fs::remove_file(self.dir.join(name));
+        for path in &self.own {
+            let _ = fs::remove_file(path);
         }
         // Under systemd the directory is the unit's.
         let _ = fs::remove_dir(&self.dir);
@@ -89,6 +109,10 @@ fn listen_at(path: &Path, mode: u32) -> Result<UnixListener, Error> {
     Backlog::new(BACKLOG)
         .and_then(|backlog| listen(&listener.as_fd(), backlog))
         .map_err(Error::system("listening"))?;
+    not_blocking(listener)
+}
+
+fn not_blocking(listener: UnixListener) -> Result<UnixListener, Error> {
     listener
         .set_nonblocking(true)
         .map_err(Error::system("listening"))?;
@@ -197,6 +221,10 @@ mod tests {
 
     use super::*;
 
+    fn claim(dir: &Path) -> Result<Endpoint, Error> {
+        Endpoint::claim(dir, Activated::default())
+    }
+
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().mode() & 0o7777
     }
@@ -205,9 +233,9 @@ mod tests {
     fn one_at_a_time_and_whatever_was_left() {
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("taktd");
-        let first = Endpoint::claim(&dir).unwrap();
+        let first = claim(&dir).unwrap();
         let own_pid = i32::try_from(std::process::id()).ok();
-        match Endpoint::claim(&dir).err() {
+        match claim(&dir).err() {
             Some(Error::Running { pid }) => assert_eq!(pid, own_pid),
             other => panic!("{other:?}"),
         }
@@ -216,7 +244,7 @@ mod tests {
         fs::hard_link(&socket, dir.join("left")).unwrap();
         drop(first);
         fs::rename(dir.join("left"), &socket).unwrap();
-        let second = Endpoint::claim(&dir).unwrap();
+        let second = claim(&dir).unwrap();
         assert!(UnixStream::connect(&socket).is_ok());
         drop(second);
         assert!(!dir.exists());
@@ -228,11 +256,12 @@ mod tests {
         let dir = parent.path().join("taktd");
         fs::create_dir(&dir).unwrap();
         fs::set_permissions(&dir, Permissions::from_mode(0o1777)).unwrap();
-        let _endpoint = Endpoint::claim(&dir).unwrap();
+        let _endpoint = claim(&dir).unwrap();
         assert_eq!(mode(&dir), 0o711);
         assert_eq!(mode(&dir.join("lock")), 0o600);
         assert_eq!(mode(&dir.join("root")), 0o600);
         assert_eq!(mode(&dir.join("socket")), 0o666);
+        assert_eq!(mode(&dir.join("varlink")), 0o666);
     }
 
     #[test]
@@ -240,7 +269,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("taktd");
         symlink("/tmp", &dir).unwrap();
-        let refused = Endpoint::claim(&dir).err().unwrap().to_string();
+        let refused = claim(&dir).err().unwrap().to_string();
         let expected = format!("{} is a symbolic link of user ", dir.display());
         assert!(refused.starts_with(&expected), "{refused}");
         fs::remove_file(&dir).unwrap();
@@ -250,11 +279,11 @@ mod tests {
         let lock = dir.join("lock");
         fs::write(&lock, "").unwrap();
         fs::set_permissions(&lock, Permissions::from_mode(0o666)).unwrap();
-        let refused = Endpoint::claim(&dir).err().unwrap().to_string();
+        let refused = claim(&dir).err().unwrap().to_string();
         assert!(refused.contains("lock is a file of user"), "{refused}");
         assert!(refused.contains("mode 666"), "{refused}");
         fs::set_permissions(&lock, Permissions::from_mode(0o600)).unwrap();
         fs::hard_link(&lock, dir.join("another")).unwrap();
-        assert!(matches!(Endpoint::claim(&dir), Err(Error::Foreign { .. })));
+        assert!(matches!(claim(&dir), Err(Error::Foreign { .. })));
     }
 }

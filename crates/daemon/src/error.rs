@@ -1,8 +1,10 @@
 //! Why taktd cannot start, or ends.
 
-use std::{io, path::PathBuf};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use thiserror::Error;
+
+use crate::{ROOT_SOCKET, SOCKET, VARLINK_SOCKET};
 
 /// Why taktd cannot start, or has ended by itself.
 #[derive(Debug, Error)]
@@ -31,6 +33,26 @@ pub enum Error {
         uid: u32,
         /// Its permissions.
         mode: u32,
+    },
+    /// systemd passed a socket that taktd has no use for.
+    #[error(
+        "systemd passed descriptor {fd}{}, which is none of taktd's sockets; its socket units have \
+         ListenStream={SOCKET}, {VARLINK_SOCKET} and {ROOT_SOCKET}",
+        path.as_ref().map(|path| format!(", a socket at {},", path.display())).unwrap_or_default()
+    )]
+    Passed {
+        /// Its number.
+        fd: i32,
+        /// Where it listens, if it does.
+        path: Option<PathBuf>,
+    },
+    /// Metrics cannot be served there.
+    #[error("metrics cannot be served at {at}: {source}; --metrics takes an address of this host")]
+    Metrics {
+        /// The address.
+        at: SocketAddr,
+        /// The kernel's answer.
+        source: io::Error,
     },
     /// The socket or its directory cannot be made or examined.
     #[error("{path}: {source}")]

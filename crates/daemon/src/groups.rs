@@ -22,6 +22,10 @@ impl Groups {
         self.known.extend(left);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     pub fn is_full(&self) -> bool {
         self.known.len() >= GROUPS_MAX
     }

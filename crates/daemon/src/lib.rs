@@ -1,7 +1,6 @@
 //! `taktd`: programs declare to it, without privileges, which of their traffic is background,
-//! and ask it for reservations. It keeps the policy in force on devices that come and go. `registry`, `admission` and `beats` decide; `protocol` is what
-//! is said over the socket.
-
+//! and
+mod activated;
 mod address;
 mod admission;
 mod beats;
@@ -13,6 +12,8 @@ mod endpoint;
 mod error;
 mod groups;
 mod limit;
+pub mod log;
+mod metrics;
 mod own;
 mod part;
 mod peer;
@@ -23,7 +24,10 @@ mod registry;
 mod reply;
 mod request;
 mod server;
+mod systemd;
 mod table;
+mod varlink;
+mod watch;
 
 pub use address::destination;
 pub use client::{AskError, ask};
@@ -33,9 +37,11 @@ pub use protocol::{
     LeftBeat, Listed, ListedBeats, ListedCrowd, ListedRadio, Neighbour, Neighbourhood, NoTerms,
     Refusal, Registered, Remove, Removed, Request, Share,
 };
-pub use server::serve;
+pub use server::{Options, serve};
 
 /// Where taktd listens.
 pub const SOCKET: &str = "/run/taktd/socket";
+/// Where it listens to programs that speak varlink.
+pub const VARLINK_SOCKET: &str = "/run/taktd/varlink";
 /// Where it listens to root alone.
 pub const ROOT_SOCKET: &str = "/run/taktd/root";

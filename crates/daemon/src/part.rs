@@ -2,7 +2,6 @@
 //! parts and requests do not wait for each other.
 
 use std::{
-    io::{self, Write},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -13,6 +12,7 @@ use std::{
 
 use takt_host::Source;
 use takt_policy::{Policy, parse_in};
+use tracing::{info, warn};
 
 use crate::server::now_ns;
 
@@ -85,10 +85,7 @@ impl<S: Clone + Send + 'static> Parts<S> {
             running.stop.tell();
             if running.at_work.recv_timeout(END_PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 let called = self.called;
-                let _ = writeln!(
-                    io::stderr(),
-                    "taktd: {called}: it does not end; left behind"
-                );
+                warn!(part = called, "{called}: it does not end; left behind");
                 return;
             }
             for thread in running.threads {
@@ -156,8 +153,11 @@ impl Problem {
         if problem == self.last {
             return;
         }
-        let said = problem.as_deref().unwrap_or("all is well again");
-        let _ = writeln!(io::stderr(), "taktd: {}: {said}", self.about);
+        let part = self.about;
+        match &problem {
+            Some(problem) => warn!(part, "{part}: {problem}"),
+            None => info!(part, "{part}: all is well again"),
+        }
         self.last = problem;
     }
 }

@@ -12,8 +12,37 @@ pub use beats::{
 pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share};
 pub use radio::ListedRadio;
 
-/// A longer line is no request.
+use crate::varlink;
+
+/// A longer line, or message, is no request.
 pub(crate) const LINE_MAX_BYTES: usize = 1024;
+
+/// How messages are written on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// One JSON object a line.
+    Lines,
+    /// [`crate::varlink`].
+    Varlink,
+}
+
+impl Protocol {
+    /// What ends a message.
+    pub fn end(self) -> u8 {
+        match self {
+            Self::Lines => b'\n',
+            Self::Varlink => varlink::END,
+        }
+    }
+
+    /// The message with an answer.
+    pub fn reply(self, answer: &Answer) -> Vec<u8> {
+        match self {
+            Self::Lines => answer.line(),
+            Self::Varlink => varlink::reply(answer),
+        }
+    }
+}
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -259,8 +288,8 @@ pub(crate) fn parse(line: &[u8]) -> Result<Request, Refusal> {
 pub(crate) fn too_long() -> Refusal {
     Refusal::new(
         Code::Malformed,
-        format!("a line is longer than {LINE_MAX_BYTES} bytes"),
-        "end each request with a newline",
+        format!("a request is longer than {LINE_MAX_BYTES} bytes"),
+        "end each request with a newline, and with a byte of 0 on the varlink socket",
     )
 }
 

@@ -208,6 +208,12 @@ impl Registry {
             .map(|(destination, entry)| (*destination, Some(entry.registration)))
     }
 
+    /// Whether time changes anything.
+    pub fn is_waiting(&self) -> bool {
+        let mut entries = self.entries.values();
+        !self.buckets.is_empty() || entries.any(|entry| entry.ends_ns.is_some())
+    }
+
     /// Those that are switched off included.
     pub fn len(&self) -> usize {
         self.entries.len()

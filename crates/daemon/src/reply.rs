@@ -10,22 +10,46 @@ use std::{
 
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 
-use crate::protocol::{Answer, Done, Refusal};
+use serde_json::Value;
+
+use crate::{
+    protocol::{Answer, Done, Protocol, Refusal},
+    varlink,
+};
 
 pub(crate) struct Reply {
-    answer: Answer,
+    said: Said,
     /// Sent with the first byte (SCM_RIGHTS). A client that does not read it loses nothing.
     descriptor: Option<OwnedFd>,
 }
 
+enum Said {
+    Answer(Answer),
+    /// About the varlink service itself.
+    Service(Value),
+}
+
 impl Reply {
     pub fn with(answer: Answer, descriptor: Option<OwnedFd>) -> Self {
-        Self { answer, descriptor }
+        Self {
+            said: Said::Answer(answer),
+            descriptor,
+        }
+    }
+
+    pub fn of_service(value: Value) -> Self {
+        Self {
+            said: Said::Service(value),
+            descriptor: None,
+        }
     }
 
     /// What the socket did not take at once.
-    pub fn send(&self, stream: &mut UnixStream) -> io::Result<Vec<u8>> {
-        let mut line = self.answer.line();
+    pub fn send(&self, stream: &mut UnixStream, protocol: Protocol) -> io::Result<Vec<u8>> {
+        let mut line = match &self.said {
+            Said::Answer(answer) => protocol.reply(answer),
+            Said::Service(value) => varlink::message(value),
+        };
         let sent = match &self.descriptor {
             Some(descriptor) => sendmsg::<()>(
                 stream.as_raw_fd(),
@@ -91,7 +115,9 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"pages").unwrap();
         file.rewind().unwrap();
-        reply(Some(file.into())).send(&mut here).unwrap();
+        reply(Some(file.into()))
+            .send(&mut here, Protocol::Lines)
+            .unwrap();
 
         let mut bytes = [0; 100];
         let mut parts = [IoSliceMut::new(&mut bytes)];
@@ -115,7 +141,9 @@ mod tests {
     fn who_does_not_look_for_it_reads_the_answer_all_the_same() {
         let (mut here, mut there) = UnixStream::pair().unwrap();
         let file = tempfile::tempfile().unwrap();
-        reply(Some(file.into())).send(&mut here).unwrap();
+        reply(Some(file.into()))
+            .send(&mut here, Protocol::Lines)
+            .unwrap();
         drop(here);
         let mut text = String::new();
         there.read_to_string(&mut text).unwrap();

@@ -3,34 +3,58 @@
 use std::{os::unix::net::UnixStream, path::PathBuf};
 
 use takt_host::background;
+use tracing::debug;
 
 use crate::{
     beats,
     clients::Client,
     peer,
     protocol::{
-        Added, Code, Done, Joined, LINE_MAX_BYTES, ListedCrowd, ListedRadio, Refusal, Removed,
-        Request, parse, too_long,
+        Added, Code, Done, Joined, LINE_MAX_BYTES, ListedCrowd, ListedRadio, Protocol, Refusal,
+        Removed, Request, parse, too_long,
     },
     registry::Caller,
     reply::Reply,
     server::{Daemon, TICK_NS, now_ns},
+    varlink::{self, Asked},
 };
 
 impl Daemon {
     /// `None`: the answer comes later, from the thread that was asked.
-    pub(crate) fn answer(&mut self, client: &Client, line: &[u8]) -> Option<Reply> {
-        self.done(client, line).transpose().map(Reply::from)
+    pub(crate) fn answer(&mut self, client: &mut Client, line: &[u8]) -> Option<Reply> {
+        let request = match self.request(client, line) {
+            Ok(Asked::Request(request)) => request,
+            Ok(Asked::Reply(value)) => return Some(Reply::of_service(value)),
+            Err(refusal) => return Some(Reply::from(Err(refusal))),
+        };
+        let uid = client.caller.uid;
+        debug!(uid, "user {uid} asks: {request:?}");
+        let done = self.done(client, request);
+        if let Err(refusal) = &done {
+            debug!(uid, "user {uid} is refused: {refusal}");
+        }
+        done.transpose().map(Reply::from)
     }
 
-    fn done(&mut self, client: &Client, line: &[u8]) -> Result<Option<Done>, Refusal> {
-        let (now_ns, caller) = (now_ns(), client.caller);
+    fn request(&mut self, client: &mut Client, line: &[u8]) -> Result<Asked, Refusal> {
         // Checked first, so that a flood of requests costs little.
-        self.registry.admit(now_ns, caller.uid)?;
+        self.registry.admit(now_ns(), client.caller.uid)?;
         if line.len() > LINE_MAX_BYTES {
             return Err(too_long());
         }
-        let done = match parse(line)? {
+        match client.speaks {
+            Protocol::Lines => parse(line).map(Asked::Request),
+            Protocol::Varlink => {
+                let call = varlink::parse(line)?;
+                client.is_oneway = call.is_oneway;
+                Ok(call.asked)
+            }
+        }
+    }
+
+    fn done(&mut self, client: &Client, request: Request) -> Result<Option<Done>, Refusal> {
+        let (now_ns, caller) = (now_ns(), client.caller);
+        let done = match request {
             Request::Add(add) => {
                 let added = self.registry.add(now_ns, caller, &add)?;
                 self.follow();

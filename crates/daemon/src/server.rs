@@ -4,7 +4,8 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write},
+    io,
+    net::SocketAddr,
     os::{
         fd::AsFd,
         unix::net::{UnixListener, UnixStream},
@@ -22,30 +23,35 @@ use nix::{
     },
     time::{ClockId, clock_gettime},
 };
-use takt_host::background;
+use takt_host::{RUNTIME_DIR, background};
 use takt_wlan::Bucket;
+use tracing::{info, warn};
 
 use crate::{
     SOCKET,
+    activated::Activated,
     admission::{self, Admission},
     beats,
     clients::{Client, Input},
     crowd::Crowd,
-    devices,
+    devices::Devices,
     endpoint::Endpoint,
     error::Error,
     groups::Groups,
     limit::Limits,
-    peer, privileges,
-    protocol::{Code, Refusal, too_long},
+    metrics, peer, privileges,
+    protocol::{Code, Protocol, Refusal, too_long},
     radio::Radio,
     registry::Registry,
     reply::Reply,
+    systemd::Manager,
     table::Table,
+    watch::Watch,
 };
 
 const NS_PER_MS: u64 = 1_000_000;
-/// How often taktd looks for new links and for expired registrations.
+/// How often taktd looks at what changes by time, while there is any: registrations that end,
+/// clients, control groups, threads with slots, and what could not be done.
 pub(crate) const TICK_NS: u64 = 1000 * NS_PER_MS;
 /// Connections that are accepted from one socket before anything else is looked at.
 const ACCEPTS_PER_TURN: usize = 64;
@@ -58,17 +64,31 @@ const LINES_OF_ROOT_PER_TURN: usize = 16;
 /// No further request is begun after this.
 const TURN_NS: u64 = 10 * NS_PER_MS;
 
+/// What taktd does beside serving programs.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where Prometheus reads metrics; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+}
+
 /// Serve until SIGINT or SIGTERM. `ready` is called when clients may connect.
-pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
+pub fn serve(options: &Options, ready: impl FnOnce()) -> Result<(), Error> {
+    // First of all: it is about the numbers of descriptors.
+    let activated = Activated::take()?;
     takt_host::require()?;
     let signals = signals()?;
     let dir = Path::new(SOCKET).parent().unwrap_or(Path::new("/"));
-    let endpoint = Endpoint::claim(dir)?;
+    let endpoint = Endpoint::claim(dir, activated)?;
+    if let Some(at) = options.metrics {
+        metrics::start(at)?;
+    }
     privileges::drop_others()?;
     let netns_cookie = peer::netns_cookie(&endpoint.users).map_err(Error::file(SOCKET))?;
     let beats = beats::Worker::start().map_err(Error::system("starting a thread"))?;
-    devices::start()?;
-    let mut daemon = Daemon::new(netns_cookie, beats);
+    // Before the first look, so that no change is missed.
+    let watch = Watch::of(Path::new(RUNTIME_DIR));
+    let devices = Devices::start()?;
+    let mut daemon = Daemon::new(netns_cookie, beats, devices, watch);
     // What a killed taktd left.
     daemon.follow();
     daemon.beats.sweep();
@@ -76,17 +96,19 @@ pub fn serve(ready: impl FnOnce()) -> Result<(), Error> {
         daemon.groups.adopt(left);
     }
     ready();
+    daemon.manager.ready();
     let ended = daemon.run(&endpoint, &signals);
+    daemon.manager.stopping();
     daemon.end();
     ended
 }
 
 fn signals() -> Result<SignalFd, Error> {
-    let ending = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
-    ending
+    let served = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+    served
         .thread_block()
         .map_err(Error::system("blocking signals"))?;
-    SignalFd::with_flags(&ending, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+    SignalFd::with_flags(&served, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
         .map_err(Error::system("waiting for signals"))
 }
 
@@ -108,6 +130,11 @@ pub(crate) struct Daemon {
     pub(crate) beats: beats::Worker,
     pub(crate) radio: Radio,
     pub(crate) crowd: Crowd,
+    devices: Devices,
+    watch: Watch,
+    manager: Manager,
+    /// A policy has changed: takt may not be done with it yet.
+    is_settling: bool,
     /// Of the network namespace that this is done in.
     pub(crate) netns_cookie: u64,
 }
@@ -115,15 +142,17 @@ pub(crate) struct Daemon {
 /// A listening socket.
 struct Listener<'a> {
     socket: &'a UnixListener,
+    speaks: Protocol,
     /// Until then new connections wait in the kernel.
     paused_until_ns: u64,
     is_ready: bool,
 }
 
 impl<'a> Listener<'a> {
-    fn of(socket: &'a UnixListener) -> Self {
+    fn of(socket: &'a UnixListener, speaks: Protocol) -> Self {
         Self {
             socket,
+            speaks,
             paused_until_ns: 0,
             is_ready: false,
         }
@@ -138,7 +167,7 @@ impl<'a> Listener<'a> {
 }
 
 impl Daemon {
-    fn new(netns_cookie: u64, beats: beats::Worker) -> Self {
+    fn new(netns_cookie: u64, beats: beats::Worker, devices: Devices, watch: Watch) -> Self {
         Self {
             registry: Registry::default(),
             table: Table::default(),
@@ -152,45 +181,90 @@ impl Daemon {
             beats,
             radio: Radio::default(),
             crowd: Crowd::default(),
+            devices,
+            watch,
+            manager: Manager::of_this_service(now_ns()),
+            is_settling: false,
             netns_cookie,
         }
     }
 
     fn run(&mut self, endpoint: &Endpoint, signals: &SignalFd) -> Result<(), Error> {
-        let mut root = Listener::of(&endpoint.root);
-        let mut users = Listener::of(&endpoint.users);
-        let mut due_ns = now_ns() + TICK_NS;
-        while !self.wait(signals, [&mut root, &mut users], due_ns)? {
+        let mut root = Listener::of(&endpoint.root, Protocol::Lines);
+        let mut users = Listener::of(&endpoint.users, Protocol::Lines);
+        let mut varlink = Listener::of(&endpoint.varlink, Protocol::Varlink);
+        let mut ticked_ns = now_ns();
+        loop {
+            let tick_ns = self.needs_ticks().then_some(ticked_ns + TICK_NS);
+            let due_ns = [tick_ns, self.manager.due_ns()];
+            let listeners = [&mut root, &mut users, &mut varlink];
+            let is_signalled = self.wait(signals, listeners, due_ns)?;
+            if is_signalled && self.obey(signals) {
+                return Ok(());
+            }
             let now_ns = now_ns();
-            if now_ns >= due_ns {
-                due_ns = now_ns + TICK_NS;
+            self.manager.go_on(now_ns, self.devices.is_well(now_ns));
+            let has_changed = self.watch.read();
+            if has_changed || is_signalled || tick_ns.is_some_and(|tick_ns| now_ns >= tick_ns) {
+                ticked_ns = now_ns;
                 self.tick(now_ns);
+                self.is_settling = has_changed;
             }
             self.hand_out();
             self.accept(&mut root);
             self.serve(true);
             self.serve(false);
             self.accept(&mut users);
+            self.accept(&mut varlink);
         }
-        Ok(())
     }
 
-    /// Wait until there is something to do; return whether to end.
-    fn wait(
+    /// Whether anything changes by time. Otherwise taktd sleeps until there is an event.
+    fn needs_ticks(&self) -> bool {
+        self.is_settling
+            || self.watch.is_blind()
+            || self.problem.is_some()
+            || !self.clients.is_empty()
+            || !self.arrivals.is_empty()
+            || self.registry.is_waiting()
+            || !self.groups.is_empty()
+            || self.beats.has_ad_hoc()
+    }
+
+    /// Act on the signals that have come; return whether to end.
+    fn obey(&self, signals: &SignalFd) -> bool {
+        while let Ok(Some(signal)) = signals.read_signal() {
+            if signal.ssi_signo != Signal::SIGHUP as u32 {
+                return true;
+            }
+            info!("looking at the policy and its devices again, as asked by SIGHUP");
+            self.manager.reloading();
+            self.devices.look();
+            self.manager.ready();
+        }
+        false
+    }
+
+    /// Wait until there is something to do, or one of these times has come; return whether there
+    /// was a signal.
+    fn wait<const N: usize>(
         &mut self,
         signals: &SignalFd,
-        listeners: [&mut Listener; 2],
-        due_ns: u64,
+        listeners: [&mut Listener; N],
+        due_ns: [Option<u64>; 2],
     ) -> Result<bool, Error> {
         let now_ns = now_ns();
-        let waits = listeners.iter().map(|listener| listener.paused_until_ns);
-        let wake_ns = waits.filter(|ns| *ns > now_ns).fold(due_ns, u64::min);
+        let pauses = listeners.iter().map(|listener| listener.paused_until_ns);
+        let pauses = pauses.filter(|ns| *ns > now_ns);
+        let wake_ns = due_ns.into_iter().flatten().chain(pauses).min();
         // Input that was read and not answered yet raises no event, so do not wait.
-        let patience_ns = match self.clients.iter().any(Client::has_line) {
-            true => 0,
-            false => wake_ns.saturating_sub(now_ns),
+        let timeout = match self.clients.iter().any(Client::has_line) {
+            true => PollTimeout::ZERO,
+            false => wake_ns.map_or(PollTimeout::NONE, |wake_ns| {
+                let patience_ms = wake_ns.saturating_sub(now_ns).div_ceil(NS_PER_MS);
+                PollTimeout::try_from(patience_ms).unwrap_or(PollTimeout::MAX)
+            }),
         };
-        let patience_ms = patience_ns.div_ceil(NS_PER_MS);
         let mut fds = vec![
             PollFd::new(signals.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.beats.as_fd(), PollFlags::POLLIN),
@@ -202,24 +276,25 @@ impl Daemon {
         );
         let clients = self.clients.iter();
         fds.extend(clients.map(|client| PollFd::new(client.fd(), client.wants())));
-        let timeout = PollTimeout::try_from(patience_ms).unwrap_or(PollTimeout::ZERO);
+        // Looked at in any case, and so last.
+        fds.extend(self.watch.fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
         match poll(&mut fds, timeout) {
             Err(Errno::EINTR) => return Ok(false),
             result => result.map_err(Error::system("waiting for clients"))?,
         };
         let mut is_ready = fds.iter().map(|fd| fd.any() != Some(false));
-        let is_ending = is_ready.next() == Some(true);
+        let is_signalled = is_ready.next() == Some(true);
         // Looked at in any case.
         let _beats = is_ready.next();
         let ready: Vec<bool> = is_ready.collect();
-        let (at_listeners, at_clients) = ready.split_at(listeners.len());
+        let (at_listeners, at_clients) = ready.split_at(N);
         for (listener, is_ready) in listeners.into_iter().zip(at_listeners) {
             listener.is_ready = *is_ready;
         }
         for (client, is_ready) in self.clients.iter_mut().zip(at_clients) {
             client.is_ready = *is_ready || client.has_line();
         }
-        Ok(is_ending)
+        Ok(is_signalled)
     }
 
     fn tick(&mut self, now_ns: u64) {
@@ -238,9 +313,12 @@ impl Daemon {
         let result = result.and(self.crowd.follow());
         let problem = result.err().map(|error| error.to_string());
         if problem != self.problem {
-            if let Some(problem) = &problem {
-                let _ = writeln!(io::stderr(), "taktd: {problem}");
+            match &problem {
+                Some(problem) => warn!("{problem}"),
+                None => info!("the policy is followed again"),
             }
+            self.manager
+                .status(problem.as_deref().unwrap_or("all is well"));
             self.problem = problem;
         }
     }
@@ -254,7 +332,7 @@ impl Daemon {
         self.registry.forget_all();
         let forgotten = self.table.follow(&mut self.registry, now_ns());
         if let Err(problem) = cleared.and(forgotten) {
-            let _ = writeln!(io::stderr(), "taktd: {problem}");
+            warn!("{problem}");
         }
         self.groups.end();
     }
@@ -265,7 +343,7 @@ impl Daemon {
         }
         for _ in 0..ACCEPTS_PER_TURN {
             match listener.socket.accept() {
-                Ok((stream, _)) => self.admit(stream),
+                Ok((stream, _)) => self.admit(stream, listener.speaks),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // There may be no descriptor left, for example.
                 Err(_) => break,
@@ -275,7 +353,7 @@ impl Daemon {
     }
 
     /// Accept a connection, if there is room for it.
-    fn admit(&mut self, mut stream: UnixStream) {
+    fn admit(&mut self, mut stream: UnixStream, speaks: Protocol) {
         let Ok(caller) = stream
             .set_nonblocking(true)
             .and_then(|()| peer::caller(&stream))
@@ -286,15 +364,19 @@ impl Daemon {
         if let Some(rate) = Limits::of(caller.uid).connections
             && !{ self.arrivals.entry(caller.uid).or_default() }.take(&rate, now_ns)
         {
-            return refuse(&mut stream, too_many_connections(caller.uid));
+            return refuse(&mut stream, speaks, too_many_connections(caller.uid));
         }
         let open: Vec<_> = self.clients.iter().map(Client::connection).collect();
         match admission::admit(&open, caller.uid) {
             Admission::Accept => {}
-            Admission::Evict(at) => refuse(&mut self.clients.remove(at).stream, busy()),
-            Admission::Refuse => return refuse(&mut stream, busy()),
+            Admission::Evict(at) => {
+                let mut evicted = self.clients.remove(at);
+                refuse(&mut evicted.stream, evicted.speaks, busy());
+            }
+            Admission::Refuse => return refuse(&mut stream, speaks, busy()),
         }
         self.connections += 1;
+        let stream = (stream, speaks);
         let client = Client::new(self.connections, stream, caller, now_ns, self.turns);
         self.clients.push(client);
     }
@@ -356,7 +438,7 @@ impl Daemon {
             }
             Input::Incomplete => true,
             Input::TooLong => {
-                refuse(&mut client.stream, too_long());
+                refuse(&mut client.stream, client.speaks, too_long());
                 false
             }
             Input::Closed => false,
@@ -365,8 +447,8 @@ impl Daemon {
 }
 
 /// The last answer to this client. Its delivery is not waited for.
-fn refuse(stream: &mut UnixStream, refusal: Refusal) {
-    let _ = Reply::from(Err(refusal)).send(stream);
+fn refuse(stream: &mut UnixStream, speaks: Protocol, refusal: Refusal) {
+    let _ = Reply::from(Err(refusal)).send(stream, speaks);
 }
 
 fn busy() -> Refusal {

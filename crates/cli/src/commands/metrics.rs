@@ -1,28 +1,28 @@
 //! `takt metrics`: what `takt status` counts, for Prometheus and what reads its formats.
 
-mod exposition;
-mod families;
 mod file;
 
 use std::path::Path;
 
-use self::exposition::{Format, exposition};
+use takt_metrics::{Format, of_host};
+
 use crate::{args::Output, exit::Exit, print};
 
 /// Print them, or write them to a file.
 pub fn run(file: Option<&Path>, output: Output) -> Exit {
-    let status = match takt_host::status(false) {
-        Ok(status) => status,
+    let format = match file {
+        Some(_) => Format::Text,
+        None => Format::OpenMetrics,
+    };
+    let text = match of_host(format) {
+        Ok(text) => text,
         Err(error) => return print::refused(output, &error),
     };
-    let families = families::of(&status);
     let Some(file) = file else {
-        print::result(Output::Text, &(), |()| {
-            exposition(&families, Format::OpenMetrics)
-        });
+        print::result(Output::Text, &(), |()| text);
         return Exit::Done;
     };
-    match file::replace(file, &exposition(&families, Format::Text)) {
+    match file::replace(file, &text) {
         Ok(()) => Exit::Done,
         Err(error) => {
             let message = format!("{} cannot be written: {error}", file.display());

@@ -194,6 +194,8 @@ impl From<&takt_daemon::Error> for &'static Reason {
         match error {
             takt_daemon::Error::Running { .. } => &taktd::RUNNING,
             takt_daemon::Error::Foreign { .. } => &taktd::FOREIGN,
+            takt_daemon::Error::Passed { .. } => &taktd::PASSED,
+            takt_daemon::Error::Metrics { .. } => &taktd::METRICS,
             takt_daemon::Error::File { .. } => &taktd::FILE,
             takt_daemon::Error::System { .. } => &taktd::SYSTEM,
             takt_daemon::Error::Kernel(error) => error.into(),

@@ -23,6 +23,16 @@ FILE = "takt::taktd::file": "
 taktd keeps its socket and its lock in /run/taktd, and one of them could not be made; the message has
 the path and the operating system's reason.
 ";
+PASSED = "takt::taktd::passed": "
+systemd passed a socket to taktd that it does not serve: its unit has been changed, or is that of
+another version. taktd.socket listens at /run/taktd/socket and /run/taktd/varlink, taktd-root.socket
+at /run/taktd/root. Correct ListenStream=, `systemctl daemon-reload`, and start the sockets anew.
+";
+METRICS = "takt::taktd::metrics": "
+taktd was started with --metrics and cannot listen at its address; the message has the operating
+system's reason. The address must be one of this host, and its port free: `ss -ltnp` shows who has
+it. Ports below 1024 are the system's. Without an address it is 127.0.0.1:9815.
+";
 SYSTEM = "takt::taktd::system": "
 taktd could not go on; the message says what it was doing. What it had registered is in force until
 the next taktd, or until `takt revert`.

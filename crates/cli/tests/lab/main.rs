@@ -79,6 +79,7 @@ mod refusals;
 mod refused;
 mod replace;
 mod reports;
+mod service;
 mod socket_rates;
 mod stamping;
 mod storm;

@@ -17,13 +17,26 @@ pub const FILES: [&str; 3] = [
     "/usr/bin/systemctl",
 ];
 
-const UNITS: [(&str, &str); 2] = [
-    ("takt", include_str!("../../../../scripts/takt.service.in")),
+const UNITS: [(&str, &str); 4] = [
     (
-        "taktd",
+        "takt.service",
+        include_str!("../../../../scripts/takt.service.in"),
+    ),
+    (
+        "taktd.service",
         include_str!("../../../../scripts/taktd.service.in"),
     ),
+    (
+        "taktd.socket",
+        include_str!("../../../../scripts/taktd.socket.in"),
+    ),
+    (
+        "taktd-root.socket",
+        include_str!("../../../../scripts/taktd-root.socket.in"),
+    ),
 ];
+/// Where clients' connections wait for taktd.
+pub const SOCKETS: &str = "taktd.socket taktd-root.socket";
 const DIR: &str = "/etc/systemd/system";
 
 pub fn systemctl(arguments: &str) -> Ran {
@@ -34,23 +47,35 @@ pub fn systemctl(arguments: &str) -> Ran {
 pub fn install() {
     assert!(has_systemd());
     for (name, text) in UNITS {
-        let unit = format!("{DIR}/{name}.service");
+        let unit = format!("{DIR}/{name}");
         if Path::new(&unit).exists() {
             return;
         }
         fs::write(unit, text.replace("@PREFIX@", "/usr")).unwrap();
-        let beside = format!("{DIR}/{name}.service.d");
-        fs::create_dir_all(&beside).unwrap();
-        let said = said_by(name);
-        let text = format!(
-            "[Service]\nRestart=no\nStandardOutput=append:{said}\nStandardError=append:{said}\n"
-        );
-        fs::write(format!("{beside}/test.conf"), text).unwrap();
+        if let Some(service) = name.strip_suffix(".service") {
+            let said = said_by(service);
+            change(
+                service,
+                "test",
+                &format!("Restart=no\nStandardOutput=append:{said}\nStandardError=append:{said}\n"),
+            );
+        }
     }
     // It may still be starting.
     wait_until("systemd answers", || {
         systemctl("daemon-reload").status == Some(0)
     });
+}
+
+/// Change a service by a file beside its unit.
+pub fn change(service: &str, name: &str, text: &str) {
+    let beside = format!("{DIR}/{service}.service.d");
+    fs::create_dir_all(&beside).unwrap();
+    fs::write(
+        format!("{beside}/{name}.conf"),
+        format!("[Service]\n{text}"),
+    )
+    .unwrap();
 }
 
 /// Where the output of a unit goes.

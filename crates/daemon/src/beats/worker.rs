@@ -88,9 +88,14 @@ impl Worker {
         self.shared.bell.notify_one();
     }
 
+    /// Whether slots may have to be freed.
+    pub fn has_ad_hoc(&self) -> bool {
+        self.shared.ad_hoc.load(Ordering::Relaxed)
+    }
+
     /// Free the slots of threads that have ended, if there may be any.
     pub fn sweep(&self) {
-        if self.shared.ad_hoc.load(Ordering::Relaxed) {
+        if self.has_ad_hoc() {
             lock(&self.shared.queue).sweep = true;
             self.shared.bell.notify_one();
         }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::families::{Family, Kind, Labels};
 
+/// How metrics are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// OpenMetrics 1.0: a counter's family is named without `_total`, units are told, and the end is

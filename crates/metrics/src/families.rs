@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    const DOCS: &str = include_str!("../../../../../docs/metrics.md");
+    const DOCS: &str = include_str!("../../../docs/metrics.md");
 
     fn full_name(family: &Family) -> String {
         let total = match family.kind {
