@@ -200,6 +200,8 @@ mod tests {
 
     use super::*;
 
+    const RULES: &str = include_str!("../../../contrib/prometheus/takt.rules.yml");
+    const DASHBOARD: &str = include_str!("../../../contrib/grafana/takt.json");
     const DOCS: &str = include_str!("../../../docs/metrics.md");
 
     fn full_name(family: &Family) -> String {
@@ -225,6 +227,19 @@ mod tests {
             assert!(name.bytes().all(is_word), "{name}");
             let row = format!("| `{name}` | {} |", family.help);
             assert!(DOCS.contains(&row), "docs/metrics.md lacks {row}");
+        }
+    }
+
+    #[test]
+    fn rules_and_the_dashboard_use_names_that_there_are() {
+        let all = of(&Status::default());
+        let names: BTreeSet<_> = all.iter().map(full_name).collect();
+        for text in [RULES, DASHBOARD] {
+            let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            let words = text.split(|letter| !is_word(letter));
+            let mut used = words.filter(|word| word.starts_with("takt_")).peekable();
+            assert!(used.peek().is_some());
+            used.for_each(|name| assert!(names.contains(name), "{name}"));
         }
     }
 }
