@@ -57,6 +57,7 @@ mod foreign;
 mod gap;
 mod gate;
 mod gateway;
+mod guides;
 mod hostile;
 mod hostile_clients;
 mod house;

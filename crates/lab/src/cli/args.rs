@@ -73,8 +73,8 @@ pub enum Lab {
                       --output json"
     )]
     Run {
-        /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`, or
-        /// `tour` for a short run of the first five.
+        /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`,
+        /// `soak`, or `tour` for a short run of the first five.
         name: String,
         #[command(flatten)]
         machine: Machine,

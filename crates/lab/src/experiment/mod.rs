@@ -3,7 +3,8 @@
 //! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
 //! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
 //! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
-//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders` and `kernels` are the experiments themselves.
+//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels` and `soak` are the
+//! experiments themselves.
 
 mod background;
 mod beats;
@@ -32,6 +33,7 @@ mod scheduler;
 mod setup;
 mod shape;
 mod sink;
+mod soak;
 mod source;
 mod traffic;
 mod wlan;
@@ -47,7 +49,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub(crate) const NAMES: [&str; 8] = [
+pub(crate) const NAMES: [&str; 9] = [
     "pacing",
     "background",
     "beats",
@@ -56,6 +58,7 @@ pub(crate) const NAMES: [&str; 8] = [
     "cost",
     "bystanders",
     "kernels",
+    "soak",
 ];
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
@@ -75,6 +78,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
         "cost" => cost::run,
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,
+        "soak" => soak::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),
