@@ -181,6 +181,13 @@ pub enum Command {
         code: Option<String>,
     },
 
+    /// Print the JSON schema of policies, for editors.
+    ///
+    /// An editor that knows TOML (Even Better TOML, Taplo, Tombi) shows keys, ranges and mistakes
+    /// if the policy begins with the line `#:schema FILE`.
+    #[command(after_help = "Example:\n  takt schema > policy.schema.json")]
+    Schema,
+
     /// Say which traffic is background, while programs run.
     ///
     /// It goes to the class with `match = [{ registered = true }]`. Every user may register

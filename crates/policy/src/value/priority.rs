@@ -1,7 +1,13 @@
 //! Priorities.
 
+use serde_json::Value;
+
 use super::Fault;
 use crate::{Code, PRIORITY_BACKGROUND};
+
+pub(crate) fn schema() -> Value {
+    super::text_or_integer("^(background|[0-6])$", 6)
+}
 
 pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
     let help = "priority goes from 0 (most important) to 6, or is \"background\"";
