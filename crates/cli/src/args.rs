@@ -86,7 +86,7 @@ pub enum Command {
         /// The policy: a file, a directory with policy.toml and policy.d/*.toml, or - for standard
         /// input.
         file: PathBuf,
-        /// Say what would be done, and change nothing.
+        /// Say what would be done, and the difference to the policy in force; change nothing.
         #[arg(long)]
         dry_run: bool,
         /// Replace a qdisc that another program or an administrator set up; `revert` puts it back.
