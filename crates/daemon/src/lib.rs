@@ -11,6 +11,8 @@ mod crowd;
 mod devices;
 mod endpoint;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod groups;
 mod limit;
 mod own;
