@@ -18,45 +18,40 @@ use std::path::{Path, PathBuf};
 
 use targets::{control, netlink, policy, recording, reports, state};
 
-/// A parser, and where inputs for it are kept.
+/// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
+const CORPORA: &str = include_str!("../corpora.txt");
+
+/// A parser.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The name of its corpus.
     pub name: &'static str,
     /// Reads any bytes.
     pub run: fn(&[u8]),
-    /// Further folders with inputs, from the root of the repository on.
-    also: &'static [&'static str],
 }
 
 /// All of them.
 pub const TARGETS: [Target; 6] = [
-    Target::new("control", control::run, &[]),
-    Target::new("netlink", netlink::run, &[]),
-    Target::new(
-        "policy",
-        policy::run,
-        &[
-            "examples",
-            "crates/policy/tests/bad",
-            "crates/policy/tests/warned",
-        ],
-    ),
-    Target::new("recording", recording::run, &[]),
-    Target::new("reports", reports::run, &[]),
-    Target::new("state", state::run, &[]),
+    Target::new("control", control::run),
+    Target::new("netlink", netlink::run),
+    Target::new("policy", policy::run),
+    Target::new("recording", recording::run),
+    Target::new("reports", reports::run),
+    Target::new("state", state::run),
 ];
 
 impl Target {
-    const fn new(name: &'static str, run: fn(&[u8]), also: &'static [&'static str]) -> Self {
-        Self { name, run, also }
+    const fn new(name: &'static str, run: fn(&[u8])) -> Self {
+        Self { name, run }
     }
 
-    /// The folders with its inputs; its own comes first.
+    /// The folders with its inputs.
     pub fn folders(&self) -> Vec<PathBuf> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let own = root.join("crates/fuzz/corpus").join(self.name);
-        let also = self.also.iter().map(|folder| root.join(folder));
-        [own].into_iter().chain(also).collect()
+        let own = CORPORA
+            .lines()
+            .filter_map(|line| line.strip_prefix(self.name));
+        let folders = own.flat_map(str::split_whitespace);
+        folders.map(|folder| root.join(folder)).collect()
     }
 }
