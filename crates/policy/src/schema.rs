@@ -1,7 +1,7 @@
 //! The JSON schema of policies, made of the definitions that the readers use.
 //!
-//! A policy that [`parse`](crate::parse) accepts is valid by the schema, not the other way round:
-//! whether the parts are consistent is beyond it. Draft 7 is the one that TOML editors take, and all
+//! A policy that [`parse`](crate::parse) accepts is valid by the schema, except for fractions that
+//! are rounded into a range. Not the other way round: whether the parts are consistent is beyond it. Draft 7 is the one that TOML editors take, and all
 //! is in one tree, since they show descriptions beside a `$ref` badly.
 
 use serde_json::{Map, Value, json};

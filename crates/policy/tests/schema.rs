@@ -220,6 +220,7 @@ fn mistakes_are_refused_by_both() {
         ("tenant", "class = 1"),
         ("class", "priority = 7"),
         ("class", "priority = \"high\""),
+        ("class", "priority = \"+3\""),
         ("class", "queue_packets = 0"),
         ("class", "aqm = \"red\""),
         ("class", "[link.eth0.class.match]"),

@@ -19,13 +19,13 @@ pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
             "write priority = \"background\"",
         )),
         _ => match text.parse::<i64>() {
-            Ok(number @ 0..=6) => Ok(number as u8),
-            Ok(number) => Err(Fault::new(
+            Ok(number @ 0..=6) if text.len() == 1 => Ok(number as u8),
+            Ok(number @ (i64::MIN..0 | 7..)) => Err(Fault::new(
                 Code::OutOfRange,
                 format!("the priority {number} is out of range"),
                 help,
             )),
-            Err(_) => Err(Fault::new(
+            _ => Err(Fault::new(
                 Code::BadValue,
                 format!("`{text}` is not a priority"),
                 help,
