@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build check test demo results install uninstall check-deps deps-build deps-lab
+.PHONY: help build check test fuzz demo results install uninstall check-deps deps-build deps-lab
 
 # A fresh rustup toolchain is not on the path before the next login.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -29,6 +29,12 @@ test: deps-lab ## install what is missing, build, and run every test
 
 check: deps-build ## format, lints, and every test that needs no virtual machine
 	@scripts/test quick
+
+# Seconds for each target.
+FUZZ ?= 3600
+
+fuzz: deps-build ## search for inputs that takt does not stand, for hours (FUZZ=60: a minute for each parser)
+	@scripts/fuzz $(FUZZ)
 
 demo: deps-lab build ## install what is missing, build, and compare schedulers in the laboratory
 	$(say) 'running the short tour of all experiments: takt lab run tour'

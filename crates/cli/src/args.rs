@@ -86,7 +86,7 @@ pub enum Command {
         /// The policy: a file, a directory with policy.toml and policy.d/*.toml, or - for standard
         /// input.
         file: PathBuf,
-        /// Say what would be done, and change nothing.
+        /// Say what would be done, and the difference to the policy in force; change nothing.
         #[arg(long)]
         dry_run: bool,
         /// Replace a qdisc that another program or an administrator set up; `revert` puts it back.
@@ -180,6 +180,13 @@ pub enum Command {
         /// word of `takt status` or `takt doctor`.
         code: Option<String>,
     },
+
+    /// Print the JSON schema of policies, for editors.
+    ///
+    /// An editor that knows TOML (Even Better TOML, Taplo, Tombi) shows keys, ranges and mistakes
+    /// if the policy begins with the line `#:schema FILE`.
+    #[command(after_help = "Example:\n  takt schema > policy.schema.json")]
+    Schema,
 
     /// Say which traffic is background, while programs run.
     ///

@@ -16,7 +16,7 @@ use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
         apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
-        metrics, pages, revert, run, station, status, trial,
+        metrics, pages, revert, run, schema, station, status, trial,
     },
 };
 
@@ -69,6 +69,7 @@ fn main() -> ExitCode {
         Command::Revert => revert::run(output),
         Command::Doctor => doctor::run(output),
         Command::Explain { code } => explain::run(code.as_deref(), output),
+        Command::Schema => schema::run(),
         Command::Completions { shell } => pages::completions(shell, output),
         Command::Man { directory } => pages::manual(&directory, output),
         Command::Lab { arguments } => lab::run(&arguments, output),

@@ -9,7 +9,7 @@ use std::{
 const TAKT: &str = env!("CARGO_BIN_EXE_takt");
 
 /// Of `takt`, without symbols, as a distribution ships it.
-const BYTES_MAX: u64 = 6_120_000;
+const BYTES_MAX: u64 = 6_200_000;
 
 fn script(root: &Path, flags: &[&str]) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/install");
@@ -54,6 +54,7 @@ fn all_of_it_comes_and_goes() {
         "usr/share/man/man1/takt.1",
         "usr/share/man/man1/takt-lab.1",
         "usr/share/man/man1/taktd.1",
+        "usr/share/takt/policy.schema.json",
         "usr/share/zsh/site-functions/_takt",
     ] {
         assert!(found.contains(&PathBuf::from(path)), "{path}: {found:?}");

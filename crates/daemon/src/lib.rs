@@ -10,6 +10,8 @@ mod crowd;
 mod devices;
 mod endpoint;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod groups;
 mod limit;
 pub mod log;

@@ -175,7 +175,9 @@ impl Recording {
             Line::Sample(sample) => self.tracks[place(sample.flow)?].samples.push(sample),
             Line::Event(event) => self.tracks[place(event.flow)?].events.push(event),
             Line::End { at_ns, flow } => self.tracks[place(flow)?].ended_ns = Some(at_ns),
-            Line::Lost { events, .. } => self.lost_events += events,
+            Line::Lost { events, .. } => {
+                self.lost_events = self.lost_events.saturating_add(events);
+            }
         }
         Ok(())
     }
@@ -184,7 +186,7 @@ impl Recording {
 impl Track {
     /// While it was observed.
     fn moved_bytes(&self) -> u64 {
-        let bytes = |sample: &Sample| sample.acked_bytes + sample.received_bytes;
+        let bytes = |sample: &Sample| sample.acked_bytes.saturating_add(sample.received_bytes);
         match (self.samples.first(), self.samples.last()) {
             (Some(first), Some(last)) => bytes(last).saturating_sub(bytes(first)),
             _ => 0,

@@ -7,6 +7,8 @@ mod cause;
 mod crowd;
 pub mod doctor;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod helper;
 mod link;
 mod monitor;

@@ -174,10 +174,11 @@ class without its rate, so it is an error instead.
 Known keys:
 
     [link.DEV]            rate overhead pacing packets lag_max horizon beyond_horizon
-                          ecn on_conflict tenant class
+                          ecn on_conflict backend tenant class
     [[link.DEV.tenant]]   name rate ceil weight floor priority
     [[link.DEV.class]]    name match tenant rate ceil weight floor priority
                           per_flow queue_packets aqm target interval gate receive
+                          best_effort
     match                 proto family src dst src_port dst_port dscp mark
                           app user cgroup unit registered
     [radio]               interval smoothing decay weight points threshold links

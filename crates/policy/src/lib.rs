@@ -20,7 +20,8 @@
 //! touches the host; `read` turns TOML into links, classes and tasks, with the spellings of single
 //! values in `value`; `check` checks the parts against each other and finds entries that can never
 //! match and rates beyond the link. All of them report to `findings`, so that one run shows every
-//! mistake, and the result is a [`Policy`] or [`Diagnostics`]. The [`Code`]s of the latter and their
+//! mistake, and the result is a [`Policy`] or [`Diagnostics`]. `schema` makes a JSON schema of the
+//! definitions in `read`. The [`Code`]s of the latter and their
 //! explanations are in `catalogue`.
 
 mod catalogue;
@@ -32,6 +33,7 @@ mod model;
 mod policy;
 mod read;
 mod render;
+mod schema;
 mod source;
 mod value;
 
@@ -41,6 +43,7 @@ pub use load::{Loaded, load, parse_in};
 pub use model::*;
 pub use policy::{KeyOf, Policy};
 pub use read::beats::task::{BUDGET_MIN_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MIN_NS};
+pub use schema::json_schema;
 pub use value::decibel::parse_decibel;
 pub use value::duration::{format_duration, parse_duration};
 pub use value::name::check_name;

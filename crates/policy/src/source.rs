@@ -108,9 +108,11 @@ impl Source {
         &self.part(offset).name
     }
 
-    /// The line in its file, counted from 1.
+    /// The line in its file, counted from 1. The row that begins a file is none of its lines, and
+    /// counts as its first one.
     pub fn line(&self, offset: usize) -> usize {
-        self.row(offset).saturating_sub(self.part(offset).row)
+        let before = self.part(offset).row;
+        self.row(offset).saturating_sub(before).max(1)
     }
 
     /// The line of all files together, counted from 1.
@@ -133,7 +135,7 @@ impl Source {
             .count()
             + 1;
         Position {
-            line: row.saturating_sub(self.part(offset).row),
+            line: self.line(offset),
             column,
         }
     }

@@ -245,3 +245,10 @@ fn comments_that_look_like_the_ones_between_files_are_comments() {
     let text = format!("#@ file b\n{ETH0}#@ file c\n");
     assert_eq!(takt_policy::parse("a", &text).unwrap().links.len(), 1);
 }
+
+/// takt-fuzz found it: the position had line 0.
+#[test]
+fn an_error_before_the_first_line_is_in_the_first_line() {
+    let found = takt_policy::parse("p.toml", "#@ file \"\u{1a}").unwrap_err();
+    assert_eq!(found.to_json()[0]["line"], 1);
+}

@@ -1,11 +1,15 @@
+mod difference;
+mod values;
+
 use std::{path::Path, time::Duration};
 
 use serde_json::json;
 use takt_host::{
     Action, Applied, BeatsAction, CrowdAction, Displaced, Displacement, Options, Source,
 };
-use takt_policy::{Backend, Loaded, Policy};
+use takt_policy::{Backend, Loaded, Policy, parse_in};
 
+use self::difference::{Change, difference};
 use crate::{
     args::Output,
     commands::{
@@ -18,6 +22,9 @@ use crate::{
 
 /// Of a kernel whose realtime threads may leave other threads no time.
 const WATCHED: &str = "beats: a realtime thread that never sleeps ends the scheduler, since this kernel has no ext_server\n";
+
+const UNREADABLE: &str =
+    "the policy in force is of another version of takt: no difference can be shown\n";
 
 pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Output) -> Exit {
     let Loaded {
@@ -49,15 +56,43 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
     };
     match done {
         Err(error) => print::refused(output, refusal::of(&policy, &error)),
+        Ok((applied, _)) if options.dry_run => match would_change(&policy) {
+            Err(error) => print::refused(output, &error),
+            Ok(changes) => {
+                show(&policy, &applied, Planned::Yes(changes), output);
+                Exit::Done
+            }
+        },
         Ok((applied, trial)) => {
-            show(&policy, &applied, options.dry_run, output);
+            show(&policy, &applied, Planned::No, output);
             trial.map_or(Exit::Done, |trial| trial.decide(output))
         }
     }
 }
 
-fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
-    let value = json!({
+/// Whether the changes are planned only, and the difference to the policy in force, if that one
+/// can be read.
+enum Planned {
+    No,
+    Yes(Option<Vec<Change>>),
+}
+
+/// The difference to the policy in force. `None`: another takt applied that, and this one cannot
+/// read it.
+fn would_change(policy: &Policy) -> Result<Option<Vec<Change>>, takt_host::Error> {
+    let kernel = takt_host::kernel();
+    let Some(source) = takt_host::applied_policy()? else {
+        return Ok(Some(difference(None, policy, &kernel)));
+    };
+    let before = parse_in(&source.folder, &source.name, &source.text);
+    Ok(before
+        .ok()
+        .map(|before| difference(Some(&before), policy, &kernel)))
+}
+
+fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
+    let dry_run = matches!(planned, Planned::Yes(_));
+    let mut value = json!({
         "dry_run": dry_run,
         "links": applied.links,
         "beats": applied.beats,
@@ -65,6 +100,16 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
         "radio": applied.radio,
         "crowd": applied.crowd,
     });
+    let difference = match planned {
+        Planned::No => String::new(),
+        Planned::Yes(changes) => {
+            value["difference"] = json!(changes);
+            match changes {
+                Some(changes) => difference::text(&changes),
+                None => UNREADABLE.to_owned(),
+            }
+        }
+    };
     print::result(output, &value, |_| {
         let lines = applied.links.iter().map(|outcome| {
             let action = describe(outcome.action, dry_run);
@@ -108,6 +153,7 @@ fn show(policy: &Policy, applied: &Applied, dry_run: bool, output: Output) {
             .chain(displaced)
             .chain(radio)
             .chain(crowd)
+            .chain([difference])
             .collect()
     });
 }

@@ -18,6 +18,7 @@ pub mod metrics;
 pub mod pages;
 pub mod revert;
 pub mod run;
+pub mod schema;
 pub mod station;
 pub mod status;
 pub mod trial;

@@ -61,7 +61,7 @@ fn moves_and_gives_back(wire: &Wire) {
         .says(&["a crowd"])
         .ok();
     takt(&format!("apply --dry-run {POLICY}"))
-        .says(&["crowd: would be joined"])
+        .says(&["crowd: would be joined", "+ crowd: "])
         .ok();
     assert_no_trace();
     apply(CROWD).says(&["crowd: joined"]).ok();

@@ -148,13 +148,26 @@ fn a_dry_run_changes_nothing() {
     DEFAULT.run(|| {
         let wire = Wire::new(1);
         let would_attach = apply_with("--dry-run", OLD);
-        would_attach.says(&["near1: would be attached"]).ok();
+        let all_is_new = "+ near1: takt at 100mbit, 4 classes\n";
+        would_attach
+            .says(&["near1: would be attached", all_is_new])
+            .ok();
         assert!(wire.root_qdisc().starts_with("qdisc noqueue"));
         crate::takt::assert_no_trace();
 
         apply(OLD).ok();
         let would_update = apply_with("--dry-run", NEW);
-        would_update.says(&["near1: would be updated"]).ok();
+        would_update
+            .says(&[
+                "near1: would be updated",
+                "~ near1: rate 100mbit -> 50mbit, order of classes stays changes default -> changes \
+                 stays default\n+ near1 class comes: rate 1mbit, priority 3\n",
+                "rate 1mbit -> 2mbit",
+                "- near1 class leaves: rate 1mbit, priority 3\n",
+            ])
+            .ok();
+        let same = apply_with("--dry-run --output json", OLD).ends_with(0).json();
+        assert_eq!(same["difference"], serde_json::json!([]));
         let after = link("near1");
         assert_eq!(
             after.class_names(),

@@ -19,7 +19,7 @@ use crate::{
 pub(super) const NOTES: Notes = Notes("crowd");
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(crate) struct Note {
     pub next: Terms,
     /// In force until the next terms are.
     pub last: Option<Terms>,
@@ -29,7 +29,7 @@ pub(super) struct Note {
 
 /// A policy's, for this namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     pub generation: u32,
     pub source: Source,
     /// An aggregator has no terms, and nothing in the kernel.
@@ -38,7 +38,7 @@ pub(super) struct Terms {
 
 /// The device whose flows are bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     pub device: String,
     pub ifindex: u32,
     pub period_ns: u64,

@@ -39,7 +39,7 @@ pub use lost::{LostBy, LostLink};
 pub(crate) use managed::Managed;
 pub use part::{Action, Outcome, Reverted};
 pub(crate) use part::{Carrier, Links, Owners, carriers, slots, watched};
-pub(crate) use record::Before;
+pub(crate) use record::{Before, Record};
 pub use status::{
     AqmStatus, ClassStatus, Counters, DepartureStatus, DeviceState, FlowStatus, FlowTotals,
     LinkStatus, Share, TenantStatus,

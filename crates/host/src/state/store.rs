@@ -127,8 +127,7 @@ impl<T: DeserializeOwned> Store<T> {
         if !head.is_of_this_boot()? {
             return Ok(None);
         }
-        check_version(head.version).map_err(|reason| bad(&path, &reason))?;
-        let record = serde_json::from_str(&text);
+        let record = decode(&head, &text);
         record.map(Some).map_err(|reason| bad(&path, &reason))
     }
 }
@@ -184,6 +183,35 @@ impl Head {
             None => Ok(true),
         }
     }
+}
+
+/// The record in a file of this boot, and otherwise what is wrong with it.
+fn decode<T: DeserializeOwned>(head: &Head, text: &str) -> Result<T, String> {
+    check_version(head.version)?;
+    serde_json::from_str(text).map_err(|reason| reason.to_string())
+}
+
+/// A record of any origin is refused, or comes back as it was written.
+pub(crate) fn fuzz<T: Serialize + DeserializeOwned>(text: &str) {
+    let read = |text: &str| -> Result<T, String> {
+        let head = serde_json::from_str(text).map_err(|reason| reason.to_string())?;
+        decode(&head, text)
+    };
+    let Ok(record) = read(text) else {
+        return;
+    };
+    let write = |record: &T| {
+        serde_json::to_string(&Written {
+            version: VERSION,
+            boot_id: "",
+            record,
+        })
+    };
+    let Ok(written) = write(&record) else {
+        return;
+    };
+    let again = read(&written).map(|record| write(&record).ok());
+    assert_eq!(again, Ok(Some(written)), "it does not come back");
 }
 
 /// What is wrong with a record of this version, if anything is.

@@ -27,4 +27,4 @@ pub(crate) use backend::{Assigned, assign};
 pub(crate) use part::{
     Stock, carriers, carries, slots, verify_departure, verify_flow, verify_tree,
 };
-pub(crate) use record::{RECORDS, salvage_all, watched};
+pub(crate) use record::{RECORDS, StockRecord, salvage_all, watched};

@@ -19,7 +19,7 @@ const FLOW_MAJOR: u32 = 0x7a82;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     Tree(Tree),
     Departure(Departure),
     Flow(SocketRates),

@@ -100,14 +100,12 @@ impl Backend {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Takt, Self::Departure, Self::Tree, Self::Flow];
 
+    /// The names in policies and outputs, in the order of [`ALL`](Self::ALL).
+    pub(crate) const NAMES: [&str; 4] = ["takt", "departure", "tree", "flow"];
+
     /// The name in policies and outputs.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Takt => "takt",
-            Self::Departure => "departure",
-            Self::Tree => "tree",
-            Self::Flow => "flow",
-        }
+        Self::NAMES[self as usize]
     }
 }
 

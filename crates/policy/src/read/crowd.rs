@@ -2,24 +2,54 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use serde_json::{Value, json};
 use toml::de::DeValue;
 
-use super::section::{Field, Schema, Section, missing};
+use super::keys::{Key, Schema, Takes};
+use super::section::{Field, Section, missing};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::Fault;
+use crate::value::{Fault, device, path};
 use crate::{CROWD_PORT, Code, Crowd, CrowdRole};
 
-const CROWD: Schema = Schema {
+pub(super) const CROWD: Schema = Schema {
     what: "table of crowd",
+    doc: "Terminals that share the air, and bound their congestion windows together",
     keys: &[
-        "group",
-        "key_file",
-        "device",
-        "interval",
-        "aggregator",
-        "aggregate",
+        Key::required(
+            "group",
+            Takes::Spelled(group_schema),
+            "The group's name, the same on all of its hosts",
+        ),
+        Key::required(
+            "key_file",
+            Takes::Spelled(path::schema),
+            "The key that seals reports, for root alone; `takt crowd key` makes one",
+        ),
+        Key::required(
+            "device",
+            Takes::Spelled(device::schema),
+            "The device on the shared air",
+        ),
+        Key::with_default(
+            "interval",
+            Takes::Duration(INTERVAL_MIN_NS..=INTERVAL_MAX_NS),
+            "\"200ms\"",
+            "Between two reports, and between two bounds of a flow",
+        ),
+        Key::new(
+            "aggregator",
+            Takes::Spelled(aggregator_schema),
+            "Reports go to this host's taktd, which sends one answer to all; without it they are \
+             multicast on device",
+        ),
+        Key::with_default(
+            "aggregate",
+            Takes::Boolean,
+            "false",
+            "This host is that aggregator: an access point, or behind it",
+        ),
     ],
 };
 
@@ -74,6 +104,10 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
     })
 }
 
+fn group_schema() -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": GROUP_MAX_CHARS})
+}
+
 fn parse_group(text: &str) -> Result<String, Fault> {
     let length = text.chars().count();
     let problem = if length == 0 {
@@ -104,6 +138,10 @@ fn read_role(section: &Section, findings: &mut Findings) -> CrowdRole {
         return CrowdRole::Aggregator;
     }
     by.map_or(CrowdRole::Multicast, |by| CrowdRole::Aggregated { by })
+}
+
+fn aggregator_schema() -> Value {
+    json!({"type": "string", "pattern": format!("^[0-9.]+:{CROWD_PORT}$")})
 }
 
 /// The aggregator answers by IPv4, and all terminals listen at the same port.

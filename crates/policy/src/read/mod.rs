@@ -5,6 +5,7 @@
 
 pub(crate) mod beats;
 mod crowd;
+pub(crate) mod keys;
 mod link;
 mod radio;
 mod section;
@@ -20,17 +21,33 @@ use crate::source::{Source, Span};
 pub(crate) use beats::ReadBeats;
 pub(crate) use beats::task::{MEMBERS_MAX, PERIOD_MAX_NS, ReadTask, TASKS_MAX};
 pub(crate) use crowd::ReadCrowd;
+use keys::{Key, Schema, Takes};
 pub(crate) use link::ReadLink;
 pub(crate) use link::class::ReadClass;
 pub(crate) use link::matching::ReadMatch;
 pub(crate) use link::share::{PRIORITY_REST, ReadRate, ReadShare, WEIGHT_DEFAULT_MILLI, bps_of};
 pub(crate) use link::tenant::ReadTenant;
 pub(crate) use radio::ReadRadio;
-use section::{Field, Schema, Section, in_file_order, wrong_type};
+use section::{Field, Section, in_file_order, wrong_type};
 
-const FILE: Schema = Schema {
+pub(crate) const FILE: Schema = Schema {
     what: "policy",
-    keys: &["link", "radio", "crowd", "beats", "task"],
+    doc: "A policy of Takt",
+    keys: &[
+        Key::new(
+            "link",
+            Takes::PerDevice(&link::LINK),
+            "Network devices, by their names",
+        ),
+        Key::new("radio", Takes::Table(&radio::RADIO), radio::RADIO.doc),
+        Key::new("crowd", Takes::Table(&crowd::CROWD), crowd::CROWD.doc),
+        Key::new("beats", Takes::Table(&beats::BEATS), beats::BEATS.doc),
+        Key::new(
+            "task",
+            Takes::Tables(&beats::task::TASK),
+            "Threads on the beat",
+        ),
+    ],
 };
 
 /// The position of the file as a whole.

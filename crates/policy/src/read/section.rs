@@ -6,18 +6,12 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::keys::{Schema, Words};
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, closest, duration, name, path};
-
-/// The keys that a kind of table may have.
-pub(super) struct Schema {
-    /// The name of the table in messages.
-    pub what: &'static str,
-    pub keys: &'static [&'static str],
-}
+use crate::value::{Fault, closest, device, duration, name, path};
 
 /// A table whose keys have been checked against its schema.
 pub(super) struct Section<'a> {
@@ -81,7 +75,7 @@ impl<'a> Section<'a> {
         findings: &mut Findings,
     ) -> Section<'a> {
         for (key, span, _) in in_file_order(table) {
-            if !schema.keys.contains(&key) && !reported.contains(&key) {
+            if !schema.has(key) && !reported.contains(&key) {
                 findings.add(refuse_key(key, &span, schema));
             }
         }
@@ -126,6 +120,25 @@ impl<'a> Section<'a> {
             _ => Err(field.wrong_type("true or false", &format!("{key} = true"))),
         };
         field.settle(read, findings)
+    }
+
+    /// One of the words that the key takes; the first is the example.
+    pub fn word<T: Copy, const N: usize>(
+        &self,
+        key: &str,
+        choices: &Words<T, N>,
+        findings: &mut Findings,
+    ) -> Option<T> {
+        let example = choices.first().map_or("", |(word, _)| word);
+        let example = format!("{key} = \"{example}\"");
+        self.text(key, &example, findings, |text| {
+            let meant = choices.iter().find(|(word, _)| *word == text);
+            let all = || choices.each_ref().map(|(word, _)| *word);
+            meant.map_or_else(
+                || Err(Fault::not_a_choice(key, text, &all())),
+                |(_, value)| Ok(*value),
+            )
+        })
     }
 
     /// A number that may have a decimal fraction, as text of plain digits.
@@ -233,7 +246,7 @@ impl<'a> Section<'a> {
     /// A device's name.
     pub fn device(&self, findings: &mut Findings) -> Option<String> {
         self.text("device", "device = \"wlan0\"", findings, |text| {
-            super::link::check_device(text).map(|()| text.to_owned())
+            device::check(text).map(|()| text.to_owned())
         })
     }
 
@@ -300,9 +313,9 @@ pub(super) fn wrong_type(key: &str, expected: &str, found: &DeValue, example: &s
 }
 
 fn refuse_key(key: &str, span: &Span, schema: &Schema) -> Diagnostic {
-    let help = match closest(key, schema.keys.iter().copied()) {
+    let help = match closest(key, schema.names()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("a {} has: {}", schema.what, schema.keys.join(", ")),
+        None => format!("a {} has: {}", schema.what, schema.list()),
     };
     Diagnostic::error(
         Code::UnknownKey,

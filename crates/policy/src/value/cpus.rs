@@ -1,5 +1,7 @@
 //! Sets of CPUs.
 
+use serde_json::Value;
+
 use super::{Fault, unsigned};
 use crate::Code;
 
@@ -7,6 +9,10 @@ use crate::Code;
 const CPU_MAX: u32 = 8191;
 
 const EXAMPLES: &str = "write a CPU, a range or a list: \"1\", \"0-3\", \"0-3,6\"";
+
+pub(crate) fn schema() -> Value {
+    super::text_or_integer(r"^[\d\s,-]+$", CPU_MAX.into())
+}
 
 /// `1`, `0-3` or a list of both, as taskset has it; the result is sorted, each CPU once.
 pub(crate) fn parse(text: &str) -> Result<Vec<u32>, Fault> {

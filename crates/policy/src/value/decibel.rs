@@ -5,7 +5,7 @@ use super::decimal::Decimal;
 use crate::Code;
 
 /// -20 to 60 dB, in hundredths: wider than any radio's range.
-const RANGE_CENTIDB: std::ops::RangeInclusive<i64> = -2_000..=6_000;
+pub(crate) const RANGE_CENTIDB: std::ops::RangeInclusive<i64> = -2_000..=6_000;
 
 const HELP: &str = "a strength is a number of dB from -20 to 60 with at most two decimals, such as \
                     6 or 7.5";

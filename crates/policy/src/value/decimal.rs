@@ -7,6 +7,9 @@ pub(crate) struct Decimal {
     scale: u32,
 }
 
+/// A number as [`Decimal::split`] takes it, as a regular expression.
+pub(super) const DECIMAL: &str = r"\d+(\.\d+)?";
+
 /// Digits kept after the decimal point; 10^-12 of the largest unit is below any resolution here.
 const SCALE_MAX: usize = 12;
 

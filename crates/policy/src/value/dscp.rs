@@ -1,6 +1,8 @@
 //! Differentiated services code points.
 
-use super::{Fault, closest, unsigned};
+use serde_json::Value;
+
+use super::{Fault, UNSIGNED, closest, unsigned};
 use crate::Code;
 
 /// The code points with a name of their own; class selectors and assured forwarding are computed.
@@ -15,6 +17,12 @@ const NAMES: &[(&str, u8)] = &[
 
 const HELP: &str =
     "dscp takes 0 to 63, or one of be (default), le, va, ef, cs0 to cs7 and af11 to af43";
+
+pub(crate) fn schema() -> Value {
+    let names = super::any_case(NAMES.iter().map(|(name, _)| *name));
+    let computed = "[cC][sS][0-7]|[aA][fF][1-4][1-3]";
+    super::text_or_integer(&format!("^({names}|{computed}|{UNSIGNED})$"), 63)
+}
 
 pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
     let lower = text.to_ascii_lowercase();

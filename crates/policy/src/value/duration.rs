@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::decimal::{DECIMAL, Decimal};
 use super::{Fault, closest};
 use crate::Code;
 
@@ -12,6 +14,11 @@ const UNITS: &[(&str, u64)] = &[
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
 ];
+
+pub(crate) fn schema() -> Value {
+    let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+    json!({"type": "string", "pattern": format!("^{DECIMAL}({})$", units.join("|"))})
+}
 
 /// Nanoseconds; fractions of one are rounded to the nearest.
 pub(crate) fn parse_ns(text: &str) -> Result<u64, Fault> {

@@ -2,8 +2,14 @@
 
 use std::net::SocketAddr;
 
+use serde_json::{Value, json};
+
 use super::Fault;
 use crate::Code;
+
+pub(crate) fn schema() -> Value {
+    json!({"type": "string", "pattern": r"^([\d.]+|\[[^\]]+\]):\d+$"})
+}
 
 /// `example` is one of IPv4.
 pub(crate) fn parse(text: &str, example: &str) -> Result<SocketAddr, Fault> {

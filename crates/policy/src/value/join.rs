@@ -1,9 +1,15 @@
 //! The users that may take a reservation at run time.
 
+use serde_json::{Value, json};
+
 use super::Fault;
 use crate::{Code, Join};
 
 const GROUP_MAX_BYTES: usize = 255;
+
+pub(crate) fn schema() -> Value {
+    json!({"type": "string", "pattern": r"^[^-+/:,\s][^/:,\s]*$", "maxLength": GROUP_MAX_BYTES})
+}
 
 /// `"none"`, `"all"`, or the name of a group, which is looked up when a thread asks.
 pub(crate) fn parse(text: &str) -> Result<Join, Fault> {

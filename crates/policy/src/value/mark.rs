@@ -1,7 +1,13 @@
 //! Firewall marks.
 
-use super::{Fault, unsigned};
+use serde_json::Value;
+
+use super::{Fault, UNSIGNED, unsigned};
 use crate::{Code, Mark};
+
+pub(crate) fn schema() -> Value {
+    super::text_or_integer(&format!("^{UNSIGNED}(/{UNSIGNED})?$"), u32::MAX.into())
+}
 
 /// `0x10`, or `0x10/0xff` to compare some of the bits only.
 pub(crate) fn parse(text: &str) -> Result<Mark, Fault> {

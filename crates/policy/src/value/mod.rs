@@ -4,6 +4,7 @@
 pub(crate) mod cpus;
 pub(crate) mod decibel;
 mod decimal;
+pub(crate) mod device;
 pub(crate) mod dscp;
 pub(crate) mod duration;
 pub(crate) mod endpoint;
@@ -19,6 +20,8 @@ pub(crate) mod priority;
 pub(crate) mod proto;
 pub(crate) mod rate;
 pub(crate) mod weight;
+
+use serde_json::{Value, json};
 
 use crate::Code;
 
@@ -86,6 +89,29 @@ fn distance(word: &str, candidate: &str) -> usize {
         return 2;
     }
     strsim::damerau_levenshtein(word, candidate)
+}
+
+/// A number as [`unsigned`] takes it, as a regular expression.
+const UNSIGNED: &str = r"(0[xX][\da-fA-F]+|\d+)";
+
+/// The words in any case, as a regular expression: the dialect of JSON schemas has no flag for it.
+fn any_case<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let letter = |c: char| match c.is_ascii_alphabetic() {
+        true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+        false => c.to_string(),
+    };
+    let words: Vec<String> = words
+        .map(|word| word.chars().map(letter).collect())
+        .collect();
+    words.join("|")
+}
+
+/// The JSON schema of text of this form, or an integer from 0 on.
+fn text_or_integer(pattern: &str, integer_max: u64) -> Value {
+    json!({"anyOf": [
+        {"type": "integer", "minimum": 0, "maximum": integer_max},
+        {"type": "string", "pattern": pattern},
+    ]})
 }
 
 /// A decimal or, with `0x`, hexadecimal number.

@@ -1,9 +1,15 @@
 //! Names of classes and tenants.
 
+use serde_json::{Value, json};
+
 use super::Fault;
 use crate::Code;
 
 const MAX_BYTES: usize = 31;
+
+pub(crate) fn schema() -> Value {
+    json!({"type": "string", "pattern": "^[A-Za-z0-9_.-]+$", "maxLength": MAX_BYTES})
+}
 
 /// Whether a name is valid for a class, a tenant or a task; otherwise the error and its fix.
 pub fn check_name(what: &str, name: &str) -> Result<(), String> {

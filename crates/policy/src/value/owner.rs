@@ -1,5 +1,7 @@
 //! The owner of a socket or a thread: program, user, control group, systemd unit.
 
+use serde_json::{Value, json};
+
 use super::{Fault, unsigned};
 use crate::source::FloorBoundary;
 use crate::{Code, User};
@@ -23,6 +25,27 @@ const CGROUP_ROOT: &str = "/sys/fs/cgroup/";
 const UNIT_SUFFIXES: &[&str] = &[".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
 
 const UNIT_SUFFIXES_IDLE: &[&str] = &[".timer", ".target", ".path", ".device", ".automount"];
+
+pub(crate) fn comm_schema() -> Value {
+    json!({"type": "string", "pattern": "^[^/]", "maxLength": COMM_MAX_BYTES})
+}
+
+pub(crate) fn user_schema() -> Value {
+    super::text_or_integer(r"^[^-+/:\s][^/:\s]*$", USER_ID_MAX)
+}
+
+pub(crate) fn cgroup_schema() -> Value {
+    json!({"type": "string", "pattern": "[^/]", "maxLength": CGROUP_MAX_BYTES + 2})
+}
+
+pub(crate) fn unit_schema() -> Value {
+    let endings: Vec<String> = UNIT_SUFFIXES
+        .iter()
+        .map(|end| end.replace('.', r"\."))
+        .collect();
+    let pattern = format!(r"^[A-Za-z0-9:_.\\@-]+({})$", endings.join("|"));
+    json!({"type": "string", "pattern": pattern, "maxLength": UNIT_MAX_BYTES})
+}
 
 /// The name of a thread or of a process, the value of `key` in a match.
 pub(crate) fn parse_comm(key: &str, text: &str) -> Result<String, Fault> {

@@ -2,12 +2,18 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
+
 use super::Fault;
 use crate::Code;
 
 /// The kernel's PATH_MAX without the terminating zero, and its NAME_MAX.
 const PATH_MAX_BYTES: usize = 4095;
 const NAME_MAX_BYTES: usize = 255;
+
+pub(crate) fn schema() -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": PATH_MAX_BYTES})
+}
 
 pub(crate) fn parse(key: &str, text: &str) -> Result<PathBuf, Fault> {
     if text.is_empty() || text.contains('\0') {

@@ -2,8 +2,14 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
+
 use super::{Fault, unsigned};
 use crate::Code;
+
+pub(crate) fn schema() -> Value {
+    super::text_or_integer(r"^[\da-fA-FxX\s,-]+$", u16::MAX.into())
+}
 
 /// `80`, `5004-5100` or a list of both; the result is sorted and merged.
 pub(crate) fn parse(text: &str) -> Result<Vec<RangeInclusive<u16>>, Fault> {

@@ -2,8 +2,14 @@
 
 use std::net::IpAddr;
 
+use serde_json::{Value, json};
+
 use super::Fault;
 use crate::{Code, Prefix};
+
+pub(crate) fn schema() -> Value {
+    json!({"type": "string", "pattern": r"^[\da-fA-F:.]+(/\d+)?$"})
+}
 
 /// `192.0.2.10`, `192.0.2.0/24`, `2001:db8::/32`.
 pub(crate) fn parse(text: &str) -> Result<Prefix, Fault> {

@@ -1,7 +1,13 @@
 //! Priorities.
 
+use serde_json::Value;
+
 use super::Fault;
 use crate::{Code, PRIORITY_BACKGROUND};
+
+pub(crate) fn schema() -> Value {
+    super::text_or_integer("^(background|[0-6])$", 6)
+}
 
 pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
     let help = "priority goes from 0 (most important) to 6, or is \"background\"";
@@ -13,13 +19,13 @@ pub(crate) fn parse(text: &str) -> Result<u8, Fault> {
             "write priority = \"background\"",
         )),
         _ => match text.parse::<i64>() {
-            Ok(number @ 0..=6) => Ok(number as u8),
-            Ok(number) => Err(Fault::new(
+            Ok(number @ 0..=6) if text.len() == 1 => Ok(number as u8),
+            Ok(number @ (i64::MIN..0 | 7..)) => Err(Fault::new(
                 Code::OutOfRange,
                 format!("the priority {number} is out of range"),
                 help,
             )),
-            Err(_) => Err(Fault::new(
+            _ => Err(Fault::new(
                 Code::BadValue,
                 format!("`{text}` is not a priority"),
                 help,

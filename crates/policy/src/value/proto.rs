@@ -1,6 +1,8 @@
 //! IP protocols by name.
 
-use super::{Fault, closest, unsigned};
+use serde_json::Value;
+
+use super::{Fault, UNSIGNED, closest, unsigned};
 use crate::Code;
 
 pub(crate) const ICMP: u8 = 1;
@@ -28,6 +30,11 @@ const NAMES: &[(&str, u8)] = &[
     ("sctp", 132),
     ("udplite", 136),
 ];
+
+pub(crate) fn schema() -> Value {
+    let names = super::any_case(NAMES.iter().map(|(name, _)| *name));
+    super::text_or_integer(&format!("^({names}|{UNSIGNED})$"), u8::MAX.into())
+}
 
 /// Whether source and destination port are the first four bytes after the IP header.
 pub(crate) fn has_ports(proto: u8) -> bool {

@@ -1,6 +1,8 @@
 //! Rates as tc writes them.
 
-use super::decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::decimal::{DECIMAL, Decimal};
 use super::{Fault, closest};
 use crate::Code;
 
@@ -24,6 +26,15 @@ const UNITS: &[(&str, u64)] = &[
     ("mbps", 8_000_000),
     ("gbps", 8_000_000_000),
 ];
+
+pub(crate) fn schema() -> Value {
+    let units = super::any_case(UNITS.iter().map(|(name, _)| *name));
+    json!({
+        "type": "string",
+        "pattern": format!("^{DECIMAL}({units})$"),
+        "examples": ["25mbit", "2.5gbit"],
+    })
+}
 
 /// A rate and whether it was written in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq)]

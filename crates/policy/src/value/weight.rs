@@ -5,7 +5,7 @@ use super::decimal::Decimal;
 use crate::Code;
 
 /// 0.001 to 400000, in thousandths: the range of rates, at a weight of 1 for each Mbit/s.
-const RANGE_MILLI: std::ops::RangeInclusive<u64> = 1..=400_000_000;
+pub(crate) const RANGE_MILLI: std::ops::RangeInclusive<i64> = 1..=400_000_000;
 
 const HELP: &str = "a weight is a number from 0.001 to 400000 with at most three decimals, such as \
                     weight = 2 or weight = 1.5";
@@ -24,12 +24,12 @@ pub(crate) fn parse(text: &str) -> Result<u64, Fault> {
             format!("the weight {text} has more than three decimals"),
         );
     }
-    let milli = number.times(1000);
+    let milli = i64::try_from(number.times(1000)).unwrap_or(i64::MAX);
     if digits != text || !RANGE_MILLI.contains(&milli) {
         return fault(
             Code::OutOfRange,
             format!("the weight {text} is out of range"),
         );
     }
-    Ok(milli)
+    Ok(milli as u64)
 }

@@ -40,7 +40,7 @@ impl Report {
     }
 
     /// `None`: it is no report, or names a group's address.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; REPORT_BYTES] = bytes.try_into().ok()?;
         if bytes[..2] != [KIND, 0] {
             return None;

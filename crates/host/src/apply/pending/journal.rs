@@ -200,6 +200,20 @@ fn parse(text: &str) -> Result<(Change, Vec<Event>), Error> {
     Ok((change, events))
 }
 
+/// A journal of any origin is refused, or has a stage.
+pub(crate) fn fuzz(text: &str) {
+    let Ok((change, events)) = parse(text) else {
+        return;
+    };
+    for event in &events {
+        event.stage(&change, change.begun_ns);
+    }
+    let written = [line(&change)].into_iter().chain(events.iter().map(line));
+    let written: String = written.filter_map(Result::ok).collect();
+    let again = parse(&written).ok();
+    assert_eq!(again, Some((change, events)), "it does not come back");
+}
+
 fn value<T: DeserializeOwned>(line: &str) -> Result<T, Error> {
     serde_json::from_str(line).map_err(|error| bad(&error))
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use takt_policy::Policy;
 
+pub(crate) use self::journal::fuzz;
 use self::{
     journal::{Change, Event, Journal},
     process::Process,

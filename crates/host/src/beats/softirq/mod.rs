@@ -35,7 +35,7 @@ const NAME: &str = "network-level";
 
 /// What is changed, and the previous values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
+pub(crate) struct Record {
     /// The number of the network namespace of the devices.
     namespace: u64,
     settings: Vec<Setting>,

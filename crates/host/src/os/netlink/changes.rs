@@ -85,7 +85,7 @@ impl AsFd for Changes {
 }
 
 /// The changes that one datagram tells of.
-fn changes(datagram: &[u8]) -> impl Iterator<Item = Change> {
+pub(super) fn changes(datagram: &[u8]) -> impl Iterator<Item = Change> {
     messages(datagram).map(|message| match message {
         Ok(message) => change(&message),
         Err(_) => Change::Other,

@@ -67,25 +67,26 @@ impl Classifier {
         device: u32,
         parent: Handle,
     ) -> Result<Vec<Self>, NetlinkError> {
-        let mut found = Vec::new();
         let listed = dump_below(
             netlink,
             device,
             parent,
             RouteNetlinkMessage::GetTrafficFilter,
         )?;
-        for (_, payload) in listed {
-            let attributes = payload.get(TCMSG_LEN..).ok_or(NetlinkError::Malformed)?;
-            let options = find(attributes, TCA_OPTIONS).unwrap_or_default();
-            let id = find(&options, TCA_BPF_ID).and_then(|id| <[u8; 4]>::try_from(id).ok());
-            if let (Some(name), Some(id)) = (find(&options, TCA_BPF_NAME), id) {
-                found.push(Self {
-                    name: text(name),
-                    id: u32::from_ne_bytes(id),
-                });
-            }
-        }
-        Ok(found)
+        let found = listed.iter().map(|(_, payload)| Self::parse(payload));
+        found.filter_map(Result::transpose).collect()
+    }
+
+    /// `None`: it is a filter of another kind.
+    pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, NetlinkError> {
+        let attributes = payload.get(TCMSG_LEN..).ok_or(NetlinkError::Malformed)?;
+        let options = find(attributes, TCA_OPTIONS).unwrap_or_default();
+        let id = find(&options, TCA_BPF_ID).and_then(|id| <[u8; 4]>::try_from(id).ok());
+        let name = find(&options, TCA_BPF_NAME);
+        Ok(name.zip(id).map(|(name, id)| Self {
+            name: text(name),
+            id: u32::from_ne_bytes(id),
+        }))
     }
 }
 

@@ -49,7 +49,7 @@ impl TcCounters {
             .collect()
     }
 
-    fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {
+    pub(super) fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {
         let attributes = payload.get(TCMSG_LEN..).ok_or(NetlinkError::Malformed)?;
         let stats = find(attributes, TCA_STATS2).unwrap_or_default();
         // struct gnet_stats_basic, gnet_stats_queue, tc_fq_codel_xstats

@@ -52,7 +52,7 @@ impl Device {
 
     /// Attributes are read one by one, not through a full parse: a kernel newer
     /// than the parser must not make a device unreadable.
-    fn parse(payload: &[u8]) -> Result<Self, NetlinkError> {
+    pub(super) fn parse(payload: &[u8]) -> Result<Self, NetlinkError> {
         let header = LinkHeader::parse(payload).map_err(|_| NetlinkError::Malformed)?;
         let attributes = payload
             .get(IFINFOMSG_LEN..)

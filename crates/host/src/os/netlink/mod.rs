@@ -4,6 +4,7 @@ mod changes;
 mod classifier;
 mod counters;
 mod device;
+pub(crate) mod fuzz;
 mod generic;
 mod htb;
 pub(crate) mod ifb;

@@ -115,7 +115,7 @@ impl Qdisc {
             .collect()
     }
 
-    fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {
+    pub(super) fn parse(header: &TcHeader, payload: &[u8]) -> Result<Self, NetlinkError> {
         let attributes = payload.get(TCMSG_LEN..).ok_or(NetlinkError::Malformed)?;
         Ok(Self {
             kind: find(attributes, TCA_KIND).map(text).unwrap_or_default(),

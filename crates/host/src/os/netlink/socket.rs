@@ -68,9 +68,9 @@ pub struct Netlink {
 }
 
 /// Offset of the attributes in an error message when the request is not echoed.
-const ERROR_ATTRIBUTES: usize = 4 + size_of::<libc::nlmsghdr>();
+pub(super) const ERROR_ATTRIBUTES: usize = 4 + size_of::<libc::nlmsghdr>();
 /// Likewise in the message that ends a dump.
-const DONE_ATTRIBUTES: usize = 4;
+pub(super) const DONE_ATTRIBUTES: usize = 4;
 const NLMSGERR_ATTR_MSG: u16 = 1;
 
 /// How long to wait for an answer.
@@ -243,14 +243,15 @@ pub(super) fn messages(
 
 /// The error in an error message or at the end of a dump, whose attributes begin there; `None`:
 /// success.
-fn refusal(payload: &[u8], attributes: usize) -> Result<Option<Refusal>, NetlinkError> {
+pub(super) fn refusal(payload: &[u8], attributes: usize) -> Result<Option<Refusal>, NetlinkError> {
     let (code, _) = payload
         .split_first_chunk::<4>()
         .ok_or(NetlinkError::Malformed)?;
-    let errno = -i32::from_ne_bytes(*code);
-    if errno == 0 {
-        return Ok(None);
-    }
+    let errno = match i32::from_ne_bytes(*code).checked_neg() {
+        None => return Err(NetlinkError::Malformed),
+        Some(0) => return Ok(None),
+        Some(errno) => errno,
+    };
     let attributes = payload.get(attributes..).unwrap_or_default();
     Ok(Some(Refusal {
         errno,
@@ -291,5 +292,7 @@ mod tests {
         let refusal = refused(&payload).expect("an error");
         assert_eq!(refusal.message.as_deref(), Some("why"));
         assert!(super::refusal(&[0; 3], DONE_ATTRIBUTES).is_err());
+        let no_errno = i32::MIN.to_ne_bytes();
+        assert!(super::refusal(&no_errno, DONE_ATTRIBUTES).is_err());
     }
 }

@@ -97,13 +97,13 @@ impl Wireless {
 
 /// A driver's data of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Survey {
+pub(super) struct Survey {
     in_use: bool,
     frequency_mhz: Option<u32>,
     noise_dbm: Option<i8>,
 }
 
-fn heard(attributes: &[u8]) -> Option<Heard> {
+pub(super) fn heard(attributes: &[u8]) -> Option<Heard> {
     let info = find(attributes, NL80211_ATTR_STA_INFO)?;
     Some(Heard {
         mac: find(attributes, NL80211_ATTR_MAC)?.try_into().ok()?,
@@ -111,7 +111,7 @@ fn heard(attributes: &[u8]) -> Option<Heard> {
     })
 }
 
-fn survey(attributes: &[u8]) -> Option<Survey> {
+pub(super) fn survey(attributes: &[u8]) -> Option<Survey> {
     let info = find(attributes, NL80211_ATTR_SURVEY_INFO)?;
     Some(Survey {
         in_use: find(&info, NL80211_SURVEY_INFO_IN_USE).is_some(),
@@ -122,7 +122,7 @@ fn survey(attributes: &[u8]) -> Option<Survey> {
 }
 
 /// Of the channel in use, or else of the one at this frequency.
-fn noise_of(surveys: &[Survey], frequency_mhz: Option<u32>) -> Option<i8> {
+pub(super) fn noise_of(surveys: &[Survey], frequency_mhz: Option<u32>) -> Option<i8> {
     let is_own = |survey: &&Survey| {
         survey.in_use || frequency_mhz.is_some() && survey.frequency_mhz == frequency_mhz
     };

@@ -16,7 +16,6 @@ on_conflict = "restore"
 name = "stream"
 rate = "10mbit"
 match = { proto = "udp", dst_port = "5001-5100" }
-per_flow = true
 
 [[link.soak0.class]]
 name = "backup"
@@ -43,6 +42,7 @@ on_conflict = "restore"
 name = "stream"
 rate = "5mbit"
 match = { proto = "udp", dst_port = "5001-5100" }
+per_flow = true
 "#;
 
 pub const DEPARTURE: &str = r#"

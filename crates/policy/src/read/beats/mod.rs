@@ -12,20 +12,59 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
-use crate::read::section::{Schema, Section, wrong_type};
+use crate::read::keys::{Key, Schema, Takes};
+use crate::read::section::{Section, wrong_type};
 use crate::source::{Source, Span};
-use crate::value::{fraction, join};
+use crate::value::{cpus, fraction, join};
 
-const BEATS: Schema = Schema {
+pub(in crate::read) const BEATS: Schema = Schema {
     what: "table of beats",
+    doc: "How tasks share the CPUs; only together with a task",
     keys: &[
-        "grid",
-        "free",
-        "cpus",
-        "threaded_napi",
-        "batch",
-        "ignore_cgroup_limits",
-        "join",
+        Key::with_default(
+            "grid",
+            Takes::Duration(GRID_MIN_NS..=GRID_MAX_NS),
+            "\"500us\"",
+            "Slots begin and end at its multiples",
+        ),
+        Key::with_default(
+            "free",
+            Takes::Number(FREE_PPM, fraction::WHOLE_PPM),
+            "0.0625",
+            "A part of every CPU's time that is never assigned",
+        ),
+        Key::new(
+            "cpus",
+            Takes::Spelled(cpus::schema),
+            "The CPUs that may carry beats: 1, \"0-3,6\"; default: every CPU that is online",
+        ),
+        Key::with_default(
+            "threaded_napi",
+            Takes::Boolean,
+            "true",
+            "Network devices process packets in threads, which run after the beats and before \
+             ordinary threads",
+        ),
+        Key::with_default(
+            "batch",
+            Takes::Integer(BATCH_PACKETS),
+            "8",
+            "Packets processed at once with bottom halves off, which delays even a beat",
+        ),
+        Key::with_default(
+            "ignore_cgroup_limits",
+            Takes::Boolean,
+            "false",
+            "Load beats although control groups on this host have weights or limits that do not \
+             hold then; false refuses",
+        ),
+        Key::with_default(
+            "join",
+            Takes::Spelled(join::schema),
+            "\"takt\"",
+            "The users besides root that may take reservations at run time: \"none\", \"all\", or \
+             a group",
+        ),
     ],
 };
 
@@ -33,12 +72,12 @@ const GRID_MIN_NS: u64 = 10_000;
 const GRID_MAX_NS: u64 = 100_000_000;
 
 /// The range of `free`: the same numbers in millionths as in the text below.
-const FREE_PPM: RangeInclusive<u64> = 10_000..=900_000;
+const FREE_PPM: RangeInclusive<i64> = 10_000..=900_000;
 const FREE_HELP: &str =
     "free is a part of every CPU's time, from 0.01 to 0.9; the default is 0.0625";
 
 /// The kernel's own, NAPI_POLL_WEIGHT.
-const BATCH_MAX_PACKETS: u64 = 64;
+const BATCH_PACKETS: RangeInclusive<u64> = 1..=64;
 
 /// `[beats]` in the file's terms, or its defaults. Wrong values are absent, and have been reported.
 pub(crate) struct ReadBeats {
@@ -83,7 +122,7 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
         cpus: task::read_cpus(&section, findings),
         threaded_napi: section.boolean("threaded_napi", findings).unwrap_or(true),
         batch_packets: section
-            .integer("batch", 1..=BATCH_MAX_PACKETS, findings)
+            .integer("batch", BATCH_PACKETS, findings)
             .unwrap_or(BATCH_DEFAULT_PACKETS.into()) as u32,
         ignore_cgroup_limits: section
             .boolean("ignore_cgroup_limits", findings)

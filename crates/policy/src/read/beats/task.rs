@@ -1,22 +1,87 @@
 //! `[[task]]`
 
+use serde_json::{Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::thread::{self, ReadThread};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::section::{Field, Schema, Section, tables, wrong_type};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::section::{Field, Section, tables, wrong_type};
 use crate::source::{Source, Span};
-use crate::value::{Fault, cpus, owner};
+use crate::value::{cpus, name, owner};
 use crate::{Code, Overrun};
 
-const TASK: Schema = Schema {
+pub(in crate::read) const TASK: Schema = Schema {
     what: "task",
+    doc: "A thread on the beat, or a group of threads",
     keys: &[
-        "name", "period", "budget", "offset", "lead", "cpus", "overrun", "match", "members",
+        Key::required("name", Takes::Spelled(name::schema), "Name of the task"),
+        Key::required(
+            "period",
+            Takes::Duration(PERIOD_MIN_NS..=PERIOD_MAX_NS),
+            "A multiple of grid, counted from zero of the host's monotonic clock",
+        ),
+        Key::required(
+            "budget",
+            Takes::Duration(BUDGET_MIN_NS..=PERIOD_MAX_NS),
+            "Time that it may use in each period, of a group all members together; up to the \
+             period",
+        ),
+        Key::new(
+            "offset",
+            Takes::Duration(0..=PERIOD_MAX_NS),
+            "When in the period the budget begins, a multiple of grid; default: where there is \
+             room",
+        ),
+        Key::with_default(
+            "lead",
+            Takes::Duration(0..=PERIOD_MAX_NS),
+            "\"0us\"",
+            "The thread is released so much before its beat, and waits out the rest on the CPU",
+        ),
+        Key::new(
+            "cpus",
+            Takes::Spelled(cpus::schema),
+            "The CPUs that may have its slots: 1, \"0-3,6\"; default: those of [beats]",
+        ),
+        Key::with_default(
+            "overrun",
+            Takes::Word(&words(&OVERRUN)),
+            "\"demote\"",
+            "What a thread gets that has used its budget and goes on: it is an ordinary thread \
+             until its next release; it gets SIGXCPU as well; or all of its group are ordinary \
+             threads",
+        ),
+        Key::new(
+            "match",
+            Takes::Table(&thread::MATCH),
+            "The thread; default: the one that has the task's name",
+        ),
+        Key::new(
+            "members",
+            Takes::Spelled(members_schema),
+            "A group of 1 to 16 threads: the first starts at the beat, sched_yield() hands the CPU \
+             to the next",
+        ),
     ],
 };
+
+const OVERRUN: Words<Overrun, 3> = [
+    ("demote", Overrun::Demote),
+    ("signal", Overrun::Signal),
+    ("stop-group", Overrun::StopGroup),
+];
+
+fn members_schema() -> Value {
+    json!({
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MEMBERS_MAX,
+        "items": owner::comm_schema(),
+    })
+}
 
 const EXAMPLE: &str = "[[task]], with two brackets";
 
@@ -104,7 +169,9 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         offset_ns: section.duration("offset", "5ms", 0..=PERIOD_MAX_NS, findings),
         lead_ns: section.duration("lead", "20us", 0..=PERIOD_MAX_NS, findings),
         cpus: read_cpus(&section, findings),
-        overrun: read_overrun(&section, findings),
+        overrun: section
+            .word("overrun", &OVERRUN, findings)
+            .unwrap_or(Overrun::Demote),
         has_match: section.get("match").is_some(),
         matches: thread::read(section.get("match"), findings),
         members: read_members(section.get("members"), findings),
@@ -115,19 +182,6 @@ pub(super) fn read_cpus(section: &Section, findings: &mut Findings) -> Option<Pl
     let span = section.get("cpus")?.span;
     let cpus = section.text_or_integer("cpus", "cpus = \"0-3,6\"", findings, cpus::parse)?;
     Some((cpus, span))
-}
-
-fn read_overrun(section: &Section, findings: &mut Findings) -> Overrun {
-    let choices = ["demote", "signal", "stop-group"];
-    let choose = |text: &str| match text {
-        "demote" => Ok(Overrun::Demote),
-        "signal" => Ok(Overrun::Signal),
-        "stop-group" => Ok(Overrun::StopGroup),
-        _ => Err(Fault::not_a_choice("overrun", text, &choices)),
-    };
-    section
-        .text("overrun", "overrun = \"demote\"", findings, choose)
-        .unwrap_or(Overrun::Demote)
 }
 
 fn read_members(field: Option<Field>, findings: &mut Findings) -> Option<Vec<Placed<String>>> {

@@ -4,14 +4,37 @@ use toml::de::DeValue;
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::section::{Field, Schema, Section};
+use crate::read::keys::{Key, Schema, Takes};
+use crate::read::section::{Field, Section};
 use crate::source::Span;
 use crate::value::owner;
 use crate::{Code, ThreadMatch};
 
-const MATCH: Schema = Schema {
+pub(super) const MATCH: Schema = Schema {
     what: "task's match",
-    keys: &["thread", "command", "cgroup", "unit"],
+    doc: "Which thread; all keys have to hold",
+    keys: &[
+        Key::new(
+            "thread",
+            Takes::Spelled(owner::comm_schema),
+            "The thread of this name; not in a group, whose threads go by members",
+        ),
+        Key::new(
+            "command",
+            Takes::Spelled(owner::comm_schema),
+            "Threads of a process whose first thread has this name, as `ps -o comm` shows it",
+        ),
+        Key::new(
+            "cgroup",
+            Takes::Spelled(owner::cgroup_schema),
+            "Threads in this control group or below it",
+        ),
+        Key::new(
+            "unit",
+            Takes::Spelled(owner::unit_schema),
+            "Threads in this systemd unit; with its ending",
+        ),
+    ],
 };
 
 const EXAMPLE: &str = "match = { command = \"mixer\", thread = \"audio\" }";
@@ -36,8 +59,9 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
             Code::MissingKey,
             "an empty match says nothing about which thread it takes",
             format!(
-                "give it at least one of {}; without match it is the thread that has the task's name",
-                MATCH.keys.join(", ")
+                "give it at least one of {}; without match it is the thread that has the task's \
+                 name",
+                MATCH.list()
             ),
         );
         findings.add(error.at(&field.span, "empty"));

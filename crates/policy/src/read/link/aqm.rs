@@ -1,14 +1,21 @@
 //! `aqm`, `target` and `interval` of a class.
 
 use crate::findings::Findings;
+use crate::read::keys::Words;
 use crate::read::section::Section;
 use crate::source::Span;
 use crate::value::{Fault, duration};
 use crate::{AqmKind, Code};
 
-const TARGET_MIN_NS: u64 = 10_000;
-const INTERVAL_MIN_NS: u64 = 100_000;
-const MAX_NS: u64 = 4_000_000_000;
+pub(super) const KINDS: Words<AqmKind, 3> = [
+    ("fq_codel", AqmKind::FqCodel),
+    ("codel", AqmKind::Codel),
+    ("off", AqmKind::Off),
+];
+
+pub(super) const TARGET_MIN_NS: u64 = 10_000;
+pub(super) const INTERVAL_MIN_NS: u64 = 100_000;
+pub(super) const MAX_NS: u64 = 4_000_000_000;
 
 /// What the class says of it. Wrong values are absent, and have been reported.
 pub(crate) struct ReadAqm {
@@ -40,17 +47,7 @@ pub(super) fn read(section: &Section, findings: &mut Findings) -> ReadAqm {
 
 fn read_kind(section: &Section, findings: &mut Findings) -> Option<(AqmKind, Span)> {
     let span = section.get("aqm")?.span;
-    let kind = section.text("aqm", "aqm = \"fq_codel\"", findings, |text| match text {
-        "off" => Ok(AqmKind::Off),
-        "codel" => Ok(AqmKind::Codel),
-        "fq_codel" => Ok(AqmKind::FqCodel),
-        _ => Err(Fault::not_a_choice(
-            "aqm",
-            text,
-            &["fq_codel", "codel", "off"],
-        )),
-    })?;
-    Some((kind, span))
+    Some((section.word("aqm", &KINDS, findings)?, span))
 }
 
 fn read_duration(

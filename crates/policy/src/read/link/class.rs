@@ -1,5 +1,7 @@
 //! `[[link.DEV.class]]`
 
+use std::ops::RangeInclusive;
+
 use toml::de::DeTable;
 
 use super::aqm::{self, ReadAqm};
@@ -7,32 +9,103 @@ use super::matching::{self, ReadMatch};
 use super::share::{self, ReadShare};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::section::{Field, Schema, Section, tables};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::section::{Field, Section, tables};
 use crate::source::{Source, Span};
-use crate::value::Fault;
+use crate::value::{name, rate};
 use crate::{Code, DEFAULT_CLASS, Gate};
 
-const CLASS: Schema = Schema {
+pub(super) const CLASS: Schema = Schema {
     what: "class",
+    doc: "Traffic of one kind",
     keys: &[
-        "name",
-        "match",
-        "tenant",
-        "rate",
-        "ceil",
-        "weight",
-        "floor",
-        "priority",
-        "per_flow",
-        "queue_packets",
-        "aqm",
-        "target",
-        "interval",
-        "gate",
-        "receive",
-        "best_effort",
+        Key::required(
+            "name",
+            Takes::Spelled(name::schema),
+            "Name of the class; \"default\" takes what no other class matches",
+        ),
+        Key::new(
+            "match",
+            Takes::OneOrMore(&matching::MATCH),
+            "Packets of the class; any match is enough, and the first class in the file that \
+             matches wins",
+        ),
+        Key::new(
+            "tenant",
+            Takes::Spelled(name::schema),
+            "The tenant with which it shares a guarantee and a ceiling",
+        ),
+        Key::new(
+            "rate",
+            Takes::Spelled(rate::schema),
+            "Guaranteed, and the pace unless ceil is higher",
+        ),
+        Key::new(
+            "ceil",
+            Takes::Spelled(rate::schema),
+            "May borrow up to this; default: rate, without it only the tenant or the link limits \
+             it",
+        ),
+        share::WEIGHT,
+        Key::new(
+            "floor",
+            Takes::Spelled(rate::schema),
+            "Served before all priorities, so that a low one does not starve; up to ceil",
+        ),
+        share::PRIORITY,
+        Key::with_default(
+            "per_flow",
+            Takes::Boolean,
+            "false",
+            "Every flow has clocks and a queue of its own; rate, ceil, weight, floor and \
+             queue_packets are then each flow's",
+        ),
+        Key::new(
+            "queue_packets",
+            Takes::Integer(QUEUE_PACKETS),
+            "A packet beyond this is dropped; default: 1000, 4000 where flows take turns, 100 with \
+             per_flow or stations",
+        ),
+        Key::new(
+            "aqm",
+            Takes::Word(&words(&aqm::KINDS)),
+            "How its queues are kept short; the default depends on rate and ceil",
+        ),
+        Key::with_default(
+            "target",
+            Takes::Duration(aqm::TARGET_MIN_NS..=aqm::MAX_NS),
+            "\"5ms\"",
+            "Delay that a queue may have for longer than interval (RFC 8289, section 4.4)",
+        ),
+        Key::with_default(
+            "interval",
+            Takes::Duration(aqm::INTERVAL_MIN_NS..=aqm::MAX_NS),
+            "\"100ms\"",
+            "An acceptable round trip (RFC 8289, section 4.3)",
+        ),
+        Key::new(
+            "gate",
+            Takes::Word(&words(&GATE)),
+            "Only with priority = \"background\": blocked while the CPU runs a task that is more \
+             important than the sender (default), or never",
+        ),
+        Key::new(
+            "receive",
+            Takes::Boolean,
+            "Only with priority = \"background\": incoming packets of the class wait, too \
+             (default)",
+        ),
+        Key::with_default(
+            "best_effort",
+            Takes::Boolean,
+            "false",
+            "The class may be carried out by a backend that does not keep all of it",
+        ),
     ],
 };
+
+const QUEUE_PACKETS: RangeInclusive<u64> = 1..=u16::MAX as u64;
+const GATE: Words<Gate, 2> = [("sender", Gate::Sender), ("open", Gate::Open)];
 
 const EXAMPLE: &str = "[[link.eth0.class]], with two brackets";
 
@@ -90,7 +163,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         share: share::read(&section, findings),
         per_flow: section.boolean("per_flow", findings).unwrap_or(false),
         queue_packets: section
-            .integer("queue_packets", 1..=u64::from(u16::MAX), findings)
+            .integer("queue_packets", QUEUE_PACKETS, findings)
             .map(|packets| packets as u16),
         aqm: aqm::read(&section, findings),
         gate: read_gate(&section, findings),
@@ -113,12 +186,7 @@ fn read_tenant(section: &Section, findings: &mut Findings) -> Option<(String, Sp
 
 fn read_gate(section: &Section, findings: &mut Findings) -> Option<(Gate, Span)> {
     let span = section.get("gate")?.span;
-    let gate = section.text("gate", "gate = \"open\"", findings, |text| match text {
-        "sender" => Ok(Gate::Sender),
-        "open" => Ok(Gate::Open),
-        _ => Err(Fault::not_a_choice("gate", text, &["sender", "open"])),
-    })?;
-    Some((gate, span))
+    Some((section.word("gate", &GATE, findings)?, span))
 }
 
 fn read_receive(section: &Section, findings: &mut Findings) -> Option<(bool, Span)> {

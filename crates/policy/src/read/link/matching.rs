@@ -1,33 +1,97 @@
 //! `match = { … }`, or an array of them.
 
+use serde_json::{Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::section::{Field, Schema, Section, wrong_type};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::section::{Field, Section, wrong_type};
 use crate::source::Span;
 use crate::value::{Fault, dscp, mark, owner, ports, prefix, proto};
 use crate::{Code, Family, Match};
 
-const MATCH: Schema = Schema {
+pub(super) const MATCH: Schema = Schema {
     what: "match",
+    doc: "Which packets; all keys have to hold",
     keys: &[
-        "proto",
-        "family",
-        "src",
-        "dst",
-        "src_port",
-        "dst_port",
-        "dscp",
-        "mark",
-        "app",
-        "user",
-        "cgroup",
-        "unit",
-        "registered",
+        Key::new(
+            "proto",
+            Takes::Spelled(proto::schema),
+            "The protocol behind IPv6 extension headers: a number or a name",
+        ),
+        Key::new(
+            "family",
+            Takes::Word(&words(&FAMILY)),
+            "Packets of this family; addresses and icmp imply it",
+        ),
+        Key::new(
+            "src",
+            Takes::Spelled(prefix::schema),
+            "The source: an address or a prefix",
+        ),
+        Key::new(
+            "dst",
+            Takes::Spelled(prefix::schema),
+            "The destination: an address or a prefix",
+        ),
+        Key::new(
+            "src_port",
+            Takes::Spelled(ports::schema),
+            "Source ports of tcp, udp, udplite, sctp and dccp, unless proto says which: 443, \
+             \"5004-5100\", \"80,443,8000-8100\"",
+        ),
+        Key::new(
+            "dst_port",
+            Takes::Spelled(ports::schema),
+            "Destination ports of tcp, udp, udplite, sctp and dccp, unless proto says which: 443, \
+             \"5004-5100\", \"80,443,8000-8100\"",
+        ),
+        Key::new(
+            "dscp",
+            Takes::Spelled(dscp::schema),
+            "0 to 63, or a name such as \"ef\"",
+        ),
+        Key::new(
+            "mark",
+            Takes::Spelled(mark::schema),
+            "The firewall's mark, under a mask: 16, \"0x10\", \"0x10/0xff\"",
+        ),
+        Key::new(
+            "app",
+            Takes::Spelled(owner::comm_schema),
+            "Packets of sockets whose thread or process has this name, as `ps -o comm` shows it",
+        ),
+        Key::new(
+            "user",
+            Takes::Spelled(owner::user_schema),
+            "Packets of this user's sockets; names are resolved when the policy is applied",
+        ),
+        Key::new(
+            "cgroup",
+            Takes::Spelled(owner::cgroup_schema),
+            "Packets of sockets in this control group or below it; a path of at most 32 groups \
+             from the root of cgroup2",
+        ),
+        Key::new(
+            "unit",
+            Takes::Spelled(owner::unit_schema),
+            "Packets of sockets in this systemd unit; with its ending",
+        ),
+        Key::new(
+            "registered",
+            Takes::Spelled(registered_schema),
+            "Packets that `takt background add` or `takt run --background` registered",
+        ),
     ],
 };
+
+const FAMILY: Words<Family, 2> = [("ipv4", Family::Ipv4), ("ipv6", Family::Ipv6)];
+
+fn registered_schema() -> Value {
+    json!({"const": true})
+}
 
 const EXAMPLE: &str = "match = [{ proto = \"tcp\", dst_port = 443 }]";
 
@@ -78,7 +142,7 @@ fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<ReadMat
     }
     let section = Section::open(table, &MATCH, findings);
     let terms = Match {
-        family: section.text("family", "family = \"ipv6\"", findings, parse_family),
+        family: section.word("family", &FAMILY, findings),
         proto: section.text_or_integer("proto", "proto = \"udp\"", findings, proto::parse),
         src: section.text("src", "src = \"192.0.2.0/24\"", findings, prefix::parse),
         dst: section.text("dst", "dst = \"192.0.2.0/24\"", findings, prefix::parse),
@@ -163,21 +227,13 @@ fn read_registered(section: &Section, findings: &mut Findings) -> bool {
     }
 }
 
-fn parse_family(text: &str) -> Result<Family, Fault> {
-    match text {
-        "ipv4" => Ok(Family::Ipv4),
-        "ipv6" => Ok(Family::Ipv6),
-        _ => Err(Fault::not_a_choice("family", text, &["ipv4", "ipv6"])),
-    }
-}
-
 fn nothing_matched(span: &Span) -> Diagnostic {
     Diagnostic::error(
         Code::MissingKey,
         "an empty match says nothing about which traffic it takes",
         format!(
             "give it at least one of {}; what no class matches goes to the class \"default\"",
-            MATCH.keys.join(", ")
+            MATCH.list()
         ),
     )
     .at(span, "empty")

@@ -7,6 +7,8 @@ pub(super) mod matching;
 pub(super) mod share;
 pub(super) mod tenant;
 
+use std::ops::RangeInclusive;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -15,41 +17,102 @@ use self::share::{bps_of, read_rate};
 use self::tenant::ReadTenant;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::section::{Schema, Section, in_file_order, wrong_type};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::section::{Section, in_file_order, wrong_type};
 use crate::source::{Source, Span};
-use crate::value::{Fault, closest, duration};
+use crate::value::{Fault, closest, device as device_name, duration, rate};
 use crate::{Backend, BeyondHorizon, Code, OnConflict, Pacing, Packets};
 
-const LINK: Schema = Schema {
+pub(in crate::read) const LINK: Schema = Schema {
     what: "link",
+    doc: "A network device; quote a name with a dot in it: [link.\"eth0.100\"]",
     keys: &[
-        "rate",
-        "overhead",
-        "pacing",
-        "packets",
-        "lag_max",
-        "horizon",
-        "beyond_horizon",
-        "ecn",
-        "on_conflict",
-        "backend",
-        "tenant",
-        "class",
+        Key::required(
+            "rate",
+            Takes::Spelled(rate::schema),
+            "Rate of the wire, or of the slower line behind it",
+        ),
+        Key::with_default(
+            "overhead",
+            Takes::Integer(OVERHEAD_BYTES),
+            "0",
+            "Bytes per frame, beyond the Ethernet frame; 24 counts preamble, gap and FCS",
+        ),
+        Key::with_default(
+            "pacing",
+            Takes::Word(&words(&PACING)),
+            "\"timer\"",
+            "How frames are spaced: by the qdisc's timer, or by PAUSE frames of exactly the \
+             missing length",
+        ),
+        Key::with_default(
+            "packets",
+            Takes::Word(&words(&PACKETS)),
+            "\"mtu\"",
+            "Limit segments to one frame each, or keep large ones and pace those",
+        ),
+        Key::with_default(
+            "lag_max",
+            Takes::Duration(LAG_MIN_NS..=LAG_MAX_NS),
+            "\"10ms\"",
+            "Lateness that a clock may catch up",
+        ),
+        Key::with_default(
+            "horizon",
+            Takes::Duration(horizon::MIN_NS..=horizon::MAX_NS),
+            "\"10s\"",
+            "How far ahead a packet's departure time may lie",
+        ),
+        Key::with_default(
+            "beyond_horizon",
+            Takes::Word(&words(&horizon::BEYOND)),
+            "\"drop\"",
+            "What happens to packets beyond the horizon: dropped, or sent at the horizon's end",
+        ),
+        Key::with_default(
+            "ecn",
+            Takes::Boolean,
+            "false",
+            "Packets of senders that understand it are marked instead of dropped",
+        ),
+        Key::with_default(
+            "on_conflict",
+            Takes::Word(&words(&ON_CONFLICT)),
+            "\"report\"",
+            "When another program replaces takt's qdisc: leave that and say so, or have taktd \
+             attach it again",
+        ),
+        Key::new(
+            "backend",
+            Takes::Word(&Backend::NAMES),
+            "What carries the link out; by default the cheapest that keeps the policy",
+        ),
+        Key::new(
+            "tenant",
+            Takes::Tables(&tenant::TENANT),
+            "Links within the link, at most 63",
+        ),
+        Key::new(
+            "class",
+            Takes::Tables(&class::CLASS),
+            "Kinds of traffic; classes and tenants together are at most 4094",
+        ),
     ],
 };
 
 /// The kernel has room for 4095; one is kept for the implicit default class.
 const ENTITIES_MAX: usize = 4094;
 
-const OVERHEAD_MAX_BYTES: u64 = 256;
+const OVERHEAD_BYTES: RangeInclusive<u64> = 0..=256;
+const PACING: Words<Pacing, 2> = [("timer", Pacing::Timer), ("gap", Pacing::Gap)];
+const PACKETS: Words<Packets, 2> = [("mtu", Packets::Mtu), ("gso", Packets::Gso)];
+const ON_CONFLICT: Words<OnConflict, 2> = [
+    ("report", OnConflict::Report),
+    ("restore", OnConflict::Restore),
+];
 const LAG_DEFAULT_NS: u64 = 10_000_000;
 const LAG_MIN_NS: u64 = 100_000;
 const LAG_MAX_NS: u64 = 1_000_000_000;
-
-/// Linux's IFNAMSIZ without the terminating zero.
-const DEVICE_MAX_BYTES: usize = 15;
-/// The no-break space of Latin-1.
-const LATIN1_BLANK: u8 = 0xa0;
 
 /// A link in the file's terms. Wrong values are absent, and have been reported.
 pub(crate) struct ReadLink {
@@ -79,7 +142,7 @@ pub(super) fn read(
     findings: &mut Findings,
 ) -> Option<ReadLink> {
     let DeValue::Table(table) = value.get_ref() else {
-        let fault = match LINK.keys.contains(&device) {
+        let fault = match LINK.has(device) {
             // [link] rate = …
             true => Fault::new(
                 Code::WrongType,
@@ -91,7 +154,7 @@ pub(super) fn read(
         findings.add(fault.at(&device_span));
         return None;
     };
-    if let Err(fault) = check_device(device) {
+    if let Err(fault) = device_name::check(device) {
         findings.add(fault.at(&device_span));
     }
     let parts = split_names(table);
@@ -119,15 +182,23 @@ pub(super) fn read(
         rate_span: rate.map_or(device_span.clone(), |rate| rate.span),
         device_span,
         overhead_bytes: section
-            .integer("overhead", 0..=OVERHEAD_MAX_BYTES, findings)
+            .integer("overhead", OVERHEAD_BYTES, findings)
             .map_or(0, |bytes| bytes as u32),
-        pacing: read_pacing(&section, findings),
-        packets: read_packets(&section, findings),
+        pacing: section
+            .word("pacing", &PACING, findings)
+            .unwrap_or(Pacing::Timer),
+        packets: section
+            .word("packets", &PACKETS, findings)
+            .unwrap_or(Packets::Mtu),
         lag_max_ns: read_lag(&section, findings),
         horizon_ns: horizon::read_ns(&section, findings),
-        beyond_horizon: horizon::read_beyond(&section, findings),
+        beyond_horizon: section
+            .word("beyond_horizon", &horizon::BEYOND, findings)
+            .unwrap_or(BeyondHorizon::Drop),
         ecn: section.boolean("ecn", findings).unwrap_or(false),
-        on_conflict: read_on_conflict(&section, findings),
+        on_conflict: section
+            .word("on_conflict", &ON_CONFLICT, findings)
+            .unwrap_or(OnConflict::Report),
         backend: read_backend(&section, findings),
         tenants,
         classes,
@@ -154,48 +225,11 @@ fn check_count(tenants: &[ReadTenant], classes: &[ReadClass], findings: &mut Fin
     findings.add(error.at(&excess.span, "the first one too many"));
 }
 
-fn read_packets(section: &Section, findings: &mut Findings) -> Packets {
-    let choose = |text: &str| match text {
-        "mtu" => Ok(Packets::Mtu),
-        "gso" => Ok(Packets::Gso),
-        _ => Err(Fault::not_a_choice("packets", text, &["mtu", "gso"])),
-    };
-    section
-        .text("packets", "packets = \"mtu\"", findings, choose)
-        .unwrap_or(Packets::Mtu)
-}
-
-fn read_pacing(section: &Section, findings: &mut Findings) -> Pacing {
-    let choose = |text: &str| match text {
-        "timer" => Ok(Pacing::Timer),
-        "gap" => Ok(Pacing::Gap),
-        _ => Err(Fault::not_a_choice("pacing", text, &["timer", "gap"])),
-    };
-    section
-        .text("pacing", "pacing = \"timer\"", findings, choose)
-        .unwrap_or(Pacing::Timer)
-}
-
-fn read_on_conflict(section: &Section, findings: &mut Findings) -> OnConflict {
-    let choose = |text: &str| match text {
-        "report" => Ok(OnConflict::Report),
-        "restore" => Ok(OnConflict::Restore),
-        _ => Err(Fault::not_a_choice(
-            "on_conflict",
-            text,
-            &["report", "restore"],
-        )),
-    };
-    section
-        .text("on_conflict", "on_conflict = \"report\"", findings, choose)
-        .unwrap_or(OnConflict::Report)
-}
-
 fn read_backend(section: &Section, findings: &mut Findings) -> Option<Backend> {
     section.text("backend", "backend = \"tree\"", findings, |text| {
         let mut backends = Backend::ALL.into_iter();
         let found = backends.find(|backend| backend.name() == text);
-        found.ok_or_else(|| Fault::not_a_choice("backend", text, &Backend::ALL.map(Backend::name)))
+        found.ok_or_else(|| Fault::not_a_choice("backend", text, &Backend::NAMES))
     })
 }
 
@@ -213,44 +247,6 @@ fn read_lag(section: &Section, findings: &mut Findings) -> u64 {
         .unwrap_or(LAG_DEFAULT_NS)
 }
 
-/// The names that the kernel's dev_valid_name() allows. It looks at bytes and takes this one, in
-/// any character, for a blank. It replaces a percent sign by a number.
-pub(super) fn check_device(device: &str) -> Result<(), Fault> {
-    let (problem, help) = if device.is_empty() {
-        ("it is empty", "name the device as `ip link` shows it")
-    } else if device.len() > DEVICE_MAX_BYTES {
-        (
-            "it is longer than 15 bytes",
-            "`ip link` shows the name as the kernel has it",
-        )
-    } else if device == "." || device == ".." {
-        (
-            "the kernel reserves it",
-            "name the device as `ip link` shows it",
-        )
-    } else if device.contains(['/', ':'])
-        || device.contains(char::is_whitespace)
-        || device.bytes().any(|byte| byte == LATIN1_BLANK)
-    {
-        (
-            "it has a slash, a colon or a blank in it",
-            "`ip link` shows the name as the kernel has it",
-        )
-    } else if device.contains(['%', '\0']) {
-        (
-            "it has a percent sign or a zero byte in it",
-            "`ip link` shows the name as the kernel has it",
-        )
-    } else {
-        return Ok(());
-    };
-    Err(Fault::new(
-        Code::BadDevice,
-        format!("`{device}` cannot be a device's name: {problem}"),
-        help,
-    ))
-}
-
 /// Tables in a link that are no key of it, and not similar to one: `[link.eth0.100]` without quotes
 /// is a table `100` in the link `eth0`.
 fn split_names<'a>(table: &'a DeTable<'a>) -> Vec<(&'a str, Span)> {
@@ -258,8 +254,8 @@ fn split_names<'a>(table: &'a DeTable<'a>) -> Vec<(&'a str, Span)> {
         .into_iter()
         .filter(|(key, _, value)| {
             matches!(value.get_ref(), DeValue::Table(_))
-                && !LINK.keys.contains(key)
-                && closest(key, LINK.keys.iter().copied()).is_none()
+                && !LINK.has(key)
+                && closest(key, LINK.names()).is_none()
         })
         .map(|(key, span, _)| (key, span))
         .collect()

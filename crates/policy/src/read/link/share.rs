@@ -5,10 +5,23 @@ use toml::de::DeValue;
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
+use crate::read::keys::{Key, Takes};
 use crate::read::section::Section;
 use crate::source::Span;
 use crate::value::rate::{Rate, format_rate};
 use crate::value::{Fault, priority, rate, weight};
+
+pub(super) const WEIGHT: Key = Key::new(
+    "weight",
+    Takes::Number(weight::RANGE_MILLI, 1000),
+    "Its share of spare capacity, three decimals; default: rate in Mbit/s, without it 1",
+);
+
+pub(super) const PRIORITY: Key = Key::new(
+    "priority",
+    Takes::Spelled(priority::schema),
+    "0 goes first; default: 3 with a rate, 6 without",
+);
 
 /// The default: a class with a rate goes before one without.
 const PRIORITY_GUARANTEED: u8 = 3;

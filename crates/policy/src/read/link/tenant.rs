@@ -6,12 +6,34 @@ use super::share::{self, ReadShare};
 use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::section::{Field, Schema, Section, tables};
+use crate::read::keys::{Key, Schema, Takes};
+use crate::read::section::{Field, Section, tables};
 use crate::source::{Source, Span};
+use crate::value::{name, rate};
 
-const TENANT: Schema = Schema {
+pub(super) const TENANT: Schema = Schema {
     what: "tenant",
-    keys: &["name", "rate", "ceil", "weight", "floor", "priority"],
+    doc: "A link within the link: its classes share one guarantee and one ceiling",
+    keys: &[
+        Key::required("name", Takes::Spelled(name::schema), "Name of the tenant"),
+        Key::new(
+            "rate",
+            Takes::Spelled(rate::schema),
+            "Guaranteed to its classes together; up to the link's",
+        ),
+        Key::new(
+            "ceil",
+            Takes::Spelled(rate::schema),
+            "What its classes together may take; default: rate, without it the link's",
+        ),
+        share::WEIGHT,
+        Key::new(
+            "floor",
+            Takes::Spelled(rate::schema),
+            "Served before all priorities; up to ceil",
+        ),
+        share::PRIORITY,
+    ],
 };
 
 /// The kernel has room for 63 besides the link itself.

@@ -2,35 +2,123 @@
 
 mod points;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use toml::de::DeValue;
 
 use crate::findings::Findings;
 use crate::read::beats::task::Placed;
-use crate::read::section::{Field, Schema, Section, missing, wrong_type};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
+use crate::read::section::{Field, Section, missing, wrong_type};
 use crate::source::Span;
-use crate::value::{Fault, decibel, endpoint, fraction};
+use crate::value::{decibel, device, endpoint, fraction, path};
 use crate::{Point, RadioSource, Report, WeightLaw};
 
-const RADIO: Schema = Schema {
+pub(in crate::read) const RADIO: Schema = Schema {
     what: "table of radio",
+    doc: "Stations with good or bad reception, and their weights",
     keys: &[
-        "interval",
-        "smoothing",
-        "decay",
-        "weight",
-        "points",
-        "threshold",
-        "links",
-        "source",
-        "file",
-        "key_file",
-        "listen",
-        "report_to",
-        "device",
+        Key::with_default(
+            "interval",
+            Takes::Duration(INTERVAL_MIN_NS..=INTERVAL_MAX_NS),
+            "\"200ms\"",
+            "Between two samples or reports of one station",
+        ),
+        Key::with_default(
+            "smoothing",
+            Takes::Number(SMOOTHING_PPM, fraction::WHOLE_PPM),
+            "0.5",
+            "The share of the newest sample in the average",
+        ),
+        Key::with_default(
+            "decay",
+            Takes::Number(DECAY_PPM, fraction::WHOLE_PPM),
+            "0.7",
+            "The part of the average that remains after an interval without a report",
+        ),
+        Key::with_default(
+            "weight",
+            Takes::Word(&words(&LAWS)),
+            "\"pw\"",
+            "Linear between points; or 1 above threshold and 0 otherwise",
+        ),
+        Key::with_default(
+            "points",
+            Takes::Spelled(points::schema),
+            "[[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]",
+            "With \"pw\": 1 to 16 pairs of dB and a weight; strengths rise, weights do not fall",
+        ),
+        Key::new(
+            "threshold",
+            Takes::Number(decibel::RANGE_CENTIDB, 100),
+            "With \"gb\": dB from which on a station is good; two decimals",
+        ),
+        Key::new(
+            "links",
+            Takes::Spelled(links_schema),
+            "The devices whose links have stations; default: all of the policy",
+        ),
+        Key::new(
+            "source",
+            Takes::Word(&words(&SOURCES)),
+            "The source of strengths: clients, the access point's own table, a file, or only \
+             `takt station set`; default: reports with key_file and stations, else none",
+        ),
+        Key::new(
+            "file",
+            Takes::Spelled(path::schema),
+            "With source = \"file\": lines ADDR DB, read every interval",
+        ),
+        Key::new(
+            "key_file",
+            Takes::Spelled(path::schema),
+            "The key that seals reports, for root alone; `takt radio key` makes one",
+        ),
+        Key::with_default(
+            "listen",
+            Takes::Integer(PORTS),
+            "7641",
+            "The UDP port for reports",
+        ),
+        Key::new(
+            "report_to",
+            Takes::Spelled(endpoint::schema),
+            "On a client: the receiver of its own strength, such as \"192.0.2.1:7641\"",
+        ),
+        Key::new(
+            "device",
+            Takes::Spelled(device::schema),
+            "The device whose signal is reported; required with report_to",
+        ),
     ],
 };
+
+const SMOOTHING_PPM: RangeInclusive<i64> = 10_000..=1_000_000;
+const DECAY_PPM: RangeInclusive<i64> = 0..=1_000_000;
+const PORTS: RangeInclusive<u64> = 1..=65_535;
+/// Whether stations are good or bad and nothing between.
+const LAWS: Words<bool, 2> = [("pw", false), ("gb", true)];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Origin {
+    Reports,
+    StationDump,
+    File,
+    None,
+}
+
+const SOURCES: Words<Origin, 4> = [
+    ("reports", Origin::Reports),
+    ("station-dump", Origin::StationDump),
+    ("file", Origin::File),
+    ("none", Origin::None),
+];
+
+fn links_schema() -> Value {
+    json!({"type": "array", "items": {"type": "string"}})
+}
 
 /// SoCPS, section 4.4.1.
 const INTERVAL_DEFAULT_NS: u64 = 200_000_000;
@@ -100,19 +188,19 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
             .map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
         smoothing_ppm: section
             .number("smoothing", "smoothing = 0.5", findings, |text| {
-                fraction::parse("smoothing", text, 10_000..=1_000_000, SMOOTHING_HELP)
+                fraction::parse("smoothing", text, SMOOTHING_PPM, SMOOTHING_HELP)
             })
             .unwrap_or(SMOOTHING_DEFAULT_PPM),
         decay_ppm: section
             .number("decay", "decay = 0.7", findings, |text| {
-                fraction::parse("decay", text, 0..=1_000_000, DECAY_HELP)
+                fraction::parse("decay", text, DECAY_PPM, DECAY_HELP)
             })
             .unwrap_or(DECAY_DEFAULT_PPM),
         law: read_law(&section, findings),
         links: read_links(section.get("links"), findings),
         source: read_source(&section, file, findings),
         listen: section
-            .integer("listen", 1..=65_535, findings)
+            .integer("listen", PORTS, findings)
             .map_or(LISTEN_DEFAULT, |port| port as u16),
         key_file,
         key_span: section.get("key_file").map(|field| field.span),
@@ -122,12 +210,7 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
 }
 
 fn read_law(section: &Section, findings: &mut Findings) -> WeightLaw {
-    let choose = |text: &str| match text {
-        "pw" => Ok(false),
-        "gb" => Ok(true),
-        _ => Err(Fault::not_a_choice("weight", text, &["pw", "gb"])),
-    };
-    let good_bad = section.text("weight", "weight = \"pw\"", findings, choose);
+    let good_bad = section.word("weight", &LAWS, findings);
     let threshold = section.number("threshold", "threshold = 6", findings, decibel::parse);
     let points = section
         .get("points")
@@ -182,16 +265,8 @@ fn read_source(
     file: Option<PathBuf>,
     findings: &mut Findings,
 ) -> Option<RadioSource> {
-    let choices = ["reports", "station-dump", "file", "none"];
-    let choose = |text: &str| match text {
-        "reports" => Ok(RadioSource::Reports),
-        "station-dump" => Ok(RadioSource::StationDump),
-        "file" => Ok(RadioSource::File(file.unwrap_or_default())),
-        "none" => Ok(RadioSource::None),
-        _ => Err(Fault::not_a_choice("source", text, &choices)),
-    };
     let said = section.get("source");
-    let source = section.text("source", "source = \"reports\"", findings, choose);
+    let source = section.word("source", &SOURCES, findings);
     if let (None, Some(_)) = (&source, &said) {
         return None; // It could not be read: any of them may be meant.
     }
@@ -202,21 +277,26 @@ fn read_source(
         }
     };
     match source {
-        Some(RadioSource::Reports) => need("key_file", "key_file = \"radio.key\"", findings),
-        Some(RadioSource::File(_)) => need("file", "file = \"snr.txt\"", findings),
+        Some(Origin::Reports) => need("key_file", "key_file = \"radio.key\"", findings),
+        Some(Origin::File) => need("file", "file = \"snr.txt\"", findings),
         _ => (),
     }
-    if !matches!(source, Some(RadioSource::File(_))) {
+    if source != Some(Origin::File) {
         section.refuse_idle("file", "source = \"file\"", findings);
     }
-    let may_take_reports = matches!(source, None | Some(RadioSource::Reports));
+    let may_take_reports = matches!(source, None | Some(Origin::Reports));
     if !may_take_reports || section.get("key_file").is_none() {
         section.refuse_idle("listen", "source = \"reports\" and a key_file", findings);
     }
     if !may_take_reports && section.get("report_to").is_none() {
         section.refuse_idle("key_file", "source = \"reports\" or report_to", findings);
     }
-    source
+    source.map(|origin| match origin {
+        Origin::Reports => RadioSource::Reports,
+        Origin::StationDump => RadioSource::StationDump,
+        Origin::File => RadioSource::File(file.unwrap_or_default()),
+        Origin::None => RadioSource::None,
+    })
 }
 
 fn read_report(section: &Section, findings: &mut Findings) -> Option<Report> {

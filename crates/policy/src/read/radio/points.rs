@@ -1,5 +1,6 @@
 //! `points` of `[radio]`: pairs of a strength and a weight.
 
+use serde_json::{Value, json};
 use toml::Spanned;
 use toml::de::{DeArray, DeValue};
 
@@ -15,6 +16,20 @@ const POINTS_MAX: usize = 16;
 const EXPECTED: &str = "a list of pairs";
 const EXAMPLE: &str = "points = [[0, 0.0], [4, 0.2], [10, 0.8], [14, 1.0]]";
 const WEIGHT_HELP: &str = "the weight of a point, its second number, goes from 0 to 1";
+
+pub(super) fn schema() -> Value {
+    json!({
+        "type": "array",
+        "minItems": 1,
+        "maxItems": POINTS_MAX,
+        "items": {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 2,
+            "items": {"type": "number"},
+        },
+    })
+}
 
 /// `None` if an error has been reported.
 pub(super) fn read(field: &Field, findings: &mut Findings) -> Option<Vec<Point>> {

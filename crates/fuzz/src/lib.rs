@@ -1,0 +1,57 @@
+//! Fuzzers of what takt reads and others write: each takes any bytes, and panics if takt does
+//! something wrong.
+//!
+//! `tests/corpora.rs` replays the corpora and changes their inputs for seconds; `scripts/fuzz`
+//! (`make fuzz`) lets libFuzzer search for hours. `corpus/NAME` holds the inputs that are kept:
+//! real ones, and those that once failed.
+
+mod targets {
+    pub mod control;
+    pub mod netlink;
+    pub mod policy;
+    pub mod recording;
+    pub mod reports;
+    pub mod state;
+}
+
+use std::path::{Path, PathBuf};
+
+use targets::{control, netlink, policy, recording, reports, state};
+
+/// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
+const CORPORA: &str = include_str!("../corpora.txt");
+
+/// A parser.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// The name of its corpus.
+    pub name: &'static str,
+    /// Reads any bytes.
+    pub run: fn(&[u8]),
+}
+
+/// All of them.
+pub const TARGETS: [Target; 6] = [
+    Target::new("control", control::run),
+    Target::new("netlink", netlink::run),
+    Target::new("policy", policy::run),
+    Target::new("recording", recording::run),
+    Target::new("reports", reports::run),
+    Target::new("state", state::run),
+];
+
+impl Target {
+    const fn new(name: &'static str, run: fn(&[u8])) -> Self {
+        Self { name, run }
+    }
+
+    /// The folders with its inputs.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let own = CORPORA
+            .lines()
+            .filter_map(|line| line.strip_prefix(self.name));
+        let folders = own.flat_map(str::split_whitespace);
+        folders.map(|folder| root.join(folder)).collect()
+    }
+}

@@ -1,0 +1,5 @@
+//! Datagrams of a netlink socket.
+
+pub fn run(bytes: &[u8]) {
+    takt_host::fuzzing::netlink(bytes);
+}

@@ -1,0 +1,54 @@
+//! Names of devices.
+
+use serde_json::{Value, json};
+
+use super::Fault;
+use crate::Code;
+
+/// Linux's IFNAMSIZ without the terminating zero.
+const DEVICE_MAX_BYTES: usize = 15;
+/// The no-break space of Latin-1.
+const LATIN1_BLANK: u8 = 0xa0;
+
+/// The form of a device's name.
+pub(crate) fn schema() -> Value {
+    json!({"type": "string", "pattern": "^[^/:%\\s]{1,15}$"})
+}
+
+/// The names that the kernel's dev_valid_name() allows. It looks at bytes and takes this one, in
+/// any character, for a blank. It replaces a percent sign by a number.
+pub(crate) fn check(device: &str) -> Result<(), Fault> {
+    let (problem, help) = if device.is_empty() {
+        ("it is empty", "name the device as `ip link` shows it")
+    } else if device.len() > DEVICE_MAX_BYTES {
+        (
+            "it is longer than 15 bytes",
+            "`ip link` shows the name as the kernel has it",
+        )
+    } else if device == "." || device == ".." {
+        (
+            "the kernel reserves it",
+            "name the device as `ip link` shows it",
+        )
+    } else if device.contains(['/', ':'])
+        || device.contains(char::is_whitespace)
+        || device.bytes().any(|byte| byte == LATIN1_BLANK)
+    {
+        (
+            "it has a slash, a colon or a blank in it",
+            "`ip link` shows the name as the kernel has it",
+        )
+    } else if device.contains(['%', '\0']) {
+        (
+            "it has a percent sign or a zero byte in it",
+            "`ip link` shows the name as the kernel has it",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Fault::new(
+        Code::BadDevice,
+        format!("`{device}` cannot be a device's name: {problem}"),
+        help,
+    ))
+}
