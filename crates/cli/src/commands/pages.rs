@@ -179,15 +179,12 @@ mod tests {
         for name in found {
             let page = fs::read_to_string(folder.path().join(&name)).expect("it is read");
             assert!(
-                page.contains("Example") || !page.contains(".SH SYNOPSIS"),
+                page.contains(".SH EXAMPLE") || !page.contains(".SH SYNOPSIS"),
                 "{name}"
             );
             let (title, section) = name.rsplit_once('.').expect("a section");
             let title = title.replace('-', "\\-");
-            assert!(
-                page.contains(&format!("\n.TH {title} {section} ")),
-                "{page}"
-            );
+            assert!(page.contains(&format!(".TH {title} {section} ")), "{page}");
         }
     }
 
