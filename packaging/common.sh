@@ -9,7 +9,8 @@ cd "${BASH_SOURCE[0]%/*}/.."
 readonly REPOSITORY=$PWD
 version=${VERSION:-$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)}
 export CARGO_TARGET_DIR=$REPOSITORY/target
-# Files of equal source are equal.
+# Files of equal source are equal. Compilers are not told, or every commit would
+# have libraries in C compiled anew.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.toml)}
 
 case $(uname -m) in
@@ -27,13 +28,13 @@ work=$REPOSITORY/target/packages/$ARCH
 
 # The program, built; BUILT names it.
 build() {
-    cargo build --locked --release --package takt --bin takt
+    env -u SOURCE_DATE_EPOCH cargo build --locked --release --package takt --bin takt
     NATIVE=$REPOSITORY/target/release/takt
     BUILT=$NATIVE
     [[ $ARCH != "$HOST_ARCH" ]] || return 0
     local target=$machine-unknown-linux-gnu
     local linker=CARGO_TARGET_${target^^}_LINKER
-    env "${linker//-/_}=$tools-gcc" "CC_${target//-/_}=$tools-gcc" \
+    env -u SOURCE_DATE_EPOCH "${linker//-/_}=$tools-gcc" "CC_${target//-/_}=$tools-gcc" \
         cargo build --locked --release --package takt --bin takt --target "$target"
     BUILT=$REPOSITORY/target/$target/release/takt
 }
@@ -54,13 +55,21 @@ stage() {
 build_static() {
     local target=$machine-unknown-linux-gnu
     local linker=CARGO_TARGET_${target^^}_LINKER flags=CARGO_TARGET_${target^^}_RUSTFLAGS
-    env "${linker//-/_}=$tools-gcc" "CC_${target//-/_}=$tools-gcc" \
+    env -u SOURCE_DATE_EPOCH "${linker//-/_}=$tools-gcc" "CC_${target//-/_}=$tools-gcc" \
         "${flags//-/_}=-C target-feature=+crt-static" \
         LIBBPF_SYS_LIBRARY_PATH="/usr/lib/$tools" \
         cargo build --locked --release --package takt --bin takt --target "$target" \
         --features static --target-dir target/static/build
-    STATIC=$REPOSITORY/target/static/takt
-    [[ $ARCH == "$HOST_ARCH" ]] || STATIC+=-$ARCH
+    STATIC=$(named target/static takt)
     "$tools-strip" --strip-unneeded --remove-section=.comment -o "$STATIC" \
         "target/static/build/$target/release/takt"
+}
+
+# named DIR NAME: where a file for $ARCH is put, made ready: in DIR, or below it
+# if it is for another architecture than this machine's.
+named() {
+    local directory=$REPOSITORY/$1
+    [[ $ARCH == "$HOST_ARCH" ]] || directory+=/$ARCH
+    mkdir -p "$directory"
+    echo "$directory/$2"
 }
