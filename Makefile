@@ -66,6 +66,9 @@ oci: deps-packages ## make target/takt-oci.tar, an image with nothing but takt
 sysext: deps-packages ## make target/takt.raw, for systemd-sysext
 	@packaging/sysext/build
 
+docs: deps-build ## build the documentation's site, target/book
+	@scripts/docs
+
 # Whoever installs as root need not build as root.
 target/release/takt:
 	@$(MAKE) build
