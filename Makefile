@@ -5,7 +5,8 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Installing comes before building, also under make -j.
 .NOTPARALLEL:
-.PHONY: help build check test fuzz demo results install uninstall check-deps deps-build deps-lab
+.PHONY: help build check test fuzz demo results install uninstall check-deps deps-build deps-lab deps-packages \
+	deb rpm static oci sysext docs
 
 # A fresh rustup toolchain is not on the path before the next login.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -53,6 +54,27 @@ install: target/release/takt ## install takt, taktd, manual pages, completions, 
 uninstall: target/release/takt ## remove what make install put there
 	@scripts/install --remove $<
 
+# Of packages: amd64 or arm64, this machine's by default.
+export ARCH VERSION
+
+deb: deps-packages ## make takt_*.deb (ARCH=arm64: for that; VERSION)
+	@packaging/deb/build
+
+rpm: deps-packages ## make takt-*.rpm (ARCH, VERSION)
+	@packaging/rpm/build
+
+static: deps-packages ## build target/static/takt, which needs no libraries
+	@packaging/static/build
+
+oci: deps-packages ## make target/takt-oci.tar, an image with nothing but takt
+	@packaging/oci/build
+
+sysext: deps-packages ## make target/takt.raw, for systemd-sysext
+	@packaging/sysext/build
+
+docs: deps-build ## build the documentation's site, target/book
+	@scripts/docs
+
 # Whoever installs as root need not build as root.
 target/release/takt:
 	@$(MAKE) build
@@ -65,3 +87,6 @@ deps-build:
 
 deps-lab:
 	@scripts/deps lab
+
+deps-packages:
+	@scripts/deps packages $(filter arm64,$(ARCH))

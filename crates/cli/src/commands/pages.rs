@@ -1,7 +1,7 @@
 //! Output generated from the definition of the command line, besides `--help`: completions for
-//! shells, and manual pages.
+//! shells, and manual pages. Pages that are no command's come from `docs/` (`build.rs`).
 
-use std::path::Path;
+use std::{fs, io, path::Path};
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -22,11 +22,18 @@ pub fn completions(shell: Shell, output: Output) -> Exit {
     Exit::Done
 }
 
-/// A page for each command, such as `takt-apply.1`, and one for taktd.
+/// Pages made of `docs/`.
+const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/takt-policy.5"));
+const CONCEPTS: &str = include_str!(concat!(env!("OUT_DIR"), "/takt.7"));
+/// Sections of taktd's page, behind those about its command line.
+const DAEMON: &str = include_str!(concat!(env!("OUT_DIR"), "/taktd.8"));
+
+/// The name and version in the footer of each page.
+const SOURCE: &str = concat!("takt ", env!("CARGO_PKG_VERSION"));
+
+/// A page for each command, such as `takt-apply.1`, and those of taktd, the policy and the concepts.
 pub fn manual(directory: &Path, output: Output) -> Exit {
-    let mut commands = [Cli::command(), Daemon::command()].into_iter();
-    let written = commands.try_for_each(|command| clap_mangen::generate_to(command, directory));
-    match written {
+    match write_all(directory) {
         Ok(()) => {
             print::result(output, &json!({ "directory": directory }), |_| {
                 format!("manual pages are in {}", directory.display())
@@ -38,6 +45,46 @@ pub fn manual(directory: &Path, output: Output) -> Exit {
             print::failure(output, Exit::Failed, &message)
         }
     }
+}
+
+fn write_all(directory: &Path) -> io::Result<()> {
+    let mut takt = Cli::command().disable_help_subcommand(true);
+    takt.build();
+    write_of(directory, &takt)?;
+    let daemon = page(&Daemon::command(), 8)? + DAEMON;
+    fs::write(directory.join("taktd.8"), daemon)?;
+    fs::write(directory.join("takt-policy.5"), POLICY)?;
+    fs::write(directory.join("takt.7"), CONCEPTS)
+}
+
+/// The page of a command, and those of its commands.
+fn write_of(directory: &Path, command: &Command) -> io::Result<()> {
+    for each in command.get_subcommands().filter(|each| !each.is_hide_set()) {
+        write_of(directory, each)?;
+    }
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    fs::write(directory.join(format!("{name}.1")), page(command, 1)?)
+}
+
+/// In troff's man macros. The generator leaves an empty date out, so the title is written here; its
+/// spaces at the ends of lines and breaks beside empty lines are what checkers report.
+fn page(command: &Command, section: u8) -> io::Result<String> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let title = name.replace('-', "\\-");
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    let page = String::from_utf8_lossy(&page);
+    let lines = page.lines().map(|line| match line.starts_with(".TH ") {
+        true => format!(".TH {title} {section} \"\" \"{SOURCE}\" Takt\n"),
+        false => line.trim_end().to_owned() + "\n",
+    });
+    Ok(lines
+        .collect::<String>()
+        .replace("\n.br\n\n", "\n\n")
+        .replace("\n\n.br\n", "\n\n")
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
+        .replace(".SH EXTRA\nExample:\n", ".SH EXAMPLE\n")
+        .replace("\nExit codes:\n", "\n.SH EXIT STATUS\n"))
 }
 
 /// Without the commands that takt starts itself with, which generators would include.
@@ -112,11 +159,12 @@ mod tests {
         let mut names: Vec<String> = commands(&built())
             .iter()
             .map(|each| each.get_display_name().unwrap_or_default().to_owned())
-            .chain(["takt".to_owned(), "taktd".to_owned()])
+            .chain(["takt".to_owned()])
             .map(|name| format!("{name}.1"))
+            .chain(["takt-policy.5", "takt.7", "taktd.8"].map(str::to_owned))
             .collect();
         names.sort();
-        let mut found: Vec<String> = std::fs::read_dir(folder.path())
+        let mut found: Vec<String> = fs::read_dir(folder.path())
             .expect("it is read")
             .map(|entry| {
                 entry
@@ -129,8 +177,14 @@ mod tests {
         found.sort();
         assert_eq!(found, names);
         for name in found {
-            let page = std::fs::read_to_string(folder.path().join(&name)).expect("it is read");
-            assert!(page.contains("Example"), "{name}");
+            let page = fs::read_to_string(folder.path().join(&name)).expect("it is read");
+            assert!(
+                page.contains(".SH EXAMPLE") || !page.contains(".SH SYNOPSIS"),
+                "{name}"
+            );
+            let (title, section) = name.rsplit_once('.').expect("a section");
+            let title = title.replace('-', "\\-");
+            assert!(page.contains(&format!(".TH {title} {section} ")), "{page}");
         }
     }
 

@@ -48,7 +48,7 @@ const BOOTS_MAX: usize = 8;
 const FOR_DAEMON: &str = " for the daemon";
 
 /// Tests that look at the lab from outside.
-const OUTSIDE: [&str; 2] = ["contract::", "lockdown::"];
+const OUTSIDE: [&str; 3] = ["contract::", "lockdown::", "package::"];
 
 /// libtest's exit status after a failed test.
 const TESTS_FAILED: i32 = 101;

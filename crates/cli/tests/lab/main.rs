@@ -70,6 +70,7 @@ mod metrics;
 mod neighbours;
 mod neighbours_flood;
 mod owners;
+mod package;
 mod places;
 mod quota;
 mod radio;
