@@ -1,6 +1,7 @@
 //! The command line.
 
 mod flows;
+mod top;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -10,7 +11,10 @@ use takt_host::{reservations::Terms, stations::Address};
 use takt_planner::backend::Kernel;
 use takt_policy::{parse_decibel, parse_duration};
 
-pub use self::flows::{Flows, FlowsCommand};
+pub use self::{
+    flows::{Flows, FlowsCommand},
+    top::{INTERVAL_MAX, INTERVAL_MIN, Top, View},
+};
 
 const NOTES: &str = "\
 Examples:
@@ -128,6 +132,17 @@ pub enum Command {
         #[arg(long)]
         tasks: bool,
     },
+
+    /// Show links, classes, flows, stations, neighbours and tasks with their rates, queues and
+    /// lateness, until `q`.
+    ///
+    /// `?` shows the keys. Needs no colour, and 80 columns; at fewer it shows fewer columns.
+    /// Columns and units: docs/top.md.
+    #[command(
+        after_help = "Examples:\n  takt top\n  takt top tasks --interval 500ms\n  takt top classes \
+                      --batch -n 2"
+    )]
+    Top(Top),
 
     /// Print what `status` counts, in OpenMetrics' format: for Prometheus and what reads the same.
     ///

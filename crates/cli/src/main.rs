@@ -16,7 +16,7 @@ use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
         apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
-        metrics, pages, revert, run, schema, station, status, trial,
+        metrics, pages, revert, run, schema, station, status, top, trial,
     },
 };
 
@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Cancel => confirm::cancel(output),
         Command::Guard { id } => trial::guard(&id),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
+        Command::Top(terms) => top::run(&terms, output),
         Command::Metrics { file } => metrics::run(file.as_deref(), output),
         Command::Flows(look) => flows::run(look, output),
         Command::Revert => revert::run(output),

@@ -171,6 +171,27 @@ pub fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
+/// Three digits and a letter: `84.2M`.
+pub fn short(value: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let Some((scale, unit)) = UNITS.into_iter().find(|(scale, _)| value >= *scale) else {
+        return value.to_string();
+    };
+    let scaled = value as f64 / scale as f64;
+    let decimals = match scaled {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$}{unit}")
+}
+
+/// Text that programs chose, such as their names, without what a terminal would obey.
+pub fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { '?' } else { c };
+    text.chars().map(shown).collect()
+}
+
 /// A station's weight, which is 1 for one that hears well.
 pub fn weight(ppm: u32) -> String {
     format!("{:.3}", f64::from(ppm) / 1e6)
@@ -195,5 +216,25 @@ mod tests {
             [tasks(0), tasks(1), tasks(2)],
             ["0 tasks", "1 task", "2 tasks"]
         );
+    }
+
+    #[test]
+    fn three_digits_and_a_letter() {
+        for (value, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.00k"),
+            (9_996, "10.0k"),
+            (84_213_456, "84.2M"),
+            (999_600, "1000k"),
+            (12_000_000_000, "12.0G"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn a_terminal_obeys_no_name() {
+        assert_eq!(plain("a\x1b[2J\u{9b}b\n"), "a?[2J?b?");
     }
 }

@@ -1,9 +1,9 @@
 //! `takt flows`: TCP flows as the kernel sees them.
 
-mod ending;
+mod look;
 mod plot;
 mod screen;
-mod table;
+pub mod table;
 mod watch;
 
 use std::{io, path::Path};
@@ -12,6 +12,7 @@ use serde_json::json;
 use takt_flows::{Filter, Seen};
 use takt_host::{Error, Monitor};
 
+pub use self::{look::Look, watch::monotonic_ns};
 use crate::{
     args::{Flows, FlowsCommand, Output},
     exit::Exit,
@@ -19,13 +20,26 @@ use crate::{
 };
 
 /// Why it stopped.
-enum Stop {
+pub enum Stop {
     Host(Error),
     /// While writing to a file, or waiting.
     Failed(String),
 }
 
 impl Stop {
+    /// While waiting.
+    pub fn system(error: nix::Error) -> Self {
+        Self::Failed(format!("waiting: {error}"))
+    }
+
+    /// Print it.
+    pub fn told(self, output: Output) -> Exit {
+        match self {
+            Self::Host(error) => print::refused(output, &error),
+            Self::Failed(reason) => print::failure(output, Exit::Failed, &reason),
+        }
+    }
+
     fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Failed(format!("{}: {error}", path.display()))
     }
@@ -57,8 +71,7 @@ pub fn run(flows: Flows, output: Output) -> Exit {
     };
     match done {
         Ok(()) => Exit::Done,
-        Err(Stop::Host(error)) => print::refused(output, &error),
-        Err(Stop::Failed(reason)) => print::failure(output, Exit::Failed, &reason),
+        Err(stop) => stop.told(output),
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
 use takt_flows::{Ends, Limit, Line, Seen, What};
 
 use super::table;
+use crate::print::short;
 
 /// The size for an output without one, such as a pipe.
 const ROWS: usize = 50;
@@ -124,7 +125,7 @@ impl Screen {
         let mut text = format!(
             "{} flows, {}bit/s; window full: {}, receiver's: {}",
             self.seen.len(),
-            table::short(bps as u64),
+            short(bps as u64),
             full(Limit::Window),
             full(Limit::Receiver),
         );

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use takt_flows::{Sample, Seen};
 
+use crate::print::{plain, short};
+
 /// Heading, width, and whether it is set to the right.
 const COLUMNS: [(&str, usize, bool); 19] = [
     ("application", 15, false),
@@ -36,7 +38,7 @@ pub fn row(seen: &Seen) -> Row {
     let milliseconds =
         |value: Option<u32>| or_dash(value.map(|us| format!("{:.3}", f64::from(us) / 1e3)));
     [
-        or_dash(flow.application.clone()),
+        or_dash(flow.application.as_deref().map(plain)),
         end(flow.ends.local),
         end(flow.ends.remote),
         sample.state.to_string(),
@@ -58,7 +60,7 @@ pub fn row(seen: &Seen) -> Row {
     ]
 }
 
-fn bounds(sample: &Sample) -> String {
+pub fn bounds(sample: &Sample) -> String {
     match (sample.lower_segments, sample.upper_segments) {
         (Some(lower), Some(upper)) => format!("{lower}-{upper}"),
         _ => "-".to_owned(),
@@ -67,21 +69,6 @@ fn bounds(sample: &Sample) -> String {
 
 fn end(end: SocketAddr) -> String {
     end.to_string()
-}
-
-/// Three digits and a letter: `84.2M`.
-pub fn short(value: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
-    let Some((scale, unit)) = UNITS.into_iter().find(|(scale, _)| value >= *scale) else {
-        return value.to_string();
-    };
-    let scaled = value as f64 / scale as f64;
-    let decimals = match scaled {
-        ..9.995 => 2,
-        ..99.95 => 1,
-        _ => 0,
-    };
-    format!("{scaled:.decimals$}{unit}")
 }
 
 /// With a heading; columns are as wide as their content.
@@ -108,24 +95,4 @@ pub fn text(rows: &[Row]) -> String {
         .iter()
         .map(|row| line(row.each_ref().map(String::as_str)));
     std::iter::once(headings).chain(rows).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn three_digits_and_a_letter() {
-        for (value, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1.00k"),
-            (9_996, "10.0k"),
-            (84_213_456, "84.2M"),
-            (999_600, "1000k"),
-            (12_000_000_000, "12.0G"),
-        ] {
-            assert_eq!(short(value), text);
-        }
-    }
 }

@@ -9,11 +9,11 @@ use std::{
 };
 
 use nix::time::{ClockId, clock_gettime};
-use takt_flows::{Event, Filter, Flow, Header, Line, Recorder, Seen, Survey, VERSION};
-use takt_host::{Error, Events, Monitor};
+use takt_flows::{Event, Filter, Flow, Header, Line, Recorder, VERSION};
+use takt_host::{Events, Monitor};
 
-use super::{Stop, ending::Ending, screen::Screen};
-use crate::args::Output;
+use super::{Look, Stop, screen::Screen};
+use crate::{args::Output, commands::ending::Ending};
 
 pub struct Terms {
     pub interval: Duration,
@@ -24,24 +24,18 @@ pub struct Terms {
     pub output: Output,
 }
 
-/// The shortest time between two looks for flows without packets.
-const SEARCH_EVERY: Duration = Duration::from_secs(1);
-
 /// The longest time between two reads of events: the kernel has room for 11,000.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
 pub fn run(terms: Terms) -> Result<(), Stop> {
-    let ending = Ending::after(terms.duration).map_err(system)?;
+    let ending = Ending::after(terms.duration).map_err(Stop::system)?;
     let (monitor, events) = Monitor::open_with_events()?;
-    monitor.survey()?;
     let mut watch = Watch {
         outlets: Outlets::open(&terms)?,
-        monitor,
+        flows: Look::with(monitor)?,
         events,
         filter: terms.filter,
-        survey: Survey::default(),
         recorder: Recorder::default(),
-        searched: None,
         unwritten: vec![begin(terms.interval)],
         pending: Vec::new(),
         admitted: BTreeSet::new(),
@@ -62,13 +56,10 @@ pub fn run(terms: Terms) -> Result<(), Stop> {
 }
 
 struct Watch {
-    monitor: Monitor,
+    flows: Look,
     events: Events,
     filter: Filter,
-    survey: Survey,
     recorder: Recorder,
-    /// When all flows were last looked for.
-    searched: Option<Instant>,
     outlets: Outlets,
     unwritten: Vec<Line>,
     pending: Vec<(Flow, Event)>,
@@ -78,10 +69,7 @@ struct Watch {
 
 impl Watch {
     fn look(&mut self) -> Result<(), Stop> {
-        let mut seen = self.flows()?;
-        if self.survey.is_due(&seen) {
-            self.monitor.survey()?;
-        }
+        let mut seen = self.flows.take()?;
         self.pending.extend(self.events.take()?);
         seen.retain(|seen| self.filter.admits(&seen.flow));
         let here: BTreeSet<u64> = seen.iter().map(|seen| seen.flow.id).collect();
@@ -100,20 +88,11 @@ impl Watch {
         self.outlets.write(&lines)
     }
 
-    fn flows(&mut self) -> Result<Vec<Seen>, Error> {
-        let is_due = |searched: Instant| searched.elapsed() >= SEARCH_EVERY;
-        if self.searched.is_none_or(is_due) {
-            self.searched = Some(Instant::now());
-            return self.monitor.flows();
-        }
-        self.monitor.known_flows()
-    }
-
     /// Returns whether the end has come first.
     fn wait_until(&mut self, due: Instant, ending: &Ending) -> Result<bool, Stop> {
         loop {
             let next = due.min(Instant::now() + FETCH_EVERY);
-            if ending.comes_before(next).map_err(system)? {
+            if ending.comes_before(next).map_err(Stop::system)? {
                 return Ok(true);
             }
             if next == due {
@@ -189,12 +168,8 @@ fn begin(interval: Duration) -> Line {
 }
 
 /// The clock of the kernel's time stamps.
-fn monotonic_ns() -> u64 {
+pub fn monotonic_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(Duration::ZERO, Duration::from)
         .as_nanos() as u64
-}
-
-fn system(error: nix::Error) -> Stop {
-    Stop::Failed(format!("waiting: {error}"))
 }

@@ -179,7 +179,7 @@ fn write_task(text: &mut String, task: &TaskStatus) {
 }
 
 /// The CPUs of its slots, each once.
-fn cpus(task: &TaskStatus) -> String {
+pub fn cpus(task: &TaskStatus) -> String {
     let mut cpus: Vec<u32> = task.pieces.iter().map(|piece| piece.cpu).collect();
     cpus.dedup();
     let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();

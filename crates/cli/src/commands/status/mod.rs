@@ -10,6 +10,7 @@ use std::{
 use takt_host::{DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Received, Share, Status};
 use takt_policy::{Backend, format_rate};
 
+pub use self::{beats::cpus, radio::note};
 use crate::{args::Output, exit::Exit, print};
 
 /// What to show beyond the links and their classes.
@@ -28,19 +29,23 @@ pub fn run(output: Output, details: Details) -> Exit {
         Err(error) => return print::refused(output, &error),
     };
     print::result(output, &status, |status| text(status, details));
-    let links = status.links.iter().map(|link| &link.problem);
-    let beats = status.beats.iter().map(|beats| &beats.problem);
-    let crowd = status.crowd.iter().map(|crowd| &crowd.problem);
-    let pending = status.pending.iter().map(|pending| &pending.problem);
-    match links
-        .chain(beats)
-        .chain(crowd)
-        .chain(pending)
-        .all(Option::is_none)
-    {
+    match problems(&status).is_empty() {
         true => Exit::Done,
         false => Exit::Changed,
     }
+}
+
+/// What is wrong, by the part of the host.
+pub fn problems(status: &Status) -> Vec<String> {
+    let links = status.links.iter();
+    let links = links.map(|link| (link.device.as_str(), &link.problem));
+    let beats = status.beats.iter().map(|beats| ("beats", &beats.problem));
+    let crowd = status.crowd.iter().map(|crowd| ("crowd", &crowd.problem));
+    let pending = status.pending.iter();
+    let pending = pending.map(|pending| ("pending", &pending.problem));
+    let all = links.chain(beats).chain(crowd).chain(pending);
+    all.filter_map(|(part, problem)| Some(format!("{part}: {}", problem.as_ref()?)))
+        .collect()
 }
 
 fn text(status: &Status, details: Details) -> String {
@@ -280,7 +285,7 @@ fn write_flows(text: &mut String, link: &LinkStatus) {
     }
 }
 
-fn proto_text(proto: u8) -> String {
+pub fn proto_text(proto: u8) -> String {
     match proto {
         6 => "tcp".to_owned(),
         17 => "udp".to_owned(),
@@ -288,7 +293,7 @@ fn proto_text(proto: u8) -> String {
     }
 }
 
-fn end_text(address: Option<IpAddr>, port: u16) -> String {
+pub fn end_text(address: Option<IpAddr>, port: u16) -> String {
     match (address, port) {
         (None, _) => "-".to_owned(),
         (Some(address), 0) => address.to_string(),

@@ -70,7 +70,7 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
 }
 
 /// Remarks about a weight.
-fn note(station: &Station) -> &'static str {
+pub fn note(station: &Station) -> &'static str {
     match (station.known, station.held, station.by_hand) {
         (false, ..) => "unknown",
         (true, true, _) => "throttled",
