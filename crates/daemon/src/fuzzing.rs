@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use crate::{
     clients::{Client, Input},
-    protocol::{Added, Answer, Done, LINE_MAX_BYTES, Refusal, Removed, Request, parse, too_long},
+    protocol::{
+        Added, Answer, Done, LINE_MAX_BYTES, Protocol, Refusal, Removed, Request, parse, too_long,
+    },
     registry::{Caller, Registry},
+    varlink,
 };
 
 const CALLER: Caller = Caller {
@@ -17,6 +20,13 @@ const CALLER: Caller = Caller {
 
 /// All that a client sends over one connection. What needs the host is only parsed.
 pub fn control(input: &[u8]) {
+    lines(input);
+    for message in input.split(|byte| *byte == varlink::END) {
+        let _ = varlink::parse(message);
+    }
+}
+
+fn lines(input: &[u8]) {
     let Ok((here, mut there)) = UnixStream::pair() else {
         return;
     };
@@ -27,7 +37,7 @@ pub fn control(input: &[u8]) {
     // What the kernel's buffer does not take is no loss.
     let _ = non_blocking.then(|| there.write(input));
     drop(there);
-    let mut client = Client::new(1, here, CALLER, 0, 0);
+    let mut client = Client::new(1, (here, Protocol::Lines), CALLER, 0, 0);
     let mut registry = Registry::default();
     let mut now_ns = 0;
     while let Input::Line(line) = client.next(now_ns) {
