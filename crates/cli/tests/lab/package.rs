@@ -46,13 +46,19 @@ fn a_package_is_installed_upgraded_under_load_removed_and_purged() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("takt");
     let built = Path::new(env!("CARGO_BIN_EXE_takt"));
-    run_command(Command::new("strip").arg("-o").args([program.as_path(), built])).ok();
+    run_command(
+        Command::new("strip")
+            .arg("-o")
+            .args([program.as_path(), built]),
+    )
+    .ok();
     let mut lab = SYSTEMD.exec();
     for file in DPKG {
         lab.args(["--add", file]);
     }
     for (name, version) in [("old", "0.1.0~1"), ("new", "0.1.0~2")] {
-        lab.arg("--add").arg(package(dir.path(), &program, name, version));
+        lab.arg("--add")
+            .arg(package(dir.path(), &program, name, version));
     }
     lab.args(["--add", SCRIPT]);
     let ran = run_command(lab.args(["--", "sh", "/add/package.sh"]));
