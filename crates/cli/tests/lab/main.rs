@@ -82,6 +82,7 @@ mod reports;
 mod socket_rates;
 mod stamping;
 mod storm;
+mod top;
 mod traffic;
 mod tree;
 mod trial;
