@@ -21,5 +21,7 @@ pub mod revert;
 pub mod run;
 pub mod station;
 pub mod status;
+mod stop;
 pub mod top;
+pub mod trace;
 pub mod trial;

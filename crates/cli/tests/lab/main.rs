@@ -83,6 +83,7 @@ mod socket_rates;
 mod stamping;
 mod storm;
 mod top;
+mod trace;
 mod traffic;
 mod tree;
 mod trial;

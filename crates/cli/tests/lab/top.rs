@@ -1,13 +1,17 @@
 //! `takt top`: its rates, and its manners at a terminal.
 
-use nix::sys::signal::Signal;
+use std::fs;
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::Value;
 
 use crate::{
     flow::Flow,
     machine::DEFAULT,
     session::Session,
-    shell::run,
     takt::{apply, takt},
     wire::Wire,
 };
@@ -39,6 +43,18 @@ fn class<'a>(sample: &'a Value, name: &str) -> &'a Value {
     let rows = sample["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["class"] == name);
     row.unwrap_or_else(|| panic!("no {name} in {sample}"))
+}
+
+/// The process.
+fn top() -> Pid {
+    let all = fs::read_dir("/proc").unwrap();
+    let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut numbers = names.filter_map(|name| name.parse::<i32>().ok());
+    let is_top = |number: &i32| {
+        let line = fs::read_to_string(format!("/proc/{number}/cmdline"));
+        line.is_ok_and(|line| line.starts_with("takt\0top\0"))
+    };
+    Pid::from_raw(numbers.find(is_top).expect("it runs"))
 }
 
 #[test]
@@ -105,7 +121,7 @@ fn leaves_a_terminal_as_it_was() {
         for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
             let mut session = Session::start(AT_A_TERMINAL);
             session.says(&["[2 classes]"]);
-            run(&format!("pkill -{} -x takt", signal as i32)).ok();
+            kill(top(), signal).unwrap();
             session.says(&["\x1b[?1049l", "status 0", "restored"]);
             assert_eq!(session.ends(), Some(0));
         }
