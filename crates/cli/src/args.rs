@@ -2,6 +2,7 @@
 
 mod flows;
 mod top;
+mod trace;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -14,6 +15,7 @@ use takt_policy::{parse_decibel, parse_duration};
 pub use self::{
     flows::{Flows, FlowsCommand},
     top::{INTERVAL_MAX, INTERVAL_MIN, Top, View},
+    trace::Trace,
 };
 
 const NOTES: &str = "\
@@ -143,6 +145,17 @@ pub enum Command {
                       --batch -n 2"
     )]
     Top(Top),
+
+    /// Write a trace of a few seconds for ui.perfetto.dev: queues, rates and packets held, lateness
+    /// and slots of tasks, windows of TCP flows.
+    ///
+    /// Samples of what `status` and `flows` count, in Chrome's JSON format. Tracks and units:
+    /// docs/trace.md.
+    #[command(
+        after_help = "Examples:\n  takt trace --out link.json\n  takt trace --duration 20s --interval \
+                      20ms --out link.json"
+    )]
+    Trace(Trace),
 
     /// Print what `status` counts, in OpenMetrics' format: for Prometheus and what reads the same.
     ///

@@ -16,7 +16,7 @@ use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
         apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
-        metrics, pages, revert, run, schema, station, status, top, trial,
+        metrics, pages, revert, run, schema, station, status, top, trace, trial,
     },
 };
 
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Command::Guard { id } => trial::guard(&id),
         Command::Status { flows, tasks } => status::run(output, status::Details { flows, tasks }),
         Command::Top(terms) => top::run(&terms, output),
+        Command::Trace(terms) => trace::run(&terms, output),
         Command::Metrics { file } => metrics::run(file.as_deref(), output),
         Command::Flows(look) => flows::run(look, output),
         Command::Revert => revert::run(output),

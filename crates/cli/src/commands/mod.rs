@@ -22,5 +22,7 @@ pub mod run;
 pub mod schema;
 pub mod station;
 pub mod status;
+mod stop;
 pub mod top;
+pub mod trace;
 pub mod trial;

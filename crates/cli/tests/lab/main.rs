@@ -85,6 +85,8 @@ mod service;
 mod socket_rates;
 mod stamping;
 mod storm;
+mod top;
+mod trace;
 mod traffic;
 mod tree;
 mod trial;

@@ -6,50 +6,17 @@ mod screen;
 pub mod table;
 mod watch;
 
-use std::{io, path::Path};
-
 use serde_json::json;
 use takt_flows::{Filter, Seen};
-use takt_host::{Error, Monitor};
+use takt_host::Monitor;
 
 pub use self::{look::Look, watch::monotonic_ns};
+use super::stop::Stop;
 use crate::{
     args::{Flows, FlowsCommand, Output},
     exit::Exit,
     print,
 };
-
-/// Why it stopped.
-pub enum Stop {
-    Host(Error),
-    /// While writing to a file, or waiting.
-    Failed(String),
-}
-
-impl Stop {
-    /// While waiting.
-    pub fn system(error: nix::Error) -> Self {
-        Self::Failed(format!("waiting: {error}"))
-    }
-
-    /// Print it.
-    pub fn told(self, output: Output) -> Exit {
-        match self {
-            Self::Host(error) => print::refused(output, &error),
-            Self::Failed(reason) => print::failure(output, Exit::Failed, &reason),
-        }
-    }
-
-    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self::Failed(format!("{}: {error}", path.display()))
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Host(error)
-    }
-}
 
 pub fn run(flows: Flows, output: Output) -> Exit {
     let filter = Filter {

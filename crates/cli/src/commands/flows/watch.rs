@@ -12,8 +12,11 @@ use nix::time::{ClockId, clock_gettime};
 use takt_flows::{Event, Filter, Flow, Header, Line, Recorder, VERSION};
 use takt_host::{Events, Monitor};
 
-use super::{Look, Stop, screen::Screen};
-use crate::{args::Output, commands::ending::Ending};
+use super::{Look, screen::Screen};
+use crate::{
+    args::Output,
+    commands::{ending::Ending, stop::Stop},
+};
 
 pub struct Terms {
     pub interval: Duration,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{picture::Picture, rates::Meter, sample::Sampler, state::State};
 use crate::{
     args::{Output, Top},
-    commands::{ending::Ending, flows::Stop},
+    commands::{ending::Ending, stop::Stop},
 };
 
 pub fn run(terms: &Top, output: Output) -> Result<(), Stop> {

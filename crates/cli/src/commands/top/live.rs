@@ -19,7 +19,7 @@ use crate::{
     args::Top,
     commands::{
         ending::{Came, Ending},
-        flows::Stop,
+        stop::Stop,
     },
 };
 

@@ -3,13 +3,13 @@
 mod batch;
 mod live;
 mod picture;
-mod rates;
-mod sample;
+pub mod rates;
+pub mod sample;
 mod screen;
 mod state;
 mod table;
 mod value;
-mod view;
+pub mod view;
 
 use std::io::{IsTerminal, stdin, stdout};
 

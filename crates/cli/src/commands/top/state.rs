@@ -67,8 +67,14 @@ impl State {
     }
 
     pub fn press(&mut self, key: KeyEvent) -> Wish {
-        if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
-            return Wish::Quit;
+        if key
+            .modifiers
+            .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+        {
+            return match key.code {
+                KeyCode::Char('c') => Wish::Quit,
+                _ => Wish::Draw,
+            };
         }
         match self.mode {
             Mode::Table => return self.press_in_table(key.code),
@@ -215,6 +221,14 @@ mod tests {
             press(&mut state, keys);
             assert_eq!(state.press(quit), Wish::Quit, "after {keys}");
         }
+    }
+
+    #[test]
+    fn other_keys_with_control_are_not_typed() {
+        let mut state = state();
+        press(&mut state, "/a");
+        state.press(KeyEvent::new(KeyCode::Char('j'), KeyModifiers::CONTROL));
+        assert_eq!(state.filter, "a");
     }
 
     #[test]

@@ -413,19 +413,17 @@ fn classes(
 ) -> Vec<ClassStatus> {
     let plan = &managed.plan;
     let mut by_class = sums(counted, program, record);
+    let tenants: BTreeMap<u32, &str> = record.ids.tenants().map(|(name, id)| (id, name)).collect();
     record
         .ids
         .classes()
         .map(|(name, id)| {
             let params = &plan.class_params[id as usize];
             let class = by_class.entry(id).or_default();
-            let tenant = record
-                .ids
-                .tenants()
-                .find(|(_, tenant)| *tenant == tenant_of(params, plan));
+            let tenant = tenants.get(&tenant_of(params, plan));
             ClassStatus {
                 name: name.to_owned(),
-                tenant: tenant.map(|(name, _)| name.to_owned()),
+                tenant: tenant.map(|name| (*name).to_owned()),
                 share: Share::of(id, plan),
                 per_flow: u32::from(params.per_flow) == TAKT_PER_FLOW_CLOCKS,
                 aqm: AqmStatus::of(params),

@@ -1,0 +1,36 @@
+//! `takt trace`
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::span;
+
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// The trace. An old file of yours is replaced once the new one is whole.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: PathBuf,
+    /// For how long, from 1s to 60s; Ctrl-C ends it sooner.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub duration: Duration,
+    /// Between two samples, from 10ms to 1s.
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval)]
+    pub interval: Duration,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = span(text)?;
+    match (Duration::from_secs(1)..=Duration::from_secs(60)).contains(&duration) {
+        true => Ok(duration),
+        false => Err("write a time from 1s to 60s, such as 5s".to_owned()),
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = span(text)?;
+    match (Duration::from_millis(10)..=Duration::from_secs(1)).contains(&interval) {
+        true => Ok(interval),
+        false => Err("write a time from 10ms to 1s, such as 50ms".to_owned()),
+    }
+}
