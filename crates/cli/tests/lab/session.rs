@@ -12,6 +12,7 @@ use std::{
 };
 
 use nix::{
+    fcntl::{FcntlArg, FdFlag, fcntl},
     poll::{PollFd, PollFlags, PollTimeout, poll},
     pty::openpty,
     sys::{
@@ -33,6 +34,8 @@ impl Session {
     /// Has a shell run this line.
     pub fn start(line: &str) -> Self {
         let pty = openpty(None, None).unwrap();
+        // While its own programs had this end, the terminal would never hang up.
+        fcntl(&pty.master, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
         let slave = || Stdio::from(pty.slave.try_clone().unwrap());
         let mut command = Command::new("sh");
         command.args(["-c", line]);

@@ -129,6 +129,6 @@ fn leaves_a_terminal_as_it_was() {
         // It ends with its connection.
         let mut session = Session::start("stty rows 5 cols 20; exec takt top");
         session.says(&["[2 clas"]);
-        session.hang_up().wait().unwrap();
+        assert!(session.hang_up().wait().unwrap().success());
     });
 }

@@ -2,11 +2,16 @@
 
 use std::{
     io,
+    mem::ManuallyDrop,
     os::fd::AsFd,
     time::{Duration, Instant},
 };
 
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::{
+    cursor::Show,
+    event::{self, Event, KeyEventKind},
+    execute,
+};
 
 use super::{
     picture::Picture,
@@ -33,6 +38,7 @@ impl Drop for Borrowed {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing.
         let _ = ratatui::try_restore();
+        let _ = execute!(io::stdout(), Show);
     }
 }
 
@@ -44,7 +50,8 @@ pub fn run(terms: &Top) -> Result<(), Stop> {
     let mut picture = Picture::of(&sampler.take(state.view)?, &mut meter);
     let look = Look::of_environment();
     let _borrowed = Borrowed;
-    let mut terminal = ratatui::try_init().map_err(failed)?;
+    // Dropped, it would tell a terminal that is gone that it is gone, and panic.
+    let mut terminal = ManuallyDrop::new(ratatui::try_init().map_err(failed)?);
     let mut due = Instant::now() + state.interval;
     loop {
         let drawn = terminal.draw(|frame| draw(frame, &picture, &mut state, look));
