@@ -57,7 +57,7 @@ build_static() {
     local linker=CARGO_TARGET_${target^^}_LINKER flags=CARGO_TARGET_${target^^}_RUSTFLAGS
     env -u SOURCE_DATE_EPOCH "${linker//-/_}=$tools-gcc" "CC_${target//-/_}=$tools-gcc" \
         "${flags//-/_}=-C target-feature=+crt-static" \
-        LIBBPF_SYS_LIBRARY_PATH="/usr/lib/$tools" \
+        "LIBBPF_SYS_LIBRARY_PATH_${target//-/_}=/usr/lib/$tools" \
         cargo build --locked --release --package takt --bin takt --target "$target" \
         --features static --target-dir target/static/build
     STATIC=$(named target/static takt)
