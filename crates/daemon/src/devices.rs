@@ -101,7 +101,7 @@ fn keep(mut keeper: Keeper, woken: &UnixStream, busy: &Busy) {
             Err(_) => (2 * retry).min(RETRY_LAST),
         };
         tell(looked, &mut said);
-        if let Err(errno) = wait_for([keeper.as_fd(), woken.as_fd()], wait) {
+        if let Err(errno) = wait_for(keeper.fds().chain([woken.as_fd()]), wait) {
             error!("devices that return are not served any more: waiting for them: {errno}");
             return;
         }
@@ -115,14 +115,17 @@ fn keep(mut keeper: Keeper, woken: &UnixStream, busy: &Busy) {
 }
 
 /// Sleep until there is a change, at most this long.
-fn wait_for(changes: [BorrowedFd; 2], time: Option<Duration>) -> nix::Result<()> {
+fn wait_for<'a>(
+    changes: impl Iterator<Item = BorrowedFd<'a>>,
+    time: Option<Duration>,
+) -> nix::Result<()> {
     let timeout = time.map_or(PollTimeout::NONE, |time| {
         PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX)
     });
-    match poll(
-        &mut changes.map(|change| PollFd::new(change, PollFlags::POLLIN)),
-        timeout,
-    ) {
+    let mut fds: Vec<_> = changes
+        .map(|change| PollFd::new(change, PollFlags::POLLIN))
+        .collect();
+    match poll(&mut fds, timeout) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(errno) => Err(errno),
     }
@@ -153,6 +156,7 @@ fn log(kept: &Kept) {
             info!(device, "{}", line(kept));
         }
         Kept::Conflict { device, found, .. } => warn!(device, found, "{}", line(kept)),
+        Kept::BeatsEnded { .. } => warn!("{}", line(kept)),
     }
 }
 
@@ -178,6 +182,10 @@ fn line(kept: &Kept) -> String {
         } => format!(
             "{device} no longer carries takt but {found}, put there by {}",
             by(who)
+        ),
+        Kept::BeatsEnded { by, reason } => format!(
+            "beats do not run any more: {by} ended their scheduler: {reason}; takt apply starts \
+             them again"
         ),
     }
 }

@@ -382,7 +382,7 @@ fn tasks_that_nobody_confirms_go() {
 }
 
 /// The way an administrator does it; the kernel needs a moment.
-fn end_scheduler() {
+pub fn end_scheduler() {
     fs::write("/proc/sysrq-trigger", "S").unwrap();
     for _ in 0..100 {
         let state = fs::read_to_string("/sys/kernel/sched_ext/state").unwrap();

@@ -18,6 +18,7 @@ use nix::{
 use serde_json::{Value, json};
 
 use crate::{
+    beats_status::end_scheduler,
     daemon::{Daemon, as_alice},
     machine::{DEFAULT, SYSTEMD},
     shell::run,
@@ -146,6 +147,31 @@ fn it_sleeps_while_there_is_nothing_to_do() {
         takt("background list").says(&["192.0.2.10"]).ok();
         daemon.ends_with(Signal::SIGTERM);
         takt("revert").ok();
+    });
+}
+
+#[test]
+fn it_tells_when_the_kernel_ends_the_beats() {
+    DEFAULT.run(|| {
+        let log = "/lab/taktd.log";
+        let mut child = Command::new("taktd")
+            .stderr(fs::File::create(log).unwrap())
+            .spawn()
+            .unwrap();
+        let policy = "[[task]]\nname = \"mixer\"\nperiod = \"40ms\"\nbudget = \"4ms\"\n";
+        apply(policy).ok();
+        end_scheduler();
+        let told = || fs::read_to_string(log).unwrap();
+        wait_until("it is told", || {
+            told().contains("beats do not run any more")
+        });
+        assert!(told().contains("disabled by sysrq-S"), "{}", told());
+        apply(policy).ok();
+        thread::sleep(Duration::from_secs(2));
+        assert_eq!(told().lines().count(), 1, "{}", told());
+        takt("revert").ok();
+        kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
+        assert!(child.wait().unwrap().success());
     });
 }
 

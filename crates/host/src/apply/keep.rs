@@ -1,8 +1,9 @@
-//! Keeping the policy in force on its devices. taktd waits for changes of devices and qdiscs, and looks
-//! at the links then.
+//! Keeping the policy in force on its devices. taktd waits for changes of devices, qdiscs and
+//! schedulers, and looks at the links and the beats then.
 //!
-//! A look reads without the host's lock, and finds nothing almost always. Only to serve a device again the
-//! lock is taken, and what was found is examined again.
+//! A look reads without the host's lock, and finds nothing almost always. Only to serve a device
+//! again the lock is taken, and what was found is examined again. A scheduler that the kernel has
+//! ended is only told of: it had a reason, and `takt apply` starts the beats again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,6 +17,7 @@ use super::{
     parts, pending, session::Session, tend, transaction::put_in_force, undecided::Undecided,
 };
 use crate::{
+    beats::{Ended, Found},
     error::Error,
     link::{
         Links, Managed, Owners, Replace,
@@ -25,6 +27,7 @@ use crate::{
     os::{
         OsError, clock,
         netlink::{Change, Changes, NetlinkError},
+        uevent::Schedulers,
     },
     part::{Host, Part},
     state::source::Source,
@@ -60,11 +63,22 @@ pub enum Kept {
         /// The program; `None`: not known.
         by: Option<Changer>,
     },
+    /// The beats of the policy do not run any more.
+    BeatsEnded {
+        /// Who ended their scheduler.
+        by: &'static str,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What has changed, and which links that concerns.
 pub struct Keeper {
     changes: Changes,
+    /// `None`: the kernel has no such notifications here.
+    schedulers: Option<Schedulers>,
+    /// The end of the beats' scheduler that was told of.
+    ended: Option<Ended>,
     /// Devices that were away since they carried takt.
     gone: BTreeSet<u32>,
     /// By device, the process that last changed its root qdisc.
@@ -78,14 +92,22 @@ impl Keeper {
             changes: Changes::open()
                 .map_err(NetlinkError::from)
                 .map_err(OsError::netlink("listening for changes of devices"))?,
+            schedulers: Schedulers::open().ok(),
+            ended: None,
             gone: BTreeSet::new(),
             changers: BTreeMap::new(),
         })
     }
 
+    /// Readable when there are changes.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let schedulers = self.schedulers.iter().map(AsFd::as_fd);
+        [self.changes.as_fd()].into_iter().chain(schedulers)
+    }
+
     /// Take note of the changes since the last call. Returns whether there were any.
     pub fn listen(&mut self) -> bool {
-        let mut any = false;
+        let mut any = self.schedulers.as_ref().is_some_and(Schedulers::take);
         for change in self.changes.read() {
             any = true;
             match change {
@@ -111,17 +133,19 @@ impl Keeper {
         mut may_restore: impl FnMut(&LostLink) -> bool,
     ) -> Result<Vec<Kept>, Undecided> {
         let host = &mut Host::open()?;
+        let ended: Vec<_> = self.beats(host.netns_cookie)?.into_iter().collect();
         let Some((source, lost)) = self.find(host)? else {
             self.gone.clear();
             self.changers.clear();
-            return Ok(Vec::new());
+            return Ok(ended);
         };
         let (attach, conflicts): (Vec<_>, Vec<_>) =
             lost.into_iter().partition(|lost| match lost.cause {
                 LostBy::Return => true,
                 LostBy::Conflict { .. } => may_restore(lost),
             });
-        let mut kept = self.note(host.netns_cookie, conflicts)?;
+        let mut kept = ended;
+        kept.extend(self.note(host.netns_cookie, conflicts)?);
         if !attach.is_empty() {
             self.attach(&source, &attach)?;
             kept.extend(attach.into_iter().map(|lost| self.kept(lost)));
@@ -156,6 +180,22 @@ impl Keeper {
             stock::carries(host, port)
         })?);
         Ok(Some((source, lost)))
+    }
+
+    /// The end of the scheduler of this namespace's tasks, once.
+    fn beats(&mut self, netns_cookie: u64) -> Result<Option<Kept>, Error> {
+        let found = Found::look()?;
+        let ended = found.and_then(|found| {
+            let ended = found.ended.clone()?;
+            found.policy_of(netns_cookie).map(|_| ended)
+        });
+        let is_new = ended != self.ended;
+        self.ended = ended;
+        let told = self.ended.as_ref().filter(|_| is_new);
+        Ok(told.map(|ended| Kept::BeatsEnded {
+            by: ended.by(),
+            reason: ended.to_string(),
+        }))
     }
 
     /// Write down which conflicts there are. Returns those that are new.
@@ -247,13 +287,6 @@ impl Keeper {
             self.gone.remove(&lost.ifindex);
         }
         Ok(())
-    }
-}
-
-/// Readable when there are changes.
-impl AsFd for Keeper {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.changes.as_fd()
     }
 }
 

@@ -13,5 +13,6 @@ pub(crate) mod namespace;
 pub(crate) mod netlink;
 pub(crate) mod privilege;
 pub(crate) mod sysfs;
+pub(crate) mod uevent;
 
 pub use error::OsError;
