@@ -55,7 +55,8 @@ fn parse(text: String) -> Result<Targets, BadFilter> {
     // A word alone would also be the name of a module, all of which is logged.
     let is_wrong = |part: &&str| {
         let level = part.rsplit('=').next().unwrap_or(part);
-        level.parse::<LevelFilter>().is_err()
+        // An empty one would be `error`.
+        level.is_empty() || level.parse::<LevelFilter>().is_err()
     };
     let wrong = text.split(',').find(is_wrong).map(str::to_owned);
     match (wrong, text.parse()) {
