@@ -2,6 +2,7 @@
 //! work, and shows what came of it.
 
 mod args;
+mod columns;
 mod commands;
 mod exit;
 mod print;

@@ -14,6 +14,7 @@ pub use self::{look::Look, watch::monotonic_ns};
 use super::stop::Stop;
 use crate::{
     args::{Flows, FlowsCommand, Output},
+    columns,
     exit::Exit,
     print,
 };
@@ -51,7 +52,7 @@ fn once(filter: &Filter, output: Output) -> Result<(), Stop> {
     seen.sort_by_key(|seen| (seen.flow.ends.local, seen.flow.ends.remote));
     print::result(output, &json!({ "flows": as_json(&seen) }), |_| {
         let rows: Vec<_> = seen.iter().map(table::row).collect();
-        table::text(&rows)
+        table::fitted(&rows, columns::room())
     });
     Ok(())
 }

@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 
 use takt_flows::{Sample, Seen};
 
-use crate::print::{plain, short};
+use crate::{
+    columns,
+    print::{plain, short},
+};
 
 /// Heading, width, and whether it is set to the right.
 const COLUMNS: [(&str, usize, bool); 19] = [
@@ -71,7 +74,19 @@ fn end(end: SocketAddr) -> String {
     end.to_string()
 }
 
-/// With a heading; columns are as wide as their content.
+/// With a heading; rows that are wider than the room take several lines.
+pub fn fitted(rows: &[Row], room: Option<usize>) -> String {
+    let headings = COLUMNS.map(|(heading, ..)| heading.to_owned());
+    let all: Vec<_> = std::iter::once(&headings)
+        .chain(rows)
+        .map(|row| row.to_vec())
+        .collect();
+    let lines = columns::aligned(&all, |at| !COLUMNS[at].2, room);
+    lines.join("\n")
+}
+
+/// With a heading, for a screen: columns are as wide as their content, and have a least width, so
+/// that they stay where they are.
 pub fn text(rows: &[Row]) -> String {
     let mut widths = COLUMNS.map(|(heading, width, _)| width.max(heading.len()));
     for row in rows {

@@ -5,7 +5,11 @@ use std::fmt::Write;
 use takt_host::{BeatsStatus, Status, TaskStatus};
 use takt_policy::{Overrun, format_duration};
 
-use crate::print::{count, us};
+use super::{table, write_table};
+use crate::{
+    columns::Row,
+    print::{count, us},
+};
 
 /// One line, and a line for each problem.
 pub fn write_summary(text: &mut String, status: &Status) {
@@ -46,9 +50,7 @@ pub fn write_tasks(text: &mut String, status: &Status) {
     if status.tasks.is_empty() {
         return;
     }
-    let _ = writeln!(
-        text,
-        "  {:<24} {:>8} {:>8} {:>8} {:>5} {:>9} {:>7} {:>9} {:>11} {:>10} {:>10} {:>10}",
+    let headings = [
         "task",
         "period",
         "budget",
@@ -60,10 +62,16 @@ pub fn write_tasks(text: &mut String, status: &Status) {
         "most used",
         "late p50",
         "late p99",
-        "worst late"
-    );
-    for task in &status.tasks {
-        write_task(text, task);
+        "worst late",
+    ];
+    let mut rows: Vec<Row> = vec![headings.map(str::to_owned).into()];
+    rows.extend(status.tasks.iter().map(task_row));
+    let mut lines = table(&rows, |at| at == 0).into_iter();
+    let headings = lines.next().unwrap_or_default();
+    let _ = writeln!(text, "{headings}");
+    for (line, task) in lines.zip(&status.tasks) {
+        let _ = writeln!(text, "{line}");
+        write_more(text, task);
     }
 }
 
@@ -100,48 +108,55 @@ fn write_cpus(text: &mut String, beats: &BeatsStatus) {
     if beats.cpus.is_empty() {
         return;
     }
-    let _ = writeln!(
-        text,
-        "  {:<24} {:>8} {:>8} {:>8} {:>15} {:>7} {:>21}",
-        "cpu", "frame", "slots", "assigned", "edges", "tables", "worst late edge"
-    );
-    for cpu in &beats.cpus {
-        let _ = writeln!(
-            text,
-            "  {:<24} {:>8} {:>8} {:>7.1}% {:>15} {:>7} {:>18.1} us",
-            cpu.cpu,
+    let headings = [
+        "cpu",
+        "frame",
+        "slots",
+        "assigned",
+        "edges",
+        "tables",
+        "worst late edge",
+    ];
+    let mut rows: Vec<Row> = vec![headings.map(str::to_owned).into()];
+    rows.extend(beats.cpus.iter().map(|cpu| {
+        vec![
+            cpu.cpu.to_string(),
             format_duration(cpu.frame_ns),
-            cpu.slots,
-            cpu.assigned_ppm as f64 / 1e4,
-            cpu.edges,
-            cpu.swaps,
-            us(cpu.edge_late_max_ns),
-        );
-    }
+            cpu.slots.to_string(),
+            format!("{:.1}%", cpu.assigned_ppm as f64 / 1e4),
+            cpu.edges.to_string(),
+            cpu.swaps.to_string(),
+            format!("{:.1} us", us(cpu.edge_late_max_ns)),
+        ]
+    }));
+    write_table(text, &rows, |at| at == 0);
 }
 
-fn write_task(text: &mut String, task: &TaskStatus) {
+fn task_row(task: &TaskStatus) -> Row {
     let counters = &task.counters;
     let late = |pick: fn(&takt_host::Lateness) -> u64| match &task.lateness {
-        None => format!("{:>10}", "-"),
-        Some(lateness) => format!("{:>7.1} us", us(pick(lateness))),
+        None => "-".to_owned(),
+        Some(lateness) => format!("{:.1} us", us(pick(lateness))),
     };
-    let _ = writeln!(
-        text,
-        "  {:<24} {:>8} {:>8} {:>8} {:>5} {:>9} {:>7} {:>9} {:>8.1} us {} {} {}",
-        task.name,
+    vec![
+        task.name.clone(),
         format_duration(task.period_ns),
         format_duration(task.budget_ns),
         format_duration(task.offset_ns),
         cpus(task),
-        counters.releases,
-        counters.missed,
-        counters.overruns,
-        us(counters.used_max_ns),
+        counters.releases.to_string(),
+        counters.missed.to_string(),
+        counters.overruns.to_string(),
+        format!("{:.1} us", us(counters.used_max_ns)),
         late(|lateness| lateness.p50_ns),
         late(|lateness| lateness.p99_ns),
         late(|lateness| lateness.max_ns),
-    );
+    ]
+}
+
+/// What has no column.
+fn write_more(text: &mut String, task: &TaskStatus) {
+    let counters = &task.counters;
     let threads: Vec<String> = task
         .members
         .iter()

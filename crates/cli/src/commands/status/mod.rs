@@ -7,11 +7,16 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use takt_host::{DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Received, Share, Status};
+use takt_host::{Counters, DeviceBuffer, DeviceState, LinkStatus, PendingStatus, Share, Status};
 use takt_policy::{Backend, format_rate};
 
 pub use self::{beats::cpus, radio::note};
-use crate::{args::Output, exit::Exit, print};
+use crate::{
+    args::Output,
+    columns::{self, Row},
+    exit::Exit,
+    print,
+};
 
 /// What to show beyond the links and their classes.
 #[derive(Debug, Clone, Copy)]
@@ -156,9 +161,18 @@ fn link_text(link: &LinkStatus) -> String {
                 .map_or("nothing", |background| background.waits_for),
         );
     }
-    let _ = writeln!(
-        text,
-        "  {:<24} {:>10} {:>10} {:>10} {:>4} {:>8} {:>12} {:>14} {:>9} {:>9} {:>11}",
+    write_classes(&mut text, link);
+    match &link.radio {
+        Some(radio) => radio::write(&mut text, radio),
+        None => write_flows(&mut text, link),
+    }
+    write_departures(&mut text, link);
+    text
+}
+
+/// Classes below their tenants, then those without one.
+fn write_classes(text: &mut String, link: &LinkStatus) {
+    let headings = [
         "class",
         "rate",
         "ceil",
@@ -169,72 +183,73 @@ fn link_text(link: &LinkStatus) -> String {
         "bytes",
         "dropped",
         "flushed",
-        "worst late"
-    );
+        "worst late",
+    ];
+    let mut rows = vec![headings.map(str::to_owned).into()];
     for tenant in &link.tenants {
-        let _ = writeln!(
-            text,
-            "  {:<24} {} {:>8} {:>12} {:>14}",
-            format!("{} (tenant)", tenant.name),
-            share_text(&tenant.share),
-            "",
-            tenant.sent_packets,
-            tenant.sent_bytes,
-        );
-        write_classes(&mut text, link, Some(&tenant.name));
+        let mut row = vec![format!("{} (tenant)", tenant.name)];
+        row.extend(share_texts(&tenant.share));
+        row.push(String::new());
+        row.extend([tenant.sent_packets, tenant.sent_bytes].map(|count| count.to_string()));
+        rows.push(row);
+        rows.extend(class_rows(link, Some(&tenant.name)));
     }
-    write_classes(&mut text, link, None);
-    match &link.radio {
-        Some(radio) => radio::write(&mut text, radio),
-        None => write_flows(&mut text, link),
+    rows.extend(class_rows(link, None));
+    write_table(text, &rows, |at| at == 0);
+}
+
+/// Below the line that they belong to.
+pub fn write_table(text: &mut String, rows: &[Row], is_text: impl Fn(usize) -> bool) {
+    for row in table(rows, is_text) {
+        let _ = writeln!(text, "{row}");
     }
-    write_departures(&mut text, link);
-    text
+}
+
+/// The same, row by row.
+pub fn table(rows: &[Row], is_text: impl Fn(usize) -> bool) -> Vec<String> {
+    const INDENT: &str = "  ";
+    let room = columns::room().map(|room| room.saturating_sub(INDENT.len()));
+    let rows = columns::aligned(rows, is_text, room).into_iter();
+    rows.map(|row| format!("{INDENT}{}", row.replace('\n', &format!("\n{INDENT}"))))
+        .collect()
 }
 
 /// The classes of a tenant, or those without one.
-fn write_classes(text: &mut String, link: &LinkStatus, tenant: Option<&str>) {
+fn class_rows(link: &LinkStatus, tenant: Option<&str>) -> Vec<Row> {
     let indent = if tenant.is_some() { "  " } else { "" };
+    let mut rows = Vec::new();
     let classes = link.classes.iter();
     for class in classes.filter(|class| class.tenant.as_deref() == tenant) {
-        let counters = &class.counters;
         let per_flow = match (class.per_flow, class.flows) {
             (false, _) => String::new(),
             (true, 1) => " (1 flow)".to_owned(),
             (true, flows) => format!(" ({flows} flows)"),
         };
-        let _ = writeln!(
-            text,
-            "  {:<24} {} {:>8} {:>12} {:>14} {:>9} {:>9} {:>8.1} us",
-            format!("{indent}{}{per_flow}", class.name),
-            share_text(&class.share),
-            class.queued_packets,
-            counters.sent_packets,
-            counters.sent_bytes,
-            counters.dropped_packets,
-            counters.flushed_packets,
-            print::us(counters.late_max_ns),
-        );
+        let mut row = vec![format!("{indent}{}{per_flow}", class.name)];
+        row.extend(share_texts(&class.share));
+        row.push(class.queued_packets.to_string());
+        row.extend(counted(&class.counters));
+        row.push(format!("{:.1} us", print::us(class.counters.late_max_ns)));
+        rows.push(row);
         if let Some(received) = &class.receive {
-            write_received(text, indent, received);
+            let mut row = vec![format!("{indent}  incoming")];
+            row.extend([const { String::new() }; 4]);
+            row.push(received.queued_packets.to_string());
+            row.extend(counted(&received.counters));
+            rows.push(row);
         }
     }
+    rows
 }
 
-/// Incoming packets of a class, below its sent ones.
-fn write_received(text: &mut String, indent: &str, received: &Received) {
-    let counters = &received.counters;
-    let _ = writeln!(
-        text,
-        "  {:<24} {:>43} {:>8} {:>12} {:>14} {:>9} {:>9}",
-        format!("{indent}  incoming"),
-        "",
-        received.queued_packets,
+fn counted(counters: &Counters) -> [String; 4] {
+    [
         counters.sent_packets,
         counters.sent_bytes,
         counters.dropped_packets,
         counters.flushed_packets,
-    );
+    ]
+    .map(|count| count.to_string())
 }
 
 fn write_departures(text: &mut String, link: &LinkStatus) {
@@ -264,25 +279,23 @@ fn write_flows(text: &mut String, link: &LinkStatus) {
     let Some(flows) = link.flows.as_ref().filter(|flows| !flows.is_empty()) else {
         return;
     };
-    let _ = writeln!(
-        text,
-        "  {:<24} {:<5} {:<42} {:<42} {:>8} {:>12} {:>14} {:>9}",
-        "class", "proto", "from", "to", "queued", "sent", "bytes", "dropped"
-    );
-    for flow in flows {
-        let _ = writeln!(
-            text,
-            "  {:<24} {:<5} {:<42} {:<42} {:>8} {:>12} {:>14} {:>9}",
-            flow.class,
+    let headings = [
+        "class", "proto", "from", "to", "queued", "sent", "bytes", "dropped",
+    ];
+    let mut rows: Vec<Row> = vec![headings.map(str::to_owned).into()];
+    rows.extend(flows.iter().map(|flow| {
+        vec![
+            flow.class.clone(),
             proto_text(flow.proto),
             end_text(flow.src, flow.src_port),
             end_text(flow.dst, flow.dst_port),
-            flow.queued_packets,
-            flow.counters.sent_packets,
-            flow.counters.sent_bytes,
-            flow.counters.dropped_packets,
-        );
-    }
+            flow.queued_packets.to_string(),
+            flow.counters.sent_packets.to_string(),
+            flow.counters.sent_bytes.to_string(),
+            flow.counters.dropped_packets.to_string(),
+        ]
+    }));
+    write_table(text, &rows, |at| at < 4);
 }
 
 pub fn proto_text(proto: u8) -> String {
@@ -301,16 +314,16 @@ pub fn end_text(address: Option<IpAddr>, port: u16) -> String {
     }
 }
 
-fn share_text(share: &Share) -> String {
+/// Rate, ceiling, floor and priority.
+fn share_texts(share: &Share) -> [String; 4] {
     let rate = |bps| match bps {
         0 => "-".to_owned(),
         bps => format_rate(bps),
     };
-    format!(
-        "{:>10} {:>10} {:>10} {:>4}",
+    [
         rate(share.rate_bps),
         rate(share.ceil_bps),
         rate(share.floor_bps),
-        share.priority
-    )
+        share.priority.to_string(),
+    ]
 }

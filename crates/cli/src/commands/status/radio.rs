@@ -3,9 +3,11 @@ use std::fmt::Write;
 use takt_daemon::{Done, NoTerms, Request, ask};
 use takt_host::{RadioStatus, Status, stations::Station};
 
-use crate::print;
-
-use crate::print::weight;
+use super::write_table;
+use crate::{
+    columns::Row,
+    print::{self, weight},
+};
 
 /// Ask taktd for its reports. Without taktd there are none.
 pub fn ask_taktd(status: &mut Status) {
@@ -49,24 +51,22 @@ pub fn write(text: &mut String, radio: &RadioStatus) {
     if radio.stations.is_empty() {
         return;
     }
-    let _ = writeln!(
-        text,
-        "  {:<39} {:>8} {:<10} {:>8} {:>12} {:>14} {:>9}",
-        "station", "weight", "", "queued", "sent", "bytes", "dropped"
-    );
-    for station in &radio.stations {
-        let _ = writeln!(
-            text,
-            "  {:<39} {:>8} {:<10} {:>8} {:>12} {:>14} {:>9}",
+    let headings = [
+        "station", "weight", "", "queued", "sent", "bytes", "dropped",
+    ];
+    let mut rows: Vec<Row> = vec![headings.map(str::to_owned).into()];
+    rows.extend(radio.stations.iter().map(|station| {
+        vec![
             station.address.to_string(),
             weight(station.applied_ppm),
-            note(station),
-            station.queued_packets,
-            station.counters.sent_packets,
-            station.counters.sent_bytes,
-            station.counters.dropped_packets,
-        );
-    }
+            note(station).to_owned(),
+            station.queued_packets.to_string(),
+            station.counters.sent_packets.to_string(),
+            station.counters.sent_bytes.to_string(),
+            station.counters.dropped_packets.to_string(),
+        ]
+    }));
+    write_table(text, &rows, |at| at == 0 || at == 2);
 }
 
 /// Remarks about a weight.
