@@ -220,6 +220,9 @@ fn replaced(stage: &mut Stage) -> Result<()> {
         stage.done.qdisc_mended_max_ms = stage.done.qdisc_mended_max_ms.max(took_ms);
         stage.send()?;
     }
+    // Reverting puts back what the other program has set up.
+    stage.run(&["revert"])?;
+    A.run(|| command::run("tc", &["qdisc", "del", "dev", DEVICE, "root"]))?;
     Ok(())
 }
 
