@@ -51,6 +51,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         let done = stage.end()?;
         thread::sleep(SETTLING);
         let counts = Counts::now(&served)?;
+        eprintln!("soak: {done:?}, {counts:?}");
         rows.push(Row {
             scheduler: "takt".to_owned(),
             case: format!("hour {hour:02}"),
