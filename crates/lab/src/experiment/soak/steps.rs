@@ -4,6 +4,7 @@ use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(5);
 
 /// Datagrams of each look whether traffic passes.
-const DATAGRAMS: usize = 50;
+const DATAGRAMS: u32 = 50;
+const PACKET_BYTES: usize = 1000;
+const SPACING: Duration = Duration::from_millis(2);
 const PORT: u16 = 5001;
 const NEAR: &str = "10.9.0.1";
 const FAR: &str = "10.9.0.2";
@@ -50,7 +53,7 @@ pub const STEPS: [(&str, Do); 10] = [
 pub struct Done {
     pub device_mended_max_ms: f64,
     pub qdisc_mended_max_ms: f64,
-    /// Of those sent while no step was at work.
+    /// Of those sent beside kills of taktd, and after each step.
     pub packets_lost: usize,
 }
 
@@ -117,21 +120,58 @@ impl<'a> Stage<'a> {
 
     /// Datagrams slower than their class's rate: all arrive.
     fn send(&mut self) -> Result<()> {
+        self.under_load(|_| {
+            thread::sleep(SPACING * DATAGRAMS);
+            Ok(())
+        })
+    }
+
+    /// Datagrams slower than their class's rate, during a work that packets must not notice.
+    fn under_load(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let receiver = B.run(|| UdpSocket::bind((FAR, PORT)).doing("bind a socket"))?;
         let sender = A.run(|| UdpSocket::bind((NEAR, 0)).doing("bind a socket"))?;
         let wait = Some(Duration::from_secs(1));
         receiver
             .set_read_timeout(wait)
             .doing("wait for datagrams")?;
-        for _ in 0..DATAGRAMS {
-            sender
-                .send_to(&[0; 1000], (FAR, PORT))
-                .doing("send a datagram")?;
-            thread::sleep(Duration::from_millis(2));
-        }
-        let arrived = (0..DATAGRAMS).take_while(|_| receiver.recv(&mut [0; 1500]).is_ok());
-        self.done.packets_lost += DATAGRAMS - arrived.count();
+        let is_done = AtomicBool::new(false);
+        let (sent, arrived, worked) = thread::scope(|scope| {
+            let sends = scope.spawn(|| -> Result<usize> {
+                let mut sent = 0;
+                while !is_done.load(Ordering::Relaxed) {
+                    sender
+                        .send_to(&[0; PACKET_BYTES], (FAR, PORT))
+                        .doing("send a datagram")?;
+                    sent += 1;
+                    thread::sleep(SPACING);
+                }
+                Ok(sent)
+            });
+            let receives = scope.spawn(|| {
+                let mut arrived = 0;
+                loop {
+                    match receiver.recv(&mut [0; 2 * PACKET_BYTES]) {
+                        Ok(_) => arrived += 1,
+                        // None for a second.
+                        Err(_) if is_done.load(Ordering::Relaxed) => return arrived,
+                        Err(_) => {}
+                    }
+                }
+            });
+            let worked = work(self);
+            is_done.store(true, Ordering::Relaxed);
+            (joined(sends), joined(receives), worked)
+        });
+        worked?;
+        self.done.packets_lost += sent?.saturating_sub(arrived);
         Ok(())
+    }
+}
+
+fn joined<T>(thread: thread::ScopedJoinHandle<T>) -> T {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
@@ -181,12 +221,13 @@ fn takt_killed(stage: &mut Stage) -> Result<()> {
 
 fn taktd_killed(stage: &mut Stage) -> Result<()> {
     stage.apply(EVERYTHING)?;
-    for _ in 0..5 {
-        stage.served.kill()?;
-        stage.run(&["background", "add", "192.0.2.10:873"])?;
-        stage.send()?;
-    }
-    Ok(())
+    stage.under_load(|stage| {
+        for _ in 0..5 {
+            stage.served.kill()?;
+            stage.run(&["background", "add", "192.0.2.10:873"])?;
+        }
+        Ok(())
+    })
 }
 
 fn gone_and_back(stage: &mut Stage) -> Result<()> {
