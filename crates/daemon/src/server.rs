@@ -204,12 +204,19 @@ impl Daemon {
             }
             let now_ns = now_ns();
             self.manager.go_on(now_ns, self.devices.is_well(now_ns));
+            if tick_ns.is_none() {
+                // What changes by time has just begun to.
+                ticked_ns = now_ns;
+            }
             let has_changed = self.watch.read();
-            if has_changed || is_signalled || tick_ns.is_some_and(|tick_ns| now_ns >= tick_ns) {
+            if tick_ns.is_some_and(|tick_ns| now_ns >= tick_ns) {
                 ticked_ns = now_ns;
                 self.tick(now_ns);
-                self.is_settling = has_changed;
+                self.is_settling = false;
+            } else if has_changed || is_signalled {
+                self.follow();
             }
+            self.is_settling |= has_changed;
             self.hand_out();
             self.accept(&mut root);
             self.serve(true);

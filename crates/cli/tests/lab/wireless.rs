@@ -272,7 +272,8 @@ fn a_wire_tells_no_signals() {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&taktd.stderr);
-        let expected = "taktd: radio: near1 tells no signal: it is not a wireless device\n";
+        let expected = "taktd: warning: radio: near1 tells no signal: it is not a wireless \
+             device\n";
         assert_eq!(said, expected);
     });
 }
