@@ -21,7 +21,8 @@ use tracing::error;
 use self::{http::Asked, page::Pages};
 use crate::error::Error;
 
-/// Connections at a time; further ones wait in the kernel.
+/// Connections at a time. One more closes the oldest: a reader asks at once, so connections that
+/// say nothing keep no reader from its answer.
 const CONNECTIONS_MAX: usize = 16;
 /// From a connection's begin to its end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,9 +53,14 @@ fn serve(listener: &TcpListener) {
         connections.retain_mut(|connection| {
             now < connection.ends && (!connection.is_ready || connection.go_on(&mut pages))
         });
-        while connections.len() < CONNECTIONS_MAX {
+        for _ in 0..CONNECTIONS_MAX {
             match listener.accept() {
-                Ok((stream, _)) => connections.extend(Connection::new(stream, now)),
+                Ok((stream, _)) => {
+                    if connections.len() == CONNECTIONS_MAX {
+                        connections.remove(0);
+                    }
+                    connections.extend(Connection::new(stream, now));
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => {
                     thread::sleep(PAUSE);
@@ -71,11 +77,7 @@ fn wait(listener: &TcpListener, connections: &mut [Connection]) -> nix::Result<(
         .iter()
         .map(|connection| PollFd::new(connection.stream.as_fd(), connection.wants()))
         .collect();
-    let accepts = match connections.len() < CONNECTIONS_MAX {
-        true => PollFlags::POLLIN,
-        false => PollFlags::empty(),
-    };
-    fds.push(PollFd::new(listener.as_fd(), accepts));
+    fds.push(PollFd::new(listener.as_fd(), PollFlags::POLLIN));
     let first = connections.iter().map(|connection| connection.ends).min();
     let timeout = first.map_or(PollTimeout::NONE, |ends| {
         let left = ends.saturating_duration_since(Instant::now());
