@@ -1,7 +1,7 @@
 //! Short runs of the five capabilities' experiments, as many at a time as there are
 //! [slots](crate::host) for machines. Virtual time is not affected: their figures are those of
-//! a run alone. The cost of a packet takes as long as two of them; it, the bystanders and the
-//! kernels are run only on request.
+//! a run alone. The cost of a packet takes as long as two of them; it, the bystanders, the kernels
+//! and the soak are run only on request.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn the_tour_has_every_capability_once() {
         let mut begun = LONGEST_FIRST.to_vec();
-        begun.extend(["cost", "bystanders", "kernels"]);
+        begun.extend(["cost", "bystanders", "kernels", "soak"]);
         let mut known = NAMES.to_vec();
         begun.sort_unstable();
         known.sort_unstable();
