@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Bounds on the congestion window of one flow, from how much longer its round trips take than the
- * shortest, from how many terminals are active and from what their group achieves together. After
- * cooperative middleware, section 6, which proposes to set both bounds from these and leaves the
- * law open; docs/crowd-law.md derives this one.
+ * Bounds on the congestion window of one flow, from how long its packets wait in queues that do
+ * not empty, from how many terminals are active and from what their group achieves together.
+ * After cooperative middleware, section 6, which proposes to set both bounds from the round trips
+ * and the group and leaves the law open; docs/crowd-law.md derives this one.
  *
+ *   wait   how much longer the shortest round trips of half a round trip are than the
+ *          shortest of all: the time in queues that never empty (the standing round trip of
+ *          Copa, NSDI 2018)
+ *   base   the mean round trip without wait: wire, air, the flow's own bursts, jitter
  *   share  what the group gets, over the terminals that can use it; a terminal that
  *          its application holds back lends its own
- *   W      share * RTTmin + standing / terminals: the pipe and a part of one small
+ *   W      share * base + standing / terminals: the pipe and a part of one small
  *          queue that all keep together
  *   hold   share * RTT * n / (n + 1), if that is more: beside a sender that fills
  *          queues and belongs to no group, round trips grow for all; this much keeps
@@ -34,16 +38,21 @@
 #define TAKT_WINDOW_PAIR 2U
 #define TAKT_WINDOW_ONE_Q10 1024ULL
 
-/* hold is at most this multiple of share * RTTmin. */
-#define TAKT_WINDOW_HOLD_MAX 16U
+/* hold counts round trips up to this multiple of the least. */
+#define TAKT_WINDOW_HOLD_MAX 2U
+/* Less than this part of its own standing queue: the window grows by a quarter, or doubles. */
+#define TAKT_WINDOW_GROW_DIVISOR 4U
+#define TAKT_WINDOW_DOUBLE_DIVISOR 16U
+/* The standing queue grows by this multiple of the losses, which count up to one in 16. */
+#define TAKT_WINDOW_LOSS_GAIN 40U
+#define TAKT_WINDOW_LOSS_MAX_Q16 (65536U / TAKT_WINDOW_LOSS_DIVISOR)
+/* A neighbours' wait that is longer by less than this part of the least says nothing. */
+#define TAKT_WINDOW_WAIT_DIVISOR 16U
 /*
  * With more than one loss in this many segments the lower bound is dropped: that is not the
  * radio.
  */
 #define TAKT_WINDOW_LOSS_DIVISOR 16U
-/* Slow start is over if round trips exceed the least by more than this part of it. */
-#define TAKT_WINDOW_START_DIVISOR 16U
-
 struct takt_window_params {
 	u64 standing_q10;	/* what all keep in queues together, segments */
 	u32 memory_shift;	/* a lower capacity is adopted by 2^-shift per period */
@@ -57,30 +66,78 @@ struct takt_window_group {
 	u32 terminals;		/* active ones */
 	u32 lenders;		/* of these, held back by their applications */
 	u64 capacity;		/* what the group achieved lately */
+	u64 wait_us;		/* the lower median of what its members wait; 0: unknown */
 };
 
 /* One flow over one period. */
 struct takt_window_sample {
 	u64 rate;		/* delivered, bytes per second */
 	u64 rtt_us;		/* mean of the period; 0: none was measured */
+	u64 stand_us;		/* mean of the shortest of each half round trip */
 	u64 rtt_min_us;
 	u32 mss_bytes;
 	u32 window;		/* the congestion window now, segments */
 	u32 own_flows;		/* flows of this terminal that its window holds back */
 	u32 sent, lost;		/* segments */
-	u32 limited;		/* the window held it back, not its application */
+	u32 limited;		/* the window held it back */
+	u32 backlogged;		/* its application had more to send */
 	u32 starting;		/* in its first slow start, nothing lost and no delay seen */
 };
 
 struct takt_window {
 	u64 target_q10;		/* 0: nothing is known yet */
 	u64 rest_q10;		/* rounded off so far */
+	u64 loss_q16;		/* of the last periods, in 1/65536 of what was sent */
+};
+
+/* The round trips of one flow in one period. */
+struct takt_round_trips {
+	u64 sum_us;
+	u64 stand_sum_us;	/* the shortest of each half round trip */
+	u64 since_ns;		/* when the present half began; 0: not yet */
+	u32 count, stand_count;
+	u32 least_us;		/* of the present half; 0: none yet */
+	u32 pad;
 };
 
 /* lower may be 0 and upper window_max: no bound. */
 struct takt_window_bounds {
 	u32 lower, upper;
 };
+
+/*
+ * A round trip was measured; the smoothed one is srtt_us. Returns the shortest of a half round
+ * trip that is over, or 0.
+ */
+TAKT_FN u32 takt_round_trips_add(struct takt_round_trips *trips, u64 now_ns, u32 rtt_us,
+				 u32 srtt_us)
+{
+	u32 least_us;
+
+	trips->sum_us += rtt_us;
+	trips->count++;
+	if (!trips->least_us || rtt_us < trips->least_us)
+		trips->least_us = rtt_us;
+	if (!trips->since_ns)
+		trips->since_ns = now_ns;
+	if (now_ns - trips->since_ns < (u64)srtt_us * 1000 / 2)
+		return 0;
+	least_us = trips->least_us;
+	trips->stand_sum_us += least_us;
+	trips->stand_count++;
+	trips->least_us = 0;
+	trips->since_ns = now_ns;
+	return least_us;
+}
+
+/* A period is over: forget its round trips, but not the half that goes on. */
+TAKT_FN void takt_round_trips_forget(struct takt_round_trips *trips)
+{
+	trips->sum_us = 0;
+	trips->count = 0;
+	trips->stand_sum_us = 0;
+	trips->stand_count = 0;
+}
 
 /* Add a member's report; its rate counts up to limit. */
 TAKT_FN void takt_window_hear(struct takt_window_group *group, u64 rate, u64 limit,
@@ -139,36 +196,81 @@ TAKT_FN u64 takt_window_flight_q10(u64 rate, u64 time_us, u32 mss_bytes)
 	return takt_min(bytes, most) * TAKT_WINDOW_ONE_Q10 / takt_max(mss_bytes, 1);
 }
 
-/* The target of the window. Cooperative middleware, section 6: from RTT / RTTmin and the group. */
+/* How long the flow's packets wait, by itself and by what the group says. */
+TAKT_FN u64 takt_window_wait_us(const struct takt_window_params *params,
+				const struct takt_window_group *group,
+				const struct takt_window_sample *sample)
+{
+	u64 stand_us = takt_min(sample->stand_us, TAKT_WINDOW_RTT_MAX_US);
+	u64 least_us = takt_clamp(sample->rtt_min_us, 1, TAKT_WINDOW_RTT_MAX_US);
+	u64 own_us = stand_us > least_us ? stand_us - least_us : 0;
+	u64 others_us = takt_min(group->wait_us, stand_us ? stand_us - 1 : 0);
+	u64 rate = takt_min(group->rate, TAKT_WINDOW_RATE_MAX);
+	u64 queue_us, slack_us = least_us / TAKT_WINDOW_WAIT_DIVISOR;
+
+	if (rate) {
+		queue_us = 2 * (params->standing_q10 / TAKT_WINDOW_ONE_Q10) * sample->mss_bytes *
+			   1000000ULL / rate;
+		slack_us = takt_max(slack_us, queue_us);
+	}
+	/* It came when a queue stood already, and never saw the shortest round trip. */
+	return others_us > own_us + slack_us ? others_us : own_us;
+}
+
+/* What the flow keeps in queues, in 1/1024 segments: its part of the group's, more with losses. */
+TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
+				     const struct takt_window_params *params,
+				     const struct takt_window_group *group,
+				     const struct takt_window_sample *sample)
+{
+	u64 loss_q16 = takt_min(flow->loss_q16, TAKT_WINDOW_LOSS_MAX_Q16);
+	u64 all_q10 = params->standing_q10 + params->standing_q10 * TAKT_WINDOW_LOSS_GAIN *
+						     loss_q16 / 65536;
+
+	return all_q10 / takt_window_users(group) / takt_max(sample->own_flows, 1);
+}
+
+/* Beside a stranger that fills queues: what keeps the group's share, and leaves it one. */
+TAKT_FN u64 takt_window_hold_q10(const struct takt_window_group *group,
+				 const struct takt_window_sample *sample)
+{
+	u64 rtt_us = takt_min(sample->rtt_us, TAKT_WINDOW_RTT_MAX_US);
+	u64 least_us = takt_min(sample->rtt_min_us, TAKT_WINDOW_RTT_MAX_US);
+	u64 users = takt_window_users(group);
+	u64 share = takt_window_share(group, group->capacity) / takt_max(sample->own_flows, 1);
+
+	rtt_us = takt_min(rtt_us, least_us * TAKT_WINDOW_HOLD_MAX);
+	return takt_window_flight_q10(share, rtt_us, sample->mss_bytes) / (users + 1) * users;
+}
+
+/* The target of the window. Cooperative middleware, section 6: from round trips and the group. */
 TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 				    const struct takt_window_params *params TAKT_ARG,
 				    const struct takt_window_group *group TAKT_ARG,
 				    const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 rtt_us = takt_clamp(sample->rtt_us, 1, TAKT_WINDOW_RTT_MAX_US);
-	u64 rtt_min_us = takt_clamp(sample->rtt_min_us, 1, rtt_us);
+	u64 wait_us = takt_min(takt_window_wait_us(params, group, sample), rtt_us - 1);
 	u64 users = takt_window_users(group), flows = takt_max(sample->own_flows, 1);
 	u64 own = takt_min(sample->rate, TAKT_WINDOW_RATE_MAX);
 	u64 share = takt_window_share(group, group->rate) / flows;
-	u64 standing_q10 = params->standing_q10 / users / flows;
-	u64 pipe_q10, queued_q10, hold_q10, aim_q10;
+	u64 standing_q10 = takt_window_standing_q10(flow, params, group, sample);
+	u64 queued_q10, aim_q10;
 
 	/* Without neighbours only its own round trips count. */
 	if (users > 1)
 		own = own / 2 + share / 2;
-	pipe_q10 = takt_window_flight_q10(own, rtt_min_us, sample->mss_bytes);
-	queued_q10 = takt_window_flight_q10(own, rtt_us - rtt_min_us, sample->mss_bytes);
-	aim_q10 = pipe_q10 + standing_q10;
+	aim_q10 = takt_window_flight_q10(own, rtt_us - wait_us, sample->mss_bytes) + standing_q10;
+	queued_q10 = takt_window_flight_q10(own, wait_us, sample->mss_bytes);
 
-	/* No queue: there is room for more, whatever others report. */
-	if (queued_q10 < standing_q10 / 4)
+	/* No queue: there is room for more, whatever others report. A window is tested if it limits. */
+	if (!sample->limited)
+		return takt_max(aim_q10, takt_window_hold_q10(group, sample));
+	if (queued_q10 < standing_q10 / TAKT_WINDOW_DOUBLE_DIVISOR)
+		aim_q10 = takt_max(aim_q10, flow->target_q10 * 2);
+	else if (queued_q10 < standing_q10 / TAKT_WINDOW_GROW_DIVISOR)
 		aim_q10 = takt_max(aim_q10, flow->target_q10 + flow->target_q10 / 4);
-
-	share = takt_window_share(group, group->capacity) / flows;
-	hold_q10 = takt_window_flight_q10(share, rtt_us, sample->mss_bytes) / (users + 1) * users;
-	pipe_q10 = takt_window_flight_q10(share, rtt_min_us, sample->mss_bytes);
-	hold_q10 = takt_min(hold_q10, pipe_q10 * TAKT_WINDOW_HOLD_MAX);
-	return takt_max(aim_q10, hold_q10);
+	return takt_max(aim_q10, takt_window_hold_q10(group, sample));
 }
 
 /* A window of whole pairs near the target; the remainder is carried to the next period. */
@@ -184,21 +286,26 @@ TAKT_FN u32 takt_window_round(struct takt_window *flow, u32 window_max)
 
 /*
  * A new flow doubles its window each round trip and so fills the pipe sooner than periods would.
- * It is left alone until round trips grow.
+ * It is left alone until the group keeps more in queues than it should.
  */
-TAKT_FN u32 takt_window_is_starting(const struct takt_window_sample *sample)
+TAKT_FN u32 takt_window_is_starting(const struct takt_window_params *params,
+				    const struct takt_window_group *group,
+				    const struct takt_window_sample *sample)
 {
-	u64 least_us = takt_min(sample->rtt_min_us, TAKT_WINDOW_RTT_MAX_US);
+	u64 wait_us = takt_window_wait_us(params, group, sample);
+	u64 rate = takt_max(group->rate, sample->rate);
 
-	return sample->starting &&
-	       sample->rtt_us <= least_us + least_us / TAKT_WINDOW_START_DIVISOR;
+	return sample->starting && takt_window_flight_q10(rate, wait_us, sample->mss_bytes) <=
+					   params->standing_q10;
 }
 
 /*
- * Before the first bounds: the initial target, in 1/1024 segments, or 0: not yet. A flow that is
- * not limited by its window needs none, unless it gets more than twice what the others do.
+ * Before the first bounds: the initial target, in 1/1024 segments, or 0: not yet. A flow whose own
+ * device or application limits it needs none, unless it gets more than a quarter above its share
+ * or has more to send while the group keeps too much in queues.
  */
-TAKT_FN_OUT u64 takt_window_initial_q10(const struct takt_window_group *group TAKT_ARG,
+TAKT_FN_OUT u64 takt_window_initial_q10(const struct takt_window_params *params TAKT_ARG,
+					const struct takt_window_group *group TAKT_ARG,
 					const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 window_q10 = takt_max(sample->window, 1) * TAKT_WINDOW_ONE_Q10;
@@ -206,10 +313,42 @@ TAKT_FN_OUT u64 takt_window_initial_q10(const struct takt_window_group *group TA
 	u64 share = takt_window_share(group, group->rate) / takt_max(sample->own_flows, 1);
 
 	if (sample->limited)
-		return takt_window_is_starting(sample) ? 0 : window_q10;
-	if (takt_window_users(group) < 2 || sample->rate / 2 <= share)
+		return takt_window_is_starting(params, group, sample) ? 0 : window_q10;
+	if (takt_window_users(group) < 2)
+		return 0;
+	if (sample->rate <= share + share / 4 &&
+	    (!sample->backlogged || takt_window_is_starting(params, group, sample)))
 		return 0;
 	return takt_clamp(flight_q10, TAKT_WINDOW_ONE_Q10, window_q10);
+}
+
+/*
+ * Half a round trip of a flow in its first slow start is over; its shortest was stand_us. Slow
+ * start doubles the window many times in a period, so it must not wait for the period's end: once
+ * more than the flow's part stands in queues, the window is what the pipe holds, and that part.
+ */
+TAKT_FN void takt_window_begin(struct takt_window *flow, const struct takt_window_params *params,
+			       const struct takt_window_group *group,
+			       const struct takt_window_sample *sample,
+			       struct takt_window_bounds *bounds)
+{
+	u32 window_max = takt_clamp(params->window_max, TAKT_WINDOW_MIN, TAKT_WINDOW_MAX);
+	u64 stand_us = takt_min(sample->stand_us, TAKT_WINDOW_RTT_MAX_US);
+	u64 window_q10 = (u64)takt_min(sample->window, TAKT_WINDOW_MAX) * TAKT_WINDOW_ONE_Q10;
+	u64 standing_q10 = takt_window_standing_q10(flow, params, group, sample);
+	u64 wait_us, queued_q10;
+
+	if (flow->target_q10 || !sample->starting || !stand_us || !sample->rtt_min_us)
+		return;
+	wait_us = takt_min(takt_window_wait_us(params, group, sample), stand_us);
+	queued_q10 = window_q10 * wait_us / stand_us;
+	if (queued_q10 <= standing_q10)
+		return;
+	flow->target_q10 = takt_clamp(window_q10 - queued_q10 + standing_q10,
+				      TAKT_WINDOW_MIN * TAKT_WINDOW_ONE_Q10,
+				      window_max * TAKT_WINDOW_ONE_Q10);
+	bounds->lower = 0;
+	bounds->upper = takt_window_round(flow, window_max);
 }
 
 /*
@@ -224,16 +363,20 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 {
 	u32 window_max = takt_clamp(params->window_max, TAKT_WINDOW_MIN, TAKT_WINDOW_MAX);
 	u64 max_q10 = window_max * TAKT_WINDOW_ONE_Q10, target_q10, aim_q10;
-	u32 measured = sample->rtt_us && sample->rtt_min_us && sample->rate;
+	u32 measured = sample->rtt_us && sample->stand_us && sample->rtt_min_us && sample->rate;
 
 	bounds->lower = 0;
 	bounds->upper = window_max;
+	if (sample->sent)
+		flow->loss_q16 = (7 * takt_min(flow->loss_q16, 65536) +
+				  (u64)takt_min(sample->lost, sample->sent) * 65536 /
+					  sample->sent) / 8;
 	if (!flow->target_q10 && measured)
-		flow->target_q10 = takt_window_initial_q10(group, sample);
+		flow->target_q10 = takt_window_initial_q10(params, group, sample);
 	if (!flow->target_q10)
 		return;
 	target_q10 = flow->target_q10;
-	if (measured && sample->limited) {
+	if (measured && (sample->limited || sample->backlogged)) {
 		aim_q10 = takt_window_aim_q10(flow, params, group, sample);
 		/* Halfway, and never more than double or half. */
 		aim_q10 = takt_clamp(aim_q10, 0, 3 * target_q10);

@@ -82,8 +82,9 @@ static void activate(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 	flow->updated_ns = now_ns;
 	flow->delivered = tp->delivered;
 	flow->lost = tp->lost;
-	flow->rtt_sum_us = 0;
-	flow->rtt_count = 0;
+	takt_round_trips_forget(&flow->trips);
+	flow->acks = 0;
+	flow->backlogged_acks = 0;
 	flow->limited = 0;
 }
 
@@ -97,47 +98,77 @@ static void count(u64 cookie, const struct takt_window_sample *sample, u32 deliv
 		return;
 	__sync_fetch_and_add(&sum->delivered_bytes, (u64)delivered * sample->mss_bytes);
 	__sync_fetch_and_add(&sum->flow_periods, 1);
-	__sync_fetch_and_add(&sum->limited_periods, sample->limited);
+	__sync_fetch_and_add(&sum->limited_periods, sample->limited || sample->backlogged);
 	__sync_fetch_and_add(&sum->passed_us, passed_us);
-	__sync_fetch_and_add(&sum->limited_us, sample->limited ? passed_us : 0);
-	if (sample->rtt_us) {
+	__sync_fetch_and_add(&sum->limited_us,
+			     sample->limited || sample->backlogged ? passed_us : 0);
+	if (sample->rtt_us && sample->stand_us) {
 		__sync_fetch_and_add(&sum->rtt_sum_us, sample->rtt_us);
 		__sync_fetch_and_add(&sum->rtt_min_sum_us, sample->rtt_min_us);
+		__sync_fetch_and_add(&sum->stand_sum_us, sample->stand_us);
 		__sync_fetch_and_add(&sum->rtt_count, 1);
 	}
 	__sync_fetch_and_add(&sum->sent, sample->sent);
 	__sync_fetch_and_add(&sum->lost, sample->lost);
 }
 
+/* What was heard of the group, unless that is too long ago. */
+static void hear(struct takt_window_group *group, struct takt_window_sample *sample,
+		 const struct takt_crowd *crowd, u64 cookie, u64 now_ns)
+{
+	const struct takt_crowd_group *heard = bpf_map_lookup_elem(&takt_crowd_groups, &cookie);
+
+	sample->own_flows = 1;
+	if (!heard || now_ns - heard->heard_ns > TAKT_CROWD_STALE_PERIODS * crowd->period_ns)
+		return;
+	*group = heard->sum;
+	sample->own_flows = heard->own_flows;
+}
+
 static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 		   const struct sock *sk, u64 now_ns)
 {
 	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
+	const struct takt_round_trips *trips = &flow->trips;
 	u64 cookie = namespace_of(sk);
-	const struct takt_crowd_group *heard = bpf_map_lookup_elem(&takt_crowd_groups, &cookie);
 	u64 passed_us = takt_max((now_ns - flow->updated_ns) / 1000, 1);
 	u32 delivered = tp->delivered - flow->delivered;
 	struct takt_window_sample sample = {};
 	struct takt_window_group group = {};
 
+	hear(&group, &sample, crowd, cookie, now_ns);
 	sample.mss_bytes = tp->mss_cache;
 	sample.rate = (u64)delivered * sample.mss_bytes * 1000000 / passed_us;
-	sample.rtt_us = flow->rtt_sum_us / takt_max(flow->rtt_count, 1);
+	sample.rtt_us = trips->sum_us / takt_max(trips->count, 1);
+	sample.stand_us = trips->stand_sum_us / takt_max(trips->stand_count, 1);
 	sample.rtt_min_us = tp->rtt_min.s[0].v;
 	sample.window = tp->snd_cwnd;
-	sample.own_flows = 1;
 	sample.lost = tp->lost - flow->lost;
 	sample.sent = delivered + sample.lost;
 	sample.limited = flow->limited;
+	sample.backlogged = 2 * flow->backlogged_acks >= flow->acks;
 	sample.starting = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
-	if (heard && now_ns - heard->heard_ns <= TAKT_CROWD_STALE_PERIODS * crowd->period_ns) {
-		group = heard->sum;
-		sample.own_flows = heard->own_flows;
-	}
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
 	/* A flow that was silent for longer had nothing to send. */
 	count(cookie, &sample, delivered,
 	      takt_min(passed_us, TAKT_CROWD_STALE_PERIODS * crowd->period_ns / 1000));
+}
+
+/* Half a round trip of the first slow start is over. */
+static void begin(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
+		  const struct sock *sk, u64 now_ns, u32 stand_us)
+{
+	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
+	struct takt_window_sample sample = {};
+	struct takt_window_group group = {};
+
+	hear(&group, &sample, crowd, namespace_of(sk), now_ns);
+	sample.mss_bytes = tp->mss_cache;
+	sample.stand_us = stand_us;
+	sample.rtt_min_us = tp->rtt_min.s[0].v;
+	sample.window = tp->snd_cwnd;
+	sample.starting = 1;
+	takt_window_begin(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
 }
 
 SEC("struct_ops")
@@ -161,21 +192,30 @@ void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
 	const struct takt_crowd *crowd;
-	u64 now_ns = bpf_ktime_get_ns();
+	u64 now_ns = bpf_ktime_get_ns(), passed_ns;
+	u32 stand_us = 0;
 	s32 rtt_us = ack->rtt_us;
 
 	cubictcp_acked(sk, ack);
 	if (!flow)
 		return;
 	crowd = terms_of(sk, flow);
-	if (rtt_us > 0) {
-		flow->rtt_sum_us += (u32)rtt_us;
-		flow->rtt_count++;
-	}
+	if (rtt_us > 0)
+		stand_us = takt_round_trips_add(&flow->trips, now_ns, rtt_us, tp->srtt_us / 8);
+	if (crowd && stand_us && !flow->window.target_q10 &&
+	    tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
+		begin(flow, crowd, sk, now_ns, stand_us);
 	/* packets_out and pkts_acked: in flight when the ACK arrived, as nothing was sent since. */
 	if (tp->packets_out + ack->pkts_acked >= tp->snd_cwnd)
 		flow->limited = 1;
-	if (now_ns - flow->updated_ns < (crowd ? crowd->period_ns : ELSEWHERE_NS))
+	flow->acks++;
+	if (tp->write_seq - tp->snd_nxt >= tp->mss_cache)
+		flow->backlogged_acks++;
+	passed_ns = now_ns - flow->updated_ns;
+	if (passed_ns < (crowd ? crowd->period_ns : ELSEWHERE_NS))
+		return;
+	/* A long round trip may leave a period without half of one. */
+	if (crowd && !flow->trips.stand_count && passed_ns < STALE_PERIODS * crowd->period_ns)
 		return;
 	if (crowd)
 		update(flow, crowd, sk, now_ns);

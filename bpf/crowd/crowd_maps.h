@@ -6,7 +6,7 @@
 #include "window.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_CROWD_ABI 1
+#define TAKT_CROWD_ABI 2
 
 /*
  * Three maps, all with a network namespace's cookie as the key. Each is written by one side, so
@@ -38,11 +38,12 @@ struct takt_crowd_group {
 struct takt_crowd_terminal {
 	u64 delivered_bytes;
 	u64 flow_periods;
-	u64 limited_periods;	/* of these, those in which the window limited the flow */
+	u64 limited_periods;	/* of these, those in which its application had more to send */
 	u64 passed_us;		/* duration of both; idle time does not count */
 	u64 limited_us;
 	u64 rtt_sum_us;		/* means of these, of those with a round trip */
 	u64 rtt_min_sum_us;
+	u64 stand_sum_us;	/* standing round trips, of the same periods */
 	u64 rtt_count;
 	u64 sent, lost;		/* segments */
 };
@@ -51,9 +52,10 @@ struct takt_crowd_terminal {
 struct takt_crowd_flow {
 	struct takt_window window;
 	struct takt_window_bounds bounds;
+	struct takt_round_trips trips;	/* of the period */
 	u64 updated_ns;		/* of the bounds; 0: never */
-	u64 rtt_sum_us;		/* of the period */
-	u32 rtt_count;
+	u32 acks;		/* of the period */
+	u32 backlogged_acks;	/* of these, with segments that wait for the window or the device */
 	u32 delivered;		/* the socket's counts when the period began */
 	u32 lost;
 	u32 limited;		/* the window limited it in the period */

@@ -19,6 +19,8 @@ struct tcp_sock {
 	u32 snd_cwnd, snd_ssthresh;
 	u32 packets_out, mss_cache;
 	u32 delivered, lost;
+	u32 srtt_us;		/* eight times */
+	u32 write_seq, snd_nxt;
 	struct minmax rtt_min;
 };
 

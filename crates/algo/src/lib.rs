@@ -43,4 +43,4 @@ pub use starve::Starve;
 pub use stations::{Address, Known, Stations, TableFull};
 pub use sys::takt_window_sample as FlowSample;
 pub use turns::Turns;
-pub use window::{Bounds, Flow, Group, WindowTerms};
+pub use window::{Bounds, Flow, Group, RoundTrips, WindowTerms};

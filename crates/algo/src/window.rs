@@ -1,6 +1,8 @@
 //! `algo/window.h`.
 
-use crate::sys::{self, takt_window, takt_window_bounds, takt_window_group, takt_window_params};
+use crate::sys::{
+    self, takt_round_trips, takt_window, takt_window_bounds, takt_window_group, takt_window_params,
+};
 
 /// The parameters of the bounds; the same for all flows of a group.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +91,11 @@ impl Group {
         self.0
     }
 
+    /// The lower median of what members, oneself included, wait in queues that never empty.
+    pub fn set_wait_us(&mut self, wait_us: u64) {
+        self.0.wait_us = wait_us;
+    }
+
     /// The group's recent capacity, in bytes per second.
     pub fn capacity_bytes_ps(&self) -> u64 {
         self.0.capacity
@@ -98,6 +105,41 @@ impl Group {
 impl From<takt_window_group> for Group {
     fn from(sum: takt_window_group) -> Self {
         Self(sum)
+    }
+}
+
+/// The round trips of one flow in one period.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RoundTrips(takt_round_trips);
+
+impl RoundTrips {
+    /// One was measured; `srtt_us` is the smoothed one. Returns the shortest of a half round trip
+    /// that is over.
+    pub fn add(&mut self, now_ns: u64, rtt_us: u32, srtt_us: u32) -> Option<u32> {
+        // SAFETY: a valid struct.
+        let least_us = unsafe { sys::takt_round_trips_add(&mut self.0, now_ns, rtt_us, srtt_us) };
+        (least_us > 0).then_some(least_us)
+    }
+
+    /// A period is over.
+    pub fn forget(&mut self) {
+        // SAFETY: a valid struct.
+        unsafe { sys::takt_round_trips_forget(&mut self.0) }
+    }
+
+    /// Their mean in the period; 0: there was none.
+    pub fn mean_us(&self) -> u64 {
+        self.0.sum_us / u64::from(self.0.count.max(1))
+    }
+
+    /// The mean of the shortest of each half round trip; 0: no half is over.
+    pub fn standing_us(&self) -> u64 {
+        self.0.stand_sum_us / u64::from(self.0.stand_count.max(1))
+    }
+
+    /// Whether a half round trip is over, so that a period can be.
+    pub fn is_measured(&self) -> bool {
+        self.0.stand_count > 0
     }
 }
 
@@ -144,6 +186,20 @@ impl Flow {
         // SAFETY: valid structs.
         unsafe { sys::takt_window_update(&mut self.0, &terms.0, &group.0, sample, &mut bounds.0) };
         bounds
+    }
+
+    /// Half a round trip of a flow in its first slow start is over, with these measurements;
+    /// returns its first bounds if slow start is to end.
+    pub fn begin(
+        &mut self,
+        terms: &WindowTerms,
+        group: &Group,
+        sample: &sys::takt_window_sample,
+    ) -> Option<Bounds> {
+        let mut bounds = Bounds::default();
+        // SAFETY: valid structs.
+        unsafe { sys::takt_window_begin(&mut self.0, &terms.0, &group.0, sample, &mut bounds.0) };
+        (bounds.upper() > 0).then_some(bounds)
     }
 
     /// The window that the law aims at, in 1/1024 segments.

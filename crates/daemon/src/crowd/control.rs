@@ -21,6 +21,8 @@ impl Control for Crowd {
             limited_us: usage.limited_us,
             rtt_sum_us: usage.rtt_sum_us,
             rtt_min_sum_us: usage.rtt_min_sum_us,
+            stand_sum_us: usage.stand_sum_us,
+            rtt_count: usage.rtt_count,
         }))
     }
 

@@ -76,6 +76,8 @@ pub struct Neighbour {
     pub lends: bool,
     /// Its mean round trip over the shortest, in thousandths.
     pub rtt_ratio_milli: Option<u32>,
+    /// What its packets wait in queues that do not empty.
+    pub wait_us: u32,
     /// Since it was last heard of.
     pub age_ms: u64,
 }
@@ -117,6 +119,7 @@ impl Neighbour {
             flows,
             lends,
             rtt_ratio_q8,
+            wait_us,
         } = member.activity;
         let milli = u32::from(rtt_ratio_q8) * 1000 / 256;
         let name = address_of(number).map(|address| address.to_string());
@@ -128,6 +131,7 @@ impl Neighbour {
             flows,
             lends,
             rtt_ratio_milli: Some(milli).filter(|milli| *milli > 0),
+            wait_us,
             age_ms: now_ns.saturating_sub(member.heard_ns) / 1_000_000,
         }
     }

@@ -190,6 +190,7 @@ fn answers() -> [(&'static str, Done); 9] {
         flows: 1,
         lends: true,
         rtt_ratio_milli: Some(1),
+        wait_us: 1,
         age_ms: 1,
     };
     let share = Share {

@@ -35,7 +35,7 @@ pub struct Usage {
     pub delivered_bytes: u64,
     /// Periods of flows in which anything was acknowledged.
     pub flow_periods: u64,
-    /// Of these, the periods in which the window limited the flow, not its application.
+    /// Of these, the periods in which the application had more to send than the flow carried.
     pub limited_periods: u64,
     /// The duration of all `flow_periods`.
     pub passed_us: u64,
@@ -45,7 +45,9 @@ pub struct Usage {
     pub rtt_sum_us: u64,
     /// The least round trip of the flow in each of them, added up likewise.
     pub rtt_min_sum_us: u64,
-    /// How many periods are in the two sums.
+    /// Standing round trips likewise: the mean of the shortest of each half round trip.
+    pub stand_sum_us: u64,
+    /// How many periods are in the three sums.
     pub rtt_count: u64,
     /// Delivered, or lost.
     pub sent_segments: u64,
@@ -151,6 +153,7 @@ impl Crowd {
             limited_us: sum.limited_us,
             rtt_sum_us: sum.rtt_sum_us,
             rtt_min_sum_us: sum.rtt_min_sum_us,
+            stand_sum_us: sum.stand_sum_us,
             rtt_count: sum.rtt_count,
             sent_segments: sum.sent,
             lost_segments: sum.lost,

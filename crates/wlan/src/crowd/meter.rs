@@ -26,6 +26,10 @@ pub struct Counts {
     pub rtt_sum_us: u64,
     /// Sum of shortest round trips, of the same periods.
     pub rtt_min_sum_us: u64,
+    /// Sum of standing round trips, of the same periods.
+    pub stand_sum_us: u64,
+    /// How many periods are in the sums.
+    pub rtt_count: u64,
 }
 
 impl Counts {
@@ -37,6 +41,8 @@ impl Counts {
             limited_us: self.limited_us.saturating_sub(before.limited_us),
             rtt_sum_us: self.rtt_sum_us.saturating_sub(before.rtt_sum_us),
             rtt_min_sum_us: self.rtt_min_sum_us.saturating_sub(before.rtt_min_sum_us),
+            stand_sum_us: self.stand_sum_us.saturating_sub(before.stand_sum_us),
+            rtt_count: self.rtt_count.saturating_sub(before.rtt_count),
         }
     }
 }
@@ -58,9 +64,10 @@ pub struct Meter {
     last: Measured,
     /// When a counter last grew.
     counted_ns: u64,
-    /// Rate and ratio of one flow.
+    /// Rate, ratio and wait of one flow.
     rate_bytes_ps: u64,
     ratio_q8: u16,
+    wait_us: u32,
 }
 
 impl Meter {
@@ -78,6 +85,9 @@ impl Meter {
         }
         if last.rtt_min_sum_us > 0 {
             self.ratio_q8 = Activity::ratio_q8(last.rtt_sum_us, last.rtt_min_sum_us);
+            let waited_us = last.stand_sum_us.saturating_sub(last.rtt_min_sum_us);
+            let mean_us = waited_us / last.rtt_count.max(1);
+            self.wait_us = mean_us.min(u32::MAX.into()) as u32;
         }
         self.readings.push_back((now_ns, counts));
         if self.readings.len() > PERIODS + 1 {
@@ -102,6 +112,7 @@ impl Meter {
                 flows,
                 lends: flows > 0 && limited_flows == 0,
                 rtt_ratio_q8: if flows > 0 { self.ratio_q8 } else { 0 },
+                wait_us: if flows > 0 { self.wait_us } else { 0 },
             },
             limited_flows,
         };
@@ -122,6 +133,7 @@ mod tests {
 
     const PERIOD_US: u64 = 200_000;
     const RTT_MIN_US: u64 = 16_000;
+    const WAIT_US: u64 = 3_000;
 
     /// A flow whose periods end up to a round trip late.
     struct Flow {
@@ -140,6 +152,8 @@ mod tests {
                 counts.limited_us += if self.is_limited { passed_us } else { 0 };
                 counts.rtt_sum_us += 3 * RTT_MIN_US / 2;
                 counts.rtt_min_sum_us += RTT_MIN_US;
+                counts.stand_sum_us += RTT_MIN_US + WAIT_US;
+                counts.rtt_count += 1;
                 self.since_us = self.ends_us;
                 self.ends_us += PERIOD_US + late_us();
             }
@@ -177,6 +191,7 @@ mod tests {
                 prop_assert_eq!(activity.lends, limited == 0);
                 prop_assert!(limited_flows <= activity.flows);
                 prop_assert_eq!(activity.rtt_ratio_q8, 384);
+                prop_assert_eq!(u64::from(activity.wait_us), WAIT_US);
                 let each = u64::from(activity.rate_bytes_ps) / u64::from(activity.flows);
                 prop_assert!(each.abs_diff(rate_bytes_ps) <= rate_bytes_ps / 100 + 1);
             }
@@ -212,10 +227,15 @@ mod tests {
         }
 
         #[test]
-        fn no_numbers_make_it_panic(readings in prop::collection::vec(any::<[u64; 6]>(), 1..20)) {
+        fn no_numbers_make_it_panic(readings in prop::collection::vec(any::<[u64; 8]>(), 1..20)) {
             let mut meter = Meter::default();
-            for [now_ns, delivered_bytes, passed_us, limited_us, rtt_sum_us, rtt_min_sum_us] in readings {
-                let counts = Counts { delivered_bytes, passed_us, limited_us, rtt_sum_us, rtt_min_sum_us };
+            for reading in readings {
+                let [now_ns, delivered_bytes, passed_us, limited_us, ..] = reading;
+                let [.., rtt_sum_us, rtt_min_sum_us, stand_sum_us, rtt_count] = reading;
+                let counts = Counts {
+                    delivered_bytes, passed_us, limited_us,
+                    rtt_sum_us, rtt_min_sum_us, stand_sum_us, rtt_count,
+                };
                 let measured = meter.read(now_ns, counts);
                 prop_assert!(measured.limited_flows <= measured.activity.flows);
             }

@@ -136,12 +136,29 @@ impl Terminal {
             self.group
                 .hear(activity.rate_bytes_ps.into(), limit, activity.lends);
         }
+        self.group.set_wait_us(self.median_wait_us());
         // A terminal that lends counts other members up to a low limit, so it cannot measure
         // the group's capacity.
         if !activity.is_idle() && !activity.lends {
             self.group.remember(&self.terms.window);
         }
         self.group
+    }
+
+    /// The lower median of what active members wait, itself included: fewer than half of them
+    /// cannot move it beyond what an honest one reports (docs/crowd-law.md, "Influence").
+    fn median_wait_us(&self) -> u64 {
+        if self.activity.is_idle() {
+            return 0;
+        }
+        let others = self
+            .members
+            .iter()
+            .map(|(_, member)| member.activity.wait_us);
+        let mut waits_us: Vec<u32> = others.chain([self.activity.wait_us]).collect();
+        let middle = (waits_us.len() - 1) / 2;
+        let (_, median_us, _) = waits_us.select_nth_unstable(middle);
+        u64::from(*median_us)
     }
 
     /// The report to send now, if one is due. An idle terminal says so once and is then silent:

@@ -58,6 +58,7 @@ fn gets(rate_bytes_ps: u32) -> Activity {
         flows: 1,
         lends: false,
         rtt_ratio_q8: 300,
+        wait_us: 0,
     }
 }
 
@@ -217,10 +218,12 @@ proptest! {
         flows in 0..=Activity::FLOWS_MAX,
         lends: bool,
         rtt_ratio_q8: u16,
+        wait: u16,
         within_ms: u16,
         count in 0..=ENTRIES_MAX,
     ) {
-        let activity = Activity { rate_bytes_ps, flows, lends, rtt_ratio_q8 };
+        let wait_us = u32::from(wait) * 64;
+        let activity = Activity { rate_bytes_ps, flows, lends, rtt_ratio_q8, wait_us };
         let report = Report { activity, within_ms };
         prop_assert_eq!(Report::from_bytes(&report.to_bytes()), Some(report));
         let entry = |n: usize| Entry { number: number.wrapping_add(n as u64), activity };
@@ -239,7 +242,7 @@ proptest! {
             None => prop_assert_ne!(bytes.len(), REPORT_BYTES),
         }
         if let Some((_, entries)) = sum::read(&bytes) {
-            prop_assert_eq!(entries.count() * 16 + 2, bytes.len());
+            prop_assert_eq!(entries.count() * 18 + 2, bytes.len());
         }
     }
 

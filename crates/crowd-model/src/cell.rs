@@ -1,0 +1,493 @@
+//! The events of a run: stations, access point, wire and servers.
+
+use std::{cmp::Reverse, collections::BinaryHeap, collections::VecDeque};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use takt_medium::{Action, Frame, Input, Medium, NodeId, Receiver as To};
+
+use crate::{
+    ACK_BYTES, DATA_BYTES, Direction, Setup,
+    access_point::{Content, Queue, Waiting},
+    member::{Bounded, Member, PERIOD_NS},
+    tcp::{Ack, Receiver, Send, Sender},
+    wire::Wire,
+};
+
+/// A report's way over the air.
+const REPORT_NS: u64 = 2_000_000;
+/// Reports are early or late by up to a tenth of a period.
+const PERIOD_JITTER: u64 = 5;
+const MILLION: u32 = 1_000_000;
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+enum Event {
+    /// A flow's data or acknowledgement arrives at its server.
+    AtServer {
+        flow: usize,
+        token: u64,
+    },
+    /// Likewise at the access point.
+    AtAccessPoint {
+        flow: usize,
+        token: u64,
+    },
+    Delayed(usize),
+    Timeout(usize),
+    Paced(usize),
+    Start(usize),
+    Period(usize),
+    Report {
+        to: usize,
+        token: u64,
+    },
+}
+
+struct Flow {
+    terminal: usize,
+    direction: Direction,
+    ends_ns: u64,
+    has_begun: bool,
+    sender: Sender,
+    receiver: Receiver,
+    bounded: Bounded,
+    up: Wire,
+    down: Wire,
+    /// Of its frames, at the terminal.
+    queued: usize,
+    timeout_at_ns: u64,
+    paced_at_ns: u64,
+    round_trips_ns: Vec<u64>,
+}
+
+struct Station {
+    queue: VecDeque<u64>,
+    flows: Vec<usize>,
+    member: Option<Member>,
+}
+
+#[derive(Debug)]
+enum Packet {
+    OnAir(Waiting),
+    OnWire(Content),
+    Report { from: usize, datagram: Vec<u8> },
+}
+
+/// A run.
+pub struct Cell {
+    setup: Setup,
+    medium: Medium,
+    now_ns: u64,
+    flows: Vec<Flow>,
+    stations: Vec<Station>,
+    access_queue: Queue,
+    packets: Vec<Option<Packet>>,
+    free: Vec<u64>,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    event_count: u64,
+    random: Pcg64Mcg,
+}
+
+impl Cell {
+    /// At its beginning.
+    pub fn new(setup: Setup, seed: u64) -> Self {
+        let mut medium = Medium::new(setup.profile.clone(), seed);
+        let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0x5eed);
+        let mut cell_flows = Vec::new();
+        let mut stations = Vec::new();
+        for (at, terminal) in setup.terminals.iter().enumerate() {
+            let station = medium.add_station(terminal.path.clone());
+            let choice = terminal.rate;
+            let set = medium.handle(0, Input::Rate { station, choice });
+            debug_assert_eq!(set, Ok(()));
+            let first = cell_flows.len();
+            for terms in &terminal.flows {
+                let mut wire = |loss_ppm| Wire::new(&setup, loss_ppm, random.random());
+                let (data, acks) = (wire(setup.loss_ppm), wire(setup.ack_loss_ppm));
+                let (up, down) = match terms.direction {
+                    Direction::Up => (data, acks),
+                    Direction::Down => (acks, data),
+                };
+                cell_flows.push(Flow {
+                    terminal: at,
+                    direction: terms.direction,
+                    ends_ns: terms.ends_ns,
+                    has_begun: false,
+                    sender: Sender::new(terms.control, setup.initial_window, setup.window_max),
+                    receiver: Receiver::default(),
+                    bounded: Bounded::default(),
+                    up,
+                    down,
+                    queued: 0,
+                    timeout_at_ns: 0,
+                    paced_at_ns: 0,
+                    round_trips_ns: Vec::new(),
+                });
+            }
+            stations.push(Station {
+                queue: VecDeque::new(),
+                flows: (first..cell_flows.len()).collect(),
+                member: terminal
+                    .is_member
+                    .then(|| Member::new(at, &setup, random.random())),
+            });
+        }
+        let mut cell = Self {
+            access_queue: Queue::new(setup.access_point, setup.terminals.len()),
+            setup,
+            medium,
+            now_ns: 0,
+            flows: cell_flows,
+            stations,
+            packets: Vec::new(),
+            free: Vec::new(),
+            events: BinaryHeap::new(),
+            event_count: 0,
+            random,
+        };
+        let terms = cell
+            .setup
+            .terminals
+            .iter()
+            .flat_map(|terminal| &terminal.flows);
+        let begins: Vec<u64> = terms.map(|terms| terms.begins_ns).collect();
+        for (flow, begins_ns) in begins.into_iter().enumerate() {
+            cell.schedule(begins_ns + 1, Event::Start(flow));
+        }
+        for station in 0..cell.stations.len() {
+            let at_ns = cell.random.random_range(0..PERIOD_NS);
+            cell.schedule(at_ns, Event::Period(station));
+        }
+        cell
+    }
+
+    /// Goes on until then.
+    pub fn run(&mut self, until_ns: u64) {
+        loop {
+            self.drain();
+            let event_ns = self.events.peek().map(|Reverse((at_ns, ..))| *at_ns);
+            let next_ns = event_ns.into_iter().chain(self.medium.wake_ns()).min();
+            match next_ns {
+                Some(at_ns) if at_ns <= until_ns => self.now_ns = self.now_ns.max(at_ns),
+                _ => break,
+            }
+            self.drain();
+            while let Some(Reverse((at_ns, _, event))) = self.events.peek().copied()
+                && at_ns <= self.now_ns
+            {
+                self.events.pop();
+                self.happen(event);
+            }
+        }
+    }
+
+    /// Segments delivered, by terminal.
+    pub fn delivered(&self) -> Vec<u64> {
+        let of_flow = |flow: &usize| match self.flows[*flow].direction {
+            Direction::Up => self.flows[*flow].sender.delivered(),
+            Direction::Down => self.flows[*flow].receiver.delivered(),
+        };
+        let stations = self.stations.iter();
+        stations
+            .map(|station| station.flows.iter().map(of_flow).sum())
+            .collect()
+    }
+
+    /// Begins to measure.
+    pub fn forget_figures(&mut self) {
+        for flow in &mut self.flows {
+            flow.round_trips_ns.clear();
+            flow.bounded.targets_q10.clear();
+        }
+    }
+
+    /// All that were measured, in no order.
+    pub fn round_trips_ns(&self) -> Vec<u64> {
+        let flows = self.flows.iter();
+        flows
+            .flat_map(|flow| flow.round_trips_ns.iter().copied())
+            .collect()
+    }
+
+    /// The variation of the first bounded flow's target, deviation over mean; NaN: it has no
+    /// bound.
+    pub fn unrest(&self) -> f64 {
+        let targets = &self.flows[0].bounded.targets_q10;
+        let count = targets.len() as f64;
+        let mean = targets.iter().sum::<u64>() as f64 / count;
+        let squares = targets.iter().map(|target| (*target as f64 - mean).powi(2));
+        (squares.sum::<f64>() / count).sqrt() / mean
+    }
+
+    fn schedule(&mut self, at_ns: u64, event: Event) {
+        self.event_count += 1;
+        let at_ns = at_ns.max(self.now_ns);
+        self.events.push(Reverse((at_ns, self.event_count, event)));
+    }
+
+    fn happen(&mut self, event: Event) {
+        let now_ns = self.now_ns;
+        match event {
+            Event::Start(flow) => {
+                self.flows[flow].has_begun = true;
+                self.pump(flow);
+            }
+            Event::AtServer { flow, token } => match self.forget(token) {
+                Some(Packet::OnWire(Content::Data(sequence))) => self.receive(flow, sequence),
+                Some(Packet::OnWire(Content::Ack(ack))) => self.acked(flow, &ack),
+                _ => {}
+            },
+            Event::AtAccessPoint { flow, token } => {
+                if let Some(Packet::OnWire(content)) = self.forget(token) {
+                    let station = self.flows[flow].terminal;
+                    self.access_queue.push(Waiting {
+                        station,
+                        flow,
+                        content,
+                    });
+                }
+                self.feed();
+            }
+            Event::Delayed(flow) => {
+                let receiver = &mut self.flows[flow].receiver;
+                if receiver
+                    .delayed_until_ns
+                    .is_some_and(|at_ns| at_ns <= now_ns)
+                {
+                    let ack = receiver.acknowledge();
+                    self.answer(flow, ack);
+                }
+            }
+            Event::Timeout(flow) => {
+                let of = &mut self.flows[flow];
+                of.timeout_at_ns = 0;
+                if of.sender.timeout_ns().is_some_and(|at_ns| at_ns <= now_ns) {
+                    of.sender.time_out(now_ns);
+                }
+                self.pump(flow);
+            }
+            Event::Paced(flow) => {
+                self.flows[flow].paced_at_ns = 0;
+                self.pump(flow);
+            }
+            Event::Period(station) => self.period(station),
+            Event::Report { to, token } => {
+                if let Some(Packet::Report { from, datagram }) = self.forget(token) {
+                    self.hear(to, from, &datagram);
+                }
+            }
+        }
+    }
+
+    fn period(&mut self, station: usize) {
+        let jitter_ns = self.random.random_range(0..PERIOD_NS / PERIOD_JITTER);
+        let next_ns = self.now_ns + PERIOD_NS - PERIOD_NS / PERIOD_JITTER / 2 + jitter_ns;
+        let random = self.random.random();
+        let Some(member) = &mut self.stations[station].member else {
+            return;
+        };
+        let report = member.period(self.now_ns, random);
+        self.schedule(next_ns, Event::Period(station));
+        let Some(datagram) = report else {
+            return;
+        };
+        for to in 0..self.stations.len() {
+            let is_lost = self.random.random_range(0..MILLION) < self.setup.report_loss_ppm;
+            if to != station && self.stations[to].member.is_some() && !is_lost {
+                let token = self.remember(Packet::Report {
+                    from: station,
+                    datagram: datagram.clone(),
+                });
+                self.schedule(self.now_ns + REPORT_NS, Event::Report { to, token });
+            }
+        }
+    }
+
+    fn hear(&mut self, to: usize, from: usize, datagram: &[u8]) {
+        let address = self.stations[from].member.as_ref().map(Member::address);
+        if let (Some(member), Some(address)) = (&mut self.stations[to].member, address) {
+            member.hear(self.now_ns, address, datagram);
+        }
+    }
+
+    /// A segment is at its receiver.
+    fn receive(&mut self, flow: usize, sequence: u64) {
+        let receiver = &mut self.flows[flow].receiver;
+        match receiver.receive(self.now_ns, sequence) {
+            Some(ack) => self.answer(flow, ack),
+            None => {
+                if let Some(at_ns) = receiver.delayed_until_ns {
+                    self.schedule(at_ns, Event::Delayed(flow));
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, flow: usize, ack: Ack) {
+        match self.flows[flow].direction {
+            Direction::Up => self.send_down(flow, Content::Ack(ack)),
+            Direction::Down => self.queue(flow, Content::Ack(ack)),
+        }
+    }
+
+    /// An acknowledgement is at its sender.
+    fn acked(&mut self, flow: usize, ack: &Ack) {
+        let of = &mut self.flows[flow];
+        of.sender.take(self.now_ns, ack);
+        of.round_trips_ns.extend(of.sender.last_round_trip_ns());
+        if of.direction == Direction::Up
+            && let Some(member) = &mut self.stations[of.terminal].member
+        {
+            member.acked(self.now_ns, &mut of.bounded, &mut of.sender);
+        }
+        self.pump(flow);
+    }
+
+    /// Lets a sender send what its window allows.
+    fn pump(&mut self, flow: usize) {
+        let now_ns = self.now_ns;
+        loop {
+            let of = &mut self.flows[flow];
+            let is_held = of.direction == Direction::Up && of.queued >= self.setup.own_queue_frames;
+            if !of.has_begun || now_ns >= of.ends_ns || is_held {
+                break;
+            }
+            match of.sender.send(now_ns) {
+                Send::Segment(sequence) => match of.direction {
+                    Direction::Up => self.queue(flow, Content::Data(sequence)),
+                    Direction::Down => self.send_down(flow, Content::Data(sequence)),
+                },
+                Send::At(at_ns) => {
+                    if of.paced_at_ns == 0 {
+                        of.paced_at_ns = at_ns;
+                        self.schedule(at_ns, Event::Paced(flow));
+                    }
+                    break;
+                }
+                Send::Nothing => break,
+            }
+        }
+        let of = &mut self.flows[flow];
+        if of.timeout_at_ns == 0
+            && now_ns < of.ends_ns
+            && let Some(at_ns) = of.sender.timeout_ns()
+        {
+            of.timeout_at_ns = at_ns.max(now_ns + 1);
+            let at_ns = of.timeout_at_ns;
+            self.schedule(at_ns, Event::Timeout(flow));
+        }
+        self.feed();
+    }
+
+    /// Into the terminal's own queue.
+    fn queue(&mut self, flow: usize, content: Content) {
+        let station = self.flows[flow].terminal;
+        self.flows[flow].queued += usize::from(matches!(content, Content::Data(_)));
+        let token = self.remember(Packet::OnAir(Waiting {
+            station,
+            flow,
+            content,
+        }));
+        self.stations[station].queue.push_back(token);
+        self.feed();
+    }
+
+    fn send_down(&mut self, flow: usize, content: Content) {
+        if let Some(at_ns) = self.flows[flow].down.arrives_ns(self.now_ns) {
+            let token = self.remember(Packet::OnWire(content));
+            self.schedule(at_ns, Event::AtAccessPoint { flow, token });
+        }
+    }
+
+    fn send_up(&mut self, flow: usize, content: Content) {
+        if let Some(at_ns) = self.flows[flow].up.arrives_ns(self.now_ns) {
+            let token = self.remember(Packet::OnWire(content));
+            self.schedule(at_ns, Event::AtServer { flow, token });
+        }
+    }
+
+    fn feed(&mut self) {
+        if self.medium.is_free(Medium::ACCESS_POINT)
+            && let Some(waiting) = self.access_queue.pop()
+        {
+            let to = To::Node(NodeId(waiting.station as u16 + 1));
+            let bytes = bytes_of(&waiting.content);
+            let token = self.remember(Packet::OnAir(waiting));
+            self.transmit(Medium::ACCESS_POINT, token, bytes, to);
+        }
+        for station in 0..self.stations.len() {
+            let from = NodeId(station as u16 + 1);
+            if self.medium.is_free(from)
+                && let Some(token) = self.stations[station].queue.pop_front()
+                && let Some(Packet::OnAir(waiting)) = &self.packets[token as usize]
+            {
+                let bytes = bytes_of(&waiting.content);
+                self.transmit(from, token, bytes, To::Node(Medium::ACCESS_POINT));
+            }
+        }
+    }
+
+    fn transmit(&mut self, from: NodeId, token: u64, bytes: u32, to: To) {
+        let frame = Frame { token, bytes, to };
+        let taken = self
+            .medium
+            .handle(self.now_ns, Input::Transmit { from, frame });
+        debug_assert_eq!(taken, Ok(()));
+    }
+
+    fn drain(&mut self) {
+        while let Some(action) = self.medium.poll(self.now_ns) {
+            match action {
+                Action::Deliver { from, token, .. } => self.deliver(from, token),
+                Action::Done { from, token, .. } => {
+                    let packet = self.forget(token);
+                    if from == Medium::ACCESS_POINT {
+                        self.feed();
+                    } else if let Some(Packet::OnAir(waiting)) = packet {
+                        let is_data = matches!(waiting.content, Content::Data(_));
+                        self.flows[waiting.flow].queued -= usize::from(is_data);
+                        self.pump(waiting.flow);
+                    }
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, from: NodeId, token: u64) {
+        let Some(Packet::OnAir(waiting)) = &self.packets[token as usize] else {
+            return;
+        };
+        let (flow, content) = (waiting.flow, waiting.content.clone());
+        if from != Medium::ACCESS_POINT {
+            return self.send_up(flow, content);
+        }
+        match content {
+            Content::Data(sequence) => self.receive(flow, sequence),
+            Content::Ack(ack) => self.acked(flow, &ack),
+        }
+    }
+
+    fn remember(&mut self, packet: Packet) -> u64 {
+        let token = self.free.pop().unwrap_or(self.packets.len() as u64);
+        match self.packets.get_mut(token as usize) {
+            Some(place) => *place = Some(packet),
+            None => self.packets.push(Some(packet)),
+        }
+        token
+    }
+
+    fn forget(&mut self, token: u64) -> Option<Packet> {
+        let packet = self.packets[token as usize].take();
+        if packet.is_some() {
+            self.free.push(token);
+        }
+        packet
+    }
+}
+
+fn bytes_of(content: &Content) -> u32 {
+    match content {
+        Content::Data(_) => DATA_BYTES,
+        Content::Ack(_) => ACK_BYTES,
+    }
+}

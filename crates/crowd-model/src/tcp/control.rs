@@ -1,0 +1,121 @@
+//! The congestion controls.
+
+use super::{bbr::Bbr, cubic::Cubic};
+
+/// Which one a flow has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Control {
+    /// RFC 9438, with HyStart's delay rule, as in Linux.
+    Cubic,
+    /// The first version, as in Linux.
+    Bbr,
+    /// This many segments, always.
+    Fixed(u32),
+}
+
+/// What an acknowledgement said.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Acked {
+    pub now_ns: u64,
+    /// Segments that are known to have arrived, and were not before.
+    pub count: u64,
+    /// Segments that are considered lost since the last acknowledgement.
+    pub lost: u64,
+    pub rtt_ns: Option<u64>,
+    pub rtt_min_ns: u64,
+    /// Of the newest segment, in segments per second.
+    pub rate: Option<f64>,
+    /// All segments delivered so far, and when that newest segment was sent.
+    pub delivered: u64,
+    pub delivered_at_send: u64,
+    /// Segments in flight before and after it.
+    pub before: u64,
+    pub pipe: u64,
+    /// The first segment not acknowledged in order, and the first not yet sent.
+    pub una: u64,
+    pub next: u64,
+    /// Nothing is being recovered.
+    pub is_open: bool,
+    /// A timeout is being recovered.
+    pub in_timeout: bool,
+    /// The window limited the sender.
+    pub is_limited: bool,
+}
+
+/// One flow's.
+#[derive(Debug)]
+pub(super) enum State {
+    Cubic(Cubic),
+    Bbr(Box<Bbr>),
+    Fixed(f64),
+}
+
+impl State {
+    pub fn new(control: Control, initial: f64) -> Self {
+        match control {
+            Control::Cubic => Self::Cubic(Cubic::new(initial)),
+            Control::Bbr => Self::Bbr(Box::new(Bbr::new(initial))),
+            Control::Fixed(window) => Self::Fixed(window.into()),
+        }
+    }
+
+    pub fn window(&self) -> f64 {
+        match self {
+            Self::Cubic(cubic) => cubic.window,
+            Self::Bbr(bbr) => bbr.window,
+            Self::Fixed(window) => *window,
+        }
+    }
+
+    /// In its first slow start.
+    pub fn is_starting(&self) -> bool {
+        matches!(self, Self::Cubic(cubic) if cubic.threshold.is_infinite())
+    }
+
+    /// `None`: as fast as the device takes it.
+    pub fn pacing_ns(&self) -> Option<u64> {
+        match self {
+            Self::Bbr(bbr) => Some(bbr.pacing_ns()),
+            _ => None,
+        }
+    }
+
+    pub fn acked(&mut self, acked: &Acked) {
+        match self {
+            Self::Cubic(cubic) => cubic.acked(acked),
+            Self::Bbr(bbr) => bbr.acked(acked),
+            Self::Fixed(_) => {}
+        }
+    }
+
+    /// A loss begins a recovery; the window is not to fall below `lower`.
+    pub fn lost(&mut self, lower: f64) {
+        match self {
+            Self::Cubic(cubic) => cubic.lost(lower),
+            Self::Bbr(bbr) => bbr.lost(),
+            Self::Fixed(_) => {}
+        }
+    }
+
+    pub fn timed_out(&mut self) {
+        match self {
+            Self::Cubic(cubic) => cubic.timed_out(),
+            Self::Bbr(bbr) => bbr.timed_out(),
+            Self::Fixed(_) => {}
+        }
+    }
+
+    /// Everything that was lost has arrived.
+    pub fn recovered(&mut self) {
+        if let Self::Bbr(bbr) = self {
+            bbr.recovered();
+        }
+    }
+
+    /// The window is cut to this.
+    pub fn cut(&mut self, upper: f64) {
+        if let Self::Cubic(cubic) = self {
+            cubic.window = cubic.window.min(upper.max(2.0));
+        }
+    }
+}
