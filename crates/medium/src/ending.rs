@@ -130,6 +130,7 @@ impl Medium {
             .channel
             .carries(now_ns, rate, self.profile.ack_bytes);
         if is_read {
+            self.tell_control(sender, true);
             self.finish(sender, Outcome::Acknowledged);
         } else {
             self.fail(sender, self.profile.eifs_ns());
@@ -152,10 +153,24 @@ impl Medium {
 
     /// An attempt failed; the node goes on after `space_ns` from now.
     fn fail(&mut self, index: usize, space_ns: u64) {
+        self.tell_control(index, false);
         let node = &mut self.nodes[index];
         node.clear_ns = node.clear_ns.max(self.now_ns + space_ns);
         if !node.fail(&self.profile) {
+            if let Some(link) = self.link_of(index) {
+                link.figures.dropped += 1;
+            }
             self.finish(index, Outcome::Dropped);
+        }
+    }
+
+    /// The sender knows what became of its attempt.
+    fn tell_control(&mut self, index: usize, is_acknowledged: bool) {
+        let Some(hand) = self.nodes[index].hand else {
+            return;
+        };
+        if let Some(link) = self.link_of(index) {
+            link.control.sent(hand.failures, is_acknowledged);
         }
     }
 

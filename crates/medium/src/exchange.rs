@@ -1,7 +1,7 @@
 //! Access to the air, one event after another. Idle slots are counted, not simulated one by
 //! one.
 
-use crate::{Medium, RateChoice, Receiver};
+use crate::{Direction, Medium, NodeId, Receiver, link::LinkState};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -133,7 +133,11 @@ impl Medium {
             return (0, 0);
         };
         let rate = match self.peer(index) {
-            Some(station) => self.rate(station, now_ns),
+            Some(station) => {
+                let link = self.nodes[station].link(direction(index));
+                let by_snr = || self.rate_by_snr(station, now_ns);
+                link.control.attempt(hand.failures).unwrap_or_else(by_snr)
+            }
             None => self.profile.slowest_basic(),
         };
         let bytes = self.profile.air_bytes(hand.frame.bytes);
@@ -143,19 +147,13 @@ impl Medium {
         )
     }
 
-    fn rate(&self, station: usize, now_ns: u64) -> usize {
-        let station = &self.nodes[station];
-        match station.rate_choice {
-            RateChoice::Fixed(rate) => rate,
-            RateChoice::BySnr => {
-                let snr_centidb = station.channel.path.snr_centidb(now_ns);
-                let enough = |&needed: &i32| needed <= snr_centidb;
-                self.needed_snr_centidb
-                    .iter()
-                    .rposition(enough)
-                    .unwrap_or_default()
-            }
-        }
+    pub(crate) fn rate_by_snr(&self, station: usize, now_ns: u64) -> usize {
+        let snr_centidb = self.nodes[station].channel.path.snr_centidb(now_ns);
+        let enough = |&needed: &i32| needed <= snr_centidb;
+        self.needed_snr_centidb
+            .iter()
+            .rposition(enough)
+            .unwrap_or_default()
     }
 
     /// The station whose channel a node's frame uses; `None` for a broadcast.
@@ -169,6 +167,12 @@ impl Medium {
         }
     }
 
+    /// The link that a node's frame uses; `None` for a broadcast.
+    pub(crate) fn link_of(&mut self, index: usize) -> Option<&mut LinkState> {
+        let station = self.peer(index)?;
+        Some(self.nodes[station].link_mut(direction(index)))
+    }
+
     fn start(&mut self, index: usize) {
         let now_ns = self.now_ns;
         let (rate, airtime_ns) = self.attempt(index, now_ns);
@@ -180,10 +184,14 @@ impl Medium {
             hand.end_ns = now_ns + airtime_ns;
             hand.air_ns += airtime_ns;
         }
+        let is_first = node.hand.is_some_and(|hand| hand.failures == 0);
         if let Some(station) = peer {
             let air = &mut self.nodes[station].air;
             air.attempts += 1;
             air.busy_ns += airtime_ns;
+            let figures = &mut self.nodes[station].link_mut(direction(index)).figures;
+            figures.frames += u64::from(is_first);
+            figures.retries += u64::from(!is_first);
         }
         self.senders.push(index);
         self.phase = match self.phase {
@@ -216,5 +224,13 @@ impl Medium {
                 }
             }
         }
+    }
+}
+
+/// The direction of a node's frames.
+fn direction(sender: usize) -> Direction {
+    match NodeId(sender as u16) {
+        Medium::ACCESS_POINT => Direction::Down,
+        _ => Direction::Up,
     }
 }

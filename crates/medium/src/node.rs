@@ -3,13 +3,14 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use crate::{Air, Frame, Profile, RateChoice, Rules, channel::Channel};
+use crate::{Air, Direction, Frame, Profile, Rules, channel::Channel, link::LinkState};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     /// To the access point; the access point's own is not used.
     pub channel: Channel,
-    pub rate_choice: RateChoice,
+    /// From the access point and to it; the access point's own are not used.
+    links: [LinkState; 2],
     pub air: Air,
     pub hand: Option<InHand>,
     /// Slots still to wait; `None` if the next frame needs none.
@@ -39,10 +40,15 @@ pub(crate) struct InHand {
 }
 
 impl Node {
-    pub fn new(profile: &Profile, channel: Channel, random: Pcg64Mcg) -> Self {
+    pub fn new(
+        profile: &Profile,
+        channel: Channel,
+        links: [LinkState; 2],
+        random: Pcg64Mcg,
+    ) -> Self {
         Node {
             channel,
-            rate_choice: profile.rate_choice,
+            links,
             air: Air::default(),
             hand: None,
             backoff: None,
@@ -51,6 +57,14 @@ impl Node {
             timeout_ns: None,
             random,
         }
+    }
+
+    pub fn link(&self, direction: Direction) -> &LinkState {
+        &self.links[direction as usize]
+    }
+
+    pub fn link_mut(&mut self, direction: Direction) -> &mut LinkState {
+        &mut self.links[direction as usize]
     }
 
     /// When it sends if the air stays idle; only for nodes that are not sending.

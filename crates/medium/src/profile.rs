@@ -2,8 +2,9 @@
 
 mod dsss;
 mod ofdm;
+mod phones;
 
-use crate::{Fading, Rate};
+use crate::{Fading, Rate, RateChoice};
 
 /// Everything that is the same for all stations of a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,22 +35,12 @@ pub struct Profile {
     pub ack_bytes: u32,
     /// Slowest first; at least one is basic.
     pub rates: Vec<Rate>,
-    /// The rate of stations without one of their own.
+    /// The rate of stations without one of their own, in both directions.
     pub rate_choice: RateChoice,
     /// The rules of contention.
     pub rules: Rules,
     /// None: the SNR is exactly the path's.
     pub fading: Option<Fading>,
-}
-
-/// How a node's rate is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RateChoice {
-    /// An index into the profile's rates.
-    Fixed(usize),
-    /// The fastest rate at which, at the current mean SNR, at most a tenth of 1500 byte packets
-    /// are lost; if there is none, the slowest.
-    BySnr,
 }
 
 /// The rules of contention.
@@ -74,6 +65,7 @@ impl Profile {
             Self::dot11b_short(),
             Self::dot11g(),
             Self::dot11n(),
+            Self::phones_2011(),
         ]
     }
 

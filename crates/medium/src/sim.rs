@@ -11,12 +11,14 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+pub use crate::Direction;
 pub use queue::{Fifo, Packet, Queue, Weighted};
 pub use stats::Station;
-pub use traffic::{Direction, Flow, Traffic};
+pub use traffic::{Flow, Traffic};
 
 use crate::{
-    Action, Frame, Input, Medium, NodeId, Profile, RateChoice, Receiver, Refused, SnrPath, Wire,
+    Action, Frame, Input, Link, Medium, NodeId, Profile, RateChoice, Receiver, Refused, SnrPath,
+    Wire,
 };
 use traffic::Source;
 
@@ -84,6 +86,11 @@ impl<Q: Queue> Simulation<Q> {
     pub fn set_rate(&mut self, station: NodeId, choice: RateChoice) -> Result<(), Refused> {
         self.medium
             .handle(self.now_ns, Input::Rate { station, choice })
+    }
+
+    /// A station's rate in one direction, and what became of its frames.
+    pub fn link(&self, station: NodeId, direction: Direction) -> Result<Link, Refused> {
+        self.medium.link(station, direction)
     }
 
     /// Adds traffic from the beginning on.

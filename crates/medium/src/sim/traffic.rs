@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use crate::NodeId;
+use crate::{Direction, NodeId};
 
 /// Frames between one station and the access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,15 +16,6 @@ pub struct Flow {
     pub traffic: Traffic,
     /// The time until its first frame.
     pub start_ns: u64,
-}
-
-/// The direction of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the access point.
-    Down,
-    /// From the station.
-    Up,
 }
 
 /// Lengths are of Ethernet frames without FCS.
