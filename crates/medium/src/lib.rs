@@ -31,6 +31,7 @@ mod channel;
 mod ending;
 mod error_rate;
 mod exchange;
+mod frames;
 mod link;
 mod medium;
 mod node;
@@ -44,6 +45,7 @@ mod wire;
 
 pub use channel::Fading;
 pub use error_rate::{CodeRate, Constellation, ErrorModel};
+pub use frames::Aggregation;
 pub use link::{Direction, Link};
 pub use medium::{Action, Air, Frame, Input, Medium, NodeId, Outcome, Receiver, Refused};
 pub use path::{PathError, SnrPath};

@@ -242,11 +242,30 @@ impl Medium {
         }
     }
 
-    /// Whether a node can take a frame.
+    /// Whether a node has no frame, and so can take any.
     pub fn is_free(&self, node: NodeId) -> bool {
         self.nodes
             .get(usize::from(node.0))
             .is_some_and(|node| node.hand.is_none())
+    }
+
+    /// Whether a node can take a frame to this receiver: it is free, or it has frames to the
+    /// same receiver already and the profile sends several at once.
+    pub fn has_room(&self, node: NodeId, to: Receiver) -> bool {
+        let index = usize::from(node.0);
+        let Some(node) = self.nodes.get(index) else {
+            return false;
+        };
+        match (&node.hand, &self.profile.aggregation) {
+            (None, _) => true,
+            (Some(hand), Some(aggregation)) => {
+                // All frames of a station go to the access point.
+                let is_same = |other| matches!(to, Receiver::Node(_)) && to == other;
+                let is_together = index != usize::from(Self::ACCESS_POINT.0) || is_same(hand.to);
+                is_together && node.frames.len() < aggregation.frames_max as usize
+            }
+            (Some(_), None) => false,
+        }
     }
 
     /// The mean SNR of a station, by its path.
@@ -320,14 +339,25 @@ impl Medium {
         let hears_idle = self.phase.sounds_idle();
         let (now_ns, slot_ns) = (self.now_ns, self.profile.slot_ns);
         let index = usize::from(from.0);
+        let has_room = self.has_room(from, frame.to);
         match self.nodes.get_mut(index) {
             None => return Err(Refused::Unknown(from)),
-            Some(node) if node.hand.is_some() => return Err(Refused::Occupied(from)),
-            Some(node) => node.take(frame, now_ns, hears_idle, slot_ns),
-        }
-        if let Some(link) = self.link_of(index) {
-            link.control.begin(now_ns);
+            Some(_) if !has_room => return Err(Refused::Occupied(from)),
+            Some(node) if node.hand.is_some() => node.frames.push(frame),
+            Some(node) => {
+                node.take(frame, now_ns, hears_idle, slot_ns);
+                self.begin(index);
+            }
         }
         Ok(())
+    }
+
+    /// A sender's control decides on its next frame, if there is one.
+    pub(crate) fn begin(&mut self, index: usize) {
+        let now_ns = self.now_ns;
+        let has_frames = self.nodes[index].hand.is_some();
+        if let Some(link) = self.link_of(index).filter(|_| has_frames) {
+            link.control.begin(now_ns);
+        }
     }
 }

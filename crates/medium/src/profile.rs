@@ -4,7 +4,7 @@ mod dsss;
 mod ofdm;
 mod phones;
 
-use crate::{Fading, Rate, RateChoice};
+use crate::{Aggregation, Fading, Rate, RateChoice};
 
 /// Everything that is the same for all stations of a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,8 @@ pub struct Profile {
     pub overhead_bytes: u32,
     /// The length of an acknowledgement.
     pub ack_bytes: u32,
+    /// None: one frame in each transmission.
+    pub aggregation: Option<Aggregation>,
     /// Slowest first; at least one is basic.
     pub rates: Vec<Rate>,
     /// The rate of stations without one of their own, in both directions.
@@ -98,7 +100,21 @@ impl Profile {
     }
 
     pub(crate) fn ack_ns(&self, rate: usize) -> u64 {
-        self.rates[self.ack_rate(rate)].airtime_ns(self.ack_bytes) + self.propagation_ns
+        self.answer_ns(rate, 1)
+    }
+
+    /// The length of the answer to a transmission of so many frames.
+    pub(crate) fn answer_bytes(&self, frames: usize) -> u32 {
+        match &self.aggregation {
+            Some(aggregation) if frames > 1 => aggregation.block_ack_bytes,
+            _ => self.ack_bytes,
+        }
+    }
+
+    /// The air time of that answer.
+    pub(crate) fn answer_ns(&self, rate: usize, frames: usize) -> u64 {
+        let bytes = self.answer_bytes(frames);
+        self.rates[self.ack_rate(rate)].airtime_ns(bytes) + self.propagation_ns
     }
 
     /// 802.11-2007, 9.2.10.

@@ -207,10 +207,10 @@ impl Control {
         self.chain.rate(failures)
     }
 
-    pub fn sent(&mut self, failures: u32, is_acknowledged: bool) {
+    pub fn sent(&mut self, failures: u32, frames: u32, acknowledged: u32) {
         let rate = &mut self.rates[self.chain.rate(failures)];
-        rate.attempts += 1;
-        rate.successes += u32::from(is_acknowledged);
+        rate.attempts += frames;
+        rate.successes += acknowledged;
     }
 
     /// The last frame is finished.
@@ -334,7 +334,7 @@ mod tests {
                 for failures in 0..7 {
                     let rate = self.control.attempt(failures);
                     let is_acknowledged = self.random.random_range(0..100) < percent[rate];
-                    self.control.sent(failures, is_acknowledged);
+                    self.control.sent(failures, 1, u32::from(is_acknowledged));
                     if is_acknowledged {
                         break;
                     }

@@ -100,13 +100,13 @@ impl Control {
         }
     }
 
-    /// The attempt after `failures` failed ones is over.
-    pub fn sent(&mut self, failures: u32, is_acknowledged: bool) {
+    /// The attempt after `failures` failed ones, of so many frames at once, is over.
+    pub fn sent(&mut self, failures: u32, frames: u32, acknowledged: u32) {
         match self {
             Control::BySnr | Control::Chain(_) => {}
             Control::Amrr(amrr) => amrr.sent(failures),
-            Control::Arf(arf) => arf.sent(is_acknowledged),
-            Control::Minstrel(minstrel) => minstrel.sent(failures, is_acknowledged),
+            Control::Arf(arf) => arf.sent(acknowledged > 0),
+            Control::Minstrel(minstrel) => minstrel.sent(failures, frames, acknowledged),
         }
     }
 }
