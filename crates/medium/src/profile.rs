@@ -68,6 +68,7 @@ impl Profile {
             Self::dot11g(),
             Self::dot11n(),
             Self::phones_2011(),
+            Self::today(),
         ]
     }
 

@@ -31,6 +31,8 @@ pub struct Simulation<Q: Queue> {
     now_ns: u64,
     wire: Option<Wire>,
     access_queue: Q,
+    /// The first of the queue, which the transmitter did not take yet.
+    access_next: Option<Packet>,
     station_queues: Vec<Fifo>,
     sources: Vec<Source>,
     stations: Vec<Station>,
@@ -58,6 +60,7 @@ impl<Q: Queue> Simulation<Q> {
             now_ns: 0,
             wire: None,
             access_queue,
+            access_next: None,
             station_queues: Vec::new(),
             sources: Vec::new(),
             stations: Vec::new(),
@@ -171,7 +174,9 @@ impl<Q: Queue> Simulation<Q> {
                 if let Some(at_ns) = next_ns {
                     self.schedule(at_ns, Event::Source(index));
                 }
-                for _ in 0..self.sources[index].frames_at_once() {
+                let aggregation = self.medium.profile().aggregation;
+                let aggregate = aggregation.map_or(1, |aggregation| aggregation.frames_max.max(1));
+                for _ in 0..self.sources[index].frames_at_once(aggregate as usize) {
                     self.send(index);
                 }
             }
@@ -225,18 +230,31 @@ impl<Q: Queue> Simulation<Q> {
     /// Passes frames to transmitters that are free.
     fn feed(&mut self) {
         let access_point = Medium::ACCESS_POINT;
-        if self.medium.is_free(access_point)
-            && let Some(packet) = self.access_queue.dequeue(self.now_ns)
-        {
+        while let Some(packet) = self.next_down() {
             self.transmit(access_point, packet, Receiver::Node(packet.station));
         }
         for index in 0..self.station_queues.len() {
             let station = NodeId(index as u16 + 1);
-            if self.medium.is_free(station)
+            while self.medium.has_room(station, Receiver::Node(access_point))
                 && let Some(packet) = self.station_queues[index].dequeue(self.now_ns)
             {
                 self.transmit(station, packet, Receiver::Node(access_point));
             }
+        }
+    }
+
+    /// The frame that the access point's transmitter takes next. With aggregation, a frame for
+    /// another station than the last ones' waits before it.
+    fn next_down(&mut self) -> Option<Packet> {
+        let access_point = Medium::ACCESS_POINT;
+        let aggregates = self.medium.profile().aggregation.is_some();
+        if self.access_next.is_none() && (aggregates || self.medium.is_free(access_point)) {
+            self.access_next = self.access_queue.dequeue(self.now_ns);
+        }
+        let to = Receiver::Node(self.access_next?.station);
+        match self.medium.has_room(access_point, to) {
+            true => self.access_next.take(),
+            false => None,
         }
     }
 

@@ -185,3 +185,21 @@ fn a_chain_with_an_unknown_rate_is_refused() {
     let refused = medium.handle(0, Input::Rate { station, choice });
     assert_eq!(refused, Err(Refused::NoRate(8)));
 }
+
+/// Ten stations of today: aggregates, and a control that does not mind collisions.
+#[test]
+fn stations_of_today_do_not_collapse() {
+    let run = |stations| {
+        let uploads = Uploads {
+            profile: Profile::today(),
+            choice: Profile::today().rate_choice,
+            stations,
+            snr_centidb: 4500,
+            seconds: 10,
+            seed: 1,
+        };
+        total_mbps(&uploads.run())
+    };
+    let totals = [1, 2, 5, 10].map(run);
+    assert!(totals[0] > 58.0 && totals[3] > 40.0, "{totals:?}");
+}

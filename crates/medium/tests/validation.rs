@@ -1,7 +1,7 @@
 //! The medium against theory (`docs/medium.md`).
 
 use takt_medium::{
-    Profile, Rules,
+    Aggregation, Profile, Rules,
     sim::runs::{saturated, total_bps},
     theory::Saturation,
 };
@@ -38,6 +38,33 @@ fn one_station_alone() {
             "{}: {measured} instead of {expected}",
             profile.name
         );
+    }
+}
+
+/// Aggregates of n frames: closed form alone, Bianchi and Tinnirello's for many.
+#[test]
+fn aggregates() {
+    for frames_max in [1, 2, 8, 20, 64] {
+        let mut profile = Profile::today();
+        profile.aggregation = profile.aggregation.map(|aggregation| Aggregation {
+            frames_max,
+            bytes_max: u32::MAX,
+            duration_max_ns: u64::MAX,
+            ..aggregation
+        });
+        let model = Saturation::of_aggregates(profile.clone(), 7, BYTES, frames_max);
+        for stations in [1, 2, 5, 10] {
+            let expected = match stations {
+                1 => model.alone_bps(),
+                _ => model.standard_bps(stations),
+            };
+            let rates = vec![7; stations as usize];
+            let measured = total_bps(&saturated(&profile, &rates, BYTES, 60));
+            assert!(
+                deviation(measured, expected).abs() < 0.03,
+                "{frames_max} frames, {stations} stations: {measured} not {expected}"
+            );
+        }
     }
 }
 

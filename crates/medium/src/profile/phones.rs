@@ -1,7 +1,10 @@
-//! A wireless LAN of phones of 2011, as the cooperative middleware's papers had it.
+//! Wireless LANs of phones: of 2011, as the cooperative middleware's papers had them, and of today.
 
 use super::Profile;
-use crate::{RateChoice, rate_control::Amrr};
+use crate::{
+    Aggregation, RateChoice,
+    rate_control::{Amrr, Minstrel},
+};
 
 impl Profile {
     /// 802.11g with seven attempts and a rate control that takes collisions for bad radio.
@@ -18,6 +21,29 @@ impl Profile {
             name: "phones-2011",
             rate_choice: RateChoice::Amrr(amrr),
             ..Self::dot11g()
+        }
+    }
+
+    /// 802.11n as [`dot11n`](Self::dot11n), with aggregates and minstrel. Their limits: the
+    /// compressed block acknowledgement's 64 frames and 32 bytes (802.11n-2009, 7.2.1.8.3), the
+    /// longest A-MPDU (7.3.2.56.3), and the 4 ms of Linux's ath9k (`ath_update_max_aggr_framelen`).
+    pub fn today() -> Self {
+        /// As minstrel_ht does, rates are compared by their part of an aggregate.
+        const TYPICAL_AGGREGATE_FRAMES: u32 = 16;
+        let minstrel = Minstrel {
+            frame_bytes: Minstrel::LEGACY.frame_bytes * TYPICAL_AGGREGATE_FRAMES,
+            ..Minstrel::LEGACY_50_MS
+        };
+        Profile {
+            name: "today",
+            aggregation: Some(Aggregation {
+                frames_max: 64,
+                bytes_max: 65_535,
+                duration_max_ns: 4_000_000,
+                block_ack_bytes: 32,
+            }),
+            rate_choice: RateChoice::Minstrel(minstrel),
+            ..Self::dot11n()
         }
     }
 }

@@ -100,9 +100,10 @@ impl Source {
         matches!(self.flow.traffic, Traffic::Saturated { .. })
     }
 
-    pub fn frames_at_once(&self) -> usize {
+    /// At its start, where a transmitter takes up to `aggregate_frames` at once.
+    pub fn frames_at_once(&self, aggregate_frames: usize) -> usize {
         if self.is_saturated() {
-            SATURATION_FRAMES
+            aggregate_frames - 1 + SATURATION_FRAMES
         } else {
             1
         }
