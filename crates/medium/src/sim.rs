@@ -31,8 +31,8 @@ pub struct Simulation<Q: Queue> {
     now_ns: u64,
     wire: Option<Wire>,
     access_queue: Q,
-    /// The first of the queue, which the transmitter did not take yet.
-    access_next: Option<Packet>,
+    /// The receiver of the access point's last frame.
+    access_to: NodeId,
     station_queues: Vec<Fifo>,
     sources: Vec<Source>,
     stations: Vec<Station>,
@@ -60,7 +60,7 @@ impl<Q: Queue> Simulation<Q> {
             now_ns: 0,
             wire: None,
             access_queue,
-            access_next: None,
+            access_to: Medium::ACCESS_POINT,
             station_queues: Vec::new(),
             sources: Vec::new(),
             stations: Vec::new(),
@@ -243,17 +243,18 @@ impl<Q: Queue> Simulation<Q> {
         }
     }
 
-    /// The frame that the access point's transmitter takes next. With aggregation, a frame for
-    /// another station than the last ones' waits before it.
+    /// The frame that the access point's transmitter takes next. With aggregation, those for
+    /// the same station go with it.
     fn next_down(&mut self) -> Option<Packet> {
         let access_point = Medium::ACCESS_POINT;
-        let aggregates = self.medium.profile().aggregation.is_some();
-        if self.access_next.is_none() && (aggregates || self.medium.is_free(access_point)) {
-            self.access_next = self.access_queue.dequeue(self.now_ns);
+        if self.medium.is_free(access_point) {
+            let packet = self.access_queue.dequeue(self.now_ns)?;
+            self.access_to = packet.station;
+            return Some(packet);
         }
-        let to = Receiver::Node(self.access_next?.station);
+        let to = Receiver::Node(self.access_to);
         match self.medium.has_room(access_point, to) {
-            true => self.access_next.take(),
+            true => self.access_queue.dequeue_for(self.access_to),
             false => None,
         }
     }

@@ -4,7 +4,10 @@ use takt_medium::{
     Direction, Frame, Input, Link, Medium, Outcome, Profile, RateChoice, Receiver, Refused,
     SnrPath,
     rate_control::{Amrr, Arf, Chain, Minstrel},
-    sim::{Station, runs::Uploads},
+    sim::{
+        Station, Traffic,
+        runs::{OneBad, Uploads, total_bps},
+    },
 };
 
 const FASTEST: usize = 7;
@@ -202,4 +205,27 @@ fn stations_of_today_do_not_collapse() {
     };
     let totals = [1, 2, 5, 10].map(run);
     assert!(totals[0] > 58.0 && totals[3] > 40.0, "{totals:?}");
+}
+
+/// An access point's aggregates are of frames for one station, whatever their order was.
+#[test]
+fn downloads_of_today_are_aggregated() {
+    let downloads = OneBad {
+        profile: Profile::today(),
+        stations: 4,
+        bad_snr_centidb: GOOD_CENTIDB,
+        traffic: Traffic::Cbr {
+            bytes: 1514,
+            interval_ns: 500_000,
+            jitter_ns: 50_000,
+        },
+        seconds: 10,
+        seed: 1,
+    };
+    for stations in [downloads.fifo(), downloads.weighted(1_000_000)] {
+        let attempts: u64 = stations.iter().map(Station::attempts).sum();
+        let delivered: u64 = stations.iter().map(|station| station.delivered).sum();
+        assert!(delivered > 5 * attempts, "{delivered} in {attempts}");
+        assert!(total_bps(&stations) > 36e6, "{}", total_bps(&stations));
+    }
 }
