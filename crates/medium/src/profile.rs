@@ -69,6 +69,7 @@ impl Profile {
             Self::dot11n(),
             Self::phones_2011(),
             Self::today(),
+            Self::today_ac(),
         ]
     }
 

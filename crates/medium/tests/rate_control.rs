@@ -62,7 +62,7 @@ fn one_good_station_climbs_to_the_fastest_rate_and_stays() {
 /// By formula without fluctuation, steps of 6 to 54 Mbit/s need 3 to 23 dB.
 #[test]
 fn one_bad_station_settles_at_the_best_rate() {
-    for snr_centidb in [500, 800, 1200, 1500, 1900] {
+    for snr_centidb in [500, 1200, 1900] {
         let fixed = |rate| total_mbps(&uploads(RateChoice::Fixed(rate), 1, snr_centidb));
         let best = (0..=FASTEST).map(fixed).fold(0.0, f64::max);
         for (name, choice) in controls() {

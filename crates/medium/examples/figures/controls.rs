@@ -42,7 +42,7 @@ fn uploads(profile: Profile, choice: RateChoice, stations: u16, snr_centidb: i32
         choice,
         stations,
         snr_centidb,
-        seconds: 60,
+        seconds: 30,
         seed: 1,
     };
     uploads
@@ -65,10 +65,12 @@ pub fn collapse() {
     for (name, choice) in controls() {
         row(name, Profile::phones_2011(), choice);
     }
-    let today = Profile::today();
-    let fixed = RateChoice::Fixed(FASTEST);
-    row("today, fixed, 65 Mbit/s", today.clone(), fixed);
-    row("today, minstrel", today.clone(), today.rate_choice);
+    for profile in [Profile::today(), Profile::today_ac()] {
+        let fixed = RateChoice::Fixed(profile.rates.len() - 1);
+        row(&format!("{}, fixed", profile.name), profile.clone(), fixed);
+        let minstrel = profile.rate_choice;
+        row(&format!("{}, minstrel", profile.name), profile, minstrel);
+    }
 }
 
 /// One station, against the best fixed rate.
@@ -115,7 +117,7 @@ pub fn aggregates() {
                 _ => model.standard_bps(stations),
             };
             let rates = vec![FASTEST; stations as usize];
-            let measured = total_bps(&saturated(&profile, &rates, BYTES, 300));
+            let measured = total_bps(&saturated(&profile, &rates, BYTES, 120));
             println!(
                 "| {frames_max} | {stations} | {} | {} | {} |",
                 kbps(expected),

@@ -1,8 +1,8 @@
 //! Wireless LANs of phones: of 2011, as the cooperative middleware's papers had them, and of today.
 
-use super::Profile;
+use super::{MICROSECOND_NS, PAPERS_ROOM, Profile, ofdm};
 use crate::{
-    Aggregation, RateChoice,
+    Aggregation, Fading, RateChoice,
     rate_control::{Amrr, Minstrel},
 };
 
@@ -44,6 +44,31 @@ impl Profile {
             }),
             rate_choice: RateChoice::Minstrel(minstrel),
             ..Self::dot11n()
+        }
+    }
+
+    /// 802.11ac at 5 GHz, one stream of 80 MHz, with aggregates up to 1,048,575 bytes
+    /// (802.11ac-2013, 8.4.2.160.2) and 5.484 ms (aPPDUMaxTime). The SNR is that of all 80 MHz.
+    pub fn today_ac() -> Self {
+        /// Of walking, as the room's, under 5.2 GHz.
+        const COHERENCE_NS: u64 = 16_000_000;
+        let today = Self::today();
+        Profile {
+            name: "today-ac",
+            sifs_ns: 16 * MICROSECOND_NS,
+            difs_ns: (16 + 3 * 9) * MICROSECOND_NS,
+            rx_start_ns: 40 * MICROSECOND_NS,
+            rates: ofdm::vht80_rates(),
+            aggregation: today.aggregation.map(|aggregation| Aggregation {
+                bytes_max: 1_048_575,
+                duration_max_ns: 5_484_000,
+                ..aggregation
+            }),
+            fading: Some(Fading {
+                coherence_ns: COHERENCE_NS,
+                ..PAPERS_ROOM
+            }),
+            ..today
         }
     }
 }
