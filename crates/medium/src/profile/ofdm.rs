@@ -24,7 +24,7 @@ fn rate(bps: u64, preamble_us: u64, code: (Constellation, CodeRate), basic: bool
     }
 }
 
-/// One stream of 80 MHz at 5 GHz with long guard intervals (802.11ac-2013, table 22-43).
+/// One stream of 80 MHz at 5 GHz with long guard intervals (802.11ac-2013, clause 22.5).
 pub(super) fn vht80_rates() -> Vec<Rate> {
     use {CodeRate::*, Constellation::*};
     // 20 us as before, VHT-SIG-A 8, VHT-STF 4, one VHT-LTF 4, VHT-SIG-B 4.

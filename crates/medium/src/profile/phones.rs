@@ -47,8 +47,9 @@ impl Profile {
         }
     }
 
-    /// 802.11ac at 5 GHz, one stream of 80 MHz, with aggregates up to 1,048,575 bytes
-    /// (802.11ac-2013, 8.4.2.160.2) and 5.484 ms (aPPDUMaxTime). The SNR is that of all 80 MHz.
+    /// 802.11ac at 5 GHz, one stream of 80 MHz. Aggregates have up to 1,048,575 bytes (the
+    /// largest length exponent of 802.11ac-2013) and 5.484 ms (its aPPDUMaxTime). The SNR is that
+    /// of all 80 MHz. Simplified as [`dot11n`](Self::dot11n).
     pub fn today_ac() -> Self {
         /// Of walking, as the room's, under 5.2 GHz.
         const COHERENCE_NS: u64 = 16_000_000;
