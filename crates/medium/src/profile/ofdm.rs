@@ -76,9 +76,9 @@ impl Profile {
     }
 
     /// One stream of 20 MHz with long guard intervals, EDCA's best effort
-    /// (AIFSN 3) and frames with QoS. Simplified: no aggregation, since a
-    /// transmitter holds one frame at a time, and acknowledgements at the data's
-    /// basic rates in the HT format.
+    /// (AIFSN 3) and frames with QoS. Simplified: no aggregation, which
+    /// [`today`](Self::today) has, and acknowledgements at the data's basic rates
+    /// in the HT format.
     pub fn dot11n() -> Self {
         use {CodeRate::*, Constellation::*};
         // 20 us as before, HT-SIG 8, HT-STF 4, one HT-LTF 4.

@@ -155,7 +155,9 @@ mod tests {
     proptest! {
         /// By one step at a time, and never without a reason.
         #[test]
-        fn it_moves_by_one_step_with_a_reason(outcomes in proptest::collection::vec(any::<bool>(), 0..400)) {
+        fn it_moves_by_one_step_with_a_reason(
+            outcomes in proptest::collection::vec(any::<bool>(), 0..400),
+        ) {
             let mut arf = control(Arf::WAVELAN_II);
             for is_acknowledged in outcomes {
                 let before = arf.rate();
