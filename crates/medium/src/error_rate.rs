@@ -42,6 +42,8 @@ pub enum Constellation {
     Qam16,
     /// Six.
     Qam64,
+    /// Eight.
+    Qam256,
 }
 
 /// The part of the sent bits that is data.
@@ -101,6 +103,7 @@ impl Constellation {
             Constellation::Qpsk => 0.5 * erfc(sqrt(snr / 2.0)),
             Constellation::Qam16 => 3.0 / 8.0 * erfc(sqrt(snr / 10.0)),
             Constellation::Qam64 => 7.0 / 24.0 * erfc(sqrt(snr / 42.0)),
+            Constellation::Qam256 => 15.0 / 64.0 * erfc(sqrt(snr / 170.0)),
         }
     }
 }
@@ -235,7 +238,7 @@ mod tests {
     /// Mbit/s because of coding.
     #[test]
     fn faster_rates_need_more() {
-        for profile in [Profile::dot11g(), Profile::dot11n()] {
+        for profile in [Profile::dot11g(), Profile::dot11n(), Profile::today_ac()] {
             let needs: Vec<f64> = profile
                 .rates
                 .iter()

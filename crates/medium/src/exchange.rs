@@ -1,7 +1,7 @@
 //! Access to the air, one event after another. Idle slots are counted, not simulated one by
 //! one.
 
-use crate::{Medium, RateChoice, Receiver};
+use crate::{Direction, Medium, NodeId, Receiver, frames::Transmission, link::LinkState};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -93,9 +93,9 @@ impl Medium {
     pub(crate) fn next_outcome_ns(&self) -> Option<u64> {
         let timeout_ns = self.next_timeout().map(|(at_ns, _)| at_ns);
         let air_ns = match self.phase {
-            Phase::Idle => self
-                .next_start()
-                .map(|(at_ns, index)| at_ns.max(self.now_ns) + self.attempt(index, at_ns).1),
+            Phase::Idle => self.next_start().map(|(at_ns, index)| {
+                at_ns.max(self.now_ns) + self.attempt(index, at_ns).1.airtime_ns
+            }),
             Phase::Data { end_ns, .. } | Phase::Ack { end_ns, .. } => Some(end_ns),
         };
         match (timeout_ns, air_ns) {
@@ -127,35 +127,28 @@ impl Medium {
         self.senders.contains(&index)
     }
 
-    /// The rate of a node's next attempt, and its duration on the air.
-    fn attempt(&self, index: usize, now_ns: u64) -> (usize, u64) {
-        let Some(hand) = &self.nodes[index].hand else {
-            return (0, 0);
-        };
+    /// The rate of a node's next attempt, and what it takes.
+    fn attempt(&self, index: usize, now_ns: u64) -> (usize, Transmission) {
+        let node = &self.nodes[index];
+        let failures = node.hand.map_or(0, |hand| hand.failures);
         let rate = match self.peer(index) {
-            Some(station) => self.rate(station, now_ns),
+            Some(station) => {
+                let link = self.nodes[station].link(direction(index));
+                let by_snr = || self.rate_by_snr(station, now_ns);
+                link.control.attempt(failures).unwrap_or_else(by_snr)
+            }
             None => self.profile.slowest_basic(),
         };
-        let bytes = self.profile.air_bytes(hand.frame.bytes);
-        (
-            rate,
-            self.profile.rates[rate].airtime_ns(bytes) + self.profile.propagation_ns,
-        )
+        (rate, node.frames.fit(&self.profile, rate))
     }
 
-    fn rate(&self, station: usize, now_ns: u64) -> usize {
-        let station = &self.nodes[station];
-        match station.rate_choice {
-            RateChoice::Fixed(rate) => rate,
-            RateChoice::BySnr => {
-                let snr_centidb = station.channel.path.snr_centidb(now_ns);
-                let enough = |&needed: &i32| needed <= snr_centidb;
-                self.needed_snr_centidb
-                    .iter()
-                    .rposition(enough)
-                    .unwrap_or_default()
-            }
-        }
+    pub(crate) fn rate_by_snr(&self, station: usize, now_ns: u64) -> usize {
+        let snr_centidb = self.nodes[station].channel.path.snr_centidb(now_ns);
+        let enough = |&needed: &i32| needed <= snr_centidb;
+        self.needed_snr_centidb
+            .iter()
+            .rposition(enough)
+            .unwrap_or_default()
     }
 
     /// The station whose channel a node's frame uses; `None` for a broadcast.
@@ -163,27 +156,37 @@ impl Medium {
         if index != usize::from(Self::ACCESS_POINT.0) {
             return Some(index);
         }
-        match self.nodes[index].hand?.frame.to {
+        match self.nodes[index].hand?.to {
             Receiver::Node(station) => Some(usize::from(station.0)),
             Receiver::Everyone => None,
         }
     }
 
+    /// The link that a node's frame uses; `None` for a broadcast.
+    pub(crate) fn link_of(&mut self, index: usize) -> Option<&mut LinkState> {
+        let station = self.peer(index)?;
+        Some(self.nodes[station].link_mut(direction(index)))
+    }
+
     fn start(&mut self, index: usize) {
         let now_ns = self.now_ns;
-        let (rate, airtime_ns) = self.attempt(index, now_ns);
+        let (rate, fit) = self.attempt(index, now_ns);
+        let airtime_ns = fit.airtime_ns;
         let peer = self.peer(index);
         let node = &mut self.nodes[index];
         node.start();
         if let Some(hand) = &mut node.hand {
             hand.rate = rate;
             hand.end_ns = now_ns + airtime_ns;
-            hand.air_ns += airtime_ns;
         }
+        let fresh = node.frames.start(fit);
         if let Some(station) = peer {
             let air = &mut self.nodes[station].air;
             air.attempts += 1;
             air.busy_ns += airtime_ns;
+            let figures = &mut self.nodes[station].link_mut(direction(index)).figures;
+            figures.frames += fresh as u64;
+            figures.retries += (fit.frames - fresh) as u64;
         }
         self.senders.push(index);
         self.phase = match self.phase {
@@ -216,5 +219,13 @@ impl Medium {
                 }
             }
         }
+    }
+}
+
+/// The direction of a node's frames.
+fn direction(sender: usize) -> Direction {
+    match NodeId(sender as u16) {
+        Medium::ACCESS_POINT => Direction::Down,
+        _ => Direction::Up,
     }
 }

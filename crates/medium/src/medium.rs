@@ -6,7 +6,10 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
-use crate::{Fading, Profile, RateChoice, SnrPath, channel::Channel, exchange::Phase, node::Node};
+use crate::{
+    Direction, Fading, Link, Profile, RateChoice, SnrPath, channel::Channel, exchange::Phase,
+    link::LinkState, node::Node,
+};
 
 /// The access point or a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +58,15 @@ pub enum Input {
         /// The station.
         station: NodeId,
         /// Its rate.
+        choice: RateChoice,
+    },
+    /// The same for one direction: stations and access point may choose differently.
+    RateOneWay {
+        /// The station.
+        station: NodeId,
+        /// The direction of the frames.
+        direction: Direction,
+        /// Their rate.
         choice: RateChoice,
     },
 }
@@ -176,8 +188,16 @@ impl Medium {
         };
         let fading = self.profile.fading.unwrap_or(STILL);
         let channel = Channel::new(path, fading, random(index * 2));
-        self.nodes
-            .push(Node::new(&self.profile, channel, random(index * 2 + 1)));
+        // Other streams than those above, and the same in both directions: they order samples.
+        let samples = random((index * 2) ^ (1 << 63));
+        let link = LinkState::new(self.profile.rate_choice, &self.profile.rates, samples);
+        let links = [link.clone(), link];
+        self.nodes.push(Node::new(
+            &self.profile,
+            channel,
+            links,
+            random(index * 2 + 1),
+        ));
         NodeId(index as u16)
     }
 
@@ -197,14 +217,14 @@ impl Medium {
                 Ok(())
             }
             Input::Rate { station, choice } => {
-                if let RateChoice::Fixed(rate) = choice
-                    && rate >= self.profile.rates.len()
-                {
-                    return Err(Refused::NoRate(rate));
-                }
-                self.station_mut(station)?.rate_choice = choice;
-                Ok(())
+                self.choose(station, Direction::Down, choice)?;
+                self.choose(station, Direction::Up, choice)
             }
+            Input::RateOneWay {
+                station,
+                direction,
+                choice,
+            } => self.choose(station, direction, choice),
         }
     }
 
@@ -222,11 +242,30 @@ impl Medium {
         }
     }
 
-    /// Whether a node can take a frame.
+    /// Whether a node has no frame, and so can take any.
     pub fn is_free(&self, node: NodeId) -> bool {
         self.nodes
             .get(usize::from(node.0))
             .is_some_and(|node| node.hand.is_none())
+    }
+
+    /// Whether a node can take a frame to this receiver: it is free, or it has frames to the
+    /// same receiver already and the profile sends several at once.
+    pub fn has_room(&self, node: NodeId, to: Receiver) -> bool {
+        let index = usize::from(node.0);
+        let Some(node) = self.nodes.get(index) else {
+            return false;
+        };
+        match (&node.hand, &self.profile.aggregation) {
+            (None, _) => true,
+            (Some(hand), Some(aggregation)) => {
+                // All frames of a station go to the access point.
+                let is_same = |other| matches!(to, Receiver::Node(_)) && to == other;
+                let is_together = index != usize::from(Self::ACCESS_POINT.0) || is_same(hand.to);
+                is_together && node.frames.len() < aggregation.frames_max as usize
+            }
+            (Some(_), None) => false,
+        }
     }
 
     /// The mean SNR of a station, by its path.
@@ -254,6 +293,33 @@ impl Medium {
         Ok(self.station(station)?.air)
     }
 
+    /// The rate of a station's frames in one direction, and what became of them so far.
+    pub fn link(&self, station: NodeId, direction: Direction) -> Result<Link, Refused> {
+        let link = self.station(station)?.link(direction);
+        let by_snr = || self.rate_by_snr(usize::from(station.0), self.now_ns);
+        Ok(Link {
+            rate: link.control.rate().unwrap_or_else(by_snr),
+            ..link.figures
+        })
+    }
+
+    fn choose(
+        &mut self,
+        station: NodeId,
+        direction: Direction,
+        choice: RateChoice,
+    ) -> Result<(), Refused> {
+        self.station(station)?;
+        let unknown = |&rate: &usize| rate >= self.profile.rates.len();
+        if let Some(rate) = choice.fastest().filter(unknown) {
+            return Err(Refused::NoRate(rate));
+        }
+        self.nodes[usize::from(station.0)]
+            .link_mut(direction)
+            .choose(choice, &self.profile.rates, self.now_ns);
+        Ok(())
+    }
+
     fn station(&self, station: NodeId) -> Result<&Node, Refused> {
         let known = (station != Self::ACCESS_POINT).then_some(usize::from(station.0));
         known
@@ -272,13 +338,26 @@ impl Medium {
         }
         let hears_idle = self.phase.sounds_idle();
         let (now_ns, slot_ns) = (self.now_ns, self.profile.slot_ns);
-        match self.nodes.get_mut(usize::from(from.0)) {
-            None => Err(Refused::Unknown(from)),
-            Some(node) if node.hand.is_some() => Err(Refused::Occupied(from)),
+        let index = usize::from(from.0);
+        let has_room = self.has_room(from, frame.to);
+        match self.nodes.get_mut(index) {
+            None => return Err(Refused::Unknown(from)),
+            Some(_) if !has_room => return Err(Refused::Occupied(from)),
+            Some(node) if node.hand.is_some() => node.frames.push(frame),
             Some(node) => {
                 node.take(frame, now_ns, hears_idle, slot_ns);
-                Ok(())
+                self.begin(index);
             }
+        }
+        Ok(())
+    }
+
+    /// A sender's control decides on its next frame, if there is one.
+    pub(crate) fn begin(&mut self, index: usize) {
+        let now_ns = self.now_ns;
+        let has_frames = self.nodes[index].hand.is_some();
+        if let Some(link) = self.link_of(index).filter(|_| has_frames) {
+            link.control.begin(now_ns);
         }
     }
 }

@@ -3,15 +3,21 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use crate::{Air, Frame, Profile, RateChoice, Rules, channel::Channel};
+use crate::{
+    Air, Direction, Frame, Profile, Receiver, Rules, channel::Channel, frames::Frames,
+    link::LinkState,
+};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     /// To the access point; the access point's own is not used.
     pub channel: Channel,
-    pub rate_choice: RateChoice,
+    /// From the access point and to it; the access point's own are not used.
+    links: [LinkState; 2],
     pub air: Air,
-    pub hand: Option<InHand>,
+    /// `None`: it has no frames.
+    pub hand: Option<Hand>,
+    pub frames: Frames,
     /// Slots still to wait; `None` if the next frame needs none.
     backoff: Option<u32>,
     /// The largest draw of the next backoff.
@@ -23,34 +29,46 @@ pub(crate) struct Node {
     random: Pcg64Mcg,
 }
 
+/// What a node's frames have in common.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InHand {
-    pub frame: Frame,
+pub(crate) struct Hand {
+    pub to: Receiver,
     pub since_ns: u64,
+    /// Attempts without an answer, since the last one or the first frame.
     pub failures: u32,
-    /// Its receiver has it already; only the acknowledgement was lost.
-    pub delivered: bool,
     /// Index of the rate of the attempt on the air.
     pub rate: usize,
     /// When that attempt ends.
     pub end_ns: u64,
-    /// Air time of the frame so far.
-    pub air_ns: u64,
 }
 
 impl Node {
-    pub fn new(profile: &Profile, channel: Channel, random: Pcg64Mcg) -> Self {
+    pub fn new(
+        profile: &Profile,
+        channel: Channel,
+        links: [LinkState; 2],
+        random: Pcg64Mcg,
+    ) -> Self {
         Node {
             channel,
-            rate_choice: profile.rate_choice,
+            links,
             air: Air::default(),
             hand: None,
+            frames: Frames::default(),
             backoff: None,
             cw: profile.cw_min,
             clear_ns: profile.difs_ns,
             timeout_ns: None,
             random,
         }
+    }
+
+    pub fn link(&self, direction: Direction) -> &LinkState {
+        &self.links[direction as usize]
+    }
+
+    pub fn link_mut(&mut self, direction: Direction) -> &mut LinkState {
+        &mut self.links[direction as usize]
     }
 
     /// When it sends if the air stays idle; only for nodes that are not sending.
@@ -67,15 +85,14 @@ impl Node {
 
     /// Takes a frame. `hears_idle` is the node's view of the air.
     pub fn take(&mut self, frame: Frame, now_ns: u64, hears_idle: bool, slot_ns: u64) {
-        self.hand = Some(InHand {
-            frame,
+        self.hand = Some(Hand {
+            to: frame.to,
             since_ns: now_ns,
             failures: 0,
-            delivered: false,
             rate: 0,
             end_ns: 0,
-            air_ns: 0,
         });
+        self.frames.push(frame);
         if !hears_idle {
             // A backoff left over from the last frame continues.
             if self.backoff.is_none() {
@@ -111,31 +128,27 @@ impl Node {
         }
     }
 
-    /// The frame is finished: back to the first window, and a backoff before the next frame, in
-    /// any case.
-    pub fn finish(&mut self, profile: &Profile) -> Option<InHand> {
+    /// An answer came, or frames are finished: back to the first window, and a backoff before
+    /// the next frame, in any case.
+    pub fn succeed(&mut self, profile: &Profile) {
         self.timeout_ns = None;
         self.cw = profile.cw_min;
         self.draw();
-        self.hand.take()
+        if self.frames.is_empty() {
+            self.hand = None;
+        } else if let Some(hand) = &mut self.hand {
+            hand.failures = 0;
+        }
     }
 
-    /// No answer came; returns whether the frame may be sent again.
-    pub fn fail(&mut self, profile: &Profile) -> bool {
+    /// No answer came, and all frames may be sent again.
+    pub fn fail(&mut self, profile: &Profile) {
         self.timeout_ns = None;
-        let Some(hand) = &mut self.hand else {
-            return false;
-        };
-        hand.failures = hand.failures.saturating_add(1);
-        if profile
-            .attempts_max
-            .is_some_and(|limit| hand.failures >= limit)
-        {
-            return false;
+        if let Some(hand) = &mut self.hand {
+            hand.failures = hand.failures.saturating_add(1);
         }
         self.cw = (self.cw * 2 + 1).min(profile.cw_max);
         self.draw();
-        true
     }
 
     fn draw(&mut self) {

@@ -87,5 +87,10 @@ mod tests {
             airtime_us(Profile::dot11n(), 65_000_000, 1536),
             36 + 48 * 4 + 6
         );
+        // 12,310 bits are 8 symbols of 1560.
+        assert_eq!(
+            airtime_us(Profile::today_ac(), 390_000_000, 1536),
+            40 + 8 * 4
+        );
     }
 }

@@ -2,8 +2,9 @@
 
 mod dsss;
 mod ofdm;
+mod phones;
 
-use crate::{Fading, Rate};
+use crate::{Aggregation, Fading, Rate, RateChoice};
 
 /// Everything that is the same for all stations of a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,24 +33,16 @@ pub struct Profile {
     pub overhead_bytes: u32,
     /// The length of an acknowledgement.
     pub ack_bytes: u32,
+    /// None: one frame in each transmission.
+    pub aggregation: Option<Aggregation>,
     /// Slowest first; at least one is basic.
     pub rates: Vec<Rate>,
-    /// The rate of stations without one of their own.
+    /// The rate of stations without one of their own, in both directions.
     pub rate_choice: RateChoice,
     /// The rules of contention.
     pub rules: Rules,
     /// None: the SNR is exactly the path's.
     pub fading: Option<Fading>,
-}
-
-/// How a node's rate is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RateChoice {
-    /// An index into the profile's rates.
-    Fixed(usize),
-    /// The fastest rate at which, at the current mean SNR, at most a tenth of 1500 byte packets
-    /// are lost; if there is none, the slowest.
-    BySnr,
 }
 
 /// The rules of contention.
@@ -74,6 +67,9 @@ impl Profile {
             Self::dot11b_short(),
             Self::dot11g(),
             Self::dot11n(),
+            Self::phones_2011(),
+            Self::today(),
+            Self::today_ac(),
         ]
     }
 
@@ -106,7 +102,21 @@ impl Profile {
     }
 
     pub(crate) fn ack_ns(&self, rate: usize) -> u64 {
-        self.rates[self.ack_rate(rate)].airtime_ns(self.ack_bytes) + self.propagation_ns
+        self.answer_ns(rate, 1)
+    }
+
+    /// The length of the answer to a transmission of so many frames.
+    pub(crate) fn answer_bytes(&self, frames: usize) -> u32 {
+        match &self.aggregation {
+            Some(aggregation) if frames > 1 => aggregation.block_ack_bytes,
+            _ => self.ack_bytes,
+        }
+    }
+
+    /// The air time of that answer.
+    pub(crate) fn answer_ns(&self, rate: usize, frames: usize) -> u64 {
+        let bytes = self.answer_bytes(frames);
+        self.rates[self.ack_rate(rate)].airtime_ns(bytes) + self.propagation_ns
     }
 
     /// 802.11-2007, 9.2.10.

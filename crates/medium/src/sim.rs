@@ -11,12 +11,14 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+pub use crate::Direction;
 pub use queue::{Fifo, Packet, Queue, Weighted};
 pub use stats::Station;
-pub use traffic::{Direction, Flow, Traffic};
+pub use traffic::{Flow, Traffic};
 
 use crate::{
-    Action, Frame, Input, Medium, NodeId, Profile, RateChoice, Receiver, Refused, SnrPath, Wire,
+    Action, Frame, Input, Link, Medium, NodeId, Profile, RateChoice, Receiver, Refused, SnrPath,
+    Wire,
 };
 use traffic::Source;
 
@@ -29,6 +31,8 @@ pub struct Simulation<Q: Queue> {
     now_ns: u64,
     wire: Option<Wire>,
     access_queue: Q,
+    /// The receiver of the access point's last frame.
+    access_to: NodeId,
     station_queues: Vec<Fifo>,
     sources: Vec<Source>,
     stations: Vec<Station>,
@@ -56,6 +60,7 @@ impl<Q: Queue> Simulation<Q> {
             now_ns: 0,
             wire: None,
             access_queue,
+            access_to: Medium::ACCESS_POINT,
             station_queues: Vec::new(),
             sources: Vec::new(),
             stations: Vec::new(),
@@ -84,6 +89,11 @@ impl<Q: Queue> Simulation<Q> {
     pub fn set_rate(&mut self, station: NodeId, choice: RateChoice) -> Result<(), Refused> {
         self.medium
             .handle(self.now_ns, Input::Rate { station, choice })
+    }
+
+    /// A station's rate in one direction, and what became of its frames.
+    pub fn link(&self, station: NodeId, direction: Direction) -> Result<Link, Refused> {
+        self.medium.link(station, direction)
     }
 
     /// Adds traffic from the beginning on.
@@ -164,7 +174,9 @@ impl<Q: Queue> Simulation<Q> {
                 if let Some(at_ns) = next_ns {
                     self.schedule(at_ns, Event::Source(index));
                 }
-                for _ in 0..self.sources[index].frames_at_once() {
+                let aggregation = self.medium.profile().aggregation;
+                let aggregate = aggregation.map_or(1, |aggregation| aggregation.frames_max.max(1));
+                for _ in 0..self.sources[index].frames_at_once(aggregate as usize) {
                     self.send(index);
                 }
             }
@@ -218,18 +230,32 @@ impl<Q: Queue> Simulation<Q> {
     /// Passes frames to transmitters that are free.
     fn feed(&mut self) {
         let access_point = Medium::ACCESS_POINT;
-        if self.medium.is_free(access_point)
-            && let Some(packet) = self.access_queue.dequeue(self.now_ns)
-        {
+        while let Some(packet) = self.next_down() {
             self.transmit(access_point, packet, Receiver::Node(packet.station));
         }
         for index in 0..self.station_queues.len() {
             let station = NodeId(index as u16 + 1);
-            if self.medium.is_free(station)
+            while self.medium.has_room(station, Receiver::Node(access_point))
                 && let Some(packet) = self.station_queues[index].dequeue(self.now_ns)
             {
                 self.transmit(station, packet, Receiver::Node(access_point));
             }
+        }
+    }
+
+    /// The frame that the access point's transmitter takes next. With aggregation, those for
+    /// the same station go with it.
+    fn next_down(&mut self) -> Option<Packet> {
+        let access_point = Medium::ACCESS_POINT;
+        if self.medium.is_free(access_point) {
+            let packet = self.access_queue.dequeue(self.now_ns)?;
+            self.access_to = packet.station;
+            return Some(packet);
+        }
+        let to = Receiver::Node(self.access_to);
+        match self.medium.has_room(access_point, to) {
+            true => self.access_queue.dequeue_for(self.access_to),
+            false => None,
         }
     }
 

@@ -7,6 +7,7 @@ use crate::{Profile, Rate};
 #[derive(Debug, Clone)]
 pub struct Saturation {
     profile: Profile,
+    /// In one transmission.
     frame_bits: f64,
     data_s: f64,
     ack_s: f64,
@@ -15,11 +16,21 @@ pub struct Saturation {
 impl Saturation {
     /// For stations that always have frames of this many bytes.
     pub fn new(profile: Profile, rate: usize, bytes: u32) -> Self {
+        Self::of_aggregates(profile, rate, bytes, 1)
+    }
+
+    /// The same with so many frames in each transmission, whatever the profile's limits are.
+    pub fn of_aggregates(profile: Profile, rate: usize, bytes: u32, frames: u32) -> Self {
         let on_air = |rate: &Rate, bytes| rate.airtime_ns(bytes) + profile.propagation_ns;
+        let frame_bytes = profile.air_bytes(bytes);
+        let all_bytes = match &profile.aggregation {
+            Some(aggregation) if frames > 1 => aggregation.subframe_bytes(frame_bytes) * frames,
+            _ => frame_bytes,
+        };
         Saturation {
-            frame_bits: f64::from(bytes) * 8.0,
-            data_s: seconds(on_air(&profile.rates[rate], profile.air_bytes(bytes))),
-            ack_s: seconds(profile.ack_ns(rate)),
+            frame_bits: f64::from(bytes) * 8.0 * f64::from(frames),
+            data_s: seconds(on_air(&profile.rates[rate], all_bytes)),
+            ack_s: seconds(profile.answer_ns(rate, frames as usize)),
             profile,
         }
     }

@@ -1,7 +1,7 @@
 //! The medium against theory (`docs/medium.md`).
 
 use takt_medium::{
-    Profile, Rules,
+    Aggregation, Profile, Rules,
     sim::runs::{saturated, total_bps},
     theory::Saturation,
 };
@@ -38,6 +38,42 @@ fn one_station_alone() {
             "{}: {measured} instead of {expected}",
             profile.name
         );
+    }
+}
+
+/// Aggregates of n frames: closed form alone, Bianchi and Tinnirello's for many.
+#[test]
+fn aggregates() {
+    for (profile, frames_max) in [
+        (Profile::today(), 1),
+        (Profile::today(), 2),
+        (Profile::today(), 8),
+        (Profile::today(), 64),
+        (Profile::today_ac(), 64),
+    ] {
+        let rate = profile.rates.len() - 1;
+        let profile = Profile {
+            aggregation: profile.aggregation.map(|aggregation| Aggregation {
+                frames_max,
+                bytes_max: u32::MAX,
+                duration_max_ns: u64::MAX,
+                ..aggregation
+            }),
+            ..profile
+        };
+        let model = Saturation::of_aggregates(profile.clone(), rate, BYTES, frames_max);
+        for stations in [1, 2, 5, 10] {
+            let expected = match stations {
+                1 => model.alone_bps(),
+                _ => model.standard_bps(stations),
+            };
+            let rates = vec![rate; stations as usize];
+            let measured = total_bps(&saturated(&profile, &rates, BYTES, 60));
+            assert!(
+                deviation(measured, expected).abs() < 0.01,
+                "{frames_max} frames, {stations} stations: {measured} not {expected}"
+            );
+        }
     }
 }
 

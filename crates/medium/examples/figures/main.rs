@@ -2,6 +2,7 @@
 //!
 //!     cargo run --release -p takt-medium --example figures >docs/medium.generated.md
 
+mod controls;
 mod decisive;
 mod laws;
 mod one_bad;
@@ -32,6 +33,9 @@ fn main() {
     decisive::below();
     station::moving();
     laws::laws();
+    controls::collapse();
+    controls::by_snr();
+    controls::aggregates();
 }
 
 fn kbps(bps: f64) -> String {

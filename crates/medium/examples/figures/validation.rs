@@ -1,7 +1,7 @@
 //! Comparison with theory.
 
 use takt_medium::{
-    Profile, Rules,
+    Profile, RateChoice, Rules,
     sim::runs::{saturated, total_bps},
     theory::Saturation,
 };
@@ -19,7 +19,7 @@ pub fn alone() {
     ]);
     for profile in Profile::all()
         .into_iter()
-        .filter(|profile| profile.acknowledged)
+        .filter(|profile| profile.acknowledged && is_plain(profile))
     {
         let rate = profile.rates.len() - 1;
         let expected = Saturation::new(profile.clone(), rate, BYTES).alone_bps();
@@ -33,6 +33,14 @@ pub fn alone() {
             off(measured, expected)
         );
     }
+}
+
+/// Profiles with a rate control or aggregates have tables of their own.
+fn is_plain(profile: &Profile) -> bool {
+    matches!(
+        profile.rate_choice,
+        RateChoice::Fixed(_) | RateChoice::BySnr
+    )
 }
 
 pub fn many() {

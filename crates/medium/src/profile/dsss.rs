@@ -88,6 +88,7 @@ impl Profile {
             acknowledged: true,
             overhead_bytes: DOT11_OVERHEAD_BYTES,
             ack_bytes: 14,
+            aggregation: None,
             rates: vec![
                 serial(1_000_000, LONG_NS, ErrorModel::Dbpsk1M, true),
                 serial(2_000_000, preamble_ns, ErrorModel::Dqpsk2M, true),
@@ -119,6 +120,7 @@ impl Profile {
             acknowledged: true,
             overhead_bytes: MAC_HEADER_BYTES,
             ack_bytes: 112 / 8,
+            aggregation: None,
             rates: vec![serial(1_000_000, PHY_HEADER_NS, errors, true)],
             rate_choice: RateChoice::Fixed(0),
             rules: Rules::Bianchi,

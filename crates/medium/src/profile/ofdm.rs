@@ -1,4 +1,4 @@
-//! OFDM at 2.4 GHz: 802.11g without 802.11b stations, and one like 802.11n.
+//! OFDM: 802.11g without 802.11b stations, one like 802.11n, and the rates of 802.11ac.
 
 use super::{MICROSECOND_NS, Profile};
 use crate::{CodeRate, Constellation, ErrorModel, Phy, Rate};
@@ -22,6 +22,31 @@ fn rate(bps: u64, preamble_us: u64, code: (Constellation, CodeRate), basic: bool
         },
         basic,
     }
+}
+
+/// One stream of 80 MHz at 5 GHz with long guard intervals (802.11ac-2013, clause 22.5).
+pub(super) fn vht80_rates() -> Vec<Rate> {
+    use {CodeRate::*, Constellation::*};
+    // 20 us as before, VHT-SIG-A 8, VHT-STF 4, one VHT-LTF 4, VHT-SIG-B 4.
+    let vht = |bps, code, basic| {
+        let mut rate = rate(bps, 40, code, basic);
+        if let Phy::Ofdm { extension_ns, .. } = &mut rate.phy {
+            *extension_ns = 0;
+        }
+        rate
+    };
+    vec![
+        vht(29_250_000, (Bpsk, Half), true),
+        vht(58_500_000, (Qpsk, Half), true),
+        vht(87_750_000, (Qpsk, ThreeQuarters), false),
+        vht(117_000_000, (Qam16, Half), true),
+        vht(175_500_000, (Qam16, ThreeQuarters), false),
+        vht(234_000_000, (Qam64, TwoThirds), false),
+        vht(263_250_000, (Qam64, ThreeQuarters), false),
+        vht(292_500_000, (Qam64, FiveSixths), false),
+        vht(351_000_000, (Qam256, ThreeQuarters), false),
+        vht(390_000_000, (Qam256, FiveSixths), false),
+    ]
 }
 
 impl Profile {
@@ -51,9 +76,9 @@ impl Profile {
     }
 
     /// One stream of 20 MHz with long guard intervals, EDCA's best effort
-    /// (AIFSN 3) and frames with QoS. Simplified: no aggregation, since a
-    /// transmitter holds one frame at a time, and acknowledgements at the data's
-    /// basic rates in the HT format.
+    /// (AIFSN 3) and frames with QoS. Simplified: no aggregation, which
+    /// [`today`](Self::today) has, and acknowledgements at the data's basic rates
+    /// in the HT format.
     pub fn dot11n() -> Self {
         use {CodeRate::*, Constellation::*};
         // 20 us as before, HT-SIG 8, HT-STF 4, one HT-LTF 4.

@@ -27,6 +27,8 @@ pub trait Queue {
     fn enqueue(&mut self, packet: Packet) -> bool;
     /// The frame to send next. Called whenever the transmitter becomes free or a frame arrives.
     fn dequeue(&mut self, now_ns: u64) -> Option<Packet>;
+    /// The next frame for this station, out of turn: it joins an aggregate.
+    fn dequeue_for(&mut self, station: NodeId) -> Option<Packet>;
 }
 
 /// First in, first out.
@@ -57,6 +59,12 @@ impl Queue for Fifo {
 
     fn dequeue(&mut self, _now_ns: u64) -> Option<Packet> {
         self.packets.pop_front()
+    }
+
+    fn dequeue_for(&mut self, station: NodeId) -> Option<Packet> {
+        let is_its = |packet: &Packet| packet.station == station;
+        let index = self.packets.iter().position(is_its)?;
+        self.packets.remove(index)
     }
 }
 
@@ -144,6 +152,13 @@ impl Queue for Weighted {
         let packet = share.packets.dequeue(now_ns);
         share.stamp(share.finish);
         packet
+    }
+
+    fn dequeue_for(&mut self, station: NodeId) -> Option<Packet> {
+        let share = self.shares.get_mut(usize::from(station.0))?;
+        let packet = share.packets.dequeue_for(station)?;
+        share.stamp(share.finish);
+        Some(packet)
     }
 }
 

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Direction, Fifo, Flow, Queue, Simulation, Station, Traffic, Weighted};
-use crate::{NodeId, Profile, RateChoice, SnrPath};
+use crate::{Link, NodeId, Profile, RateChoice, SnrPath};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Good enough that nothing is lost.
@@ -13,6 +13,7 @@ const PERFECT_CENTIDB: i32 = 8000;
 const GOOD_CENTIDB: i32 = 2500;
 /// Frames that wait at the access point: ALTQ's and BSD's default.
 const ACCESS_QUEUE_FRAMES: usize = 50;
+const LONGEST_BYTES: u32 = 1514;
 const WARM_UP_NS: u64 = 2 * SECOND_NS;
 
 /// Stations that always have frames for the access point, one at each of `rates`, and lose
@@ -43,6 +44,54 @@ pub fn saturated(profile: &Profile, rates: &[usize], bytes: u32, seconds: u64) -
 /// Total throughput in bit/s of stations.
 pub fn total_bps(stations: &[Station]) -> f64 {
     stations.iter().map(Station::throughput_bps).sum()
+}
+
+/// Stations that always have frames for the access point, under one rate control.
+#[derive(Debug, Clone)]
+pub struct Uploads {
+    /// The medium's profile.
+    pub profile: Profile,
+    /// The control of each station's own frames.
+    pub choice: RateChoice,
+    /// Number of stations.
+    pub stations: u16,
+    /// The mean SNR of all.
+    pub snr_centidb: i32,
+    /// Duration, after half a minute in which the controls settle.
+    pub seconds: u64,
+    /// Seed of all random numbers.
+    pub seed: u64,
+}
+
+impl Uploads {
+    /// In the end: what each station carried, and its link.
+    pub fn run(&self) -> Vec<(Station, Link)> {
+        /// Some periods of the slowest control.
+        const SETTLING_NS: u64 = 30 * SECOND_NS;
+        let queue = Fifo::new(ACCESS_QUEUE_FRAMES);
+        let mut simulation = Simulation::new(self.profile.clone(), self.seed, queue);
+        let mut ids = Vec::new();
+        for _ in 0..self.stations {
+            let station = simulation.add_station(SnrPath::constant(self.snr_centidb));
+            let choice = simulation.set_rate(station, self.choice);
+            debug_assert_eq!(choice, Ok(()));
+            simulation.add_flow(Flow {
+                station,
+                direction: Direction::Up,
+                traffic: Traffic::Saturated {
+                    bytes: LONGEST_BYTES,
+                },
+                start_ns: 0,
+            });
+            ids.push(station);
+        }
+        simulation.run(SETTLING_NS);
+        simulation.reset_statistics();
+        simulation.run(self.seconds * SECOND_NS);
+        let link = |&id| simulation.link(id, Direction::Up).unwrap_or_default();
+        let links = ids.iter().map(link);
+        simulation.stations().into_iter().zip(links).collect()
+    }
 }
 
 /// SoCPS's experiment with UDP: the access point sends to stations, the first of which is bad.

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use crate::NodeId;
+use crate::{Direction, NodeId};
 
 /// Frames between one station and the access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,15 +16,6 @@ pub struct Flow {
     pub traffic: Traffic,
     /// The time until its first frame.
     pub start_ns: u64,
-}
-
-/// The direction of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the access point.
-    Down,
-    /// From the station.
-    Up,
 }
 
 /// Lengths are of Ethernet frames without FCS.
@@ -109,9 +100,10 @@ impl Source {
         matches!(self.flow.traffic, Traffic::Saturated { .. })
     }
 
-    pub fn frames_at_once(&self) -> usize {
+    /// At its start, where a transmitter takes up to `aggregate_frames` at once.
+    pub fn frames_at_once(&self, aggregate_frames: usize) -> usize {
         if self.is_saturated() {
-            SATURATION_FRAMES
+            aggregate_frames - 1 + SATURATION_FRAMES
         } else {
             1
         }

@@ -1,5 +1,6 @@
 //! The medium's guarantees to its driver.
 
+mod aggregates;
 mod properties;
 mod rules;
 

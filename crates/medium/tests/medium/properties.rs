@@ -1,7 +1,10 @@
 //! Properties for any frames at any times.
 
 use proptest::prelude::*;
-use takt_medium::{Action, Frame, Input, NodeId, Outcome, Profile, Receiver, SnrPath};
+use takt_medium::{
+    Action, Frame, Input, NodeId, Outcome, Profile, RateChoice, Receiver, SnrPath,
+    rate_control::{Amrr, Arf, Chain, Minstrel},
+};
 
 use crate::{all, at_us, network};
 
@@ -78,6 +81,22 @@ fn drive(profile: Profile, steps: &[Step], tick_ns: Option<u64>) -> (Vec<Action>
     (actions, sent)
 }
 
+/// All profiles, and 802.11g under each control.
+fn profiles() -> Vec<Profile> {
+    let under = |rate_choice| Profile {
+        rate_choice,
+        ..Profile::dot11g()
+    };
+    let mut profiles = Profile::all();
+    profiles.extend([
+        under(RateChoice::Chain(Chain::down_from(7, 2))),
+        under(RateChoice::Amrr(Amrr::MADWIFI)),
+        under(RateChoice::Arf(Arf::WAVELAN_II)),
+        under(RateChoice::Minstrel(Minstrel::LEGACY)),
+    ]);
+    profiles
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -85,7 +104,7 @@ proptest! {
     /// inputs give the same outputs.
     #[test]
     fn how_often_it_is_asked_changes_nothing(steps in steps()) {
-        for profile in Profile::all() {
+        for profile in profiles() {
             let jumped = drive(profile.clone(), &steps, None);
             let ticked = drive(profile, &steps, Some(7001));
             prop_assert_eq!(jumped, ticked);
@@ -96,7 +115,7 @@ proptest! {
     /// and an acknowledged frame did arrive.
     #[test]
     fn every_frame_comes_to_an_end(steps in steps()) {
-        for profile in Profile::all() {
+        for profile in profiles() {
             let (actions, sent) = drive(profile, &steps, None);
             let mut done = vec![false; sent];
             let mut delivered = std::collections::HashSet::new();
@@ -122,7 +141,7 @@ proptest! {
     /// There is no action before the wake time.
     #[test]
     fn it_wakes_in_time(steps in steps()) {
-        for profile in Profile::all() {
+        for profile in profiles() {
             let mut medium = network(profile, &[1500, 500, 800, 0]);
             let mut now_ns = 0;
             for (token, step) in steps.iter().enumerate() {
