@@ -40,12 +40,16 @@
 
 /* hold counts round trips up to this multiple of the least. */
 #define TAKT_WINDOW_HOLD_MAX 2U
+/* Beside strangers that the access point counts, up to this one. */
+#define TAKT_WINDOW_STRANGER_MAX 8U
 /* Less than this part of its own standing queue: the window grows by a quarter, or doubles. */
 #define TAKT_WINDOW_GROW_DIVISOR 4U
 #define TAKT_WINDOW_DOUBLE_DIVISOR 16U
 /* The standing queue grows by this multiple of the losses, which count up to one in 16. */
 #define TAKT_WINDOW_LOSS_GAIN 40U
 #define TAKT_WINDOW_LOSS_MAX_Q16 (65536U / TAKT_WINDOW_LOSS_DIVISOR)
+/* The largest target is forgotten by this part in a period. */
+#define TAKT_WINDOW_CALM_DIVISOR 64U
 /* A neighbours' wait that is longer by less than this part of the least says nothing. */
 #define TAKT_WINDOW_WAIT_DIVISOR 16U
 /*
@@ -67,6 +71,9 @@ struct takt_window_group {
 	u32 lenders;		/* of these, held back by their applications */
 	u64 capacity;		/* what the group achieved lately */
 	u64 wait_us;		/* the lower median of what its members wait; 0: unknown */
+	u64 stranger_rate;	/* of terminals that belong to no group, as the access point counts */
+	u64 strangers;		/* their number; 0: none, or it is not told */
+	u64 competes;		/* others fill the queue: no bounds */
 };
 
 /* One flow over one period. */
@@ -88,6 +95,8 @@ struct takt_window {
 	u64 target_q10;		/* 0: nothing is known yet */
 	u64 rest_q10;		/* rounded off so far */
 	u64 loss_q16;		/* of the last periods, in 1/65536 of what was sent */
+	u64 calm_q10;		/* the largest target lately: where it competes from */
+	u64 competes;		/* it does already */
 };
 
 /* The round trips of one flow in one period. */
@@ -231,14 +240,28 @@ TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
 }
 
 /* Beside a stranger that fills queues: what keeps the group's share, and leaves it one. */
-TAKT_FN u64 takt_window_hold_q10(const struct takt_window_group *group,
+TAKT_FN u64 takt_window_hold_q10(const struct takt_window *flow,
+				 const struct takt_window_group *group,
 				 const struct takt_window_sample *sample)
 {
 	u64 rtt_us = takt_min(sample->rtt_us, TAKT_WINDOW_RTT_MAX_US);
 	u64 least_us = takt_min(sample->rtt_min_us, TAKT_WINDOW_RTT_MAX_US);
-	u64 users = takt_window_users(group);
-	u64 share = takt_window_share(group, group->capacity) / takt_max(sample->own_flows, 1);
+	u64 users = takt_window_users(group), flows = takt_max(sample->own_flows, 1);
+	u64 strangers = takt_min(group->strangers, TAKT_WINDOW_TERMINALS_MAX);
+	u64 share, most_q10;
 
+	if (strangers) {
+		/* An equal part of all that the air carries, for as long as one is missing. */
+		share = takt_min(group->rate, TAKT_WINDOW_RATE_MAX) +
+			takt_min(group->stranger_rate, TAKT_WINDOW_RATE_MAX);
+		share = share / (users + strangers) / flows;
+		most_q10 = takt_window_flight_q10(share, least_us * TAKT_WINDOW_STRANGER_MAX,
+						  sample->mss_bytes);
+		/* Round trips of thinned acknowledgements look short, so by what the window got. */
+		return takt_min(flow->target_q10 * takt_min(share, TAKT_WINDOW_RATE_MAX) /
+					takt_max(sample->rate, 1), most_q10);
+	}
+	share = takt_window_share(group, group->capacity) / flows;
 	rtt_us = takt_min(rtt_us, least_us * TAKT_WINDOW_HOLD_MAX);
 	return takt_window_flight_q10(share, rtt_us, sample->mss_bytes) / (users + 1) * users;
 }
@@ -265,12 +288,12 @@ TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 
 	/* No queue: there is room for more, whatever others report. A window is tested if it limits. */
 	if (!sample->limited)
-		return takt_max(aim_q10, takt_window_hold_q10(group, sample));
+		return takt_max(aim_q10, takt_window_hold_q10(flow, group, sample));
 	if (queued_q10 < standing_q10 / TAKT_WINDOW_DOUBLE_DIVISOR)
 		aim_q10 = takt_max(aim_q10, flow->target_q10 * 2);
 	else if (queued_q10 < standing_q10 / TAKT_WINDOW_GROW_DIVISOR)
 		aim_q10 = takt_max(aim_q10, flow->target_q10 + flow->target_q10 / 4);
-	return takt_max(aim_q10, takt_window_hold_q10(group, sample));
+	return takt_max(aim_q10, takt_window_hold_q10(flow, group, sample));
 }
 
 /* A window of whole pairs near the target; the remainder is carried to the next period. */
@@ -338,7 +361,7 @@ TAKT_FN void takt_window_begin(struct takt_window *flow, const struct takt_windo
 	u64 standing_q10 = takt_window_standing_q10(flow, params, group, sample);
 	u64 wait_us, queued_q10;
 
-	if (flow->target_q10 || !sample->starting || !stand_us || !sample->rtt_min_us)
+	if (flow->target_q10 || group->competes || !sample->starting || !stand_us || !sample->rtt_min_us)
 		return;
 	wait_us = takt_min(takt_window_wait_us(params, group, sample), stand_us);
 	queued_q10 = window_q10 * wait_us / stand_us;
@@ -371,6 +394,15 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 		flow->loss_q16 = (7 * takt_min(flow->loss_q16, 65536) +
 				  (u64)takt_min(sample->lost, sample->sent) * 65536 /
 					  sample->sent) / 8;
+	if (group->competes) {
+		/* From the window before others took the queue; afterwards from what it has then. */
+		if (!flow->competes)
+			bounds->lower = takt_min(flow->calm_q10, max_q10) / TAKT_WINDOW_ONE_Q10;
+		flow->competes = 1;
+		flow->target_q10 = 0;
+		return;
+	}
+	flow->competes = 0;
 	if (!flow->target_q10 && measured)
 		flow->target_q10 = takt_window_initial_q10(params, group, sample);
 	if (!flow->target_q10)
@@ -383,6 +415,8 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 		target_q10 = (target_q10 + aim_q10 + 1) / 2;
 	}
 	flow->target_q10 = takt_clamp(target_q10, TAKT_WINDOW_MIN * TAKT_WINDOW_ONE_Q10, max_q10);
+	flow->calm_q10 -= flow->calm_q10 / TAKT_WINDOW_CALM_DIVISOR;
+	flow->calm_q10 = takt_max(flow->calm_q10, flow->target_q10);
 	bounds->upper = takt_window_round(flow, window_max);
 	if (!measured || !sample->limited)
 		return;

@@ -46,10 +46,12 @@ impl Default for WindowTerms {
 pub struct Group(takt_window_group);
 
 impl Group {
-    /// Begins a period: forgets the members that were heard, not the capacity.
+    /// Begins a period: forgets the members that were heard, not the capacity and the strangers.
     pub fn forget_members(&mut self) {
         self.0 = takt_window_group {
             capacity: self.0.capacity,
+            strangers: self.0.strangers,
+            stranger_rate: self.0.stranger_rate,
             ..takt_window_group::default()
         };
     }
@@ -94,6 +96,28 @@ impl Group {
     /// The lower median of what members, oneself included, wait in queues that never empty.
     pub fn set_wait_us(&mut self, wait_us: u64) {
         self.0.wait_us = wait_us;
+    }
+
+    /// Whether flows have no bounds: others fill the queue, and members compete for it.
+    pub fn set_competes(&mut self, competes: bool) {
+        self.0.competes = competes.into();
+    }
+
+    /// What all members get together, in bytes per second.
+    pub fn rate_bytes_ps(&self) -> u64 {
+        self.0.rate
+    }
+
+    /// Whether an access point has told of strangers.
+    pub fn has_strangers(&self) -> bool {
+        self.0.strangers > 0
+    }
+
+    /// So many terminals that belong to no group get this much together, as the access point
+    /// counts them.
+    pub fn set_strangers(&mut self, strangers: u32, rate_bytes_ps: u64) {
+        self.0.strangers = strangers.into();
+        self.0.stranger_rate = rate_bytes_ps;
     }
 
     /// The group's recent capacity, in bytes per second.

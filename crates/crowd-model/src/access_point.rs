@@ -13,6 +13,8 @@ pub struct AccessPoint {
     pub frames: usize,
     /// An older acknowledgement that waits is replaced by a newer one of its flow.
     pub thins: bool,
+    /// It tells members how many others upload, and what they get.
+    pub counts_strangers: bool,
 }
 
 /// The order in which frames of different flows leave.
@@ -31,6 +33,7 @@ impl Default for AccessPoint {
             queue: AccessQueue::Fifo,
             frames: 1000,
             thins: false,
+            counts_strangers: false,
         }
     }
 }

@@ -7,9 +7,9 @@ use rand_pcg::Pcg64Mcg;
 use takt_medium::{Action, Frame, Input, Medium, NodeId, Receiver as To};
 
 use crate::{
-    ACK_BYTES, DATA_BYTES, Direction, Setup,
+    ACK_BYTES, DATA_BYTES, Direction, SEGMENT_BYTES, Setup,
     access_point::{Content, Queue, Waiting},
-    member::{Bounded, Member, PERIOD_NS},
+    member::{Bounded, Member, PERIOD_NS, Strangers},
     tcp::{Ack, Receiver, Send, Sender},
     wire::Wire,
 };
@@ -18,6 +18,8 @@ use crate::{
 const REPORT_NS: u64 = 2_000_000;
 /// Reports are early or late by up to a tenth of a period.
 const PERIOD_JITTER: u64 = 5;
+/// Periods over which the access point counts strangers.
+const COUNTS: usize = 6;
 const MILLION: u32 = 1_000_000;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
@@ -37,6 +39,7 @@ enum Event {
     Paced(usize),
     Start(usize),
     Period(usize),
+    Count,
     Report {
         to: usize,
         token: u64,
@@ -64,6 +67,9 @@ struct Station {
     queue: VecDeque<u64>,
     flows: Vec<usize>,
     member: Option<Member>,
+    /// Bytes that the access point has had from it, and at its last counts.
+    uploaded_bytes: u64,
+    counted_bytes: VecDeque<u64>,
 }
 
 #[derive(Debug)]
@@ -81,6 +87,7 @@ pub struct Cell {
     flows: Vec<Flow>,
     stations: Vec<Station>,
     access_queue: Queue,
+    strangers: Strangers,
     packets: Vec<Option<Packet>>,
     free: Vec<u64>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -127,6 +134,8 @@ impl Cell {
             stations.push(Station {
                 queue: VecDeque::new(),
                 flows: (first..cell_flows.len()).collect(),
+                uploaded_bytes: 0,
+                counted_bytes: VecDeque::new(),
                 member: terminal
                     .is_member
                     .then(|| Member::new(at, &setup, random.random())),
@@ -134,6 +143,7 @@ impl Cell {
         }
         let mut cell = Self {
             access_queue: Queue::new(setup.access_point, setup.terminals.len()),
+            strangers: Strangers::default(),
             setup,
             medium,
             now_ns: 0,
@@ -153,6 +163,9 @@ impl Cell {
         let begins: Vec<u64> = terms.map(|terms| terms.begins_ns).collect();
         for (flow, begins_ns) in begins.into_iter().enumerate() {
             cell.schedule(begins_ns + 1, Event::Start(flow));
+        }
+        if cell.setup.access_point.counts_strangers {
+            cell.schedule(PERIOD_NS, Event::Count);
         }
         for station in 0..cell.stations.len() {
             let at_ns = cell.random.random_range(0..PERIOD_NS);
@@ -271,6 +284,10 @@ impl Cell {
                 self.pump(flow);
             }
             Event::Period(station) => self.period(station),
+            Event::Count => {
+                self.count_strangers();
+                self.schedule(now_ns + PERIOD_NS, Event::Count);
+            }
             Event::Report { to, token } => {
                 if let Some(Packet::Report { from, datagram }) = self.forget(token) {
                     self.hear(to, from, &datagram);
@@ -286,7 +303,7 @@ impl Cell {
         let Some(member) = &mut self.stations[station].member else {
             return;
         };
-        let report = member.period(self.now_ns, random);
+        let report = member.period(self.now_ns, random, self.strangers);
         self.schedule(next_ns, Event::Period(station));
         let Some(datagram) = report else {
             return;
@@ -299,6 +316,24 @@ impl Cell {
                     datagram: datagram.clone(),
                 });
                 self.schedule(self.now_ns + REPORT_NS, Event::Report { to, token });
+            }
+        }
+    }
+
+    /// Over the last second, by what they upload.
+    fn count_strangers(&mut self) {
+        self.strangers = Strangers::default();
+        let others = self.stations.iter_mut();
+        for station in others.filter(|other| other.member.is_none()) {
+            station.counted_bytes.push_back(station.uploaded_bytes);
+            if station.counted_bytes.len() > COUNTS {
+                station.counted_bytes.pop_front();
+            }
+            let passed = station.counted_bytes.len() as u64 - 1;
+            let bytes = station.uploaded_bytes - station.counted_bytes[0];
+            if bytes > 0 {
+                self.strangers.count += 1;
+                self.strangers.rate_bytes_ps += bytes * 1_000_000_000 / (passed * PERIOD_NS);
             }
         }
     }
@@ -457,7 +492,10 @@ impl Cell {
         let Some(Packet::OnAir(waiting)) = &self.packets[token as usize] else {
             return;
         };
-        let (flow, content) = (waiting.flow, waiting.content.clone());
+        let (flow, station, content) = (waiting.flow, waiting.station, waiting.content.clone());
+        if matches!(content, Content::Data(_)) && from != Medium::ACCESS_POINT {
+            self.stations[station].uploaded_bytes += u64::from(SEGMENT_BYTES);
+        }
         if from != Medium::ACCESS_POINT {
             return self.send_up(flow, content);
         }

@@ -29,6 +29,13 @@ pub(crate) struct Bounded {
     pub targets_q10: Vec<u64>,
 }
 
+/// Terminals that belong to no group, as the access point counts them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Strangers {
+    pub count: u32,
+    pub rate_bytes_ps: u64,
+}
+
 pub(crate) struct Member {
     terms: WindowTerms,
     core: Terminal,
@@ -153,9 +160,11 @@ impl Member {
     }
 
     /// taktd's period is over; returns the datagram to send to all, if one is due.
-    pub fn period(&mut self, now_ns: u64, random: u32) -> Option<Vec<u8>> {
+    pub fn period(&mut self, now_ns: u64, random: u32, strangers: Strangers) -> Option<Vec<u8>> {
         let measured = self.meter.read(now_ns, self.counts);
         self.group = self.core.period(now_ns, measured.activity);
+        self.group
+            .set_strangers(strangers.count, strangers.rate_bytes_ps);
         self.own_flows = measured.limited_flows.max(1).into();
         self.heard_ns = now_ns;
         let mut datagram = [0; DATAGRAM_MAX_BYTES];

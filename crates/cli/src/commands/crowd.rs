@@ -32,7 +32,7 @@ fn of_group(group: &Neighbourhood) -> String {
             "here: {} in {} flows{}; {} share, {} each, {} lately in all\n",
             rate(share.rate_bytes_ps.into()),
             share.flows,
-            if share.lends { ", lends" } else { "" },
+            note(", ", share.lends, share.competes),
             share.users,
             rate(share.share_bytes_ps),
             rate(share.capacity_bytes_ps),
@@ -45,6 +45,14 @@ fn of_group(group: &Neighbourhood) -> String {
     text.extend(group.neighbours.iter().map(of_neighbour));
     text += &format!("{}\n", print::datagrams(&group.datagrams));
     text
+}
+
+fn note(before: &str, lends: bool, competes: bool) -> String {
+    match (lends, competes) {
+        (true, _) => format!("{before}lends"),
+        (false, true) => format!("{before}competes"),
+        (false, false) => String::new(),
+    }
 }
 
 fn of_neighbour(neighbour: &Neighbour) -> String {
@@ -60,7 +68,7 @@ fn of_neighbour(neighbour: &Neighbour) -> String {
         neighbour.flows,
         ratio.as_deref().unwrap_or("-"),
         neighbour.age_ms,
-        if neighbour.lends { "  lends" } else { "" },
+        note("  ", neighbour.lends, neighbour.competes),
     )
 }
 

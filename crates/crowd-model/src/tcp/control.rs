@@ -112,6 +112,13 @@ impl State {
         }
     }
 
+    /// The window is raised to this.
+    pub fn raise(&mut self, lower: f64) {
+        if let Self::Cubic(cubic) = self {
+            cubic.window = cubic.window.max(lower);
+        }
+    }
+
     /// The window is cut to this.
     pub fn cut(&mut self, upper: f64) {
         if let Self::Cubic(cubic) = self {

@@ -318,6 +318,9 @@ impl Sender {
             in_timeout: self.in_timeout(),
             is_limited: self.is_limited,
         });
+        if self.recovery == Recovery::Open {
+            self.control.raise(self.lower);
+        }
         self.control.cut(self.upper.min(self.window_max));
     }
 

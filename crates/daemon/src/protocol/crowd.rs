@@ -51,6 +51,8 @@ pub struct Share {
     pub flows: u16,
     /// Its applications use less than they could get.
     pub lends: bool,
+    /// Others fill the queue, so its flows compete with them, without bounds.
+    pub competes: bool,
     /// Terminals that use all they can get, this one included.
     pub users: u64,
     /// The share of each of them.
@@ -74,6 +76,8 @@ pub struct Neighbour {
     pub flows: u16,
     /// Likewise.
     pub lends: bool,
+    /// Likewise.
+    pub competes: bool,
     /// Its mean round trip over the shortest, in thousandths.
     pub rtt_ratio_milli: Option<u32>,
     /// What its packets wait in queues that do not empty.
@@ -105,6 +109,7 @@ impl Share {
             rate_bytes_ps: activity.rate_bytes_ps,
             flows: activity.flows,
             lends: activity.lends,
+            competes: activity.competes,
             users: group.users(),
             share_bytes_ps: group.share_bytes_ps(),
             capacity_bytes_ps: group.capacity_bytes_ps(),
@@ -118,6 +123,7 @@ impl Neighbour {
             rate_bytes_ps,
             flows,
             lends,
+            competes,
             rtt_ratio_q8,
             wait_us,
         } = member.activity;
@@ -130,6 +136,7 @@ impl Neighbour {
             rate_bytes_ps,
             flows,
             lends,
+            competes,
             rtt_ratio_milli: Some(milli).filter(|milli| *milli > 0),
             wait_us,
             age_ms: now_ns.saturating_sub(member.heard_ns) / 1_000_000,

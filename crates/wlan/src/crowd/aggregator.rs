@@ -11,7 +11,7 @@ use super::{
     heard_rate,
     members::Members,
     report::{REPORT_BYTES, Report},
-    sum::{self, ENTRIES_MAX, Entry},
+    sum::{self, ENTRIES_MAX, Entry, Head, Strangers},
 };
 use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Purpose, Receiver, Sender};
 
@@ -22,6 +22,7 @@ pub struct Aggregator {
     sender: Sender,
     beat: Beat,
     members: Members,
+    strangers: Strangers,
     /// Reports without room.
     not_its_own: u64,
 }
@@ -36,6 +37,7 @@ impl Aggregator {
             sender: Sender::new(own.key, Purpose::CROWD_SUM, own.number, own.epoch),
             beat: Beat::new(now_ns, own.interval_ns, random),
             members: Members::default(),
+            strangers: Strangers::default(),
             not_its_own: 0,
         }
     }
@@ -64,6 +66,11 @@ impl Aggregator {
         is_taken
     }
 
+    /// What an access point counts of terminals that belong to no group, for the next sums.
+    pub fn count_strangers(&mut self, strangers: Strangers) {
+        self.strangers = strangers;
+    }
+
     /// Writes the sum, once an interval, in as many datagrams as it takes. There is none
     /// without members.
     pub fn tell(&mut self, now_ns: u64, random: u32, mut send: impl FnMut(&[u8])) {
@@ -72,7 +79,10 @@ impl Aggregator {
             return;
         }
         self.members.expire(now_ns);
-        let within_ms = within_ms(interval_ns);
+        let head = Head {
+            within_ms: within_ms(interval_ns),
+            strangers: self.strangers,
+        };
         let entry = |(number, member): (u64, &Member)| Entry {
             number,
             activity: member.activity,
@@ -80,7 +90,7 @@ impl Aggregator {
         let mut entries = self.members.iter().map(entry).peekable();
         while entries.peek().is_some() {
             let (mut body, mut datagram) = ([0; BODY_MAX_BYTES], [0; DATAGRAM_MAX_BYTES]);
-            let body = sum::write(within_ms, entries.by_ref().take(ENTRIES_MAX), &mut body);
+            let body = sum::write(head, entries.by_ref().take(ENTRIES_MAX), &mut body);
             if let Some(sealed) = self.sender.seal(body, &mut datagram) {
                 send(sealed);
             }

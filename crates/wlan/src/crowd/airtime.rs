@@ -14,7 +14,7 @@ pub const TO_ALL_NS: u64 = 631_000;
 /// A report to a host on the wire.
 pub const TO_ONE_NS: u64 = 345_500;
 /// A sum to all: without entries, and for each entry.
-pub const SUM_NS: u64 = 277_500;
+pub const SUM_NS: u64 = 285_500;
 pub const SUM_ENTRY_NS: u64 = 24_000;
 
 /// All reports together may take the air's time divided by this.

@@ -25,6 +25,12 @@ pub struct Member {
     gone_ns: u64,
 }
 
+/// When what was heard now counts no more, if the next was announced within this time.
+pub fn gone_ns(now_ns: u64, within_ms: u16) -> u64 {
+    let within_ns = (u64::from(within_ms) * NS_PER_MS).min(WITHIN_MAX_NS);
+    now_ns.saturating_add(SILENCES * within_ns)
+}
+
 /// By number.
 #[derive(Default)]
 pub struct Members(BTreeMap<u64, Member>);
@@ -47,12 +53,11 @@ impl Members {
         if !self.0.contains_key(&number) && self.0.len() >= MEMBERS_MAX {
             return false;
         }
-        let within_ns = (u64::from(within_ms) * NS_PER_MS).min(WITHIN_MAX_NS);
         let member = Member {
             activity,
             from,
             heard_ns: now_ns,
-            gone_ns: now_ns.saturating_add(SILENCES * within_ns),
+            gone_ns: gone_ns(now_ns, within_ms),
         };
         self.0.insert(number, member);
         true

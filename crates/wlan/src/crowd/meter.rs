@@ -11,6 +11,9 @@ use super::Activity;
 
 /// Periods from which the number of flows is taken.
 const PERIODS: usize = 5;
+/// A flow that was not counted for so many round trips has ended, or after the longest time.
+const ROUND_TRIPS: u64 = 2;
+const WAITS_MAX_NS: u64 = 6_000_000_000;
 const NS_PER_US: u64 = 1000;
 
 /// Sums over flows and their periods.
@@ -68,6 +71,7 @@ pub struct Meter {
     rate_bytes_ps: u64,
     ratio_q8: u16,
     wait_us: u32,
+    rtt_us: u64,
 }
 
 impl Meter {
@@ -85,6 +89,7 @@ impl Meter {
         }
         if last.rtt_min_sum_us > 0 {
             self.ratio_q8 = Activity::ratio_q8(last.rtt_sum_us, last.rtt_min_sum_us);
+            self.rtt_us = last.rtt_sum_us / last.rtt_count.max(1);
             let waited_us = last.stand_sum_us.saturating_sub(last.rtt_min_sum_us);
             let mean_us = waited_us / last.rtt_count.max(1);
             self.wait_us = mean_us.min(u32::MAX.into()) as u32;
@@ -105,12 +110,19 @@ impl Meter {
         let waited_us = (until_ns.saturating_sub(since_ns) / NS_PER_US).max(1);
         let flows = rounded(recent.passed_us, waited_us);
         let limited_flows = rounded(recent.limited_us, waited_us).min(flows);
+        // Flows with long round trips end their periods later than that.
+        let waits_ns = self.rtt_us.saturating_mul(ROUND_TRIPS * NS_PER_US);
+        if flows == 0 && now_ns.saturating_sub(self.counted_ns) < waits_ns.min(WAITS_MAX_NS) {
+            return self.last;
+        }
         let rate = self.rate_bytes_ps.saturating_mul(flows.into());
         self.last = Measured {
             activity: Activity {
                 rate_bytes_ps: rate.min(u32::MAX.into()) as u32,
                 flows,
                 lends: flows > 0 && limited_flows == 0,
+                // Not measured, but decided by the terminal.
+                competes: false,
                 rtt_ratio_q8: if flows > 0 { self.ratio_q8 } else { 0 },
                 wait_us: if flows > 0 { self.wait_us } else { 0 },
             },

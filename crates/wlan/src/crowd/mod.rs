@@ -11,6 +11,7 @@ mod beat;
 mod members;
 mod meter;
 mod report;
+mod standoff;
 mod sum;
 mod terminal;
 
@@ -20,6 +21,7 @@ use airtime::Form;
 use members::MEMBERS_MAX;
 pub use members::Member;
 pub use meter::{Counts, Measured, Meter};
+pub use sum::Strangers;
 pub use terminal::{Terminal, Terms};
 
 use crate::{Rate, sealed::Key};

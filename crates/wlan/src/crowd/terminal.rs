@@ -9,14 +9,21 @@ use super::{
     Activity, Form, Member, Own,
     beat::{Beat, within_ms},
     heard_rate,
-    members::Members,
+    members::{Members, gone_ns},
     report::{REPORT_BYTES, Report},
-    sum::{self, SUM_MAX_BYTES, SUM_MIN_BYTES},
+    standoff::{Look, Standoff},
+    sum::{self, SUM_MAX_BYTES, SUM_MIN_BYTES, Strangers},
 };
 use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Purpose, Receiver, Sender};
 
 /// Another member's rate counts up to the own rate times this (docs/crowd-law.md, "Influence").
 const LIMIT_FACTOR: u64 = 2;
+/// Of a usual flow.
+const SEGMENT_BYTES: u128 = 1448;
+/// The group's best rate is followed by this part of the difference, and forgotten by this part, in
+/// a period.
+const PEAK_RISE_DIVISOR: u64 = 4;
+const PEAK_FALL_DIVISOR: u64 = 256;
 /// Datagrams of a sum of the most members.
 const SUMS_AT_ONCE: u64 = super::MEMBERS_MAX.div_ceil(sum::ENTRIES_MAX) as u64;
 
@@ -48,6 +55,10 @@ pub struct Terminal {
     beat: Beat,
     members: Members,
     group: Group,
+    /// The aggregator's count of strangers holds until then.
+    strangers_until_ns: u64,
+    standoff: Standoff,
+    peak_bytes_ps: u64,
     activity: Activity,
     /// Whether other members consider it active.
     is_known: bool,
@@ -77,6 +88,9 @@ impl Terminal {
             beat: Beat::new(now_ns, own.interval_ns, random),
             members: Members::default(),
             group: Group::default(),
+            strangers_until_ns: 0,
+            standoff: Standoff::default(),
+            peak_bytes_ps: 0,
             activity: Activity::default(),
             is_known: false,
             not_its_own: 0,
@@ -114,9 +128,16 @@ impl Terminal {
     }
 
     fn hear_sum(&mut self, now_ns: u64, body: &[u8]) -> bool {
-        let Some((within_ms, entries)) = sum::read(body) else {
+        let Some((head, entries)) = sum::read(body) else {
             return false;
         };
+        let within_ms = head.within_ms;
+        let Strangers {
+            count,
+            rate_bytes_ps,
+        } = head.strangers;
+        self.group.set_strangers(count.into(), rate_bytes_ps.into());
+        self.strangers_until_ns = gone_ns(now_ns, within_ms);
         for entry in entries.filter(|entry| entry.number != self.number) {
             self.members
                 .hear(now_ns, entry.number, None, entry.activity, within_ms);
@@ -127,6 +148,9 @@ impl Terminal {
     /// Ends a period with the terminal's activity; returns the law's input for the next one.
     pub fn period(&mut self, now_ns: u64, activity: Activity) -> Group {
         self.members.expire(now_ns);
+        if now_ns > self.strangers_until_ns {
+            self.group.set_strangers(0, 0);
+        }
         self.activity = activity;
         let own = u64::from(activity.rate_bytes_ps);
         let limit = LIMIT_FACTOR * own;
@@ -136,13 +160,44 @@ impl Terminal {
             self.group
                 .hear(activity.rate_bytes_ps.into(), limit, activity.lends);
         }
-        self.group.set_wait_us(self.median_wait_us());
+        let wait_us = self.median_wait_us();
+        self.follow_peak();
+        self.group.set_wait_us(wait_us);
+        let look = self.look(wait_us);
+        self.activity.competes = self.standoff.period(now_ns, look);
+        self.group.set_competes(self.activity.competes);
         // A terminal that lends counts other members up to a low limit, so it cannot measure
         // the group's capacity.
         if !activity.is_idle() && !activity.lends {
             self.group.remember(&self.terms.window);
         }
         self.group
+    }
+
+    /// What the group could get lately: one that others starve has no rate any more.
+    fn follow_peak(&mut self) {
+        let rate = self.group.rate_bytes_ps();
+        self.peak_bytes_ps -= self.peak_bytes_ps / PEAK_FALL_DIVISOR;
+        if rate > self.peak_bytes_ps {
+            self.peak_bytes_ps += (rate - self.peak_bytes_ps) / PEAK_RISE_DIVISOR;
+        }
+    }
+
+    /// Whether the queue is the group's own.
+    fn look(&self, wait_us: u64) -> Look {
+        let others = || {
+            self.members
+                .iter()
+                .map(|(_, member)| member.activity.competes)
+        };
+        let waiting_bytes = u128::from(self.peak_bytes_ps) * u128::from(wait_us) / 1_000_000;
+        Look {
+            queued_segments: (waiting_bytes / SEGMENT_BYTES) as u64,
+            standing_segments: WindowTerms::STANDING_SEGMENTS.into(),
+            others_compete: others().any(|competes| competes),
+            others_yield: others().any(|competes| !competes),
+            is_protected: self.group.has_strangers(),
+        }
     }
 
     /// The lower median of what active members wait, itself included: fewer than half of them

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     report::{REPORT_BYTES, Report},
-    sum::{self, ENTRIES_MAX, Entry, SUM_MAX_BYTES, SUM_MIN_BYTES},
+    sum::{self, ENTRIES_MAX, Entry, Head, SUM_MAX_BYTES, SUM_MIN_BYTES},
     *,
 };
 use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Sender};
@@ -57,6 +57,7 @@ fn gets(rate_bytes_ps: u32) -> Activity {
         rate_bytes_ps,
         flows: 1,
         lends: false,
+        competes: false,
         rtt_ratio_q8: 300,
         wait_us: 0,
     }
@@ -190,6 +191,24 @@ fn an_aggregator_tells_all_of_all() {
     );
 }
 
+/// An access point's count of strangers holds as long as its sums come.
+#[test]
+fn strangers_are_told_of() {
+    let mut aggregator = Aggregator::new(0, own(AGGREGATOR), 0);
+    let mut one = told_terminal(1);
+    one.period(0, gets(1000));
+    assert!(aggregator.hear(0, place(1), &said(&mut one, 0).unwrap()));
+    aggregator.count_strangers(Strangers {
+        count: 2,
+        rate_bytes_ps: 5000,
+    });
+    let sums = told(&mut aggregator, INTERVAL_NS);
+    assert!(one.hear(INTERVAL_NS, place(AGGREGATOR), &sums[0]));
+    let group = one.period(2 * INTERVAL_NS, gets(1000)).sum();
+    assert_eq!((group.strangers, group.stranger_rate), (2, 5000));
+    assert!(!one.period(5 * INTERVAL_NS, gets(1000)).has_strangers());
+}
+
 #[test]
 fn so_many_are_known() {
     let mut one = terminal(1000);
@@ -216,23 +235,25 @@ proptest! {
         number: u64,
         rate_bytes_ps: u32,
         flows in 0..=Activity::FLOWS_MAX,
-        lends: bool,
+        (lends, competes) in any::<(bool, bool)>(),
         rtt_ratio_q8: u16,
         wait: u16,
         within_ms: u16,
         count in 0..=ENTRIES_MAX,
     ) {
         let wait_us = u32::from(wait) * 64;
-        let activity = Activity { rate_bytes_ps, flows, lends, rtt_ratio_q8, wait_us };
+        let activity = Activity { rate_bytes_ps, flows, lends, competes, rtt_ratio_q8, wait_us };
         let report = Report { activity, within_ms };
         prop_assert_eq!(Report::from_bytes(&report.to_bytes()), Some(report));
         let entry = |n: usize| Entry { number: number.wrapping_add(n as u64), activity };
         let entries: Vec<_> = (0..count).map(entry).collect();
         let mut body = [0; BODY_MAX_BYTES];
-        let body = sum::write(within_ms, entries.iter().copied(), &mut body);
+        let strangers = Strangers { count: wait, rate_bytes_ps };
+        let head = Head { within_ms, strangers };
+        let body = sum::write(head, entries.iter().copied(), &mut body);
         prop_assert!(count == 0 || (SUM_MIN_BYTES..=SUM_MAX_BYTES).contains(&body.len()));
-        let (read_within, read) = sum::read(body).unwrap();
-        prop_assert_eq!((read_within, read.collect::<Vec<_>>()), (within_ms, entries));
+        let (read_head, read) = sum::read(body).unwrap();
+        prop_assert_eq!((read_head, read.collect::<Vec<_>>()), (head, entries));
     }
 
     #[test]
@@ -242,7 +263,7 @@ proptest! {
             None => prop_assert_ne!(bytes.len(), REPORT_BYTES),
         }
         if let Some((_, entries)) = sum::read(&bytes) {
-            prop_assert_eq!(entries.count() * 18 + 2, bytes.len());
+            prop_assert_eq!(entries.count() * 18 + 8, bytes.len());
         }
     }
 

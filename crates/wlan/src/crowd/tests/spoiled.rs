@@ -56,7 +56,8 @@ proptest! {
         let body = match aggregated {
             true => {
                 let entry = Entry { number: 2, activity: gets(1000) };
-                sum::write(60_000, std::iter::once(entry), &mut [0; BODY_MAX_BYTES]).to_vec()
+                let head = Head { within_ms: 60_000, ..Head::default() };
+                sum::write(head, std::iter::once(entry), &mut [0; BODY_MAX_BYTES]).to_vec()
             }
             false => Report { activity: gets(1000), within_ms: 60_000 }.to_bytes().to_vec(),
         };

@@ -43,7 +43,7 @@ fn own(group: &Neighbourhood) -> Option<Vec<Value>> {
         Value::Count(share.flows.into()),
         Value::Absent,
         Value::Absent,
-        text(lends(share.lends)),
+        text(note(share.lends, share.competes)),
         text(&group.group),
     ])
 }
@@ -58,7 +58,7 @@ fn row(group: &Neighbourhood, other: &Neighbour) -> Vec<Value> {
         Value::Count(other.flows.into()),
         Value::or_absent(ratio, Value::Rate),
         Value::TimeNs(other.age_ms.saturating_mul(1_000_000)),
-        text(lends(other.lends)),
+        text(note(other.lends, other.competes)),
         text(&group.group),
     ]
 }
@@ -67,6 +67,10 @@ fn bit_ps(bytes_ps: u32) -> Value {
     Value::Rate(f64::from(bytes_ps) * 8.0)
 }
 
-fn lends(lends: bool) -> &'static str {
-    if lends { "lends" } else { "" }
+fn note(lends: bool, competes: bool) -> &'static str {
+    match (lends, competes) {
+        (true, _) => "lends",
+        (false, true) => "competes",
+        (false, false) => "",
+    }
 }
