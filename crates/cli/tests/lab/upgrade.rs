@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::{
     crowd::congestion,
-    everything::EVERYTHING,
+    everything::{EVERYTHING, assert_only_exchanges_lost, lost_during},
     inventory::Inventory,
-    machine::DEFAULT,
-    metronome::{assert_stands, state},
+    machine::{DEFAULT, TWO_PROCESSORS},
+    metronome::{US, assert_stands, member, sleep_ms, spin, state},
     shell::{Ran, run},
     takt::{POLICY, apply, apply_with, assert_no_trace, takt},
     terminals::in_netns,
@@ -39,7 +39,9 @@ device = "near1"
 
 const PLAIN: &str = "[link.near1]\nrate = \"100mbit\"\n";
 
-const HINT: &str = "run `takt revert`";
+const HINT: &str = "`takt revert`";
+
+const HANDED_OVER: &str = "handed over from the programs of another version";
 
 /// Every part of takt.
 fn all() -> String {
@@ -181,11 +183,13 @@ fn another_layout_is_named_and_reverted() {
             }
             for ran in [
                 takt("status"),
-                apply(&policy),
-                takt("apply --dry-run /lab/policy.toml"),
+                takt("apply --confirm 9s /lab/policy.toml"),
             ] {
                 refused(ran, "layout 99");
             }
+            takt("apply --dry-run /lab/policy.toml")
+                .says(&["would be handed over"])
+                .ok();
             run("tc qdisc show dev near1").says(&["qdisc takt"]).ok();
             takt("revert")
                 .says(&[
@@ -208,10 +212,46 @@ fn another_layout_is_named_and_reverted() {
     });
 }
 
+/// Each part alone, and all of them.
+#[test]
+fn another_layout_is_handed_over_under_load() {
+    TWO_PROCESSORS.run(|| {
+        let wires = [1, 2].map(Wire::new);
+        run("tc qdisc replace dev near1 root handle 8123: fq").ok();
+        let before = Inventory::take();
+        let policy = all();
+        apply_with("--replace", &policy).ok();
+        let every = [PINS.to_vec()];
+        for others in PINS.map(|dir| vec![dir]).into_iter().chain(every) {
+            for dir in &others {
+                set_layout(dir, 99);
+            }
+            let beats = member("beat", 600, |_| spin(500 * US));
+            let lost = lost_during(&wires[0], 5001, || {
+                sleep_ms(500);
+                apply(&policy).says(&[HANDED_OVER]).ok();
+                sleep_ms(100);
+            });
+            let starts = beats.join().unwrap();
+            let gap = starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+            println!("{others:?}: lost {lost:?}, longest from beat to beat {gap} ns");
+            assert_only_exchanges_lost(&lost, 1);
+            apply(&policy)
+                .says(&["near1: unchanged", "near2: unchanged", "crowd: unchanged"])
+                .ok();
+            assert_eq!(congestion(), "takt");
+            assert_stands();
+        }
+        takt("revert").ok();
+        assert_no_trace();
+        before.assert_is_back();
+    });
+}
+
 /// Without a number: that of the scheduler is the first layout, that of the congestion control is
 /// known by the sizes alone.
 #[test]
-fn a_map_of_another_size_is_named_and_reverted() {
+fn a_map_of_another_size_is_handed_over_and_reverted() {
     DEFAULT.run(|| {
         let wires = [1, 2].map(Wire::new);
         let before = Inventory::take();
@@ -220,11 +260,15 @@ fn a_map_of_another_size_is_named_and_reverted() {
             (PINS[1], "takt_members", "layout 1"),
             (PINS[2], "takt_crowd_groups", "layout 0"),
         ] {
-            apply(&policy).ok();
-            // Any other map, and the number is gone.
-            fs::rename(format!("{dir}/takt_abi"), format!("{dir}/{name}")).unwrap();
-            refused(apply(&policy), layout);
-            refused(takt("status"), layout);
+            let make_other = || {
+                apply(&policy).ok();
+                // Any other map, and the number is gone.
+                fs::rename(format!("{dir}/takt_abi"), format!("{dir}/{name}")).unwrap();
+                refused(takt("status"), layout);
+            };
+            make_other();
+            apply(&policy).says(&[HANDED_OVER]).ok();
+            make_other();
             takt("revert").says(&["near1: given back"]).ok();
             assert_no_trace();
             assert_eq!(congestion(), "cubic");
@@ -251,7 +295,7 @@ fn links_of_each_namespace_are_reverted_there() {
         in_netns("b", "tc qdisc show dev far1")
             .says(&["qdisc takt"])
             .ok();
-        refused(apply(PLAIN), "layout 4");
+        apply(PLAIN).says(&[elsewhere, "far1"]).ends_with(1);
         in_netns("b", "takt revert")
             .says(&["far1: given back"])
             .ok();

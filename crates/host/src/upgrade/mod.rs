@@ -1,5 +1,7 @@
 //! What another version of takt left, or a damaged disk: `takt revert` works all the same.
 
+pub(crate) mod handover;
+
 use crate::{
     apply::{
         pending,
@@ -48,8 +50,12 @@ pub fn revert(beats: Ending) -> Result<Undone, Error> {
     };
     drop(session);
     let mut undone = match revert::revert(beats) {
-        Err(error) if is_other_version(&error) && cleared.links.others_stay => {
-            return Err(BpfError::OtherVersionElsewhere.into());
+        Err(error) if BpfError::is_other_version(&error) && cleared.links.others_stay => {
+            return Err(BpfError::OtherVersionElsewhere {
+                what: "links",
+                names: outdated::elsewhere(netns_cookie()?)?,
+            }
+            .into());
         }
         undone => undone?,
     };
@@ -82,7 +88,7 @@ fn clear() -> Result<Cleared, Error> {
     if is_of_another_version(Scheduler::open())? {
         softirq::restore()?;
         kernel_threads::restore()?;
-        Scheduler::unload_unread()?;
+        Scheduler::unload()?;
         cleared.beats = true;
     }
     let is_other = is_of_another_version(Crowd::open())?;
@@ -102,11 +108,7 @@ fn clear() -> Result<Cleared, Error> {
 
 fn is_of_another_version<T>(opened: Result<Option<T>, Error>) -> Result<bool, Error> {
     match opened {
-        Err(error) if is_other_version(&error) => Ok(true),
+        Err(error) if BpfError::is_other_version(&error) => Ok(true),
         opened => opened.map(|_| false),
     }
-}
-
-fn is_other_version(error: &Error) -> bool {
-    matches!(error.of(), Some(BpfError::OtherVersion { .. }))
 }
