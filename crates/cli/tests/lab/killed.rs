@@ -26,6 +26,7 @@ use crate::{
     metronome,
     shell::run,
     takt::{POLICY, apply, assert_no_trace, status, takt},
+    upgrade::set_layout,
     wire::Wire,
 };
 
@@ -314,6 +315,35 @@ fn after_changes_of_loading_beats() {
         assert!(loaded);
         drop(wire);
         before.assert_is_back();
+    });
+}
+
+/// From links and a scheduler of another version. The next takt completes it, or takes all back.
+#[test]
+fn after_changes_of_handing_over() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let before = Inventory::take();
+        let task = "[[task]]\nname = \"beat\"\nperiod = \"20ms\"\nbudget = \"1ms\"\n";
+        let prepare = || {
+            apply(&format!("{OLD}{task}")).ok();
+            set_layout("/sys/fs/bpf/takt", 99);
+            set_layout("/sys/fs/bpf/takt-beats", 99);
+            write(&format!("{NEW}{task}"));
+        };
+        let mut completes = false;
+        killed_after_changes(FAR, prepare, || {
+            wire.assert_passes();
+            if completes {
+                takt(&format!("apply {POLICY}")).ok();
+                assert_eq!(state(&wire), State::New);
+                metronome::assert_stands();
+            }
+            completes = !completes;
+            takt("revert").ok();
+            assert_no_trace();
+            before.assert_is_back();
+        });
     });
 }
 

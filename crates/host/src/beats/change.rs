@@ -38,7 +38,8 @@ pub enum BeatsAction {
 const MADE_ROOM: &str = "its slots are the policy's, whose tasks come first";
 
 /// Why an ad hoc task ends.
-const OF_ANOTHER_VERSION: &str = "it joined the scheduler of another version of takt, and may join again";
+const OF_ANOTHER_VERSION: &str =
+    "it joined the scheduler of another version of takt, and may join again";
 
 /// Tasks, decided and not in force yet.
 pub(crate) struct Change {

@@ -384,8 +384,6 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
     ] {
         program.pin(dir.join(name)).map_err(pin())?;
     }
-    // The kernel runs one scheduler at a time, so the next one is ready by now.
-    BEATS.retire()?;
     let doing = "registering the scheduler";
     for (program, name) in [
         (&mut programs.takt_beats_renamed, "renamed"),
@@ -398,6 +396,8 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         let mut link = program.attach().map_err(BpfError::of(doing))?;
         link.pin(dir.join(name)).map_err(pin())?;
     }
+    // The kernel runs one scheduler at a time, and the next one is ready by now.
+    BEATS.retire()?;
     let mut link: Link = skel
         .maps
         .takt_beats_ops

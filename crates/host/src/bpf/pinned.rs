@@ -129,18 +129,19 @@ impl Object {
     /// Take the name and the pins from one of another layout, if there is one. What uses it
     /// goes on with it: qdiscs on their devices, and sockets with their congestion control.
     ///
-    /// Its pins go first: a takt that dies then has unregistered it all the same.
+    /// A takt that dies meanwhile leaves pins aside, which the next one removes.
     pub fn retire(&self) -> Result<(), Error> {
         let (dir, true) = pins::dir(self.dir)? else {
             return Ok(());
         };
-        let registration = self.registration.map(|name| Link::open(dir.join(name)));
-        pins::vanish(&dir)?;
+        let aside = pins::set_aside(&dir)?;
+        let registration = self.registration.map(|name| Link::open(aside.join(name)));
         if let Some(Ok(link)) = registration {
-            // Kernels that know no such call do the same when the link is closed, but later.
+            // Kernels that know no such call do the same when the last pin is removed, but later.
             let _ = link.detach();
         }
-        Ok(())
+        // With its maps its timers end, too: none fires beside the next scheduler.
+        pins::remove(&aside)
     }
 
     /// Its directory of pins, whether it exists or not.

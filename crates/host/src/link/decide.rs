@@ -287,7 +287,8 @@ impl Lost {
 
 /// The one that the device carries, or carried.
 fn left_on(port: &Port, left: &[Left]) -> Option<Lost> {
-    let of_device = || { left.iter() }.filter(|left| left.record.owner.ifindex == port.device.index);
+    let of_device =
+        || { left.iter() }.filter(|left| left.record.owner.ifindex == port.device.index);
     let found = { of_device().find(|left| left.is_on(port)) }.or_else(|| of_device().next())?;
     Some(Lost {
         index: found.index,

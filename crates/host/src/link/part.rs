@@ -261,7 +261,10 @@ impl<'a> Links<'a> {
 
     pub fn outcomes(&self) -> Vec<Outcome> {
         let taken = self.devices();
-        let going = self.left.iter().filter(|left| !taken.contains(&left.record.owner.ifindex));
+        let going = self
+            .left
+            .iter()
+            .filter(|left| !taken.contains(&left.record.owner.ifindex));
         let given_back = going.map(|left| Outcome {
             device: left.record.device.clone(),
             action: Action::Detached,
