@@ -20,8 +20,11 @@ use crate::{
         OsError, namespace,
         netlink::{Netlink, NetlinkError, Port, Refusal},
     },
-    part::Foreign,
+    part::{Foreign, Host},
 };
+
+/// A device that was given back, and what was left alone.
+pub(crate) type Returned = (String, Option<Foreign>);
 
 /// A link that no loaded program has: its device may still carry the qdisc of another version,
 /// which goes on without its pins.
@@ -54,27 +57,41 @@ impl Left {
     pub fn is_on(&self, port: &Port) -> bool {
         port.device.index == self.record.owner.ifindex && port.carries(self.index)
     }
+}
 
-    /// Give the device back, unless it is one of those that have another link by now.
-    pub fn release(
-        self,
-        netlink: &mut Netlink,
-        ports: &[Port],
-        taken: &BTreeSet<u32>,
-    ) -> Result<Option<(String, Option<Foreign>)>, Error> {
-        let Self { index, record } = self;
-        let released = match taken.contains(&record.owner.ifindex) {
-            true => None,
-            false => {
-                if let Some(limits) = &record.queue_limits {
-                    Buffers::open(netlink)?.undo(record.owner.ifindex, limits)?;
-                }
-                release(netlink, ports, index, Some(&record))?
-            }
-        };
-        Record::forget(index)?;
-        Ok(released)
+/// Give the devices back, except for those that have other links by now, and forget all of it.
+pub(crate) fn release(
+    left: Vec<Left>,
+    program: Option<&Program>,
+    taken: &BTreeSet<u32>,
+    host: &mut Host,
+) -> Result<Vec<Returned>, Error> {
+    let mut released = Vec::new();
+    if left.is_empty() {
+        return Ok(released);
     }
+    if program.is_none() {
+        // The programs first: nothing is sent to the receive sides any more.
+        LINKS.retire()?;
+        receive::delete_devices(&mut host.netlink)?;
+    }
+    let ports = Port::list(&mut host.netlink)?;
+    let buffers = Buffers::open(&mut host.netlink)?;
+    for Left { index, record } in left {
+        if !taken.contains(&record.owner.ifindex) {
+            if let Some(limits) = &record.queue_limits {
+                buffers.undo(record.owner.ifindex, limits)?;
+            }
+            released.extend(release_one(
+                &mut host.netlink,
+                &ports,
+                index,
+                Some(&record),
+            )?);
+        }
+        Record::forget(index)?;
+    }
+    Ok(released)
 }
 
 /// Forget what namespaces that are gone have left.
@@ -117,7 +134,7 @@ pub(crate) fn elsewhere(netns_cookie: u64) -> Result<Vec<String>, Error> {
 #[derive(Debug, Default)]
 pub(crate) struct GivenBack {
     /// The devices, and what was changed meanwhile and left alone.
-    pub devices: Vec<(String, Option<Foreign>)>,
+    pub devices: Vec<Returned>,
     /// Links of other namespaces stay, with what is pinned.
     pub others_stay: bool,
 }
@@ -157,7 +174,7 @@ pub(crate) fn give_back(netns_cookie: u64) -> Result<GivenBack, Error> {
         }
         given
             .devices
-            .extend(release(&mut netlink, &ports, index, records.first())?);
+            .extend(release_one(&mut netlink, &ports, index, records.first())?);
         Record::forget(index)?;
     }
     if !given.others_stay {
@@ -166,13 +183,12 @@ pub(crate) fn give_back(netns_cookie: u64) -> Result<GivenBack, Error> {
     Ok(given)
 }
 
-/// The device that was given back, and what was left alone.
-fn release(
+fn release_one(
     netlink: &mut Netlink,
     ports: &[Port],
     index: u32,
     record: Option<&Record>,
-) -> Result<Option<(String, Option<Foreign>)>, Error> {
+) -> Result<Option<Returned>, Error> {
     let carrier = ports.iter().find(|port| port.carries(index));
     if carrier.is_none() && (record.is_none() || Record::is_leaving(index)) {
         return Ok(None);

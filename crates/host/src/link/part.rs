@@ -28,9 +28,7 @@ use super::{
     takeover::release,
 };
 use crate::{
-    bpf::pinned::LINKS,
     error::Error,
-    os::netlink::Port,
     part::{Ending, Host, Part, Query, Undone},
     state::source::Source,
 };
@@ -274,24 +272,6 @@ impl<'a> Links<'a> {
         self.steps.iter().map(outcome).chain(given_back).collect()
     }
 
-    /// Give back what the policy does not name, and forget the rest of what is of another version.
-    fn release_left(&mut self, host: &mut Host) -> Result<(), Error> {
-        if self.left.is_empty() {
-            return Ok(());
-        }
-        // The programs first: nothing is sent to the receive sides any more.
-        if self.program.is_none() {
-            LINKS.retire()?;
-            receive::delete_devices(&mut host.netlink)?;
-        }
-        let taken = self.devices();
-        let ports = Port::list(&mut host.netlink)?;
-        for left in self.left.drain(..) {
-            left.release(&mut host.netlink, &ports, &taken)?;
-        }
-        Ok(())
-    }
-
     /// Those that have links from now on, of this part or of another.
     fn devices(&self) -> BTreeSet<u32> {
         let of_step = |step: &Step| match step {
@@ -347,18 +327,13 @@ impl Part for Links<'_> {
         };
         let managed = found.iter().map(|managed| managed.outline.owner.ifindex);
         let managed = managed.collect();
-        for left in Left::list(program.as_ref(), host.netns_cookie)? {
-            let released = left.release(&mut host.netlink, &ports, &managed)?;
-            if let Some((device, foreign)) = released {
-                let left = foreign.as_ref().map(ToString::to_string);
-                undone.done.push(Reverted { device, left });
-                undone.foreign.extend(foreign);
-            }
+        let left = Left::list(program.as_ref(), host.netns_cookie)?;
+        for (device, foreign) in outdated::release(left, program.as_ref(), &managed, host)? {
+            let left = foreign.as_ref().map(ToString::to_string);
+            undone.done.push(Reverted { device, left });
+            undone.foreign.extend(foreign);
         }
         let Some(program) = program else {
-            if !undone.done.is_empty() {
-                receive::delete_devices(&mut host.netlink)?;
-            }
             return Ok(undone);
         };
         let sides = found.iter().filter_map(|managed| managed.receive.as_ref());
@@ -508,7 +483,8 @@ impl Part for Links<'_> {
     }
 
     fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
-        self.release_left(host)?;
+        let left = std::mem::take(&mut self.left);
+        outdated::release(left, self.program.as_ref(), &self.devices(), host)?;
         let Some(program) = self.program.as_ref().filter(|_| !self.steps.is_empty()) else {
             return Ok(());
         };
