@@ -5,6 +5,7 @@
 //! change, and if one fails, all are undone ([`transaction`], [`crate::part`]).
 
 mod error;
+mod handover;
 pub(crate) mod keep;
 mod parts;
 pub(crate) mod pending;
@@ -13,6 +14,7 @@ pub(crate) mod revert;
 pub(crate) mod session;
 mod transaction;
 pub(crate) mod undecided;
+pub(crate) mod upgrade;
 
 pub use error::TrialError;
 
@@ -20,8 +22,8 @@ use serde::Serialize;
 use takt_policy::{Class, Gate, Link, Pacing, Policy};
 
 use self::{
-    parts::Parts, pending::none_waits, session::Session, transaction::put_in_force,
-    undecided::Undecided,
+    handover::Handover, parts::Parts, pending::none_waits, session::Session,
+    transaction::put_in_force, undecided::Undecided,
 };
 use crate::{
     beats::{BeatsAction, Displaced, refuse_cgroup_limits},
@@ -33,7 +35,6 @@ use crate::{
     part::Host,
     state::source::Source,
     stock,
-    upgrade::handover::Handover,
 };
 
 /// How a policy is applied.

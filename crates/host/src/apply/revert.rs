@@ -62,7 +62,7 @@ fn revert_with(work: impl FnOnce() -> Result<Undone, Error>) -> Result<Undone, E
 }
 
 /// The work that needs the lock.
-pub(crate) fn revert_all(ending: Ending) -> Result<Undone, Error> {
+pub(super) fn revert_all(ending: Ending) -> Result<Undone, Error> {
     let host = &mut Host::open()?;
     parts::sweep(host)?;
     parts::revert(host, ending)

@@ -1,13 +1,11 @@
 //! What another version of takt left, or a damaged disk: `takt revert` works all the same.
 
-pub(crate) mod handover;
-
+use super::{
+    pending,
+    revert::{self, Undone},
+    session::Session,
+};
 use crate::{
-    apply::{
-        pending,
-        revert::{self, Undone},
-        session::Session,
-    },
     beats::{BeatsAction, BeatsRecord, Scheduler, kernel_threads, softirq},
     bpf::{BpfError, pinned},
     crowd::{self, Crowd, CrowdAction},
@@ -25,7 +23,7 @@ use crate::{
 
 /// What could not be taken back in the ordinary way.
 #[derive(Default)]
-struct Cleared {
+pub(super) struct Cleared {
     links: GivenBack,
     beats: bool,
     crowd: bool,
@@ -74,7 +72,7 @@ pub fn revert(beats: Ending) -> Result<Undone, Error> {
 }
 
 /// Needs the lock.
-fn clear() -> Result<Cleared, Error> {
+pub(super) fn clear() -> Result<Cleared, Error> {
     pending::none_waits_for_long()?;
     let netns_cookie = netns_cookie()?;
     let mut cleared = Cleared::default();
@@ -106,7 +104,7 @@ fn clear() -> Result<Cleared, Error> {
     Ok(cleared)
 }
 
-fn is_of_another_version<T>(opened: Result<Option<T>, Error>) -> Result<bool, Error> {
+pub(super) fn is_of_another_version<T>(opened: Result<Option<T>, Error>) -> Result<bool, Error> {
     match opened {
         Err(error) if BpfError::is_other_version(&error) => Ok(true),
         opened => opened.map(|_| false),

@@ -11,9 +11,12 @@
 //! taken back, as by `takt revert`. A takt that is killed leaves the records of the links, by which
 //! the next `apply` or `revert` knows the devices ([`crate::link::outdated`]).
 
-use super::{clear, is_of_another_version};
+use super::{
+    Applied,
+    revert::revert_all,
+    upgrade::{clear, is_of_another_version},
+};
 use crate::{
-    apply::{Applied, revert::revert_all},
     beats::{BeatsAction, BeatsRecord, Scheduler},
     bpf::{
         BpfError,
