@@ -138,6 +138,8 @@ fn while_loading() {
 /// devices and pins, are many changes of a kind.
 const CLOSE: usize = 3;
 const FAR: usize = 6;
+/// Likewise with tables of the scheduler, which are written one by one.
+const FARTHER: usize = 15;
 
 /// Kills apply after changes that are so far apart, the last of which is one: each takes the
 /// emulator seconds. Returns what `recover` finds after the last.
@@ -332,7 +334,7 @@ fn after_changes_of_handing_over() {
             write(&format!("{NEW}{task}"));
         };
         let mut completes = false;
-        killed_after_changes(FAR, prepare, || {
+        killed_after_changes(FARTHER, prepare, || {
             wire.assert_passes();
             if completes {
                 takt(&format!("apply {POLICY}")).ok();
