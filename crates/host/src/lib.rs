@@ -19,7 +19,6 @@ pub mod reservations;
 mod state;
 mod status;
 mod stock;
-mod upgrade;
 
 pub use apply::TrialError;
 pub use apply::keep::{Keeper, Kept};
@@ -29,6 +28,7 @@ pub use apply::pending::{
 };
 pub use apply::revert::Undone;
 pub use apply::undecided::{Undecided, unplannable};
+pub use apply::upgrade::revert;
 pub use apply::{Applied, Options, applied_policy, apply, feed};
 pub use beats::BeatsError;
 pub use beats::softirq::SoftirqTiers;
@@ -74,8 +74,6 @@ pub use state::source::Source;
 pub use status::{Status, status};
 
 pub use stock::kernel;
-
-pub use upgrade::revert;
 
 /// A policy that exceeds the kernel's tables.
 pub use takt_planner::PlanError;

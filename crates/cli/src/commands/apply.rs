@@ -23,6 +23,10 @@ use crate::{
 /// Of a kernel whose realtime threads may leave other threads no time.
 const WATCHED: &str = "beats: a realtime thread that never sleeps ends the scheduler, since this kernel has no ext_server\n";
 
+const HANDED_OVER: &str = "handed over from the programs of another version of takt\n";
+
+const WOULD_HAND_OVER: &str = "would be handed over from the programs of another version of takt\n";
+
 const UNREADABLE: &str =
     "the policy in force is of another version of takt: no difference can be shown\n";
 
@@ -56,7 +60,7 @@ pub fn run(file: &Path, options: Options, confirm: Option<Duration>, output: Out
     };
     match done {
         Err(error) => print::refused(output, refusal::of(&policy, &error)),
-        Ok((applied, _)) if options.dry_run => match would_change(&policy) {
+        Ok((applied, _)) if options.dry_run => match would_change(&policy, &applied) {
             Err(error) => print::refused(output, &error),
             Ok(changes) => {
                 show(&policy, &applied, Planned::Yes(changes), output);
@@ -79,7 +83,13 @@ enum Planned {
 
 /// The difference to the policy in force. `None`: another takt applied that, and this one cannot
 /// read it.
-fn would_change(policy: &Policy) -> Result<Option<Vec<Change>>, takt_host::Error> {
+fn would_change(
+    policy: &Policy,
+    applied: &Applied,
+) -> Result<Option<Vec<Change>>, takt_host::Error> {
+    if applied.handed_over {
+        return Ok(None);
+    }
     let kernel = takt_host::kernel();
     let Some(source) = takt_host::applied_policy()? else {
         return Ok(Some(difference(None, policy, &kernel)));
@@ -99,6 +109,7 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
         "displaced": applied.displaced,
         "radio": applied.radio,
         "crowd": applied.crowd,
+        "handed_over": applied.handed_over,
     });
     let difference = match planned {
         Planned::No => String::new(),
@@ -111,6 +122,10 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
         }
     };
     print::result(output, &value, |_| {
+        let handed_over = applied.handed_over.then(|| match dry_run {
+            false => HANDED_OVER.to_owned(),
+            true => WOULD_HAND_OVER.to_owned(),
+        });
         let lines = applied.links.iter().map(|outcome| {
             let action = describe(outcome.action, dry_run);
             let receive = outcome.receive.as_ref().map_or_else(String::new, |device| {
@@ -148,7 +163,9 @@ fn show(policy: &Policy, applied: &Applied, planned: Planned, output: Output) {
             let action = describe_crowd(action, dry_run);
             format!("crowd: {action}\n")
         });
-        lines
+        handed_over
+            .into_iter()
+            .chain(lines)
             .chain(beats)
             .chain(displaced)
             .chain(radio)

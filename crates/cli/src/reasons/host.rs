@@ -97,9 +97,16 @@ in the background receives counts as two. `takt revert` gives those of a namespa
 ";
 OTHER_VERSION = "takt::host::other_version": "
 The programs in the kernel were loaded by another version of takt, and what they keep in their maps
-is laid out differently. `takt revert` removes them; then apply again. It gives back the devices of
-its own network namespace, by the records in /run/takt, so where links of others are of that version,
-it is to be run there as well. The scheduler and the congestion control go for the whole host.
+is laid out differently. `takt apply` puts its own in their place, while packets and beats go on; with
+--confirm it does not, since the version before could not come back. `takt revert` removes them. Both
+know the devices of their own network namespace by the records in /run/takt, so where others are of
+that version, `takt revert` is to be run there first. The scheduler and the congestion control are
+those of the whole host.
+";
+NOT_HANDED_OVER = "takt::host::not_handed_over": "
+The programs that the policy needs had been verified, and the devices or the kernel refused a later
+step, when those of the version before had lost their name. Nothing of takt is in force: devices are
+as they were found. `takt apply` begins anew.
 ";
 HELPER = "takt::host::helper": "
 A process of takt's own does what BPF cannot: it keeps links in stock of gap frames, and comes from

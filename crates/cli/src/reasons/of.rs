@@ -60,7 +60,10 @@ impl From<&BpfError> for &'static Reason {
             BpfError::KernelLacks { .. } => &host::KERNEL_LACKS,
             BpfError::NoBpffs { .. } => &host::NO_BPFFS,
             BpfError::OpenBpffs { .. } => &host::OPEN_BPFFS,
-            BpfError::OtherVersion { .. } | BpfError::OtherVersionElsewhere => &host::OTHER_VERSION,
+            BpfError::OtherVersion { .. } | BpfError::OtherVersionElsewhere { .. } => {
+                &host::OTHER_VERSION
+            }
+            BpfError::NotHandedOver { .. } => &host::NOT_HANDED_OVER,
             BpfError::Load { .. } => &host::LOAD,
             BpfError::Bpf { .. } => &host::BPF,
         }

@@ -26,6 +26,7 @@ use crate::{
     metronome,
     shell::run,
     takt::{POLICY, apply, assert_no_trace, status, takt},
+    upgrade::set_layout,
     wire::Wire,
 };
 
@@ -137,6 +138,8 @@ fn while_loading() {
 /// devices and pins, are many changes of a kind.
 const CLOSE: usize = 3;
 const FAR: usize = 6;
+/// Likewise with tables of the scheduler, which are written one by one.
+const FARTHER: usize = 15;
 
 /// Kills apply after changes that are so far apart, the last of which is one: each takes the
 /// emulator seconds. Returns what `recover` finds after the last.
@@ -314,6 +317,35 @@ fn after_changes_of_loading_beats() {
         assert!(loaded);
         drop(wire);
         before.assert_is_back();
+    });
+}
+
+/// From links and a scheduler of another version. The next takt completes it, or takes all back.
+#[test]
+fn after_changes_of_handing_over() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let before = Inventory::take();
+        let task = "[[task]]\nname = \"beat\"\nperiod = \"20ms\"\nbudget = \"1ms\"\n";
+        let prepare = || {
+            apply(&format!("{OLD}{task}")).ok();
+            set_layout("/sys/fs/bpf/takt", 99);
+            set_layout("/sys/fs/bpf/takt-beats", 99);
+            write(&format!("{NEW}{task}"));
+        };
+        let mut completes = false;
+        killed_after_changes(FARTHER, prepare, || {
+            wire.assert_passes();
+            if completes {
+                takt(&format!("apply {POLICY}")).ok();
+                assert_eq!(state(&wire), State::New);
+                metronome::assert_stands();
+            }
+            completes = !completes;
+            takt("revert").ok();
+            assert_no_trace();
+            before.assert_is_back();
+        });
     });
 }
 

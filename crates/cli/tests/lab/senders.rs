@@ -72,18 +72,26 @@ fn sockets_are_watched_while_a_link_asks() {
 }
 
 #[test]
-fn what_another_version_watches_is_named_and_reverted() {
+fn what_another_version_watches_is_handed_over_or_reverted() {
     on_old_kernels(|| {
         let wire = Wire::new(1);
         apply(&on_tree(POLICY)).ok();
         set_layout(WATCHING, 99);
-        for policy in [&on_departure_times(POLICY), WITHOUT_QUESTIONS] {
-            apply(policy)
-                .says(&["another version of takt", "layout 99"])
-                .ends_with(1);
-        }
         takt("status").says(&["backend: tree"]).ok();
         takt("revert").says(&["near1: given back"]).ok();
+        assert_no_trace();
+
+        let _group = Group::enter("machines/backup.slice");
+        for policy in [&on_tree(POLICY), &on_departure_times(POLICY)] {
+            apply(&on_tree(POLICY)).ok();
+            set_layout(WATCHING, 99);
+            apply(policy).says(&["handed over", "near1: updated"]).ok();
+            assert_class("group", || udp_connected(&wire));
+        }
+        set_layout(WATCHING, 99);
+        apply(WITHOUT_QUESTIONS).says(&["handed over"]).ok();
+        assert!(!Path::new(WATCHING).exists());
+        takt("revert").ok();
         assert_no_trace();
         wire.assert_passes();
     });

@@ -4,6 +4,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -11,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::{
     crowd::congestion,
-    everything::EVERYTHING,
+    everything::{EVERYTHING, assert_only_exchanges_lost, lost_during},
     inventory::Inventory,
     machine::DEFAULT,
-    metronome::{assert_stands, state},
-    shell::{Ran, run},
+    metronome::{MS, US, assert_stands, member, sleep_ms, spin, state},
+    shell::{Ran, run, run_command},
     takt::{POLICY, apply, apply_with, assert_no_trace, takt},
     terminals::in_netns,
     wire::Wire,
@@ -39,7 +40,9 @@ device = "near1"
 
 const PLAIN: &str = "[link.near1]\nrate = \"100mbit\"\n";
 
-const HINT: &str = "run `takt revert`";
+const HINT: &str = "`takt revert`";
+
+const HANDED_OVER: &str = "handed over from the programs of another version";
 
 /// Every part of takt.
 fn all() -> String {
@@ -179,13 +182,12 @@ fn another_layout_is_named_and_reverted() {
             for dir in &others {
                 set_layout(dir, 99);
             }
-            for ran in [
-                takt("status"),
-                apply(&policy),
-                takt("apply --dry-run /lab/policy.toml"),
-            ] {
+            for ran in [takt("status"), takt("apply --confirm 9s /lab/policy.toml")] {
                 refused(ran, "layout 99");
             }
+            takt("apply --dry-run /lab/policy.toml")
+                .says(&["would be handed over"])
+                .ok();
             run("tc qdisc show dev near1").says(&["qdisc takt"]).ok();
             takt("revert")
                 .says(&[
@@ -208,10 +210,106 @@ fn another_layout_is_named_and_reverted() {
     });
 }
 
+/// Each part alone, and all of them: devices never are without takt's qdisc, and beats are late for
+/// as long as the kernel needs to exchange schedulers.
+#[test]
+fn another_layout_is_handed_over_under_load() {
+    DEFAULT.run(|| {
+        let wires = [1, 2].map(Wire::new);
+        run("tc qdisc replace dev near1 root handle 8123: fq").ok();
+        let before = Inventory::take();
+        let policy = all();
+        apply_with("--replace", &policy).ok();
+        let found = in_force();
+        let every = [PINS.to_vec()];
+        for others in PINS.map(|dir| vec![dir]).into_iter().chain(every) {
+            for dir in &others {
+                set_layout(dir, 99);
+            }
+            let beats = member("beat", 1200, |_| spin(500 * US));
+            let lost = lost_during(&wires[0], 5001, || {
+                sleep_ms(100);
+                apply(&policy).says(&[HANDED_OVER]).ok();
+                sleep_ms(100);
+            });
+            assert_only_exchanges_lost(&lost, 1);
+            let off = off_beat_ns(&beats.join().unwrap());
+            println!(
+                "{others:?}: {} packets lost, {off} ns off the beat",
+                lost.len()
+            );
+            assert!(
+                off <= if others.contains(&PINS[1]) {
+                    100 * MS
+                } else {
+                    0
+                }
+            );
+            apply(&policy)
+                .says(&["near1: unchanged", "near2: unchanged", "crowd: unchanged"])
+                .ok();
+            assert_eq!(
+                without_generations(in_force()),
+                without_generations(found.clone())
+            );
+            assert_eq!(congestion(), "takt");
+            assert_stands();
+        }
+        takt("revert").ok();
+        assert_no_trace();
+        before.assert_is_back();
+    });
+}
+
+/// From the first job that did not begin a period after the one before, to the last.
+fn off_beat_ns(starts_ns: &[u64]) -> u64 {
+    let off: Vec<u64> = { starts_ns[1..].windows(2) }
+        .filter(|pair| (pair[1] - pair[0]).abs_diff(10 * MS) > 2 * MS)
+        .map(|pair| pair[1])
+        .collect();
+    match off[..] {
+        [] => 0,
+        [first, ..] => off[off.len() - 1] - first + 10 * MS,
+    }
+}
+
+/// A new link counts its policies anew.
+fn without_generations(mut in_force: Value) -> Value {
+    for link in in_force["links"].as_array_mut().unwrap() {
+        link.as_array_mut().unwrap().remove(2);
+    }
+    in_force
+}
+
+#[test]
+fn what_cannot_be_handed_over_stays_or_is_taken_back() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let before = Inventory::take();
+        apply(PLAIN).ok();
+        set_layout(PINS[0], 99);
+        apply("[link.missing]\nrate = \"1mbit\"\n").ends_with(5);
+        refused(takt("status"), "layout 99");
+        run("tc qdisc show dev near1").says(&["qdisc takt"]).ok();
+        wire.assert_passes();
+
+        // A record cannot be written, which is found out when the old programs are gone.
+        fs::write(POLICY, PLAIN).unwrap();
+        let script = format!("trap '' XFSZ; ulimit -f 0; exec takt apply {POLICY}");
+        run_command(Command::new("sh").args(["-c", &script]))
+            .says(&["all was taken back", "not_handed_over"])
+            .ends_with(1);
+        assert_no_trace();
+        wire.assert_passes();
+        before.assert_is_back();
+        apply(PLAIN).says(&["near1: attached"]).ok();
+    });
+}
+
 /// Without a number: that of the scheduler is the first layout, that of the congestion control is
 /// known by the sizes alone.
 #[test]
-fn a_map_of_another_size_is_named_and_reverted() {
+fn a_map_of_another_size_is_handed_over_and_reverted() {
     DEFAULT.run(|| {
         let wires = [1, 2].map(Wire::new);
         let before = Inventory::take();
@@ -220,11 +318,15 @@ fn a_map_of_another_size_is_named_and_reverted() {
             (PINS[1], "takt_members", "layout 1"),
             (PINS[2], "takt_crowd_groups", "layout 0"),
         ] {
-            apply(&policy).ok();
-            // Any other map, and the number is gone.
-            fs::rename(format!("{dir}/takt_abi"), format!("{dir}/{name}")).unwrap();
-            refused(apply(&policy), layout);
-            refused(takt("status"), layout);
+            let make_other = || {
+                apply(&policy).ok();
+                // Any other map, and the number is gone.
+                fs::rename(format!("{dir}/takt_abi"), format!("{dir}/{name}")).unwrap();
+                refused(takt("status"), layout);
+            };
+            make_other();
+            apply(&policy).says(&[HANDED_OVER]).ok();
+            make_other();
             takt("revert").says(&["near1: given back"]).ok();
             assert_no_trace();
             assert_eq!(congestion(), "cubic");
@@ -251,7 +353,7 @@ fn links_of_each_namespace_are_reverted_there() {
         in_netns("b", "tc qdisc show dev far1")
             .says(&["qdisc takt"])
             .ok();
-        refused(apply(PLAIN), "layout 4");
+        apply(PLAIN).says(&[elsewhere, "far1"]).ends_with(1);
         in_netns("b", "takt revert")
             .says(&["far1: given back"])
             .ok();

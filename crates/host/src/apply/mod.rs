@@ -5,6 +5,7 @@
 //! change, and if one fails, all are undone ([`transaction`], [`crate::part`]).
 
 mod error;
+mod handover;
 pub(crate) mod keep;
 mod parts;
 pub(crate) mod pending;
@@ -13,6 +14,7 @@ pub(crate) mod revert;
 pub(crate) mod session;
 mod transaction;
 pub(crate) mod undecided;
+pub(crate) mod upgrade;
 
 pub use error::TrialError;
 
@@ -20,8 +22,8 @@ use serde::Serialize;
 use takt_policy::{Class, Gate, Link, Pacing, Policy};
 
 use self::{
-    parts::Parts, pending::none_waits, session::Session, transaction::put_in_force,
-    undecided::Undecided,
+    handover::Handover, parts::Parts, pending::none_waits, session::Session,
+    transaction::put_in_force, undecided::Undecided,
 };
 use crate::{
     beats::{BeatsAction, Displaced, refuse_cgroup_limits},
@@ -66,6 +68,8 @@ pub struct Applied {
     pub radio: bool,
     /// `None`: the policy has no crowd, and there was none before.
     pub crowd: Option<CrowdAction>,
+    /// Whether programs of another version of takt were replaced, with another layout.
+    pub handed_over: bool,
 }
 
 /// Make this host's links, threads and congestion windows, and taktd's stations, follow the
@@ -80,8 +84,17 @@ pub fn apply(policy: &Policy, source: &Source, options: Options) -> Result<Appli
     };
     let done = done
         .and_then(|()| refuse_cgroup_limits(policy.beats.as_ref()))
+        .and_then(|()| Handover::begin())
         .map_err(Undecided::from)
-        .and_then(|()| apply_locked(policy, source, &options.replace(), options.dry_run, &owners));
+        .and_then(|handover| {
+            let replace = options.replace();
+            apply_locked(policy, source, &replace, options.dry_run, &owners, handover)
+        });
+    if options.dry_run && done.as_ref().is_ok_and(|applied| applied.handed_over) {
+        // What is of another version stays, and cannot be looked at.
+        drop(session);
+        return done;
+    }
     let starts_helper = done.is_ok() && !options.dry_run;
     let _coming = starts_helper.then(|| announce(policy));
     // The first error is the one to report.
@@ -114,23 +127,34 @@ pub(crate) fn tend(policy: &Policy) -> Result<(), Error> {
     }
 }
 
-/// The work that needs the lock.
+/// The work that needs the lock. `handover`: from what another version has loaded; without one
+/// that is refused.
 pub(crate) fn apply_locked(
     policy: &Policy,
     source: &Source,
     replace: &Replace,
     dry_run: bool,
     owners: &Owners,
+    handover: Option<Handover>,
 ) -> Result<Applied, Undecided> {
     let host = &mut Host::open()?;
     parts::sweep(host)?;
     let mut parts = Parts::decide(policy, source, replace, owners, host)?;
-    let applied = parts.outcome(policy);
-    if dry_run {
+    let mut applied = parts.outcome(policy);
+    if dry_run || handover.is_some() {
         parts.each().iter().try_for_each(|part| part.verify())?;
+    }
+    if let Some(handover) = &handover {
+        handover.note(&mut applied);
+    }
+    if dry_run {
         return Ok(applied);
     }
-    put_in_force(&mut parts.each(), host)?;
+    let done = put_in_force(&mut parts.each(), host);
+    match handover {
+        Some(handover) => handover.end(done)?,
+        None => done?,
+    }
     Ok(applied)
 }
 

@@ -105,6 +105,7 @@ impl<'a> Parts<'a> {
             displaced: self.tasks.displaced().to_vec(),
             radio: policy.radio.is_some(),
             crowd: self.windows.action(),
+            handed_over: false,
         }
     }
 }

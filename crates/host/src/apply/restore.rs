@@ -99,7 +99,7 @@ impl<'a> Restoration<'a> {
         spare_windows(policy, congestion, &mut left)?;
         let source = before.source;
         let replace = Replace::Only(replace);
-        apply_locked(policy, source, &replace, false, &before.owners)
+        apply_locked(policy, source, &replace, false, &before.owners, None)
             .map_err(|refusal| not_restorable(source, refusal))?;
         Ok(left)
     }

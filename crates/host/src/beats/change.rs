@@ -37,6 +37,10 @@ pub enum BeatsAction {
 /// Why a task has other slots than before.
 const MADE_ROOM: &str = "its slots are the policy's, whose tasks come first";
 
+/// Why an ad hoc task ends.
+const OF_ANOTHER_VERSION: &str =
+    "it joined the scheduler of another version of takt, and may join again";
+
 /// Tasks, decided and not in force yet.
 pub(crate) struct Change {
     action: Option<BeatsAction>,
@@ -90,6 +94,32 @@ impl Change {
         let policy = next.source.as_ref().map(|source| source.name.clone());
         remember(&mut next.sent_away, &displaced, policy.as_deref());
         let change = Self::between(next, &timetable, scheduler, before)?;
+        Ok(Self {
+            displaced,
+            ..change
+        })
+    }
+
+    /// From the scheduler of another version, whose tables cannot be read, to a new one: the
+    /// policy's tasks keep their slots where they can, and ad hoc tasks end.
+    pub fn in_the_place_of(next: Roster, before: Option<BeatsRecord>) -> Result<Self, Refusal> {
+        let ad_hoc = before.iter().flat_map(|before| &before.roster.ad_hoc);
+        let displaced = ad_hoc.map(|(key, user)| Displaced {
+            task: shown_name(key).to_owned(),
+            user: *user,
+            threads: Vec::new(),
+            outcome: Displacement::SentAway,
+            reason: OF_ANOTHER_VERSION.to_owned(),
+            key: key.clone(),
+        });
+        let displaced = displaced.collect();
+        let change = match next.is_empty() {
+            true => Self {
+                action: Some(BeatsAction::Unloaded),
+                ..Self::nothing(None, None)
+            },
+            false => Self::to(next, None, before)?,
+        };
         Ok(Self {
             displaced,
             ..change
@@ -276,6 +306,7 @@ impl Change {
         match (self.action, &self.scheduler, &self.next) {
             // A takt that was killed before it loaded the scheduler has left a record.
             (Some(BeatsAction::Unloaded), ..) | (None, None, None) => unload(),
+            (Some(BeatsAction::Loaded), _, Some((_, record))) => record.sweep(),
             (Some(BeatsAction::Updated), Some(scheduler), Some((_, record))) => {
                 if let Some(before) = &self.before {
                     let gone = record.ids.gone(&before.ids);
@@ -323,8 +354,6 @@ fn tell(
 pub(super) fn unload() -> Result<(), Error> {
     softirq::restore()?;
     kernel_threads::restore()?;
-    if let Some(scheduler) = Scheduler::open()? {
-        scheduler.unload()?;
-    }
+    Scheduler::unload()?;
     BeatsRecord::forget_all()
 }

@@ -5,7 +5,7 @@ use super::{
     record::BeatsRecord,
     scheduler::Scheduler,
 };
-use crate::{beats::BeatsError, error::Error, os::namespace, state::source::Source};
+use crate::{beats::BeatsError, bpf::pinned::BEATS, error::Error, state::source::Source};
 
 /// A scheduler by its pins, which stay when the kernel ends it.
 pub(crate) struct Found {
@@ -33,11 +33,7 @@ impl Found {
     /// exists. Tasks of a namespace that is gone may be ended from any namespace.
     pub fn is_elsewhere(&self, netns_cookie: u64) -> bool {
         let roster = self.record.as_ref().map(|record| &record.roster);
-        roster.is_some_and(|roster| {
-            roster.source.is_some()
-                && roster.netns_cookie != netns_cookie
-                && !namespace::is_gone(roster.netns_inode, roster.netns_cookie)
-        })
+        roster.is_some_and(|roster| roster.is_elsewhere(netns_cookie))
     }
 
     /// The policy of this network namespace whose tasks they are.
@@ -59,7 +55,7 @@ pub(crate) fn running() -> Result<(Option<Scheduler>, Option<BeatsRecord>), Erro
 
 /// The kernel runs one such scheduler at a time: refuse if another program loaded it.
 pub(crate) fn refuse_other_scheduler() -> Result<(), Error> {
-    let is_ours = Scheduler::open()?.is_some();
+    let is_ours = BEATS.is_pinned()?;
     let kernel = match is_ours {
         true => Kernel::ask(),
         false => Kernel::without_ours(),

@@ -9,6 +9,7 @@ use super::{
     displaced::Displaced,
     found::Found,
     kernel_threads,
+    record::BeatsRecord,
     refusal::Refusal,
     roster::Roster,
     scheduler::Scheduler,
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::{
     beats::BeatsError,
+    bpf::pinned::BEATS,
     error::Error,
     part::{Ending, Host, Part, Query, Undone},
     state::source::Source,
@@ -30,7 +32,10 @@ impl Tasks {
     pub fn decide(policy: Option<(&Beats, &Source)>, netns_cookie: u64) -> Result<Self, Refusal> {
         let Some(found) = Found::look()? else {
             let next = Roster::of_policy(policy, netns_cookie, None);
-            return Ok(Self(Change::to(next, None, None)?));
+            return Ok(Self(match BEATS.is_pinned()? {
+                true => Change::in_the_place_of(next, BeatsRecord::newest()?)?,
+                false => Change::to(next, None, None)?,
+            }));
         };
         if found.is_elsewhere(netns_cookie) {
             // Another namespace's policy is not changed.

@@ -41,6 +41,14 @@ impl BeatsRecord {
         store().read(generation)
     }
 
+    /// The last one that was written, for when the generation in force cannot be read.
+    pub fn newest() -> Result<Option<Self>, Error> {
+        match store().numbers().into_iter().max() {
+            Some(generation) => store().read(generation),
+            None => Ok(None),
+        }
+    }
+
     /// Write the record beside the one in force, without replacing it.
     pub fn write(&self) -> Result<(), Error> {
         store().write(self.generation, self)

@@ -69,6 +69,13 @@ impl Roster {
         next
     }
 
+    /// Whether its tasks are those of the policy of another network namespace that still exists.
+    pub fn is_elsewhere(&self, netns_cookie: u64) -> bool {
+        self.source.is_some()
+            && self.netns_cookie != netns_cookie
+            && !namespace::is_gone(self.netns_inode, self.netns_cookie)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.beats.tasks.is_empty()
     }

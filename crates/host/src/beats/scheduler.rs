@@ -93,14 +93,9 @@ impl Scheduler {
         load_skeleton(&mut memory).map(drop)
     }
 
-    /// Remove the pins, and with them the scheduler: every thread goes back to the kernel's
-    /// own.
-    pub fn unload(self) -> Result<(), Error> {
-        Self::unload_unread()
-    }
-
-    /// Likewise, whichever version's it is.
-    pub fn unload_unread() -> Result<(), Error> {
+    /// Remove the pins, and with them the scheduler, whichever version's it is: every thread
+    /// goes back to the kernel's own.
+    pub fn unload() -> Result<(), Error> {
         BEATS.unload()?;
         // The kernel ends a scheduler asynchronously, and accepts no other one until then.
         let _is_gone = Kernel::without_ours();
@@ -401,6 +396,8 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         let mut link = program.attach().map_err(BpfError::of(doing))?;
         link.pin(dir.join(name)).map_err(pin())?;
     }
+    // The kernel runs one scheduler at a time, and the next one is ready by now.
+    BEATS.retire()?;
     let mut link: Link = skel
         .maps
         .takt_beats_ops

@@ -41,7 +41,8 @@ pub enum BpfError {
     /// The maps in the kernel are not laid out as this takt reads them.
     #[error(
         "the programs in the kernel were loaded by another version of takt (layout {found}, \
-         this one has {expected}); run `takt revert`, then apply again"
+         this one has {expected}); `takt apply`, without --confirm, hands over to this one, and \
+         `takt revert` removes them"
     )]
     OtherVersion {
         /// Of the kernel's maps; 0: unknown.
@@ -49,12 +50,27 @@ pub enum BpfError {
         /// This takt's: TAKT_LINK_ABI, TAKT_BEATS_ABI or TAKT_CROWD_ABI.
         expected: u32,
     },
-    /// Likewise; this namespace has no such links any more, but others have.
+    /// Likewise, and other namespaces use them.
     #[error(
-        "links of other network namespaces were made by another version of takt; run `takt revert` \
-         there, then here again"
+        "{what} of other network namespaces were made by another version of takt{}; run `takt \
+         revert` there, then here again",
+        named(names)
     )]
-    OtherVersionElsewhere,
+    OtherVersionElsewhere {
+        /// `links`, `tasks` or `congestion windows`.
+        what: &'static str,
+        /// Those that are known by name.
+        names: Vec<String>,
+    },
+    /// The programs of another version were gone when those of this one failed.
+    #[error(
+        "{source}; the programs of the version before were gone by then, so all was taken back, as \
+         by `takt revert`"
+    )]
+    NotHandedOver {
+        /// What failed.
+        source: Error,
+    },
     /// The kernel has every feature needed, and still refused a program.
     #[error("the kernel refused the program: {source}\n{log}")]
     Load {
@@ -73,7 +89,19 @@ pub enum BpfError {
     },
 }
 
+fn named(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!(" ({})", names.join(", ")),
+    }
+}
+
 impl BpfError {
+    /// Whether maps in the kernel are not laid out as this takt reads them.
+    pub(crate) fn is_other_version(error: &Error) -> bool {
+        matches!(error.of(), Some(Self::OtherVersion { .. }))
+    }
+
     /// The kernel has one error for many refusals, so look for the reason.
     pub(crate) fn of(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Error {
         move |source| {

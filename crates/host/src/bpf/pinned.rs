@@ -9,11 +9,12 @@
 //! layout 1, and are taken over as long as that is this takt's, too.
 
 use std::{
+    cell::Cell,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Program};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Program};
 use takt_algo::sys::{TAKT_BEATS_ABI, TAKT_CROWD_ABI, TAKT_LINK_ABI};
 
 use super::pins;
@@ -22,10 +23,34 @@ use crate::{bpf::BpfError, error::Error};
 /// The pin of the number.
 const ABI: &str = "takt_abi";
 
+thread_local! {
+    static REPLACES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it lives, objects of another layout count as not loaded to this thread, and
+/// [`Object::retire`] makes room for this takt's.
+#[derive(Debug)]
+pub(crate) struct Replacing(());
+
+impl Replacing {
+    pub fn begin() -> Self {
+        REPLACES.set(true);
+        Self(())
+    }
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        REPLACES.set(false);
+    }
+}
+
 /// A kind of object.
 #[derive(Debug)]
 pub(crate) struct Object {
     dir: &'static str,
+    /// The pin by which the kernel knows it under its name, if it does.
+    registration: Option<&'static str>,
     abi: u32,
     /// The layout of pins without a number; 0: not known.
     unmarked: u32,
@@ -34,6 +59,7 @@ pub(crate) struct Object {
 /// The qdisc, with its links.
 pub(crate) static LINKS: Object = Object {
     dir: pins::LINKS,
+    registration: Some("qdisc"),
     abi: TAKT_LINK_ABI,
     unmarked: 0,
 };
@@ -41,6 +67,7 @@ pub(crate) static LINKS: Object = Object {
 /// What watches sockets, for links on any backend. Its maps are laid out with the qdisc's.
 pub(crate) static SOCKETS: Object = Object {
     dir: pins::SOCKETS,
+    registration: None,
     abi: TAKT_LINK_ABI,
     unmarked: 0,
 };
@@ -48,6 +75,7 @@ pub(crate) static SOCKETS: Object = Object {
 /// The scheduler.
 pub(crate) static BEATS: Object = Object {
     dir: pins::BEATS,
+    registration: Some("scheduler"),
     abi: TAKT_BEATS_ABI,
     unmarked: 1,
 };
@@ -55,6 +83,7 @@ pub(crate) static BEATS: Object = Object {
 /// The congestion control.
 pub(crate) static CROWD: Object = Object {
     dir: pins::CROWD,
+    registration: Some("congestion"),
     abi: TAKT_CROWD_ABI,
     unmarked: 1,
 };
@@ -72,11 +101,13 @@ impl Object {
         match pinned.check().and_then(|()| open(pinned)) {
             // Without the lock, another takt may take all pins away meanwhile.
             Err(_) if !pins::dir(self.dir)?.1 => Ok(None),
+            Err(error) if REPLACES.get() && BpfError::is_other_version(&error) => Ok(None),
             opened => opened.map(Some),
         }
     }
 
-    /// Load it: `pin` registers it, and pins it in the directory it gets. Then open it.
+    /// Load it: `pin` registers it, after [`Self::retire`], and pins it in the directory it gets.
+    /// Then open it.
     pub fn load<T>(
         &'static self,
         pin: impl FnOnce(&Path) -> Result<(), Error>,
@@ -88,6 +119,29 @@ impl Object {
         })?;
         self.open(open)?
             .ok_or(BpfError::NoBpffs { path: pins::MOUNT }.into())
+    }
+
+    /// Whether it is loaded, with whatever layout.
+    pub fn is_pinned(&self) -> Result<bool, Error> {
+        pins::dir(self.dir).map(|(_, exists)| exists)
+    }
+
+    /// Take the name and the pins from one of another layout, if there is one. What uses it
+    /// goes on with it: qdiscs on their devices, and sockets with their congestion control.
+    ///
+    /// A takt that dies meanwhile leaves pins aside, which the next one removes.
+    pub fn retire(&self) -> Result<(), Error> {
+        let (dir, true) = pins::dir(self.dir)? else {
+            return Ok(());
+        };
+        let aside = pins::set_aside(&dir)?;
+        let registration = self.registration.map(|name| Link::open(aside.join(name)));
+        if let Some(Ok(link)) = registration {
+            // Kernels that know no such call do the same when the last pin is removed, but later.
+            let _ = link.detach();
+        }
+        // With its maps its timers end, too: none fires beside the next scheduler.
+        pins::remove(&aside)
     }
 
     /// Its directory of pins, whether it exists or not.

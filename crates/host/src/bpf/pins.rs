@@ -90,9 +90,19 @@ pub(crate) fn appear(
 
 /// Remove a directory of pins, likewise in one step.
 pub(crate) fn vanish(dir: &Path) -> Result<(), Error> {
+    remove(&set_aside(dir)?)
+}
+
+/// The first half of [`vanish`]: the pins keep what is pinned until they are removed.
+pub(crate) fn set_aside(dir: &Path) -> Result<PathBuf, Error> {
     let aside = aside()?;
     fs::rename(dir, &aside).map_err(OsError::file(dir))?;
-    fs::remove_dir_all(&aside).map_err(OsError::file(&aside))
+    Ok(aside)
+}
+
+/// The second half.
+pub(crate) fn remove(aside: &Path) -> Result<(), Error> {
+    fs::remove_dir_all(aside).map_err(OsError::file(aside))
 }
 
 /// Make a directory within one of takt's, if missing.

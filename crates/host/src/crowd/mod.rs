@@ -14,7 +14,7 @@ pub(crate) use default::read as default_congestion;
 pub use error::CrowdError;
 pub use maps::{Crowd, Usage};
 pub use note::applied_crowd;
-pub(crate) use note::{Note, is_here, salvage};
+pub(crate) use note::{Note, is_elsewhere, is_here, salvage};
 pub use part::CrowdAction;
 pub(crate) use part::{Refusal, Windows};
 pub use status::{BoundsStatus, CrowdStatus, HeardGroup};

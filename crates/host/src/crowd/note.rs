@@ -82,6 +82,11 @@ pub(crate) fn is_here(netns_cookie: u64) -> Result<bool, Error> {
     Ok(NOTES.read::<Note>(netns_cookie)?.is_some())
 }
 
+/// Whether another living namespace has one.
+pub(crate) fn is_elsewhere(netns_cookie: u64) -> bool {
+    NOTES.are_elsewhere(netns_cookie)
+}
+
 /// Make the records usable for taking back what they are about. Without this namespace's it is
 /// not known what was there before: the kernel's own default is the best guess.
 pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {

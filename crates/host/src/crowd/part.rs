@@ -13,6 +13,7 @@ use super::{
     status::{self, CrowdStatus},
 };
 use crate::{
+    bpf::pinned::CROWD,
     crowd::CrowdError,
     error::Error,
     os::netlink::Port,
@@ -53,6 +54,8 @@ pub(crate) struct Windows {
     next: Option<Terms>,
     /// The default congestion control at present; empty if it is not to be changed.
     standing: String,
+    /// This takt has loaded it, perhaps in the place of another version's.
+    was_loaded: bool,
 }
 
 impl Windows {
@@ -71,7 +74,12 @@ impl Windows {
 
     fn to(policy: Option<(&Source, Option<Bounds>)>, netns_cookie: u64) -> Result<Self, Error> {
         let (found, generation) = look(netns_cookie)?;
-        let in_force = found.as_ref().and_then(|note| note.in_force(generation));
+        let replaces = CROWD.is_pinned()? && Crowd::open()?.is_none();
+        let in_force = found.as_ref().and_then(|note| match replaces {
+            // Its generation cannot be read, and it is the last one but for a takt that died.
+            true => Some(&note.next),
+            false => note.in_force(generation),
+        });
         let newest = found.as_ref().map_or(0, |note| note.next.generation);
         let next = policy.map(|(source, bounds)| {
             let same = in_force.filter(|terms| terms.source == *source && terms.bounds == bounds);
@@ -99,6 +107,7 @@ impl Windows {
             found,
             next,
             standing,
+            was_loaded: false,
         })
     }
 
@@ -134,11 +143,15 @@ impl Windows {
         let before = self.before();
         if let (Some(next), Some(bounds)) = (&self.next, self.next_bounds()) {
             self.note(next, None, Some(before.clone()))?;
-            let flows = Flows {
-                of: &before,
-                ifindex: Some(bounds.ifindex),
-            };
-            return flows.change_to(TAKT).map(|()| None);
+            let of_others = self.was_loaded.then_some(TAKT);
+            for of in [before.as_str()].into_iter().chain(of_others) {
+                let flows = Flows {
+                    of,
+                    ifindex: Some(bounds.ifindex),
+                };
+                flows.change_to(TAKT)?;
+            }
+            return Ok(None);
         }
         let foreign = match self.changed_from() {
             Some(before) => self.end(&before)?,
@@ -264,6 +277,7 @@ impl Part for Windows {
         if Crowd::open()?.is_none() {
             moving::verify()?;
             Crowd::load()?;
+            self.was_loaded = true;
         }
         self.note(next, self.in_force.clone(), Some(self.before()))
     }
@@ -272,8 +286,11 @@ impl Part for Windows {
     fn commit(&mut self, _: &mut Host) -> Result<(), Error> {
         match (&self.next, self.next_bounds()) {
             (Some(next), Some(bounds)) => {
-                // Without terms it still is CUBIC.
-                self.set_default(TAKT)?;
+                // Without terms it still is CUBIC. Another version's has the same name.
+                match self.was_loaded {
+                    true => default::write(TAKT)?,
+                    false => self.set_default(TAKT)?,
+                }
                 enter(next.generation, bounds)
             }
             (Some(next), None) => self.note(next, None, self.changed_from()),

@@ -9,7 +9,7 @@ use libbpf_rs::{
 };
 
 use crate::{
-    bpf::{BpfError, btf, load_log},
+    bpf::{BpfError, btf, load_log, pinned::CROWD},
     error::Error,
 };
 
@@ -65,6 +65,7 @@ pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
         true => &mut skel.maps.takt_crowd_ops_tx,
         false => &mut skel.maps.takt_crowd_ops,
     };
+    CROWD.retire()?;
     let mut link: Link = ops
         .attach_struct_ops()
         .map_err(BpfError::of("registering the congestion control"))?;

@@ -19,6 +19,7 @@ use crate::{
         gap::{self, NoGap},
         managed::Managed,
         memory::Owner,
+        outdated::Left,
         receive::{NoReceive, Side, Wanted, check},
         record::{Before, Record},
         sockets::{NoUser, Slot},
@@ -136,6 +137,8 @@ pub(crate) struct Found<'a> {
     pub netns_cookie: u64,
     pub ports: &'a [Port],
     pub managed: Vec<Managed>,
+    /// Of links that the program does not have.
+    pub left: &'a [Left],
     /// Links of all namespaces.
     pub indices_taken: BTreeSet<u32>,
     pub replace: &'a Replace,
@@ -221,6 +224,10 @@ pub(crate) fn decide(
                 update(link, planned, source, port, managed, record, taken)?
             }
             lost => {
+                let lost = match lost {
+                    Some(lost) => Some(Lost::of(lost)),
+                    None => left_on(port, found.left),
+                };
                 let planned = plan_link(link, &port.device, &ClassIds::default())?;
                 attach(link, planned, source, port, lost, taken, &found)?
             }
@@ -263,6 +270,32 @@ pub(crate) fn refuse_foreign_root(
     }
 }
 
+/// A link of a device whose qdisc is gone, has no record, or is of another version.
+struct Lost {
+    index: u32,
+    record: Option<Record>,
+}
+
+impl Lost {
+    fn of(managed: Managed) -> Self {
+        Self {
+            index: managed.index,
+            record: managed.record,
+        }
+    }
+}
+
+/// The one that the device carries, or carried.
+fn left_on(port: &Port, left: &[Left]) -> Option<Lost> {
+    let of_device =
+        || { left.iter() }.filter(|left| left.record.owner.ifindex == port.device.index);
+    let found = { of_device().find(|left| left.is_on(port)) }.or_else(|| of_device().next())?;
+    Some(Lost {
+        index: found.index,
+        record: Some(found.record.clone()),
+    })
+}
+
 fn next_index(taken: &mut BTreeSet<u32>) -> Result<u32, Error> {
     let index =
         (0..TAKT_LINKS)
@@ -283,18 +316,21 @@ fn attach(
     }: Plan,
     source: &Source,
     port: &Port,
-    lost: Option<Managed>,
+    lost: Option<Lost>,
     taken: &mut BTreeSet<u32>,
     found: &Found,
 ) -> Result<Step, Refusal> {
     let index = next_index(taken)?;
     let lost_index = lost.as_ref().map(|lost| lost.index);
     // A takt qdisc without a record is no other program's.
-    let ours = lost_index.is_some_and(|index| port.carries(index));
-    let standing = port.root.clone().filter(|_| !ours);
-    if standing.is_some() {
-        refuse_foreign_root(&link.device, port, found.replace)?;
-    }
+    let ours = lost.as_ref().filter(|lost| port.carries(lost.index));
+    let standing = match ours {
+        Some(ours) => { ours.record.as_ref() }.and_then(|record| record.before.qdisc.clone()),
+        None => {
+            refuse_foreign_root(&link.device, port, found.replace)?;
+            port.root.clone()
+        }
+    };
     let limited = lost
         .as_ref()
         .and_then(|lost| lost.record.as_ref()?.queue_limits.clone());

@@ -19,6 +19,7 @@ use super::{
     devices,
     managed::Managed,
     mark,
+    outdated::{self, Left},
     program::Program,
     receive::{self, Side},
     record::{Before, Record},
@@ -105,6 +106,13 @@ pub(crate) struct Carrier {
 /// Those on takt's own qdisc.
 pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
     let ports = host.ports()?;
+    let left = Left::list(Program::open()?.as_ref(), host.netns_cookie)?;
+    let left = left.into_iter().map(|left| Carrier {
+        ifindex: left.record.owner.ifindex,
+        carries: ports.iter().any(|port| left.is_on(port)),
+        before: Some(left.record.before),
+    });
+    let left: Vec<_> = left.filter(|carrier| carrier.carries).collect();
     let carrier = |managed: Managed| {
         let port = managed.port(&ports);
         Carrier {
@@ -113,7 +121,8 @@ pub(crate) fn carriers(host: &mut Host) -> Result<Vec<Carrier>, Error> {
             before: managed.record.map(|record| record.before),
         }
     };
-    Ok(Managed::all(host)?.into_iter().map(carrier).collect())
+    let carriers = Managed::all(host)?.into_iter().map(carrier);
+    Ok(carriers.chain(left).collect())
 }
 
 /// The slots that links of this namespace on takt's own qdisc read.
@@ -142,6 +151,10 @@ pub(crate) fn watched() -> Result<BTreeSet<u64>, Error> {
 /// What a policy changes of the links.
 pub(crate) struct Links<'a> {
     steps: Vec<Step>,
+    /// Of another version, or without a program: in the end nothing of them stays.
+    left: Vec<Left>,
+    /// The devices of other parts.
+    handed_over: BTreeSet<u32>,
     /// `None`: it is not loaded yet.
     program: Option<Program>,
     buffers: Option<Buffers>,
@@ -174,22 +187,28 @@ impl<'a> Links<'a> {
     ) -> Result<Self, Refusal> {
         let ports = host.ports()?;
         let program = Program::open()?;
-        let (managed, indices_taken) = match &program {
+        let left = Left::list(program.as_ref(), host.netns_cookie)?;
+        let (managed, mut indices_taken): (_, BTreeSet<u32>) = match &program {
             Some(program) => (
                 Managed::list(program, host.netns_cookie, &ports)?,
                 program.links()?.into_iter().collect(),
             ),
             None => Default::default(),
         };
+        // The kernel takes a qdisc with the handle of the present one for a change of that.
+        indices_taken.extend(left.iter().map(|left| left.index));
         let found = Found {
             netns_cookie: host.netns_cookie,
             ports: &ports,
             managed,
+            left: &left,
             indices_taken,
             replace,
         };
         Ok(Self {
             steps: decide(links, &owners.questions, slot, source, found)?,
+            left,
+            handed_over: BTreeSet::new(),
             program,
             buffers: None,
             owners,
@@ -201,6 +220,7 @@ impl<'a> Links<'a> {
 
     /// Another part puts its own qdisc on these devices, and takes takt's with it.
     pub fn hand_over(&mut self, devices: &BTreeSet<u32>) {
+        self.handed_over.clone_from(devices);
         for step in &mut self.steps {
             if let Step::Detach { managed, release } = step
                 && devices.contains(&managed.outline.owner.ifindex)
@@ -233,11 +253,35 @@ impl<'a> Links<'a> {
             Step::Detach { managed, .. } => went(managed),
             Step::Update { .. } | Step::Keep { .. } => false,
         });
+        part.left.clear();
         Ok(part)
     }
 
     pub fn outcomes(&self) -> Vec<Outcome> {
-        self.steps.iter().map(outcome).collect()
+        let taken = self.devices();
+        let going = self
+            .left
+            .iter()
+            .filter(|left| !taken.contains(&left.record.owner.ifindex));
+        let given_back = going.map(|left| Outcome {
+            device: left.record.device.clone(),
+            action: Action::Detached,
+            backend: Backend::Takt,
+            receive: None,
+        });
+        self.steps.iter().map(outcome).chain(given_back).collect()
+    }
+
+    /// Those that have links from now on, of this part or of another.
+    fn devices(&self) -> BTreeSet<u32> {
+        let of_step = |step: &Step| match step {
+            Step::Attach { record, .. } | Step::Update { record, .. } | Step::Keep { record } => {
+                record.owner.ifindex
+            }
+            Step::Detach { managed, .. } => managed.outline.owner.ifindex,
+        };
+        let ours = self.steps.iter().map(of_step);
+        ours.chain(self.handed_over.iter().copied()).collect()
     }
 
     /// Whether packets are marked.
@@ -262,7 +306,9 @@ impl Part for Links<'_> {
     type Status = Vec<LinkStatus>;
 
     fn sweep(host: &mut Host) -> Result<(), Error> {
-        let Some(program) = Program::open()? else {
+        let program = Program::open()?;
+        outdated::sweep(program.as_ref())?;
+        let Some(program) = program else {
             return Ok(());
         };
         Managed::sweep(&program, host.netns_cookie, &host.ports()?)?;
@@ -273,11 +319,23 @@ impl Part for Links<'_> {
 
     fn revert(host: &mut Host, _: Ending) -> Result<Undone<Self::Undone>, Error> {
         let mut undone = Undone::all(Vec::new());
-        let Some(program) = Program::open()? else {
+        let program = Program::open()?;
+        let ports = host.ports()?;
+        let found = match &program {
+            Some(program) => Managed::list(program, host.netns_cookie, &ports)?,
+            None => Vec::new(),
+        };
+        let managed = found.iter().map(|managed| managed.outline.owner.ifindex);
+        let managed = managed.collect();
+        let left = Left::list(program.as_ref(), host.netns_cookie)?;
+        for (device, foreign) in outdated::release(left, program.as_ref(), &managed, host)? {
+            let left = foreign.as_ref().map(ToString::to_string);
+            undone.done.push(Reverted { device, left });
+            undone.foreign.extend(foreign);
+        }
+        let Some(program) = program else {
             return Ok(undone);
         };
-        let ports = host.ports()?;
-        let found = Managed::list(&program, host.netns_cookie, &ports)?;
         let sides = found.iter().filter_map(|managed| managed.receive.as_ref());
         receive::let_out(&program, sides)?;
         let buffers = Buffers::open(&mut host.netlink)?;
@@ -320,10 +378,12 @@ impl Part for Links<'_> {
 
     fn settle() -> Result<bool, Error> {
         match Program::open()? {
-            Some(program) if !program.links()?.is_empty() => Ok(true),
-            Some(program) => program.unload().map(|()| false),
-            None => Ok(false),
+            Some(program) if !program.links()?.is_empty() => return Ok(true),
+            Some(program) => program.unload()?,
+            None => {}
         }
+        // Without its record, a device of another version's could not be given back.
+        Ok(Record::are_any())
     }
 
     fn verify(&self) -> Result<(), Error> {
@@ -423,6 +483,8 @@ impl Part for Links<'_> {
     }
 
     fn tidy(&mut self, host: &mut Host) -> Result<(), Error> {
+        let left = std::mem::take(&mut self.left);
+        outdated::release(left, self.program.as_ref(), &self.devices(), host)?;
         let Some(program) = self.program.as_ref().filter(|_| !self.steps.is_empty()) else {
             return Ok(());
         };

@@ -294,6 +294,7 @@ fn register_and_pin(dir: &Path) -> Result<(), Error> {
         .takt_link_commit
         .pin(dir.join("takt_commit"))
         .map_err(pin())?;
+    LINKS.retire()?;
     let mut link: Link = skel
         .maps
         .takt_link_ops

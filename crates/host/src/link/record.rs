@@ -116,6 +116,11 @@ impl Record {
             .collect()
     }
 
+    /// Whether any link has one, of this boot.
+    pub fn are_any() -> bool {
+        { Self::links().into_iter() }.any(|index| !store(index).numbers().is_empty())
+    }
+
     pub fn forget(index: u32) -> Result<(), Error> {
         store(index).forget()?;
         // Other links may still have one.

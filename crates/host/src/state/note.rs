@@ -89,6 +89,16 @@ impl Notes {
         Ok(is_lost)
     }
 
+    /// Whether another living namespace has one.
+    pub fn are_elsewhere(&self, netns_cookie: u64) -> bool {
+        let mut others = self.store::<IgnoredAny>().numbers();
+        others.retain(|number| *number != netns_cookie);
+        !others.is_empty() && {
+            let living = namespace::living();
+            others.iter().any(|number| living.contains(number))
+        }
+    }
+
     /// Whether any namespace has one.
     pub fn are_anywhere(&self) -> bool {
         !self.store::<IgnoredAny>().numbers().is_empty()

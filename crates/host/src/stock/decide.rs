@@ -14,8 +14,12 @@ use super::{
     standing::Standing,
 };
 use crate::{
+    bpf::pinned::SOCKETS,
     error::Error,
-    link::{self, Before, Owners, Refusal, Replace, sockets::Slot},
+    link::{
+        self, Before, Owners, Refusal, Replace,
+        sockets::{Slot, Sockets},
+    },
     os::{
         OsError,
         netlink::{Device, Port, Qdisc, Request},
@@ -107,9 +111,11 @@ impl<'a> Stock<'a> {
                 before: before.clone(),
             };
             steps.push(match standing {
-                Some(from) if is_same(&from.record, &record, port) => Step::Keep {
-                    record: from.record,
-                },
+                Some(from) if !asks_others(&record)? && is_same(&from.record, &record, port) => {
+                    Step::Keep {
+                        record: from.record,
+                    }
+                }
                 Some(from) => Step::Turn {
                     from: Box::new(from),
                     record,
@@ -151,6 +157,11 @@ fn has_clsact(host: &mut Host, port: &Port) -> Result<bool, Error> {
     let qdiscs = Qdisc::list(&mut host.netlink, port.device.index)
         .map_err(OsError::netlink("listing qdiscs"))?;
     Ok(qdiscs.iter().any(Qdisc::is_clsact))
+}
+
+/// Whether the answers that the link reads come from another version's programs.
+fn asks_others(record: &StockRecord) -> Result<bool, Error> {
+    Ok(record.who_slot.is_some() && SOCKETS.is_pinned()? && Sockets::open()?.is_none())
 }
 
 /// Whether the device follows the policy already.

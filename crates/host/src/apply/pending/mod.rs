@@ -80,7 +80,7 @@ pub fn apply_on_trial(
         .and_then(|()| refuse_cgroup_limits(policy.beats.as_ref()))
         .and_then(|()| Journal::begin(change(source, trial, guard_pid)?));
     let done = begun.map_err(Undecided::from).and_then(|mut journal| {
-        let applied = apply_locked(policy, source, &options.replace(), false, &owners)
+        let applied = apply_locked(policy, source, &options.replace(), false, &owners, None)
             .inspect_err(|_| drop(journal.remove()))?;
         let noted = note_applied(&mut journal);
         Ok((applied, Pending(journal), noted))

@@ -389,5 +389,5 @@ fn attach_and_pin(dir: &Path) -> Result<(), Error> {
         let mut link = attach(program).map_err(BpfError::of("attaching to sockets"))?;
         link.pin(dir.join(name)).map_err(pin())?;
     }
-    Ok(())
+    SOCKETS.retire()
 }

@@ -1,11 +1,11 @@
 //! What another version of takt left, or a damaged disk: `takt revert` works all the same.
 
+use super::{
+    pending,
+    revert::{self, Undone},
+    session::Session,
+};
 use crate::{
-    apply::{
-        pending,
-        revert::{self, Undone},
-        session::Session,
-    },
     beats::{BeatsAction, BeatsRecord, Scheduler, kernel_threads, softirq},
     bpf::{BpfError, pinned},
     crowd::{self, Crowd, CrowdAction},
@@ -23,7 +23,7 @@ use crate::{
 
 /// What could not be taken back in the ordinary way.
 #[derive(Default)]
-struct Cleared {
+pub(super) struct Cleared {
     links: GivenBack,
     beats: bool,
     crowd: bool,
@@ -48,8 +48,12 @@ pub fn revert(beats: Ending) -> Result<Undone, Error> {
     };
     drop(session);
     let mut undone = match revert::revert(beats) {
-        Err(error) if is_other_version(&error) && cleared.links.others_stay => {
-            return Err(BpfError::OtherVersionElsewhere.into());
+        Err(error) if BpfError::is_other_version(&error) && cleared.links.others_stay => {
+            return Err(BpfError::OtherVersionElsewhere {
+                what: "links",
+                names: outdated::elsewhere(netns_cookie()?)?,
+            }
+            .into());
         }
         undone => undone?,
     };
@@ -68,7 +72,7 @@ pub fn revert(beats: Ending) -> Result<Undone, Error> {
 }
 
 /// Needs the lock.
-fn clear() -> Result<Cleared, Error> {
+pub(super) fn clear() -> Result<Cleared, Error> {
     pending::none_waits_for_long()?;
     let netns_cookie = netns_cookie()?;
     let mut cleared = Cleared::default();
@@ -82,7 +86,7 @@ fn clear() -> Result<Cleared, Error> {
     if is_of_another_version(Scheduler::open())? {
         softirq::restore()?;
         kernel_threads::restore()?;
-        Scheduler::unload_unread()?;
+        Scheduler::unload()?;
         cleared.beats = true;
     }
     let is_other = is_of_another_version(Crowd::open())?;
@@ -100,13 +104,9 @@ fn clear() -> Result<Cleared, Error> {
     Ok(cleared)
 }
 
-fn is_of_another_version<T>(opened: Result<Option<T>, Error>) -> Result<bool, Error> {
+pub(super) fn is_of_another_version<T>(opened: Result<Option<T>, Error>) -> Result<bool, Error> {
     match opened {
-        Err(error) if is_other_version(&error) => Ok(true),
+        Err(error) if BpfError::is_other_version(&error) => Ok(true),
         opened => opened.map(|_| false),
     }
-}
-
-fn is_other_version(error: &Error) -> bool {
-    matches!(error.of(), Some(BpfError::OtherVersion { .. }))
 }
