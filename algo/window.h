@@ -50,6 +50,11 @@
 #define TAKT_WINDOW_LOSS_MAX_Q16 (65536U / TAKT_WINDOW_LOSS_DIVISOR)
 /* The largest target is forgotten by this part in a period. */
 #define TAKT_WINDOW_CALM_DIVISOR 64U
+/* Above so many frames sent again, of 1024, the standing queue is this one. */
+#define TAKT_WINDOW_RETRIES_MAX_Q10 205U
+#define TAKT_WINDOW_COLLIDING_Q10 2048U
+/* A backlogged flow with fewer quarters of its share leaves the rest to others. */
+#define TAKT_WINDOW_USES_QUARTERS 3U
 /* A neighbours' wait that is longer by less than this part of the least says nothing. */
 #define TAKT_WINDOW_WAIT_DIVISOR 16U
 /*
@@ -74,6 +79,7 @@ struct takt_window_group {
 	u64 stranger_rate;	/* of terminals that belong to no group, as the access point counts */
 	u64 strangers;		/* their number; 0: none, or it is not told */
 	u64 competes;		/* others fill the queue: no bounds */
+	u64 retries_q10;	/* frames sent again, of 1024, by a member in the mean; 0: unknown */
 };
 
 /* One flow over one period. */
@@ -195,6 +201,20 @@ TAKT_FN u64 takt_window_share(const struct takt_window_group *group, u64 rate)
 	return takt_min(rate - lent, TAKT_WINDOW_RATE_MAX) / takt_window_users(group);
 }
 
+/*
+ * Whether the flow uses all it can get. One that is backlogged may be held back by its own device,
+ * which sends as much as the air takes, or by a class of its own host, which leaves the rest to
+ * the others: that one has clearly less than the share.
+ */
+TAKT_FN u32 takt_window_uses(const struct takt_window_group *group,
+			     const struct takt_window_sample *sample)
+{
+	u64 share = takt_window_share(group, group->rate) / takt_max(sample->own_flows, 1);
+
+	return sample->limited ||
+	       (sample->backlogged && sample->rate >= share / 4 * TAKT_WINDOW_USES_QUARTERS);
+}
+
 /* rate * time, in 1/1024 segments. */
 TAKT_FN u64 takt_window_flight_q10(u64 rate, u64 time_us, u32 mss_bytes)
 {
@@ -226,6 +246,12 @@ TAKT_FN u64 takt_window_wait_us(const struct takt_window_params *params,
 	return others_us > own_us + slack_us ? others_us : own_us;
 }
 
+/* Whether frames collide so often that rate control may take it for a bad radio. */
+TAKT_FN u32 takt_window_collides(const struct takt_window_group *group)
+{
+	return group->retries_q10 > TAKT_WINDOW_RETRIES_MAX_Q10;
+}
+
 /* What the flow keeps in queues, in 1/1024 segments: its part of the group's, more with losses. */
 TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
 				     const struct takt_window_params *params,
@@ -236,6 +262,8 @@ TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
 	u64 all_q10 = params->standing_q10 + params->standing_q10 * TAKT_WINDOW_LOSS_GAIN *
 						     loss_q16 / 65536;
 
+	if (takt_window_collides(group))
+		all_q10 = takt_min(all_q10, TAKT_WINDOW_COLLIDING_Q10);
 	return all_q10 / takt_window_users(group) / takt_max(sample->own_flows, 1);
 }
 
@@ -250,6 +278,9 @@ TAKT_FN u64 takt_window_hold_q10(const struct takt_window *flow,
 	u64 strangers = takt_min(group->strangers, TAKT_WINDOW_TERMINALS_MAX);
 	u64 share, most_q10;
 
+	/* What is lacking went to collisions, not to a stranger. */
+	if (takt_window_collides(group))
+		return 0;
 	if (strangers) {
 		/* An equal part of all that the air carries, for as long as one is missing. */
 		share = takt_min(group->rate, TAKT_WINDOW_RATE_MAX) +
@@ -287,6 +318,10 @@ TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 	queued_q10 = takt_window_flight_q10(own, wait_us, sample->mss_bytes);
 
 	/* No queue: there is room for more, whatever others report. A window is tested if it limits. */
+	if (takt_window_collides(group))
+		return takt_min(aim_q10, flow->target_q10 / 2);
+	if (group->retries_q10 > TAKT_WINDOW_RETRIES_MAX_Q10 / 2)
+		return aim_q10;
 	if (!sample->limited)
 		return takt_max(aim_q10, takt_window_hold_q10(flow, group, sample));
 	if (queued_q10 < standing_q10 / TAKT_WINDOW_DOUBLE_DIVISOR)
@@ -304,7 +339,8 @@ TAKT_FN u32 takt_window_round(struct takt_window *flow, u32 window_max)
 	u64 pairs = sum_q10 / pair_q10;
 
 	flow->rest_q10 = sum_q10 % pair_q10;
-	return takt_clamp(pairs * TAKT_WINDOW_PAIR, TAKT_WINDOW_MIN, window_max);
+	/* Less than a pair waits for the receiver's timer, which is what it is for. */
+	return takt_clamp(pairs * TAKT_WINDOW_PAIR, pairs ? TAKT_WINDOW_MIN : 1, window_max);
 }
 
 /*
@@ -385,7 +421,7 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 				struct takt_window_bounds *bounds)
 {
 	u32 window_max = takt_clamp(params->window_max, TAKT_WINDOW_MIN, TAKT_WINDOW_MAX);
-	u64 max_q10 = window_max * TAKT_WINDOW_ONE_Q10, target_q10, aim_q10;
+	u64 max_q10 = window_max * TAKT_WINDOW_ONE_Q10, target_q10, aim_q10, least;
 	u32 measured = sample->rtt_us && sample->stand_us && sample->rtt_min_us && sample->rate;
 
 	bounds->lower = 0;
@@ -414,7 +450,8 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 		aim_q10 = takt_clamp(aim_q10, 0, 3 * target_q10);
 		target_q10 = (target_q10 + aim_q10 + 1) / 2;
 	}
-	flow->target_q10 = takt_clamp(target_q10, TAKT_WINDOW_MIN * TAKT_WINDOW_ONE_Q10, max_q10);
+	least = takt_window_collides(group) ? 1 : TAKT_WINDOW_MIN;
+	flow->target_q10 = takt_clamp(target_q10, least * TAKT_WINDOW_ONE_Q10, max_q10);
 	flow->calm_q10 -= flow->calm_q10 / TAKT_WINDOW_CALM_DIVISOR;
 	flow->calm_q10 = takt_max(flow->calm_q10, flow->target_q10);
 	bounds->upper = takt_window_round(flow, window_max);
@@ -431,7 +468,7 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 TAKT_FN u32 takt_window_bound(const struct takt_window_bounds *bounds, u32 window,
 			      u32 after_timeout)
 {
-	u32 upper = takt_max(bounds->upper, TAKT_WINDOW_MIN);
+	u32 upper = takt_max(bounds->upper, 1);
 	u32 lower = after_timeout ? 0 : takt_min(bounds->lower, upper);
 
 	return takt_clamp(window, lower, upper);

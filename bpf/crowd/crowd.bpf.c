@@ -89,19 +89,18 @@ static void activate(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 }
 
 /* Counts for user space, which reports to the group what this terminal gets. */
-static void count(u64 cookie, const struct takt_window_sample *sample, u32 delivered,
-		  u64 passed_us)
+static void count(u64 cookie, const struct takt_window_sample *sample, u32 uses, u64 passed_us)
 {
 	struct takt_crowd_terminal *sum = bpf_map_lookup_elem(&takt_crowd_terminals, &cookie);
 
 	if (!sum)
 		return;
-	__sync_fetch_and_add(&sum->delivered_bytes, (u64)delivered * sample->mss_bytes);
+	__sync_fetch_and_add(&sum->delivered_bytes,
+			     (u64)(sample->sent - sample->lost) * sample->mss_bytes);
 	__sync_fetch_and_add(&sum->flow_periods, 1);
-	__sync_fetch_and_add(&sum->limited_periods, sample->limited || sample->backlogged);
+	__sync_fetch_and_add(&sum->limited_periods, uses);
 	__sync_fetch_and_add(&sum->passed_us, passed_us);
-	__sync_fetch_and_add(&sum->limited_us,
-			     sample->limited || sample->backlogged ? passed_us : 0);
+	__sync_fetch_and_add(&sum->limited_us, uses ? passed_us : 0);
 	if (sample->rtt_us && sample->stand_us) {
 		__sync_fetch_and_add(&sum->rtt_sum_us, sample->rtt_us);
 		__sync_fetch_and_add(&sum->rtt_min_sum_us, sample->rtt_min_us);
@@ -150,7 +149,7 @@ static void update(struct takt_crowd_flow *flow, const struct takt_crowd *crowd,
 	sample.starting = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
 	takt_window_update(&flow->window, &crowd->params, &group, &sample, &flow->bounds);
 	/* A flow that was silent for longer had nothing to send. */
-	count(cookie, &sample, delivered,
+	count(cookie, &sample, takt_window_uses(&group, &sample),
 	      takt_min(passed_us, TAKT_CROWD_STALE_PERIODS * crowd->period_ns / 1000));
 }
 

@@ -38,7 +38,7 @@ struct takt_crowd_group {
 struct takt_crowd_terminal {
 	u64 delivered_bytes;
 	u64 flow_periods;
-	u64 limited_periods;	/* of these, those in which its application had more to send */
+	u64 limited_periods;	/* of these, those in which it used all it could get */
 	u64 passed_us;		/* duration of both; idle time does not count */
 	u64 limited_us;
 	u64 rtt_sum_us;		/* means of these, of those with a round trip */

@@ -103,6 +103,11 @@ impl Group {
         self.0.competes = competes.into();
     }
 
+    /// Frames that a member sends again in the mean, of 1024.
+    pub fn set_retries_q10(&mut self, retries_q10: u32) {
+        self.0.retries_q10 = retries_q10.into();
+    }
+
     /// What all members get together, in bytes per second.
     pub fn rate_bytes_ps(&self) -> u64 {
         self.0.rate
@@ -210,6 +215,12 @@ impl Flow {
         // SAFETY: valid structs.
         unsafe { sys::takt_window_update(&mut self.0, &terms.0, &group.0, sample, &mut bounds.0) };
         bounds
+    }
+
+    /// Whether a flow with these measurements uses all it can get.
+    pub fn uses(group: &Group, sample: &sys::takt_window_sample) -> bool {
+        // SAFETY: valid structs.
+        unsafe { sys::takt_window_uses(&group.0, sample) != 0 }
     }
 
     /// Half a round trip of a flow in its first slow start is over, with these measurements;

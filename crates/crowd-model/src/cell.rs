@@ -303,6 +303,11 @@ impl Cell {
         let Some(member) = &mut self.stations[station].member else {
             return;
         };
+        let node = NodeId(station as u16 + 1);
+        let link = self.medium.link(node, takt_medium::Direction::Up);
+        let link = link.unwrap_or_default();
+        let phy_bps = self.setup.profile.rates[link.rate].bps;
+        member.look(link.frames, link.retries, phy_bps);
         let report = member.period(self.now_ns, random, self.strangers);
         self.schedule(next_ns, Event::Period(station));
         let Some(datagram) = report else {

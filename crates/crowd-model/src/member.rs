@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use takt_algo::{Flow, FlowSample, Group, RoundTrips, WindowTerms};
 use takt_wlan::{
-    crowd::{Counts, Meter, Own, Terminal, Terms},
+    crowd::{Activity, Counts, Meter, Own, Radio, RadioMeter, Terminal, Terms},
     sealed::{DATAGRAM_MAX_BYTES, Key},
 };
 
@@ -41,6 +41,8 @@ pub(crate) struct Member {
     core: Terminal,
     meter: Meter,
     counts: Counts,
+    radio: Radio,
+    radio_meter: RadioMeter,
     group: Group,
     heard_ns: u64,
     own_flows: u32,
@@ -69,6 +71,8 @@ impl Member {
             core: Terminal::new(0, own, of_group, random),
             meter: Meter::default(),
             counts: Counts::default(),
+            radio: Radio::default(),
+            radio_meter: RadioMeter::default(),
             group: Group::default(),
             heard_ns: 0,
             own_flows: 1,
@@ -150,7 +154,9 @@ impl Member {
         sender.upper = f64::from(bounds.upper());
         self.counts.delivered_bytes += bytes;
         self.counts.passed_us += passed_us;
-        self.counts.limited_us += passed_us;
+        if Flow::uses(&group, &sample) {
+            self.counts.limited_us += passed_us;
+        }
         if sample.rtt_us > 0 {
             self.counts.rtt_sum_us += sample.rtt_us;
             self.counts.rtt_min_sum_us += sample.rtt_min_us;
@@ -159,10 +165,19 @@ impl Member {
         }
     }
 
+    /// What the driver counted so far.
+    pub fn look(&mut self, frames: u64, retries: u64, phy_bps: u64) {
+        self.radio = self.radio_meter.read(frames, retries, phy_bps);
+    }
+
     /// taktd's period is over; returns the datagram to send to all, if one is due.
     pub fn period(&mut self, now_ns: u64, random: u32, strangers: Strangers) -> Option<Vec<u8>> {
         let measured = self.meter.read(now_ns, self.counts);
-        self.group = self.core.period(now_ns, measured.activity);
+        let activity = Activity {
+            radio: self.radio,
+            ..measured.activity
+        };
+        self.group = self.core.period(now_ns, activity);
         self.group
             .set_strangers(strangers.count, strangers.rate_bytes_ps);
         self.own_flows = measured.limited_flows.max(1).into();

@@ -3,7 +3,11 @@
 use takt_crowd_model::{
     AccessPoint, AccessQueue, Control, Figures, FlowTerms, Interval, Setup, measure,
 };
-use takt_medium::{Profile, RateChoice, theory::Saturation};
+use takt_medium::{
+    Profile, RateChoice, SnrPath,
+    rate_control::{Arf, Minstrel},
+    theory::Saturation,
+};
 
 /// Above all tables.
 pub const HEAD: &str = "\
@@ -75,6 +79,7 @@ pub fn all() -> Vec<Table> {
         conditions(),
         strangers(),
         adoption(),
+        phones(),
     ]
 }
 
@@ -366,4 +371,60 @@ fn adoption() -> Table {
         columns: "member | other | total | p99",
         rows,
     }
+}
+
+const PHONES: [usize; 8] = [1, 2, 3, 4, 5, 6, 8, 10];
+
+/// The cooperative middleware's figure 3: phones of 2011, whose rate controls fall with collisions.
+fn phones() -> Table {
+    let controls = [
+        ("AMRR", Profile::phones_2011().rate_choice),
+        ("ARF 10/4", RateChoice::Arf(Arf::TUNED)),
+        ("minstrel", RateChoice::Minstrel(Minstrel::LEGACY)),
+        ("fixed at 54", RateChoice::Fixed(7)),
+    ];
+    let mut rows = Vec::new();
+    for (control, rate) in controls {
+        for delay_ms in [0, 16, 64, 128, 256] {
+            for (contender, is_takt) in [("CUBIC", false), ("Takt", true)] {
+                rows.push(Row::new(
+                    format!("{control}, {delay_ms} ms, {contender}"),
+                    move || {
+                        let of = |terminals| {
+                            let members = if is_takt { terminals } else { 0 };
+                            let runs = Runs::of(&of_2011(terminals, members, delay_ms, rate));
+                            let totals = values(&runs.after, Figures::total_mbps);
+                            let total = Interval::of(&totals);
+                            format!("{:.1} ± {:.1}", total.mean, total.half)
+                        };
+                        PHONES.map(of).join(" | ")
+                    },
+                ));
+            }
+        }
+    }
+    Table {
+        title: "Phones of 2011: the total by the number of terminals",
+        text: "Profile phones-2011: 802.11g, seven attempts, an SNR of 35 dB with 3.6 dB of \
+               deviation, windows of at\nmost 48 segments and 3 at first, a queue of 1,000 frames \
+               in each phone without small queues, 64 frames\nat the access point.",
+        columns: "1 | 2 | 3 | 4 | 5 | 6 | 8 | 10",
+        rows,
+    }
+}
+
+fn of_2011(terminals: usize, members: usize, delay_ms: u64, rate: RateChoice) -> Setup {
+    let mut setup = Setup {
+        profile: Profile::phones_2011(),
+        own_queue_frames: 1000,
+        initial_window: 3,
+        window_max: 48,
+        ..Setup::uploads(terminals, delay_ms).with_members(members)
+    };
+    setup.access_point.frames = 64;
+    for terminal in &mut setup.terminals {
+        terminal.rate = rate;
+        terminal.path = SnrPath::constant(3500);
+    }
+    setup
 }

@@ -122,7 +122,7 @@ impl State {
     /// The window is cut to this.
     pub fn cut(&mut self, upper: f64) {
         if let Self::Cubic(cubic) = self {
-            cubic.window = cubic.window.min(upper.max(2.0));
+            cubic.window = cubic.window.min(upper.max(1.0));
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A terminal: what its flows do, what the neighbours report, and what the kernel is told.
 
 use takt_algo::Group;
+use takt_host::SignalMeter;
 use takt_policy::{Crowd, CrowdRole};
 use takt_wlan::{
-    crowd::{Meter, Own, Terminal as Core, Terms},
+    crowd::{Activity, Meter, Own, Radio, RadioMeter, Terminal as Core, Terms},
     sealed::DATAGRAM_MAX_BYTES,
 };
 
@@ -26,6 +27,8 @@ pub(super) struct Terminal {
     open_control: OpenControl,
     control: Option<Box<dyn Control>>,
     meter: Meter,
+    signal: Option<SignalMeter>,
+    radio_meter: RadioMeter,
     talk: Option<(Line, Core)>,
     now_ns: u64,
     period_due_ns: u64,
@@ -41,6 +44,8 @@ impl Terminal {
             open_control,
             control: None,
             meter: Meter::default(),
+            signal: None,
+            radio_meter: RadioMeter::default(),
             talk: None,
             now_ns: 0,
             period_due_ns: 0,
@@ -56,6 +61,9 @@ impl Terminal {
         self.control = Some((self.open_control)()?);
         if self.talk.is_none() {
             let (line, own) = Line::open(&self.crowd)?;
+            // On a wire there is none, and nothing to look at.
+            self.signal = SignalMeter::open(device).ok();
+            self.radio_meter = RadioMeter::default();
             self.talk = Some((line, core(now_ns, &self.crowd, own)));
         }
         Ok(())
@@ -92,11 +100,26 @@ impl Terminal {
         };
         let counts = control.counts()?.ok_or(NO_BOUNDS)?;
         let measured = self.meter.read(now_ns, counts);
+        let activity = Activity {
+            radio: radio(&mut self.signal, &mut self.radio_meter),
+            ..measured.activity
+        };
         let group = match &mut self.talk {
-            Some((_, core)) => core.period(now_ns, measured.activity),
+            Some((_, core)) => core.period(now_ns, activity),
             None => return Ok(()),
         };
         control.set(&group, measured.limited_flows.max(1).into())
+    }
+}
+
+/// What the device's radio does; nothing is known of a wire, or of a driver that does not count.
+fn radio(signal: &mut Option<SignalMeter>, meter: &mut RadioMeter) -> Radio {
+    let sent = signal
+        .as_mut()
+        .and_then(|signal| signal.sent().ok().flatten());
+    match sent {
+        Some(sent) => meter.read(sent.frames, sent.retries, sent.phy_bps),
+        None => Radio::default(),
     }
 }
 

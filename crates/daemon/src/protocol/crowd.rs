@@ -126,6 +126,7 @@ impl Neighbour {
             competes,
             rtt_ratio_q8,
             wait_us,
+            radio: _,
         } = member.activity;
         let milli = u32::from(rtt_ratio_q8) * 1000 / 256;
         let name = address_of(number).map(|address| address.to_string());

@@ -35,7 +35,7 @@ pub struct Usage {
     pub delivered_bytes: u64,
     /// Periods of flows in which anything was acknowledged.
     pub flow_periods: u64,
-    /// Of these, the periods in which the application had more to send than the flow carried.
+    /// Of these, the periods in which the flow used all it could get.
     pub limited_periods: u64,
     /// The duration of all `flow_periods`.
     pub passed_us: u64,

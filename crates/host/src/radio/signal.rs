@@ -69,6 +69,32 @@ impl SignalMeter {
         });
         Ok(snr_db.collect())
     }
+
+    /// What it sent so far; `None`: its driver does not count it, or there is no station.
+    pub fn sent(&mut self) -> Result<Option<SentFrames>, Error> {
+        let doing = format!("asking for the frames of {}", self.device);
+        let sent = self
+            .wireless
+            .sent(self.index)
+            .map_err(OsError::netlink(doing))?;
+        let most = sent.iter().max_by_key(|sent| sent.frames);
+        Ok(most.map(|most| SentFrames {
+            frames: sent.iter().map(|sent| u64::from(sent.frames)).sum(),
+            retries: sent.iter().map(|sent| u64::from(sent.retries)).sum(),
+            phy_bps: most.phy_bps,
+        }))
+    }
+}
+
+/// What a device sent, to all stations together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SentFrames {
+    /// Frames that were sent at least once.
+    pub frames: u64,
+    /// Attempts after their first.
+    pub retries: u64,
+    /// Rate of the last frame to the station that most went to, in bits per second.
+    pub phy_bps: u64,
 }
 
 /// A wireless device, and where its packets are queued.

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::Activity;
+use super::{Activity, Radio};
 
 /// Periods from which the number of flows is taken.
 const PERIODS: usize = 5;
@@ -121,8 +121,9 @@ impl Meter {
                 rate_bytes_ps: rate.min(u32::MAX.into()) as u32,
                 flows,
                 lends: flows > 0 && limited_flows == 0,
-                // Not measured, but decided by the terminal.
+                // Not measured by these counters.
                 competes: false,
+                radio: Radio::default(),
                 rtt_ratio_q8: if flows > 0 { self.ratio_q8 } else { 0 },
                 wait_us: if flows > 0 { self.wait_us } else { 0 },
             },

@@ -6,6 +6,7 @@
 
 mod activity;
 mod aggregator;
+mod air;
 mod airtime;
 mod beat;
 mod members;
@@ -17,6 +18,7 @@ mod terminal;
 
 pub use activity::Activity;
 pub use aggregator::Aggregator;
+pub use air::{Radio, RadioMeter};
 use airtime::Form;
 use members::MEMBERS_MAX;
 pub use members::Member;

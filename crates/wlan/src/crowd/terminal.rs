@@ -7,6 +7,7 @@ use takt_host::Datagrams;
 
 use super::{
     Activity, Form, Member, Own,
+    air::Air,
     beat::{Beat, within_ms},
     heard_rate,
     members::{Members, gone_ns},
@@ -58,6 +59,7 @@ pub struct Terminal {
     /// The aggregator's count of strangers holds until then.
     strangers_until_ns: u64,
     standoff: Standoff,
+    air: Air,
     peak_bytes_ps: u64,
     activity: Activity,
     /// Whether other members consider it active.
@@ -90,6 +92,7 @@ impl Terminal {
             group: Group::default(),
             strangers_until_ns: 0,
             standoff: Standoff::default(),
+            air: Air::default(),
             peak_bytes_ps: 0,
             activity: Activity::default(),
             is_known: false,
@@ -165,6 +168,11 @@ impl Terminal {
         self.group.set_wait_us(wait_us);
         let look = self.look(wait_us);
         self.activity.competes = self.standoff.period(now_ns, look);
+        let others = self.members.iter();
+        let others = others.map(|(number, member)| (number, member.activity));
+        let radios = others.chain([(self.number, self.activity)]);
+        let retries_q10 = self.air.period(now_ns, radios);
+        self.group.set_retries_q10(retries_q10);
         self.group.set_competes(self.activity.competes);
         // A terminal that lends counts other members up to a low limit, so it cannot measure
         // the group's capacity.

@@ -30,6 +30,7 @@ pub(crate) fn read(datagram: &[u8]) {
         let _ = Classifier::parse(payload);
         if let Some(attributes) = payload.get(GENL_HDRLEN..) {
             wireless::heard(attributes);
+            wireless::sent(attributes);
             surveys.extend(wireless::survey(attributes));
         }
     }

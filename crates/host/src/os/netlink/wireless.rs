@@ -15,6 +15,13 @@ const NL80211_ATTR_WIPHY_FREQ: u16 = 38;
 const NL80211_ATTR_SURVEY_INFO: u16 = 84;
 const NL80211_ATTR_TXQ_STATS: u16 = 265;
 const NL80211_STA_INFO_SIGNAL: u16 = 7;
+const NL80211_STA_INFO_TX_BITRATE: u16 = 8;
+const NL80211_STA_INFO_TX_PACKETS: u16 = 10;
+const NL80211_STA_INFO_TX_RETRIES: u16 = 11;
+const NL80211_RATE_INFO_BITRATE: u16 = 1;
+const NL80211_RATE_INFO_BITRATE32: u16 = 5;
+/// Of a bit rate.
+const BITRATE_UNIT_BPS: u64 = 100_000;
 const NL80211_SURVEY_INFO_FREQUENCY: u16 = 1;
 const NL80211_SURVEY_INFO_NOISE: u16 = 2;
 const NL80211_SURVEY_INFO_IN_USE: u16 = 3;
@@ -25,6 +32,17 @@ pub struct Heard {
     pub mac: [u8; 6],
     /// Of the last frame received from it.
     pub signal_dbm: i8,
+}
+
+/// What a device sent to a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames that were sent at least once.
+    pub frames: u32,
+    /// Attempts after their first.
+    pub retries: u32,
+    /// Of the last frame.
+    pub phy_bps: u64,
 }
 
 /// nl80211, open.
@@ -54,6 +72,14 @@ impl Wireless {
             .0
             .dump(NL80211_CMD_GET_STATION, NL80211_ATTR_IFINDEX, device)?;
         Ok(answers.iter().filter_map(|answer| heard(answer)).collect())
+    }
+
+    /// What was sent to each station, as far as the driver counts it.
+    pub fn sent(&mut self, device: u32) -> Result<Vec<Sent>, NetlinkError> {
+        let answers = self
+            .0
+            .dump(NL80211_CMD_GET_STATION, NL80211_ATTR_IFINDEX, device)?;
+        Ok(answers.iter().filter_map(|answer| sent(answer)).collect())
     }
 
     /// The noise on the channel in use, if the driver reports it: dBm.
@@ -111,6 +137,22 @@ pub(super) fn heard(attributes: &[u8]) -> Option<Heard> {
     })
 }
 
+pub(super) fn sent(attributes: &[u8]) -> Option<Sent> {
+    let info = find(attributes, NL80211_ATTR_STA_INFO)?;
+    let count = |kind| find(&info, kind)?.try_into().ok().map(u32::from_ne_bytes);
+    let bitrate = find(&info, NL80211_STA_INFO_TX_BITRATE)?;
+    // The shorter one is missing where it would overflow.
+    let long = find(&bitrate, NL80211_RATE_INFO_BITRATE32);
+    let long = long.and_then(|value| value.try_into().ok().map(u32::from_ne_bytes));
+    let short = find(&bitrate, NL80211_RATE_INFO_BITRATE);
+    let short = short.and_then(|value| value.try_into().ok().map(u16::from_ne_bytes));
+    Some(Sent {
+        frames: count(NL80211_STA_INFO_TX_PACKETS)?,
+        retries: count(NL80211_STA_INFO_TX_RETRIES)?,
+        phy_bps: u64::from(long.or(short.map(u32::from))?) * BITRATE_UNIT_BPS,
+    })
+}
+
 pub(super) fn survey(attributes: &[u8]) -> Option<Survey> {
     let info = find(attributes, NL80211_ATTR_SURVEY_INFO)?;
     Some(Survey {
@@ -163,6 +205,36 @@ mod tests {
         assert_eq!(heard(&[mac, info(&more)].concat()), None);
         for end in 0..whole.len() {
             heard(&whole[..end]);
+        }
+    }
+
+    #[test]
+    fn what_was_sent_to_a_station() {
+        let nested = |kind: u16, inside: &[u8]| attribute(kind | 1 << 15, inside);
+        let of = |bitrate: &[u8]| {
+            let counts = [
+                attribute(NL80211_STA_INFO_TX_PACKETS, &900u32.to_ne_bytes()),
+                attribute(NL80211_STA_INFO_TX_RETRIES, &100u32.to_ne_bytes()),
+            ];
+            let rate = nested(NL80211_STA_INFO_TX_BITRATE, bitrate);
+            nested(NL80211_ATTR_STA_INFO, &[counts.concat(), rate].concat())
+        };
+        let short = attribute(NL80211_RATE_INFO_BITRATE, &540u16.to_ne_bytes());
+        let long = attribute(NL80211_RATE_INFO_BITRATE32, &70_000u32.to_ne_bytes());
+        let expected = |phy_bps| Sent {
+            frames: 900,
+            retries: 100,
+            phy_bps,
+        };
+        assert_eq!(sent(&of(&short)), Some(expected(54_000_000)));
+        assert_eq!(
+            sent(&of(&[short.clone(), long].concat())),
+            Some(expected(7_000_000_000))
+        );
+        assert_eq!(sent(&of(&[])), None);
+        let whole = of(&short);
+        for end in 0..whole.len() {
+            sent(&whole[..end]);
         }
     }
 

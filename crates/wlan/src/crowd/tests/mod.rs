@@ -60,6 +60,7 @@ fn gets(rate_bytes_ps: u32) -> Activity {
         competes: false,
         rtt_ratio_q8: 300,
         wait_us: 0,
+        radio: Radio::default(),
     }
 }
 
@@ -236,19 +237,21 @@ proptest! {
         rate_bytes_ps: u32,
         flows in 0..=Activity::FLOWS_MAX,
         (lends, competes) in any::<(bool, bool)>(),
-        rtt_ratio_q8: u16,
-        wait: u16,
+        codes: [u8; 4],
+        strangers: u16,
         within_ms: u16,
         count in 0..=ENTRIES_MAX,
     ) {
-        let wait_us = u32::from(wait) * 64;
-        let activity = Activity { rate_bytes_ps, flows, lends, competes, rtt_ratio_q8, wait_us };
+        // What codes stand for is said exactly.
+        let [wait, ratio, phy, retries] = codes;
+        let coded = Activity::from_bytes([0, 0, 0, 0, 0, 0, wait, ratio, phy, retries]);
+        let activity = Activity { rate_bytes_ps, flows, lends, competes, ..coded };
         let report = Report { activity, within_ms };
         prop_assert_eq!(Report::from_bytes(&report.to_bytes()), Some(report));
         let entry = |n: usize| Entry { number: number.wrapping_add(n as u64), activity };
         let entries: Vec<_> = (0..count).map(entry).collect();
         let mut body = [0; BODY_MAX_BYTES];
-        let strangers = Strangers { count: wait, rate_bytes_ps };
+        let strangers = Strangers { count: strangers, rate_bytes_ps };
         let head = Head { within_ms, strangers };
         let body = sum::write(head, entries.iter().copied(), &mut body);
         prop_assert!(count == 0 || (SUM_MIN_BYTES..=SUM_MAX_BYTES).contains(&body.len()));

@@ -1,0 +1,166 @@
+//! Whether the air collides so much that members' rate controls take it for a bad radio.
+//!
+//! Some rate controls cannot tell a collision from a frame that could not be read: AMRR lowers the
+//! rate above a third of retries and raises it below a tenth, ARF after a few failures in a row.
+//! With more terminals frames collide more often, the rates fall, frames take longer, and the
+//! total collapses as terminals are added (cooperative middleware, section 4.3). Where members
+//! see that, the law keeps so few packets on the air that rates recover (docs/crowd-law.md).
+
+use std::collections::BTreeMap;
+
+use super::Activity;
+
+/// Retries of a member in the median, of 1024, above which rates may fall.
+const RETRIES_Q10: u32 = 205;
+/// Rates have fallen if they are below this part of their best, in the median.
+const FALLEN: (u64, u64) = (9, 10);
+/// A member's best rate is forgotten by this part in a period.
+const FORGET_DIVISOR: u64 = 1024;
+/// Where it was seen once it is expected for so long.
+const BLIND_NS: u64 = 300_000_000_000;
+
+/// What a member's radio does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Radio {
+    /// Rate of its frames on the air, in bits per second; 0: unknown.
+    pub phy_bps: u64,
+    /// Frames that it sends again, of 1024.
+    pub retries_q10: u32,
+}
+
+/// A member's view of all radios.
+#[derive(Debug, Default)]
+pub struct Air {
+    /// The best rate of each member lately, in bits per second.
+    best_bps: BTreeMap<u64, u64>,
+    blind_until_ns: Option<u64>,
+}
+
+impl Air {
+    /// A period is over, in which active members' radios were so; returns the retries for the law,
+    /// 0 as long as rates do not fall with them.
+    pub fn period(&mut self, now_ns: u64, members: impl Iterator<Item = (u64, Activity)>) -> u32 {
+        let known = members.filter(|(_, activity)| activity.radio.phy_bps > 0);
+        let known: BTreeMap<u64, Radio> = known
+            .map(|(number, activity)| (number, activity.radio))
+            .collect();
+        self.best_bps.retain(|number, _| known.contains_key(number));
+        let mut parts_q10 = Vec::new();
+        for (number, radio) in &known {
+            let best_bps = self.best_bps.entry(*number).or_default();
+            *best_bps = (*best_bps - *best_bps / FORGET_DIVISOR).max(radio.phy_bps);
+            parts_q10.push(radio.phy_bps.saturating_mul(1024) / (*best_bps).max(1));
+        }
+        if parts_q10.is_empty() {
+            return 0;
+        }
+        parts_q10.sort_unstable();
+        let mut retries_q10: Vec<u32> = known.values().map(|radio| radio.retries_q10).collect();
+        retries_q10.sort_unstable();
+        // A minority moves neither: more than half have to have fallen, and to send again.
+        let part_q10 = parts_q10[parts_q10.len() / 2];
+        let retries_q10 = retries_q10[(retries_q10.len() - 1) / 2];
+        if retries_q10 > RETRIES_Q10 && part_q10 < 1024 * FALLEN.0 / FALLEN.1 {
+            self.blind_until_ns = Some(now_ns.saturating_add(BLIND_NS));
+        }
+        match self.is_blind(now_ns) {
+            true => retries_q10,
+            false => 0,
+        }
+    }
+
+    /// Whether rates fell with collisions lately.
+    pub fn is_blind(&self, now_ns: u64) -> bool {
+        self.blind_until_ns
+            .is_some_and(|until_ns| now_ns < until_ns)
+    }
+}
+
+/// Reads a driver's counters once a period.
+#[derive(Debug, Default)]
+pub struct RadioMeter {
+    last: Option<(u64, u64)>,
+    retries_q10: u32,
+}
+
+impl RadioMeter {
+    /// Frames sent, and sent again, so far, and the rate of the last one.
+    pub fn read(&mut self, frames: u64, retries: u64, phy_bps: u64) -> Radio {
+        if let Some((frames_before, retries_before)) = self.last.replace((frames, retries)) {
+            let again = retries.saturating_sub(retries_before);
+            let all = frames.saturating_sub(frames_before).saturating_add(again);
+            // Over some periods: one has few frames.
+            if let Some(now_q10) = again.saturating_mul(1024).checked_div(all) {
+                self.retries_q10 = (self.retries_q10 + now_q10.min(1024) as u32) / 2;
+            }
+        }
+        Radio {
+            phy_bps,
+            retries_q10: self.retries_q10,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PERIOD_NS: u64 = 200_000_000;
+
+    fn radio(phy_mbps: u64, retries_q10: u32) -> Activity {
+        Activity {
+            radio: Radio {
+                phy_bps: phy_mbps * 1_000_000,
+                retries_q10,
+            },
+            ..Activity::default()
+        }
+    }
+
+    fn period(air: &mut Air, at: u64, radios: &[Activity]) -> u32 {
+        air.period(at * PERIOD_NS, (0..).zip(radios.iter().copied()))
+    }
+
+    #[test]
+    fn collisions_alone_say_nothing_nor_do_rates() {
+        let mut air = Air::default();
+        assert_eq!(period(&mut air, 0, &[radio(54, 300); 3]), 0);
+        assert_eq!(period(&mut air, 1, &[radio(6, 0); 3]), 0);
+        assert_eq!(period(&mut air, 2, &[radio(54, 100); 3]), 0);
+    }
+
+    #[test]
+    fn rates_that_fall_with_collisions_are_remembered() {
+        let mut air = Air::default();
+        period(&mut air, 0, &[radio(54, 0); 3]);
+        assert_eq!(period(&mut air, 1, &[radio(24, 250); 3]), 250);
+        // They have recovered, and would fall again.
+        assert_eq!(period(&mut air, 2, &[radio(54, 250); 3]), 250);
+        assert_eq!(period(&mut air, 5 * 301, &[radio(54, 250); 3]), 0);
+    }
+
+    proptest! {
+        /// A minority changes nothing, whatever it reports.
+        #[test]
+        fn a_minority_does_not_make_it_so(
+            honest in 2..10usize, lies in prop::collection::vec((1..100_000u64, 0..2000u32), 1..100),
+        ) {
+            let mut air = Air::default();
+            for (at, (phy_mbps, retries_q10)) in (0..).zip(lies) {
+                let mut radios = vec![radio(54, 100); honest];
+                radios.extend(vec![radio(phy_mbps, retries_q10); (honest - 1).min(3)]);
+                prop_assert_eq!(period(&mut air, at, &radios), 0);
+            }
+        }
+
+        #[test]
+        fn counters_may_be_anything(readings in prop::collection::vec(any::<(u64, u64, u64)>(), 1..20)) {
+            let mut meter = RadioMeter::default();
+            for (frames, retries, phy_bps) in readings {
+                prop_assert!(meter.read(frames, retries, phy_bps).retries_q10 <= 1024);
+            }
+        }
+    }
+}
