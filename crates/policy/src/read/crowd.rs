@@ -95,8 +95,11 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
         return None;
     };
     let section = Section::open(table, &CROWD, findings);
-    let is_access_point = section.boolean("access_point", findings) == Some(true);
-    let is_member = !is_access_point || OF_MEMBERS.iter().any(|key| section.get(key).is_some());
+    let access_point = section.get("access_point");
+    let thins = section.boolean("access_point", findings);
+    // A wrong value has been reported, and says nothing about a group.
+    let may_be_alone = access_point.is_some() && thins != Some(false);
+    let is_member = !may_be_alone || OF_MEMBERS.iter().any(|key| section.get(key).is_some());
     for (key, example, is_needed) in [
         ("group", "group = \"lab-wlan\"", is_member),
         ("key_file", "key_file = \"crowd.key\"", is_member),
@@ -122,12 +125,11 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
         interval_ns: interval.map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
         role: read_role(&section, findings),
     };
-    let access_point = section.get("access_point");
     Some(ReadCrowd {
         crowd: is_member.then_some(crowd),
         device,
         access_point_span: access_point
-            .filter(|_| is_access_point)
+            .filter(|_| thins == Some(true))
             .map(|field| field.span),
         key_span: section.get("key_file").map(|field| field.span),
         device_span: section.get("device").map_or(field.span, |field| field.span),
