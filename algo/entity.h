@@ -42,7 +42,7 @@ struct takt_class_stats {
 	u64 sent_packets, sent_bytes;
 	u64 dropped_packets, dropped_bytes;	/* its queue, or the link's store, was full */
 	u64 managed_packets, managed_bytes;	/* dropped from its queue by codel.h */
-	u64 thinned_packets, thinned_bytes;	/* acknowledgements that a newer one replaced, thin.h */
+	u64 thinned_packets, thinned_bytes;	/* a newer one replaced them, thin.h */
 	u64 marked_packets;			/* sent, with a mark due, see ecn.h */
 	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
 	u64 late_max_ns;			/* worst delay behind the ideal start */

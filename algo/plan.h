@@ -64,7 +64,7 @@ struct takt_plan {
 	u32 receive_link;	/* the number of that device's link, and ... */
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
 	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
-	u32 reads;		/* TAKT_READS_*: what it does with packets by more of their headers */
+	u32 reads;		/* TAKT_READS_*: what it does by more of a packet's headers */
 	u32 pad;
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */
