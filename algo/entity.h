@@ -33,7 +33,7 @@
 
 /*
  * Counters of a class or flow. At any time
- *   enqueued = sent + managed + flushed + queued,  offered = enqueued + dropped.
+ *   enqueued = sent + managed + thinned + flushed + queued,  offered = enqueued + dropped.
  * A packet on the fast path counts as sent; one that is held (departure.h) counts from its
  * departure time on. Of a tenant, only sent counts.
  */
@@ -42,6 +42,7 @@ struct takt_class_stats {
 	u64 sent_packets, sent_bytes;
 	u64 dropped_packets, dropped_bytes;	/* its queue, or the link's store, was full */
 	u64 managed_packets, managed_bytes;	/* dropped from its queue by codel.h */
+	u64 thinned_packets, thinned_bytes;	/* a newer one replaced them, thin.h */
 	u64 marked_packets;			/* sent, with a mark due, see ecn.h */
 	u64 flushed_packets, flushed_bytes;	/* discarded when the device went down */
 	u64 late_max_ns;			/* worst delay behind the ideal start */
@@ -123,6 +124,9 @@ TAKT_FN void takt_stats_add(struct takt_class_stats *to, const struct takt_class
 	to->dropped_bytes += from->dropped_bytes;
 	to->managed_packets += from->managed_packets;
 	to->managed_bytes += from->managed_bytes;
+	to->thinned_packets += from->thinned_packets;
+	to->thinned_bytes += from->thinned_bytes;
+	to->marked_packets += from->marked_packets;
 	to->flushed_packets += from->flushed_packets;
 	to->flushed_bytes += from->flushed_bytes;
 	to->late_max_ns = takt_max(to->late_max_ns, from->late_max_ns);

@@ -26,6 +26,7 @@
 #include "choose.h"
 #include "ecn.h"
 #include "migrate.h"
+#include "thin_queue.h"
 #include "weigh.h"
 
 /* A kernel's clocks differ by no more than this when a timer fires. */
@@ -44,9 +45,10 @@ struct takt_choice {
 /* A packet arrives. */
 struct takt_arrival {
 	u32 id;		/* of its entity */
+	u32 bytes;	/* as the kernel counts */
 	u32 before;	/* the entity by the previous configuration, while packets
 			 * from then are queued; with TAKT_PULLS or not; or 0 */
-	u32 bytes;	/* as the kernel counts */
+	u32 is_ack;	/* 1: it may be thinned, by `ack` */
 	u32 frames;	/* on the wire */
 	u32 idle;	/* no backlog but blocked entities, and the fast path is empty */
 	u32 task_prio;	/* of the task that sent it, see gate.h */
@@ -56,6 +58,7 @@ struct takt_arrival {
 	u64 pacing_bps;	/* of its socket, which makes no stamps itself; 0: not limited */
 	u64 now_ns;	/* 0: its entity has packets, is not blocked, and not managed, and it has
 			 * neither of the two above */
+	struct takt_ack ack;
 };
 
 /* Is it eligible, on an idle link? Then charge it. */
@@ -214,11 +217,27 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	packet->ecn = takt_ecn_of_flow(&entity->codel.l4s, arrival->ecn);
 	if (before)
 		takt_link_order(link, slot, before);
-	if (due_ns)
+	if (due_ns) {
 		takt_link_hold(link, slot, id, len, due_ns);
-	else
-		takt_link_append(link, plan, leader, id, slot, len, now_ns);
+		return slot;
+	}
+	takt_link_append(link, plan, leader, id, slot, len, now_ns);
+	if (arrival->is_ack)
+		takt_thin_note(&link->acks, &link->order, &arrival->ack, id, slot);
 	return slot;
+}
+
+/*
+ * A pure acknowledgement arrives: the packet slot of the one that it replaces. 0: it is to be
+ * pushed, as all packets are that have to wait for their time or for others.
+ */
+TAKT_FN u32 takt_link_thin(struct takt_link *link, const struct takt_plan *plan,
+			   const struct takt_arrival *arrival)
+{
+	if (arrival->before || arrival->stamp_ns > arrival->now_ns)
+		return 0;
+	return takt_thin(&link->acks, &link->order, &arrival->ack, arrival->id,
+			 arrival->bytes + arrival->frames * plan->overhead_bytes);
 }
 
 /* A packet is no longer one that is queued from an earlier configuration, if it was. */

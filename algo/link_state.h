@@ -6,6 +6,7 @@
 #include "connection_cache.h"
 #include "departure.h"
 #include "flow_table.h"
+#include "thin.h"
 
 /* The choice: a class or flow, and the tenant above it, if there is one. */
 struct takt_path {
@@ -42,6 +43,7 @@ struct takt_link {
 	struct takt_path path;	/* of the current choice; a BPF stack is small */
 	struct takt_frame frame;	/* likewise */
 	struct takt_connections connections;
+	struct takt_acks acks;
 	struct takt_flows flows;
 	struct takt_departures departures;
 	struct takt_order order;

@@ -22,6 +22,9 @@
 #define TAKT_PACING_TIMER 0	/* frames wait for the qdisc's timer */
 #define TAKT_PACING_GAP 1	/* PAUSE frames fill the time between them */
 
+#define TAKT_READS_ECN 1	/* packets are marked instead of dropped, see ecn.h */
+#define TAKT_READS_ACKS 2	/* pure acknowledgements are thinned, see thin.h */
+
 #define TAKT_PER_FLOW_NOTHING 0
 #define TAKT_PER_FLOW_CLOCKS 1	/* clocks and a queue: the class's parameters are each flow's */
 #define TAKT_PER_FLOW_QUEUE 2	/* a queue: flows take turns within the class, see flow_queue.h */
@@ -61,7 +64,7 @@ struct takt_plan {
 	u32 receive_link;	/* the number of that device's link, and ... */
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
 	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
-	u32 ecn;		/* 1: packets are marked instead of dropped, see ecn.h */
+	u32 reads;		/* TAKT_READS_*: what it does by more of a packet's headers */
 	u32 pad;
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */

@@ -91,6 +91,7 @@ struct sk_buff {
 	char cb[48];
 	unsigned int len, data_len;
 	__be16 protocol;
+	u32 vlan_all;
 	u32 mark;
 	u16 network_header;
 	unsigned int end;

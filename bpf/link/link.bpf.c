@@ -16,6 +16,7 @@
 #include "handover.h"
 #include "marking.h"
 #include "templates.h"
+#include "thinning.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -113,16 +114,28 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 				  struct takt_port *port, const struct takt_plan *plan,
 				  struct takt_arrival *arrival)
 {
+	u32 slot;
+
 	arrival->bytes = accounted_bytes(skb);
 	arrival->frames = frames_of(skb, arrival->bytes);
 	arrival->task_prio = task_prio_of(skb, port, plan, arrival->id);
 	arrival->local = skb->sk != NULL;
-	arrival->ecn = plan->ecn ? read_ecn(skb) : TAKT_ECN_NOT;
+	arrival->ecn = TAKT_ECN_NOT;
 	read_departure(skb, arrival);
 	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id), arrival) ?
 				  bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
 					 is_idle(sch, port, plan), &arrival->now_ns);
+	if (plan->reads) {
+		if (plan->reads & TAKT_READS_ECN)
+			arrival->ecn = read_ecn(skb);
+		if (plan->reads & TAKT_READS_ACKS && read_ack(skb, port)) {
+			arrival->is_ack = 1;
+			slot = takt_link_thin(&port->link, plan, arrival);
+			if (slot)
+				return slot;
+		}
+	}
 	return takt_link_push(&port->link, plan, arrival);
 }
 
@@ -135,6 +148,7 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	const struct takt_plan *plan;
 	struct takt_arrival *arrival;
 	struct takt_store *store;
+	struct sk_buff *thinned;
 
 	if (!port)
 		goto drop;
@@ -149,6 +163,7 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	}
 	arrival = &port->arrival;
 	arrival->before = 0;
+	arrival->is_ack = 0;
 	if (plan->receives) {
 		arrival->id = handed_over(skb, plan);
 		if (!arrival->id)
@@ -161,9 +176,15 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	store = slot ? find_store(index, slot) : NULL;
 	if (!store)
 		goto drop;
-	keep(store, skb);
 	sch->q.qlen++;
 	sch->qstats.backlog += arrival->bytes;
+	thinned = bpf_kptr_xchg(&store->skb, skb);
+	if (thinned) {
+		sch->q.qlen--;
+		sch->qstats.backlog -= accounted_bytes(thinned);
+		sch->qstats.drops++;
+		bpf_qdisc_skb_drop(thinned, to_free);
+	}
 	return NET_XMIT_SUCCESS;
 drop:
 	sch->qstats.drops++;

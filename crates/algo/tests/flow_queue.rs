@@ -183,6 +183,27 @@ fn a_sender_of_single_packets_is_no_newcomer_each_time() {
     assert!(sent[1] <= 102, "{sent:?}");
 }
 
+/// Stations whose queue holds one acknowledgement at a time, since others were thinned, go behind
+/// one that waits.
+#[test]
+fn one_that_waits_has_its_turn_among_many_that_empty_their_queues() {
+    let mut turns = Turns::new();
+    for _ in 0..200 {
+        turns.send(10, 1, FRAME);
+    }
+    let mut sent = [0_u32; 10];
+    for _ in 0..1000 {
+        for flow in 1..10 {
+            if turns.store.values().all(|(queued, _)| *queued != flow) {
+                turns.send(flow, 1, FRAME);
+            }
+        }
+        let (flow, _) = turns.next().unwrap();
+        sent[flow as usize - 1] += 1;
+    }
+    assert!(sent.iter().all(|sent| sent.abs_diff(100) <= 3), "{sent:?}");
+}
+
 #[test]
 fn one_flow_does_not_take_the_whole_limit() {
     let mut turns = Turns::new();

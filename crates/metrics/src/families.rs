@@ -88,6 +88,8 @@ const CLASSES: &[Definition<ClassStatus>] = definitions! { ClassStatus:
         |class| Some(class.counters.aqm_dropped_packets as f64);
     "takt_class_aqm_marked" "packets" Counter "Packets marked instead (ECN)"
         |class| Some(class.counters.aqm_marked_packets as f64);
+    "takt_class_thinned" "packets" Counter "Acknowledgements that a newer one replaced in the queue"
+        |class| Some(class.counters.thinned_packets as f64);
     "takt_class_flushed" "packets" Counter "Packets discarded because the device went down"
         |class| Some(class.counters.flushed_packets as f64);
     "takt_class_late_max" "seconds" Gauge "The largest delay of a frame after its due time"

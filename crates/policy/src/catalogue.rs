@@ -72,8 +72,9 @@ access point or gateway has a table [link.DEV] with the rate of its line; a clie
 device and key_file.
 ";
 UnknownLink = "takt::policy::unknown_link": "
-links, in [radio], says which links of this policy tell stations apart; all do if it is left out. A
-link is there as a table [link.DEV] with its rate.
+links, in [radio], says which links of this policy tell stations apart; all do if it is left out.
+access_point = true, in [crowd], has the link on its device thin acknowledgements. A link is there
+as a table [link.DEV] with its rate, that of the air or a little less.
 ";
 StationsPerFlow = "takt::policy::stations_per_flow": "
 On a link with stations every station has a queue of its own in each class, and its share is the
@@ -184,6 +185,7 @@ Known keys:
     [radio]               interval smoothing decay weight points threshold links
                           source file key_file listen report_to device
     [crowd]               group key_file device interval aggregator aggregate
+                          access_point
     [beats]               grid free cpus threaded_napi batch
                           ignore_cgroup_limits join
     [[task]]              name period budget offset lead cpus overrun match members
@@ -217,7 +219,7 @@ match that says which traffic it takes; only the class named \"default\" has non
 what is left. A task needs a name, a period and a budget; a match or a list of members that is there
 has something in it. In [radio], a threshold belongs to weight = \"gb\", a file to source =
 \"file\", a key_file to reports, a device to report_to. [crowd] needs a group, its key_file and the
-device on the shared air.
+device on the shared air; an access point that hears no reports needs its device alone.
 ";
 BadUnit = "takt::policy::bad_unit": "
 Rates and durations carry their unit. Units of rate are those of tc, in any case:

@@ -581,6 +581,31 @@ fn a_crowd_has_an_aggregator_or_is_one() {
 }
 
 #[test]
+fn an_access_point_thins_on_its_link_and_may_be_in_no_group() {
+    let thinning = |text: &str| {
+        let links = "[link.eth0]\nrate = \"1gbit\"\n[link.wlan0]\nrate = \"20mbit\"\n";
+        let policy = parse("model.toml", &format!("{text}{links}"));
+        let policy = policy.unwrap_or_else(|error| panic!("{error}"));
+        let thins = policy.links.iter().map(|link| link.thins_acks);
+        (
+            thins.collect::<Vec<_>>(),
+            policy.crowd.map(|crowd| crowd.role),
+        )
+    };
+    let alone = "[crowd]\naccess_point = true\ndevice = \"wlan0\"\n";
+    assert_eq!(thinning(alone), (vec![false, true], None));
+    for (more, role) in [
+        ("aggregate = true\n", CrowdRole::Aggregator),
+        ("", CrowdRole::Multicast),
+    ] {
+        let member = format!("{CROWD}{more}access_point = true\n");
+        assert_eq!(thinning(&member), (vec![false, true], Some(role.clone())));
+        let plain = format!("{CROWD}{more}access_point = false\n");
+        assert_eq!(thinning(&plain), (vec![false, false], Some(role)));
+    }
+}
+
+#[test]
 fn what_only_the_host_knows_of_a_crowd_is_told_at_its_device() {
     let policy = parse("model.toml", CROWD).unwrap();
     let error = policy.device_error("wlan0", "takt::device::missing", "it is gone", "plug it in");

@@ -367,6 +367,9 @@ fn counters(class: &takt_entity) -> Counters {
         flushed_bytes,
         late_max_ns,
         gso_packets,
+        // Packets of vectors have no headers, so none is thinned.
+        thinned_packets: _,
+        thinned_bytes: _,
     } = class.stats;
     Counters {
         enqueued_packets,

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, num::NonZeroUsize, ptr::NonNull};
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use takt_algo::sys::{self, takt_key};
+use takt_algo::sys::{self, takt_ack, takt_key};
 
 const PAGE: usize = 4096;
 const PAGES: NonZeroUsize = NonZeroUsize::new(2 * PAGE).unwrap();
@@ -46,6 +46,16 @@ impl Guarded {
             sys::takt_key_read(&mut key, ethertype, self.start, self.end, addresses.into());
         }
         key
+    }
+
+    /// The packet, if it is an acknowledgement that may be thinned.
+    pub fn read_ack(&self, ethertype: u16) -> Option<takt_ack> {
+        let (mut ack, mut key) = (takt_ack::default(), takt_key::default());
+        // SAFETY: as above.
+        let may_be =
+            unsafe { sys::takt_ack_read(&mut ack, &mut key, ethertype, self.start, self.end) != 0 };
+        ack.next = 0;
+        may_be.then_some(ack)
     }
 
     /// The packet's place in a table by source or destination port.

@@ -1,9 +1,11 @@
 //! Reading headers: against a parser that indexes slices, and on memory that faults behind the
 //! packet.
 
+mod acks;
 mod guarded;
 mod packets;
 mod reference;
+mod thin;
 
 use proptest::prelude::*;
 use takt_algo::sys::{

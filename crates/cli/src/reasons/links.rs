@@ -18,6 +18,11 @@ Packets that CoDel would have dropped, or that an L4S sender's queue delayed for
 millisecond. They were sent, and for each a later packet of the same flow carries the mark \"congestion
 experienced\" (ECN), which its sender takes as it takes a loss. The link has ecn = true.
 ";
+THINNED = "takt::status::thinned" ["thinned_packets", "thinned_bytes", "access_point"]: "
+Pure acknowledgements of TCP that were queued when a newer one of their flow arrived, which says all
+that they said: it took their place. The qdisc counts them as dropped; they are no loss. The link is on the
+device of a [crowd] with access_point = true.
+";
 FLUSHED = "takt::status::flushed" ["flushed", "flushed_packets", "flushed_bytes"]: "
 Packets that were discarded because the device went down, or was taken away. The kernel empties every
 queueing discipline then.

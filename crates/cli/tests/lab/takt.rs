@@ -97,6 +97,7 @@ pub struct Class {
     pub flows: u64,
     pub aqm_dropped_packets: u64,
     pub aqm_marked_packets: u64,
+    pub thinned_packets: u64,
     pub queued_packets: u64,
     pub enqueued_packets: u64,
     pub enqueued_bytes: u64,

@@ -89,7 +89,8 @@ impl Managed {
                 found.push(Self {
                     index,
                     gap: memory.gap(),
-                    marks: plan.ecn == 0 || mark::stands_on(program, index, outline.owner.ifindex),
+                    marks: !mark::is_asked_by(&plan)
+                        || mark::stands_on(program, index, outline.owner.ifindex),
                     receive: Side::read(program, index, outline.owner, &plan, ports)?,
                     record: Record::read(index, plan.generation)?,
                     memory,

@@ -7,6 +7,7 @@ use std::{
 };
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use takt_algo::sys::{TAKT_READS_ECN, takt_plan};
 
 use crate::{
     bpf::{BpfError, btf, load_log},
@@ -57,10 +58,17 @@ pub(crate) fn verify_loading() -> Result<(), Error> {
     load(&mut memory, 0, None).map(drop)
 }
 
+/// Whether the plan marks packets.
+pub(crate) fn is_asked_by(plan: &takt_plan) -> bool {
+    plan.reads & TAKT_READS_ECN != 0
+}
+
 /// Remove those of links whose plan in force marks nothing, and of links that are gone.
 pub(crate) fn sweep(program: &Program) -> Result<(), Error> {
     for link in Hook::list(&dir(program))? {
-        let marks = program.port(link)?.is_some_and(|port| port.plan().ecn != 0);
+        let marks = program
+            .port(link)?
+            .is_some_and(|port| is_asked_by(&port.plan()));
         if !marks {
             Hook::of(&dir(program), link).remove()?;
         }

@@ -287,7 +287,7 @@ impl<'a> Links<'a> {
     /// Whether packets are marked.
     fn marks(&self) -> bool {
         self.steps.iter().any(|step| match step {
-            Step::Attach { plan, .. } | Step::Update { plan, .. } => plan.ecn != 0,
+            Step::Attach { plan, .. } | Step::Update { plan, .. } => mark::is_asked_by(plan),
             Step::Keep { .. } | Step::Detach { .. } => false,
         })
     }
@@ -554,9 +554,9 @@ fn prepare(
 }
 
 fn make_marking(program: &Program, record: &Record, plan: &takt_plan) -> Result<(), Error> {
-    match plan.ecn {
-        0 => Ok(()),
-        _ => mark::make(program, record.index, record.owner.ifindex),
+    match mark::is_asked_by(plan) {
+        false => Ok(()),
+        true => mark::make(program, record.index, record.owner.ifindex),
     }
 }
 

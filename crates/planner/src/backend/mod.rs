@@ -267,6 +267,20 @@ mod tests {
     }
 
     #[test]
+    fn takt_alone_thins_acknowledgements() {
+        let access_point = "[crowd]\naccess_point = true\ndevice = \"eth0\"\n\
+                            [link.eth0]\nrate = \"20mbit\"\n";
+        let chosen = choose(&link(access_point), &kernel("6.18")).expect("a backend");
+        assert_eq!(
+            (chosen.backend, unkept_of(&chosen)),
+            (Backend::Takt, vec![])
+        );
+        let old = choose(&link(access_point), &kernel("6.12")).expect("a backend");
+        assert_eq!(old.backend, Backend::Tree);
+        assert!(unkept_of(&old).contains(&Promise::Thinning), "{old}");
+    }
+
+    #[test]
     fn no_other_link_gets_rates_on_sockets() {
         let free = PACED.replacen("backend = \"flow\"\n", "", 1);
         for (release, backend) in [("6.18", Backend::Takt), ("6.1", Backend::Tree)] {

@@ -31,6 +31,8 @@ pub enum Promise {
     Registrations,
     /// Stations share by weights.
     Stations,
+    /// A newer pure acknowledgement replaces a queued one.
+    Thinning,
     /// The distance of packets is exact to the byte.
     GapFrames,
     /// Classes share what others leave.
@@ -64,7 +66,8 @@ impl Promise {
             | Self::DepartureTimes
             | Self::Gate
             | Self::Receive
-            | Self::QueueManagement => false,
+            | Self::QueueManagement
+            | Self::Thinning => false,
             Self::FlowClocks
             | Self::Owners
             | Self::Registrations
@@ -94,6 +97,7 @@ impl fmt::Display for Promise {
             Self::Owners => "the owners of sockets are not known",
             Self::Registrations => "registered destinations are not known",
             Self::Stations => "stations have no weights",
+            Self::Thinning => "acknowledgements are not thinned",
             Self::GapFrames => "no gap frames are sent",
             Self::SpareCapacity => "spare capacity is not shared",
             Self::Tenants => "classes of a tenant share nothing",
@@ -137,6 +141,7 @@ pub(super) fn unkept_by_a_tree(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
     let of_link = vec![
         (Promise::DepartureTimes, true),
         (Promise::Stations, link.has_stations),
+        (Promise::Thinning, link.thins_acks),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
     ];
     unkept(link, of_link, |class| {
@@ -155,6 +160,7 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
     let differ = classes.any(|class| Some(class.priority) != first);
     let of_link = vec![
         (Promise::Stations, link.has_stations),
+        (Promise::Thinning, link.thins_acks),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
         (Promise::Tenants, !link.tenants.is_empty()),
         (Promise::Priorities, differ && asked_bps > link.rate_bps),
@@ -178,6 +184,7 @@ pub(super) fn unkept_by_departure_times(link: &Link, kernel: &Kernel) -> Vec<Unk
 pub(super) fn unkept_by_socket_rates(link: &Link, kernel: &Kernel) -> Vec<Unkept> {
     let of_link = vec![
         (Promise::Stations, link.has_stations),
+        (Promise::Thinning, link.thins_acks),
         (Promise::GapFrames, link.pacing == Pacing::Gap),
         (Promise::Tenants, !link.tenants.is_empty()),
         (Promise::Priorities, have_different_priorities(link)),

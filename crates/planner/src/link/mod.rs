@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 use takt_algo::{
     sys::{
-        TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_STATIONS_MAC,
-        TAKT_STATIONS_NONE, takt_plan,
+        TAKT_GAP_OVERHEAD_MAX, TAKT_PACING_GAP, TAKT_PACING_TIMER, TAKT_READS_ACKS, TAKT_READS_ECN,
+        TAKT_STATIONS_MAC, TAKT_STATIONS_NONE, takt_plan,
     },
     zeroed_box,
 };
@@ -55,7 +55,8 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
     tables.link.rate_bps = link.rate_bps;
     tables.link.lag_max_ns = link.lag_max_ns;
     tables.overhead_bytes = link.overhead_bytes;
-    tables.ecn = u32::from(link.ecn);
+    tables.reads =
+        u32::from(link.ecn) * TAKT_READS_ECN + u32::from(link.thins_acks) * TAKT_READS_ACKS;
     tables.horizon_ns = link.horizon_ns;
     tables.horizon_caps = u32::from(link.beyond_horizon == BeyondHorizon::Cap);
     tables.pacing = match link.pacing {

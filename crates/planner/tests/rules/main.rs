@@ -41,6 +41,7 @@ fn link(classes: Vec<Vec<Match>>) -> Link {
         lag_max_ns: 10_000_000,
         horizon_ns: 10_000_000_000,
         beyond_horizon: BeyondHorizon::Drop,
+        thins_acks: false,
         ecn: false,
         on_conflict: OnConflict::Report,
         backend: None,

@@ -2,6 +2,7 @@
 //! beyond the link. Then the model, with every default filled in.
 
 mod beats;
+mod crowd;
 mod link;
 mod radio;
 mod unique;
@@ -46,13 +47,17 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
     if let Some(radio) = &radio {
         radio::check(radio, &links, findings);
     }
+    if let Some(crowd) = &read.crowd {
+        crowd::check(crowd, &links, findings);
+    }
+    let thins_acks = |link: &ReadLink| read.crowd.iter().any(|crowd| crowd.thins(&link.device));
     let has_stations = |link: &ReadLink| radio.iter().any(|radio| radio.covers(&link.device));
     let (device_spans, links): (_, Vec<Link>) = links
         .into_iter()
         .map(|link| {
             (
                 link.device_span.clone(),
-                link::resolve(has_stations(&link), link),
+                link::resolve(has_stations(&link), thins_acks(&link), link),
             )
         })
         .unzip();
@@ -63,7 +68,7 @@ pub(crate) fn check(read: ReadPolicy, source: &Source, findings: &mut Findings) 
     let radio = radio.map(|radio| radio::resolve(radio, &links));
     let (crowd, crowd_span) = read
         .crowd
-        .map(|read| (read.crowd, read.device_span))
+        .and_then(|read| Some((read.crowd?, read.device_span)))
         .unzip();
     let (task_spans, beats) = beats::check(read.beats, findings).unzip();
     Checked {

@@ -38,6 +38,9 @@ pub struct Link {
     pub beyond_horizon: BeyondHorizon,
     /// Whether packets of senders that understand it are marked instead of dropped (ECN).
     pub ecn: bool,
+    /// Whether a queued pure acknowledgement of TCP is replaced by a newer one of its flow: this
+    /// host is a crowd's access point.
+    pub thins_acks: bool,
     /// What happens when another program replaces takt's qdisc.
     pub on_conflict: OnConflict,
     /// What carries it out; `None`: the cheapest that keeps everything on the host's kernel.

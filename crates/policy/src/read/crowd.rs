@@ -17,12 +17,12 @@ pub(super) const CROWD: Schema = Schema {
     what: "table of crowd",
     doc: "Terminals that share the air, and bound their congestion windows together",
     keys: &[
-        Key::required(
+        Key::new(
             "group",
             Takes::Spelled(group_schema),
-            "The group's name, the same on all of its hosts",
+            "The group's name, the same on all of its hosts; only an access point can do without",
         ),
-        Key::required(
+        Key::new(
             "key_file",
             Takes::Spelled(path::schema),
             "The key that seals reports, for root alone; `takt crowd key` makes one",
@@ -50,6 +50,13 @@ pub(super) const CROWD: Schema = Schema {
             "false",
             "This host is that aggregator: an access point, or behind it",
         ),
+        Key::with_default(
+            "access_point",
+            Takes::Boolean,
+            "false",
+            "The link on device leads to the terminals: a queued pure acknowledgement of TCP is \
+             replaced by a newer one of its flow",
+        ),
     ],
 };
 
@@ -62,10 +69,24 @@ const AGGREGATOR: &str = "192.0.2.1:7642";
 /// `[crowd]` in the file's terms, and the positions of its device and its key. Wrong values have
 /// been reported, and are empty here.
 pub(crate) struct ReadCrowd {
-    pub crowd: Crowd,
+    /// `None`: an access point that is in no group.
+    pub crowd: Option<Crowd>,
+    pub device: String,
     pub device_span: Span,
     pub key_span: Option<Span>,
+    /// `None`: this host is no access point.
+    pub access_point_span: Option<Span>,
 }
+
+impl ReadCrowd {
+    /// Whether the link on this device thins acknowledgements.
+    pub fn thins(&self, device: &str) -> bool {
+        self.access_point_span.is_some() && self.device == device
+    }
+}
+
+/// Keys of members of a group.
+const OF_MEMBERS: [&str; 5] = ["group", "key_file", "interval", "aggregator", "aggregate"];
 
 pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<ReadCrowd> {
     let field = field?;
@@ -74,12 +95,17 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
         return None;
     };
     let section = Section::open(table, &CROWD, findings);
-    for (key, example) in [
-        ("group", "group = \"lab-wlan\""),
-        ("key_file", "key_file = \"crowd.key\""),
-        ("device", "device = \"wlan0\""),
+    let access_point = section.get("access_point");
+    let thins = section.boolean("access_point", findings);
+    // A wrong value has been reported, and says nothing about a group.
+    let may_be_alone = access_point.is_some() && thins != Some(false);
+    let is_member = !may_be_alone || OF_MEMBERS.iter().any(|key| section.get(key).is_some());
+    for (key, example, is_needed) in [
+        ("group", "group = \"lab-wlan\"", is_member),
+        ("key_file", "key_file = \"crowd.key\"", is_member),
+        ("device", "device = \"wlan0\"", true),
     ] {
-        if section.get(key).is_none() {
+        if is_needed && section.get(key).is_none() {
             findings.add(missing("[crowd]", key, example).at(&field.span, "needs it"));
         }
     }
@@ -91,14 +117,20 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
         INTERVAL_MIN_NS..=INTERVAL_MAX_NS,
         findings,
     );
+    let device = section.device(findings).unwrap_or_default();
+    let crowd = Crowd {
+        group: group.unwrap_or_default(),
+        key_file: key_file.unwrap_or_default(),
+        device: device.clone(),
+        interval_ns: interval.map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
+        role: read_role(&section, findings),
+    };
     Some(ReadCrowd {
-        crowd: Crowd {
-            group: group.unwrap_or_default(),
-            key_file: key_file.unwrap_or_default(),
-            device: section.device(findings).unwrap_or_default(),
-            interval_ns: interval.map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
-            role: read_role(&section, findings),
-        },
+        crowd: is_member.then_some(crowd),
+        device,
+        access_point_span: access_point
+            .filter(|_| thins == Some(true))
+            .map(|field| field.span),
         key_span: section.get("key_file").map(|field| field.span),
         device_span: section.get("device").map_or(field.span, |field| field.span),
     })

@@ -226,6 +226,11 @@ pub struct Counters {
     pub aqm_dropped_bytes: u64,
     /// Sent, and a later packet of the same flow was marked for them (ECN).
     pub aqm_marked_packets: u64,
+    /// Pure acknowledgements of TCP that a newer one of their flow replaced in the queue (see
+    /// `access_point` of the policy). They had been accepted, and no longer count as such.
+    pub thinned_packets: u64,
+    /// Their bytes.
+    pub thinned_bytes: u64,
     /// Discarded because the device went down.
     pub flushed_packets: u64,
     /// Their bytes.
@@ -247,6 +252,8 @@ impl Counters {
         self.aqm_dropped_packets += other.aqm_dropped_packets;
         self.aqm_dropped_bytes += other.aqm_dropped_bytes;
         self.aqm_marked_packets += other.aqm_marked_packets;
+        self.thinned_packets += other.thinned_packets;
+        self.thinned_bytes += other.thinned_bytes;
         self.flushed_packets += other.flushed_packets;
         self.flushed_bytes += other.flushed_bytes;
         self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
@@ -257,8 +264,10 @@ impl Counters {
 impl From<&takt_class_stats> for Counters {
     fn from(stats: &takt_class_stats) -> Self {
         Self {
-            enqueued_packets: stats.enqueued_packets - stats.managed_packets,
-            enqueued_bytes: stats.enqueued_bytes - stats.managed_bytes,
+            enqueued_packets: stats.enqueued_packets
+                - stats.managed_packets
+                - stats.thinned_packets,
+            enqueued_bytes: stats.enqueued_bytes - stats.managed_bytes - stats.thinned_bytes,
             sent_packets: stats.sent_packets,
             sent_bytes: stats.sent_bytes,
             dropped_packets: stats.dropped_packets + stats.managed_packets,
@@ -266,6 +275,8 @@ impl From<&takt_class_stats> for Counters {
             aqm_dropped_packets: stats.managed_packets,
             aqm_dropped_bytes: stats.managed_bytes,
             aqm_marked_packets: stats.marked_packets,
+            thinned_packets: stats.thinned_packets,
+            thinned_bytes: stats.thinned_bytes,
             flushed_packets: stats.flushed_packets,
             flushed_bytes: stats.flushed_bytes,
             late_max_ns: stats.late_max_ns,

@@ -43,7 +43,7 @@ pub(super) fn check(links: &mut [ReadLink], source: &Source, findings: &mut Find
 }
 
 /// The model, with every default filled in.
-pub(super) fn resolve(has_stations: bool, link: ReadLink) -> Link {
+pub(super) fn resolve(has_stations: bool, thins_acks: bool, link: ReadLink) -> Link {
     let resolve_class = |class| resolve_class(has_stations, class);
     let mut classes: Vec<Class> = link.classes.into_iter().map(resolve_class).collect();
     if !classes.iter().any(|class| class.is_default) {
@@ -60,6 +60,7 @@ pub(super) fn resolve(has_stations: bool, link: ReadLink) -> Link {
         horizon_ns: link.horizon_ns,
         beyond_horizon: link.beyond_horizon,
         ecn: link.ecn,
+        thins_acks,
         on_conflict: link.on_conflict,
         backend: link.backend,
         has_stations,
