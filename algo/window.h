@@ -76,10 +76,10 @@ struct takt_window_group {
 	u32 lenders;		/* of these, held back by their applications */
 	u64 capacity;		/* what the group achieved lately */
 	u64 wait_us;		/* the lower median of what its members wait; 0: unknown */
-	u64 stranger_rate;	/* of terminals that belong to no group, as the access point counts */
+	u64 stranger_rate;	/* of terminals of no group, as the access point counts them */
 	u64 strangers;		/* their number; 0: none, or it is not told */
 	u64 competes;		/* others fill the queue: no bounds */
-	u64 retries_q10;	/* frames sent again, of 1024, by a member in the mean; 0: unknown */
+	u64 retries_q10;	/* frames that a member sends again, of 1024; 0: unknown */
 };
 
 /* One flow over one period. */
