@@ -552,6 +552,7 @@ fn a_crowd_is_a_policy_and_has_its_defaults() {
         key_file: "crowd.key".into(),
         device: "wlan0".to_owned(),
         interval_ns: 200_000_000,
+        downloads: false,
         role: CrowdRole::Multicast,
     };
     assert_eq!(policy.crowd, Some(crowd));
@@ -578,6 +579,13 @@ fn a_crowd_has_an_aggregator_or_is_one() {
         role("aggregate = false"),
         Some((true, CrowdRole::Multicast))
     );
+}
+
+#[test]
+fn downloads_are_bounded_where_the_policy_says_so() {
+    let policy = parse("model.toml", &format!("{CROWD}downloads = true\n"));
+    let crowd = policy.unwrap_or_else(|error| panic!("{error}")).crowd;
+    assert!(crowd.is_some_and(|crowd| crowd.downloads));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use takt_wlan::{
 use super::{
     LOOK_NS, POLLS_PER_INTERVAL,
     control::{Control, NO_BOUNDS},
+    downloads::Downloads,
     line::Line,
     random,
 };
@@ -26,6 +27,7 @@ pub(super) struct Terminal {
     open_control: OpenControl,
     control: Option<Box<dyn Control>>,
     meter: Meter,
+    downloads: Downloads,
     talk: Option<(Line, Core)>,
     now_ns: u64,
     period_due_ns: u64,
@@ -41,6 +43,7 @@ impl Terminal {
             open_control,
             control: None,
             meter: Meter::default(),
+            downloads: Downloads::default(),
             talk: None,
             now_ns: 0,
             period_due_ns: 0,
@@ -96,7 +99,11 @@ impl Terminal {
             Some((_, core)) => core.period(now_ns, measured.activity),
             None => return Ok(()),
         };
-        control.set(&group, measured.limited_flows.max(1).into())
+        control.set(&group, measured.limited_flows.max(1).into())?;
+        match self.crowd.downloads {
+            true => self.downloads.period(&group, control.as_ref()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -158,6 +165,9 @@ impl Part<Neighbourhood> for Terminal {
         }
         if let Some(control) = &self.control {
             let _ = control.set(&Group::default(), 1);
+            if self.crowd.downloads {
+                let _ = control.free_downloads();
+            }
         }
     }
 }
