@@ -20,17 +20,23 @@ const SAMPLE: Duration = Duration::from_millis(50);
 
 #[test]
 fn round_trips_fall_and_come_back() {
-    DEFAULT.run(|| round_trips_fall());
+    DEFAULT.run(|| {
+        round_trips_fall();
+    });
 }
 
 #[test]
 fn round_trips_fall_and_come_back_on_the_newest_kernel() {
-    NEWEST.run(|| round_trips_fall());
+    NEWEST.run(|| {
+        round_trips_fall();
+    });
 }
 
 #[test]
 fn round_trips_fall_and_come_back_on_an_old_kernel() {
-    TOO_OLD.run(|| round_trips_fall());
+    TOO_OLD.run(|| {
+        round_trips_fall();
+    });
 }
 
 /// What the sender of a download sees over some seconds.
@@ -95,14 +101,15 @@ fn round_trips_fall() {
     let daemon = Daemon::start_alone(&name(1));
     wait_for(|| download.clamp_bytes() != left);
     daemon.end();
-    assert_eq!(download.clamp_bytes(), clamp, "its end gives it back");
+    // The kernel may have raised it since.
+    assert!(download.clamp_bytes() >= clamp, "its end gives it back");
     assert_eq!(bounded(1), 0);
 
     let daemon = Daemon::start_alone(&name(1));
     wait_for(|| download.clamp_bytes() < clamp);
     daemon.kill();
     in_netns(&name(1), "takt revert").ok();
-    assert_eq!(download.clamp_bytes(), clamp, "so does the policy's");
+    assert!(download.clamp_bytes() >= clamp, "so does the policy's");
     download.assert_goes_on();
 
     // The application's own is smaller, and stays.
