@@ -85,7 +85,7 @@ fn pass(name: &str) -> Result<(), Error> {
     let path = CROWD.path()?.join(name);
     let mut nothing = Vec::new();
     match File::open(&path).and_then(|mut file| file.read_to_end(&mut nothing)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(OsError::file(path)(error).into()),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(OsError::file(path)(error)),
         _ => Ok(()),
     }
 }
