@@ -317,7 +317,7 @@ TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 	aim_q10 = takt_window_flight_q10(own, rtt_us - wait_us, sample->mss_bytes) + standing_q10;
 	queued_q10 = takt_window_flight_q10(own, wait_us, sample->mss_bytes);
 
-	/* No queue: there is room for more, whatever others report. A window is tested if it limits. */
+	/* No queue: there is room for more, whatever others report, if the window was tested. */
 	if (takt_window_collides(group))
 		return takt_min(aim_q10, flow->target_q10 / 2);
 	if (group->retries_q10 > TAKT_WINDOW_RETRIES_MAX_Q10 / 2)
@@ -397,7 +397,9 @@ TAKT_FN void takt_window_begin(struct takt_window *flow, const struct takt_windo
 	u64 standing_q10 = takt_window_standing_q10(flow, params, group, sample);
 	u64 wait_us, queued_q10;
 
-	if (flow->target_q10 || group->competes || !sample->starting || !stand_us || !sample->rtt_min_us)
+	if (flow->target_q10 || group->competes)
+		return;
+	if (!sample->starting || !stand_us || !sample->rtt_min_us)
 		return;
 	wait_us = takt_min(takt_window_wait_us(params, group, sample), stand_us);
 	queued_q10 = window_q10 * wait_us / stand_us;
@@ -431,7 +433,7 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 				  (u64)takt_min(sample->lost, sample->sent) * 65536 /
 					  sample->sent) / 8;
 	if (group->competes) {
-		/* From the window before others took the queue; afterwards from what it has then. */
+		/* From the window before others took the queue; later from what it has then. */
 		if (!flow->competes)
 			bounds->lower = takt_min(flow->calm_q10, max_q10) / TAKT_WINDOW_ONE_Q10;
 		flow->competes = 1;

@@ -6,11 +6,11 @@
 #include "window.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_CROWD_ABI 2
+#define TAKT_CROWD_ABI 3
 
 /*
- * Three maps, all with a network namespace's cookie as the key. Each is written by one side, so
- * no writer overwrites another's values.
+ * Four maps, all with a network namespace's cookie as the key. Each is written by one side, so
+ * no writer overwrites another's values; in the last, taktd and its own pass take turns.
  */
 
 /* Of the map takt_crowd: the terms on which flows of the namespace are bounded. Written by takt. */
@@ -46,6 +46,19 @@ struct takt_crowd_terminal {
 	u64 stand_sum_us;	/* standing round trips, of the same periods */
 	u64 rtt_count;
 	u64 sent, lost;		/* segments */
+};
+
+/* Of the map takt_crowd_downloads: taktd writes it, and runs a pass over the sockets. */
+struct takt_crowd_downloads {
+	struct takt_window_params params;
+	struct takt_window_group group;
+	u64 period_ns;
+	u32 ifindex;		/* sockets whose route leads there */
+	u32 own_flows;		/* downloads that their windows limit */
+	/* Results of the pass. */
+	u64 received_rate;	/* of those that their windows limit, bytes per second */
+	u32 flows;		/* their number */
+	u32 bounded;		/* sockets that have a bound now */
 };
 
 /* A flow's state, as long as its socket lives. */

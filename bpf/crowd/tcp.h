@@ -22,6 +22,14 @@ struct tcp_sock {
 	u32 srtt_us;		/* eight times */
 	u32 write_seq, snd_nxt;
 	struct minmax rtt_min;
+	/* Of what it receives. */
+	u64 bytes_received;
+	u32 window_clamp;
+	u16 advmss;
+	u32 rcv_rtt_last_tsecr;	/* 0: no round trip was measured by timestamps */
+	struct {
+		u32 rtt_us;	/* eight times */
+	} rcv_rtt_est;
 };
 
 /* The context of an iterator over TCP's sockets. */

@@ -54,6 +54,7 @@ unsafe impl Plain for sys::takt_beats_commit_args {}
 unsafe impl Plain for sys::takt_crowd {}
 unsafe impl Plain for sys::takt_crowd_group {}
 unsafe impl Plain for sys::takt_crowd_terminal {}
+unsafe impl Plain for sys::takt_crowd_downloads {}
 unsafe impl Plain for sys::takt_monitor_sample {}
 unsafe impl Plain for sys::takt_monitor_event {}
 

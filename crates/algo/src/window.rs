@@ -108,6 +108,11 @@ impl Group {
         self.0.retries_q10 = retries_q10.into();
     }
 
+    /// See [`Self::set_competes`].
+    pub fn competes(&self) -> bool {
+        self.0.competes != 0
+    }
+
     /// What all members get together, in bytes per second.
     pub fn rate_bytes_ps(&self) -> u64 {
         self.0.rate

@@ -39,7 +39,9 @@ pub use beats::{
 pub use bpf::BpfError;
 pub use cause::Cause;
 pub use crowd::CrowdError;
-pub use crowd::{BoundsStatus, Crowd, CrowdAction, CrowdStatus, HeardGroup, Usage, applied_crowd};
+pub use crowd::{
+    BoundsStatus, Crowd, CrowdAction, CrowdStatus, Downloaded, HeardGroup, Usage, applied_crowd,
+};
 pub use error::{Error, NotTakenBack};
 pub use helper::HelperError;
 pub use helper::Stay;

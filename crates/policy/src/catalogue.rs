@@ -185,7 +185,7 @@ Known keys:
     [radio]               interval smoothing decay weight points threshold links
                           source file key_file listen report_to device
     [crowd]               group key_file device interval aggregator aggregate
-                          access_point
+                          access_point downloads
     [beats]               grid free cpus threaded_napi batch
                           ignore_cgroup_limits join
     [[task]]              name period budget offset lead cpus overrun match members

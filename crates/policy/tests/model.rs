@@ -552,6 +552,7 @@ fn a_crowd_is_a_policy_and_has_its_defaults() {
         key_file: "crowd.key".into(),
         device: "wlan0".to_owned(),
         interval_ns: 200_000_000,
+        downloads: false,
         role: CrowdRole::Multicast,
     };
     assert_eq!(policy.crowd, Some(crowd));
@@ -603,6 +604,13 @@ fn an_access_point_thins_on_its_link_and_may_be_in_no_group() {
         let plain = format!("{CROWD}{more}access_point = false\n");
         assert_eq!(thinning(&plain), (vec![false, false], Some(role)));
     }
+}
+
+#[test]
+fn downloads_are_bounded_where_the_policy_says_so() {
+    let policy = parse("model.toml", &format!("{CROWD}downloads = true\n"));
+    let crowd = policy.unwrap_or_else(|error| panic!("{error}")).crowd;
+    assert!(crowd.is_some_and(|crowd| crowd.downloads));
 }
 
 #[test]

@@ -17,6 +17,8 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 /// As much as TCP accepts, to a listener.
 pub struct Upload {
     socket: TcpStream,
+    /// The other end.
+    receiving: TcpStream,
     is_over: Arc<AtomicBool>,
     received_bytes: Arc<AtomicU64>,
 }
@@ -36,6 +38,7 @@ impl Upload {
             let bytes = vec![0; 1 << 18];
             while !over.load(Ordering::Relaxed) && to.write_all(&bytes).is_ok() {}
         });
+        let receiving = from.try_clone()?;
         let received = received_bytes.clone();
         thread::spawn(move || {
             let mut bytes = vec![0; 1 << 18];
@@ -45,6 +48,7 @@ impl Upload {
         });
         Ok(Self {
             socket,
+            receiving,
             is_over,
             received_bytes,
         })
@@ -121,6 +125,43 @@ impl Upload {
     pub fn windows(&self) -> (u32, u32) {
         let info = self.info();
         (info.tcpi_snd_cwnd, info.tcpi_snd_ssthresh)
+    }
+
+    /// The smoothed round trip of the sender.
+    pub fn rtt_us(&self) -> u32 {
+        self.info().tcpi_rtt
+    }
+
+    /// The largest window that the receiver may advertise.
+    pub fn clamp_bytes(&self) -> u32 {
+        let (mut clamp, mut bytes) = (0u32, size_of::<u32>() as u32);
+        // SAFETY: as many bytes as there are.
+        let got = unsafe {
+            libc::getsockopt(
+                self.receiving.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_WINDOW_CLAMP,
+                (&raw mut clamp).cast(),
+                &mut bytes,
+            )
+        };
+        assert_eq!(got, 0);
+        clamp
+    }
+
+    /// As its application may do.
+    pub fn set_clamp_bytes(&self, clamp: u32) {
+        // SAFETY: as many bytes as there are.
+        let set = unsafe {
+            libc::setsockopt(
+                self.receiving.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_WINDOW_CLAMP,
+                (&raw const clamp).cast(),
+                size_of::<u32>() as u32,
+            )
+        };
+        assert_eq!(set, 0);
     }
 
     /// Retransmitted segments.

@@ -1,7 +1,7 @@
 //! The congestion control's tables in the kernel.
 
 use takt_algo::Group;
-use takt_host::Crowd;
+use takt_host::{Crowd, Downloaded};
 use takt_wlan::crowd::Counts;
 
 /// Where taktd reads what flows do, and writes what the group has.
@@ -10,6 +10,9 @@ pub(super) trait Control {
     fn counts(&self) -> Result<Option<Counts>, String>;
     /// Valid until the next call, or for a few periods.
     fn set(&self, group: &Group, own_flows: u32) -> Result<(), String>;
+    /// Until they are freed, and so for a period each time.
+    fn bound_downloads(&self, group: &Group, own_flows: u32) -> Result<Downloaded, String>;
+    fn free_downloads(&self) -> Result<(), String>;
 }
 
 impl Control for Crowd {
@@ -30,6 +33,14 @@ impl Control for Crowd {
         let set = Crowd::set(self, group, own_flows);
         // Missing bounds are noticed when flows are counted.
         set.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn bound_downloads(&self, group: &Group, own_flows: u32) -> Result<Downloaded, String> {
+        Crowd::bound_downloads(self, group, own_flows).map_err(|error| error.to_string())
+    }
+
+    fn free_downloads(&self) -> Result<(), String> {
+        Crowd::free_downloads(self).map_err(|error| error.to_string())
     }
 }
 

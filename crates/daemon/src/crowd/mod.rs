@@ -4,6 +4,7 @@
 
 mod aggregator;
 mod control;
+mod downloads;
 mod line;
 mod terminal;
 

@@ -11,6 +11,7 @@ use takt_wlan::{
 use super::{
     LOOK_NS, POLLS_PER_INTERVAL,
     control::{Control, NO_BOUNDS},
+    downloads::Downloads,
     line::Line,
     random,
 };
@@ -29,6 +30,7 @@ pub(super) struct Terminal {
     meter: Meter,
     signal: Option<SignalMeter>,
     radio_meter: RadioMeter,
+    downloads: Downloads,
     talk: Option<(Line, Core)>,
     now_ns: u64,
     period_due_ns: u64,
@@ -46,6 +48,7 @@ impl Terminal {
             meter: Meter::default(),
             signal: None,
             radio_meter: RadioMeter::default(),
+            downloads: Downloads::default(),
             talk: None,
             now_ns: 0,
             period_due_ns: 0,
@@ -108,7 +111,11 @@ impl Terminal {
             Some((_, core)) => core.period(now_ns, activity),
             None => return Ok(()),
         };
-        control.set(&group, measured.limited_flows.max(1).into())
+        control.set(&group, measured.limited_flows.max(1).into())?;
+        match self.crowd.downloads {
+            true => self.downloads.period(&group, control.as_ref()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -181,6 +188,9 @@ impl Part<Neighbourhood> for Terminal {
         }
         if let Some(control) = &self.control {
             let _ = control.set(&Group::default(), 1);
+            if self.crowd.downloads {
+                let _ = control.free_downloads();
+            }
         }
     }
 }

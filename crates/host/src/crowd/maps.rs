@@ -4,11 +4,17 @@ use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use takt_algo::{
     Group, Plain, WindowTerms, from_bytes,
-    sys::{TAKT_CROWD_STALE_PERIODS, takt_crowd, takt_crowd_group, takt_crowd_terminal},
+    sys::{
+        TAKT_CROWD_STALE_PERIODS, takt_crowd, takt_crowd_downloads, takt_crowd_group,
+        takt_crowd_terminal,
+    },
     to_bytes,
 };
 
-use super::{moving, program};
+use super::{
+    downloads::{self, Downloaded},
+    moving, program,
+};
 use crate::{
     bpf::{
         BpfError,
@@ -26,6 +32,7 @@ pub struct Crowd {
     terms: MapHandle,
     groups: MapHandle,
     terminals: MapHandle,
+    downloads: MapHandle,
 }
 
 /// Totals of the flows on the device. Compare two of them: the counters go on.
@@ -72,6 +79,7 @@ impl Crowd {
             terms: pins.map_of::<u64, takt_crowd>("takt_crowd")?,
             groups: pins.map_of::<u64, takt_crowd_group>("takt_crowd_groups")?,
             terminals: pins.map_of::<u64, takt_crowd_terminal>("takt_crowd_terminals")?,
+            downloads: pins.map_of::<u64, takt_crowd_downloads>(downloads::TERMS)?,
             pins,
         })
     }
@@ -87,6 +95,7 @@ impl Crowd {
     /// Verify every program against the running kernel, and leave nothing loaded.
     pub(crate) fn verify() -> Result<(), Error> {
         program::verify()?;
+        downloads::verify()?;
         moving::verify()
     }
 
@@ -160,15 +169,45 @@ impl Crowd {
         }))
     }
 
+    /// Bound what this namespace's sockets receive by the device, for a period. The group is one
+    /// of downloads, of which this terminal has `own_flows`.
+    pub fn bound_downloads(&self, group: &Group, own_flows: u32) -> Result<Downloaded, Error> {
+        let Some(terms) = self.read::<takt_crowd>(&self.terms)? else {
+            return Ok(Downloaded::default());
+        };
+        let terms = takt_crowd_downloads {
+            params: terms.params,
+            group: group.sum(),
+            period_ns: terms.period_ns,
+            ifindex: terms.ifindex,
+            own_flows,
+            ..Default::default()
+        };
+        self.write(&self.downloads, &terms, MapFlags::ANY)?;
+        downloads::bound()?;
+        let found = self.read::<takt_crowd_downloads>(&self.downloads)?;
+        Ok(found.map_or_else(Downloaded::default, |found| Downloaded {
+            rate_bytes_ps: found.received_rate,
+            flows: found.flows,
+        }))
+    }
+
+    /// Give all downloads of this namespace back the windows that they had.
+    pub fn free_downloads(&self) -> Result<(), Error> {
+        self.delete(&self.downloads)?;
+        downloads::free()
+    }
+
+    /// How many downloads have a bound.
+    pub(super) fn bounded_downloads(&self) -> Result<u32, Error> {
+        let found = self.read::<takt_crowd_downloads>(&self.downloads)?;
+        Ok(found.map_or(0, |found| found.bounded))
+    }
+
     /// Remove the bounds of this namespace's flows, which go on under CUBIC alone.
     pub fn leave(&self) -> Result<(), Error> {
-        for map in [&self.terms, &self.groups, &self.terminals] {
-            match map.delete(&self.namespace) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(BpfError::of(TELLING)(error));
-                }
-                _ => {}
-            }
+        for map in [&self.terms, &self.groups, &self.terminals, &self.downloads] {
+            self.delete(map)?;
         }
         Ok(())
     }
@@ -185,6 +224,13 @@ impl Crowd {
                 "asking the congestion control of this namespace",
             ))?;
         Ok(bytes.and_then(|bytes| from_bytes(&bytes)))
+    }
+
+    fn delete(&self, map: &MapHandle) -> Result<(), Error> {
+        match map.delete(&self.namespace) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(BpfError::of(TELLING)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the flags allowed it.

@@ -2,6 +2,7 @@
 //! namespace. [`part`] puts a policy in force.
 
 mod default;
+mod downloads;
 mod error;
 mod maps;
 mod moving;
@@ -11,6 +12,7 @@ mod program;
 mod status;
 
 pub(crate) use default::read as default_congestion;
+pub use downloads::Downloaded;
 pub use error::CrowdError;
 pub use maps::{Crowd, Usage};
 pub use note::applied_crowd;

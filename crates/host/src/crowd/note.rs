@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Crowd,
     default::{self, CUBIC, TAKT},
+    downloads,
     moving::Flows,
 };
 use crate::{
@@ -96,6 +97,7 @@ pub(crate) fn salvage(netns_cookie: u64) -> Result<(), Error> {
     if default::read()? == TAKT {
         default::write(CUBIC)?;
     }
+    downloads::free()?;
     if let Some(crowd) = Crowd::of(netns_cookie)? {
         crowd.leave()?;
     }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::{
     Crowd,
     default::{self, CUBIC, TAKT},
+    downloads,
     moving::{self, Flows},
     note::{Bounds, NOTES, Note, Terms, in_force, look},
     status::{self, CrowdStatus},
@@ -140,6 +141,10 @@ impl Windows {
     /// What may be done later: running flows are moved, and bounds that are no longer in force
     /// are removed. What other programs changed meanwhile is left alone.
     fn finish(&self) -> Result<Option<Foreign>, Error> {
+        if self.changed_from().is_some() {
+            // A taktd that was killed has left its bounds; one that lives sets them anew.
+            downloads::free()?;
+        }
         let before = self.before();
         if let (Some(next), Some(bounds)) = (&self.next, self.next_bounds()) {
             self.note(next, None, Some(before.clone()))?;

@@ -8,6 +8,7 @@ use libbpf_rs::{
     skel::{OpenSkel, SkelBuilder},
 };
 
+use super::downloads;
 use crate::{
     bpf::{BpfError, btf, load_log, pinned::CROWD},
     error::Error,
@@ -65,6 +66,9 @@ pub(super) fn register_and_pin(dir: &Path) -> Result<(), Error> {
         true => &mut skel.maps.takt_crowd_ops_tx,
         false => &mut skel.maps.takt_crowd_ops,
     };
+    downloads::pin(dir)?;
+    // Another version's: its bounds would stay.
+    downloads::free()?;
     CROWD.retire()?;
     let mut link: Link = ops
         .attach_struct_ops()

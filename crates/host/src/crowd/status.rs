@@ -49,6 +49,8 @@ pub struct BoundsStatus {
     pub heard: Option<HeardGroup>,
     /// Running flows that leave by the device.
     pub flows: u32,
+    /// Sockets that receive by the device, and whose window is bounded.
+    pub downloads: u32,
     /// Since the policy came into force.
     pub usage: Usage,
 }
@@ -101,6 +103,10 @@ fn bounds_status(bounds: &Bounds) -> Result<BoundsStatus, Error> {
         Some(crowd) => crowd.usage()?,
         None => None,
     };
+    let downloads = match &crowd {
+        Some(crowd) => crowd.bounded_downloads()?,
+        None => 0,
+    };
     let flows = Flows {
         of: TAKT,
         ifindex: Some(bounds.ifindex),
@@ -116,6 +122,7 @@ fn bounds_status(bounds: &Bounds) -> Result<BoundsStatus, Error> {
             capacity_bytes_ps: group.capacity_bytes_ps(),
         }),
         flows: flows.count()?,
+        downloads,
         usage: usage.unwrap_or_default(),
     })
 }

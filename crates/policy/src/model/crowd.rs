@@ -17,6 +17,8 @@ pub struct Crowd {
     pub device: String,
     /// Between two reports, and between two bounds of a flow.
     pub interval_ns: u64,
+    /// Whether what this host receives is bounded, too.
+    pub downloads: bool,
     /// The role of this host in the group.
     pub role: CrowdRole,
 }

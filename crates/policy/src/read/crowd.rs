@@ -57,6 +57,12 @@ pub(super) const CROWD: Schema = Schema {
             "The link on device leads to the terminals: a queued pure acknowledgement of TCP is \
              replaced by a newer one of its flow",
         ),
+        Key::with_default(
+            "downloads",
+            Takes::Boolean,
+            "false",
+            "Bound what sockets of this host receive by device, too",
+        ),
     ],
 };
 
@@ -123,6 +129,7 @@ pub(super) fn read(field: Option<Field>, findings: &mut Findings) -> Option<Read
         key_file: key_file.unwrap_or_default(),
         device: device.clone(),
         interval_ns: interval.map_or(INTERVAL_DEFAULT_NS, |(interval_ns, _)| interval_ns),
+        downloads: section.boolean("downloads", findings).unwrap_or(false),
         role: read_role(&section, findings),
     };
     Some(ReadCrowd {
@@ -159,13 +166,21 @@ fn read_role(section: &Section, findings: &mut Findings) -> CrowdRole {
     let example = format!("aggregator = \"{AGGREGATOR}\"");
     let by = section.text("aggregator", &example, findings, parse_aggregator);
     if section.boolean("aggregate", findings) == Some(true) {
-        if let Some(field) = section.get("aggregator") {
-            let error = Diagnostic::error(
-                Code::IdleKey,
-                "`aggregator` does nothing beside aggregate = true",
+        for (key, help) in [
+            (
+                "aggregator",
                 "this host is the aggregator: take out one of the two",
-            );
-            findings.add(error.at(&field.span, "for nothing"));
+            ),
+            (
+                "downloads",
+                "an aggregator bounds no flows of its own: take out one of the two",
+            ),
+        ] {
+            if let Some(field) = section.get(key) {
+                let problem = format!("`{key}` does nothing beside aggregate = true");
+                let error = Diagnostic::error(Code::IdleKey, problem, help);
+                findings.add(error.at(&field.span, "for nothing"));
+            }
         }
         return CrowdRole::Aggregator;
     }

@@ -42,4 +42,7 @@ fn write_bounds(text: &mut String, bounds: &BoundsStatus) {
         "  {} flows have bounds by {source}\n  so far {} bytes delivered, {} of {} segments lost",
         bounds.flows, usage.delivered_bytes, usage.lost_segments, usage.sent_segments,
     );
+    if bounds.downloads > 0 {
+        let _ = writeln!(text, "  {} downloads are bounded", bounds.downloads);
+    }
 }

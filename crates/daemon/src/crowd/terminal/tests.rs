@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use takt_host::Downloaded;
 use takt_policy::CROWD_PORT;
 use takt_wlan::{
     crowd::{Activity, Counts},
@@ -26,6 +27,8 @@ struct Kernel {
     counts: Counts,
     /// What it was told: users, the share of each, and own flows.
     told: Option<(u64, u64, u32)>,
+    /// Whether downloads are bounded.
+    bounds_downloads: bool,
     openings: u32,
 }
 
@@ -40,6 +43,16 @@ impl Control for Fake {
     fn set(&self, group: &Group, own_flows: u32) -> Result<(), String> {
         let told = (group.users(), group.share_bytes_ps(), own_flows);
         self.0.lock().unwrap().told = Some(told);
+        Ok(())
+    }
+
+    fn bound_downloads(&self, _: &Group, _: u32) -> Result<Downloaded, String> {
+        self.0.lock().unwrap().bounds_downloads = true;
+        Ok(Downloaded::default())
+    }
+
+    fn free_downloads(&self) -> Result<(), String> {
+        self.0.lock().unwrap().bounds_downloads = false;
         Ok(())
     }
 }
@@ -65,6 +78,7 @@ impl Bench {
             key_file,
             device: "lo".to_owned(),
             interval_ns: INTERVAL_NS,
+            downloads: true,
             role: CrowdRole::Multicast,
         };
         let now_ns = 1 << 40;
@@ -165,8 +179,10 @@ fn the_kernel_is_told_of_the_neighbours() {
         bench.interval(1_000_000, 500_000).unwrap();
     }
     assert_eq!(bench.told().map(|told| told.0), Some(2));
+    assert!(bench.kernel.lock().unwrap().bounds_downloads);
     bench.part.end();
     assert_eq!(bench.told(), Some((1, 0, 1)));
+    assert!(!bench.kernel.lock().unwrap().bounds_downloads);
 }
 
 #[test]
