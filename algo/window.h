@@ -204,15 +204,16 @@ TAKT_FN u64 takt_window_share(const struct takt_window_group *group, u64 rate)
 /*
  * Whether the flow uses all it can get. One that is backlogged may be held back by its own device,
  * which sends as much as the air takes, or by a class of its own host, which leaves the rest to
- * the others: that one has clearly less than the share.
+ * the others: that one has clearly less than the share. Without others nothing tells them apart.
  */
 TAKT_FN u32 takt_window_uses(const struct takt_window_group *group,
 			     const struct takt_window_sample *sample)
 {
 	u64 share = takt_window_share(group, group->rate) / takt_max(sample->own_flows, 1);
 
-	return sample->limited ||
-	       (sample->backlogged && sample->rate >= share / 4 * TAKT_WINDOW_USES_QUARTERS);
+	if (sample->limited || group->terminals < 2)
+		return sample->limited;
+	return sample->backlogged && sample->rate >= share / 4 * TAKT_WINDOW_USES_QUARTERS;
 }
 
 /* rate * time, in 1/1024 segments. */

@@ -21,7 +21,7 @@ pub struct Example {
     loads: &'static [(u16, u64)],
 }
 
-pub const EXAMPLES: [Example; 9] = [
+pub const EXAMPLES: [Example; 10] = [
     Example {
         name: "media-server",
         text: include_str!("../../../../../examples/media-server.toml"),
@@ -89,6 +89,15 @@ pub const EXAMPLES: [Example; 9] = [
         overhead_bytes: 0,
         packet_bytes: PACKET_BYTES,
         loads: &[(9999, 20_000_000)],
+    },
+    Example {
+        name: "crowd-gateway",
+        text: include_str!("../../../../../examples/crowd-gateway.toml"),
+        devices: &["eth1"],
+        adapted: &[],
+        overhead_bytes: 0,
+        packet_bytes: PACKET_BYTES,
+        loads: &[(5001, 20_000_000)],
     },
     Example {
         name: "gap",
