@@ -62,6 +62,7 @@
  * radio.
  */
 #define TAKT_WINDOW_LOSS_DIVISOR 16U
+
 struct takt_window_params {
 	u64 standing_q10;	/* what all keep in queues together, segments */
 	u32 memory_shift;	/* a lower capacity is adopted by 2^-shift per period */
@@ -318,13 +319,13 @@ TAKT_FN_OUT u64 takt_window_aim_q10(const struct takt_window *flow TAKT_ARG,
 	aim_q10 = takt_window_flight_q10(own, rtt_us - wait_us, sample->mss_bytes) + standing_q10;
 	queued_q10 = takt_window_flight_q10(own, wait_us, sample->mss_bytes);
 
-	/* No queue: there is room for more, whatever others report, if the window was tested. */
 	if (takt_window_collides(group))
 		return takt_min(aim_q10, flow->target_q10 / 2);
 	if (group->retries_q10 > TAKT_WINDOW_RETRIES_MAX_Q10 / 2)
 		return aim_q10;
 	if (!sample->limited)
 		return takt_max(aim_q10, takt_window_hold_q10(flow, group, sample));
+	/* No queue, and the window was tested: there is room for more, whatever others report. */
 	if (queued_q10 < standing_q10 / TAKT_WINDOW_DOUBLE_DIVISOR)
 		aim_q10 = takt_max(aim_q10, flow->target_q10 * 2);
 	else if (queued_q10 < standing_q10 / TAKT_WINDOW_GROW_DIVISOR)

@@ -60,8 +60,6 @@ pub(crate) struct Queue {
     /// Queues with frames, in the order of their turns.
     turns: VecDeque<usize>,
     count: usize,
-    pub dropped: u64,
-    pub thinned: u64,
 }
 
 impl Queue {
@@ -75,8 +73,6 @@ impl Queue {
             queues: (0..queues).map(|_| VecDeque::new()).collect(),
             turns: VecDeque::new(),
             count: 0,
-            dropped: 0,
-            thinned: 0,
         }
     }
 
@@ -86,11 +82,9 @@ impl Queue {
             AccessQueue::Turns => waiting.station,
         };
         if self.terms.thins && self.replace(at, &waiting) {
-            self.thinned += 1;
             return;
         }
         if self.count >= self.terms.frames {
-            self.dropped += 1;
             return;
         }
         self.count += 1;

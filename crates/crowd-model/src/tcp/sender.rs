@@ -79,7 +79,6 @@ pub struct Sender {
     measured_ns: Option<u64>,
     delivered: u64,
     lost_total: u64,
-    timeouts: u64,
 }
 
 impl Sender {
@@ -109,7 +108,6 @@ impl Sender {
             measured_ns: None,
             delivered: 0,
             lost_total: 0,
-            timeouts: 0,
         }
     }
 
@@ -160,11 +158,6 @@ impl Sender {
     /// Segments considered lost, each time.
     pub fn lost_total(&self) -> u64 {
         self.lost_total
-    }
-
-    /// Retransmission timeouts.
-    pub fn timeouts(&self) -> u64 {
-        self.timeouts
     }
 
     fn next(&self) -> u64 {
@@ -228,7 +221,6 @@ impl Sender {
 
     /// Nothing was acknowledged for too long: all is lost.
     pub fn time_out(&mut self, now_ns: u64) {
-        self.timeouts += 1;
         self.progress_ns = now_ns;
         self.rto_factor = (self.rto_factor * 2).min(RTO_FACTOR_MAX);
         for segment in &mut self.flight {

@@ -9,7 +9,7 @@
 
 const S_NS: u64 = 1_000_000_000;
 
-/// A queue of this many times what the group keeps is somebody else's.
+/// A queue of this many times what the group keeps was filled by senders outside the group.
 const CROWDED: u64 = 4;
 /// It has to stand for so long: the group's own beginnings overshoot for less.
 const CROWDED_NS: u64 = 3 * S_NS;
@@ -41,7 +41,7 @@ pub struct Look {
 pub struct Standoff {
     competes: bool,
     since_ns: u64,
-    /// Since when the queue is somebody else's; `None`: it is not.
+    /// Since when senders outside the group fill the queue; `None`: they do not.
     crowded_since_ns: Option<u64>,
     calm_since_ns: u64,
     compete_ns: u64,

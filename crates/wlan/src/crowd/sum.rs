@@ -16,7 +16,7 @@ pub const SUM_MAX_BYTES: usize = HEAD_BYTES + ENTRIES_MAX * ENTRY_BYTES;
 /// station's share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Strangers {
-    /// Those that upload; 0: none, or nobody counts them.
+    /// Those that upload; 0: there are none, or no access point counts them.
     pub count: u16,
     /// What they get together, in bytes per second.
     pub rate_bytes_ps: u32,
