@@ -38,6 +38,7 @@ struct takt_vector_state {
 	struct takt_window_group window_group;
 	struct takt_window_sample window_sample;
 	struct takt_window_bounds window_bounds;
+	struct takt_round_trips round_trips;
 	u32 packet[TAKT_VECTOR_PACKET_BYTES / 4];
 };
 
@@ -66,6 +67,9 @@ struct takt_vector_state {
 #define TAKT_VECTOR_WINDOW_REMEMBER 22	/* answers the capacity */
 #define TAKT_VECTOR_WINDOW_UPDATE 23	/* window_sample; answers the upper bound */
 #define TAKT_VECTOR_WINDOW_BOUND 24	/* id: window, idle: after a timeout; answers one */
+#define TAKT_VECTOR_WINDOW_BEGIN 25	/* window_sample; answers the upper bound */
+#define TAKT_VECTOR_ROUND_TRIP 26	/* now, id: one, before: the smoothed one; answers a
+					 * standing one, or 0 */
 
 struct takt_vector_step {
 	u32 op;
@@ -78,8 +82,12 @@ struct takt_vector_step {
 	u64 answer, wake_ns;	/* out */
 };
 
-/* A packet arrives: its packet slot, or 0. */
-TAKT_FN u32 takt_vector_push(struct takt_vector_state *state, const struct takt_vector_step *step)
+/*
+ * A packet arrives: its packet slot, or 0. The arrival has a stack frame of its own, which the
+ * deepest calls of the other steps have no room for.
+ */
+static __attribute__((noinline, unused)) u32
+takt_vector_push(struct takt_vector_state *state, const struct takt_vector_step *step)
 {
 	struct takt_arrival arrival = {
 		.id = step->id,
@@ -231,6 +239,15 @@ TAKT_FN void takt_vector_window(struct takt_vector_state *state, struct takt_vec
 		break;
 	case TAKT_VECTOR_WINDOW_BOUND:
 		step->answer = takt_window_bound(&state->window_bounds, step->id, step->idle);
+		break;
+	case TAKT_VECTOR_WINDOW_BEGIN:
+		takt_window_begin(&state->window, &state->window_params, &state->window_group,
+				  &state->window_sample, &state->window_bounds);
+		step->answer = state->window_bounds.upper;
+		break;
+	case TAKT_VECTOR_ROUND_TRIP:
+		step->answer = takt_round_trips_add(&state->round_trips, step->now_ns, step->id,
+						    step->before);
 		break;
 	}
 }

@@ -23,6 +23,7 @@ pub struct Setup {
 pub struct Sample {
     rate: u64,
     rtt_us: u64,
+    stand_us: u64,
     rtt_min_us: u64,
     mss_bytes: u32,
     window: u32,
@@ -30,12 +31,30 @@ pub struct Sample {
     sent: u32,
     lost: u32,
     limited: u32,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
+    backlogged: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
     starting: u32,
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+/// What the group says beyond rates.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Told {
+    #[serde(skip_serializing_if = "is_default")]
+    wait_us: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    stranger_rate: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    strangers: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    competes: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    retries_q10: u64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,17 +67,34 @@ pub enum Call {
         limit: u64,
         lends: bool,
     },
+    Tell(Told),
     Remember,
+    /// Half a round trip of a first slow start is over.
+    Begin(Sample),
     Update(Sample),
     Bound {
         window: u32,
         after_timeout: bool,
     },
+    RoundTrip {
+        now_ns: u64,
+        rtt_us: u32,
+        srtt_us: u32,
+    },
+}
+
+impl Call {
+    fn sample(&self) -> Option<Sample> {
+        match self {
+            Self::Begin(sample) | Self::Update(sample) => Some(*sample),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Serialize)]
 pub struct Answer {
-    /// A capacity, an upper bound or a window.
+    /// A capacity, an upper bound, a window or a standing round trip.
     is: u64,
     lower: u32,
     target_q10: u64,
@@ -83,6 +119,21 @@ impl Concept for Window {
 
     fn call(call: &Call, machine: &mut dyn Machine) -> Result<Answer, Failure> {
         let mut step = Step::default();
+        if let Some(from) = call.sample() {
+            let sample = &mut machine.state().window_sample;
+            sample.rate = from.rate;
+            sample.rtt_us = from.rtt_us;
+            sample.stand_us = from.stand_us;
+            sample.rtt_min_us = from.rtt_min_us;
+            sample.mss_bytes = from.mss_bytes;
+            sample.window = from.window;
+            sample.own_flows = from.own_flows;
+            sample.sent = from.sent;
+            sample.lost = from.lost;
+            sample.limited = from.limited;
+            sample.backlogged = from.backlogged;
+            sample.starting = from.starting;
+        }
         match *call {
             Call::Forget => {
                 let group = &mut machine.state().window_group;
@@ -93,27 +144,31 @@ impl Concept for Window {
                 step.op = sys::TAKT_VECTOR_WINDOW_HEAR;
                 (step.job, step.from_ns, step.idle) = (rate, limit, u32::from(lends));
             }
-            Call::Remember => step.op = sys::TAKT_VECTOR_WINDOW_REMEMBER,
-            Call::Update(from) => {
-                step.op = sys::TAKT_VECTOR_WINDOW_UPDATE;
-                let sample = &mut machine.state().window_sample;
-                sample.rate = from.rate;
-                sample.rtt_us = from.rtt_us;
-                sample.rtt_min_us = from.rtt_min_us;
-                sample.mss_bytes = from.mss_bytes;
-                sample.window = from.window;
-                sample.own_flows = from.own_flows;
-                sample.sent = from.sent;
-                sample.lost = from.lost;
-                sample.limited = from.limited;
-                sample.starting = from.starting;
+            Call::Tell(told) => {
+                let group = &mut machine.state().window_group;
+                group.wait_us = told.wait_us;
+                group.stranger_rate = told.stranger_rate;
+                group.strangers = told.strangers;
+                group.competes = told.competes;
+                group.retries_q10 = told.retries_q10;
             }
+            Call::Remember => step.op = sys::TAKT_VECTOR_WINDOW_REMEMBER,
+            Call::Begin(_) => step.op = sys::TAKT_VECTOR_WINDOW_BEGIN,
+            Call::Update(_) => step.op = sys::TAKT_VECTOR_WINDOW_UPDATE,
             Call::Bound {
                 window,
                 after_timeout,
             } => {
                 step.op = sys::TAKT_VECTOR_WINDOW_BOUND;
                 (step.id, step.idle) = (window, u32::from(after_timeout));
+            }
+            Call::RoundTrip {
+                now_ns,
+                rtt_us,
+                srtt_us,
+            } => {
+                step.op = sys::TAKT_VECTOR_ROUND_TRIP;
+                (step.now_ns, step.id, step.before) = (now_ns, rtt_us, srtt_us);
             }
         }
         if step.op != 0 {
@@ -134,6 +189,8 @@ impl Concept for Window {
             neighbours()?,
             lending()?,
             beside()?,
+            told()?,
+            round_trips()?,
             wild()?,
         ])
     }
@@ -154,6 +211,7 @@ fn recorder(name: &str) -> Result<Recorder<Window>, Failure> {
 const SAMPLE: Sample = Sample {
     rate: 3_000_000,
     rtt_us: 19_000,
+    stand_us: 18_500,
     rtt_min_us: 16_500,
     mss_bytes: 1448,
     window: 40,
@@ -161,8 +219,18 @@ const SAMPLE: Sample = Sample {
     sent: 400,
     lost: 0,
     limited: 1,
+    backlogged: 0,
     starting: 0,
 };
+
+/// The sample with these round trips, of which the flow's own bursts are half a millisecond.
+fn with_rtt(sample: Sample, rtt_us: u64) -> Sample {
+    Sample {
+        rtt_us,
+        stand_us: rtt_us - 500,
+        ..sample
+    }
+}
 
 fn period(
     recorder: &mut Recorder<Window>,
@@ -188,13 +256,13 @@ fn period(
 }
 
 fn alone() -> Result<Vector<Window>, Failure> {
-    let mut window = recorder("without neighbours the own ratio decides")?;
+    let mut window = recorder("without neighbours the own round trips decide")?;
     window.call(Call::Bound {
         window: 7,
         after_timeout: false,
     })?;
-    for rtt_us in [16_500, 16_600, 18_000, 19_000, 25_000, 60_000, 250_000] {
-        let sample = Sample { rtt_us, ..SAMPLE };
+    for rtt_us in [17_000, 17_100, 18_000, 19_000, 25_000, 60_000, 250_000] {
+        let sample = with_rtt(SAMPLE, rtt_us);
         period(&mut window, &[(sample.rate, false)], sample)?;
     }
     // One lost in 16 is the radio's loss; more is not.
@@ -206,16 +274,16 @@ fn alone() -> Result<Vector<Window>, Failure> {
 }
 
 fn starting() -> Result<Vector<Window>, Failure> {
-    let mut window = recorder("slow start is left alone until round trips grow")?;
-    for (window_now, rtt_us) in [(10, 256_000), (20, 272_000), (40, 272_001), (40, 256_000)] {
+    let mut window = recorder("slow start is left alone until a queue stands, and ended there")?;
+    for (window_now, rtt_us) in [(10, 256_500), (20, 265_000), (40, 275_000), (40, 257_000)] {
         let sample = Sample {
             rate: 400_000,
-            rtt_us,
             rtt_min_us: 256_000,
             window: window_now,
             starting: 1,
-            ..SAMPLE
+            ..with_rtt(SAMPLE, rtt_us)
         };
+        window.call(Call::Begin(sample))?;
         period(&mut window, &[(400_000, false); 10], sample)?;
     }
     Ok(window.done())
@@ -272,10 +340,76 @@ fn beside() -> Result<Vector<Window>, Failure> {
     for rtt_us in [40_000, 100_000, 100_000, 200_000, 400_000, 400_000] {
         let sample = Sample {
             rate: 1_000_000,
-            rtt_us,
-            ..SAMPLE
+            ..with_rtt(SAMPLE, rtt_us)
         };
         period(&mut window, &[(1_000_000, false); 2], sample)?;
+    }
+    Ok(window.done())
+}
+
+fn told() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("others' waits, strangers, collisions, and no bounds in between")?;
+    let none = Told::default();
+    // It came late: the shortest round trip that it knows contains the queue of the others.
+    let late = Sample {
+        rtt_min_us: 18_000,
+        backlogged: 1,
+        ..SAMPLE
+    };
+    for told in [
+        none,
+        Told {
+            wait_us: 12_000,
+            ..none
+        },
+        Told {
+            stranger_rate: 2_000_000,
+            strangers: 1,
+            ..none
+        },
+        Told {
+            retries_q10: 150,
+            ..none
+        },
+        Told {
+            retries_q10: 400,
+            ..none
+        },
+        Told {
+            competes: 1,
+            ..none
+        },
+        Told {
+            competes: 1,
+            ..none
+        },
+        none,
+    ] {
+        window.call(Call::Tell(told))?;
+        for limited in [1, 0] {
+            let sample = Sample { limited, ..late };
+            period(&mut window, &[(1_500_000, false); 4], sample)?;
+        }
+    }
+    Ok(window.done())
+}
+
+fn round_trips() -> Result<Vector<Window>, Failure> {
+    let mut window = recorder("the shortest round trip of each half is a standing one")?;
+    for (now_ms, rtt_us) in [
+        (1, 20_000),
+        (4, 18_000),
+        (9, 19_000),
+        (11, 25_000),
+        (12, 24_000),
+        (21, 26_000),
+        (500, 16_000),
+    ] {
+        window.call(Call::RoundTrip {
+            now_ns: now_ms * 1_000_000,
+            rtt_us,
+            srtt_us: 20_000,
+        })?;
     }
     Ok(window.done())
 }
@@ -285,6 +419,7 @@ fn wild() -> Result<Vector<Window>, Failure> {
     let most = Sample {
         rate: u64::MAX,
         rtt_us: u64::MAX,
+        stand_us: u64::MAX,
         rtt_min_us: u64::MAX,
         mss_bytes: u32::MAX,
         window: u32::MAX,
@@ -292,11 +427,13 @@ fn wild() -> Result<Vector<Window>, Failure> {
         sent: u32::MAX,
         lost: u32::MAX,
         limited: u32::MAX,
+        backlogged: u32::MAX,
         starting: u32::MAX,
     };
     let least = Sample {
         rate: 1,
         rtt_us: 1,
+        stand_us: 1,
         rtt_min_us: u64::MAX,
         mss_bytes: 0,
         window: 0,
@@ -304,6 +441,7 @@ fn wild() -> Result<Vector<Window>, Failure> {
         sent: 0,
         lost: 0,
         limited: 1,
+        backlogged: 1,
         starting: 1,
     };
     for sample in [
@@ -315,12 +453,20 @@ fn wild() -> Result<Vector<Window>, Failure> {
             ..SAMPLE
         },
     ] {
+        window.call(Call::Tell(Told {
+            wait_us: u64::MAX,
+            stranger_rate: u64::MAX,
+            strangers: u64::MAX,
+            competes: 0,
+            retries_q10: sample.rtt_us,
+        }))?;
         window.call(Call::Hear {
             rate: u64::MAX,
             limit: u64::MAX,
             lends: false,
         })?;
         window.call(Call::Remember)?;
+        window.call(Call::Begin(sample))?;
         window.call(Call::Update(sample))?;
         window.call(Call::Bound {
             window: u32::MAX,

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 use takt_wlan::{
-    crowd::{Activity, Own, Terminal, Terms},
+    crowd::{Activity, Own, REPORT_BYTES, Terminal, Terms},
     listener::speak,
     read_key,
     sealed::{DATAGRAM_MAX_BYTES, Key, Purpose, Sender},
@@ -38,7 +38,6 @@ const LIAR: &str = "10.1.0.5:7642";
 const NUMBER: u64 = 77;
 const BAD: usize = 100_000;
 const INTERVAL_NS: u64 = 200_000_000;
-const BODY_BYTES: usize = 10;
 
 fn key() -> Key {
     read_key(Path::new(KEY)).unwrap().of_group("test")
@@ -53,7 +52,7 @@ fn sealed(key: Key, number: u64) -> Vec<u8> {
     let mut datagram = [0; DATAGRAM_MAX_BYTES];
     let mut sender = Sender::new(key, Purpose::CROWD, number, now_ns());
     sender
-        .seal(&[9; BODY_BYTES], &mut datagram)
+        .seal(&[9; REPORT_BYTES], &mut datagram)
         .unwrap()
         .to_vec()
 }
@@ -78,7 +77,7 @@ fn mad() -> Datagrams {
     let mut sender = Sender::new(key(), Purpose::CROWD, 78, now_ns());
     let mut datagram = [0; DATAGRAM_MAX_BYTES];
     let mut say = |n: usize| {
-        let body = [[0xff; BODY_BYTES], [0; BODY_BYTES]][n % 2];
+        let body = [[0xff; REPORT_BYTES], [0; REPORT_BYTES]][n % 2];
         sender.seal(&body, &mut datagram).unwrap().to_vec()
     };
     (0..OF_A_KIND).map(&mut say).collect()

@@ -23,6 +23,7 @@ use airtime::Form;
 use members::MEMBERS_MAX;
 pub use members::Member;
 pub use meter::{Counts, Measured, Meter};
+pub use report::REPORT_BYTES;
 pub use sum::Strangers;
 pub use terminal::{Terminal, Terms};
 
