@@ -25,6 +25,8 @@ const SEGMENT_BYTES: u128 = 1448;
 /// a period.
 const PEAK_RISE_DIVISOR: u64 = 4;
 const PEAK_FALL_DIVISOR: u64 = 256;
+/// Reports are never older than so many periods.
+const WAIT_PERIODS: usize = 4;
 /// Datagrams of a sum of the most members.
 const SUMS_AT_ONCE: u64 = super::MEMBERS_MAX.div_ceil(sum::ENTRIES_MAX) as u64;
 
@@ -61,6 +63,8 @@ pub struct Terminal {
     standoff: Standoff,
     air: Air,
     peak_bytes_ps: u64,
+    /// Its own waits of the last periods.
+    own_waits_us: [u32; WAIT_PERIODS],
     activity: Activity,
     /// Whether other members consider it active.
     is_known: bool,
@@ -94,6 +98,7 @@ impl Terminal {
             standoff: Standoff::default(),
             air: Air::default(),
             peak_bytes_ps: 0,
+            own_waits_us: [0; WAIT_PERIODS],
             activity: Activity::default(),
             is_known: false,
             not_its_own: 0,
@@ -165,7 +170,9 @@ impl Terminal {
         }
         let wait_us = self.median_wait_us();
         self.follow_peak();
-        self.group.set_wait_us(wait_us);
+        self.own_waits_us.rotate_right(1);
+        self.own_waits_us[0] = activity.wait_us;
+        self.group.set_wait_us(self.unseen_wait_us(wait_us));
         let look = self.look(wait_us);
         self.activity.competes = self.standoff.period(now_ns, look);
         let others = self.members.iter();
@@ -206,6 +213,16 @@ impl Terminal {
             others_yield: others().any(|competes| !competes),
             is_protected: self.group.has_strangers(),
         }
+    }
+
+    /// What others wait, if the terminal has not waited as long lately. Their reports are older
+    /// than its own round trips: while a queue empties, they tell of one that is gone.
+    fn unseen_wait_us(&self, median_us: u64) -> u64 {
+        let is_seen = self
+            .own_waits_us
+            .iter()
+            .any(|own_us| u64::from(*own_us) >= median_us);
+        if is_seen { 0 } else { median_us }
     }
 
     /// The lower median of what active members wait, itself included: fewer than half of them
