@@ -26,15 +26,17 @@ impl Learning {
         }
     }
 
-    /// A period is over in which the terminal tested the capacity. `median_bytes_ps`: of the
-    /// rates of the terminals that share.
-    pub fn period(&mut self, group: &mut Group, median_bytes_ps: u64) {
-        if self.is_over() {
-            return;
+    /// A period is over in which the terminal tested the capacity.
+    pub fn test(&mut self) {
+        self.periods = self.periods.saturating_add(1);
+    }
+
+    /// A period is over. `median_bytes_ps`: of the rates of the terminals that share.
+    pub fn period(&self, group: &mut Group, median_bytes_ps: u64) {
+        if let Some(remembered_bytes_ps) = self.remembered_bytes_ps() {
+            let confirmed_bytes_ps = group.users().saturating_mul(median_bytes_ps);
+            group.raise_capacity(remembered_bytes_ps.min(confirmed_bytes_ps));
         }
-        self.periods += 1;
-        let confirmed_bytes_ps = group.users().saturating_mul(median_bytes_ps);
-        group.raise_capacity(self.remembered_bytes_ps.min(confirmed_bytes_ps));
     }
 
     /// Whether the capacity is learned.

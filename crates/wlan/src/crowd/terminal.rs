@@ -183,9 +183,10 @@ impl Terminal {
         // the group's capacity.
         if !activity.is_idle() && !activity.lends {
             self.group.remember(&self.terms.window);
-            let rate_bytes_ps = self.median_rate_bytes_ps();
-            self.learning.period(&mut self.group, rate_bytes_ps);
+            self.learning.test();
         }
+        let rate_bytes_ps = self.median_rate_bytes_ps();
+        self.learning.period(&mut self.group, rate_bytes_ps);
         self.group
     }
 
@@ -226,7 +227,8 @@ impl Terminal {
 
     /// Likewise of the rates of those that do not lend.
     fn median_rate_bytes_ps(&self) -> u64 {
-        self.median(|activity| Some(activity.rate_bytes_ps).filter(|_| !activity.lends))
+        let shares = |activity: &Activity| !activity.is_idle() && !activity.lends;
+        self.median(|activity| shares(activity).then_some(activity.rate_bytes_ps))
     }
 
     fn median(&self, of: impl Fn(&Activity) -> Option<u32>) -> u64 {
