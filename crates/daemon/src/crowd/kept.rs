@@ -93,8 +93,7 @@ mod tests {
         refused(r#"{"version":1}"#, "networks");
         refused(r#"{"version":2,"networks":[]}"#, "version 2");
         let of = |network: &str| {
-            let entry =
-                format!(r#"{{"network":"{network}","capacity_bytes_ps":1,"seen_s":1}}"#);
+            let entry = format!(r#"{{"network":"{network}","capacity_bytes_ps":1,"seen_s":1}}"#);
             format!(r#"{{"version":1,"networks":[{entry}]}}"#)
         };
         refused(&of("no"), "network 1");

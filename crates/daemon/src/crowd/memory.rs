@@ -108,10 +108,15 @@ impl Memory {
             let parsed = text.as_deref().map(kept::parse).transpose();
             parsed.map_err(|reason| format!("{path}: {reason}"))
         });
-        parsed.map(Option::unwrap_or_default).unwrap_or_else(|problem| {
-            warn!(part = "crowd", "crowd: remembered capacities are ignored: {problem}");
-            Capacities::default()
-        })
+        parsed
+            .map(Option::unwrap_or_default)
+            .unwrap_or_else(|problem| {
+                warn!(
+                    part = "crowd",
+                    "crowd: remembered capacities are ignored: {problem}"
+                );
+                Capacities::default()
+            })
     }
 }
 

@@ -316,7 +316,9 @@ impl Terminal {
 
     /// The group's capacity, once it was measured for long enough to be remembered.
     pub fn learned_bytes_ps(&self) -> Option<u64> {
-        self.learning.is_over().then(|| self.group.capacity_bytes_ps())
+        self.learning
+            .is_over()
+            .then(|| self.group.capacity_bytes_ps())
     }
 
     /// `dropped`: datagrams that the kernel dropped.

@@ -224,7 +224,15 @@ fn a_network_is_remembered_by_the_next_taktd() {
     intervals(&mut bench, 12);
     let kept = std::fs::read_to_string(&path).unwrap();
     assert!(!kept.contains("lo"), "{kept}");
-    let remembered = |bench: &Bench| bench.part.said().unwrap().share.unwrap().remembered_bytes_ps;
+    let remembered = |bench: &Bench| {
+        bench
+            .part
+            .said()
+            .unwrap()
+            .share
+            .unwrap()
+            .remembered_bytes_ps
+    };
     assert_eq!(remembered(&bench), None);
 
     // It was killed.
@@ -236,7 +244,10 @@ fn a_network_is_remembered_by_the_next_taktd() {
     let begun = bench.part.said().unwrap().share.unwrap();
     let three_quarters = 1_500_000 * 3 / 4;
     let counts = begun.remembered_bytes_ps.unwrap();
-    assert!((three_quarters * 9 / 10..=three_quarters).contains(&counts), "{counts}");
+    assert!(
+        (three_quarters * 9 / 10..=three_quarters).contains(&counts),
+        "{counts}"
+    );
     // Confirmed by the lower median of both: half a megabyte for each.
     assert!(begun.capacity_bytes_ps >= 1_000_000, "{begun:?}");
     intervals(&mut bench, 70);
