@@ -76,6 +76,12 @@ impl Group {
         unsafe { sys::takt_window_remember(&mut self.0, &terms.0) }
     }
 
+    /// The capacity is at least so much.
+    pub fn raise_capacity(&mut self, capacity_bytes_ps: u64) {
+        let capacity_bytes_ps = capacity_bytes_ps.min(sys::TAKT_WINDOW_RATE_MAX);
+        self.0.capacity = self.0.capacity.max(capacity_bytes_ps);
+    }
+
     /// The number of terminals that use all they can get.
     pub fn users(&self) -> u64 {
         // SAFETY: as above.

@@ -65,6 +65,7 @@ impl Member {
         let of_group = Terms {
             aggregator: None,
             window: terms,
+            remembered_bytes_ps: setup.terminals[number].remembered_bytes_ps,
         };
         Self {
             terms,

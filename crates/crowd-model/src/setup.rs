@@ -48,6 +48,8 @@ pub struct Terminal {
     pub path: SnrPath,
     /// It has takt, and belongs to the group.
     pub is_member: bool,
+    /// What counts of the capacity that the network had before, if it is a member; 0: none.
+    pub remembered_bytes_ps: u64,
     /// Its flows.
     pub flows: Vec<FlowTerms>,
 }
@@ -93,6 +95,7 @@ impl Setup {
             rate: RateChoice::Fixed(7),
             path: SnrPath::constant(6000),
             is_member: false,
+            remembered_bytes_ps: 0,
             flows: vec![FlowTerms::upload(at as u64 * STAGGER_NS)],
         };
         Self {

@@ -1,4 +1,4 @@
-//! An entry for takt-fuzz, which is no API: what clients may send.
+//! An entry for takt-fuzz, which is no API: what clients may send, and what taktd kept.
 
 use std::{io::Write, os::unix::net::UnixStream};
 
@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     clients::{Client, Input},
+    crowd::kept,
     protocol::{
         Added, Answer, Done, LINE_MAX_BYTES, Protocol, Refusal, Removed, Request, parse, too_long,
     },
@@ -23,6 +24,13 @@ pub fn control(input: &[u8]) {
     lines(input);
     for message in input.split(|byte| *byte == varlink::END) {
         let _ = varlink::parse(message);
+    }
+}
+
+/// The file with networks' capacities: it is refused, or means the same when it is written again.
+pub fn capacities(text: &str) {
+    if let Ok(capacities) = kept::parse(text) {
+        assert_eq!(kept::parse(&kept::text(&capacities)), Ok(capacities));
     }
 }
 

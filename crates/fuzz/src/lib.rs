@@ -6,6 +6,7 @@
 //! real ones, and those that once failed.
 
 mod targets {
+    pub mod capacities;
     pub mod control;
     pub mod netlink;
     pub mod policy;
@@ -16,7 +17,7 @@ mod targets {
 
 use std::path::{Path, PathBuf};
 
-use targets::{control, netlink, policy, recording, reports, state};
+use targets::{capacities, control, netlink, policy, recording, reports, state};
 
 /// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
 const CORPORA: &str = include_str!("../corpora.txt");
@@ -31,7 +32,8 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
+    Target::new("capacities", capacities::run),
     Target::new("control", control::run),
     Target::new("netlink", netlink::run),
     Target::new("policy", policy::run),

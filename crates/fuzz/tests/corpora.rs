@@ -129,6 +129,11 @@ fn fuzz(name: &str) {
 }
 
 #[test]
+fn capacities() {
+    fuzz("capacities");
+}
+
+#[test]
 fn control() {
     fuzz("control");
 }

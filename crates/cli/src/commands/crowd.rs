@@ -28,14 +28,18 @@ fn of_group(group: &Neighbourhood) -> String {
         group.group, group.device, group.role, group.report_interval_ms, group.reports_sent
     );
     if let Some(share) = &group.share {
+        let remembered = share
+            .remembered_bytes_ps
+            .map(|bytes_ps| format!(", up to {} by memory", rate(bytes_ps)));
         text += &format!(
-            "here: {} in {} flows{}; {} share, {} each, {} lately in all\n",
+            "here: {} in {} flows{}; {} share, {} each, {} lately in all{}\n",
             rate(share.rate_bytes_ps.into()),
             share.flows,
             note(", ", share.lends, share.competes),
             share.users,
             rate(share.share_bytes_ps),
             rate(share.capacity_bytes_ps),
+            remembered.unwrap_or_default(),
         );
     }
     text += &format!(

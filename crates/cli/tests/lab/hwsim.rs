@@ -24,7 +24,7 @@ use crate::{
 pub const HOSTAPD: &str = "/usr/sbin/hostapd";
 pub const IW: &str = "/usr/sbin/iw";
 
-const SSID: &str = "takt";
+pub const SSID: &str = "takt";
 const CHANNEL_MHZ: &str = "2412";
 const CONFIG: &str = "/lab/hostapd.conf";
 /// Far below what is sent over the air beside it.

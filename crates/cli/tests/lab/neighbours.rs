@@ -1,6 +1,8 @@
 //! Terminals that share a bottleneck report their throughput to each other, directly or through an
 //! aggregator, and learn the true values.
 
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
+
 use serde_json::Value;
 
 use crate::{
@@ -14,6 +16,8 @@ use crate::{
 
 /// The throughput of all on the bridge's 20 Mbit/s, and of one, are close to these.
 const ALL_BYTES_PS: u64 = 2_500_000;
+
+const KEPT: &str = "/var/lib/takt";
 
 fn users(of: &Value) -> u64 {
     of["share"]["users"].as_u64().unwrap_or(0)
@@ -70,6 +74,42 @@ fn come_and_go_and_are_known() {
         run("ip -n hub link del t3-air").ok();
         plug(&name(3), "air", &address(3), &mac(3));
         assert_soon(60, &three, 3, "back on the air", |of| heard(of) == [mac(1)]);
+    });
+}
+
+#[test]
+fn their_capacity_is_remembered_by_a_new_taktd() {
+    DEFAULT.run(|| {
+        let _ = fs::remove_dir_all(KEPT);
+        fs::create_dir_all("/var/lib").unwrap();
+        let _terminals = Terminals::new();
+        let one = Terminals::join_as(1, "");
+        let _upload = Upload::start(1, None);
+        let remembered = |of: &Value| of["share"]["remembered_bytes_ps"].as_u64();
+        let file = format!("{KEPT}/capacities.json");
+        let is_kept = || Path::new(&file).exists();
+        for _ in 0..400 {
+            if is_kept() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert!(is_kept(), "the capacity was not learned");
+        let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode(KEPT), mode(&file)), (0o700, 0o600));
+
+        one.kill();
+        let one = Daemon::start_alone(&name(1));
+        assert_soon(50, &one, 1, "it remembers", |of| {
+            remembered(of).is_some_and(|part| (ALL_BYTES_PS / 2..ALL_BYTES_PS).contains(&part))
+        });
+        assert_soon(400, &one, 1, "it has learned it anew", |of| {
+            of["share"].is_object() && remembered(of).is_none()
+        });
+        one.end();
+        in_netns(&name(1), "takt revert").ok();
+        assert!(is_kept(), "revert leaves it");
+        fs::remove_dir_all(KEPT).unwrap();
     });
 }
 

@@ -155,6 +155,14 @@ fn taktd_has_the_capabilities_of_its_unit_and_no_others() {
         assert_eq!([&permitted, &bounding], [&effective, &effective]);
         assert_eq!([inheritable, ambient], ["0".repeat(16), "0".repeat(16)]);
         assert_eq!(no_new, "1");
+        // As its mount namespace has them, the one directory for what it remembers can be written.
+        let seen = |path: &str| format!("/proc/{}/root{path}", daemon.id());
+        let kept = seen("/var/lib/takt");
+        let mode = fs::metadata(&kept).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode, 0o700);
+        fs::write(format!("{kept}/test"), "").unwrap();
+        fs::remove_file(format!("{kept}/test")).unwrap();
+        fs::write(seen("/var/lib/test"), "").expect_err("ProtectSystem=strict");
         daemon.ends_with(Signal::SIGTERM);
 
         // Started by hand it gives up the same privileges.

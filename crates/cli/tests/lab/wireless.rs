@@ -9,10 +9,14 @@ use std::{
 };
 
 use nix::sys::socket::{setsockopt, sockopt::SndBufForce};
-use takt_host::stations::{Station, Stations};
+use takt_host::{
+    SignalMeter,
+    stations::{Station, Stations},
+};
 
 use crate::{
-    hwsim::{Air, ip, mac, near_ip},
+    flow::in_far_namespace,
+    hwsim::{Air, SSID, ip, mac, near_ip},
     machine::WIRELESS,
     reporting::{Daemon, clean},
     shell::{run, run_far},
@@ -275,5 +279,18 @@ fn a_wire_tells_no_signals() {
         let expected = "taktd: warning: radio: near1 tells no signal: it is not a wireless \
              device\n";
         assert_eq!(said, expected);
+    });
+}
+
+#[test]
+fn a_network_is_known_by_its_name() {
+    WIRELESS.run(|| {
+        let air = Air::new();
+        let ssid = || in_far_namespace(|| SignalMeter::open("wlan1").unwrap().ssid().unwrap());
+        assert_eq!(ssid().as_deref(), Some(SSID.as_bytes()));
+        air.leave(1);
+        assert_eq!(ssid(), None);
+        air.join(1);
+        assert_eq!(ssid().as_deref(), Some(SSID.as_bytes()));
     });
 }

@@ -5,12 +5,17 @@
 mod aggregator;
 mod control;
 mod downloads;
+pub(crate) mod kept;
 mod line;
+mod memory;
 mod terminal;
 
-use std::hash::{BuildHasher, RandomState};
+use std::{
+    hash::{BuildHasher, RandomState},
+    path::Path,
+};
 
-use takt_host::{Error, applied_crowd};
+use takt_host::{Error, KEPT_DIR, applied_crowd};
 use takt_policy::{CrowdRole, Policy};
 
 use crate::{
@@ -57,7 +62,9 @@ fn parts(policy: &Policy) -> Vec<Make<Neighbourhood>> {
     vec![Box::new(move || match crowd.role {
         CrowdRole::Aggregator => Box::new(aggregator::Aggregator::new(crowd)),
         CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
-            Box::new(terminal::Terminal::new(crowd, Box::new(control::open)))
+            let memory = memory::Memory::new(Path::new(KEPT_DIR));
+            let open = Box::new(control::open);
+            Box::new(terminal::Terminal::new(crowd, open, memory))
         }
     })]
 }

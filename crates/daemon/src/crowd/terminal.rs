@@ -4,7 +4,7 @@ use takt_algo::Group;
 use takt_host::SignalMeter;
 use takt_policy::{Crowd, CrowdRole};
 use takt_wlan::{
-    crowd::{Activity, Meter, Own, Radio, RadioMeter, Terminal as Core, Terms},
+    crowd::{Activity, Meter, Network, Own, Radio, RadioMeter, Terminal as Core, Terms},
     sealed::DATAGRAM_MAX_BYTES,
 };
 
@@ -13,6 +13,7 @@ use super::{
     control::{Control, NO_BOUNDS},
     downloads::Downloads,
     line::Line,
+    memory::Memory,
     random,
 };
 use crate::{
@@ -30,6 +31,9 @@ pub(super) struct Terminal {
     meter: Meter,
     signal: Option<SignalMeter>,
     radio_meter: RadioMeter,
+    /// The wireless network's name, if it is known.
+    ssid: Option<Vec<u8>>,
+    memory: Memory,
     downloads: Downloads,
     talk: Option<(Line, Core)>,
     now_ns: u64,
@@ -40,7 +44,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub fn new(crowd: Crowd, open_control: OpenControl) -> Self {
+    pub fn new(crowd: Crowd, open_control: OpenControl, memory: Memory) -> Self {
         Self {
             crowd,
             open_control,
@@ -48,6 +52,8 @@ impl Terminal {
             meter: Meter::default(),
             signal: None,
             radio_meter: RadioMeter::default(),
+            ssid: None,
+            memory,
             downloads: Downloads::default(),
             talk: None,
             now_ns: 0,
@@ -57,17 +63,32 @@ impl Terminal {
         }
     }
 
-    /// The device and the table may have changed: use the current ones.
+    /// The device, its network and the table may have changed: use the current ones.
     fn look(&mut self, now_ns: u64) -> Result<(), String> {
+        let found = ssid(&mut self.signal);
+        let has_moved = found.is_some() && found != self.ssid;
         let device = &self.crowd.device;
-        self.talk.take_if(|(line, _)| !line.works_on(device));
+        let gone = self
+            .talk
+            .take_if(|(line, _)| has_moved || !line.works_on(device));
+        if let Some((_, core)) = gone {
+            self.memory.leave(core.learned_bytes_ps());
+        }
         self.control = Some((self.open_control)()?);
         if self.talk.is_none() {
             let (line, own) = Line::open(&self.crowd)?;
             // On a wire there is none, and nothing to look at.
             self.signal = SignalMeter::open(device).ok();
             self.radio_meter = RadioMeter::default();
-            self.talk = Some((line, core(now_ns, &self.crowd, own)));
+            self.ssid = ssid(&mut self.signal);
+            let network = match (&self.signal, &self.ssid) {
+                (None, _) => Network::wired(&own.key, device),
+                (Some(_), Some(ssid)) => Network::wireless(&own.key, ssid),
+                (Some(_), None) => None,
+            };
+            let remembered_bytes_ps = self.memory.enter(network);
+            let core = core(now_ns, &self.crowd, own, remembered_bytes_ps);
+            self.talk = Some((line, core));
         }
         Ok(())
     }
@@ -108,7 +129,11 @@ impl Terminal {
             ..measured.activity
         };
         let group = match &mut self.talk {
-            Some((_, core)) => core.period(now_ns, activity),
+            Some((_, core)) => {
+                let group = core.period(now_ns, activity);
+                self.memory.see(now_ns, core.learned_bytes_ps());
+                group
+            }
             None => return Ok(()),
         };
         control.set(&group, measured.limited_flows.max(1).into())?;
@@ -130,13 +155,21 @@ fn radio(signal: &mut Option<SignalMeter>, meter: &mut RadioMeter) -> Radio {
     }
 }
 
-fn core(now_ns: u64, crowd: &Crowd, own: Own) -> Core {
+/// The name of the wireless network that the device is in now.
+fn ssid(signal: &mut Option<SignalMeter>) -> Option<Vec<u8>> {
+    signal
+        .as_mut()
+        .and_then(|signal| signal.ssid().ok().flatten())
+}
+
+fn core(now_ns: u64, crowd: &Crowd, own: Own, remembered_bytes_ps: u64) -> Core {
     let aggregator = match crowd.role {
         CrowdRole::Aggregated { by } => Some(by),
         CrowdRole::Multicast | CrowdRole::Aggregator => None,
     };
     let terms = Terms {
         aggregator,
+        remembered_bytes_ps,
         ..Terms::default()
     };
     Core::new(now_ns, own, terms, random())
@@ -168,7 +201,10 @@ impl Part<Neighbourhood> for Terminal {
         Some(Neighbourhood {
             reports_sent: line.sent,
             report_interval_ms: core.report_interval_ns() / 1_000_000,
-            share: Some(Share::of(core.activity(), core.group())),
+            share: Some(Share {
+                remembered_bytes_ps: core.remembered_bytes_ps(),
+                ..Share::of(core.activity(), core.group())
+            }),
             neighbours: neighbours
                 .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
                 .collect(),
@@ -185,6 +221,7 @@ impl Part<Neighbourhood> for Terminal {
             if let Some(sealed) = core.leave(&mut datagram) {
                 let _ = line.send(sealed);
             }
+            self.memory.leave(core.learned_bytes_ps());
         }
         if let Some(control) = &self.control {
             let _ = control.set(&Group::default(), 1);

@@ -59,6 +59,8 @@ pub struct Share {
     pub share_bytes_ps: u64,
     /// What all together achieved lately.
     pub capacity_bytes_ps: u64,
+    /// What counts of the capacity that the network had before, while a new one is learned.
+    pub remembered_bytes_ps: Option<u64>,
 }
 
 /// Another terminal.
@@ -113,6 +115,7 @@ impl Share {
             users: group.users(),
             share_bytes_ps: group.share_bytes_ps(),
             capacity_bytes_ps: group.capacity_bytes_ps(),
+            remembered_bytes_ps: None,
         }
     }
 }

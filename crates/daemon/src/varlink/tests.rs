@@ -202,6 +202,7 @@ fn answers() -> [(&'static str, Done); 9] {
         users: 1,
         share_bytes_ps: 1,
         capacity_bytes_ps: 1,
+        remembered_bytes_ps: Some(1),
     };
     [
         (

@@ -70,6 +70,13 @@ impl SignalMeter {
         Ok(snr_db.collect())
     }
 
+    /// The name of the network that the device is in; `None`: it is in none, or its network has none.
+    pub fn ssid(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let doing = format!("asking for the network of {}", self.device);
+        let ssid = self.wireless.ssid(self.index);
+        ssid.map_err(OsError::netlink(doing))
+    }
+
     /// What it sent so far; `None`: its driver does not count it, or there is no station.
     pub fn sent(&mut self) -> Result<Option<SentFrames>, Error> {
         let doing = format!("asking for the frames of {}", self.device);

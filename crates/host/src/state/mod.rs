@@ -1,6 +1,7 @@
-//! What takt remembers below /run/takt: records that root alone can write.
+//! What takt remembers below /run/takt and /var/lib/takt: records that root alone can write.
 
 mod error;
+pub mod kept;
 pub(crate) mod lock;
 pub(crate) mod note;
 pub mod runtime_dir;

@@ -10,6 +10,7 @@ use super::{
     air::Air,
     beat::{Beat, within_ms},
     heard_rate,
+    learning::Learning,
     members::{Members, gone_ns},
     report::{REPORT_BYTES, Report},
     standoff::{Look, Standoff},
@@ -37,6 +38,8 @@ pub struct Terms {
     pub aggregator: Option<SocketAddr>,
     /// Parameters of the bounds.
     pub window: WindowTerms,
+    /// What counts of the capacity that its network had before; 0: none.
+    pub remembered_bytes_ps: u64,
 }
 
 impl Terms {
@@ -58,6 +61,7 @@ pub struct Terminal {
     beat: Beat,
     members: Members,
     group: Group,
+    learning: Learning,
     /// The aggregator's count of strangers holds until then.
     strangers_until_ns: u64,
     standoff: Standoff,
@@ -94,6 +98,7 @@ impl Terminal {
             beat: Beat::new(now_ns, own.interval_ns, random),
             members: Members::default(),
             group: Group::default(),
+            learning: Learning::from(terms.remembered_bytes_ps),
             strangers_until_ns: 0,
             standoff: Standoff::default(),
             air: Air::default(),
@@ -185,7 +190,10 @@ impl Terminal {
         // the group's capacity.
         if !activity.is_idle() && !activity.lends {
             self.group.remember(&self.terms.window);
+            self.learning.test();
         }
+        let rate_bytes_ps = self.median_rate_bytes_ps();
+        self.learning.period(&mut self.group, rate_bytes_ps);
         self.group
     }
 
@@ -231,14 +239,25 @@ impl Terminal {
         if self.activity.is_idle() {
             return 0;
         }
-        let others = self
-            .members
-            .iter()
-            .map(|(_, member)| member.activity.wait_us);
-        let mut waits_us: Vec<u32> = others.chain([self.activity.wait_us]).collect();
-        let middle = (waits_us.len() - 1) / 2;
-        let (_, median_us, _) = waits_us.select_nth_unstable(middle);
-        u64::from(*median_us)
+        self.median(|activity| Some(activity.wait_us))
+    }
+
+    /// Likewise of the rates of those that do not lend.
+    fn median_rate_bytes_ps(&self) -> u64 {
+        let shares = |activity: &Activity| !activity.is_idle() && !activity.lends;
+        self.median(|activity| shares(activity).then_some(activity.rate_bytes_ps))
+    }
+
+    fn median(&self, of: impl Fn(&Activity) -> Option<u32>) -> u64 {
+        let others = self.members.iter().map(|(_, member)| &member.activity);
+        let all = others.chain([&self.activity]);
+        let mut values: Vec<u32> = all.filter_map(of).collect();
+        if values.is_empty() {
+            return 0;
+        }
+        let middle = (values.len() - 1) / 2;
+        let (_, median, _) = values.select_nth_unstable(middle);
+        u64::from(*median)
     }
 
     /// The report to send now, if one is due. An idle terminal says so once and is then silent:
@@ -305,6 +324,18 @@ impl Terminal {
     /// The law's input since that period.
     pub fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// What counts of the capacity that its network had before; `None`: nothing, or no more.
+    pub fn remembered_bytes_ps(&self) -> Option<u64> {
+        self.learning.remembered_bytes_ps()
+    }
+
+    /// The group's capacity, once it was measured for long enough to be remembered.
+    pub fn learned_bytes_ps(&self) -> Option<u64> {
+        self.learning
+            .is_over()
+            .then(|| self.group.capacity_bytes_ps())
     }
 
     /// `dropped`: datagrams that the kernel dropped.

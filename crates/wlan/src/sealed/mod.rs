@@ -82,6 +82,25 @@ impl Key {
         }
     }
 
+    /// A number for a name in this group, which only an owner of the key can compute or check: the
+    /// name's Poly1305 tag, which is kept nowhere, is the nonce under which the number is encrypted.
+    pub(crate) fn pseudonym(&self, name: &[u8]) -> Option<[u8; TAG_BYTES]> {
+        let length = (self.group.len() as u64).to_be_bytes();
+        let beside = [&length, &self.group[..], name].concat();
+        // A datagram's counter, the last of a nonce, begins with 1.
+        let mut nonce = [0; NONCE_BYTES];
+        let mut number = [0; TAG_BYTES];
+        let tag = self
+            .cipher
+            .encrypt_inout_detached(&nonce.into(), &beside, (&mut [][..]).into())
+            .ok()?;
+        nonce[..TAG_BYTES].copy_from_slice(&tag);
+        self.cipher
+            .encrypt_inout_detached(&nonce.into(), &[], number[..].as_mut().into())
+            .ok()?;
+        Some(number)
+    }
+
     fn encrypt(&self, header: &[u8; HEADER_BYTES], text: &mut [u8]) -> Option<Tag> {
         let (beside, length) = self.beside(header);
         self.cipher

@@ -61,7 +61,7 @@ struct Bench {
     part: Terminal,
     kernel: Arc<Mutex<Kernel>>,
     now_ns: u64,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     /// Another terminal, with a sender of its own.
     other: Core,
     voice: UdpSocket,
@@ -99,10 +99,10 @@ impl Bench {
         };
         let from = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 2), CROWD_PORT);
         Self {
-            part: Terminal::new(crowd, Box::new(open)),
+            part: Terminal::new(crowd, Box::new(open), Memory::new(folder.path())),
             kernel,
             now_ns,
-            _folder: folder,
+            folder,
             other: Core::new(now_ns, own, Terms::default(), 0),
             voice: speak("lo", from, GROUP.into()).unwrap(),
             is_silent: false,
@@ -208,4 +208,48 @@ fn what_is_missing_is_named_and_waited_for() {
     let missing = "there is no device takt-none".to_owned();
     assert!(said.is_ok() || said == Err(missing), "{said:?}");
     assert!(bench.part.said().is_none());
+}
+
+#[test]
+fn a_network_is_remembered_by_the_next_taktd() {
+    let mut bench = Bench::new();
+    let intervals = |bench: &mut Bench, count: u32| {
+        for _ in 0..count {
+            bench.interval(1_000_000, 500_000).unwrap();
+        }
+    };
+    let path = bench.folder.path().join("capacities.json");
+    intervals(&mut bench, 60);
+    assert!(!path.exists());
+    intervals(&mut bench, 12);
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert!(!kept.contains("lo"), "{kept}");
+    let remembered = |bench: &Bench| {
+        bench
+            .part
+            .said()
+            .unwrap()
+            .share
+            .unwrap()
+            .remembered_bytes_ps
+    };
+    assert_eq!(remembered(&bench), None);
+
+    // It was killed.
+    let crowd = bench.part.crowd.clone();
+    let fake = Arc::clone(&bench.kernel);
+    let open = move || Ok(Box::new(Fake(Arc::clone(&fake))) as Box<dyn Control>);
+    bench.part = Terminal::new(crowd, Box::new(open), Memory::new(bench.folder.path()));
+    intervals(&mut bench, 4);
+    let begun = bench.part.said().unwrap().share.unwrap();
+    let three_quarters = 1_500_000 * 3 / 4;
+    let counts = begun.remembered_bytes_ps.unwrap();
+    assert!(
+        (three_quarters * 9 / 10..=three_quarters).contains(&counts),
+        "{counts}"
+    );
+    // Confirmed by the lower median of both: half a megabyte for each.
+    assert!(begun.capacity_bytes_ps >= 1_000_000, "{begun:?}");
+    intervals(&mut bench, 70);
+    assert_eq!(remembered(&bench), None);
 }

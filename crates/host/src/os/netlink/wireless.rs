@@ -12,6 +12,7 @@ const NL80211_ATTR_IFINDEX: u16 = 3;
 const NL80211_ATTR_MAC: u16 = 6;
 const NL80211_ATTR_STA_INFO: u16 = 21;
 const NL80211_ATTR_WIPHY_FREQ: u16 = 38;
+const NL80211_ATTR_SSID: u16 = 52;
 const NL80211_ATTR_SURVEY_INFO: u16 = 84;
 const NL80211_ATTR_TXQ_STATS: u16 = 265;
 const NL80211_STA_INFO_SIGNAL: u16 = 7;
@@ -64,6 +65,12 @@ impl Wireless {
 
     pub fn is_wireless(&mut self, device: u32) -> Result<bool, NetlinkError> {
         Ok(self.interface(device)?.is_some())
+    }
+
+    /// The name of the network that a device is in; `None`: it is in none, or its network has none.
+    pub fn ssid(&mut self, device: u32) -> Result<Option<Vec<u8>>, NetlinkError> {
+        let own = self.interface(device)?;
+        Ok(own.and_then(|answer| find(&answer, NL80211_ATTR_SSID)))
     }
 
     /// All stations that a device is associated with and whose signal its driver reports.

@@ -11,6 +11,9 @@ fn act() -> impl Strategy<Value = Act> {
     prop::option::weighted(0.9, (rate, any::<bool>()))
 }
 
+/// More than any network carries.
+const ABSURD_BYTES_PS: u64 = u64::MAX;
+
 /// A terminal and all other members, with the same key.
 struct World {
     terminal: Terminal,
@@ -20,12 +23,17 @@ struct World {
 
 impl World {
     fn new(aggregated: bool, others: usize) -> Self {
-        let number = 100;
+        Self::remembering(0, aggregated, others)
+    }
+
+    fn remembering(remembered_bytes_ps: u64, aggregated: bool, others: usize) -> Self {
+        let terms = Terms {
+            aggregator: aggregated.then(|| place(AGGREGATOR)),
+            remembered_bytes_ps,
+            ..Terms::default()
+        };
         Self {
-            terminal: match aggregated {
-                true => told_terminal(number),
-                false => terminal(number),
-            },
+            terminal: Terminal::new(0, own(100), terms, 0),
             aggregator: aggregated.then(|| Aggregator::new(0, own(AGGREGATOR), 0)),
             others: (0..others)
                 .map(|n| Sender::new(key(), Purpose::CROWD, n as u64, 1))
@@ -89,6 +97,28 @@ proptest! {
             prop_assert!(moved + 1 >= share * without.users() / (without.users() + 1));
             let (capacity, moved) = (without.capacity_bytes_ps(), with.capacity_bytes_ps());
             prop_assert!((capacity..=capacity + 2 * largest).contains(&moved));
+        }
+    }
+
+    /// With an absurd memory and one false member of five, the presumed capacity is at most what
+    /// the group has got at some time, or the highest rate of an honest terminal for each.
+    #[test]
+    fn a_false_memory_counts_as_far_as_honest_reports_confirm_it(
+        aggregated: bool,
+        periods in prop::collection::vec(
+            (0..10_000_000u32, prop::collection::vec(0..10_000_000u32, 4), act()),
+            1..100,
+        ),
+    ) {
+        let mut world = World::remembering(ABSURD_BYTES_PS, aggregated, 5);
+        let mut most = 0;
+        for ((own, rates, lie), n) in periods.into_iter().zip(1..) {
+            let mut acts: Vec<Act> = rates.iter().map(|rate| Some((*rate, false))).collect();
+            acts.push(lie);
+            let group = world.after(n * 2 * INTERVAL_NS, own, &acts);
+            let highest = rates.into_iter().chain([own]).max().map_or(0, u64::from);
+            most = most.max(group.rate_bytes_ps()).max(group.users() * highest);
+            prop_assert!(group.capacity_bytes_ps() <= most);
         }
     }
 
