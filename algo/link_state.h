@@ -7,6 +7,7 @@
 #include "departure.h"
 #include "flow_table.h"
 #include "thin.h"
+#include "uploads.h"
 
 /* The choice: a class or flow, and the tenant above it, if there is one. */
 struct takt_path {
@@ -44,6 +45,7 @@ struct takt_link {
 	struct takt_frame frame;	/* likewise */
 	struct takt_connections connections;
 	struct takt_acks acks;
+	struct takt_uploads uploads;
 	struct takt_flows flows;
 	struct takt_departures departures;
 	struct takt_order order;

@@ -26,6 +26,7 @@ mod soc;
 mod starve;
 mod stations;
 mod turns;
+mod uploads;
 mod window;
 
 pub use bandwidth::Bandwidth;
@@ -43,4 +44,5 @@ pub use starve::Starve;
 pub use stations::{Address, Known, Stations, TableFull};
 pub use sys::takt_window_sample as FlowSample;
 pub use turns::Turns;
+pub use uploads::Upload;
 pub use window::{Bounds, Flow, Group, RoundTrips, WindowTerms};

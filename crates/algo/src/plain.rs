@@ -34,6 +34,7 @@ unsafe impl Plain for sys::takt_paced_class {}
 unsafe impl Plain for sys::takt_paced_report {}
 unsafe impl Plain for sys::takt_shared_params {}
 unsafe impl Plain for sys::takt_stations {}
+unsafe impl Plain for sys::takt_uploads {}
 unsafe impl Plain for sys::takt_entity {}
 unsafe impl Plain for sys::takt_flow {}
 unsafe impl Plain for sys::takt_blocked {}

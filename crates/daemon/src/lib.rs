@@ -37,7 +37,7 @@ pub use error::Error;
 pub use protocol::{
     Add, Added, BeatReservation, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
     LeftBeat, Listed, ListedBeats, ListedCrowd, ListedRadio, Neighbour, Neighbourhood, NoTerms,
-    Refusal, Registered, Remove, Removed, Request, Share,
+    Refusal, Registered, Remove, Removed, Request, Share, Strangers,
 };
 pub use server::{Options, serve};
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use beats::{
     BeatReservation, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats,
 };
-pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share};
+pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share, Strangers};
 pub use radio::ListedRadio;
 
 use crate::varlink;

@@ -57,6 +57,7 @@ pub use link::status::{
     FlowStatus, FlowTotals, GapStatus, Heard, LinkStatus, RadioStatus, ReceiveStatus, Received,
     Share, TenantStatus,
 };
+pub use link::uploads;
 pub use link::{Action, Outcome, Reverted};
 pub use link::{Changer, ConflictStatus, LostBy, LostLink};
 pub use monitor::{Events, Monitor};

@@ -42,6 +42,13 @@ fn of_group(group: &Neighbourhood) -> String {
             remembered.unwrap_or_default(),
         );
     }
+    if let Some(strangers) = &group.strangers {
+        text += &format!(
+            "strangers: {}, {} together\n",
+            strangers.count,
+            rate(strangers.rate_bytes_ps)
+        );
+    }
     text += &format!(
         "{:<20} {:<16} {:>14} {:>6} {:>6} {:>8}\n",
         "neighbour", "address", "rate", "flows", "RTT", "age"

@@ -47,6 +47,7 @@ mod crowd;
 mod crowd_beside;
 mod crowd_bounds;
 mod crowd_downloads;
+mod crowd_strangers;
 mod crowd_thinning;
 mod departure;
 mod devices;

@@ -3,14 +3,16 @@
 use takt_policy::Crowd;
 use takt_wlan::crowd::Aggregator as Core;
 
-use super::{LOOK_NS, POLLS_PER_INTERVAL, line::Line, random};
+use super::{LOOK_NS, POLLS_PER_INTERVAL, line::Line, random, strangers::AccessPoint};
 use crate::{
     part::Part,
-    protocol::{Neighbour, Neighbourhood},
+    protocol::{Neighbour, Neighbourhood, Strangers},
 };
 
 pub(super) struct Aggregator {
     crowd: Crowd,
+    /// `None`: this host is none.
+    access_point: Option<AccessPoint>,
     talk: Option<(Line, Core)>,
     now_ns: u64,
     look_ns: u64,
@@ -19,9 +21,10 @@ pub(super) struct Aggregator {
 }
 
 impl Aggregator {
-    pub fn new(crowd: Crowd) -> Self {
+    pub fn new(crowd: Crowd, access_point: Option<AccessPoint>) -> Self {
         Self {
             crowd,
+            access_point,
             talk: None,
             now_ns: 0,
             look_ns: 0,
@@ -29,7 +32,7 @@ impl Aggregator {
         }
     }
 
-    /// The device may have changed: use the current one.
+    /// The device and its link may have changed: use the current ones.
     fn look(&mut self, now_ns: u64) -> Result<(), String> {
         let device = &self.crowd.device;
         self.talk.take_if(|(line, _)| !line.works_on(device));
@@ -37,7 +40,10 @@ impl Aggregator {
             let (line, own) = Line::open(&self.crowd)?;
             self.talk = Some((line, Core::new(now_ns, own, random())));
         }
-        Ok(())
+        match &mut self.access_point {
+            Some(access_point) => access_point.look(device),
+            None => Ok(()),
+        }
     }
 
     fn work(&mut self, now_ns: u64) -> Result<(), String> {
@@ -46,6 +52,9 @@ impl Aggregator {
         };
         line.listener
             .poll(now_ns, |from, datagram| core.hear(now_ns, from, datagram));
+        if let Some(access_point) = &mut self.access_point {
+            access_point.count(now_ns, core);
+        }
         let mut result = Ok(());
         core.tell(now_ns, random(), |datagram| {
             let sent = line.send(datagram);
@@ -84,6 +93,10 @@ impl Part<Neighbourhood> for Aggregator {
                 .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
                 .collect(),
             datagrams: core.datagrams(line.listener.dropped()),
+            strangers: self
+                .access_point
+                .as_ref()
+                .map(|_| Strangers::from(core.strangers())),
             ..Neighbourhood::of(&self.crowd)
         })
     }

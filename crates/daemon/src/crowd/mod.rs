@@ -8,6 +8,7 @@ mod downloads;
 pub(crate) mod kept;
 mod line;
 mod memory;
+mod strangers;
 mod terminal;
 
 use std::{
@@ -59,8 +60,14 @@ fn parts(policy: &Policy) -> Vec<Make<Neighbourhood>> {
     let Some(crowd) = policy.crowd.clone() else {
         return Vec::new();
     };
+    // The link to the terminals reads acknowledgements where access_point is set.
+    let mut links = policy.links.iter();
+    let counts = links.any(|link| link.device == crowd.device && link.thins_acks);
     vec![Box::new(move || match crowd.role {
-        CrowdRole::Aggregator => Box::new(aggregator::Aggregator::new(crowd)),
+        CrowdRole::Aggregator => {
+            let access_point = counts.then(strangers::AccessPoint::default);
+            Box::new(aggregator::Aggregator::new(crowd, access_point))
+        }
         CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
             let memory = memory::Memory::new(Path::new(KEPT_DIR));
             let open = Box::new(control::open);

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     part::Part,
-    protocol::{Neighbour, Neighbourhood, Share},
+    protocol::{Neighbour, Neighbourhood, Share, Strangers},
 };
 
 /// Opens it anew, after a failure as well.
@@ -209,6 +209,7 @@ impl Part<Neighbourhood> for Terminal {
                 .map(|(number, member)| Neighbour::of(self.now_ns, number, member))
                 .collect(),
             datagrams: core.datagrams(line.listener.dropped()),
+            strangers: core.strangers().map(Strangers::from),
             ..Neighbourhood::of(&self.crowd)
         })
     }

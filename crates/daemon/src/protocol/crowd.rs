@@ -8,7 +8,7 @@ use takt_host::Datagrams;
 use takt_policy::{Crowd, CrowdRole};
 use takt_wlan::{
     address_of,
-    crowd::{Activity, Member},
+    crowd::{Activity, Member, Strangers as Counted},
 };
 
 /// Only what was heard in the caller's network namespace.
@@ -40,6 +40,18 @@ pub struct Neighbourhood {
     pub neighbours: Vec<Neighbour>,
     /// What came to the group's port.
     pub datagrams: Datagrams,
+    /// As the access point counts them: this host, or that of the aggregator that tells it. `None`:
+    /// by multicast, and for an aggregator that is no access point.
+    pub strangers: Option<Strangers>,
+}
+
+/// Terminals that upload and belong to no group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strangers {
+    /// Those that have uploaded for a second, or for four intervals if that is longer.
+    pub count: u64,
+    /// What they get together.
+    pub rate_bytes_ps: u64,
 }
 
 /// What this terminal does, and what its flows' bounds are computed from.
@@ -101,6 +113,15 @@ impl Neighbourhood {
             role: role.to_owned(),
             interval_ms: crowd.interval_ns / 1_000_000,
             ..Self::default()
+        }
+    }
+}
+
+impl From<Counted> for Strangers {
+    fn from(counted: Counted) -> Self {
+        Self {
+            count: counted.count.into(),
+            rate_bytes_ps: counted.rate_bytes_ps.into(),
         }
     }
 }

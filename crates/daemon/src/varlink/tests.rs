@@ -7,6 +7,7 @@ use super::*;
 use crate::protocol::{
     Add, Added, BeatReservation, Done, JoinBeat, Joined, JoinedBeat, LeaveBeat, LeftBeat, Listed,
     ListedBeats, ListedCrowd, ListedRadio, Neighbour, Neighbourhood, Registered, Removed, Share,
+    Strangers,
 };
 
 fn interface() -> IDL<'static> {
@@ -204,6 +205,10 @@ fn answers() -> [(&'static str, Done); 9] {
         capacity_bytes_ps: 1,
         remembered_bytes_ps: Some(1),
     };
+    let strangers = Strangers {
+        count: 1,
+        rate_bytes_ps: 1,
+    };
     [
         (
             "AddBackground",
@@ -258,6 +263,7 @@ fn answers() -> [(&'static str, Done); 9] {
             Done::ListedCrowd(ListedCrowd {
                 neighbourhoods: vec![Neighbourhood {
                     share: Some(share),
+                    strangers: Some(strangers),
                     neighbours: vec![neighbour],
                     ..Neighbourhood::default()
                 }],

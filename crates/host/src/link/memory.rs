@@ -13,7 +13,7 @@ use libbpf_rs::{MapHandle, MapType};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use serde::{Deserialize, Serialize};
 use takt_algo::{
-    Plain, Stations,
+    Plain, Stations, Upload,
     sys::{
         TAKT_FLOW_FIRST, TAKT_FLOWS_MAX, takt_departures, takt_gap, takt_gap_length,
         takt_link_lay_out, takt_plan, takt_port,
@@ -209,6 +209,12 @@ impl PortMemory {
     pub(crate) fn stations(&self) -> Stations<'_> {
         // SAFETY: within the mapping, which lives as long as self.
         unsafe { Stations::at(&raw mut (*self.0.as_ptr()).link.flows.stations) }
+    }
+
+    /// The last acknowledgements of uploads through the link.
+    pub(crate) fn uploads(&self) -> Vec<Upload> {
+        // SAFETY: within the mapping, which lives as long as self.
+        unsafe { Upload::all(&raw mut (*self.0.as_ptr()).link.uploads) }
     }
 
     pub(crate) fn gap(&self) -> GapCounters {

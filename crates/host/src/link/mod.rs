@@ -4,7 +4,8 @@
 //! changes the devices, [`program`] and [`memory`] are the loaded programs and a link's part of
 //! them, [`record`] remembers a link, [`takeover`] has the requests that attach the qdisc to a
 //! device and give the device back. [`lost`] finds links that their devices lost, and [`conflict`] is
-//! what is known of the programs that did it. [`hook`] attaches programs before the qdisc: [`receive`] and
+//! what is known of the programs that did it. [`named`] finds a device's link, for [`stations`] and
+//! [`uploads`]. [`hook`] attaches programs before the qdisc: [`receive`] and
 //! [`mark`].
 
 pub mod background;
@@ -20,6 +21,7 @@ pub(crate) mod lost;
 mod managed;
 mod mark;
 pub(crate) mod memory;
+mod named;
 pub(crate) mod outdated;
 mod part;
 pub(crate) mod program;
@@ -30,6 +32,7 @@ pub(crate) mod sockets;
 pub mod stations;
 pub(crate) mod status;
 mod takeover;
+pub mod uploads;
 
 pub(crate) use conflict::Conflicts;
 pub use conflict::{Changer, ConflictStatus};

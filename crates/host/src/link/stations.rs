@@ -16,12 +16,14 @@ pub use takt_algo::Address;
 
 use crate::{
     error::Error,
-    link::{LinkError, counted::Counted, memory::PortMemory, program::Program, status::Counters},
-    os::{
-        OsError, capability,
-        clock::monotonic_ns,
-        netlink::{Device, Netlink},
+    link::{
+        LinkError,
+        counted::Counted,
+        memory::PortMemory,
+        named::{self, Found},
+        status::Counters,
     },
+    os::{capability, clock::monotonic_ns, netlink::Device},
 };
 
 /// The table of stations of a link in force.
@@ -68,38 +70,24 @@ impl Stations {
             device: device.to_owned(),
             problem,
         };
-        let mut netlink = Netlink::open().map_err(OsError::netlink("opening a route socket"))?;
-        let netns_cookie = netlink
-            .netns_cookie()
-            .map_err(OsError::netlink("identifying the namespace"))?;
-        let devices = Device::list(&mut netlink).map_err(OsError::netlink("listing devices"))?;
-        let named = devices.iter().find(|known| known.name == device);
-        let ifindex = named.ok_or_else(|| none("there is no such device"))?.index;
-        let not_there = || none("takt does not pace it; apply a policy with this link first");
-        let program = Program::open()?.ok_or_else(not_there)?;
-        for index in program.links()? {
-            let Some(port) = program.port(index)? else {
-                continue;
-            };
-            let outline = port.outline();
-            let owner = outline.owner;
-            if owner.ifindex != ifindex || owner.netns_cookie != netns_cookie || outline.receives {
-                continue;
-            }
-            if outline.stations == TAKT_STATIONS_NONE {
+        let port = match named::find(device)? {
+            Found::Link(port) => port,
+            Found::NoDevice => return Err(none("there is no such device").into()),
+            Found::NoLink => {
                 return Err(
-                    none("its link tells no stations apart; add [radio] to the policy").into(),
+                    none("takt does not pace it; apply a policy with this link first").into(),
                 );
             }
-            if port.is_attached() {
-                return Ok(Self {
-                    port,
-                    device: device.to_owned(),
-                    known_by: outline.stations,
-                });
-            }
+        };
+        let known_by = port.outline().stations;
+        if known_by == TAKT_STATIONS_NONE {
+            return Err(none("its link tells no stations apart; add [radio] to the policy").into());
         }
-        Err(not_there().into())
+        Ok(Self {
+            port,
+            device: device.to_owned(),
+            known_by,
+        })
     }
 
     /// The name that the table was opened by.

@@ -71,6 +71,11 @@ impl Aggregator {
         self.strangers = strangers;
     }
 
+    /// As they were counted last.
+    pub fn strangers(&self) -> Strangers {
+        self.strangers
+    }
+
     /// Writes the sum, once an interval, in as many datagrams as it takes. There is none
     /// without members.
     pub fn tell(&mut self, now_ns: u64, random: u32, mut send: impl FnMut(&[u8])) {

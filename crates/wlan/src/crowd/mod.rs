@@ -17,6 +17,7 @@ mod report;
 mod standoff;
 mod sum;
 mod terminal;
+mod uploads;
 
 pub use activity::Activity;
 pub use aggregator::Aggregator;
@@ -29,6 +30,7 @@ pub use meter::{Counts, Measured, Meter};
 pub use report::REPORT_BYTES;
 pub use sum::Strangers;
 pub use terminal::{Terminal, Terms};
+pub use uploads::Uploads;
 
 use crate::{Rate, sealed::Key};
 

@@ -62,7 +62,8 @@ pub struct Terminal {
     members: Members,
     group: Group,
     learning: Learning,
-    /// The aggregator's count of strangers holds until then.
+    /// As the aggregator counts them, until then.
+    strangers: Strangers,
     strangers_until_ns: u64,
     standoff: Standoff,
     air: Air,
@@ -99,6 +100,7 @@ impl Terminal {
             members: Members::default(),
             group: Group::default(),
             learning: Learning::from(terms.remembered_bytes_ps),
+            strangers: Strangers::default(),
             strangers_until_ns: 0,
             standoff: Standoff::default(),
             air: Air::default(),
@@ -145,11 +147,7 @@ impl Terminal {
             return false;
         };
         let within_ms = head.within_ms;
-        let Strangers {
-            count,
-            rate_bytes_ps,
-        } = head.strangers;
-        self.group.set_strangers(count.into(), rate_bytes_ps.into());
+        self.strangers = head.strangers;
         self.strangers_until_ns = gone_ns(now_ns, within_ms);
         for entry in entries.filter(|entry| entry.number != self.number) {
             self.members
@@ -162,8 +160,13 @@ impl Terminal {
     pub fn period(&mut self, now_ns: u64, activity: Activity) -> Group {
         self.members.expire(now_ns);
         if now_ns > self.strangers_until_ns {
-            self.group.set_strangers(0, 0);
+            self.strangers = Strangers::default();
         }
+        let Strangers {
+            count,
+            rate_bytes_ps,
+        } = self.strangers;
+        self.group.set_strangers(count.into(), rate_bytes_ps.into());
         self.activity = activity;
         let own = u64::from(activity.rate_bytes_ps);
         let limit = LIMIT_FACTOR * own;
@@ -319,6 +322,11 @@ impl Terminal {
     /// Its activity in the last period.
     pub fn activity(&self) -> &Activity {
         &self.activity
+    }
+
+    /// The strangers that the aggregator tells of; `None`: there is no aggregator.
+    pub fn strangers(&self) -> Option<Strangers> {
+        self.terms.aggregator.map(|_| self.strangers)
     }
 
     /// The law's input since that period.

@@ -13,6 +13,7 @@ use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Sender};
 
 mod liar;
 mod spoiled;
+mod uploads;
 
 const INTERVAL_NS: u64 = 200_000_000;
 const MS_NS: u64 = 1_000_000;
@@ -207,7 +208,9 @@ fn strangers_are_told_of() {
     assert!(one.hear(INTERVAL_NS, place(AGGREGATOR), &sums[0]));
     let group = one.period(2 * INTERVAL_NS, gets(1000)).sum();
     assert_eq!((group.strangers, group.stranger_rate), (2, 5000));
+    assert_eq!(one.strangers(), Some(aggregator.strangers()));
     assert!(!one.period(5 * INTERVAL_NS, gets(1000)).has_strangers());
+    assert_eq!(one.strangers(), Some(Strangers::default()));
 }
 
 #[test]
