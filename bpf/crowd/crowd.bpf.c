@@ -13,8 +13,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Lower bounds older than this many periods do not apply: they are untested. */
 #define STALE_PERIODS 3
 
-/* How often a flow without bounds checks whether its route now leads to the device. */
-#define ELSEWHERE_NS 1000000000ULL
+/* How often a flow without bounds checks whether there are terms for its route's device. */
+#define ELSEWHERE_NS 250000000ULL
 
 /* Network namespaces that may have a crowd at the same time. */
 #define NAMESPACES 1024
@@ -71,14 +71,28 @@ static u32 bound(const struct takt_crowd_flow *flow, const struct takt_crowd *cr
 				 after_timeout || age_ns > STALE_PERIODS * crowd->period_ns);
 }
 
-/* A period begins: reset the counts, and read the route, which may be another. */
+static void no_bounds(struct takt_crowd_flow *flow)
+{
+	flow->bounds.lower = 0;
+	flow->bounds.upper = TAKT_WINDOW_MAX;
+}
+
+/*
+ * A period begins: reset the counts, and read the route and its terms, which may be others. They
+ * are not looked up at each acknowledgement.
+ */
 static void activate(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	const struct dst_entry *route = sk->sk_dst_cache;
+	const struct takt_crowd *crowd;
 
 	if (route)
 		flow->ifindex = route->dev->ifindex;
+	crowd = terms_of(sk, flow);
+	flow->period_ns = crowd ? crowd->period_ns : 0;
+	if (!crowd)
+		no_bounds(flow);
 	flow->updated_ns = now_ns;
 	flow->delivered = tp->delivered;
 	flow->lost = tp->lost;
@@ -181,16 +195,26 @@ void BPF_PROG(takt_crowd_init, struct sock *sk)
 		return;
 	/* The flow may have had this congestion control before, and another one since. */
 	__builtin_memset(flow, 0, sizeof(*flow));
-	flow->bounds.upper = TAKT_WINDOW_MAX;
+	no_bounds(flow);
 	activate(flow, sk, bpf_ktime_get_ns());
 }
 
+/* A period is over: bounds for the next, if the terms are still there. */
+static void end_period(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns)
+{
+	const struct takt_crowd *crowd = flow->period_ns ? terms_of(sk, flow) : 0;
+
+	if (crowd)
+		update(flow, crowd, sk, now_ns);
+	activate(flow, sk, now_ns);
+}
+
+/* Before takt_crowd_avoid() at the same acknowledgement: no bounds are older than there. */
 SEC("struct_ops")
 void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
-	const struct takt_crowd *crowd;
 	u64 now_ns = bpf_ktime_get_ns(), passed_ns;
 	u32 stand_us = 0;
 	s32 rtt_us = ack->rtt_us;
@@ -198,12 +222,14 @@ void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 	cubictcp_acked(sk, ack);
 	if (!flow)
 		return;
-	crowd = terms_of(sk, flow);
 	if (rtt_us > 0)
 		stand_us = takt_round_trips_add(&flow->trips, now_ns, rtt_us, tp->srtt_us / 8);
-	if (crowd && stand_us && !flow->window.target_q10 &&
-	    tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
-		begin(flow, crowd, sk, now_ns, stand_us);
+	if (stand_us && !flow->window.target_q10 && tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH) {
+		const struct takt_crowd *crowd = terms_of(sk, flow);
+
+		if (crowd)
+			begin(flow, crowd, sk, now_ns, stand_us);
+	}
 	/* packets_out and pkts_acked: in flight when the ACK arrived, as nothing was sent since. */
 	if (tp->packets_out + ack->pkts_acked >= tp->snd_cwnd)
 		flow->limited = 1;
@@ -211,14 +237,12 @@ void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 	if (tp->write_seq - tp->snd_nxt >= tp->mss_cache)
 		flow->backlogged_acks++;
 	passed_ns = now_ns - flow->updated_ns;
-	if (passed_ns < (crowd ? crowd->period_ns : ELSEWHERE_NS))
+	if (passed_ns < (flow->period_ns ?: ELSEWHERE_NS))
 		return;
 	/* A long round trip may leave a period without half of one. */
-	if (crowd && !flow->trips.stand_count && passed_ns < STALE_PERIODS * crowd->period_ns)
+	if (!flow->trips.stand_count && passed_ns < STALE_PERIODS * flow->period_ns)
 		return;
-	if (crowd)
-		update(flow, crowd, sk, now_ns);
-	activate(flow, sk, now_ns);
+	end_period(flow, sk, now_ns);
 }
 
 SEC("struct_ops")
@@ -226,11 +250,10 @@ void BPF_PROG(takt_crowd_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct takt_crowd_flow *flow = flow_of(sk);
-	const struct takt_crowd *crowd = flow ? terms_of(sk, flow) : 0;
 
 	cubictcp_cong_avoid(sk, ack, acked);
-	if (crowd)
-		tp->snd_cwnd = bound(flow, crowd, tp->snd_cwnd, flow->in_timeout);
+	if (flow && flow->period_ns)
+		tp->snd_cwnd = takt_window_bound(&flow->bounds, tp->snd_cwnd, flow->in_timeout);
 }
 
 /* A loss: CUBIC's new window, but not below the lower bound, as the radio loses packets too. */

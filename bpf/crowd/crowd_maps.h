@@ -67,6 +67,7 @@ struct takt_crowd_flow {
 	struct takt_window_bounds bounds;
 	struct takt_round_trips trips;	/* of the period */
 	u64 updated_ns;		/* of the bounds; 0: never */
+	u64 period_ns;		/* of the terms that it follows; 0: there are none */
 	u32 acks;		/* of the period */
 	u32 backlogged_acks;	/* of these, with segments that wait for the window or the device */
 	u32 delivered;		/* the socket's counts when the period began */

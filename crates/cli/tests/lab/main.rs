@@ -46,6 +46,7 @@ mod cpu_max;
 mod crowd;
 mod crowd_beside;
 mod crowd_bounds;
+mod crowd_cost;
 mod crowd_downloads;
 mod crowd_strangers;
 mod crowd_thinning;
