@@ -175,8 +175,8 @@ fn another_layout_is_named_and_reverted() {
         run("tc qdisc replace dev near1 root handle 8123: fq").ok();
         let before = Inventory::take();
         let policy = all();
-        let every = [PINS.to_vec()];
-        for others in PINS.map(|dir| vec![dir]).into_iter().chain(every) {
+        // Of the scheduler and the congestion control alone: see the maps of another size.
+        for others in [vec![PINS[0]], PINS.to_vec()] {
             apply_with("--replace", &policy).ok();
             for dir in &others {
                 set_layout(dir, 99);
