@@ -2,8 +2,9 @@
 /*
  * The congestion control `takt`: the kernel's CUBIC, with bounds on its window. algo/window.h
  * computes the bounds, once per period and flow; user space writes into a map what the group
- * achieves. A change of the map affects running flows. Cooperative middleware, section 6. Each
- * network namespace has its own terms; without them, and on other devices, it is CUBIC.
+ * achieves. A change of the map affects running flows from their next period on. Cooperative
+ * middleware, section 6. Each network namespace has its own terms; without them, and on other
+ * devices, it is CUBIC.
  */
 #include "tcp.h"
 #include "crowd_flows_map.h"
@@ -209,7 +210,10 @@ static void end_period(struct takt_crowd_flow *flow, struct sock *sk, u64 now_ns
 	activate(flow, sk, now_ns);
 }
 
-/* Before takt_crowd_avoid() at the same acknowledgement: no bounds are older than there. */
+/*
+ * The kernel calls this before takt_crowd_avoid() for each acknowledgement, so that one never
+ * applies bounds that are older than STALE_PERIODS.
+ */
 SEC("struct_ops")
 void BPF_PROG(takt_crowd_acked, struct sock *sk, const struct ack_sample *ack)
 {

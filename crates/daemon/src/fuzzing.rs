@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     clients::{Client, Input},
-    crowd::kept,
+    crowd::capacities_file,
     protocol::{
         Added, Answer, Done, LINE_MAX_BYTES, Protocol, Refusal, Removed, Request, parse, too_long,
     },
@@ -29,8 +29,11 @@ pub fn control(input: &[u8]) {
 
 /// The file with networks' capacities: it is refused, or means the same when it is written again.
 pub fn capacities(text: &str) {
-    if let Ok(capacities) = kept::parse(text) {
-        assert_eq!(kept::parse(&kept::text(&capacities)), Ok(capacities));
+    if let Ok(capacities) = capacities_file::parse(text) {
+        assert_eq!(
+            capacities_file::parse(&capacities_file::text(&capacities)),
+            Ok(capacities)
+        );
     }
 }
 

@@ -72,7 +72,7 @@ pub use radio::RadioError;
 pub use radio::applied_radio;
 pub use radio::signal::SignalMeter;
 pub use state::StateError;
-pub use state::kept::{DIR as KEPT_DIR, keep, read_kept};
+pub use state::persistent;
 pub use state::runtime_dir::DIR as RUNTIME_DIR;
 pub use state::source::Source;
 pub use status::{Status, status};

@@ -5,11 +5,11 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use takt_host::{keep, read_kept};
+use takt_host::persistent;
 use takt_wlan::crowd::{Capacities, Capacity, Network};
 use tracing::warn;
 
-use super::kept;
+use super::capacities_file;
 
 const FILE: &str = "capacities.json";
 /// The file is written no more often.
@@ -91,7 +91,7 @@ impl Memory {
             capacity_bytes_ps,
             seen_s: now_s(),
         });
-        match keep(&self.path, &kept::text(&capacities)) {
+        match persistent::replace(&self.path, &capacities_file::text(&capacities)) {
             Ok(()) => self.has_complained = false,
             Err(_) if self.has_complained => {}
             Err(error) => {
@@ -103,9 +103,9 @@ impl Memory {
 
     fn read(&self) -> Capacities {
         let path = self.path.display();
-        let read = read_kept(&self.path).map_err(|error| error.to_string());
+        let read = persistent::read(&self.path).map_err(|error| error.to_string());
         let parsed = read.and_then(|text| {
-            let parsed = text.as_deref().map(kept::parse).transpose();
+            let parsed = text.as_deref().map(capacities_file::parse).transpose();
             parsed.map_err(|reason| format!("{path}: {reason}"))
         });
         parsed

@@ -3,9 +3,9 @@
 //! the terminals' reports and sends their sum to all.
 
 mod aggregator;
+pub(crate) mod capacities_file;
 mod control;
 mod downloads;
-pub(crate) mod kept;
 mod line;
 mod memory;
 mod strangers;
@@ -16,7 +16,7 @@ use std::{
     path::Path,
 };
 
-use takt_host::{Error, KEPT_DIR, applied_crowd};
+use takt_host::{Error, applied_crowd, persistent};
 use takt_policy::{CrowdRole, Policy};
 
 use crate::{
@@ -69,7 +69,7 @@ fn parts(policy: &Policy) -> Vec<Make<Neighbourhood>> {
             Box::new(aggregator::Aggregator::new(crowd, access_point))
         }
         CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
-            let memory = memory::Memory::new(Path::new(KEPT_DIR));
+            let memory = memory::Memory::new(Path::new(persistent::DIR));
             let open = Box::new(control::open);
             Box::new(terminal::Terminal::new(crowd, open, memory))
         }

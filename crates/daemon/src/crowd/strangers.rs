@@ -1,7 +1,7 @@
 //! An access point's count of terminals that upload through its link and belong to no group.
 
 use takt_host::uploads::Uploads;
-use takt_wlan::crowd::{Aggregator, Strangers, Uploads as Count};
+use takt_wlan::crowd::{Aggregator, StrangerCounter, Strangers};
 
 /// How often uploads are looked at.
 const COUNT_NS: u64 = 200_000_000;
@@ -11,7 +11,7 @@ const COUNT_NS: u64 = 200_000_000;
 pub(super) struct AccessPoint {
     /// `None`: there is no link, or one on a backend that reads no acknowledgements.
     uploads: Option<Uploads>,
-    count: Count,
+    counter: StrangerCounter,
     due_ns: u64,
 }
 
@@ -33,14 +33,14 @@ impl AccessPoint {
         self.due_ns = now_ns + COUNT_NS;
         let uploads = self.uploads.as_ref().filter(|uploads| uploads.stand());
         let strangers = match uploads {
-            Some(uploads) => self.count.look(
+            Some(uploads) => self.counter.look(
                 now_ns,
                 &uploads.list(),
                 aggregator.members(),
                 aggregator.interval_ns(),
             ),
             None => {
-                self.count = Count::default();
+                self.counter = StrangerCounter::default();
                 Strangers::default()
             }
         };

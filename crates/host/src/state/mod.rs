@@ -1,9 +1,9 @@
 //! What takt remembers below /run/takt and /var/lib/takt: records that root alone can write.
 
 mod error;
-pub mod kept;
 pub(crate) mod lock;
 pub(crate) mod note;
+pub mod persistent;
 pub mod runtime_dir;
 pub(crate) mod source;
 pub(crate) mod store;

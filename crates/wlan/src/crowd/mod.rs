@@ -15,9 +15,9 @@ mod members;
 mod meter;
 mod report;
 mod standoff;
+mod stranger_counter;
 mod sum;
 mod terminal;
-mod uploads;
 
 pub use activity::Activity;
 pub use aggregator::Aggregator;
@@ -28,9 +28,9 @@ use members::MEMBERS_MAX;
 pub use members::Member;
 pub use meter::{Counts, Measured, Meter};
 pub use report::REPORT_BYTES;
+pub use stranger_counter::StrangerCounter;
 pub use sum::Strangers;
 pub use terminal::{Terminal, Terms};
-pub use uploads::Uploads;
 
 use crate::{Rate, sealed::Key};
 

@@ -13,7 +13,7 @@ use crate::sealed::{BODY_MAX_BYTES, DATAGRAM_MAX_BYTES, Key, Purpose, Sender};
 
 mod liar;
 mod spoiled;
-mod uploads;
+mod stranger_counter;
 
 const INTERVAL_NS: u64 = 200_000_000;
 const MS_NS: u64 = 1_000_000;

@@ -19,7 +19,7 @@ fn ip(n: u8) -> IpAddr {
 
 /// An access point, and its uploads that go on.
 struct Point {
-    uploads: Uploads,
+    counter: StrangerCounter,
     members: Members,
     now_ns: u64,
     flows: Vec<(Upload, u32)>,
@@ -28,7 +28,7 @@ struct Point {
 impl Point {
     fn new() -> Self {
         Self {
-            uploads: Uploads::default(),
+            counter: StrangerCounter::default(),
             members: Members::default(),
             now_ns: 1 << 40,
             flows: Vec::new(),
@@ -63,7 +63,7 @@ impl Point {
         }
         let seen: Vec<_> = self.flows.iter().map(|(upload, _)| *upload).collect();
         let members = self.members.iter();
-        self.uploads.look(self.now_ns, &seen, members, INTERVAL_NS)
+        self.counter.look(self.now_ns, &seen, members, INTERVAL_NS)
     }
 
     /// After this many looks.
@@ -155,7 +155,7 @@ fn flows_of_one_place_are_seen_in_turns_and_counted_whole() {
         let seen = [point.flows[look % 2].0];
         let none = Members::default();
         last = point
-            .uploads
+            .counter
             .look(point.now_ns, &seen, none.iter(), INTERVAL_NS);
     }
     assert_eq!(last.count, 2);
@@ -192,7 +192,7 @@ proptest! {
         member in 0..9u8,
         interval_ns: u64,
     ) {
-        let mut uploads = Uploads::default();
+        let mut counter = StrangerCounter::default();
         let mut now_ns = 0u64;
         for (passed_ns, seen) in looks {
             now_ns += passed_ns;
@@ -208,7 +208,7 @@ proptest! {
             let mut members = Members::default();
             let number = number_of(Address::Mac(mac(member)));
             members.hear(now_ns, number, Some(ip(member)), gets(1), 240);
-            let told = uploads.look(now_ns, &seen, members.iter(), interval_ns);
+            let told = counter.look(now_ns, &seen, members.iter(), interval_ns);
             prop_assert!(told.count <= 8);
             prop_assert_eq!(told.count == 0, told.rate_bytes_ps == 0);
         }

@@ -31,7 +31,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// What terminals uploaded of late, by successive looks at an access point's acknowledgements.
 #[derive(Default)]
-pub struct Uploads {
+pub struct StrangerCounter {
     /// Times of the looks: the last one before the window, and those within.
     looks_ns: VecDeque<u64>,
     flows: BTreeMap<u64, Seen>,
@@ -54,7 +54,7 @@ struct Terminal {
     member_until_ns: u64,
 }
 
-impl Uploads {
+impl StrangerCounter {
     /// A look at the last acknowledgements of all flows. Returns who has uploaded for a while and
     /// is none of these members, which report within this interval.
     pub fn look<'a>(

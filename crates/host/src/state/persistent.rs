@@ -8,12 +8,12 @@ use crate::{error::Error, state::runtime_dir};
 pub const DIR: &str = "/var/lib/takt";
 
 /// The content of a file that root alone, or this user, can change; `None` if there is none.
-pub fn read_kept(path: &Path) -> Result<Option<String>, Error> {
+pub fn read(path: &Path) -> Result<Option<String>, Error> {
     runtime_dir::read(path)
 }
 
 /// Replaces a file in one step, with mode 0600, in a directory of mode 0700.
-pub fn keep(path: &Path, text: &str) -> Result<(), Error> {
+pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     path.parent().map(runtime_dir::private_dir).transpose()?;
     runtime_dir::replace(path, text)
 }
