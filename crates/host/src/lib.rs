@@ -57,7 +57,7 @@ pub use link::status::{
     FlowStatus, FlowTotals, GapStatus, Heard, LinkStatus, RadioStatus, ReceiveStatus, Received,
     Share, TenantStatus,
 };
-pub use link::uploads;
+pub use link::thinning;
 pub use link::{Action, Outcome, Reverted};
 pub use link::{Changer, ConflictStatus, LostBy, LostLink};
 pub use monitor::{Events, Monitor};
@@ -70,7 +70,7 @@ pub use part::Ending;
 pub use part::Foreign;
 pub use radio::RadioError;
 pub use radio::applied_radio;
-pub use radio::signal::SignalMeter;
+pub use radio::signal::{ReceivedFrames, SignalMeter};
 pub use state::StateError;
 pub use state::persistent;
 pub use state::runtime_dir::DIR as RUNTIME_DIR;

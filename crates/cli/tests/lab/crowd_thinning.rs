@@ -2,18 +2,31 @@
 //! whole.
 
 use std::{
+    fs,
     io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use takt_wlan::{
+    crowd::{Activity, Own, Radio, Terminal, Terms},
+    listener::speak,
+    read_key,
+    sealed::DATAGRAM_MAX_BYTES,
 };
 
 use crate::{
     flow::{in_far_namespace, in_namespace},
     inventory::Inventory,
     machine::{DEFAULT, NEWEST},
+    over::Over,
+    reporting::Daemon,
     shell::{run, run_far},
     takt::{Class, apply, assert_no_trace, link, takt},
+    terminals::KEY,
     wire::Wire,
 };
 
@@ -117,4 +130,92 @@ fn acknowledgements_are_thinned_and_what_is_transferred_stays_whole() {
             before.assert_is_back();
         });
     }
+}
+
+/// Three members report every 200 ms that they send at this rate, and every third frame again if
+/// it is low.
+fn report(wire: &Wire, phy_mbps: &AtomicU64, is_over: &AtomicBool) {
+    let to = format!("{}:7642", wire.near_v4()).parse().unwrap();
+    let from = format!("{}:7642", wire.far_v4()).parse().unwrap();
+    let voice = speak("far1", from, to).unwrap();
+    let now_ns = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        now.as_nanos() as u64
+    };
+    let own = |number| Own {
+        key: read_key(Path::new(KEY)).unwrap().of_group("test"),
+        number,
+        epoch: now_ns(),
+        interval_ns: 200_000_000,
+    };
+    let mut members: Vec<Terminal> = (1..=3)
+        .map(|number| Terminal::new(now_ns(), own(number), Terms::default(), 0))
+        .collect();
+    while !is_over.load(Ordering::Relaxed) {
+        let mbps = phy_mbps.load(Ordering::Relaxed);
+        let activity = Activity {
+            rate_bytes_ps: 100_000,
+            flows: 1,
+            radio: Radio {
+                phy_bps: mbps * 1_000_000,
+                retries_q10: if mbps < 54 { 341 } else { 0 },
+            },
+            ..Activity::default()
+        };
+        for member in &mut members {
+            member.period(now_ns(), activity);
+            let mut datagram = [0; DATAGRAM_MAX_BYTES];
+            if let Some(sealed) = member.report(now_ns(), now_ns() as u32, &mut datagram) {
+                voice.send(sealed).unwrap();
+            }
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn paused_ms() -> u64 {
+    link("near1").thinning_paused_ms.expect("the link thins")
+}
+
+#[test]
+fn pauses_where_rates_fall_as_stations_contend() {
+    DEFAULT.run(|| {
+        let wire = Wire::new(1);
+        let _ = fs::remove_file(KEY);
+        takt(&format!("crowd key {KEY}")).ok();
+        apply(LINK).ok();
+        assert_eq!(link("near1").thinning_paused_ms, None);
+        apply(&format!(
+            "[crowd]\ngroup = \"test\"\nkey_file = \"crowd.key\"\naggregate = true\n\
+             access_point = true\ndevice = \"near1\"\n{LINK}"
+        ))
+        .ok();
+        let daemon = Daemon::start();
+        let (phy_mbps, is_over) = (AtomicU64::new(54), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let _over = Over(&is_over);
+            scope.spawn(|| in_far_namespace(|| report(&wire, &phy_mbps, &is_over)));
+            thread::sleep(Duration::from_secs(2));
+            takt("crowd neighbours")
+                .says(&["aggregator", "10.1.0.2"])
+                .ok();
+            assert_eq!(paused_ms(), 0);
+            assert!(download(&wire, "") > 20);
+
+            phy_mbps.store(11, Ordering::Relaxed);
+            thread::sleep(Duration::from_secs(3));
+            let before_ms = paused_ms();
+            assert!((200_000..=300_000).contains(&before_ms), "{before_ms}");
+            takt("status")
+                .says(&["acknowledgements are not thinned for "])
+                .ok();
+            assert_eq!(download(&wire, ""), 0);
+        });
+        // The kernel's pause runs out by itself, and begins when the rates fell last.
+        daemon.kill();
+        let before_ms = paused_ms();
+        thread::sleep(Duration::from_secs(1));
+        assert!((1..before_ms).contains(&paused_ms()), "{before_ms}");
+        takt("revert").ok();
+    });
 }

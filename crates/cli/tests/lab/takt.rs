@@ -40,6 +40,7 @@ pub struct Link {
     pub queued_packets: u64,
     pub receive: Option<Receive>,
     pub device_buffer: Option<DeviceBuffer>,
+    pub thinning_paused_ms: Option<u64>,
     pub classes: Vec<Class>,
     pub flow_totals: FlowTotals,
     pub background: Option<Background>,

@@ -3,7 +3,7 @@
 use takt_policy::Crowd;
 use takt_wlan::crowd::Aggregator as Core;
 
-use super::{LOOK_NS, POLLS_PER_INTERVAL, line::Line, random, strangers::AccessPoint};
+use super::{LOOK_NS, POLLS_PER_INTERVAL, access_point::AccessPoint, line::Line, random};
 use crate::{
     part::Part,
     protocol::{Neighbour, Neighbourhood, Strangers},
@@ -41,7 +41,7 @@ impl Aggregator {
             self.talk = Some((line, Core::new(now_ns, own, random())));
         }
         match &mut self.access_point {
-            Some(access_point) => access_point.look(device),
+            Some(access_point) => access_point.look(),
             None => Ok(()),
         }
     }
@@ -54,6 +54,7 @@ impl Aggregator {
             .poll(now_ns, |from, datagram| core.hear(now_ns, from, datagram));
         if let Some(access_point) = &mut self.access_point {
             access_point.count(now_ns, core);
+            access_point.watch(now_ns);
         }
         let mut result = Ok(());
         core.tell(now_ns, random(), |datagram| {

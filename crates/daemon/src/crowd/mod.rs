@@ -1,14 +1,15 @@
 //! What taktd does for a policy's `[crowd]`. A terminal reports its throughput to its
 //! neighbours, hears theirs, and tells the kernel what the group has. An aggregator collects
-//! the terminals' reports and sends their sum to all.
+//! the terminals' reports and sends their sum to all. An access point watches the stations that
+//! contend.
 
+mod access_point;
 mod aggregator;
 pub(crate) mod capacities_file;
 mod control;
 mod downloads;
 mod line;
 mod memory;
-mod strangers;
 mod terminal;
 
 use std::{
@@ -16,9 +17,10 @@ use std::{
     path::Path,
 };
 
-use takt_host::{Error, applied_crowd, persistent};
+use takt_host::{Error, applied_crowd, applied_policy, persistent};
 use takt_policy::{CrowdRole, Policy};
 
+use self::access_point::{AccessPoint, WithoutGroup};
 use crate::{
     part::{Make, Parts},
     protocol::Neighbourhood,
@@ -39,9 +41,13 @@ impl Default for Crowd {
 }
 
 impl Crowd {
-    /// Follow the policy in force from now on.
+    /// Follow the policy in force from now on. One without a group may still have an access point.
     pub fn follow(&mut self) -> Result<(), Error> {
-        self.0.follow(applied_crowd()?, parts);
+        let source = match applied_crowd()? {
+            Some(source) => Some(source),
+            None => applied_policy()?,
+        };
+        self.0.follow(source, parts);
         Ok(())
     }
 
@@ -57,23 +63,35 @@ impl Crowd {
 }
 
 fn parts(policy: &Policy) -> Vec<Make<Neighbourhood>> {
-    let Some(crowd) = policy.crowd.clone() else {
-        return Vec::new();
-    };
-    // The link to the terminals reads acknowledgements where access_point is set.
-    let mut links = policy.links.iter();
-    let counts = links.any(|link| link.device == crowd.device && link.thins_acks);
-    vec![Box::new(move || match crowd.role {
-        CrowdRole::Aggregator => {
-            let access_point = counts.then(strangers::AccessPoint::default);
-            Box::new(aggregator::Aggregator::new(crowd, access_point))
-        }
-        CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
-            let memory = memory::Memory::new(Path::new(persistent::DIR));
-            let open = Box::new(control::open);
-            Box::new(terminal::Terminal::new(crowd, open, memory))
-        }
-    })]
+    let mut parts: Vec<Make<Neighbourhood>> = Vec::new();
+    let mut thinning: Vec<String> = policy
+        .links
+        .iter()
+        .filter(|link| link.thins_acks)
+        .map(|link| link.device.clone())
+        .collect();
+    if let Some(crowd) = policy.crowd.clone() {
+        let is_aggregator = crowd.role == CrowdRole::Aggregator;
+        // Its link to the terminals reads acknowledgements where access_point is set.
+        let own = thinning.extract_if(.., |device| is_aggregator && *device == crowd.device);
+        let access_point = own.last();
+        parts.push(Box::new(move || match crowd.role {
+            CrowdRole::Aggregator => {
+                let access_point = access_point.as_deref().map(AccessPoint::on);
+                Box::new(aggregator::Aggregator::new(crowd, access_point))
+            }
+            CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
+                let memory = memory::Memory::new(Path::new(persistent::DIR));
+                let open = Box::new(control::open);
+                Box::new(terminal::Terminal::new(crowd, open, memory))
+            }
+        }));
+    }
+    let others = thinning.into_iter();
+    parts.extend(others.map(|device| -> Make<Neighbourhood> {
+        Box::new(move || Box::new(WithoutGroup::on(&device)))
+    }));
+    parts
 }
 
 /// A random time to send at. It need not be secret, only differ from the other hosts'.

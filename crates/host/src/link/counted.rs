@@ -18,6 +18,8 @@ pub(crate) struct Counted {
     /// Packets that found no room for their flow.
     pub no_room_packets: u64,
     pub departures: Departures,
+    /// On CLOCK_MONOTONIC.
+    pub thinning_paused_until_ns: u64,
 }
 
 /// Packets with departure times.

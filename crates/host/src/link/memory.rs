@@ -153,6 +153,7 @@ impl PortMemory {
                 forgotten_flows: (&raw const (*flows).forgotten).read_volatile(),
                 no_room_packets: (&raw const (*flows).no_room).read_volatile(),
                 departures: departures(&raw const (*link).departures),
+                thinning_paused_until_ns: (&raw const (*link).acks.paused_until_ns).read_volatile(),
             }
         }
     }
@@ -215,6 +216,12 @@ impl PortMemory {
     pub(crate) fn uploads(&self) -> Vec<Upload> {
         // SAFETY: within the mapping, which lives as long as self.
         unsafe { Upload::all(&raw mut (*self.0.as_ptr()).link.uploads) }
+    }
+
+    /// Thin no acknowledgements until then.
+    pub(crate) fn pause_thinning(&self, until_ns: u64) {
+        // SAFETY: an aligned, mapped field, which only user space writes.
+        unsafe { (&raw mut (*self.0.as_ptr()).link.acks.paused_until_ns).write_volatile(until_ns) }
     }
 
     pub(crate) fn gap(&self) -> GapCounters {

@@ -32,7 +32,7 @@ pub(crate) mod sockets;
 pub mod stations;
 pub(crate) mod status;
 mod takeover;
-pub mod uploads;
+pub mod thinning;
 
 pub(crate) use conflict::Conflicts;
 pub use conflict::{Changer, ConflictStatus};

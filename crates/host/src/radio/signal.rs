@@ -8,7 +8,10 @@ use crate::{
     error::Error,
     os::{
         OsError,
-        netlink::{Device, Netlink, wireless::Wireless},
+        netlink::{
+            Device, Netlink,
+            wireless::{self, Wireless},
+        },
     },
     radio::RadioError,
 };
@@ -70,6 +73,21 @@ impl SignalMeter {
         Ok(snr_db.collect())
     }
 
+    /// What was received from each station so far, as far as the driver counts it.
+    pub fn received(&mut self) -> Result<BTreeMap<[u8; 6], ReceivedFrames>, Error> {
+        let doing = format!("asking for the frames from stations of {}", self.device);
+        let received = self.wireless.received(self.index);
+        let received = received.map_err(OsError::netlink(doing))?.into_iter();
+        let of_station = |from: wireless::Received| {
+            let frames = ReceivedFrames {
+                frames: from.frames,
+                phy_bps: from.phy_bps,
+            };
+            (from.mac, frames)
+        };
+        Ok(received.map(of_station).collect())
+    }
+
     /// The name of the network that the device is in; `None`: it is in none, or its network has none.
     pub fn ssid(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let doing = format!("asking for the network of {}", self.device);
@@ -101,6 +119,15 @@ pub struct SentFrames {
     /// Attempts after their first.
     pub retries: u64,
     /// Rate of the last frame to the station that most went to, in bits per second.
+    pub phy_bps: u64,
+}
+
+/// What a device received from a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceivedFrames {
+    /// So far; it wraps.
+    pub frames: u32,
+    /// Rate of the last one, in bits per second.
     pub phy_bps: u64,
 }
 

@@ -312,6 +312,7 @@ pub(super) fn of_link(
         classes,
         flow_totals: counted.flow_totals(),
         departures: DepartureStatus::default(),
+        thinning_paused_ms: None,
         radio: None,
         flows: query.with_flows.then(|| counted.flows(record)).flatten(),
     })

@@ -8,14 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Activity;
+use super::{Activity, best_rates::BestRates};
 
 /// Retries of a member in the median, of 1024, above which rates may fall.
 const RETRIES_Q10: u32 = 205;
 /// Rates have fallen if they are below this part of their best, in the median.
 const FALLEN: (u64, u64) = (9, 10);
-/// A member's best rate is forgotten by this part in a period.
-const FORGET_DIVISOR: u64 = 1024;
 /// Where it was seen once it is expected for so long.
 const BLIND_NS: u64 = 300_000_000_000;
 
@@ -31,9 +29,8 @@ pub struct Radio {
 /// A member's view of all radios.
 #[derive(Debug, Default)]
 pub struct Air {
-    /// The best rate of each member lately, in bits per second.
-    best_bps: BTreeMap<u64, u64>,
-    blind_until_ns: Option<u64>,
+    best: BestRates<u64>,
+    blind_until_ns: u64,
 }
 
 impl Air {
@@ -44,24 +41,16 @@ impl Air {
         let known: BTreeMap<u64, Radio> = known
             .map(|(number, activity)| (number, activity.radio))
             .collect();
-        self.best_bps.retain(|number, _| known.contains_key(number));
-        let mut parts_q10 = Vec::new();
-        for (number, radio) in &known {
-            let best_bps = self.best_bps.entry(*number).or_default();
-            *best_bps = (*best_bps - *best_bps / FORGET_DIVISOR).max(radio.phy_bps);
-            parts_q10.push(radio.phy_bps.saturating_mul(1024) / (*best_bps).max(1));
-        }
-        if parts_q10.is_empty() {
+        let rates_bps = known.iter().map(|(&number, radio)| (number, radio.phy_bps));
+        let Some(part_q10) = self.best.median_part_q10(&rates_bps.collect()) else {
             return 0;
-        }
-        parts_q10.sort_unstable();
+        };
         let mut retries_q10: Vec<u32> = known.values().map(|radio| radio.retries_q10).collect();
         retries_q10.sort_unstable();
         // A minority moves neither: more than half have to have fallen, and to send again.
-        let part_q10 = parts_q10[parts_q10.len() / 2];
         let retries_q10 = retries_q10[(retries_q10.len() - 1) / 2];
         if retries_q10 > RETRIES_Q10 && part_q10 < 1024 * FALLEN.0 / FALLEN.1 {
-            self.blind_until_ns = Some(now_ns.saturating_add(BLIND_NS));
+            self.blind_until_ns = now_ns.saturating_add(BLIND_NS);
         }
         match self.is_blind(now_ns) {
             true => retries_q10,
@@ -71,8 +60,12 @@ impl Air {
 
     /// Whether rates fell with collisions lately.
     pub fn is_blind(&self, now_ns: u64) -> bool {
+        now_ns < self.blind_until_ns
+    }
+
+    /// Until when it is expected that rates fall with collisions; 0: it was not seen.
+    pub fn blind_until_ns(&self) -> u64 {
         self.blind_until_ns
-            .is_some_and(|until_ns| now_ns < until_ns)
     }
 }
 

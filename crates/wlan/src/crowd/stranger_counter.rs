@@ -10,7 +10,7 @@ use std::{
     net::IpAddr,
 };
 
-use takt_host::uploads::Upload;
+use takt_host::thinning::Upload;
 
 use super::{Member, Strangers};
 use crate::{Address, address_of};

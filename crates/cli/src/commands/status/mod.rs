@@ -149,6 +149,13 @@ fn link_text(link: &LinkStatus) -> String {
             ),
         };
     }
+    if let Some(paused_ms) = link.thinning_paused_ms.filter(|paused_ms| *paused_ms > 0) {
+        let _ = writeln!(
+            text,
+            "  acknowledgements are not thinned for {} s: rates fall as stations contend",
+            paused_ms.div_ceil(1000)
+        );
+    }
     if let Some(receive) = link.receive.as_ref().filter(|receive| receive.works) {
         let _ = writeln!(
             text,

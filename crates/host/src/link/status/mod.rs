@@ -13,8 +13,8 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use serde::Serialize;
 use takt_algo::sys::{
-    TAKT_PER_FLOW_CLOCKS, TAKT_PER_FLOW_QUEUE, TAKT_WEIGHT_UNIT_BPS, takt_class_params,
-    takt_class_stats, takt_entity, takt_plan,
+    TAKT_PER_FLOW_CLOCKS, TAKT_PER_FLOW_QUEUE, TAKT_READS_ACKS, TAKT_WEIGHT_UNIT_BPS,
+    takt_class_params, takt_class_stats, takt_entity, takt_plan,
 };
 
 use takt_planner::backend::Unkept;
@@ -31,7 +31,10 @@ use crate::{
         record::Record,
         stations::is_stations,
     },
-    os::netlink::{Device, Port},
+    os::{
+        clock,
+        netlink::{Device, Port},
+    },
     part::{Host, Query},
 };
 
@@ -92,6 +95,9 @@ pub struct LinkStatus {
     pub flow_totals: FlowTotals,
     /// Packets with departure times of their own.
     pub departures: DepartureStatus,
+    /// For how long acknowledgements are not thinned yet, since rates fall as stations contend; 0:
+    /// they are. `None`: the link does not thin.
+    pub thinning_paused_ms: Option<u64>,
     /// Only of a link that tells stations apart.
     pub radio: Option<RadioStatus>,
     /// All flows, if they were requested.
@@ -358,6 +364,7 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
             .unwrap_or_default(),
         flow_totals: flows::totals(counted),
         departures: departures::status(counted),
+        thinning_paused_ms: thinning_paused_ms(managed, counted),
         radio: radio::status(managed, counted),
         flows: managed
             .record
@@ -365,6 +372,14 @@ fn link_status(managed: &Managed, view: &View, with_flows: bool) -> LinkStatus {
             .filter(|_| with_flows)
             .map(|record| flows::list(counted, program, record)),
     }
+}
+
+fn thinning_paused_ms(managed: &Managed, counted: &Counted) -> Option<u64> {
+    let paused_ns = counted
+        .thinning_paused_until_ns
+        .saturating_sub(clock::monotonic_ns());
+    let thins = managed.plan.reads & TAKT_READS_ACKS != 0;
+    thins.then_some(paused_ns / 1_000_000)
 }
 
 fn conflict(managed: &Managed, port: &Port, known: &Conflicts) -> Option<ConflictStatus> {

@@ -17,8 +17,10 @@ const NL80211_ATTR_SURVEY_INFO: u16 = 84;
 const NL80211_ATTR_TXQ_STATS: u16 = 265;
 const NL80211_STA_INFO_SIGNAL: u16 = 7;
 const NL80211_STA_INFO_TX_BITRATE: u16 = 8;
+const NL80211_STA_INFO_RX_PACKETS: u16 = 9;
 const NL80211_STA_INFO_TX_PACKETS: u16 = 10;
 const NL80211_STA_INFO_TX_RETRIES: u16 = 11;
+const NL80211_STA_INFO_RX_BITRATE: u16 = 14;
 const NL80211_RATE_INFO_BITRATE: u16 = 1;
 const NL80211_RATE_INFO_BITRATE32: u16 = 5;
 /// Of a bit rate.
@@ -42,6 +44,16 @@ pub struct Sent {
     pub frames: u32,
     /// Attempts after their first.
     pub retries: u32,
+    /// Of the last frame.
+    pub phy_bps: u64,
+}
+
+/// What a device received from a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    pub mac: [u8; 6],
+    /// Frames so far; it wraps.
+    pub frames: u32,
     /// Of the last frame.
     pub phy_bps: u64,
 }
@@ -87,6 +99,17 @@ impl Wireless {
             .0
             .dump(NL80211_CMD_GET_STATION, NL80211_ATTR_IFINDEX, device)?;
         Ok(answers.iter().filter_map(|answer| sent(answer)).collect())
+    }
+
+    /// What was received from each station, as far as the driver counts it.
+    pub fn received(&mut self, device: u32) -> Result<Vec<Received>, NetlinkError> {
+        let answers = self
+            .0
+            .dump(NL80211_CMD_GET_STATION, NL80211_ATTR_IFINDEX, device)?;
+        Ok(answers
+            .iter()
+            .filter_map(|answer| received(answer))
+            .collect())
     }
 
     /// The noise on the channel in use, if the driver reports it: dBm.
@@ -146,18 +169,34 @@ pub(super) fn heard(attributes: &[u8]) -> Option<Heard> {
 
 pub(super) fn sent(attributes: &[u8]) -> Option<Sent> {
     let info = find(attributes, NL80211_ATTR_STA_INFO)?;
-    let count = |kind| find(&info, kind)?.try_into().ok().map(u32::from_ne_bytes);
-    let bitrate = find(&info, NL80211_STA_INFO_TX_BITRATE)?;
+    Some(Sent {
+        frames: count(&info, NL80211_STA_INFO_TX_PACKETS)?,
+        retries: count(&info, NL80211_STA_INFO_TX_RETRIES)?,
+        phy_bps: bitrate_bps(&info, NL80211_STA_INFO_TX_BITRATE)?,
+    })
+}
+
+pub(super) fn received(attributes: &[u8]) -> Option<Received> {
+    let info = find(attributes, NL80211_ATTR_STA_INFO)?;
+    Some(Received {
+        mac: find(attributes, NL80211_ATTR_MAC)?.try_into().ok()?,
+        frames: count(&info, NL80211_STA_INFO_RX_PACKETS)?,
+        phy_bps: bitrate_bps(&info, NL80211_STA_INFO_RX_BITRATE)?,
+    })
+}
+
+fn count(info: &[u8], kind: u16) -> Option<u32> {
+    find(info, kind)?.try_into().ok().map(u32::from_ne_bytes)
+}
+
+fn bitrate_bps(info: &[u8], kind: u16) -> Option<u64> {
+    let bitrate = find(info, kind)?;
     // The shorter one is missing where it would overflow.
     let long = find(&bitrate, NL80211_RATE_INFO_BITRATE32);
     let long = long.and_then(|value| value.try_into().ok().map(u32::from_ne_bytes));
     let short = find(&bitrate, NL80211_RATE_INFO_BITRATE);
     let short = short.and_then(|value| value.try_into().ok().map(u16::from_ne_bytes));
-    Some(Sent {
-        frames: count(NL80211_STA_INFO_TX_PACKETS)?,
-        retries: count(NL80211_STA_INFO_TX_RETRIES)?,
-        phy_bps: u64::from(long.or(short.map(u32::from))?) * BITRATE_UNIT_BPS,
-    })
+    Some(u64::from(long.or(short.map(u32::from))?) * BITRATE_UNIT_BPS)
 }
 
 pub(super) fn survey(attributes: &[u8]) -> Option<Survey> {
@@ -242,6 +281,30 @@ mod tests {
         let whole = of(&short);
         for end in 0..whole.len() {
             sent(&whole[..end]);
+        }
+    }
+
+    #[test]
+    fn what_was_received_from_a_station() {
+        let nested = |kind: u16, inside: &[u8]| attribute(kind | 1 << 15, inside);
+        let rate = attribute(NL80211_RATE_INFO_BITRATE, &110u16.to_ne_bytes());
+        let info = [
+            attribute(NL80211_STA_INFO_RX_PACKETS, &7u32.to_ne_bytes()),
+            nested(NL80211_STA_INFO_RX_BITRATE, &rate),
+        ];
+        let whole = [
+            attribute(NL80211_ATTR_MAC, &[2, 0, 0, 0, 1, 0]),
+            nested(NL80211_ATTR_STA_INFO, &info.concat()),
+        ];
+        let whole = whole.concat();
+        let expected = Received {
+            mac: [2, 0, 0, 0, 1, 0],
+            frames: 7,
+            phy_bps: 11_000_000,
+        };
+        assert_eq!(received(&whole), Some(expected));
+        for end in 0..whole.len() {
+            received(&whole[..end]);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use takt_host::uploads::Upload;
+use takt_host::thinning::Upload;
 
 use super::*;
 use crate::{Address, crowd::members::Members, number::number_of};

@@ -1,7 +1,7 @@
-//! What terminals upload through a link in force that thins acknowledgements: the last number of
-//! each flow (algo/uploads.h), from the link's own memory.
+//! A link in force that thins acknowledgements: what terminals upload through it, from the last
+//! number of each flow (algo/uploads.h), and a pause of thinning.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub use takt_algo::Upload;
 
@@ -11,16 +11,16 @@ use crate::{
         memory::PortMemory,
         named::{self, Found},
     },
-    os::capability,
+    os::{capability, clock},
 };
 
-/// The uploads through a link in force.
-pub struct Uploads {
+/// A link that thins.
+pub struct ThinningLink {
     port: Arc<PortMemory>,
 }
 
-impl Uploads {
-    /// Those through a device; `None` if there is no such device in this network namespace, or
+impl ThinningLink {
+    /// The one on a device; `None` if there is no such device in this network namespace, or
     /// takt's qdisc is not on it.
     ///
     /// # Errors
@@ -39,7 +39,14 @@ impl Uploads {
     }
 
     /// The last acknowledgement of each flow, at most 1,024, also of flows that have ended.
-    pub fn list(&self) -> Vec<Upload> {
+    pub fn uploads(&self) -> Vec<Upload> {
         self.port.uploads()
+    }
+
+    /// Thin nothing for so long, and then again, whatever becomes of this process.
+    pub fn pause_for(&self, pause: Duration) {
+        let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+        self.port
+            .pause_thinning(clock::monotonic_ns().saturating_add(pause_ns));
     }
 }
