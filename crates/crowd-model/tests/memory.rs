@@ -44,7 +44,12 @@ fn a_newcomer_gains_a_little_and_an_absurd_memory_does_no_harm() {
             absurd.0 <= 1.5 * without.0.max(1.0),
             "{terminals}, {delay_ms}"
         );
-        assert!(absurd.1 <= without.1 * 1.2, "{terminals}, {delay_ms}");
+        // It may hold as much as each of the others, which shared the air without it.
+        let most = terminals as f64 / (terminals - 1) as f64;
+        assert!(
+            absurd.1 <= 1.05 * most * without.1,
+            "{terminals}, {delay_ms}"
+        );
     }
 }
 
@@ -76,7 +81,12 @@ fn members_that_begin_beside_a_stranger_keep_more() {
              with; {:.1} of {:.1} beside those that were there before",
             without.0, without.1, with.0, with.1, established.0, established.1
         );
-        let part = if delay_ms == 64 { 0.5 } else { 1.0 };
+        // Over 256 ms the stranger takes seconds to grow, and members learn their capacity meanwhile.
+        let part = match delay_ms {
+            16 => 0.8,
+            64 => 0.5,
+            _ => 1.1,
+        };
         assert!(with.0 < part * without.0, "{delay_ms}");
         assert!(with.1 > 0.95 * without.1, "{delay_ms}");
     }

@@ -60,6 +60,10 @@ pub enum Lab {
         /// One more argument of the kernel's, such as thread_backlog_napi.
         #[arg(long, value_name = "ARGUMENT")]
         kernel_argument: Vec<String>,
+        /// Minutes of the host's time after which the run has failed.
+        #[arg(long, value_name = "MINUTES", default_value_t = 30,
+              value_parser = clap::value_parser!(u64).range(1..=24 * 60))]
+        timeout: u64,
         /// Program in the machine that becomes its first process, beside the command.
         #[arg(long, hide = true, value_name = "PROGRAM")]
         init: Option<OsString>,

@@ -11,6 +11,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::Parser;
@@ -42,6 +43,7 @@ pub fn run() -> ExitCode {
             add,
             net: Net::Pair,
             kernel_argument,
+            timeout,
             init,
             command,
         } => {
@@ -51,6 +53,7 @@ pub fn run() -> ExitCode {
             options.sockets = sockets;
             options.add = add;
             options.kernel_arguments = kernel_argument;
+            options.timeout = Duration::from_secs(60 * timeout);
             options.init = init;
             match host::exec(&options) {
                 // A status is eight bits wide by the time the parent sees it.

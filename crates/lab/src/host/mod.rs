@@ -63,7 +63,8 @@ pub struct ExecOptions {
     /// manager.
     pub init: Option<OsString>,
     command: Vec<OsString>,
-    pub(crate) timeout: Duration,
+    /// Of the host's time: a run that takes longer has failed.
+    pub timeout: Duration,
 }
 
 impl ExecOptions {
