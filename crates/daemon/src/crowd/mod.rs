@@ -5,7 +5,6 @@
 mod aggregator;
 pub(crate) mod capacities_file;
 mod control;
-mod downloads;
 mod line;
 mod memory;
 mod strangers;
