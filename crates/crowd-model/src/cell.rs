@@ -4,15 +4,14 @@ use std::{cmp::Reverse, collections::BinaryHeap, collections::VecDeque};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use takt_algo::Download;
 use takt_medium::{Action, Frame, Input, Medium, NodeId, Receiver as To};
 
 use crate::{
     Direction, SEGMENT_BYTES, Setup,
     access_point::{Content, Queue, Waiting},
-    member::{Bounded, Member, PERIOD_NS, Strangers},
-    tcp::{Ack, Receiver, Send, Sender},
-    wire::Wire,
+    flow::Flow,
+    member::{Member, PERIOD_NS, Strangers},
+    tcp::{Ack, Send},
 };
 
 /// A report's way over the air.
@@ -47,27 +46,6 @@ enum Event {
         to: usize,
         token: u64,
     },
-}
-
-struct Flow {
-    terminal: usize,
-    direction: Direction,
-    ends_ns: u64,
-    has_begun: bool,
-    sender: Sender,
-    receiver: Receiver,
-    bounded: Bounded,
-    download: Download,
-    /// The first round trip of a download's terminal; 0: not yet.
-    handshake_ns: u64,
-    hello_ns: u64,
-    up: Wire,
-    down: Wire,
-    /// Of its frames, at the terminal.
-    queued: usize,
-    timeout_at_ns: u64,
-    paced_at_ns: u64,
-    round_trips_ns: Vec<u64>,
 }
 
 struct Station {
@@ -124,33 +102,7 @@ impl Cell {
             debug_assert_eq!(set, Ok(()));
             let first = cell_flows.len();
             for terms in &terminal.flows {
-                let mut wire = |loss_ppm| Wire::new(&setup, loss_ppm, random.random());
-                let (data, acks) = (wire(setup.loss_ppm), wire(setup.ack_loss_ppm));
-                let (up, down) = match terms.direction {
-                    Direction::Up => (data, acks),
-                    Direction::Down => (acks, data),
-                };
-                cell_flows.push(Flow {
-                    terminal: at,
-                    direction: terms.direction,
-                    ends_ns: terms.ends_ns,
-                    has_begun: false,
-                    sender: Sender::new(terms.control, setup.initial_window, setup.window_max),
-                    receiver: match terms.direction {
-                        Direction::Up => Receiver::default(),
-                        Direction::Down => Receiver::of_terminal(),
-                    },
-                    bounded: Bounded::default(),
-                    download: Download::default(),
-                    handshake_ns: 0,
-                    hello_ns: 0,
-                    up,
-                    down,
-                    queued: 0,
-                    timeout_at_ns: 0,
-                    paced_at_ns: 0,
-                    round_trips_ns: Vec::new(),
-                });
+                cell_flows.push(Flow::new(at, &setup, terms, &mut random));
             }
             stations.push(Station {
                 queue: VecDeque::new(),
@@ -242,6 +194,22 @@ impl Cell {
         flows
             .flat_map(|flow| flow.round_trips_ns.iter().copied())
             .collect()
+    }
+
+    /// The window of a terminal's first flow, in segments.
+    pub fn window(&self, terminal: usize) -> u64 {
+        let first = self.stations[terminal].flows.first();
+        first.map_or(0, |flow| self.flows[*flow].sender.window())
+    }
+
+    /// Of those of a terminal that were measured; NaN: none was.
+    pub fn mean_round_trip_ns(&self, terminal: usize) -> f64 {
+        let flows = self.stations[terminal].flows.iter();
+        let all: Vec<u64> = flows
+            .flat_map(|flow| &self.flows[*flow].round_trips_ns)
+            .copied()
+            .collect();
+        all.iter().sum::<u64>() as f64 / all.len() as f64
     }
 
     /// The variation of the first bounded flow's target, deviation over mean; NaN: it has no

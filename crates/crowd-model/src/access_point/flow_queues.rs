@@ -83,15 +83,15 @@ impl FlowQueues {
 
     /// Its bytes count in its next turns.
     pub fn pop_for(&mut self, now_ns: u64, station: usize) -> Option<Waiting> {
-        let is_its = |queue: &FlowQueue| {
-            let first = queue.frames.front();
-            first.is_some_and(|(_, waiting)| waiting.station == station)
-        };
-        (0..self.queues.len())
-            .filter(|flow| is_its(&self.queues[*flow]))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .find_map(|flow| self.pop_of(now_ns, flow))
+        for flow in 0..self.queues.len() {
+            let first = self.queues[flow].frames.front();
+            if first.is_some_and(|(_, waiting)| waiting.station == station)
+                && let Some(waiting) = self.pop_of(now_ns, flow)
+            {
+                return Some(waiting);
+            }
+        }
+        None
     }
 
     fn leave_front(&mut self, is_new: bool) {
