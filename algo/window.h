@@ -81,6 +81,7 @@ struct takt_window_group {
 	u64 strangers;		/* their number; 0: none, or it is not told */
 	u64 competes;		/* others fill the queue: no bounds */
 	u64 retries_q10;	/* frames that a member sends again, of 1024; 0: unknown */
+	u64 queue_us;		/* all keep at least so long in queues, for aggregates; 0: no more */
 };
 
 /* One flow over one period. */
@@ -227,6 +228,18 @@ TAKT_FN u64 takt_window_flight_q10(u64 rate, u64 time_us, u32 mss_bytes)
 	return takt_min(bytes, most) * TAKT_WINDOW_ONE_Q10 / takt_max(mss_bytes, 1);
 }
 
+/*
+ * What all keep in queues together, in 1/1024 segments. Where devices send aggregates they take
+ * them from what waits, and a short queue makes short ones, which waste the air.
+ */
+TAKT_FN u64 takt_window_queue_q10(const struct takt_window_params *params,
+				  const struct takt_window_group *group,
+				  const struct takt_window_sample *sample)
+{
+	return takt_max(params->standing_q10,
+			takt_window_flight_q10(group->rate, group->queue_us, sample->mss_bytes));
+}
+
 /* How long the flow's packets wait, by itself and by what the group says. */
 TAKT_FN u64 takt_window_wait_us(const struct takt_window_params *params,
 				const struct takt_window_group *group,
@@ -240,8 +253,8 @@ TAKT_FN u64 takt_window_wait_us(const struct takt_window_params *params,
 	u64 queue_us, slack_us = least_us / TAKT_WINDOW_WAIT_DIVISOR;
 
 	if (rate) {
-		queue_us = 2 * (params->standing_q10 / TAKT_WINDOW_ONE_Q10) * sample->mss_bytes *
-			   1000000ULL / rate;
+		queue_us = 2 * (takt_window_queue_q10(params, group, sample) / TAKT_WINDOW_ONE_Q10) *
+			   sample->mss_bytes * 1000000ULL / rate;
 		slack_us = takt_max(slack_us, queue_us);
 	}
 	/* It came when a queue stood already, and never saw the shortest round trip. */
@@ -261,8 +274,8 @@ TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
 				     const struct takt_window_sample *sample)
 {
 	u64 loss_q16 = takt_min(flow->loss_q16, TAKT_WINDOW_LOSS_MAX_Q16);
-	u64 all_q10 = params->standing_q10 + params->standing_q10 * TAKT_WINDOW_LOSS_GAIN *
-						     loss_q16 / 65536;
+	u64 queue_q10 = takt_window_queue_q10(params, group, sample);
+	u64 all_q10 = queue_q10 + queue_q10 * TAKT_WINDOW_LOSS_GAIN * loss_q16 / 65536;
 
 	if (takt_window_collides(group))
 		all_q10 = takt_min(all_q10, TAKT_WINDOW_COLLIDING_Q10);
@@ -357,7 +370,7 @@ TAKT_FN u32 takt_window_is_starting(const struct takt_window_params *params,
 	u64 rate = takt_max(group->rate, sample->rate);
 
 	return sample->starting && takt_window_flight_q10(rate, wait_us, sample->mss_bytes) <=
-					   params->standing_q10;
+					   takt_window_queue_q10(params, group, sample);
 }
 
 /*

@@ -25,6 +25,11 @@ impl WindowTerms {
         })
     }
 
+    /// What all terminals together keep in queues at least.
+    pub fn standing_segments(&self) -> u64 {
+        self.0.standing_q10 / u64::from(sys::TAKT_WINDOW_ONE_Q10)
+    }
+
     /// The layout that the kernel reads.
     pub fn params(&self) -> takt_window_params {
         self.0
@@ -112,6 +117,11 @@ impl Group {
     /// Frames that a member sends again in the mean, of 1024.
     pub fn set_retries_q10(&mut self, retries_q10: u32) {
         self.0.retries_q10 = retries_q10.into();
+    }
+
+    /// All keep at least so long in queues, for aggregates; 0: no more than the terms say.
+    pub fn set_queue_us(&mut self, queue_us: u64) {
+        self.0.queue_us = queue_us;
     }
 
     /// See [`Self::set_competes`].

@@ -7,15 +7,17 @@ use rand_pcg::Pcg64Mcg;
 use takt_medium::{Action, Frame, Input, Medium, NodeId, Receiver as To};
 
 use crate::{
-    ACK_BYTES, DATA_BYTES, Direction, SEGMENT_BYTES, Setup,
+    Direction, SEGMENT_BYTES, Setup,
     access_point::{Content, Queue, Waiting},
-    member::{Bounded, Member, PERIOD_NS, Strangers},
-    tcp::{Ack, Receiver, Send, Sender},
-    wire::Wire,
+    flow::Flow,
+    member::{Member, PERIOD_NS, Strangers},
+    tcp::{Ack, Send},
 };
 
 /// A report's way over the air.
 const REPORT_NS: u64 = 2_000_000;
+/// A handshake that is not answered is tried again after so long (RFC 6298).
+const HELLO_NS: u64 = 1_000_000_000;
 /// Reports are early or late by up to a tenth of a period.
 const PERIOD_JITTER: u64 = 5;
 /// Periods over which the access point counts strangers.
@@ -46,23 +48,6 @@ enum Event {
     },
 }
 
-struct Flow {
-    terminal: usize,
-    direction: Direction,
-    ends_ns: u64,
-    has_begun: bool,
-    sender: Sender,
-    receiver: Receiver,
-    bounded: Bounded,
-    up: Wire,
-    down: Wire,
-    /// Of its frames, at the terminal.
-    queued: usize,
-    timeout_at_ns: u64,
-    paced_at_ns: u64,
-    round_trips_ns: Vec<u64>,
-}
-
 struct Station {
     queue: VecDeque<u64>,
     flows: Vec<usize>,
@@ -70,6 +55,13 @@ struct Station {
     /// Bytes that the access point has had from it, and at its last counts.
     uploaded_bytes: u64,
     counted_bytes: VecDeque<u64>,
+}
+
+/// The station that the access point sends to, and how many more frames it may have.
+#[derive(Default)]
+struct Turn {
+    station: usize,
+    frames_left: u32,
 }
 
 #[derive(Debug)]
@@ -87,6 +79,7 @@ pub struct Cell {
     flows: Vec<Flow>,
     stations: Vec<Station>,
     access_queue: Queue,
+    access_turn: Turn,
     strangers: Strangers,
     packets: Vec<Option<Packet>>,
     free: Vec<u64>,
@@ -109,27 +102,7 @@ impl Cell {
             debug_assert_eq!(set, Ok(()));
             let first = cell_flows.len();
             for terms in &terminal.flows {
-                let mut wire = |loss_ppm| Wire::new(&setup, loss_ppm, random.random());
-                let (data, acks) = (wire(setup.loss_ppm), wire(setup.ack_loss_ppm));
-                let (up, down) = match terms.direction {
-                    Direction::Up => (data, acks),
-                    Direction::Down => (acks, data),
-                };
-                cell_flows.push(Flow {
-                    terminal: at,
-                    direction: terms.direction,
-                    ends_ns: terms.ends_ns,
-                    has_begun: false,
-                    sender: Sender::new(terms.control, setup.initial_window, setup.window_max),
-                    receiver: Receiver::default(),
-                    bounded: Bounded::default(),
-                    up,
-                    down,
-                    queued: 0,
-                    timeout_at_ns: 0,
-                    paced_at_ns: 0,
-                    round_trips_ns: Vec::new(),
-                });
+                cell_flows.push(Flow::new(at, &setup, terms, &mut random));
             }
             stations.push(Station {
                 queue: VecDeque::new(),
@@ -142,7 +115,8 @@ impl Cell {
             });
         }
         let mut cell = Self {
-            access_queue: Queue::new(setup.access_point, setup.terminals.len()),
+            access_queue: Queue::new(setup.access_point, setup.terminals.len(), cell_flows.len()),
+            access_turn: Turn::default(),
             strangers: Strangers::default(),
             setup,
             medium,
@@ -222,6 +196,22 @@ impl Cell {
             .collect()
     }
 
+    /// The window of a terminal's first flow, in segments.
+    pub fn window(&self, terminal: usize) -> u64 {
+        let first = self.stations[terminal].flows.first();
+        first.map_or(0, |flow| self.flows[*flow].sender.window())
+    }
+
+    /// Of those of a terminal that were measured; NaN: none was.
+    pub fn mean_round_trip_ns(&self, terminal: usize) -> f64 {
+        let flows = self.stations[terminal].flows.iter();
+        let all: Vec<u64> = flows
+            .flat_map(|flow| &self.flows[*flow].round_trips_ns)
+            .copied()
+            .collect();
+        all.iter().sum::<u64>() as f64 / all.len() as f64
+    }
+
     /// The variation of the first bounded flow's target, deviation over mean; NaN: it has no
     /// bound.
     pub fn unrest(&self) -> f64 {
@@ -241,23 +231,23 @@ impl Cell {
     fn happen(&mut self, event: Event) {
         let now_ns = self.now_ns;
         match event {
-            Event::Start(flow) => {
-                self.flows[flow].has_begun = true;
-                self.pump(flow);
+            Event::Start(flow) => self.start(flow),
+            Event::AtServer { flow, token } => {
+                if let Some(Packet::OnWire(content)) = self.forget(token) {
+                    self.arrive(flow, content);
+                }
             }
-            Event::AtServer { flow, token } => match self.forget(token) {
-                Some(Packet::OnWire(Content::Data(sequence))) => self.receive(flow, sequence),
-                Some(Packet::OnWire(Content::Ack(ack))) => self.acked(flow, &ack),
-                _ => {}
-            },
             Event::AtAccessPoint { flow, token } => {
                 if let Some(Packet::OnWire(content)) = self.forget(token) {
                     let station = self.flows[flow].terminal;
-                    self.access_queue.push(Waiting {
-                        station,
-                        flow,
-                        content,
-                    });
+                    self.access_queue.push(
+                        now_ns,
+                        Waiting {
+                            station,
+                            flow,
+                            content,
+                        },
+                    );
                 }
                 self.feed();
             }
@@ -267,7 +257,7 @@ impl Cell {
                     .delayed_until_ns
                     .is_some_and(|at_ns| at_ns <= now_ns)
                 {
-                    let ack = receiver.acknowledge();
+                    let ack = receiver.acknowledge(now_ns);
                     self.answer(flow, ack);
                 }
             }
@@ -296,6 +286,32 @@ impl Cell {
         }
     }
 
+    /// An upload sends at once, a download's terminal asks for it first.
+    fn start(&mut self, flow: usize) {
+        let of = &mut self.flows[flow];
+        match of.direction {
+            Direction::Up => {
+                of.has_begun = true;
+                self.pump(flow);
+            }
+            Direction::Down if of.has_begun => {}
+            Direction::Down => {
+                of.hello_ns = self.now_ns;
+                self.queue(flow, Content::Hello);
+                self.schedule(self.now_ns + HELLO_NS, Event::Start(flow));
+            }
+        }
+    }
+
+    /// Something of the flow is at its other end.
+    fn arrive(&mut self, flow: usize, content: Content) {
+        match content {
+            Content::Hello => self.send_down(flow, Content::Hello),
+            Content::Data { sequence, echo_ms } => self.receive(flow, sequence, echo_ms),
+            Content::Ack(ack) => self.acked(flow, &ack),
+        }
+    }
+
     fn period(&mut self, station: usize) {
         let jitter_ns = self.random.random_range(0..PERIOD_NS / PERIOD_JITTER);
         let next_ns = self.now_ns + PERIOD_NS - PERIOD_NS / PERIOD_JITTER / 2 + jitter_ns;
@@ -303,12 +319,21 @@ impl Cell {
         let Some(member) = &mut self.stations[station].member else {
             return;
         };
-        let node = NodeId(station as u16 + 1);
+        let node = node_of(station);
         let link = self.medium.link(node, takt_medium::Direction::Up);
         let link = link.unwrap_or_default();
         let phy_bps = self.setup.profile.rates[link.rate].bps;
         member.look(link.frames, link.retries, phy_bps);
         let report = member.period(self.now_ns, random, self.strangers);
+        if self.setup.terminals[station].bounds_downloads {
+            let flows = self.flows.iter_mut();
+            let its = flows.filter(|flow| {
+                flow.terminal == station && flow.direction == Direction::Down && flow.has_begun
+            });
+            let received =
+                its.map(|flow| (&mut flow.download, &mut flow.receiver, flow.handshake_ns));
+            member.bound_downloads(self.now_ns, received);
+        }
         self.schedule(next_ns, Event::Period(station));
         let Some(datagram) = report else {
             return;
@@ -351,8 +376,9 @@ impl Cell {
     }
 
     /// A segment is at its receiver.
-    fn receive(&mut self, flow: usize, sequence: u64) {
+    fn receive(&mut self, flow: usize, sequence: u64, echo_ms: u64) {
         let receiver = &mut self.flows[flow].receiver;
+        receiver.measure(self.now_ns, echo_ms);
         match receiver.receive(self.now_ns, sequence) {
             Some(ack) => self.answer(flow, ack),
             None => {
@@ -373,6 +399,7 @@ impl Cell {
     /// An acknowledgement is at its sender.
     fn acked(&mut self, flow: usize, ack: &Ack) {
         let of = &mut self.flows[flow];
+        of.has_begun = true;
         of.sender.take(self.now_ns, ack);
         of.round_trips_ns.extend(of.sender.last_round_trip_ns());
         if of.direction == Direction::Up
@@ -388,15 +415,21 @@ impl Cell {
         let now_ns = self.now_ns;
         loop {
             let of = &mut self.flows[flow];
-            let is_held = of.direction == Direction::Up && of.queued >= self.setup.own_queue_frames;
+            let most = of.sender.paced_in(self.setup.own_queue_ns);
+            let most = most.max(self.setup.own_queue_frames);
+            let is_held = of.direction == Direction::Up && of.queued >= most;
             if !of.has_begun || now_ns >= of.ends_ns || is_held {
                 break;
             }
             match of.sender.send(now_ns) {
-                Send::Segment(sequence) => match of.direction {
-                    Direction::Up => self.queue(flow, Content::Data(sequence)),
-                    Direction::Down => self.send_down(flow, Content::Data(sequence)),
-                },
+                Send::Segment(sequence) => {
+                    let echo_ms = of.sender.echo_ms();
+                    let content = Content::Data { sequence, echo_ms };
+                    match of.direction {
+                        Direction::Up => self.queue(flow, content),
+                        Direction::Down => self.send_down(flow, content),
+                    }
+                }
                 Send::At(at_ns) => {
                     if of.paced_at_ns == 0 {
                         of.paced_at_ns = at_ns;
@@ -422,7 +455,7 @@ impl Cell {
     /// Into the terminal's own queue.
     fn queue(&mut self, flow: usize, content: Content) {
         let station = self.flows[flow].terminal;
-        self.flows[flow].queued += usize::from(matches!(content, Content::Data(_)));
+        self.flows[flow].queued += usize::from(matches!(content, Content::Data { .. }));
         let token = self.remember(Packet::OnAir(Waiting {
             station,
             flow,
@@ -446,25 +479,51 @@ impl Cell {
         }
     }
 
+    /// Passes frames to transmitters that have room: one, or those of an aggregate.
     fn feed(&mut self) {
-        if self.medium.is_free(Medium::ACCESS_POINT)
-            && let Some(waiting) = self.access_queue.pop()
-        {
-            let to = To::Node(NodeId(waiting.station as u16 + 1));
-            let bytes = bytes_of(&waiting.content);
+        while let Some(waiting) = self.next_down() {
+            let to = To::Node(node_of(waiting.station));
+            let bytes = waiting.content.bytes();
             let token = self.remember(Packet::OnAir(waiting));
             self.transmit(Medium::ACCESS_POINT, token, bytes, to);
         }
+        let to = To::Node(Medium::ACCESS_POINT);
         for station in 0..self.stations.len() {
-            let from = NodeId(station as u16 + 1);
-            if self.medium.is_free(from)
+            let from = node_of(station);
+            while self.medium.has_room(from, to)
                 && let Some(token) = self.stations[station].queue.pop_front()
                 && let Some(Packet::OnAir(waiting)) = &self.packets[token as usize]
             {
-                let bytes = bytes_of(&waiting.content);
-                self.transmit(from, token, bytes, To::Node(Medium::ACCESS_POINT));
+                let bytes = waiting.content.bytes();
+                self.transmit(from, token, bytes, to);
             }
         }
+    }
+
+    /// The frame that the access point's transmitter takes next. Frames for the same station go
+    /// with it, as many as an aggregate may have: then it is another's turn.
+    fn next_down(&mut self) -> Option<Waiting> {
+        let now_ns = self.now_ns;
+        if self.medium.is_free(Medium::ACCESS_POINT) {
+            let waiting = self.access_queue.pop(now_ns)?;
+            let aggregation = self.setup.profile.aggregation;
+            self.access_turn = Turn {
+                station: waiting.station,
+                frames_left: aggregation.map_or(0, |aggregation| aggregation.frames_max - 1),
+            };
+            return Some(waiting);
+        }
+        let Turn {
+            station,
+            frames_left,
+        } = self.access_turn;
+        let to = To::Node(node_of(station));
+        if frames_left == 0 || !self.medium.has_room(Medium::ACCESS_POINT, to) {
+            return None;
+        }
+        let waiting = self.access_queue.pop_for(now_ns, station)?;
+        self.access_turn.frames_left -= 1;
+        Some(waiting)
     }
 
     fn transmit(&mut self, from: NodeId, token: u64, bytes: u32, to: To) {
@@ -484,7 +543,7 @@ impl Cell {
                     if from == Medium::ACCESS_POINT {
                         self.feed();
                     } else if let Some(Packet::OnAir(waiting)) = packet {
-                        let is_data = matches!(waiting.content, Content::Data(_));
+                        let is_data = matches!(waiting.content, Content::Data { .. });
                         self.flows[waiting.flow].queued -= usize::from(is_data);
                         self.pump(waiting.flow);
                     }
@@ -498,16 +557,27 @@ impl Cell {
             return;
         };
         let (flow, station, content) = (waiting.flow, waiting.station, waiting.content.clone());
-        if matches!(content, Content::Data(_)) && from != Medium::ACCESS_POINT {
+        if matches!(content, Content::Data { .. }) && from != Medium::ACCESS_POINT {
             self.stations[station].uploaded_bytes += u64::from(SEGMENT_BYTES);
         }
         if from != Medium::ACCESS_POINT {
             return self.send_up(flow, content);
         }
-        match content {
-            Content::Data(sequence) => self.receive(flow, sequence),
-            Content::Ack(ack) => self.acked(flow, &ack),
+        if let Content::Hello = content {
+            self.greet(flow);
+        } else {
+            self.arrive(flow, content);
         }
+    }
+
+    /// The server has answered the terminal's hello; the terminal's answer asks for data.
+    fn greet(&mut self, flow: usize) {
+        let of = &mut self.flows[flow];
+        if of.handshake_ns == 0 {
+            of.handshake_ns = self.now_ns - of.hello_ns;
+        }
+        let ack = of.receiver.acknowledge(self.now_ns);
+        self.queue(flow, Content::Ack(ack));
     }
 
     fn remember(&mut self, packet: Packet) -> u64 {
@@ -528,9 +598,6 @@ impl Cell {
     }
 }
 
-fn bytes_of(content: &Content) -> u32 {
-    match content {
-        Content::Data(_) => DATA_BYTES,
-        Content::Ack(_) => ACK_BYTES,
-    }
+fn node_of(station: usize) -> NodeId {
+    NodeId(station as u16 + 1)
 }

@@ -10,9 +10,11 @@
 mod access_point;
 mod cell;
 mod figures;
+mod flow;
 mod member;
 mod setup;
 pub mod tcp;
+mod trace;
 mod wire;
 
 pub use access_point::{AccessPoint, AccessQueue};
@@ -20,6 +22,7 @@ pub use cell::Cell;
 pub use figures::{Figures, Interval, measure};
 pub use setup::{Direction, FlowTerms, Setup, Terminal};
 pub use tcp::Control;
+pub use trace::{Second, correlation, trace};
 
 /// A full segment on the wire, as an Ethernet frame.
 pub(crate) const DATA_BYTES: u32 = 1514;

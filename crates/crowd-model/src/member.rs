@@ -3,13 +3,16 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use takt_algo::{Flow, FlowSample, Group, RoundTrips, WindowTerms};
+use takt_algo::{Download, DownloadSample, Flow, FlowSample, Group, RoundTrips, WindowTerms};
 use takt_wlan::{
-    crowd::{Activity, Counts, Meter, Own, Radio, RadioMeter, Terminal, Terms},
+    crowd::{Activity, Counts, Downloads, Meter, Own, Radio, RadioMeter, Terminal, Terms},
     sealed::{DATAGRAM_MAX_BYTES, Key},
 };
 
-use crate::{SEGMENT_BYTES, Setup, tcp::Sender};
+use crate::{
+    SEGMENT_BYTES, Setup,
+    tcp::{Receiver, Sender},
+};
 
 /// Between two reports, and two bounds: the default of a policy.
 pub(crate) const PERIOD_NS: u64 = 200_000_000;
@@ -46,6 +49,7 @@ pub(crate) struct Member {
     group: Group,
     heard_ns: u64,
     own_flows: u32,
+    downloads: Downloads,
     from: SocketAddr,
 }
 
@@ -77,6 +81,7 @@ impl Member {
             group: Group::default(),
             heard_ns: 0,
             own_flows: 1,
+            downloads: Downloads::default(),
             from: SocketAddr::from((Ipv4Addr::from_bits(0x0a00_0001 + number as u32), PORT)),
         }
     }
@@ -186,6 +191,32 @@ impl Member {
         let mut datagram = [0; DATAGRAM_MAX_BYTES];
         let sealed = self.core.report(now_ns, random, &mut datagram);
         sealed.map(<[u8]>::to_vec)
+    }
+
+    /// After it: bounds what these receive, as taktd has the kernel do.
+    pub fn bound_downloads<'a>(
+        &mut self,
+        now_ns: u64,
+        received: impl Iterator<Item = (&'a mut Download, &'a mut Receiver, u64)>,
+    ) {
+        let (group, own_flows) = self.downloads.terms(&self.group);
+        let (mut flows, mut rate_bytes_ps) = (0, 0);
+        for (download, receiver, handshake_ns) in received {
+            let now = DownloadSample {
+                now_ns,
+                period_ns: PERIOD_NS,
+                received_bytes: receiver.delivered() * u64::from(SEGMENT_BYTES),
+                rtt_us: receiver.rtt_us(),
+                handshake_us: (handshake_ns / 1000) as u32,
+                mss_bytes: SEGMENT_BYTES,
+                own_flows,
+            };
+            let downloaded = download.update(&self.terms, &group, &now);
+            receiver.clamp = downloaded.window_bytes / u64::from(SEGMENT_BYTES);
+            flows += u32::from(downloaded.limited_bytes_ps.is_some());
+            rate_bytes_ps += downloaded.limited_bytes_ps.unwrap_or(0);
+        }
+        self.downloads.received(&self.group, flows, rate_bytes_ps);
     }
 
     pub fn hear(&mut self, now_ns: u64, from: SocketAddr, datagram: &[u8]) {

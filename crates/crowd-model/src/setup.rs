@@ -48,6 +48,8 @@ pub struct Terminal {
     pub path: SnrPath,
     /// It has takt, and belongs to the group.
     pub is_member: bool,
+    /// It bounds what its flows receive, too, if it is a member.
+    pub bounds_downloads: bool,
     /// What counts of the capacity that the network had before, if it is a member; 0: none.
     pub remembered_bytes_ps: u64,
     /// Its flows.
@@ -75,6 +77,8 @@ pub struct Setup {
     pub report_loss_ppm: u32,
     /// Frames of a flow that its terminal's device takes at once: TCP small queues.
     pub own_queue_frames: usize,
+    /// Or as many as the flow sends in this time, if that is more.
+    pub own_queue_ns: u64,
     /// The first window, in segments.
     pub initial_window: u32,
     /// The largest window, in segments: the socket's buffer.
@@ -95,6 +99,7 @@ impl Setup {
             rate: RateChoice::Fixed(7),
             path: SnrPath::constant(6000),
             is_member: false,
+            bounds_downloads: false,
             remembered_bytes_ps: 0,
             flows: vec![FlowTerms::upload(at as u64 * STAGGER_NS)],
         };
@@ -108,6 +113,7 @@ impl Setup {
             ack_loss_ppm: 0,
             report_loss_ppm: 0,
             own_queue_frames: 4,
+            own_queue_ns: 0,
             initial_window: 10,
             window_max: 1_000_000,
             standing_segments: WindowTerms::STANDING_SEGMENTS,
@@ -118,6 +124,15 @@ impl Setup {
     pub fn with_members(mut self, members: usize) -> Self {
         for (at, terminal) in self.terminals.iter_mut().enumerate() {
             terminal.is_member = at < members;
+        }
+        self
+    }
+
+    /// The first `terminals` have takt, and bound what they receive.
+    pub fn with_bounds(mut self, terminals: usize) -> Self {
+        self = self.with_members(terminals);
+        for terminal in &mut self.terminals {
+            terminal.bounds_downloads = terminal.is_member;
         }
         self
     }

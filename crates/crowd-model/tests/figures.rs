@@ -1,7 +1,7 @@
 //! `docs/crowd-law.generated.md` is what its command prints: of each table the last row is made
 //! anew.
 
-#[path = "../examples/law/tables.rs"]
+#[path = "../examples/law/tables/mod.rs"]
 mod tables;
 
 use std::{fs, thread};

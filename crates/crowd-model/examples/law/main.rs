@@ -1,10 +1,13 @@
 //! The figures of `docs/crowd-law.md`, as `docs/crowd-law.generated.md`.
 //!
 //!     cargo run --release -p takt-crowd-model --example law >docs/crowd-law.generated.md
+//!
+//! With an argument only the tables that have it in their titles.
 
 mod tables;
 
 use std::{
+    env,
     sync::Mutex,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -13,7 +16,9 @@ use std::{
 use tables::Table;
 
 fn main() {
-    let tables = tables::all();
+    let part = env::args().nth(1).unwrap_or_default();
+    let mut tables = tables::all();
+    tables.retain(|table| table.title.contains(&part));
     let lines = lines_of(&tables);
     println!("{}", tables::HEAD);
     for (table, lines) in tables.iter().zip(lines) {

@@ -1,4 +1,5 @@
-//! The receiver: what it has, what it acknowledges and when, and how much it allows.
+//! The receiver: what it has, what it acknowledges and when, how much it allows, and the round
+//! trips that it measures.
 
 use std::ops::Range;
 
@@ -15,6 +16,24 @@ pub struct Ack {
     pub beyond: Vec<Range<u64>>,
     /// The first segment that the advertised window does not allow.
     pub limit: u64,
+    /// Its timestamp (RFC 7323), in ms.
+    pub stamp_ms: u64,
+}
+
+const NS_PER_MS: u64 = 1_000_000;
+const US_PER_MS: u64 = 1000;
+const UNLIMITED: u64 = u64::MAX / 2;
+/// Linux's first window of 64 KiB.
+const FIRST_WINDOW: u64 = 44;
+/// What Linux adds to twice what was taken.
+const SPACE_MARGIN: u64 = 16;
+
+/// What the application took in the last measured round trip, and in the present one.
+#[derive(Debug, Default)]
+struct Space {
+    taken: u64,
+    since_ns: u64,
+    next: u64,
 }
 
 /// The receiving end.
@@ -25,6 +44,11 @@ pub struct Receiver {
     unacknowledged: u32,
     quick_acks: u32,
     limit: u64,
+    echo_ms: Option<u64>,
+    /// Eight times the smoothed round trip; 0: none was measured.
+    rtt_sum_us: u64,
+    window: u64,
+    space: Space,
     /// The bound on the advertised window, in segments.
     pub clamp: u64,
     /// When an acknowledgement is due at the latest.
@@ -39,13 +63,45 @@ impl Default for Receiver {
             unacknowledged: 0,
             quick_acks: QUICK_ACKS,
             limit: 0,
-            clamp: u64::MAX / 2,
+            echo_ms: None,
+            rtt_sum_us: 0,
+            window: UNLIMITED,
+            space: Space::default(),
+            clamp: UNLIMITED,
             delayed_until_ns: None,
         }
     }
 }
 
 impl Receiver {
+    /// Its window follows what arrives in a round trip; by default there is none.
+    pub fn of_terminal() -> Self {
+        Self {
+            window: FIRST_WINDOW,
+            ..Self::default()
+        }
+    }
+
+    /// As Linux sizes a buffer (`tcp_rcv_space_adjust`): once a round trip, if more arrived than
+    /// ever before, twice as much, and more by twice its growth.
+    fn size(&mut self, now_ns: u64) {
+        let rtt_ns = u64::from(self.rtt_us()) * 1000;
+        if rtt_ns == 0 || now_ns - self.space.since_ns < rtt_ns {
+            return;
+        }
+        let (taken, before) = (self.next - self.space.next, self.space.taken.max(1));
+        if taken > self.space.taken {
+            let window = 2 * taken + SPACE_MARGIN;
+            let grown = window + 2 * window * taken.saturating_sub(before) / before;
+            self.window = self.window.max(grown);
+        }
+        self.space = Space {
+            taken: self.space.taken.max(taken),
+            since_ns: now_ns,
+            next: self.next,
+        };
+    }
+
     /// A segment arrived; returns the acknowledgement that it causes at once.
     pub fn receive(&mut self, now_ns: u64, sequence: u64) -> Option<Ack> {
         let in_order = sequence == self.next && self.beyond.is_empty();
@@ -58,13 +114,32 @@ impl Receiver {
             self.next = first.end;
             self.beyond.remove(0);
         }
+        self.size(now_ns);
         self.unacknowledged += 1;
         if in_order && self.unacknowledged < 2 && self.quick_acks == 0 {
             self.delayed_until_ns = Some(now_ns + DELAYED_ACK_NS);
             return None;
         }
         self.quick_acks = self.quick_acks.saturating_sub(1);
-        Some(self.acknowledge())
+        Some(self.acknowledge(now_ns))
+    }
+
+    /// A segment echoes this timestamp. As Linux since 6.16 (`tcp_rcv_rtt_update`): a shorter
+    /// round trip counts at once, a longer one by an eighth.
+    pub fn measure(&mut self, now_ns: u64, echo_ms: u64) {
+        if self.echo_ms.replace(echo_ms) == Some(echo_ms) {
+            return;
+        }
+        let rtt_us = (now_ns / NS_PER_MS - echo_ms).max(1) * US_PER_MS;
+        self.rtt_sum_us = match self.rtt_sum_us {
+            sum_us if sum_us == 0 || rtt_us * 8 < sum_us => rtt_us * 8,
+            sum_us => sum_us - sum_us / 8 + rtt_us,
+        };
+    }
+
+    /// The smoothed round trip; 0: none was measured.
+    pub fn rtt_us(&self) -> u32 {
+        (self.rtt_sum_us / 8) as u32
     }
 
     fn insert(&mut self, sequence: u64) {
@@ -85,14 +160,15 @@ impl Receiver {
 
     /// What has arrived, now. The right edge of the advertised window never moves back (RFC 9293,
     /// 3.8.6).
-    pub fn acknowledge(&mut self) -> Ack {
+    pub fn acknowledge(&mut self, now_ns: u64) -> Ack {
         self.unacknowledged = 0;
         self.delayed_until_ns = None;
-        self.limit = self.limit.max(self.next + self.clamp);
+        self.limit = self.limit.max(self.next + self.clamp.min(self.window));
         Ack {
             next: self.next,
             beyond: self.beyond.clone(),
             limit: self.limit,
+            stamp_ms: now_ns / NS_PER_MS,
         }
     }
 
@@ -119,7 +195,7 @@ mod tests {
             for (at, sequence) in sequences.into_iter().enumerate() {
                 receiver.receive(at as u64, sequence);
                 arrived.insert(sequence);
-                let ack = receiver.acknowledge();
+                let ack = receiver.acknowledge(0);
                 let mut expected = 0;
                 while arrived.contains(&expected) {
                     expected += 1;
@@ -132,6 +208,19 @@ mod tests {
                 prop_assert!(apart, "{ack:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_shorter_round_trip_counts_at_once_and_each_timestamp_once() {
+        let mut receiver = Receiver::default();
+        receiver.measure(20 * NS_PER_MS, 0);
+        assert_eq!(receiver.rtt_us(), 20_000);
+        receiver.measure(30 * NS_PER_MS, 0);
+        assert_eq!(receiver.rtt_us(), 20_000);
+        receiver.measure(40 * NS_PER_MS, 2);
+        assert_eq!(receiver.rtt_us(), 22_250);
+        receiver.measure(50 * NS_PER_MS, 40);
+        assert_eq!(receiver.rtt_us(), 10_000);
     }
 
     #[test]

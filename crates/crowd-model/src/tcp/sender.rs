@@ -67,6 +67,7 @@ pub struct Sender {
     lost: u64,
     beyond: u64,
     limit: u64,
+    echo_ms: u64,
     srtt_ns: f64,
     rtt_deviation_ns: f64,
     rtt_min_ns: u64,
@@ -96,6 +97,7 @@ impl Sender {
             lost: 0,
             beyond: 0,
             limit: FIRST_LIMIT,
+            echo_ms: 0,
             srtt_ns: 0.0,
             rtt_deviation_ns: 0.0,
             rtt_min_ns: u64::MAX,
@@ -150,6 +152,11 @@ impl Sender {
         self.rtt_min_ns
     }
 
+    /// The timestamp that its segments echo, in ms.
+    pub fn echo_ms(&self) -> u64 {
+        self.echo_ms
+    }
+
     /// Segments known to have arrived.
     pub fn delivered(&self) -> u64 {
         self.delivered
@@ -162,6 +169,17 @@ impl Sender {
 
     fn next(&self) -> u64 {
         self.una + self.flight.len() as u64
+    }
+
+    /// The segments that it sends in a time, at the rate that Linux would pace it with: the
+    /// window in a round trip, and a fifth more, or twice as much in slow start.
+    pub fn paced_in(&self, time_ns: u64) -> usize {
+        let gap_ns = self.control.pacing_ns().map(|gap_ns| gap_ns as f64);
+        let gap_ns = gap_ns.unwrap_or_else(|| {
+            let more = if self.is_starting() { 2.0 } else { 1.2 };
+            self.srtt_ns / (self.window() as f64 * more)
+        });
+        (time_ns as f64 / gap_ns.max(1.0)) as usize
     }
 
     /// The segment to send now, if the window and pacing allow one.
@@ -275,6 +293,7 @@ impl Sender {
             }
         }
         self.limit = self.limit.max(ack.limit);
+        self.echo_ms = ack.stamp_ms;
         let Some(newest) = newest else {
             return;
         };

@@ -7,7 +7,6 @@ mod access_point;
 mod aggregator;
 pub(crate) mod capacities_file;
 mod control;
-mod downloads;
 mod line;
 mod memory;
 mod terminal;

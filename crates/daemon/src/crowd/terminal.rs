@@ -4,14 +4,13 @@ use takt_algo::Group;
 use takt_host::SignalMeter;
 use takt_policy::{Crowd, CrowdRole};
 use takt_wlan::{
-    crowd::{Activity, Meter, Network, Own, Radio, RadioMeter, Terminal as Core, Terms},
+    crowd::{Activity, Downloads, Meter, Network, Own, Radio, RadioMeter, Terminal as Core, Terms},
     sealed::DATAGRAM_MAX_BYTES,
 };
 
 use super::{
     LOOK_NS, POLLS_PER_INTERVAL,
     control::{Control, NO_BOUNDS},
-    downloads::Downloads,
     line::Line,
     memory::Memory,
     random,
@@ -137,10 +136,13 @@ impl Terminal {
             None => return Ok(()),
         };
         control.set(&group, measured.limited_flows.max(1).into())?;
-        match self.crowd.downloads {
-            true => self.downloads.period(&group, control.as_ref()),
-            false => Ok(()),
+        if self.crowd.downloads {
+            let (of_downloads, own_flows) = self.downloads.terms(&group);
+            let received = control.bound_downloads(&of_downloads, own_flows)?;
+            self.downloads
+                .received(&group, received.flows, received.rate_bytes_ps);
         }
+        Ok(())
     }
 }
 

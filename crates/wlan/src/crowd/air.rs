@@ -14,6 +14,8 @@ use super::{Activity, best_rates::BestRates};
 const RETRIES_Q10: u32 = 205;
 /// Rates have fallen if they are below this part of their best, in the median.
 const FALLEN: (u64, u64) = (9, 10);
+/// The highest rate of 802.11a and g.
+const SINGLE_FRAMES_MAX_BPS: u64 = 54_000_000;
 /// Where it was seen once it is expected for so long.
 const BLIND_NS: u64 = 300_000_000_000;
 
@@ -61,6 +63,12 @@ impl Air {
     /// Whether rates fell with collisions lately.
     pub fn is_blind(&self, now_ns: u64) -> bool {
         now_ns < self.blind_until_ns
+    }
+
+    /// Whether devices send aggregates: those of most members have sent faster than any device could
+    /// before 802.11n, which brought them.
+    pub fn has_aggregates(&self) -> bool {
+        self.best.median_bps() > SINGLE_FRAMES_MAX_BPS
     }
 
     /// Until when it is expected that rates fall with collisions; 0: it was not seen.

@@ -32,4 +32,12 @@ impl<K: Ord + Copy> BestRates<K> {
         parts_q10.sort_unstable();
         parts_q10.get(parts_q10.len() / 2).copied()
     }
+
+    /// The lower median of the best rates; 0: there are none.
+    pub fn median_bps(&self) -> u64 {
+        let mut best_bps: Vec<u64> = self.0.values().copied().collect();
+        best_bps.sort_unstable();
+        let middle = best_bps.len().saturating_sub(1) / 2;
+        best_bps.get(middle).copied().unwrap_or_default()
+    }
 }

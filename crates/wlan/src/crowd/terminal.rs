@@ -26,6 +26,9 @@ const SEGMENT_BYTES: u128 = 1448;
 /// a period.
 const PEAK_RISE_DIVISOR: u64 = 4;
 const PEAK_FALL_DIVISOR: u64 = 256;
+/// What all keep in queues where devices send aggregates. mac80211 lets each flow keep as much in
+/// the device for them (`tx_sk_pacing_shift`, 1/128 s).
+const AGGREGATES_US: u64 = 8000;
 /// Reports are never older than so many periods.
 const WAIT_PERIODS: usize = 4;
 /// Datagrams of a sum of the most members.
@@ -188,6 +191,7 @@ impl Terminal {
         let radios = others.chain([(self.number, self.activity)]);
         let retries_q10 = self.air.period(now_ns, radios);
         self.group.set_retries_q10(retries_q10);
+        self.group.set_queue_us(self.queue_us());
         self.group.set_competes(self.activity.competes);
         // A terminal that lends counts other members up to a low limit, so it cannot measure
         // the group's capacity.
@@ -198,6 +202,14 @@ impl Terminal {
         let rate_bytes_ps = self.median_rate_bytes_ps();
         self.learning.period(&mut self.group, rate_bytes_ps);
         self.group
+    }
+
+    /// See [`Group::set_queue_us`].
+    fn queue_us(&self) -> u64 {
+        match self.air.has_aggregates() {
+            true => AGGREGATES_US,
+            false => 0,
+        }
     }
 
     /// What the group could get lately: one that others starve has no rate any more.
@@ -216,10 +228,14 @@ impl Terminal {
                 .iter()
                 .map(|(_, member)| member.activity.competes)
         };
-        let waiting_bytes = u128::from(self.peak_bytes_ps) * u128::from(wait_us) / 1_000_000;
+        let segments_in = |us: u64| {
+            let bytes = u128::from(self.peak_bytes_ps) * u128::from(us) / 1_000_000;
+            (bytes / SEGMENT_BYTES) as u64
+        };
+        let terms = &self.terms.window;
         Look {
-            queued_segments: (waiting_bytes / SEGMENT_BYTES) as u64,
-            standing_segments: WindowTerms::STANDING_SEGMENTS.into(),
+            queued_segments: segments_in(wait_us),
+            standing_segments: terms.standing_segments().max(segments_in(self.queue_us())),
             others_compete: others().any(|competes| competes),
             others_yield: others().any(|competes| !competes),
             is_protected: self.group.has_strangers(),

@@ -1,59 +1,11 @@
-//! The access point's queue towards the stations.
+//! One queue, or one for each station, whose frames leave in turn.
 
 use std::collections::VecDeque;
 
-use crate::tcp::Ack;
+use super::{AccessPoint, AccessQueue, Content, Waiting};
 
-/// What the access point does with frames that wait for the air.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AccessPoint {
-    /// The order of frames.
-    pub queue: AccessQueue,
-    /// Frames that may wait; others are dropped.
-    pub frames: usize,
-    /// An older acknowledgement that waits is replaced by a newer one of its flow.
-    pub thins: bool,
-    /// It tells members how many others upload, and what they get.
-    pub counts_strangers: bool,
-}
-
-/// The order in which frames of different flows leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessQueue {
-    /// The one that came first.
-    Fifo,
-    /// A frame of each station in turn; an emptied queue goes behind those that wait.
-    Turns,
-}
-
-impl Default for AccessPoint {
-    /// A Linux device with a plain queue of its usual length.
-    fn default() -> Self {
-        Self {
-            queue: AccessQueue::Fifo,
-            frames: 1000,
-            thins: false,
-            counts_strangers: false,
-        }
-    }
-}
-
-/// A frame for a station.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    pub station: usize,
-    pub flow: usize,
-    pub content: Content,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Content {
-    Data(u64),
-    Ack(Ack),
-}
-
-/// The queue.
-pub(crate) struct Queue {
+/// The queues.
+pub(crate) struct Turns {
     terms: AccessPoint,
     /// One for all under [`AccessQueue::Fifo`], one for each station otherwise.
     queues: Vec<VecDeque<Waiting>>,
@@ -62,12 +14,8 @@ pub(crate) struct Queue {
     count: usize,
 }
 
-impl Queue {
-    pub fn new(terms: AccessPoint, stations: usize) -> Self {
-        let queues = match terms.queue {
-            AccessQueue::Fifo => 1,
-            AccessQueue::Turns => stations,
-        };
+impl Turns {
+    pub fn new(terms: AccessPoint, queues: usize) -> Self {
         Self {
             terms,
             queues: (0..queues).map(|_| VecDeque::new()).collect(),
@@ -76,11 +24,15 @@ impl Queue {
         }
     }
 
+    fn queue_of(&self, station: usize) -> usize {
+        match self.terms.queue {
+            AccessQueue::Turns => station,
+            _ => 0,
+        }
+    }
+
     pub fn push(&mut self, waiting: Waiting) {
-        let at = match self.terms.queue {
-            AccessQueue::Fifo => 0,
-            AccessQueue::Turns => waiting.station,
-        };
+        let at = self.queue_of(waiting.station);
         if self.terms.thins && self.replace(at, &waiting) {
             return;
         }
@@ -121,6 +73,18 @@ impl Queue {
         let waiting = self.queues[at].pop_front();
         if !self.queues[at].is_empty() {
             self.turns.push_back(at);
+        }
+        self.count -= usize::from(waiting.is_some());
+        waiting
+    }
+
+    pub fn pop_for(&mut self, station: usize) -> Option<Waiting> {
+        let at = self.queue_of(station);
+        let mut waiting = self.queues[at].iter();
+        let place = waiting.position(|waiting| waiting.station == station)?;
+        let waiting = self.queues[at].remove(place);
+        if self.queues[at].is_empty() {
+            self.turns.retain(|turn| *turn != at);
         }
         self.count -= usize::from(waiting.is_some());
         waiting
