@@ -6,7 +6,7 @@
 #include "window.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_CROWD_ABI 4
+#define TAKT_CROWD_ABI 5
 
 /*
  * Four maps, all with a network namespace's cookie as the key. Each is written by one side, so

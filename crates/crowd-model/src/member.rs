@@ -69,6 +69,7 @@ impl Member {
         let of_group = Terms {
             aggregator: None,
             window: terms,
+            aggregates: setup.aggregates,
             remembered_bytes_ps: setup.terminals[number].remembered_bytes_ps,
         };
         Self {

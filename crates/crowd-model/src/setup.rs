@@ -2,6 +2,7 @@
 
 use takt_algo::WindowTerms;
 use takt_medium::{Profile, RateChoice, SnrPath};
+use takt_wlan::crowd::Aggregates;
 
 use crate::{AccessPoint, Control};
 
@@ -85,6 +86,8 @@ pub struct Setup {
     pub window_max: u32,
     /// What all members keep in queues together, in segments.
     pub standing_segments: u32,
+    /// What they keep there where devices send aggregates.
+    pub aggregates: Aggregates,
 }
 
 /// Terminals begin one after the other.
@@ -117,6 +120,7 @@ impl Setup {
             initial_window: 10,
             window_max: 1_000_000,
             standing_segments: WindowTerms::STANDING_SEGMENTS,
+            aggregates: Aggregates::default(),
         }
     }
 

@@ -51,6 +51,8 @@ pub struct Told {
     competes: u64,
     #[serde(skip_serializing_if = "is_default")]
     retries_q10: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    queue_us: u64,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -151,6 +153,7 @@ impl Concept for Window {
                 group.strangers = told.strangers;
                 group.competes = told.competes;
                 group.retries_q10 = told.retries_q10;
+                group.queue_us = told.queue_us;
             }
             Call::Remember => step.op = sys::TAKT_VECTOR_WINDOW_REMEMBER,
             Call::Begin(_) => step.op = sys::TAKT_VECTOR_WINDOW_BEGIN,
@@ -376,6 +379,10 @@ fn told() -> Result<Vector<Window>, Failure> {
             ..none
         },
         Told {
+            queue_us: 14_000,
+            ..none
+        },
+        Told {
             competes: 1,
             ..none
         },
@@ -459,6 +466,7 @@ fn wild() -> Result<Vector<Window>, Failure> {
             strangers: u64::MAX,
             competes: 0,
             retries_q10: sample.rtt_us,
+            queue_us: u64::MAX,
         }))?;
         window.call(Call::Hear {
             rate: u64::MAX,

@@ -5,6 +5,9 @@
 //! With more terminals frames collide more often, the rates fall, frames take longer, and the
 //! total collapses as terminals are added (cooperative middleware, section 4.3). Where members
 //! see that, the law keeps so few packets on the air that rates recover (docs/crowd-law.md).
+//!
+//! Devices with aggregates (802.11n and later) have controls that compare rates, and so can tell.
+//! Their rates change all the time, which says nothing.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +18,7 @@ const RETRIES_Q10: u32 = 205;
 /// Rates have fallen if they are below this part of their best, in the median.
 const FALLEN: (u64, u64) = (9, 10);
 /// The highest rate of 802.11a and g.
-const SINGLE_FRAMES_MAX_BPS: u64 = 54_000_000;
+pub(super) const SINGLE_FRAMES_MAX_BPS: u64 = 54_000_000;
 /// Where it was seen once it is expected for so long.
 const BLIND_NS: u64 = 300_000_000_000;
 
@@ -51,7 +54,8 @@ impl Air {
         retries_q10.sort_unstable();
         // A minority moves neither: more than half have to have fallen, and to send again.
         let retries_q10 = retries_q10[(retries_q10.len() - 1) / 2];
-        if retries_q10 > RETRIES_Q10 && part_q10 < 1024 * FALLEN.0 / FALLEN.1 {
+        let have_fallen = part_q10 < 1024 * FALLEN.0 / FALLEN.1;
+        if retries_q10 > RETRIES_Q10 && have_fallen && !self.has_aggregates() {
             self.blind_until_ns = now_ns.saturating_add(BLIND_NS);
         }
         match self.is_blind(now_ns) {

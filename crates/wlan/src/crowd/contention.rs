@@ -12,7 +12,11 @@ use std::collections::BTreeMap;
 
 use takt_host::ReceivedFrames;
 
-use super::{Activity, air::Air, best_rates::BestRates};
+use super::{
+    Activity,
+    air::{Air, SINGLE_FRAMES_MAX_BPS},
+    best_rates::BestRates,
+};
 
 /// How often stations are to be looked at.
 pub const STATIONS_NS: u64 = 1_000_000_000;
@@ -63,8 +67,9 @@ impl Contention {
             .map(|(mac, station)| (*mac, station.phy_bps))
             .collect();
         let part_q10 = self.best.median_part_q10(&rates_bps);
+        let may_be_blind = self.best.median_bps() <= SINGLE_FRAMES_MAX_BPS;
         let have_fallen = rates_bps.len() >= CONTENDING_MIN
-            && part_q10.is_some_and(|part_q10| part_q10 < FALLEN_Q10);
+            && part_q10.is_some_and(|part_q10| part_q10 < FALLEN_Q10 && may_be_blind);
         self.fallen_looks = match have_fallen {
             true => self.fallen_looks.saturating_add(1),
             false => 0,
@@ -133,6 +138,15 @@ mod tests {
             (20, low)
         ]));
         assert!(!pauses_after(&[(20, high), (20, high), few, few, few]));
+        // 802.11n has controls that can tell.
+        let fast: &[u64] = &[65; 4];
+        assert!(!pauses_after(&[
+            (20, fast),
+            (20, fast),
+            (20, low),
+            (20, low),
+            (20, low)
+        ]));
         // From the beginning they were no better.
         assert!(!pauses_after(&[(20, low); 9]));
     }

@@ -35,7 +35,7 @@ pub use meter::{Counts, Measured, Meter};
 pub use report::REPORT_BYTES;
 pub use stranger_counter::StrangerCounter;
 pub use sum::Strangers;
-pub use terminal::{Terminal, Terms};
+pub use terminal::{Aggregates, Terminal, Terms};
 
 use crate::{Rate, sealed::Key};
 

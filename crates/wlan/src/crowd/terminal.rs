@@ -26,13 +26,38 @@ const SEGMENT_BYTES: u128 = 1448;
 /// a period.
 const PEAK_RISE_DIVISOR: u64 = 4;
 const PEAK_FALL_DIVISOR: u64 = 256;
-/// What all keep in queues where devices send aggregates. mac80211 lets each flow keep as much in
-/// the device for them (`tx_sk_pacing_shift`, 1/128 s).
-const AGGREGATES_US: u64 = 8000;
+/// Of what is kept for aggregates more would be a queue, however many terminals there are.
+const AGGREGATES_MAX_US: u64 = 50_000;
 /// Reports are never older than so many periods.
 const WAIT_PERIODS: usize = 4;
 /// Datagrams of a sum of the most members.
 const SUMS_AT_ONCE: u64 = super::MEMBERS_MAX.div_ceil(sum::ENTRIES_MAX) as u64;
+
+/// What terminals keep in queues where devices send aggregates, in time of the air: an aggregate
+/// takes up to 4 ms of it (docs/crowd-law.md, "Aggregates").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aggregates {
+    /// By all together.
+    pub all_us: u64,
+    /// By each of them beyond that, for its own.
+    pub each_us: u64,
+}
+
+impl Default for Aggregates {
+    fn default() -> Self {
+        Self {
+            all_us: 6000,
+            each_us: 2000,
+        }
+    }
+}
+
+impl Aggregates {
+    fn of(&self, terminals: u64) -> u64 {
+        let each_us = self.each_us.saturating_mul(terminals);
+        self.all_us.saturating_add(each_us).min(AGGREGATES_MAX_US)
+    }
+}
 
 /// How a terminal receives reports, and the law's parameters.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +66,8 @@ pub struct Terms {
     pub aggregator: Option<SocketAddr>,
     /// Parameters of the bounds.
     pub window: WindowTerms,
+    /// Likewise.
+    pub aggregates: Aggregates,
     /// What counts of the capacity that its network had before; 0: none.
     pub remembered_bytes_ps: u64,
 }
@@ -207,7 +234,7 @@ impl Terminal {
     /// See [`Group::set_queue_us`].
     fn queue_us(&self) -> u64 {
         match self.air.has_aggregates() {
-            true => AGGREGATES_US,
+            true => self.terms.aggregates.of(self.group.users()),
             false => 0,
         }
     }

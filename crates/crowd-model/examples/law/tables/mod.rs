@@ -82,7 +82,7 @@ pub fn all() -> Vec<Table> {
         phones_2011::traces(),
         phones_2011::correlations(),
         today::delays(),
-        today::standing(),
+        today::aggregates(),
         downloads::delays(),
         downloads::beside(),
     ]

@@ -2,6 +2,7 @@
 
 use takt_crowd_model::{AccessPoint, Control, Setup};
 use takt_medium::{Profile, SnrPath};
+use takt_wlan::crowd::Aggregates;
 
 use super::{Row, Runs, S_NS, Table, compared};
 
@@ -56,36 +57,33 @@ fn of_today(profile: Profile, terminals: usize, delay_ms: u64) -> Setup {
     setup
 }
 
-/// What Takt lacks beside aggregates is a queue that fills them.
-pub fn standing() -> Table {
+/// What is kept for aggregates: by all together, and by each for its own.
+pub fn aggregates() -> Table {
     let mut rows = Vec::new();
-    for (profile, standings) in [
-        (Profile::today_ac(), [6, 64, 256, 1024]),
-        (Profile::today(), [6, 24, 48, 192]),
-    ] {
-        for segments in standings {
-            let name = format!("{}, {segments}", profile.name);
+    for profile in [Profile::today_ac(), Profile::today()] {
+        for (all_ms, each_ms) in [(0, 0), (8, 0), (6, 2), (4, 4)] {
+            let name = format!("{}, {all_ms} + {each_ms} n ms", profile.name);
             let profile = profile.clone();
             rows.push(Row::new(name, move || {
                 let of = |(terminals, delay_ms)| {
                     let setup = Setup {
-                        standing_segments: segments,
+                        aggregates: Aggregates {
+                            all_us: 1000 * all_ms,
+                            each_us: 1000 * each_ms,
+                        },
                         ..of_today(profile.clone(), terminals, delay_ms).with_members(terminals)
                     };
                     let runs = Runs::until(&setup, SEEDS, END_NS);
                     format!("{} | {}", runs.total(), runs.p99_ms())
                 };
-                [(1, 0), (2, 16), (5, 16), (10, 16), (10, 64)]
-                    .map(of)
-                    .join(" | ")
+                [(1, 0), (2, 16), (5, 16), (10, 16)].map(of).join(" | ")
             }));
         }
     }
     Table {
-        title: "What all keep in queues together (s), phones of today",
-        text: "After the first 10 s; seeds and time as above.",
-        columns: "0 ms, n = 1 | p99 | 16 ms, n = 2 | p99 | 16 ms, n = 5 | p99 | 16 ms, n = 10 | \
-                  p99 | 64 ms, n = 10 | p99",
+        title: "What is kept for aggregates, phones of today",
+        text: "Takt, after the first 10 s; seeds and time as above.",
+        columns: "0 ms, n = 1 | p99 | 16 ms, n = 2 | p99 | 16 ms, n = 5 | p99 | 16 ms, n = 10 | p99",
         rows,
     }
 }

@@ -108,6 +108,32 @@ fn terminals_hear_each_other_and_share() {
 }
 
 #[test]
+fn a_queue_is_kept_for_aggregates() {
+    let sends = |phy_mbps: u64| Activity {
+        radio: Radio {
+            phy_bps: phy_mbps * 1_000_000,
+            retries_q10: 0,
+        },
+        ..gets(1_000_000)
+    };
+    let queue_us = |own_mbps, other_mbps: [u64; 2]| {
+        let mut first = terminal(1);
+        for (number, phy_mbps) in (2..).zip(other_mbps) {
+            let mut other = terminal(number);
+            other.period(0, sends(phy_mbps));
+            let report = said(&mut other, 200_000_000).unwrap();
+            assert!(first.hear(0, place(number), &report));
+        }
+        first.period(0, sends(own_mbps)).sum().queue_us
+    };
+    assert_eq!(queue_us(54, [54, 54]), 0);
+    assert_eq!(queue_us(65, [54, 54]), 0);
+    assert_eq!(queue_us(65, [65, 54]), 6000 + 3 * 2000);
+    // A wire has no such rate.
+    assert_eq!(queue_us(0, [0, 0]), 0);
+}
+
+#[test]
 fn a_member_silent_for_three_intervals_is_gone() {
     let (mut one, mut other) = (terminal(1), terminal(2));
     other.period(0, gets(1));
