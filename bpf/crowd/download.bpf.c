@@ -6,7 +6,8 @@
  * period, sets the bounds; the other gives each socket back what it had.
  */
 #include "tcp.h"
-#include "crowd_maps.h"
+#include "downloads_map.h"
+#include "download.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -15,20 +16,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define TCP_ESTABLISHED 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
-/* A pass that comes later than this many periods measures nothing: taktd was gone. */
-#define LATE_PERIODS 3
-
-/* Fewer segments in a period are an exchange of messages, whose round trips include thinking. */
-#define SEGMENTS_MIN 8
-
 /* The clock of timestamps ticks so often: a shorter wait is not seen. */
 #define TICK_US 1000
-
-/* The least round trip is forgotten by 2^-shift of the difference in a period. */
-#define FORGET_SHIFT 10
-
-/* Network namespaces that may have downloads bounded at the same time. */
-#define NAMESPACES 1024
 
 /* A receiving socket's state, as long as the socket lives. */
 struct download {
@@ -46,13 +35,6 @@ struct {
 	__type(key, int);
 	__type(value, struct download);
 } takt_crowd_receivers SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NAMESPACES);
-	__type(key, u64);
-	__type(value, struct takt_crowd_downloads);
-} takt_crowd_downloads SEC(".maps");
 
 static void set_clamp(struct tcp_sock *tp, u32 bytes)
 {
@@ -86,15 +68,6 @@ static void begin(struct download *flow, const struct tcp_sock *tp)
 	flow->least_us = handshake_us == ~0U ? 0 : handshake_us;
 }
 
-/* A route may become longer: the least round trip slowly approaches the present one. */
-static void remember_least(struct download *flow, u32 rtt_us)
-{
-	if (!flow->least_us || rtt_us < flow->least_us)
-		flow->least_us = rtt_us;
-	else
-		flow->least_us += (rtt_us - flow->least_us) >> FORGET_SHIFT;
-}
-
 /*
  * A receiver has one smoothed round trip for a period, and no shortest of each half of one. As it
  * only measures while the window is in use, what exceeds the least by more than a tick is wait.
@@ -108,20 +81,14 @@ static void measure(struct download *flow, const struct tcp_sock *tp,
 
 	sample->mss_bytes = takt_max(tp->advmss, 1);
 	sample->own_flows = terms->own_flows;
-	if (!tp->rcv_rtt_last_tsecr || !rtt_us || passed_ns > LATE_PERIODS * terms->period_ns ||
-	    received < SEGMENTS_MIN * sample->mss_bytes)
+	if (!tp->rcv_rtt_last_tsecr || !rtt_us || passed_ns > TAKT_DOWNLOAD_LATE_PERIODS * terms->period_ns ||
+	    received < TAKT_DOWNLOAD_SEGMENTS_MIN * sample->mss_bytes)
 		return;
-	remember_least(flow, rtt_us);
-	sample->rate = received * 1000000 / takt_max(passed_ns / 1000, 1);
+	takt_download_least(&flow->least_us, rtt_us);
 	sample->rtt_us = rtt_us;
 	sample->rtt_min_us = flow->least_us;
 	sample->stand_us = takt_max(rtt_us - takt_min(rtt_us, TICK_US), flow->least_us);
-	sample->window = takt_window_flight_q10(sample->rate, rtt_us, sample->mss_bytes) /
-			 TAKT_WINDOW_ONE_Q10;
-	/* Without a bound it is in its first slow start, as far as the receiver can tell. */
-	sample->starting = !flow->window.target_q10;
-	sample->limited = 4ULL * TAKT_WINDOW_ONE_Q10 * sample->window >=
-			  3 * flow->window.target_q10;
+	takt_download_sample(&flow->window, received, passed_ns / 1000, sample);
 }
 
 static void bound(struct download *flow, struct tcp_sock *tp, struct takt_crowd_downloads *terms)
@@ -140,10 +107,7 @@ static void bound(struct download *flow, struct tcp_sock *tp, struct takt_crowd_
 	clamp_to(flow, tp, (u64)bounds.upper * sample.mss_bytes);
 	if (flow->clamp)
 		terms->bounded++;
-	if (sample.rate && sample.limited) {
-		terms->received_rate += sample.rate;
-		terms->flows++;
-	}
+	count_download(terms, &sample);
 }
 
 static void free_one(struct tcp_sock *tp)

@@ -13,6 +13,7 @@ fn main() {
         .header(algo.join("ports.h").display().to_string())
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
+        .header(algo.join("forwarded.h").display().to_string())
         .header("../../bpf/edt/edt_maps.h")
         .header("../../bpf/flow/flow_maps.h")
         .header("../../bpf/link/link_maps.h")
