@@ -42,15 +42,16 @@ struct takt_forwarded {
 	u64 updated_bytes;	/* and until the last measurement */
 	u64 passed_ns;
 	u64 updated_ns;
-	u64 bound_bytes;
-	u64 until_ns;		/* the bound counts; 0: there is none */
+	u64 bound_bytes;	/* 0: there is none, not even an old one */
+	u64 until_ns;		/* the bound counts */
 	u32 edge;		/* the last byte that the server was allowed to send */
+	u32 acked;		/* the last byte that was acknowledged */
 	u16 mss_bytes;
 	u8 scale;
 	u8 has_edge;
 	u8 ended;		/* bit: in this direction */
 	u8 is_cut;		/* since the last pass, by the bound */
-	u8 pad[6];
+	u8 pad[2];
 };
 
 /*
@@ -133,6 +134,23 @@ TAKT_FN void takt_forwarded_in(struct takt_forwarded *flow, const struct takt_se
 }
 
 /*
+ * What the server may be allowed from `ack` on. A bound that is too old opens with what is acknowledged,
+ * as slow start does: what was allowed cannot be taken back, and taktd may only be late.
+ */
+TAKT_FN u64 takt_forwarded_allowed(const struct takt_forwarded *flow, u32 ack, u64 now_ns)
+{
+	u64 rest = 0, acked = 0;
+
+	if (flow->has_edge) {
+		rest = takt_seq_before(ack, flow->edge) ? flow->edge - ack : 0;
+		acked = takt_seq_before(flow->acked, ack) ? ack - flow->acked : 0;
+	}
+	if (now_ns >= flow->until_ns)
+		rest += 2 * acked;
+	return takt_max(flow->bound_bytes, rest);
+}
+
+/*
  * A segment leaves over the air. Returns the window for its header: no larger than it is, and not so
  * small that it would take back what the server was allowed.
  */
@@ -140,7 +158,7 @@ TAKT_FN u32 takt_forwarded_out(struct takt_forwarded *flow, const struct takt_se
 			       u64 now_ns)
 {
 	u32 scale = takt_min(flow->scale, TAKT_WINDOW_SCALE_MAX), window = segment->window, edge;
-	u64 allowed = flow->bound_bytes;
+	u64 allowed;
 
 	if (segment->has_stamps) {
 		takt_echoes_back(&flow->behind, segment->echo, 1, now_ns);
@@ -148,18 +166,21 @@ TAKT_FN u32 takt_forwarded_out(struct takt_forwarded *flow, const struct takt_se
 	}
 	if (!(segment->flags & TAKT_TCP_ACK) || segment->flags & (TAKT_TCP_SYN | TAKT_TCP_RST))
 		return window;
-	if (now_ns < flow->until_ns) {
-		if (flow->has_edge && takt_seq_before(segment->ack, flow->edge))
-			allowed = takt_max(allowed, flow->edge - segment->ack);
+	if (flow->bound_bytes) {
+		allowed = takt_forwarded_allowed(flow, segment->ack, now_ns);
 		allowed = (takt_min(allowed, 1U << 31) + (1U << scale) - 1) >> scale;
 		if (allowed < window) {
 			window = allowed;
 			flow->is_cut = 1;
+		} else if (now_ns >= flow->until_ns) {
+			flow->bound_bytes = 0;
 		}
 	}
 	edge = segment->ack + (window << scale);
 	if (!flow->has_edge || takt_seq_before(flow->edge, edge))
 		flow->edge = edge;
+	if (!flow->has_edge || takt_seq_before(flow->acked, segment->ack))
+		flow->acked = segment->ack;
 	flow->has_edge = 1;
 	return window;
 }

@@ -283,8 +283,28 @@ fn a_window_is_not_taken_back() {
     assert_eq!(flow.leave(&ack(1128, 100), 2 * MS), 99);
     assert_eq!(flow.leave(&ack(13_800, 100), 3 * MS), 10);
     assert_eq!(flow.leave(&ack(13_928, 3), 4 * MS), 3);
-    // The bound is too old.
-    assert_eq!(flow.leave(&ack(13_928, 100), 1000 * MS), 100);
+}
+
+#[test]
+fn an_old_bound_opens_with_what_is_acknowledged() {
+    let mut flow = Flow::begin(&opening(), 0).unwrap();
+    bounded(&mut flow, 1280);
+    assert_eq!(flow.leave(&ack(1280, 1000), MS), 10);
+    // Nothing was acknowledged; then all of a window, and again.
+    assert_eq!(flow.leave(&ack(1280, 1000), 1000 * MS), 10);
+    assert_eq!(flow.leave(&ack(2560, 1000), 1001 * MS), 20);
+    assert_eq!(flow.leave(&ack(5120, 1000), 1002 * MS), 40);
+    // It offers less, and no more of it is left.
+    assert_eq!(flow.leave(&ack(5120, 30), 1003 * MS), 30);
+    assert_eq!(flow.leave(&ack(5120, 1000), 1004 * MS), 1000);
+}
+
+#[test]
+fn a_window_that_was_closed_opens_again() {
+    let mut flow = Flow::begin(&opening(), 0).unwrap();
+    bounded(&mut flow, 1280);
+    assert_eq!(flow.leave(&ack(1000, 0), MS), 0);
+    assert_eq!(flow.leave(&ack(1000, 500), 2 * MS), 10);
 }
 
 #[test]
