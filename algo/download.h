@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A bound on what one socket receives: the law of window.h, with what a receiver can measure. Its
- * sender keeps to the window that the receiver advertises, so only the upper bound applies.
+ * sender keeps to the window that the receiver advertises, so only the upper bound applies. A host
+ * that forwards measures the same of what passes: forwarded.h.
  */
 #ifndef TAKT_DOWNLOAD_H
 #define TAKT_DOWNLOAD_H
@@ -42,12 +43,27 @@ struct takt_download_sample {
 };
 
 /* A route may become longer: the least round trip slowly approaches the present one. */
-TAKT_FN void takt_download_remember_least(struct takt_download *flow, u32 rtt_us)
+TAKT_FN void takt_download_least(u32 *least_us, u32 rtt_us)
 {
-	if (!flow->least_us || rtt_us < flow->least_us)
-		flow->least_us = rtt_us;
+	if (!*least_us || rtt_us < *least_us)
+		*least_us = rtt_us;
 	else
-		flow->least_us += (rtt_us - flow->least_us) >> TAKT_DOWNLOAD_FORGET_SHIFT;
+		*least_us += (rtt_us - *least_us) >> TAKT_DOWNLOAD_FORGET_SHIFT;
+}
+
+/*
+ * So many bytes arrived in passed_us. The window is what was in flight, since the receiver does
+ * not know the sender's. Precondition: the sample has round trips and the segment size.
+ */
+TAKT_FN void takt_download_arrived(const struct takt_window *flow, u64 bytes, u64 passed_us,
+				   struct takt_window_sample *sample)
+{
+	sample->rate = takt_min(bytes, TAKT_WINDOW_RATE_MAX) * 1000000 / takt_max(passed_us, 1);
+	sample->window = takt_window_flight_q10(sample->rate, sample->rtt_us, sample->mss_bytes) /
+			 TAKT_WINDOW_ONE_Q10;
+	/* Without a bound it is in its first slow start, as far as the receiver can tell. */
+	sample->starting = !flow->target_q10;
+	sample->limited = 4ULL * TAKT_WINDOW_ONE_Q10 * sample->window >= 3 * flow->target_q10;
 }
 
 /*
@@ -67,18 +83,12 @@ TAKT_FN void takt_download_measure(struct takt_download *flow,
 	if (!rtt_us || passed_ns > TAKT_DOWNLOAD_LATE_PERIODS * now->period_ns ||
 	    received < TAKT_DOWNLOAD_SEGMENTS_MIN * sample->mss_bytes)
 		return;
-	takt_download_remember_least(flow, rtt_us);
-	sample->rate = received * 1000000 / takt_max(passed_ns / 1000, 1);
+	takt_download_least(&flow->least_us, rtt_us);
 	sample->rtt_us = rtt_us;
 	sample->rtt_min_us = flow->least_us;
 	sample->stand_us =
 		takt_max(rtt_us - takt_min(rtt_us, TAKT_DOWNLOAD_TICK_US), flow->least_us);
-	sample->window = takt_window_flight_q10(sample->rate, rtt_us, sample->mss_bytes) /
-			 TAKT_WINDOW_ONE_Q10;
-	/* Without a bound it is in its first slow start, as far as the receiver can tell. */
-	sample->starting = !flow->window.target_q10;
-	sample->limited = 4ULL * TAKT_WINDOW_ONE_Q10 * sample->window >=
-			  3 * flow->window.target_q10;
+	takt_download_arrived(&flow->window, received, passed_ns / 1000, sample);
 }
 
 /*

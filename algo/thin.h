@@ -98,22 +98,33 @@ TAKT_FN_OUT int takt_ack_blocks(struct takt_ack *ack TAKT_ARG, u64 at, u32 byte,
 	return 1;
 }
 
-/* Read the option at ack->next, of which there is at least one byte. Is it known? */
-TAKT_FN int takt_ack_option(struct takt_ack *ack, u64 at, u32 bytes)
+/* The length of the option that begins with this byte of so many; 0: it is malformed. */
+TAKT_FN u32 takt_option_bytes(u64 at, u32 byte, u32 bytes)
 {
-	u32 byte = ack->next, kind = takt_byte_in(at, byte), len;
+	u32 kind = takt_byte_in(at, byte), len;
 
-	if (kind == TAKT_OPTION_NOP || kind == TAKT_OPTION_END) {
-		/* Nothing comes behind the end. */
-		ack->next = kind == TAKT_OPTION_NOP ? byte + 1 : bytes;
+	if (kind == TAKT_OPTION_NOP)
 		return 1;
-	}
+	/* Nothing comes behind the end. */
+	if (kind == TAKT_OPTION_END)
+		return bytes - byte;
 	if (byte + 2 > bytes)
 		return 0;
 	len = takt_byte_in(at, byte + 1);
-	if (len < 2 || byte + len > bytes)
+	return len < 2 || byte + len > bytes ? 0 : len;
+}
+
+/* Read the option at ack->next, of which there is at least one byte. Is it known? */
+TAKT_FN int takt_ack_option(struct takt_ack *ack, u64 at, u32 bytes)
+{
+	u32 byte = ack->next, kind = takt_byte_in(at, byte);
+	u32 len = takt_option_bytes(at, byte, bytes);
+
+	if (!len)
 		return 0;
 	ack->next = byte + len;
+	if (kind == TAKT_OPTION_NOP || kind == TAKT_OPTION_END)
+		return 1;
 	if (kind == TAKT_OPTION_SACK)
 		return takt_ack_blocks(ack, at, byte + 2, len - 2);
 	if (kind != TAKT_OPTION_STAMPS || len != TAKT_STAMPS_BYTES || ack->has_stamps)

@@ -48,17 +48,23 @@ struct takt_crowd_terminal {
 	u64 sent, lost;		/* segments */
 };
 
-/* Of the map takt_crowd_downloads: taktd writes it, and runs a pass over the sockets. */
+/*
+ * Of the map takt_crowd_downloads: taktd writes it, and runs a pass over the sockets, and one over
+ * what is forwarded.
+ */
 struct takt_crowd_downloads {
 	struct takt_window_params params;
 	struct takt_window_group group;
 	u64 period_ns;
+	u64 passed_ns;		/* when the passes ran */
 	u32 ifindex;		/* sockets whose route leads there */
 	u32 own_flows;		/* downloads that their windows limit */
-	/* Results of the pass. */
+	/* Results of the passes. */
 	u64 received_rate;	/* of those that their windows limit, bytes per second */
 	u32 flows;		/* their number */
 	u32 bounded;		/* sockets that have a bound now */
+	u32 forwarded;		/* connections of hosts behind this one whose window was cut */
+	u32 pad;
 };
 
 /* A flow's state, as long as its socket lives. */

@@ -6,7 +6,7 @@
  * period, sets the bounds; the other gives each socket back what it had.
  */
 #include "tcp.h"
-#include "crowd_maps.h"
+#include "downloads_map.h"
 #include "download.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -16,22 +16,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define TCP_ESTABLISHED 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
-/* Network namespaces that may have downloads bounded at the same time. */
-#define NAMESPACES 1024
-
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct takt_download);
 } takt_crowd_receivers SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NAMESPACES);
-	__type(key, u64);
-	__type(value, struct takt_crowd_downloads);
-} takt_crowd_downloads SEC(".maps");
 
 static void set_clamp(struct tcp_sock *tp, u32 bytes)
 {
@@ -68,10 +58,7 @@ static void bound(struct takt_download *flow, struct tcp_sock *tp,
 		 takt_download_update(flow, &terms->params, &terms->group, &now, &sample));
 	if (flow->clamp)
 		terms->bounded++;
-	if (takt_download_counts(&sample)) {
-		terms->received_rate += sample.rate;
-		terms->flows++;
-	}
+	count_download(terms, &sample);
 }
 
 static void free_one(struct tcp_sock *tp)

@@ -90,6 +90,7 @@ struct sk_buff {
 	u8 tstamp_type:2;	/* SKB_CLOCK_* */
 	char cb[48];
 	unsigned int len, data_len;
+	int skb_iif;		/* the device that it came by; 0: it is of this host */
 	__be16 protocol;
 	u32 vlan_all;
 	u32 mark;

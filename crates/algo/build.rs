@@ -14,6 +14,7 @@ fn main() {
         .header(algo.join("gap.h").display().to_string())
         .header(algo.join("download.h").display().to_string())
         .header(algo.join("soc.h").display().to_string())
+        .header(algo.join("forwarded.h").display().to_string())
         .header("../../bpf/edt/edt_maps.h")
         .header("../../bpf/flow/flow_maps.h")
         .header("../../bpf/link/link_maps.h")

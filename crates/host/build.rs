@@ -1,7 +1,7 @@
 //! Compiles the qdisc, what watches sockets, what marks packets, what classifies them for trees,
 //! what stamps their departure times, what sets rates on sockets, what stands on the ingress of
 //! devices, the scheduler of beats, the congestion control, what moves flows to it, what bounds
-//! downloads and the monitor, and writes their skeletons.
+//! downloads of this host and of those behind it, and the monitor, and writes their skeletons.
 
 fn main() {
     takt_bpf_build::skeleton("link");
@@ -15,5 +15,6 @@ fn main() {
     takt_bpf_build::skeleton("crowd");
     takt_bpf_build::skeleton_in("crowd", "move");
     takt_bpf_build::skeleton_in("crowd", "download");
+    takt_bpf_build::skeleton_in("crowd", "forward");
     takt_bpf_build::skeleton("monitor");
 }

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, num::NonZeroUsize, ptr::NonNull};
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use takt_algo::sys::{self, takt_ack, takt_key};
+use takt_algo::sys::{self, takt_ack, takt_key, takt_segment};
 
 const PAGE: usize = 4096;
 const PAGES: NonZeroUsize = NonZeroUsize::new(2 * PAGE).unwrap();
@@ -56,6 +56,19 @@ impl Guarded {
             unsafe { sys::takt_ack_read(&mut ack, &mut key, ethertype, self.start, self.end) != 0 };
         ack.next = 0;
         may_be.then_some(ack)
+    }
+
+    /// The packet, if it is a segment that is read.
+    pub fn read_segment(&self, ethertype: u16) -> Option<takt_segment> {
+        let (mut segment, mut key) = (takt_segment::default(), takt_key::default());
+        // SAFETY: as above.
+        let at = unsafe {
+            sys::takt_segment_read(&mut segment, &mut key, ethertype, self.start, self.end)
+        };
+        segment.next = 0;
+        let header = if ethertype == 0x86dd { 40 } else { 20 };
+        assert!(at == 0 || at == self.start + header);
+        (at != 0).then_some(segment)
     }
 
     /// The packet's place in a table by source or destination port.

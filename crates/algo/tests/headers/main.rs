@@ -5,6 +5,7 @@ mod acks;
 mod guarded;
 mod packets;
 mod reference;
+mod segment;
 mod thin;
 
 use proptest::prelude::*;

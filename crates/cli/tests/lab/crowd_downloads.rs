@@ -41,13 +41,13 @@ fn round_trips_fall_and_come_back_on_an_old_kernel() {
 
 /// What the sender of a download sees over some seconds.
 #[derive(Debug)]
-struct Seen {
-    rtt_us: u64,
-    rate_bytes_ps: u64,
+pub struct Seen {
+    pub rtt_us: u64,
+    pub rate_bytes_ps: u64,
 }
 
 impl Seen {
-    fn of(download: &Upload) -> Self {
+    pub fn of(download: &Upload) -> Self {
         thread::sleep(WARM_UP);
         let before = download.received_bytes();
         let mut sum_us = 0;

@@ -48,6 +48,7 @@ mod crowd_beside;
 mod crowd_bounds;
 mod crowd_cost;
 mod crowd_downloads;
+mod crowd_forwarded;
 mod crowd_strangers;
 mod crowd_thinning;
 mod departure;

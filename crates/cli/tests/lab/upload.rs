@@ -27,7 +27,16 @@ impl Upload {
     /// With this congestion control, or the default one.
     pub fn start(listener: &TcpListener, congestion: Option<&str>) -> io::Result<Self> {
         let socket = TcpStream::connect(listener.local_addr()?)?;
-        let (mut from, _) = listener.accept()?;
+        let (receiving, _) = listener.accept()?;
+        Self::between(socket, receiving, congestion)
+    }
+
+    /// Over a connection that is open.
+    pub fn between(
+        socket: TcpStream,
+        receiving: TcpStream,
+        congestion: Option<&str>,
+    ) -> io::Result<Self> {
         if let Some(congestion) = congestion {
             setsockopt(&socket, TcpCongestion, &congestion.into())?;
         }
@@ -38,7 +47,7 @@ impl Upload {
             let bytes = vec![0; 1 << 18];
             while !over.load(Ordering::Relaxed) && to.write_all(&bytes).is_ok() {}
         });
-        let receiving = from.try_clone()?;
+        let mut from = receiving.try_clone()?;
         let received = received_bytes.clone();
         thread::spawn(move || {
             let mut bytes = vec![0; 1 << 18];

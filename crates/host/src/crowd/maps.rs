@@ -5,15 +5,15 @@ use serde::Serialize;
 use takt_algo::{
     Group, Plain, WindowTerms, from_bytes,
     sys::{
-        TAKT_CROWD_STALE_PERIODS, takt_crowd, takt_crowd_downloads, takt_crowd_group,
-        takt_crowd_terminal,
+        TAKT_CROWD_STALE_PERIODS, TAKT_FORWARDED_STALE_PERIODS, takt_crowd, takt_crowd_downloads,
+        takt_crowd_group, takt_crowd_terminal,
     },
     to_bytes,
 };
 
 use super::{
     downloads::{self, Downloaded},
-    moving, program,
+    forwarded, moving, program,
 };
 use crate::{
     bpf::{
@@ -96,6 +96,7 @@ impl Crowd {
     pub(crate) fn verify() -> Result<(), Error> {
         program::verify()?;
         downloads::verify()?;
+        forwarded::verify()?;
         moving::verify()
     }
 
@@ -169,8 +170,18 @@ impl Crowd {
         }))
     }
 
-    /// Bound what this namespace's sockets receive by the device, for a period. The group is one
-    /// of downloads, of which this terminal has `own_flows`.
+    /// Have downloads of hosts behind this one bounded, too, which arrive by this device.
+    pub fn forward(&self, ifindex: u32) -> Result<(), Error> {
+        forwarded::make(self.netns_cookie(), ifindex, &self.downloads)
+    }
+
+    /// Have no device's forwarded downloads bounded.
+    pub fn forward_nothing(&self) -> Result<(), Error> {
+        forwarded::remove(self.netns_cookie())
+    }
+
+    /// Bound what this namespace's sockets and the hosts behind it receive by the device, for a
+    /// period. The group is one of downloads, of which this terminal has `own_flows`.
     pub fn bound_downloads(&self, group: &Group, own_flows: u32) -> Result<Downloaded, Error> {
         let Some(terms) = self.read::<takt_crowd>(&self.terms)? else {
             return Ok(Downloaded::default());
@@ -179,12 +190,14 @@ impl Crowd {
             params: terms.params,
             group: group.sum(),
             period_ns: terms.period_ns,
+            passed_ns: monotonic_ns(),
             ifindex: terms.ifindex,
             own_flows,
             ..Default::default()
         };
         self.write(&self.downloads, &terms, MapFlags::ANY)?;
         downloads::bound()?;
+        forwarded::bound(self.netns_cookie())?;
         let found = self.read::<takt_crowd_downloads>(&self.downloads)?;
         Ok(found.map_or_else(Downloaded::default, |found| Downloaded {
             rate_bytes_ps: found.received_rate,
@@ -195,13 +208,20 @@ impl Crowd {
     /// Give all downloads of this namespace back the windows that they had.
     pub fn free_downloads(&self) -> Result<(), Error> {
         self.delete(&self.downloads)?;
+        forwarded::bound(self.netns_cookie())?;
         downloads::free()
     }
 
-    /// How many downloads have a bound.
-    pub(super) fn bounded_downloads(&self) -> Result<u32, Error> {
-        let found = self.read::<takt_crowd_downloads>(&self.downloads)?;
-        Ok(found.map_or(0, |found| found.bounded))
+    /// How many downloads of this namespace's sockets have a bound, and how many of the hosts behind
+    /// it, as of the last pass. Bounds on forwarded ones end when no pass follows.
+    pub(super) fn bounded_downloads(&self) -> Result<(u32, u32), Error> {
+        let Some(found) = self.read::<takt_crowd_downloads>(&self.downloads)? else {
+            return Ok((0, 0));
+        };
+        let age_ns = monotonic_ns().saturating_sub(found.passed_ns);
+        let is_stale = age_ns > u64::from(TAKT_FORWARDED_STALE_PERIODS) * found.period_ns;
+        let forwarded = if is_stale { 0 } else { found.forwarded };
+        Ok((found.bounded, forwarded))
     }
 
     /// Remove the bounds of this namespace's flows, which go on under CUBIC alone.
@@ -209,12 +229,16 @@ impl Crowd {
         for map in [&self.terms, &self.groups, &self.terminals, &self.downloads] {
             self.delete(map)?;
         }
-        Ok(())
+        self.forward_nothing()
     }
 
     /// From then on no new socket can choose it, in any namespace.
     pub fn unload(self) -> Result<(), Error> {
         self.pins.unload()
+    }
+
+    fn netns_cookie(&self) -> u64 {
+        u64::from_ne_bytes(self.namespace)
     }
 
     fn read<T: Plain>(&self, map: &MapHandle) -> Result<Option<Box<T>>, Error> {

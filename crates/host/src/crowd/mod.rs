@@ -4,6 +4,7 @@
 mod default;
 mod downloads;
 mod error;
+mod forwarded;
 mod maps;
 mod moving;
 mod note;

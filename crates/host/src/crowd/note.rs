@@ -43,6 +43,9 @@ pub(crate) struct Bounds {
     pub device: String,
     pub ifindex: u32,
     pub period_ns: u64,
+    /// Whether downloads are bounded, too.
+    #[serde(default)]
+    pub downloads: bool,
 }
 
 impl Note {

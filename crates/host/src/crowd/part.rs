@@ -123,6 +123,7 @@ impl Windows {
         match (&self.in_force, Crowd::open()?) {
             (Some(terms), _) if terms.bounds.is_some() => {
                 if let Some(bounds) = &terms.bounds {
+                    forward(bounds)?;
                     enter(terms.generation, bounds)?;
                 }
             }
@@ -148,6 +149,7 @@ impl Windows {
         let before = self.before();
         if let (Some(next), Some(bounds)) = (&self.next, self.next_bounds()) {
             self.note(next, None, Some(before.clone()))?;
+            forward(bounds)?;
             let of_others = self.was_loaded.then_some(TAKT);
             for of in [before.as_str()].into_iter().chain(of_others) {
                 let flows = Flows {
@@ -284,6 +286,10 @@ impl Part for Windows {
             Crowd::load()?;
             self.was_loaded = true;
         }
+        // Without a pass nothing is bounded.
+        if let Some(bounds) = self.next_bounds().filter(|bounds| bounds.downloads) {
+            forward(bounds)?;
+        }
         self.note(next, self.in_force.clone(), Some(self.before()))
     }
 
@@ -322,7 +328,17 @@ fn bounds(crowd: &takt_policy::Crowd, ports: &[Port]) -> Result<Option<Bounds>, 
         device: crowd.device.clone(),
         ifindex: port.device.index,
         period_ns: crowd.interval_ns,
+        downloads: crowd.downloads,
     }))
+}
+
+/// Have forwarded downloads of the device bounded, or none.
+fn forward(bounds: &Bounds) -> Result<(), Error> {
+    let crowd = Crowd::open()?.ok_or(CrowdError::NoCrowd)?;
+    match bounds.downloads {
+        true => crowd.forward(bounds.ifindex),
+        false => crowd.forward_nothing(),
+    }
 }
 
 fn enter(generation: u32, bounds: &Bounds) -> Result<(), Error> {

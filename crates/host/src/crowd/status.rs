@@ -51,6 +51,9 @@ pub struct BoundsStatus {
     pub flows: u32,
     /// Sockets that receive by the device, and whose window is bounded.
     pub downloads: u32,
+    /// Connections of hosts behind this one that receive by the device, and whose windows were cut in
+    /// the last interval.
+    pub forwarded: u32,
     /// Since the policy came into force.
     pub usage: Usage,
 }
@@ -103,9 +106,9 @@ fn bounds_status(bounds: &Bounds) -> Result<BoundsStatus, Error> {
         Some(crowd) => crowd.usage()?,
         None => None,
     };
-    let downloads = match &crowd {
+    let (downloads, forwarded) = match &crowd {
         Some(crowd) => crowd.bounded_downloads()?,
-        None => 0,
+        None => (0, 0),
     };
     let flows = Flows {
         of: TAKT,
@@ -123,6 +126,7 @@ fn bounds_status(bounds: &Bounds) -> Result<BoundsStatus, Error> {
         }),
         flows: flows.count()?,
         downloads,
+        forwarded,
         usage: usage.unwrap_or_default(),
     })
 }

@@ -34,6 +34,11 @@ impl Hook {
         Self(dir.join(link.to_string()))
     }
 
+    /// With a name of its own.
+    pub fn at(pin: PathBuf) -> Self {
+        Self(pin)
+    }
+
     /// The links that have one.
     pub fn list(dir: &Path) -> Result<Vec<u32>, Error> {
         if !dir.exists() {

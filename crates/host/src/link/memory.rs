@@ -346,7 +346,7 @@ impl Drop for PortMemory {
 }
 
 /// A number that is unpredictable for other processes.
-fn secret() -> u64 {
+pub(crate) fn secret() -> u64 {
     // Seeded by the system for every process.
     RandomState::new().hash_one(0)
 }

@@ -16,7 +16,7 @@ mod decide;
 mod devices;
 mod error;
 pub(crate) mod gap;
-mod hook;
+pub(crate) mod hook;
 pub(crate) mod lost;
 mod managed;
 mod mark;

@@ -45,4 +45,11 @@ fn write_bounds(text: &mut String, bounds: &BoundsStatus) {
     if bounds.downloads > 0 {
         let _ = writeln!(text, "  {} downloads are bounded", bounds.downloads);
     }
+    if bounds.forwarded > 0 {
+        let _ = writeln!(
+            text,
+            "  {} downloads of hosts behind this one are bounded",
+            bounds.forwarded
+        );
+    }
 }

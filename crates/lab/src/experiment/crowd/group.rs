@@ -35,8 +35,9 @@ impl Group {
         command::run(takt, &["crowd", "key", &key.to_string_lossy()])?;
         let aggregator = format!("device = \"{BRIDGE}\"\naggregate = true\n");
         group.join(ACCESS_POINT, &key, &aggregator)?;
-        let terminal =
-            format!("device = \"{DEVICE}\"\naggregator = \"{ACCESS_POINT_ADDRESS}:{PORT}\"\n");
+        let terminal = format!(
+            "device = \"{DEVICE}\"\naggregator = \"{ACCESS_POINT_ADDRESS}:{PORT}\"\ndownloads = true\n"
+        );
         for station in terminals {
             group.join(station.namespace(), &key, &terminal)?;
         }

@@ -67,7 +67,7 @@ pub fn full() -> Vec<Cell> {
     }
     add(beside("bbr", true), 4, &[Takt]);
     add(with(Traffic::ComeAndGo), 6, &[Takt]);
-    add(with(Traffic::Down), 3, &[Takt, Bbr]);
+    add(with(Traffic::Down), 3, &[Takt, Cubic, Bbr]);
     add(with(Traffic::Both), 3, &[Takt, Cubic]);
     cells
 }
@@ -100,6 +100,9 @@ mod tests {
         assert!(has("upload-1-16ms", Cubic));
         for contender in [Takt, Cubic, Bbr] {
             assert!(has("upload-10-16ms", contender));
+        }
+        for contender in [Takt, Cubic, Bbr] {
+            assert!(has("download-10-16ms", contender));
         }
         for contender in [Takt, Cubic] {
             assert!(has("upload-10-16ms-loss-1%", contender));
