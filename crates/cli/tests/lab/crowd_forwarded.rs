@@ -53,11 +53,11 @@ impl Behind {
         let gateway = name(1);
         for line in [
             "ip netns add behind".to_owned(),
-            format!("ip -n behind link add up type veth peer name lan netns {gateway}"),
+            format!("ip -n behind link add home type veth peer name lan netns {gateway}"),
             format!("ip -n {gateway} addr add 10.10.0.1/24 dev lan"),
             format!("ip -n {gateway} link set lan up"),
-            format!("ip -n behind addr add {BEHIND}/24 dev up"),
-            "ip -n behind link set up up".to_owned(),
+            format!("ip -n behind addr add {BEHIND}/24 dev home"),
+            "ip -n behind link set home up".to_owned(),
             "ip -n behind route add default via 10.10.0.1".to_owned(),
             format!("ip -n server route add 10.10.0.0/24 via {}", address(1)),
             format!("ip netns exec {gateway} sysctl -qw net.ipv4.ip_forward=1"),
