@@ -100,8 +100,9 @@ TAKT_FN u32 takt_echoes_mean_us(const struct takt_echoes *echoes)
 }
 
 /*
- * The host behind opens or accepts a connection. Returns whether it may have bounds: a signed header
- * cannot be changed, and without timestamps there are no round trips. Precondition: all is zero.
+ * The host behind opens or accepts a connection. Returns whether it may have bounds: a signed
+ * header cannot be changed, and without timestamps there are no round trips. Precondition: all is
+ * zero.
  */
 TAKT_FN int takt_forwarded_begin(struct takt_forwarded *flow, const struct takt_segment *segment,
 				 u64 now_ns)
@@ -134,8 +135,9 @@ TAKT_FN void takt_forwarded_in(struct takt_forwarded *flow, const struct takt_se
 }
 
 /*
- * What the server may be allowed from `ack` on. A bound that is too old opens with what is acknowledged,
- * as slow start does: what was allowed cannot be taken back, and taktd may only be late.
+ * What the server may be allowed from `ack` on. A bound that is too old opens with what is
+ * acknowledged, as slow start does: what was allowed cannot be taken back, and taktd may only be
+ * late.
  */
 TAKT_FN u64 takt_forwarded_allowed(const struct takt_forwarded *flow, u32 ack, u64 now_ns)
 {
@@ -151,8 +153,8 @@ TAKT_FN u64 takt_forwarded_allowed(const struct takt_forwarded *flow, u32 ack, u
 }
 
 /*
- * A segment leaves over the air. Returns the window for its header: no larger than it is, and not so
- * small that it would take back what the server was allowed.
+ * A segment leaves over the air. Returns the window for its header: no larger than it is, and not
+ * so small that it would take back what the server was allowed.
  */
 TAKT_FN u32 takt_forwarded_out(struct takt_forwarded *flow, const struct takt_segment *segment,
 			       u64 now_ns)

@@ -104,8 +104,9 @@ TAKT_FN_OUT u64 takt_segment_read(struct takt_segment *segment TAKT_ARG,
 	segment->flags = row >> 16 & 0xfff;
 	segment->window = row;
 	segment->bytes = bytes - header;
-	return takt_segment_options(segment, tcp + TAKT_TCP_HEADER, header - TAKT_TCP_HEADER) ? tcp :
-												 0;
+	if (!takt_segment_options(segment, tcp + TAKT_TCP_HEADER, header - TAKT_TCP_HEADER))
+		return 0;
+	return tcp;
 }
 
 #endif

@@ -81,7 +81,8 @@ static void measure(struct download *flow, const struct tcp_sock *tp,
 
 	sample->mss_bytes = takt_max(tp->advmss, 1);
 	sample->own_flows = terms->own_flows;
-	if (!tp->rcv_rtt_last_tsecr || !rtt_us || passed_ns > TAKT_DOWNLOAD_LATE_PERIODS * terms->period_ns ||
+	if (!tp->rcv_rtt_last_tsecr || !rtt_us ||
+	    passed_ns > TAKT_DOWNLOAD_LATE_PERIODS * terms->period_ns ||
 	    received < TAKT_DOWNLOAD_SEGMENTS_MIN * sample->mss_bytes)
 		return;
 	takt_download_least(&flow->least_us, rtt_us);

@@ -111,8 +111,7 @@ pub(super) fn remove(netns_cookie: u64) -> Result<(), Error> {
     }
 }
 
-/// Bound every connection by the namespace's terms, or none without terms. Nothing stands on a device: there is
-/// none.
+/// Bound every connection by the namespace's terms, or none without terms.
 pub(super) fn bound(netns_cookie: u64) -> Result<(), Error> {
     pass(&format!("{}/{PASS}", name(netns_cookie)))
 }
