@@ -68,14 +68,15 @@ static __noinline int read(struct __sk_buff *ctx, struct seen *seen, u32 is_reve
 {
 	const struct sk_buff *skb;
 	struct takt_key key = {};
-	u64 data, at;
+	u64 head, data, at;
 
 	make_linear(ctx);
 	skb = bpf_cast_to_kern_ctx(ctx);
-	data = (u64)skb->data;
+	/* Read so, they are numbers, which a global function takes. */
+	head = (u64)BPF_CORE_READ(skb, head);
+	data = (u64)BPF_CORE_READ(skb, data);
 	at = takt_segment_read(&seen->segment, &key, __builtin_bswap16(skb->protocol),
-			       (u64)skb->head + skb->network_header,
-			       data + (skb->len - skb->data_len));
+			       head + skb->network_header, data + (skb->len - skb->data_len));
 	if (!at)
 		return 0;
 	if (is_reverse)

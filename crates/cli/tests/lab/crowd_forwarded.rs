@@ -147,7 +147,7 @@ fn round_trips_fall() {
             .contains("forwarded")
     };
     assert!(is_there());
-    Terminals::join_as(1, "").end();
+    Terminals::join_as(1, "").kill();
     assert!(!is_there());
 
     Terminals::join_as(1, "downloads = true").kill();

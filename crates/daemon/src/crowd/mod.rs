@@ -16,7 +16,7 @@ use std::{
     path::Path,
 };
 
-use takt_host::{Error, applied_crowd, applied_policy, persistent};
+use takt_host::{Error, applied_crowd, persistent};
 use takt_policy::{CrowdRole, Policy};
 
 use self::access_point::{AccessPoint, WithoutGroup};
@@ -40,13 +40,9 @@ impl Default for Crowd {
 }
 
 impl Crowd {
-    /// Follow the policy in force from now on. One without a group may still have an access point.
+    /// Follow the policy in force from now on.
     pub fn follow(&mut self) -> Result<(), Error> {
-        let source = match applied_crowd()? {
-            Some(source) => Some(source),
-            None => applied_policy()?,
-        };
-        self.0.follow(source, parts);
+        self.0.follow(applied_crowd()?, parts);
         Ok(())
     }
 
