@@ -57,7 +57,7 @@ struct takt_queued_ack {
 #define TAKT_ACKS 1024		/* flows whose acknowledgements are thinned at one time */
 
 struct takt_acks {
-	/* Written by user space: nothing is thinned before, since rates fall as stations contend. */
+	/* User space writes it: nothing is thinned before, since rates fall with contention. */
 	u64 paused_until_ns;
 	struct takt_queued_ack at[TAKT_ACKS];
 };

@@ -81,7 +81,7 @@ struct takt_window_group {
 	u64 strangers;		/* their number; 0: none, or it is not told */
 	u64 competes;		/* others fill the queue: no bounds */
 	u64 retries_q10;	/* frames that a member sends again, of 1024; 0: unknown */
-	u64 queue_us;		/* all keep at least so long in queues, for aggregates; 0: no more */
+	u64 queue_us;		/* all keep so long in queues, for aggregates; 0: no more */
 };
 
 /* One flow over one period. */
