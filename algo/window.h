@@ -253,8 +253,8 @@ TAKT_FN u64 takt_window_wait_us(const struct takt_window_params *params,
 	u64 queue_us, slack_us = least_us / TAKT_WINDOW_WAIT_DIVISOR;
 
 	if (rate) {
-		queue_us = 2 * (takt_window_queue_q10(params, group, sample) / TAKT_WINDOW_ONE_Q10) *
-			   sample->mss_bytes * 1000000ULL / rate;
+		queue_us = takt_window_queue_q10(params, group, sample) / TAKT_WINDOW_ONE_Q10;
+		queue_us = 2 * queue_us * sample->mss_bytes * 1000000ULL / rate;
 		slack_us = takt_max(slack_us, queue_us);
 	}
 	/* It came when a queue stood already, and never saw the shortest round trip. */
