@@ -97,7 +97,7 @@ static void bound(struct download *flow, struct tcp_sock *tp, struct takt_crowd_
 	u64 now_ns = bpf_ktime_get_ns();
 	u64 passed_ns = now_ns - flow->updated_ns;
 	struct takt_window_sample sample = {};
-	struct takt_window_bounds bounds;
+	struct takt_window_bounds bounds = {};
 
 	if (!flow->updated_ns)
 		begin(flow, tp);
