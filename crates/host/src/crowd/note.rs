@@ -127,6 +127,7 @@ mod tests {
                 device: "wlan0".to_owned(),
                 ifindex: 2,
                 period_ns: 200_000_000,
+                downloads: false,
             }),
         }
     }
