@@ -101,7 +101,7 @@ TAKT_FN u64 takt_download_update(struct takt_download *flow,
 				 const struct takt_download_sample *now,
 				 struct takt_window_sample *sample)
 {
-	struct takt_window_bounds bounds;
+	struct takt_window_bounds bounds = {};
 
 	/* The handshake's round trip is the first: no queue of the download's is in it. */
 	if (!flow->updated_ns)

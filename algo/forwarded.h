@@ -239,7 +239,7 @@ TAKT_FN int takt_forwarded_update(struct takt_forwarded *flow,
 				  const struct takt_window_group *group, u64 period_ns,
 				  u64 now_ns, struct takt_window_sample *sample)
 {
-	struct takt_window_bounds bounds;
+	struct takt_window_bounds bounds = {};
 	int is_cut = flow->is_cut;
 
 	sample->mss_bytes = takt_max(flow->mss_bytes, 1);

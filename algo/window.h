@@ -241,9 +241,9 @@ TAKT_FN u64 takt_window_queue_q10(const struct takt_window_params *params,
 }
 
 /* How long the flow's packets wait, by itself and by what the group says. */
-TAKT_FN u64 takt_window_wait_us(const struct takt_window_params *params,
-				const struct takt_window_group *group,
-				const struct takt_window_sample *sample)
+TAKT_FN_OUT u64 takt_window_wait_us(const struct takt_window_params *params TAKT_ARG,
+				    const struct takt_window_group *group TAKT_ARG,
+				    const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 stand_us = takt_min(sample->stand_us, TAKT_WINDOW_RTT_MAX_US);
 	u64 least_us = takt_clamp(sample->rtt_min_us, 1, TAKT_WINDOW_RTT_MAX_US);
@@ -268,10 +268,10 @@ TAKT_FN u32 takt_window_collides(const struct takt_window_group *group)
 }
 
 /* What the flow keeps in queues, in 1/1024 segments: its part of the group's, more with losses. */
-TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
-				     const struct takt_window_params *params,
-				     const struct takt_window_group *group,
-				     const struct takt_window_sample *sample)
+TAKT_FN_OUT u64 takt_window_standing_q10(const struct takt_window *flow TAKT_ARG,
+					 const struct takt_window_params *params TAKT_ARG,
+					 const struct takt_window_group *group TAKT_ARG,
+					 const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 loss_q16 = takt_min(flow->loss_q16, TAKT_WINDOW_LOSS_MAX_Q16);
 	u64 queue_q10 = takt_window_queue_q10(params, group, sample);
@@ -283,9 +283,9 @@ TAKT_FN u64 takt_window_standing_q10(const struct takt_window *flow,
 }
 
 /* Beside a stranger that fills queues: what keeps the group's share, and leaves it one. */
-TAKT_FN u64 takt_window_hold_q10(const struct takt_window *flow,
-				 const struct takt_window_group *group,
-				 const struct takt_window_sample *sample)
+TAKT_FN_OUT u64 takt_window_hold_q10(const struct takt_window *flow TAKT_ARG,
+				     const struct takt_window_group *group TAKT_ARG,
+				     const struct takt_window_sample *sample TAKT_ARG)
 {
 	u64 rtt_us = takt_min(sample->rtt_us, TAKT_WINDOW_RTT_MAX_US);
 	u64 least_us = takt_min(sample->rtt_min_us, TAKT_WINDOW_RTT_MAX_US);
@@ -401,10 +401,11 @@ TAKT_FN_OUT u64 takt_window_initial_q10(const struct takt_window_params *params 
  * start doubles the window many times in a period, so it must not wait for the period's end: once
  * more than the flow's part stands in queues, the window is what the pipe holds, and that part.
  */
-TAKT_FN void takt_window_begin(struct takt_window *flow, const struct takt_window_params *params,
-			       const struct takt_window_group *group,
-			       const struct takt_window_sample *sample,
-			       struct takt_window_bounds *bounds)
+TAKT_FN_OUT int takt_window_begin(struct takt_window *flow TAKT_ARG,
+				  const struct takt_window_params *params TAKT_ARG,
+				  const struct takt_window_group *group TAKT_ARG,
+				  const struct takt_window_sample *sample TAKT_ARG,
+				  struct takt_window_bounds *bounds TAKT_ARG)
 {
 	u32 window_max = takt_clamp(params->window_max, TAKT_WINDOW_MIN, TAKT_WINDOW_MAX);
 	u64 stand_us = takt_min(sample->stand_us, TAKT_WINDOW_RTT_MAX_US);
@@ -413,29 +414,31 @@ TAKT_FN void takt_window_begin(struct takt_window *flow, const struct takt_windo
 	u64 wait_us, queued_q10;
 
 	if (flow->target_q10 || group->competes)
-		return;
+		return 0;
 	if (!sample->starting || !stand_us || !sample->rtt_min_us)
-		return;
+		return 0;
 	wait_us = takt_min(takt_window_wait_us(params, group, sample), stand_us);
 	queued_q10 = window_q10 * wait_us / stand_us;
 	if (queued_q10 <= standing_q10)
-		return;
+		return 0;
 	flow->target_q10 = takt_clamp(window_q10 - queued_q10 + standing_q10,
 				      TAKT_WINDOW_MIN * TAKT_WINDOW_ONE_Q10,
 				      window_max * TAKT_WINDOW_ONE_Q10);
 	bounds->lower = 0;
 	bounds->upper = takt_window_round(flow, window_max);
+	return 0;
 }
 
 /*
  * A period is over: the flow's bounds for the next. A flow that its application holds back keeps
- * its target, which its window did not test, and needs no lower bound.
+ * its target, which its window did not test, and needs no lower bound. Returns 0, as a global
+ * function has to return something.
  */
-TAKT_FN void takt_window_update(struct takt_window *flow,
-				const struct takt_window_params *params,
-				const struct takt_window_group *group,
-				const struct takt_window_sample *sample,
-				struct takt_window_bounds *bounds)
+TAKT_FN_OUT int takt_window_update(struct takt_window *flow TAKT_ARG,
+				   const struct takt_window_params *params TAKT_ARG,
+				   const struct takt_window_group *group TAKT_ARG,
+				   const struct takt_window_sample *sample TAKT_ARG,
+				   struct takt_window_bounds *bounds TAKT_ARG)
 {
 	u32 window_max = takt_clamp(params->window_max, TAKT_WINDOW_MIN, TAKT_WINDOW_MAX);
 	u64 max_q10 = window_max * TAKT_WINDOW_ONE_Q10, target_q10, aim_q10, least;
@@ -453,13 +456,13 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 			bounds->lower = takt_min(flow->calm_q10, max_q10) / TAKT_WINDOW_ONE_Q10;
 		flow->competes = 1;
 		flow->target_q10 = 0;
-		return;
+		return 0;
 	}
 	flow->competes = 0;
 	if (!flow->target_q10 && measured)
 		flow->target_q10 = takt_window_initial_q10(params, group, sample);
 	if (!flow->target_q10)
-		return;
+		return 0;
 	target_q10 = flow->target_q10;
 	if (measured && (sample->limited || sample->backlogged)) {
 		aim_q10 = takt_window_aim_q10(flow, params, group, sample);
@@ -473,9 +476,10 @@ TAKT_FN void takt_window_update(struct takt_window *flow,
 	flow->calm_q10 = takt_max(flow->calm_q10, flow->target_q10);
 	bounds->upper = takt_window_round(flow, window_max);
 	if (!measured || !sample->limited)
-		return;
+		return 0;
 	if ((u64)sample->lost * TAKT_WINDOW_LOSS_DIVISOR <= sample->sent)
 		bounds->lower = bounds->upper;
+	return 0;
 }
 
 /*

@@ -91,7 +91,7 @@ fn forwarded() -> Value {
 fn assert_is_whole() {
     const BYTES: usize = 4 << 20;
     let (mut server, mut behind) = connect();
-    let sent: Vec<u8> = (0..BYTES).map(|at| (at * at >> 7) as u8).collect();
+    let sent: Vec<u8> = (0..BYTES).map(|at| ((at * at) >> 7) as u8).collect();
     let mut received = Vec::new();
     thread::scope(|scope| {
         let sent = &sent;
