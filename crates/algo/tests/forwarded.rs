@@ -32,6 +32,14 @@ fn opening() -> takt_segment {
 /// A connection that the host behind has opened.
 struct Flow(takt_forwarded);
 
+/// The first, if it is due.
+fn pop_due<T>(queue: &mut VecDeque<T>, is_due: impl Fn(&T) -> bool) -> Option<T> {
+    queue
+        .front()
+        .is_some_and(is_due)
+        .then(|| queue.pop_front())?
+}
+
 impl Flow {
     fn begin(segment: &takt_segment, now_ns: u64) -> Option<Self> {
         let mut flow = takt_forwarded::default();
@@ -146,7 +154,7 @@ impl Path {
     }
 
     fn server(&mut self, now_ns: u64) {
-        while let Some((_, ack)) = self.acks.pop_front_if(|(due_ns, _)| *due_ns <= now_ns) {
+        while let Some((_, ack)) = pop_due(&mut self.acks, |ack| ack.0 <= now_ns) {
             let edge = ack.ack.wrapping_add(u32::from(ack.window) << SCALE);
             assert!(
                 edge.wrapping_sub(self.edge) as i32 >= 0,
@@ -165,7 +173,7 @@ impl Path {
     }
 
     fn terminal(&mut self, now_ns: u64) {
-        while let Some((due_ns, stamp, echo)) = self.data.pop_front_if(|data| data.0 <= now_ns) {
+        while let Some((due_ns, stamp, echo)) = pop_due(&mut self.data, |data| data.0 <= now_ns) {
             let data = takt_segment {
                 flags: ACK,
                 bytes: SEGMENT,
@@ -177,7 +185,7 @@ impl Path {
             self.flow.arrive(&data, due_ns);
             self.behind.push_back((due_ns + self.behind_ns, stamp));
         }
-        while let Some((due_ns, echo)) = self.behind.pop_front_if(|data| data.0 <= now_ns) {
+        while let Some((due_ns, echo)) = pop_due(&mut self.behind, |data| data.0 <= now_ns) {
             self.acked = self.acked.wrapping_add(SEGMENT);
             let mut ack = takt_segment {
                 flags: ACK,
