@@ -64,7 +64,7 @@ static void make_linear(struct __sk_buff *ctx)
 }
 
 /* Whether it is one that is read. Both directions of a connection have one number. */
-static __noinline int read(struct __sk_buff *ctx, struct seen *seen, u32 is_reverse)
+static __noinline int takt_crowd_read(struct __sk_buff *ctx, struct seen *seen, u32 is_reverse)
 {
 	const struct sk_buff *skb;
 	struct takt_key key = {};
@@ -112,7 +112,7 @@ int takt_crowd_out(struct __sk_buff *ctx)
 	struct seen seen = {};
 	u32 window;
 
-	if (!skb->skb_iif || !read(ctx, &seen, 0))
+	if (!skb->skb_iif || !takt_crowd_read(ctx, &seen, 0))
 		return GO_ON;
 	if (seen.segment.flags & TAKT_TCP_SYN) {
 		begin(&seen);
@@ -135,7 +135,7 @@ int takt_crowd_in(struct __sk_buff *ctx)
 	struct takt_forwarded *flow;
 	struct seen seen = {};
 
-	if (!read(ctx, &seen, 1))
+	if (!takt_crowd_read(ctx, &seen, 1))
 		return GO_ON;
 	flow = bpf_map_lookup_elem(&takt_crowd_forwarded, &seen.flow);
 	if (!flow)
