@@ -234,8 +234,7 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 TAKT_FN u32 takt_link_thin(struct takt_link *link, const struct takt_plan *plan,
 			   const struct takt_arrival *arrival)
 {
-	if (arrival->before || arrival->stamp_ns > arrival->now_ns ||
-	    arrival->now_ns < link->acks.paused_until_ns)
+	if (arrival->before || arrival->stamp_ns > arrival->now_ns)
 		return 0;
 	return takt_thin(&link->acks, &link->order, &arrival->ack, arrival->id,
 			 arrival->bytes + arrival->frames * plan->overhead_bytes);

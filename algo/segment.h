@@ -9,11 +9,7 @@
 #ifndef TAKT_SEGMENT_H
 #define TAKT_SEGMENT_H
 
-#include "thin.h"
-
-#define TAKT_TCP_FIN 0x001U
-#define TAKT_TCP_SYN 0x002U
-#define TAKT_TCP_RST 0x004U
+#include "tcp_header.h"
 
 #define TAKT_OPTION_MSS 2
 #define TAKT_OPTION_SCALE 3
@@ -85,13 +81,8 @@ TAKT_FN_OUT u64 takt_segment_read(struct takt_segment *segment TAKT_ARG,
 	u32 row, bytes, header;
 	u64 tcp;
 
-	if (takt_is_vlan(ethertype))
-		return 0;
-	takt_key_read(key, ethertype, at, end, 1);
-	if (key->proto != TAKT_IPPROTO_TCP || !key->has_ports)
-		return 0;
-	tcp = at + (ethertype == TAKT_ETH_P_IPV6 ? TAKT_IPV6_HEADER : TAKT_IPV4_HEADER);
-	bytes = takt_tcp_bytes(ethertype, at);
+	tcp = takt_tcp_find(key, ethertype, at, end);
+	bytes = tcp ? takt_tcp_bytes(ethertype, at) : 0;
 	if (bytes < TAKT_TCP_HEADER || tcp + TAKT_TCP_HEADER > end)
 		return 0;
 	/* 12: header length 4, zero 3, flags 9, window 16 */

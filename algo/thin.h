@@ -13,21 +13,12 @@
 #ifndef TAKT_THIN_H
 #define TAKT_THIN_H
 
-#include "headers.h"
+#include "tcp_header.h"
 
-#define TAKT_IPPROTO_TCP 6
-#define TAKT_TCP_HEADER 20
-#define TAKT_TCP_OPTIONS_MAX 40U
+/* Beside ACK the flags that a pure acknowledgement has: AE (RFC 9768), CWR, ECE. */
+#define TAKT_TCP_CONGESTION 0x1c0U
 
-/* Of the flags' 12 bits, AE (RFC 9768) first, FIN last: those that a pure acknowledgement has. */
-#define TAKT_TCP_ACK 0x010U
-#define TAKT_TCP_CONGESTION 0x1c0U	/* AE, CWR, ECE */
-
-#define TAKT_OPTION_END 0
-#define TAKT_OPTION_NOP 1
 #define TAKT_OPTION_SACK 5
-#define TAKT_OPTION_STAMPS 8
-#define TAKT_STAMPS_BYTES 10
 #define TAKT_SACK_BLOCKS_MAX 4U
 
 /* What a pure acknowledgement says. */
@@ -62,25 +53,6 @@ struct takt_acks {
 	struct takt_queued_ack at[TAKT_ACKS];
 };
 
-/* Is the sequence number a before b? They wrap. */
-TAKT_FN int takt_seq_before(u32 a, u32 b)
-{
-	return (s32)(a - b) < 0;
-}
-
-/* The 32 bits from this byte on. Reads only rows that they lie in; at is a row's address. */
-TAKT_FN u32 takt_word_in(u64 at, u32 byte)
-{
-	u32 shift = byte % 4 * 8, row = takt_row(at + byte / 4 * 4);
-
-	return shift ? row << shift | takt_row(at + byte / 4 * 4 + 4) >> (32 - shift) : row;
-}
-
-TAKT_FN u32 takt_byte_in(u64 at, u32 byte)
-{
-	return takt_row(at + byte / 4 * 4) >> (24 - byte % 4 * 8) & 0xff;
-}
-
 /* Read SACK's blocks, from this byte of the options on. Are they well formed? */
 TAKT_FN_OUT int takt_ack_blocks(struct takt_ack *ack TAKT_ARG, u64 at, u32 byte, u32 bytes)
 {
@@ -96,22 +68,6 @@ TAKT_FN_OUT int takt_ack_blocks(struct takt_ack *ack TAKT_ARG, u64 at, u32 byte,
 	}
 	ack->blocks = blocks;
 	return 1;
-}
-
-/* The length of the option that begins with this byte of so many; 0: it is malformed. */
-TAKT_FN u32 takt_option_bytes(u64 at, u32 byte, u32 bytes)
-{
-	u32 kind = takt_byte_in(at, byte), len;
-
-	if (kind == TAKT_OPTION_NOP)
-		return 1;
-	/* Nothing comes behind the end. */
-	if (kind == TAKT_OPTION_END)
-		return bytes - byte;
-	if (byte + 2 > bytes)
-		return 0;
-	len = takt_byte_in(at, byte + 1);
-	return len < 2 || byte + len > bytes ? 0 : len;
 }
 
 /* Read the option at ack->next, of which there is at least one byte. Is it known? */
@@ -151,19 +107,6 @@ TAKT_FN_OUT int takt_ack_options(struct takt_ack *ack TAKT_ARG, u64 at, u32 byte
 	return 1;
 }
 
-/* The bytes behind the IP header, if that is plain and TCP follows; otherwise 0. */
-TAKT_FN u32 takt_tcp_bytes(u16 ethertype, u64 at)
-{
-	u32 first = takt_row(at);
-
-	if (ethertype == TAKT_ETH_P_IPV6)
-		return (takt_row(at + 4) >> 8 & 0xff) == TAKT_IPPROTO_TCP ? takt_row(at + 4) >> 16 :
-									    0;
-	if ((first >> 24 & 15) * 4 != TAKT_IPV4_HEADER || (first & 0xffff) < TAKT_IPV4_HEADER)
-		return 0;
-	return (first & 0xffff) - TAKT_IPV4_HEADER;
-}
-
 /*
  * Read a packet that may be thinned. Returns whether it is one: then all but `flow` is set, and
  * the key tells which flow it is of. `at` is where the network header begins, `end` where the
@@ -175,13 +118,8 @@ TAKT_FN_OUT int takt_ack_read(struct takt_ack *ack TAKT_ARG, struct takt_key *ke
 	u32 row, bytes, header;
 	u64 tcp;
 
-	if (takt_is_vlan(ethertype))
-		return 0;
-	takt_key_read(key, ethertype, at, end, 1);
-	if (key->proto != TAKT_IPPROTO_TCP || !key->has_ports)
-		return 0;
-	tcp = at + (ethertype == TAKT_ETH_P_IPV6 ? TAKT_IPV6_HEADER : TAKT_IPV4_HEADER);
-	bytes = takt_tcp_bytes(ethertype, at);
+	tcp = takt_tcp_find(key, ethertype, at, end);
+	bytes = tcp ? takt_tcp_bytes(ethertype, at) : 0;
 	if (bytes < TAKT_TCP_HEADER || tcp + bytes > end)
 		return 0;
 	/* 12: header length 4, zero 3, flags 9, window 16 */

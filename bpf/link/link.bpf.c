@@ -71,14 +71,13 @@ static __always_inline u32 is_idle(const struct Qdisc *sch, const struct takt_po
  * The time matters only if the entity becomes backlogged, is blocked, or its queue is managed, or
  * if the packet may have to wait for its departure time.
  */
-static __always_inline int wants_time(struct takt_link *link, const struct takt_plan *plan,
+static __always_inline int wants_time(const struct takt_plan *plan,
+				      const struct takt_entity *entity,
 				      const struct takt_arrival *arrival)
 {
-	const struct takt_entity *entity = takt_entity(&link->order, arrival->id);
-
 	return !entity->queue.packets || entity->waits & TAKT_IN_GATE ||
 	       takt_params(plan, entity, arrival->id)->target_ns ||
-	       arrival->stamp_ns | arrival->pacing_bps | link->acks.paused_until_ns;
+	       arrival->stamp_ns | arrival->pacing_bps;
 }
 
 static __always_inline const struct takt_handover *handover_of(const struct sk_buff *skb)
@@ -123,7 +122,8 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 	arrival->local = skb->sk != NULL;
 	arrival->ecn = TAKT_ECN_NOT;
 	read_departure(skb, arrival);
-	arrival->now_ns = wants_time(&port->link, plan, arrival) ? bpf_ktime_get_ns() : 0;
+	arrival->now_ns = wants_time(plan, takt_entity(&port->link.order, arrival->id), arrival) ?
+				  bpf_ktime_get_ns() : 0;
 	arrival->idle = takt_gap_arrival(&port->link, &port->gap, plan,
 					 is_idle(sch, port, plan), &arrival->now_ns);
 	if (plan->reads) {
@@ -131,7 +131,8 @@ static __always_inline u32 arrive(const struct sk_buff *skb, const struct Qdisc 
 			arrival->ecn = read_ecn(skb);
 		if (plan->reads & TAKT_READS_ACKS && read_ack(skb, port)) {
 			arrival->is_ack = 1;
-			slot = takt_link_thin(&port->link, plan, arrival);
+			slot = thinning_pauses(&port->link.acks) ?
+				       0 : takt_link_thin(&port->link, plan, arrival);
 			if (slot)
 				return slot;
 		}

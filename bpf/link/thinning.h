@@ -35,4 +35,10 @@ static __always_inline int read_ack(const struct sk_buff *skb, struct takt_port 
 	return 1;
 }
 
+/* Rates fall as stations contend, so nothing is thinned for a while. */
+static __always_inline int thinning_pauses(const struct takt_acks *acks)
+{
+	return acks->paused_until_ns && bpf_ktime_get_ns() < acks->paused_until_ns;
+}
+
 #endif

@@ -217,3 +217,19 @@ pub fn packet() -> impl Strategy<Value = Packet> {
             },
         )
 }
+
+/// Bytes that begin as a packet, and the protocol that they are said to be of.
+pub fn noise() -> impl Strategy<Value = (u16, Vec<u8>)> {
+    let ethertype = prop::sample::select(vec![0x0800, 0x86dd, 0x8100, 0x0806]);
+    let flips = prop::collection::vec((0..100_usize, any::<u8>()), 0..4);
+    (ethertype, packet(), flips, 0..120_usize).prop_map(|(ethertype, packet, flips, cut)| {
+        let mut bytes = packet.bytes();
+        for (at, bits) in flips {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= bits;
+            }
+        }
+        bytes.truncate(cut);
+        (ethertype, bytes)
+    })
+}

@@ -14,7 +14,7 @@ use crate::{part::Part, protocol::Neighbourhood};
 /// How often uploads are looked at.
 const COUNT_NS: u64 = 200_000_000;
 
-/// This host, as the access point of a group or of stations without one.
+/// This host, as the access point of its group.
 pub(super) struct AccessPoint {
     device: String,
     /// `None`: there is no link, or one on a backend that reads no acknowledgements.
@@ -91,8 +91,8 @@ impl AccessPoint {
         };
         match driver.received() {
             Ok(received) => self.contention.look(now_ns, &received),
-            // It is opened anew with the link.
-            Err(_) => self.driver = None,
+            // Both are opened anew at the next look.
+            Err(_) => (self.link, self.driver) = (None, None),
         }
         self.pause(now_ns);
     }
@@ -115,14 +115,15 @@ impl AccessPoint {
     }
 }
 
-/// An access point that is not its group's aggregator, or whose stations are in no group.
-pub(super) struct WithoutGroup {
+/// An access point that is not its group's aggregator, and so hears no reports: it watches its
+/// stations alone.
+pub(super) struct Watch {
     access_point: AccessPoint,
     look_ns: u64,
     looked: Result<(), String>,
 }
 
-impl WithoutGroup {
+impl Watch {
     /// Of the stations behind this device.
     pub fn on(device: &str) -> Self {
         Self {
@@ -133,7 +134,7 @@ impl WithoutGroup {
     }
 }
 
-impl Part<Neighbourhood> for WithoutGroup {
+impl Part<Neighbourhood> for Watch {
     fn step(&mut self, now_ns: u64) -> (u64, Result<(), String>) {
         if now_ns >= self.look_ns {
             self.look_ns = now_ns + LOOK_NS;

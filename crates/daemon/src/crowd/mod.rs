@@ -19,7 +19,7 @@ use std::{
 use takt_host::{Error, applied_crowd, persistent};
 use takt_policy::{CrowdRole, Policy};
 
-use self::access_point::{AccessPoint, WithoutGroup};
+use self::access_point::{AccessPoint, Watch};
 use crate::{
     part::{Make, Parts},
     protocol::Neighbourhood,
@@ -58,35 +58,28 @@ impl Crowd {
 }
 
 fn parts(policy: &Policy) -> Vec<Make<Neighbourhood>> {
-    let mut parts: Vec<Make<Neighbourhood>> = Vec::new();
-    let mut thinning: Vec<String> = policy
-        .links
-        .iter()
-        .filter(|link| link.thins_acks)
-        .map(|link| link.device.clone())
-        .collect();
-    if let Some(crowd) = policy.crowd.clone() {
-        let is_aggregator = crowd.role == CrowdRole::Aggregator;
-        // Its link to the terminals reads acknowledgements where access_point is set.
-        let own = thinning.extract_if(.., |device| is_aggregator && *device == crowd.device);
-        let access_point = own.last();
-        parts.push(Box::new(move || match crowd.role {
-            CrowdRole::Aggregator => {
-                let access_point = access_point.as_deref().map(AccessPoint::on);
-                Box::new(aggregator::Aggregator::new(crowd, access_point))
-            }
-            CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
-                let memory = memory::Memory::new(Path::new(persistent::DIR));
-                let open = Box::new(control::open);
-                Box::new(terminal::Terminal::new(crowd, open, memory))
-            }
-        }));
-    }
-    let others = thinning.into_iter();
-    parts.extend(others.map(|device| -> Make<Neighbourhood> {
-        Box::new(move || Box::new(WithoutGroup::on(&device)))
-    }));
-    parts
+    let Some(crowd) = policy.crowd.clone() else {
+        return Vec::new();
+    };
+    // Its link to the terminals reads acknowledgements where access_point is set.
+    let mut links = policy.links.iter();
+    let thins = links.any(|link| link.device == crowd.device && link.thins_acks);
+    let device = crowd.device.clone();
+    let watches_alone = thins && crowd.role != CrowdRole::Aggregator;
+    let watch: Option<Make<Neighbourhood>> =
+        watches_alone.then_some(Box::new(move || Box::new(Watch::on(&device))));
+    let member: Make<Neighbourhood> = Box::new(move || match crowd.role {
+        CrowdRole::Aggregator => {
+            let access_point = thins.then(|| AccessPoint::on(&crowd.device));
+            Box::new(aggregator::Aggregator::new(crowd, access_point))
+        }
+        CrowdRole::Multicast | CrowdRole::Aggregated { .. } => {
+            let memory = memory::Memory::new(Path::new(persistent::DIR));
+            let open = Box::new(control::open);
+            Box::new(terminal::Terminal::new(crowd, open, memory))
+        }
+    });
+    [Some(member), watch].into_iter().flatten().collect()
 }
 
 /// A random time to send at. It need not be secret, only differ from the other hosts'.
