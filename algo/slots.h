@@ -73,6 +73,17 @@ TAKT_FN int takt_slot_is_next(const struct takt_table *table, u32 at, u32 at_ns)
 	       (!at || slots[(at - 1) & (TAKT_TABLE_SLOTS - 1)].end_ns <= at_ns);
 }
 
+/* Does another slot open as soon as this one ends? */
+TAKT_FN int takt_slot_is_followed(const struct takt_table *table, u32 at)
+{
+	const struct takt_slot *slots = table->slots;
+	u32 end_ns = slots[at & (TAKT_TABLE_SLOTS - 1)].end_ns;
+
+	if (at + 1 < table->slot_count)
+		return slots[(at + 1) & (TAKT_TABLE_SLOTS - 1)].release_ns == end_ns;
+	return end_ns == table->frame_ns && !slots[0].release_ns;
+}
+
 /*
  * The slot that is open now, or the next to open: the next edge belongs to it. Mostly it is the
  * last one found or the one after it. The search for any other keeps its index in memory, so that

@@ -15,6 +15,7 @@
  * above this scheduler.
  */
 #include "caches.h"
+#include "calibrate.h"
 #include "interrupts.h"
 #include "watch.h"
 
@@ -93,6 +94,10 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct takt_thread *thread = marked_thread_of(p);
 
+	if (thread && thread->calibrates) {
+		calibrate_enqueue(p, enq_flags);
+		return 0;
+	}
 	/* The kernel takes the CPU for idle now, and would not dispatch again. */
 	if (enq_flags & SCX_ENQ_LAST && !(thread && thread->parked))
 		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_IDLE);
@@ -126,8 +131,10 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 /* The CPU is new, or has had no slots so far: set its alarm to now. */
 static __always_inline void activate(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
+	u64 now_ns = bpf_ktime_get_ns();
+
 	if (!c->armed_ns || c->generation != host->generation)
-		set_alarm(c, cpu, bpf_ktime_get_ns());
+		set_alarm(c, cpu, now_ns, now_ns);
 }
 
 SEC("struct_ops/dispatch")
@@ -140,7 +147,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 		return 0;
 	if (c->offline)
 		return 0;
-	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
+	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER || c->calibrates)
 		activate(c, cpu, host);
 	if (c->frees != host->frees) {
 		c->frees = host->frees;
@@ -159,16 +166,18 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id(), tier = TIER_ORDINARY;
 	struct takt_cpu *c = cpu_of(cpu);
+	struct takt_thread *thread = 0;
 
 	if (!c)
 		return 0;
-	/* Beats have an infinite slice, and other tiers are kernel threads. */
-	if (p->scx.slice == SCX_SLICE_INF || p->flags & PF_KTHREAD) {
-		struct takt_thread *thread = thread_of(p);
-		const struct takt_member *member = thread ? reservation_of(thread, p) : 0;
+	/* Beats have a slice of their own, and other tiers are kernel threads. */
+	if (is_beat_slice(p) || p->flags & PF_KTHREAD) {
+		const struct takt_member *member;
 
+		thread = thread_of(p);
+		member = thread ? reservation_of(thread, p) : 0;
 		if (member) {
-			c->since_ns = bpf_ktime_get_ns();
+			c->since_ns = beat_clock_ns(c);
 			tier = member_running(p, thread, member, c, cpu, c->since_ns);
 		} else if (thread) {
 			tier = thread->tier;
@@ -176,7 +185,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 	}
 	if (tier == TIER_ORDINARY) {
 		/* It was admitted, and has lost its reservation since. */
-		if (p->scx.slice == SCX_SLICE_INF)
+		if (is_beat_slice(p))
 			p->scx.slice = slice_ns;
 		fair_running(p, c);
 		if (c->open && is_before_a_member(c)) {
@@ -186,6 +195,13 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 	}
 	c->tier = tier;
 	c->since_clock_ns = p->se.exec_start;
+	if (tier == TIER_BEAT) {
+		arrive(c);
+		return 0;
+	}
+	c->comes = 0;
+	if (thread)
+		calibrate_running(thread);
 	return 0;
 }
 
@@ -198,7 +214,7 @@ int BPF_PROG(takt_beats_stopping, struct task_struct *p, _Bool runnable)
 		return 0;
 	if (c->tier == TIER_BEAT) {
 		struct takt_thread *thread = thread_of(p);
-		u64 now_ns = bpf_ktime_get_ns();
+		u64 now_ns = beat_clock_ns(c);
 
 		if (thread)
 			member_stopping(p, thread, c, now_ns - c->since_ns, now_ns, runnable);
@@ -216,13 +232,15 @@ int BPF_PROG(takt_beats_yield, struct task_struct *from, struct task_struct *to)
 	struct takt_thread *thread = marked_thread_of(from);
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
-	from->scx.slice = 0;
 	if (thread && c && thread->reservation) {
 		const struct takt_member *member = reservation_of(thread, from);
 
+		if (member && is_early(c))
+			return 0;
 		if (member)
 			member_yield(thread, member, c);
 	}
+	from->scx.slice = 0;
 	return 0;
 }
 
@@ -232,8 +250,10 @@ int BPF_PROG(takt_beats_tick, struct task_struct *p)
 	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
 	network_waits = 1;
-	if (c)
+	if (c) {
 		c->strays = c->ticked = 1;
+		c->tick_ns = bpf_ktime_get_ns();
+	}
 	return 0;
 }
 
@@ -305,6 +325,8 @@ int BPF_PROG(takt_beats_init)
 		if (error || !alarm)
 			break;
 		error = scx_bpf_create_dsq(QUEUE_STRAY + cpu, -1);
+		if (!error)
+			error = scx_bpf_create_dsq(QUEUE_CALIBRATE + cpu, -1);
 		if (!error)
 			error = bpf_timer_init(&alarm->timer, &takt_beats_alarms, CLOCK_MONOTONIC);
 		if (!error)

@@ -4,13 +4,14 @@
 #define TAKT_BEATS_MAPS_H
 
 #include "bandwidth.h"
+#include "early.h"
 #include "histogram.h"
 #include "slots.h"
 #include "starve.h"
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_BEATS_ABI 2
+#define TAKT_BEATS_ABI 3
 
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */
@@ -104,12 +105,19 @@ struct takt_cpu_stats {
 /* One CPU. Written on that CPU alone. */
 struct takt_cpu {
 	struct takt_span span;	/* the open slot, or the next */
-	u64 armed_ns;		/* the timer's time; 0: not set */
+	u64 armed_ns;		/* the alarm's time; 0: not set */
+	u64 edge_ns;		/* ... and the edge it is for */
+	u64 aim_ns;		/* when the thread's code is to run there */
+	u64 woken_ns;		/* when the last alarm went on to admit */
 	u64 since_ns;		/* when the running beat began */
 	u64 since_clock_ns;	/* ... any other thread, by the kernel's count of its time */
 	u64 job;		/* of the running beat */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
-	u64 looked_ns;		/* when the table was last read */
+	u64 arrived_ns;		/* when the running beat was switched to; 0: that is noted */
+	u64 released_ns;	/* ... when its slot opened */
+	u64 took_ns;		/* ... and how long that took from the alarm; 0: there was none */
+	u64 tick_ns;		/* when the last tick was seen */
+	u64 looked_ns;		/* the time for which the table was last read */
 	u32 tier;		/* of the running thread */
 	u32 task;		/* of the running beat; TAKT_NO_TASK */
 	u32 half;		/* the tables in force here */
@@ -129,6 +137,11 @@ struct takt_cpu {
 	u32 llc;		/* its last-level cache, by user space */
 	u32 ticked;		/* a tick came, and the caches were not compared since */
 	u32 compared;		/* the cache that was compared last */
+	u32 from;		/* what the last alarm interrupted */
+	u32 comes;		/* a member that it admitted comes next */
+	u32 came_from;		/* what the running beat's alarm interrupted */
+	u32 calibrates;		/* its alarm is that of a thread that calibrates */
+	struct takt_early early;
 	struct takt_cpu_stats stats;
 };
 
@@ -156,6 +169,11 @@ struct takt_join_args {
 	u32 member;
 	int result;		/* 0, or a negative errno */
 	u32 pad;
+};
+
+/* Arguments of takt_beats_calibrate. */
+struct takt_calibrate_args {
+	u64 now_ns;		/* as the thread has just read it; 0: it ends */
 };
 
 struct takt_beats_commit_args {

@@ -72,7 +72,7 @@ static __always_inline int go_on(struct task_struct *prev, struct takt_cpu *c)
 	if (!prev || c->tier == TIER_NONE || !(prev->scx.flags & SCX_TASK_QUEUED))
 		return 0;
 	thread = marked_thread_of(prev);
-	if (thread && thread->reservation)
+	if (thread && (thread->reservation || thread->calibrates))
 		return 0;
 	charge(prev, c);
 	if (must_wait(prev))

@@ -16,13 +16,23 @@
 /* After this long without the thread whose turn it is, its group no longer waits for it. */
 #define AWAY_MAX_NS 5000000000ULL
 
-static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns)
+/*
+ * The time of beats: from an early alarm on it is that of the alarm's edge. Whatever runs between
+ * the two decides as at the edge.
+ */
+static __always_inline u64 beat_clock_ns(const struct takt_cpu *c)
+{
+	return takt_max(bpf_ktime_get_ns(), c->looked_ns);
+}
+
+static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns, u64 edge_ns)
 {
 	struct takt_alarm *alarm = bpf_map_lookup_elem(&takt_beats_alarms, &cpu);
 
 	if (!alarm)
 		return;
 	c->armed_ns = when_ns;
+	c->edge_ns = edge_ns;
 	if (when_ns != TAKT_TIME_NEVER)
 		bpf_timer_start(&alarm->timer, when_ns, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
 }
@@ -33,13 +43,22 @@ static __always_inline void cut(u32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* Before 6.19 and its stable relatives a move to the own CPU's queue did not preempt. */
-static __always_inline void ensure_preempted(u32 cpu)
+/* This kernel preempts by a move to the own CPU's queue: from 6.19 and its stable relatives on. */
+static volatile u32 moves_preempt;
+
+/* A second preemption costs an interrupt, so only where a move was no first one. */
+static __always_inline void ensure_preempted(u32 cpu, u64 slice_before_ns)
 {
 	const struct task_struct *running = bpf_get_current_task_btf();
 
-	if (running->flags & PF_IDLE || running->scx.slice)
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	if (running->flags & PF_IDLE) {
+		if (!moves_preempt)
+			cut(cpu);
+	} else if (running->scx.slice) {
+		cut(cpu);
+	} else if (slice_before_ns) {
+		moves_preempt = 1;
+	}
 }
 
 /* The kernel ends a scheduler that sends a thread to a CPU that it may not use. */
@@ -49,14 +68,14 @@ static __always_inline int may_come(const struct task_struct *p, u32 cpu)
 	       (may_be_on(p, cpu) && !p->migration_disabled);
 }
 
-/* Move the member that waits in its queue to this CPU. */
-static __always_inline int bring(u32 member, u32 cpu)
+/* Move the thread that waits in such a queue to this CPU. */
+static __always_inline int bring(u64 queue, u32 cpu)
 {
 	struct task_struct *p;
 	int moved = 0;
 
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, QUEUE_MEMBER + member, 0) {
+	bpf_for_each(scx_dsq, p, queue, 0) {
 		if (may_come(p, cpu))
 			moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
 						 SCX_ENQ_PREEMPT);
@@ -78,7 +97,7 @@ static __always_inline int bring_stray(u32 home_cpu, u32 tid, u32 cpu)
 			continue;
 		if (!may_come(p, cpu))
 			break;
-		scx_bpf_dsq_move_set_slice(THIS_WALK, SCX_SLICE_INF);
+		scx_bpf_dsq_move_set_slice(THIS_WALK, beat_slice_ns);
 		moved = scx_bpf_dsq_move(THIS_WALK, p, SCX_DSQ_LOCAL_ON | cpu,
 					 SCX_ENQ_PREEMPT);
 		break;
@@ -154,7 +173,7 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	struct takt_task *task = task_of(span->task);
 	const struct takt_task_params *params;
 	const struct takt_member *member;
-	u64 job;
+	u64 job, slice_before_ns = bpf_get_current_task_btf()->scx.slice;
 	u32 at;
 
 	params = params_of(span->task, c->half);
@@ -172,10 +191,11 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	}
 	at = params->first_member + task->turns.turn;
 	member = member_of(at);
-	if (bring(at, cpu) || (member && bring_stray(params->home_cpu, member->tid, cpu))) {
+	if (bring(QUEUE_MEMBER + at, cpu) || (member && bring_stray(params->home_cpu, member->tid, cpu))) {
 		task->admitted_job = job;
 		task->away_since_ns = 0;
-		ensure_preempted(cpu);
+		c->comes = 1;
+		ensure_preempted(cpu, slice_before_ns);
 		return;
 	}
 	/* It may run already, as an ordinary thread or because it woke at the edge. */
@@ -205,18 +225,33 @@ static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 n
 	c->stats.swaps++;
 }
 
-/* Read the table, and admit the thread that is to run now. Returns when to look again. */
-static __always_inline u64 peek(struct takt_cpu *c, u32 cpu, u64 now_ns)
+/* When the alarm of an edge is set: before it, if a slot opens there. */
+static __always_inline u64 alarm_of(struct takt_cpu *c, const struct takt_table *table, u64 edge_ns)
+{
+	if (c->span.task == TAKT_NO_TASK)
+		return edge_ns;
+	if (c->open ? edge_ns != c->span.end_ns || !takt_slot_is_followed(table, c->span.hint) :
+		      edge_ns != c->span.release_ns)
+		return edge_ns;
+	c->aim_ns = takt_early_aim_ns(edge_ns, c->tick_ns, tick_period_ns);
+	return takt_min(edge_ns, c->aim_ns - takt_early_ns(&c->early, c->open));
+}
+
+/* Read the table, and set the alarm for its next edge. */
+static __always_inline void look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_beats *host = beats();
 	const struct takt_table *table;
-	u64 edge_ns;
+	u64 edge_ns, alarm_ns;
 
 	follow_generation(c, cpu, now_ns);
 	table = table_of(cpu, c->half);
-	if (!table || !host)
-		return TAKT_TIME_NEVER;
 	c->looked_ns = now_ns;
+	c->open = 0;
+	if (!table || !host) {
+		set_alarm(c, cpu, TAKT_TIME_NEVER, TAKT_TIME_NEVER);
+		return;
+	}
 	__sync_fetch_and_add(&c->sequence, 1);
 	takt_table_lookup(table, now_ns, &c->span);
 	__sync_fetch_and_add(&c->sequence, 1);
@@ -225,22 +260,87 @@ static __always_inline u64 peek(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	edge_ns = takt_span_edge(&c->span, now_ns);
 	if (c->generation != host->generation)
 		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
+	alarm_ns = alarm_of(c, table, edge_ns);
+	if (c->tier == TIER_BEAT && now_ns < c->end_ns && c->end_ns < alarm_ns)
+		alarm_ns = edge_ns = c->end_ns;
+	set_alarm(c, cpu, alarm_ns, edge_ns);
+}
+
+/* An idle CPU starts its tick again before it runs a thread. */
+static __always_inline int tick_is_stopped(void)
+{
+	const struct tick_sched *tick;
+
+	if (!bpf_ksym_exists(&tick_cpu_sched))
+		return 0;
+	tick = bpf_this_cpu_ptr(&tick_cpu_sched);
+	return (tick->flags & TS_FLAG_STOPPED) != 0;
+}
+
+/* What runs here, for the time that it takes to preempt it. */
+static __always_inline u32 interrupted(const struct takt_cpu *c)
+{
+	if (c->tier == TIER_BEAT)
+		return TAKT_FROM_BEAT;
+	if (bpf_get_current_task_btf()->flags & PF_IDLE)
+		return tick_is_stopped() ? TAKT_FROM_SLEEP : TAKT_FROM_IDLE;
+	return TAKT_FROM_THREAD;
+}
+
+/* The alarm was set for what takes longest to preempt. Wait if this takes less. */
+static __always_inline u64 wait_early(const struct takt_cpu *c, u64 aim_ns, u64 now_ns)
+{
+	u64 until_ns = takt_early_go_ns(&c->early, c->from, aim_ns);
+	u32 i;
+
+	if (until_ns > now_ns + TAKT_EARLY_MAX_NS)
+		return now_ns;
+	bpf_for(i, 0, TAKT_EARLY_MAX_NS) {
+		if (now_ns >= until_ns)
+			break;
+		now_ns = bpf_ktime_get_ns();
+	}
+	return now_ns;
+}
+
+/*
+ * All that the switch does not need comes first, and the wait after it: so the switch takes equally
+ * long each time.
+ */
+static __always_inline void go_on_at_edge(struct takt_cpu *c, u32 cpu, u64 rang_ns)
+{
+	u64 edge_ns = c->edge_ns, aim_ns = c->aim_ns, armed_ns = c->armed_ns, now_ns;
+
+	look(c, cpu, takt_max(rang_ns, edge_ns));
+	now_ns = bpf_ktime_get_ns();
+	takt_took_note(&c->early.alarm[c->from & (TAKT_FROMS - 1)], now_ns - armed_ns);
+	if (now_ns < edge_ns)
+		now_ns = wait_early(c, aim_ns, now_ns);
+	c->woken_ns = now_ns;
+	now_ns = takt_max(now_ns, edge_ns);
 	if (c->open)
 		admit(c, cpu, now_ns);
-	if (c->tier != TIER_BEAT)
-		return edge_ns;
-	if (now_ns >= c->end_ns) {
+	/* A member that comes preempts it. */
+	if (c->tier == TIER_BEAT && now_ns >= c->end_ns && !c->comes)
 		cut(cpu);
-		return edge_ns;
-	}
-	return takt_min(edge_ns, c->end_ns);
+}
+
+/* There is no table yet. The thread may have died meanwhile. */
+static __always_inline void bring_calibrating(struct takt_cpu *c, u32 cpu)
+{
+	u64 slice_before_ns = bpf_get_current_task_btf()->scx.slice;
+
+	if (bring(QUEUE_CALIBRATE + cpu, cpu))
+		ensure_preempted(cpu, slice_before_ns);
+	else
+		c->calibrates = 0;
 }
 
 static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 {
 	u32 cpu = *key;
 	struct takt_cpu *c = cpu_of(cpu);
-	u64 now_ns = bpf_ktime_get_ns();
+	u64 now_ns = bpf_ktime_get_ns(), late_ns;
 
 	if (!c)
 		return 0;
@@ -249,10 +349,17 @@ static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 		c->armed_ns = 0;
 		return 0;
 	}
+	late_ns = now_ns > c->armed_ns ? now_ns - c->armed_ns : 0;
 	c->stats.edges++;
-	if (now_ns - c->armed_ns > c->stats.edge_late_max_ns && now_ns > c->armed_ns)
-		c->stats.edge_late_max_ns = now_ns - c->armed_ns;
-	set_alarm(c, cpu, peek(c, cpu, now_ns));
+	c->stats.edge_late_max_ns = takt_max(c->stats.edge_late_max_ns, late_ns);
+	c->from = interrupted(c);
+	c->comes = 0;
+	if (c->calibrates) {
+		bring_calibrating(c, cpu);
+		if (c->calibrates)
+			return 0;
+	}
+	go_on_at_edge(c, cpu, now_ns);
 	return 0;
 }
 

@@ -73,11 +73,12 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 	const struct takt_task_params *params;
 	u32 cpu = scx_bpf_task_cpu(p), at = thread->reservation - 1;
 	struct takt_cpu *c = cpu_of(cpu), *home;
-	u64 now_ns = bpf_ktime_get_ns();
+	u64 now_ns;
 	int is_kept;
 
 	if (!task || !c)
 		return 0;
+	now_ns = beat_clock_ns(c);
 	params = params_of(member->task, c->half);
 	if (!params)
 		return 0;
@@ -87,7 +88,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		return 0;
 	is_kept = !task->stalled && (params->turns.member_count < 2 || all_here(params));
 	if (thread->parked && is_kept) {
-		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, beat_slice_ns, enq_flags);
 		return 1;
 	}
 	if (may_go(task, member, c, now_ns)) {
@@ -97,11 +98,11 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		task->admitted_job = task->job;
 		task->away_since_ns = 0;
 		c->returning = 1;
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, beat_slice_ns, enq_flags);
 		return 1;
 	}
 	if (task->turns.turn != member->ordinal && is_kept) {
-		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, SCX_SLICE_INF, enq_flags);
+		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, beat_slice_ns, enq_flags);
 		return 1;
 	}
 	thread->parked = 0;
@@ -114,10 +115,10 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 	return 1;
 }
 
-static __always_inline void note_start(struct takt_task *task, const struct takt_cpu *c,
-				       u64 now_ns)
+static __always_inline void note_start(struct takt_task *task, const struct takt_cpu *c)
 {
-	u64 late_ns = now_ns > c->span.release_ns ? now_ns - c->span.release_ns : 0;
+	u64 start_ns = c->arrived_ns + c->early.return_ns[c->came_from & (TAKT_FROMS - 1)];
+	u64 late_ns = start_ns > c->released_ns ? start_ns - c->released_ns : 0;
 	struct takt_task_stats *stats = &task->stats;
 	u32 bucket = takt_bucket(late_ns);
 
@@ -128,6 +129,25 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 	/* The compiler knows the range and drops the mask that proves it to the verifier. */
 	barrier_var(bucket);
 	stats->lateness[bucket & (TAKT_BUCKETS - 1)]++;
+}
+
+/* It has been switched to. What this took is noted when it stops: its code waits. */
+static __always_inline void arrive(struct takt_cpu *c)
+{
+	c->released_ns = c->span.release_ns;
+	c->arrived_ns = bpf_ktime_get_ns();
+	c->came_from = c->from;
+	c->took_ns = c->comes ? c->arrived_ns - c->woken_ns : 0;
+	c->comes = 0;
+}
+
+static __always_inline void note_arrival(struct takt_cpu *c, struct takt_task *task)
+{
+	if (c->took_ns)
+		takt_took_note(&c->early.change[c->came_from & (TAKT_FROMS - 1)], c->took_ns);
+	if (task->started_job != c->job)
+		note_start(task, c);
+	c->arrived_ns = 0;
 }
 
 /* It comes to the CPU, as a beat or as an ordinary thread. Returns its tier. */
@@ -146,7 +166,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 		note_theft(p, thread, task, params, now_ns);
 	if (!may_go(task, member, c, now_ns)) {
 		/* It was admitted, and its slot ended before it came: it waits on. */
-		if (p->scx.slice == SCX_SLICE_INF) {
+		if (is_beat_slice(p)) {
 			p->scx.slice = 0;
 			cut(cpu);
 		} else {
@@ -155,18 +175,16 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 		return TIER_ORDINARY;
 	}
 	thread->parked = c->returning = 0;
-	p->scx.slice = SCX_SLICE_INF;
+	p->scx.slice = beat_slice_ns;
 	c->task = member->task;
 	c->job = takt_job_at(&params->turns, c->span.beat_ns);
 	left_ns = takt_turns_left(&task->turns, &params->turns, c->job);
 	c->end_ns = takt_min(c->span.end_ns, now_ns + left_ns);
-	if (task->started_job != c->job)
-		note_start(task, c, now_ns);
 	thread->job = c->job;
 	thread->slot_end_ns = c->span.end_ns;
 	task->stalled = 0;
 	if (c->end_ns < c->armed_ns)
-		set_alarm(c, cpu, c->end_ns);
+		set_alarm(c, cpu, c->end_ns, c->end_ns);
 	return TIER_BEAT;
 }
 
@@ -189,6 +207,8 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 
 	if (!task || !params)
 		return;
+	if (c->arrived_ns)
+		note_arrival(c, task);
 	takt_turns_charge(&task->turns, c->job, ran_ns);
 	limit_charge(p, ran_ns);
 	task->stats.used_ns += ran_ns;
@@ -201,6 +221,18 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 	}
 	task->stats.cut_late_max_ns = takt_max(task->stats.cut_late_max_ns, now_ns - c->end_ns);
 	slot_ended(p, thread, task, params);
+}
+
+/*
+ * An early alarm let it start before its slot opens. A thread that reads the clock, and yields since
+ * its time has not come, has done nothing yet.
+ */
+static __always_inline int is_early(const struct takt_cpu *c)
+{
+	u64 start_ns = c->arrived_ns + c->early.return_ns[c->came_from & (TAKT_FROMS - 1)];
+
+	return c->tier == TIER_BEAT && c->arrived_ns &&
+	       takt_early_is_too(start_ns, c->released_ns, bpf_ktime_get_ns());
 }
 
 /* The member has yielded: its work for this job is done. */
@@ -251,6 +283,8 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 	c->tier = member_running(prev, thread, member, c, cpu, now_ns);
 	c->since_ns = now_ns;
 	c->since_clock_ns = prev->se.exec_start;
+	if (c->tier == TIER_BEAT)
+		arrive(c);
 	return c->tier == TIER_BEAT;
 }
 
@@ -258,7 +292,7 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev)
 {
 	const struct takt_span *span = &c->span;
-	u64 now_ns = bpf_ktime_get_ns();
+	u64 now_ns = beat_clock_ns(c);
 	const struct takt_task_params *params;
 	struct takt_task *task;
 	u32 at;

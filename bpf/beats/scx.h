@@ -32,6 +32,11 @@ struct scx_init_task_args {
 	_Bool fork;
 };
 
+/* kernel/time/tick-sched.h */
+struct tick_sched {
+	unsigned long flags;
+};
+
 /* Those of bandwidth from Linux 6.17 on. */
 struct scx_cgroup_init_args {
 	u64 bw_period_us, bw_quota_us, bw_burst_us;
@@ -82,6 +87,10 @@ struct sched_ext_ops {
 	u32 timeout_ms;
 	char name[128];
 };
+
+#define TS_FLAG_STOPPED 2UL	/* TICK_SCHED_FLAG_STOPPED in later kernels */
+
+extern const struct tick_sched tick_cpu_sched __ksym __weak;
 
 struct bpf_timer {
 	u64 opaque[2];

@@ -18,6 +18,7 @@
 #define QUEUE_ORDINARY 0x100ULL	/* + last-level cache, below TAKT_LLCS: caches.h */
 #define QUEUE_STRAY 0x10000ULL	/* + CPU: members outside of their slots, likewise fair */
 #define QUEUE_MEMBER 0x20000ULL	/* + member: it waits there for its slot and its turn */
+#define QUEUE_CALIBRATE 0x28000ULL	/* + CPU: calibrate.h */
 #define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
 #define THROTTLED_QUEUES 64U	/* limited groups beyond these share them */
 
@@ -28,17 +29,34 @@
 #define SLICE_BASE_NS 700000ULL
 static u64 slice_ns;
 
+/*
+ * Beats are cut by alarms, not by the kernel's count. SCX_SLICE_INF would have the kernel compute
+ * averages of load whenever a beat follows another thread, or the other way round: that is worth
+ * it where the tick can stop meanwhile (nohz_full), which user space knows.
+ */
+#define BEAT_SLICE_NS (1ULL << 62)
+const volatile u64 beat_slice_ns = BEAT_SLICE_NS;
+
+/* The kernel's, by user space. */
+const volatile u64 tick_period_ns = 0;
+
+static __always_inline int is_beat_slice(const struct task_struct *p)
+{
+	return p->scx.slice > BEAT_SLICE_NS / 2;
+}
+
 struct takt_thread {
 	u32 reservation;	/* the member that it holds, from 1; 0: none */
 	u32 tier;		/* its tier outside of any slot */
 	u32 parked;		/* it has yielded, and waits for its next turn */
 	u32 settled;		/* it has yielded once: it knows about its turns */
 	u32 asked;		/* its reservation was requested, not given by rule */
-	u32 pad;
+	u32 calibrates;		/* calibrate.h */
 	u64 job;		/* in which it last ran */
 	u64 slot_end_ns;	/* of the slot in which it last ran */
 	u64 stopped_ns;		/* when it was preempted, with the slot open and the job undone */
 	u64 throttled_ns;	/* since when its control group's limit keeps it from running; 0 */
+	u64 switched_ns;	/* calibrate.h */
 };
 
 /*

@@ -17,6 +17,7 @@ mod calendar;
 mod clock;
 mod codel;
 mod download;
+pub mod early;
 mod gap;
 mod histogram;
 mod key;

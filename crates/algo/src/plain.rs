@@ -51,6 +51,7 @@ unsafe impl Plain for sys::takt_cpu {}
 unsafe impl Plain for sys::takt_beats {}
 unsafe impl Plain for sys::takt_join_args {}
 unsafe impl Plain for sys::takt_beats_commit_args {}
+unsafe impl Plain for sys::takt_calibrate_args {}
 // SAFETY: as above.
 unsafe impl Plain for sys::takt_crowd {}
 unsafe impl Plain for sys::takt_crowd_group {}

@@ -42,6 +42,10 @@ const OTHER: &str = "[[task]]\nname = \"other\"\nperiod = \"10ms\"\nbudget = \"1
 const SHAPE: &str = "\
 beats.cpus[].assigned_ppm number
 beats.cpus[].cpu number
+beats.cpus[].early_ns.beat number
+beats.cpus[].early_ns.idle number
+beats.cpus[].early_ns.sleep number
+beats.cpus[].early_ns.thread number
 beats.cpus[].edge_late_max_ns number
 beats.cpus[].edges number
 beats.cpus[].frame_ns number

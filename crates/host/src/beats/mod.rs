@@ -3,12 +3,13 @@
 //! [`roster`] lists the tasks, [`standing`] has slots found for them, the policy's first, and
 //! [`displaced`] tells which had to make room; [`ids`] gives them numbers, [`image`] is what
 //! the kernel reads, [`scheduler`] writes it to the kernel with the caches that [`llc`] tells
-//! apart, [`record`] remembers it. [`found`]
+//! apart and [`calibrate`] measures for it, [`record`] remembers it. [`found`]
 //! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
 //! from there to the state that is wanted, and [`part`] does so for a policy. [`softirq`] and
 //! [`kernel_threads`] are settings of the host that go with the scheduler, and [`cgroup_limits`]
 //! are those that do not.
 
+mod calibrate;
 mod cgroup_limits;
 mod change;
 mod displaced;

@@ -14,6 +14,7 @@ use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle,
     skel::{OpenSkel, SkelBuilder},
 };
+use nix::time::{ClockId, clock_getres};
 use takt_algo::{
     Plain, from_bytes,
     sys::{
@@ -23,7 +24,7 @@ use takt_algo::{
     to_bytes, zeroed_box,
 };
 
-use super::{ended::Kernel, image::Image, llc::Llcs};
+use super::{calibrate::calibrate, ended::Kernel, image::Image, llc::Llcs};
 use crate::{
     bpf::{
         BpfError, btf, call, load_log,
@@ -223,7 +224,8 @@ impl Scheduler {
     }
 }
 
-pub(crate) const FIRST_GENERATION: u32 = 2;
+/// Tables of the other half are in force before it: none.
+pub(crate) const FIRST_GENERATION: u32 = 3;
 
 /// The maps that a plan is written to, of a new or a pinned scheduler.
 struct Maps<'a, M: MapCore> {
@@ -297,6 +299,17 @@ pub(super) fn keeps_cpu_max() -> bool {
     btf::kernel_has_member("sched_ext_ops", "cgroup_set_bandwidth")
 }
 
+/// Whether a processor may go without ticks while one thread runs there (`nohz_full=`).
+fn ticks_can_stop() -> bool {
+    let cpus = fs::read_to_string("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    cpus.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// The coarse clock advances with the tick. 0: not known.
+fn tick_period_ns() -> u64 {
+    clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_or(0, |tick| tick.tv_nsec() as u64)
+}
+
 fn load_skeleton(
     memory: &mut MaybeUninit<libbpf_rs::OpenObject>,
 ) -> Result<skel::BeatsSkel<'_>, Error> {
@@ -314,6 +327,12 @@ fn load_skeleton(
         (&mut maps.takt_beats_tables, 2 * cpus),
     ] {
         map.set_max_entries(entries).map_err(BpfError::of(doing))?;
+    }
+    if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
+        if ticks_can_stop() {
+            constants.beat_slice_ns = u64::MAX;
+        }
+        constants.tick_period_ns = tick_period_ns();
     }
     if !keeps_cpu_max() {
         let ops = open.struct_ops.takt_beats_ops_mut();
@@ -403,5 +422,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         .takt_beats_ops
         .attach_struct_ops()
         .map_err(BpfError::of(doing))?;
-    link.pin(dir.join("scheduler")).map_err(pin())
+    link.pin(dir.join("scheduler")).map_err(pin())?;
+    calibrate(skel.progs.takt_beats_calibrate.as_fd());
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod lateness;
 mod task;
 
 use serde::Serialize;
+use takt_algo::early::{Early, Interrupted};
 
 use super::{
     BeatsRecord, Ended, Found, SentAway,
@@ -57,6 +58,33 @@ pub struct CpuStatus {
     pub edge_late_max_ns: u64,
     /// Times that new tables came into force.
     pub swaps: u64,
+    /// How long before a slot its alarm is set, by what runs then.
+    pub early_ns: EarlyStatus,
+}
+
+/// How long it takes from an alarm to a thread's code, by what the alarm interrupts; 0: not known
+/// yet.
+#[derive(Debug, Serialize)]
+pub struct EarlyStatus {
+    /// An idle CPU.
+    pub idle: u32,
+    /// One that has stopped its tick.
+    pub sleep: u32,
+    /// Another thread.
+    pub thread: u32,
+    /// One whose slot ends then.
+    pub beat: u32,
+}
+
+impl EarlyStatus {
+    fn of(early: &Early) -> Self {
+        Self {
+            idle: early.before_ns(Interrupted::Idle),
+            sleep: early.before_ns(Interrupted::Sleep),
+            thread: early.before_ns(Interrupted::Thread),
+            beat: early.before_ns(Interrupted::Beat),
+        }
+    }
 }
 
 pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
@@ -110,6 +138,7 @@ fn cpu_status(cpu: u32, found: &Found) -> Result<CpuStatus, Error> {
         edges: state.stats.edges,
         edge_late_max_ns: state.stats.edge_late_max_ns,
         swaps: state.stats.swaps,
+        early_ns: EarlyStatus::of(&Early(state.early)),
     })
 }
 

@@ -77,6 +77,7 @@ pub fn of_threads(beats: &Beats, records: &[Record], window: Window) -> Metrics 
         ("jitter_p98_ns", of(980)),
         ("jitter_p99_ns", of(990)),
         ("jitter_max_ns", of(1000)),
+        ("jitter_early_max_ns", json!(jobs().map(early_ns).max())),
         ("jitter_worst_thread_p99_ns", json!(worst_p99)),
         ("jitter_worst_thread_max_ns", json!(worst_max)),
         ("jobs_count", json!(pooled.len())),
@@ -98,6 +99,10 @@ pub fn missed(beats: &Beats, records: &[Record], window: Window) -> u64 {
         .sum();
     let done: usize = records.iter().map(|record| record.jobs.len()).sum();
     expected.saturating_sub(done as u64)
+}
+
+fn early_ns(job: &Job) -> u64 {
+    job.beat_ns.saturating_sub(job.start_ns)
 }
 
 fn late_ns(job: &Job) -> u64 {

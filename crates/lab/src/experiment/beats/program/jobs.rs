@@ -11,6 +11,8 @@ use super::work::Piece;
 const PAUSE_NS: u64 = 600;
 /// Spans that a thread records.
 const SPANS_MAX: usize = 1 << 17;
+/// A thread may start this much before its beat, and still for it.
+const EARLY_NS: u64 = 100;
 
 /// A job on every beat during which the thread is free.
 pub fn beats(
@@ -29,12 +31,14 @@ pub fn beats(
         sleep_until(rhythm.next_after(now_ns()));
     }
     enter()?;
+    let mut last_ns = 0;
     loop {
         let lead_ns = match wait {
             Wait::Sleep { lead_ns } | Wait::Yield { lead_ns } => lead_ns,
             Wait::YieldPeriod => 0,
         };
-        let beat_ns = rhythm.next_after(now_ns() + lead_ns);
+        let beat_ns = rhythm.next_after((now_ns() + lead_ns).max(last_ns));
+        last_ns = beat_ns;
         if beat_ns >= window.end_ns {
             return Ok(record);
         }
@@ -52,7 +56,7 @@ pub fn beats(
             }
         };
         let mut start_ns = woke_ns;
-        while start_ns < beat_ns {
+        while lead_ns > 0 && start_ns < beat_ns {
             start_ns = now_ns();
         }
         work.perform();
@@ -68,13 +72,13 @@ pub fn beats(
     }
 }
 
-/// The first reading of the clock from `release_ns` on, and the number of readings before.
+/// The first reading of the clock from about `release_ns` on, and the number of readings before.
 fn yield_until(release_ns: u64) -> (u64, u64) {
     let mut early = 0;
     loop {
         std::thread::yield_now();
         let woke_ns = now_ns();
-        if woke_ns >= release_ns {
+        if woke_ns + EARLY_NS >= release_ns {
             return (woke_ns, early);
         }
         early += 1;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * From the scheduler's part of a switch to the thread's code: measured on each CPU when the
+ * scheduler is loaded, before it has tables, for early alarms. A thread of takt yields and waits
+ * for an alarm, as a member does for its slot, and reads the clock when it runs.
+ */
+#ifndef TAKT_CALIBRATE_H
+#define TAKT_CALIBRATE_H
+
+#include "edge.h"
+
+#define CALIBRATE_NS 50000ULL	/* from a yield to the alarm */
+
+static __always_inline void calibrate_enqueue(struct task_struct *p, u64 enq_flags)
+{
+	u32 cpu = scx_bpf_task_cpu(p);
+	struct takt_cpu *c = cpu_of(cpu);
+	u64 when_ns = bpf_ktime_get_ns() + CALIBRATE_NS;
+
+	/* Such a slice has running() look at the thread. */
+	scx_bpf_dsq_insert(p, QUEUE_CALIBRATE + cpu, beat_slice_ns, enq_flags);
+	if (!c)
+		return;
+	c->calibrates = 1;
+	set_alarm(c, cpu, when_ns, when_ns);
+}
+
+static __always_inline void calibrate_running(struct takt_thread *thread)
+{
+	if (thread->calibrates)
+		thread->switched_ns = bpf_ktime_get_ns();
+}
+
+/* The calling thread has just read the clock, after it yielded. */
+SEC("syscall")
+int takt_beats_calibrate(struct takt_calibrate_args *args)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	u32 cpu = bpf_get_smp_processor_id();
+	struct takt_cpu *c = cpu_of(cpu);
+	struct takt_thread *thread = thread_of(p);
+
+	if (!c || !thread)
+		return 0;
+	if (c->calibrates && thread->switched_ns && args->now_ns)
+		takt_early_note_return(&c->early, c->from, args->now_ns - thread->switched_ns);
+	thread->switched_ns = 0;
+	thread->calibrates = thread->parked = args->now_ns != 0;
+	if (!args->now_ns)
+		c->calibrates = c->armed_ns = 0;
+	mark(p);
+	return 0;
+}
+
+#endif
