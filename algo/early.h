@@ -12,6 +12,8 @@
  * Of each the least of the last starts counts. So no start is before its slot, if it takes no
  * less than the others did, and one that takes longer is late by the difference. Where alarms
  * differ, they are set for the late ones, and the handlers of the others wait.
+ *
+ * The longest of all ways changes with few starts, and alarms are set in a hurry: so it is kept.
  */
 #ifndef TAKT_EARLY_H
 #define TAKT_EARLY_H
@@ -36,7 +38,7 @@
 /* A thread that started earlier than that, and yields so soon, found that its time had not come. */
 #define TAKT_EARLY_TOO_NS 150U
 #define TAKT_EARLY_YIELD_NS 1000U
-#define TAKT_EARLY_TICK_NS 10000U	/* a tick's handler may run for so long before it is seen */
+#define TAKT_EARLY_TICK_NS 10000U	/* a tick's handler may run so long until it is seen */
 
 /* The least and the most of one to two windows. */
 struct takt_took {
@@ -51,24 +53,31 @@ struct takt_early {
 	struct takt_took alarm[TAKT_FROMS];
 	struct takt_took change[TAKT_FROMS];	/* the switch */
 	u32 return_ns[TAKT_FROMS];	/* 0: not measured */
+	u32 set_ns[2];		/* takt_early_ns(), where no slot ends and where one does */
 };
 
-TAKT_FN void takt_took_note(struct takt_took *took, u64 ns)
+/* Returns whether what is known changes. */
+TAKT_FN int takt_took_note(struct takt_took *took, u64 ns)
 {
 	u32 took_ns = (u32)takt_min(ns, 0xFFFFFFFFU);
+	int changes = 1;
 
 	if (!took->count) {
 		took->least_ns = took->most_ns = took_ns;
+	} else if (took_ns < took->least_ns) {
+		took->least_ns = took_ns;
+	} else if (took_ns > took->most_ns) {
+		took->most_ns = took_ns;
 	} else {
-		took->least_ns = (u32)takt_min(took->least_ns, took_ns);
-		took->most_ns = (u32)takt_max(took->most_ns, took_ns);
+		changes = 0;
 	}
 	took->count++;
 	if (took->count < (took->before_least_ns ? TAKT_EARLY_WINDOW : TAKT_EARLY_FIRST))
-		return;
+		return changes;
 	took->before_least_ns = took->least_ns;
 	took->before_most_ns = took->most_ns;
 	took->count = 0;
+	return 1;
 }
 
 /* 0: not known. */
@@ -126,25 +135,45 @@ TAKT_FN u32 takt_early_from_ns(const struct takt_early *early, u32 from)
 {
 	const struct takt_took *alarm = &early->alarm[from & (TAKT_FROMS - 1)];
 	u32 after_ns = takt_early_after_ns(early, from);
-	u64 alarm_ns = takt_min(takt_took_most_ns(alarm),
-				takt_took_least_ns(alarm) + TAKT_EARLY_WAIT_NS);
+	u64 alarm_ns = takt_took_least_ns(alarm);
 
+	/* Not where a thread runs until its slot ends: it is not cut for a wait. */
+	if (from != TAKT_FROM_BEAT)
+		alarm_ns = takt_min(takt_took_most_ns(alarm), alarm_ns + TAKT_EARLY_WAIT_NS);
 	return after_ns ? (u32)takt_min(after_ns + alarm_ns, TAKT_EARLY_MAX_NS) : 0;
+}
+
+/* What an alarm will interrupt is not known when it is set: takt_early_go_ns() makes up for it. */
+TAKT_FN void takt_early_keep(struct takt_early *early)
+{
+	u32 set_ns = 0, from;
+
+	for (from = 0; from < TAKT_FROM_BEAT; from++)
+		set_ns = (u32)takt_max(set_ns, takt_early_from_ns(early, from));
+	early->set_ns[0] = set_ns;
+	early->set_ns[1] = (u32)takt_max(set_ns, takt_early_from_ns(early, TAKT_FROM_BEAT));
+}
+
+/* An alarm took so long until its handler was ready. */
+TAKT_FN void takt_early_note_alarm(struct takt_early *early, u32 from, u64 took_ns)
+{
+	if (takt_took_note(&early->alarm[from & (TAKT_FROMS - 1)], took_ns))
+		takt_early_keep(early);
+}
+
+/* A switch took so long from there on. */
+TAKT_FN void takt_early_note_switch(struct takt_early *early, u32 from, u64 took_ns)
+{
+	if (takt_took_note(&early->change[from & (TAKT_FROMS - 1)], took_ns))
+		takt_early_keep(early);
 }
 
 /*
  * How long before the thread's code the alarm is set, if the slot before it ends there or not.
- * What it will interrupt is not known yet, so it is the longest: takt_early_go_ns() makes up for
- * it.
  */
 TAKT_FN u32 takt_early_ns(const struct takt_early *early, int after_beat)
 {
-	u32 early_ns = 0, from;
-
-	for (from = 0; from < TAKT_FROMS; from++)
-		if (from != TAKT_FROM_BEAT || after_beat)
-			early_ns = (u32)takt_max(early_ns, takt_early_from_ns(early, from));
-	return early_ns;
+	return early->set_ns[after_beat != 0];
 }
 
 /* Does a yield now mean that the thread was started too early? */

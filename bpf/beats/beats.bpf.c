@@ -147,7 +147,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 		return 0;
 	if (c->offline)
 		return 0;
-	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER || c->calibrates)
+	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
 		activate(c, cpu, host);
 	if (c->frees != host->frees) {
 		c->frees = host->frees;
@@ -194,6 +194,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		}
 	}
 	c->tier = tier;
+	c->stopped_ns = 0;
 	c->since_clock_ns = p->se.exec_start;
 	if (tier == TIER_BEAT) {
 		arrive(c);
@@ -201,7 +202,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 	}
 	c->comes = 0;
 	if (thread)
-		calibrate_running(thread);
+		calibrate_running(thread, c);
 	return 0;
 }
 
@@ -216,6 +217,7 @@ int BPF_PROG(takt_beats_stopping, struct task_struct *p, _Bool runnable)
 		struct takt_thread *thread = thread_of(p);
 		u64 now_ns = beat_clock_ns(c);
 
+		c->stopped_ns = now_ns;
 		if (thread)
 			member_stopping(p, thread, c, now_ns - c->since_ns, now_ns, runnable);
 		c->task = TAKT_NO_TASK;

@@ -115,7 +115,8 @@ struct takt_cpu {
 	u64 end_ns;		/* ... and when its budget or its slot is over */
 	u64 arrived_ns;		/* when the running beat was switched to; 0: that is noted */
 	u64 released_ns;	/* ... when its slot opened */
-	u64 took_ns;		/* ... and how long that took from the alarm; 0: there was none */
+	u64 took_ns;		/* ... and the time from the alarm to that; 0: no alarm */
+	u64 stopped_ns;		/* when the last beat stopped; 0: another thread ran since */
 	u64 tick_ns;		/* when the last tick was seen */
 	u64 looked_ns;		/* the time for which the table was last read */
 	u32 tier;		/* of the running thread */
@@ -140,7 +141,7 @@ struct takt_cpu {
 	u32 from;		/* what the last alarm interrupted */
 	u32 comes;		/* a member that it admitted comes next */
 	u32 came_from;		/* what the running beat's alarm interrupted */
-	u32 calibrates;		/* its alarm is that of a thread that calibrates */
+	u32 calibrates;		/* a thread that calibrates waits for an alarm */
 	struct takt_early early;
 	struct takt_cpu_stats stats;
 };

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * From the scheduler's part of a switch to the thread's code: measured on each CPU when the
- * scheduler is loaded, before it has tables, for early alarms. A thread of takt yields and waits
- * for an alarm, as a member does for its slot, and reads the clock when it runs.
+ * scheduler is loaded, for early alarms. A thread of takt yields and waits for an alarm, as a
+ * member does for its slot, and reads the clock when it runs.
  */
 #ifndef TAKT_CALIBRATE_H
 #define TAKT_CALIBRATE_H
 
 #include "edge.h"
-
-#define CALIBRATE_NS 50000ULL	/* from a yield to the alarm */
 
 static __always_inline void calibrate_enqueue(struct task_struct *p, u64 enq_flags)
 {
@@ -22,13 +20,16 @@ static __always_inline void calibrate_enqueue(struct task_struct *p, u64 enq_fla
 	if (!c)
 		return;
 	c->calibrates = 1;
-	set_alarm(c, cpu, when_ns, when_ns);
+	if (!c->armed_ns || c->armed_ns > when_ns)
+		set_alarm(c, cpu, when_ns, when_ns);
 }
 
-static __always_inline void calibrate_running(struct takt_thread *thread)
+static __always_inline void calibrate_running(struct takt_thread *thread, const struct takt_cpu *c)
 {
-	if (thread->calibrates)
-		thread->switched_ns = bpf_ktime_get_ns();
+	if (!thread->calibrates)
+		return;
+	thread->switched_from = c->from;
+	thread->switched_ns = bpf_ktime_get_ns();
 }
 
 /* The calling thread has just read the clock, after it yielded. */
@@ -36,18 +37,16 @@ SEC("syscall")
 int takt_beats_calibrate(struct takt_calibrate_args *args)
 {
 	struct task_struct *p = bpf_get_current_task_btf();
-	u32 cpu = bpf_get_smp_processor_id();
-	struct takt_cpu *c = cpu_of(cpu);
+	struct takt_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct takt_thread *thread = thread_of(p);
 
 	if (!c || !thread)
 		return 0;
-	if (c->calibrates && thread->switched_ns && args->now_ns)
-		takt_early_note_return(&c->early, c->from, args->now_ns - thread->switched_ns);
+	if (thread->switched_ns && args->now_ns)
+		takt_early_note_return(&c->early, thread->switched_from,
+				       args->now_ns - thread->switched_ns);
 	thread->switched_ns = 0;
-	thread->calibrates = thread->parked = args->now_ns != 0;
-	if (!args->now_ns)
-		c->calibrates = c->armed_ns = 0;
+	thread->calibrates = args->now_ns != 0;
 	mark(p);
 	return 0;
 }

@@ -15,6 +15,8 @@
 
 /* After this long without the thread whose turn it is, its group no longer waits for it. */
 #define AWAY_MAX_NS 5000000000ULL
+/* From a yield of a thread that calibrates to its alarm. */
+#define CALIBRATE_NS 50000ULL
 
 /*
  * The time of beats: from an early alarm on it is that of the alarm's edge. Whatever runs between
@@ -191,7 +193,8 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	}
 	at = params->first_member + task->turns.turn;
 	member = member_of(at);
-	if (bring(QUEUE_MEMBER + at, cpu) || (member && bring_stray(params->home_cpu, member->tid, cpu))) {
+	if (bring(QUEUE_MEMBER + at, cpu) ||
+	    (member && bring_stray(params->home_cpu, member->tid, cpu))) {
 		task->admitted_job = job;
 		task->away_since_ns = 0;
 		c->comes = 1;
@@ -263,6 +266,8 @@ static __always_inline void look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	alarm_ns = alarm_of(c, table, edge_ns);
 	if (c->tier == TIER_BEAT && now_ns < c->end_ns && c->end_ns < alarm_ns)
 		alarm_ns = edge_ns = c->end_ns;
+	if (c->calibrates && alarm_ns > now_ns + CALIBRATE_NS)
+		alarm_ns = edge_ns = now_ns + CALIBRATE_NS;
 	set_alarm(c, cpu, alarm_ns, edge_ns);
 }
 
@@ -313,7 +318,7 @@ static __always_inline void go_on_at_edge(struct takt_cpu *c, u32 cpu, u64 rang_
 
 	look(c, cpu, takt_max(rang_ns, edge_ns));
 	now_ns = bpf_ktime_get_ns();
-	takt_took_note(&c->early.alarm[c->from & (TAKT_FROMS - 1)], now_ns - armed_ns);
+	takt_early_note_alarm(&c->early, c->from, now_ns - armed_ns);
 	if (now_ns < edge_ns)
 		now_ns = wait_early(c, aim_ns, now_ns);
 	c->woken_ns = now_ns;
@@ -325,15 +330,14 @@ static __always_inline void go_on_at_edge(struct takt_cpu *c, u32 cpu, u64 rang_
 		cut(cpu);
 }
 
-/* There is no table yet. The thread may have died meanwhile. */
+/* A thread that calibrates comes outside of slots. It may have died meanwhile. */
 static __always_inline void bring_calibrating(struct takt_cpu *c, u32 cpu)
 {
 	u64 slice_before_ns = bpf_get_current_task_btf()->scx.slice;
 
 	if (bring(QUEUE_CALIBRATE + cpu, cpu))
 		ensure_preempted(cpu, slice_before_ns);
-	else
-		c->calibrates = 0;
+	c->calibrates = 0;
 }
 
 static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
@@ -354,12 +358,9 @@ static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 	c->stats.edge_late_max_ns = takt_max(c->stats.edge_late_max_ns, late_ns);
 	c->from = interrupted(c);
 	c->comes = 0;
-	if (c->calibrates) {
-		bring_calibrating(c, cpu);
-		if (c->calibrates)
-			return 0;
-	}
 	go_on_at_edge(c, cpu, now_ns);
+	if (c->calibrates && !c->open && c->tier != TIER_BEAT)
+		bring_calibrating(c, cpu);
 	return 0;
 }
 

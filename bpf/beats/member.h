@@ -78,7 +78,9 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 
 	if (!task || !c)
 		return 0;
-	now_ns = beat_clock_ns(c);
+	/* A beat that stops is queued at once, while it still is the current thread. */
+	now_ns = c->stopped_ns && p->pid == bpf_get_current_task_btf()->pid ? c->stopped_ns :
+									      beat_clock_ns(c);
 	params = params_of(member->task, c->half);
 	if (!params)
 		return 0;
@@ -131,9 +133,16 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 	stats->lateness[bucket & (TAKT_BUCKETS - 1)]++;
 }
 
-/* It has been switched to. What this took is noted when it stops: its code waits. */
+/*
+ * It has been switched to. What this took is noted when it stops: its code waits. A member that
+ * goes on with a job was not late.
+ */
 static __always_inline void arrive(struct takt_cpu *c)
 {
+	const struct takt_task *task = task_of(c->task);
+
+	if (!c->comes && task && task->started_job == c->job)
+		return;
 	c->released_ns = c->span.release_ns;
 	c->arrived_ns = bpf_ktime_get_ns();
 	c->came_from = c->from;
@@ -144,7 +153,7 @@ static __always_inline void arrive(struct takt_cpu *c)
 static __always_inline void note_arrival(struct takt_cpu *c, struct takt_task *task)
 {
 	if (c->took_ns)
-		takt_took_note(&c->early.change[c->came_from & (TAKT_FROMS - 1)], c->took_ns);
+		takt_early_note_switch(&c->early, c->came_from, c->took_ns);
 	if (task->started_job != c->job)
 		note_start(task, c);
 	c->arrived_ns = 0;
@@ -224,8 +233,8 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 }
 
 /*
- * An early alarm let it start before its slot opens. A thread that reads the clock, and yields since
- * its time has not come, has done nothing yet.
+ * An early alarm let it start before its slot opens. A thread that reads the clock, and yields
+ * since its time has not come, has done nothing yet.
  */
 static __always_inline int is_early(const struct takt_cpu *c)
 {

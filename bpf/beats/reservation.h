@@ -18,7 +18,7 @@ static __always_inline int all_here(const struct takt_task_params *params)
 {
 	u32 i;
 
-	bpf_for(i, 0, TAKT_MEMBERS_MAX) {
+	for (i = 0; i < TAKT_MEMBERS_MAX; i++) {
 		const struct takt_member *member;
 
 		if (i >= params->turns.member_count)

@@ -57,6 +57,8 @@ struct takt_thread {
 	u64 stopped_ns;		/* when it was preempted, with the slot open and the job undone */
 	u64 throttled_ns;	/* since when its control group's limit keeps it from running; 0 */
 	u64 switched_ns;	/* calibrate.h */
+	u32 switched_from;	/* likewise */
+	u32 pad;
 };
 
 /*

@@ -1,6 +1,6 @@
 //! `algo/early.h`.
 
-use crate::sys::{self, takt_early, takt_took};
+use crate::sys::{self, takt_early};
 
 /// What an alarm interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,17 +22,19 @@ pub struct Early(pub takt_early);
 impl Early {
     /// An alarm took so long until its handler was ready.
     pub fn note_alarm(&mut self, from: Interrupted, took_ns: u64) {
-        note(&mut self.0.alarm[from as usize], took_ns);
+        // SAFETY: a valid struct; see the crate's documentation.
+        unsafe { sys::takt_early_note_alarm(&mut self.0, from as u32, took_ns) }
     }
 
     /// A switch took so long from there on.
     pub fn note_switch(&mut self, from: Interrupted, took_ns: u64) {
-        note(&mut self.0.change[from as usize], took_ns);
+        // SAFETY: likewise.
+        unsafe { sys::takt_early_note_switch(&mut self.0, from as u32, took_ns) }
     }
 
     /// A return to a thread's code was measured.
     pub fn note_return(&mut self, from: Interrupted, took_ns: u64) {
-        // SAFETY: a valid struct; see the crate's documentation.
+        // SAFETY: likewise.
         unsafe { sys::takt_early_note_return(&mut self.0, from as u32, took_ns) }
     }
 
@@ -65,9 +67,4 @@ pub fn aim_ns(edge_ns: u64, tick_ns: u64, tick_period_ns: u64) -> u64 {
 pub fn is_too_early(start_ns: u64, opens_ns: u64, now_ns: u64) -> bool {
     // SAFETY: no pointers.
     unsafe { sys::takt_early_is_too(start_ns, opens_ns, now_ns) != 0 }
-}
-
-fn note(took: &mut takt_took, ns: u64) {
-    // SAFETY: a valid struct.
-    unsafe { sys::takt_took_note(took, ns) }
 }

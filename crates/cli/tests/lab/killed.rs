@@ -441,11 +441,16 @@ pub fn apply_traced(killed_after: Option<u32>) -> u32 {
 
 /// Lets the process run to the next entry to or return from a system call.
 fn next_stop(process: Pid) -> Option<libc::user_regs_struct> {
-    ptrace::syscall(process, None).unwrap();
-    match waitpid(process, None).unwrap() {
-        WaitStatus::PtraceSyscall(_) => Some(ptrace::getregs(process).unwrap()),
-        WaitStatus::Exited(_, 0) => None,
-        other => panic!("takt apply: {other:?}"),
+    let mut signal = None;
+    loop {
+        ptrace::syscall(process, signal).unwrap();
+        match waitpid(process, None).unwrap() {
+            WaitStatus::PtraceSyscall(_) => return Some(ptrace::getregs(process).unwrap()),
+            // Of its own processes.
+            WaitStatus::Stopped(_, Signal::SIGCHLD) => signal = Some(Signal::SIGCHLD),
+            WaitStatus::Exited(_, 0) => return None,
+            other => panic!("takt apply: {other:?}"),
+        }
     }
 }
 

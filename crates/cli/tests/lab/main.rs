@@ -34,6 +34,7 @@ mod wire;
 mod background;
 mod barred;
 mod beats;
+mod beats_early;
 mod beats_status;
 mod buffer;
 mod caches;

@@ -56,6 +56,7 @@ pub(crate) struct Scheduler {
     commit: OwnedFd,
     reserve: OwnedFd,
     recognise: OwnedFd,
+    calibrate: OwnedFd,
 }
 
 impl Scheduler {
@@ -76,6 +77,7 @@ impl Scheduler {
             commit: pins.program("takt_commit")?,
             reserve: pins.program("takt_seat")?,
             recognise: pins.program("takt_recognise")?,
+            calibrate: pins.program("takt_calibrate")?,
             pins,
         })
     }
@@ -85,6 +87,7 @@ impl Scheduler {
     pub fn load(image: &Image) -> Result<Self, Error> {
         let scheduler = BEATS.load(|dir| register_and_pin(dir, image), Self::of)?;
         scheduler.commit(FIRST_GENERATION)?;
+        calibrate(scheduler.calibrate.as_fd());
         Ok(scheduler)
     }
 
@@ -224,8 +227,7 @@ impl Scheduler {
     }
 }
 
-/// Tables of the other half are in force before it: none.
-pub(crate) const FIRST_GENERATION: u32 = 3;
+pub(crate) const FIRST_GENERATION: u32 = 2;
 
 /// The maps that a plan is written to, of a new or a pinned scheduler.
 struct Maps<'a, M: MapCore> {
@@ -400,6 +402,7 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         (&mut programs.takt_beats_commit, "takt_commit"),
         (&mut programs.takt_beats_reserve, "takt_seat"),
         (&mut programs.takt_beats_recognise, "takt_recognise"),
+        (&mut programs.takt_beats_calibrate, "takt_calibrate"),
     ] {
         program.pin(dir.join(name)).map_err(pin())?;
     }
@@ -422,7 +425,5 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         .takt_beats_ops
         .attach_struct_ops()
         .map_err(BpfError::of(doing))?;
-    link.pin(dir.join("scheduler")).map_err(pin())?;
-    calibrate(skel.progs.takt_beats_calibrate.as_fd());
-    Ok(())
+    link.pin(dir.join("scheduler")).map_err(pin())
 }
