@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use takt_lab::guest;
 
 /// Boot a real kernel in an emulator and try Takt there.
 #[derive(Debug, Parser)]
@@ -159,4 +160,15 @@ pub enum Net {
     /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
     #[default]
     Pair,
+    /// In addition oa (10.0.1.1, in a) and ob (10.0.1.2, in b), whose packets come by interrupts.
+    Outside,
+}
+
+impl From<Net> for guest::Net {
+    fn from(net: Net) -> Self {
+        match net {
+            Net::Pair => Self::Pair,
+            Net::Outside => Self::Outside,
+        }
+    }
 }

@@ -19,9 +19,12 @@ pub enum Net {
     /// fd00::1/64 in `a`, `vb` 10.0.0.2/24 and fd00::2/64 in `b`.
     #[default]
     Pair,
+    /// In addition a cable outside the machine, whose packets come by interrupts: `oa`
+    /// 10.0.1.1/24 in `a` and `ob` 10.0.1.2/24 in `b`.
+    Outside,
 }
 
-/// A namespace, its end of the wire, and its commands.
+/// A namespace, its end of a wire, and its commands.
 struct End {
     namespace: &'static str,
     device: &'static str,
@@ -69,6 +72,31 @@ neigh add fd00::1 lladdr 02:00:00:00:00:0a nud permanent dev vb
     ],
 };
 
+/// The machine's own devices, which it names in the order in which it finds them.
+const OUTSIDE: Plan = Plan {
+    script: "link set eth0 netns a name oa address 02:00:00:00:00:1a
+link set eth1 netns b name ob address 02:00:00:00:00:1b
+",
+    ends: &[
+        End {
+            namespace: "a",
+            device: "oa",
+            script: "link set oa addrgenmode none up
+addr add 10.0.1.1/24 dev oa
+neigh add 10.0.1.2 lladdr 02:00:00:00:00:1b nud permanent dev oa
+",
+        },
+        End {
+            namespace: "b",
+            device: "ob",
+            script: "link set ob addrgenmode none up
+addr add 10.0.1.2/24 dev ob
+neigh add 10.0.1.1 lladdr 02:00:00:00:00:1a nud permanent dev ob
+",
+        },
+    ],
+};
+
 /// One frame on the wire is one packet in the queue.
 const OFFLOADS_OFF: &str = "tx off rx off sg off tso off gso off gro off";
 
@@ -82,35 +110,36 @@ const SYSCTLS: [(&str, &str); 4] = [
 ];
 
 /// A complete network.
-pub struct Network {
-    plan: &'static Plan,
-}
+pub struct Network(());
 
 impl Network {
     /// Builds the network and moves this process into the namespace of the command.
     pub fn build(net: Net) -> Result<Network> {
-        let plan = match net {
-            Net::Pair => &PAIR,
+        let plans: &[&Plan] = match net {
+            Net::Pair => &[&PAIR],
+            Net::Outside => &[&PAIR, &OUTSIDE],
         };
         for (name, value) in SYSCTLS {
             fs::write(format!("/proc/sys/{name}"), value)
                 .doing(|| format!("set sysctl {name} to {value}"))?;
         }
-        ip_batch(plan.script)?;
+        for plan in plans {
+            ip_batch(plan.script)?;
+        }
         // In reverse, so that this process ends in the command's namespace.
-        for end in plan.ends.iter().rev() {
+        for end in plans.iter().flat_map(|plan| plan.ends).rev() {
             end.enter()?;
             ip_batch(end.script)?;
             let arguments = format!("-K {} {OFFLOADS_OFF}", end.device);
             run("ethtool", &arguments, "")?;
         }
-        Ok(Network { plan })
+        Ok(Network(()))
     }
 
-    /// Removes the devices, and with them every qdisc, and waits until they are gone: a leaked
+    /// Removes the cable's devices, and with them every qdisc, and waits until they are gone: a leaked
     /// reference shows here.
     pub fn tear_down(self) -> Result<()> {
-        for end in self.plan.ends {
+        for end in PAIR.ends {
             end.enter()?;
             let present = fs::read_to_string("/proc/self/net/dev")
                 .doing(|| "read /proc/self/net/dev".into())?

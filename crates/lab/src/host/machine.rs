@@ -66,6 +66,14 @@ const TURN_US: u32 = 10;
 /// kernel does without.
 const CPU_IN_TURNS: &str = "max,cx16=off";
 
+/// How long frames on the cable outside the machine wait at most, in virtual time: the emulator
+/// lets all go at once at multiples of this. So their interrupts do not depend on their senders'
+/// times, and since no experiment's period is a multiple of it, come at every phase.
+const OUTSIDE_INTERVAL_US: u32 = 173;
+/// After a device is told of a frame, in virtual time. Otherwise the emulator takes it when the
+/// host lets it, and no two runs have the same times.
+const OUTSIDE_TAKE_NS: u32 = 5_000;
+
 /// A machine's properties, beside its kernel and its files.
 pub struct Machine<'a> {
     pub smp: u32,
@@ -73,6 +81,8 @@ pub struct Machine<'a> {
     pub sockets: u32,
     /// The time of several processors; one always has virtual time.
     pub clock: Clock,
+    /// Whether it has two network devices on a cable of their own, outside the machine.
+    pub outside: bool,
     /// Additional arguments of the kernel.
     pub kernel_arguments: &'a [String],
     pub timeout: Duration,
@@ -223,6 +233,27 @@ impl Drop for Emulator {
     }
 }
 
+/// Two network devices on one hub, whose frames wait in between.
+fn outside() -> [String; 10] {
+    let device = |name: &str| {
+        format!("virtio-net-pci,netdev={name},romfile=,tx=timer,x-txtimer={OUTSIDE_TAKE_NS}")
+    };
+    let wait =
+        format!("filter-buffer,id=outside,netdev=near,queue=all,interval={OUTSIDE_INTERVAL_US}");
+    [
+        "-netdev".to_owned(),
+        "hubport,id=near,hubid=1".to_owned(),
+        "-netdev".to_owned(),
+        "hubport,id=far,hubid=1".to_owned(),
+        "-device".to_owned(),
+        device("near"),
+        "-device".to_owned(),
+        device("far"),
+        "-object".to_owned(),
+        wait,
+    ]
+}
+
 fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsString> {
     // Through an inherited descriptor, so that no file is left behind.
     let initramfs = PathBuf::from(format!(
@@ -283,10 +314,30 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         .chain(turns)
         .map(Into::into)
         .collect();
+    if machine.outside {
+        arguments.extend(outside().map(Into::into));
+    }
     arguments.extend(["-kernel".into(), kernel.vmlinuz.clone().into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
     let asked_for = machine.kernel_arguments.iter().map(String::as_str);
     let kernel_arguments: Vec<&str> = KERNEL_ARGUMENTS.iter().copied().chain(asked_for).collect();
     arguments.extend(["-append".into(), kernel_arguments.join(" ").into()]);
     arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_from_outside_wait_between_two_devices_of_one_hub() {
+        let arguments = outside();
+        let count = |part: &str| arguments.iter().filter(|one| one.contains(part)).count();
+        assert_eq!(count("hubid=1"), 2);
+        assert_eq!(count("virtio-net-pci"), 2);
+        assert_eq!(
+            count("filter-buffer,id=outside,netdev=near,queue=all,interval=173"),
+            1
+        );
+    }
 }

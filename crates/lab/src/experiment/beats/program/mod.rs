@@ -14,7 +14,7 @@ use std::io::{Read, Write};
 
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-pub use self::class::{enter, exact_timers};
+pub use self::class::{enter, exact_timers, set_class};
 pub use self::work::Work;
 use super::script::{Part, Record, Role, Script, Window};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
