@@ -160,7 +160,8 @@ pub enum Net {
     /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
     #[default]
     Pair,
-    /// In addition oa (10.0.1.1, in a) and ob (10.0.1.2, in b), whose packets come by interrupts.
+    /// In addition ob1 to ob8 in b, whose packets reach oa in a by interrupts, 6 to 9 ms later:
+    /// ob1 (10.0.1.2) is for 10.0.1.1, ob2 (10.0.2.2) for 10.0.2.1, and so on.
     Outside,
 }
 

@@ -58,21 +58,21 @@ impl Load {
         [(A, RECEIVER), (B, SENDER)]
             .into_iter()
             .filter_map(|(namespace, peer)| {
-                let threads = vec![receiver(), self.sender(peer.parse().ok()?)?];
+                let threads = vec![receiver(), self.sender(vec![peer.parse().ok()?])?];
                 Some((namespace, threads))
             })
             .collect()
     }
 
-    /// The programs at both ends of the cable outside the machine: the far one sends.
+    /// The programs at both ends of the cables outside the machine: the far one sends.
     pub fn outside_ends(self) -> Cast {
-        match self.sender(outside::RECEIVER) {
+        match self.sender(outside::receivers()) {
             Some(sender) => vec![(A, vec![receiver()]), (B, vec![sender])],
             None => Vec::new(),
         }
     }
 
-    fn sender(self, to: Ipv4Addr) -> Option<Role> {
+    fn sender(self, to: Vec<Ipv4Addr>) -> Option<Role> {
         let rate_bytes_per_s = match self {
             Self::Rate(0) => return None,
             Self::Rate(rate) => Some(rate * KILOBYTE),

@@ -1,4 +1,4 @@
-//! The cable outside the machine: a device's packets come by interrupts, at times that depend on
+//! The cables outside the machine: a device's packets come by interrupts, at times that depend on
 //! nothing that runs here.
 
 use std::net::Ipv4Addr;
@@ -9,35 +9,39 @@ use super::program::set_class;
 use super::script::{Class, Window};
 use crate::experiment::command;
 use crate::experiment::error::{ExperimentError, Result};
-use crate::experiment::namespace::Namespace;
 use crate::experiment::napi;
 use crate::experiment::pair::{A, B};
+use crate::guest::FAR_DEVICES;
 
 /// The device beside the beats.
 const NEAR: &str = "oa";
-/// The sender's device.
-const FAR: &str = "ob";
-/// The address of the near device.
-pub const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
-
-const ENDS: [(Namespace, &str); 2] = [(A, NEAR), (B, FAR)];
 const INTERRUPTS: &str = "/proc/interrupts";
 
-/// Has threads process the packets of both devices, or the softirq of their interrupts.
+/// The near device's addresses, one for each far device.
+pub fn receivers() -> Vec<Ipv4Addr> {
+    (1..)
+        .take(FAR_DEVICES)
+        .map(|far| Ipv4Addr::new(10, 0, far, 1))
+        .collect()
+}
+
+/// Has threads process the packets of all these devices, or the softirq of their interrupts.
 pub fn set_threaded(threaded: bool) -> Result<()> {
-    for (namespace, device) in ENDS {
-        let value = u8::from(threaded);
-        let line = format!("echo {value} > /sys/class/net/{device}/threaded");
+    let value = u8::from(threaded);
+    let line =
+        format!("for one in /sys/class/net/o*/threaded; do echo {value} > $one || exit; done");
+    for namespace in [A, B] {
         // It mounts the namespace's own sysfs.
         command::run("ip", &["netns", "exec", namespace.0, "sh", "-c", &line])?;
     }
     Ok(())
 }
 
-/// Puts the threads of both devices into a class.
+/// Puts the threads of all these devices into a class.
 pub fn rank_threads(class: Class) -> Result<()> {
-    for (_, device) in ENDS {
-        for thread in napi::threads(device)? {
+    let far = (1..=FAR_DEVICES).map(|far| format!("ob{far}"));
+    for device in far.chain([NEAR.to_owned()]) {
+        for thread in napi::threads(&device)? {
             set_class(thread, class)?;
         }
     }

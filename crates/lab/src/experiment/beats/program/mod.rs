@@ -77,7 +77,7 @@ fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
             to,
             port,
             rate_bytes_per_s,
-        } => udp::send((*to, *port).into(), *rate_bytes_per_s, window)?,
+        } => udp::send(to, *port, *rate_bytes_per_s, window)?,
         Part::Receive { port } => udp::receive(*port, window)?,
     };
     Ok(Record {
