@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::{
     experiment::NAMES,
+    guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
     tour,
@@ -26,6 +27,14 @@ fn kernel_arguments(name: &str) -> Vec<String> {
     match name {
         "beats" => vec!["thread_backlog_napi".to_owned()],
         _ => Vec::new(),
+    }
+}
+
+/// The network of an experiment's machine.
+fn net(name: &str) -> Net {
+    match name {
+        "beats" => Net::Outside,
+        _ => Net::Pair,
     }
 }
 
@@ -156,6 +165,7 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
     exec.smp = machine.processors;
     exec.clock = host::Clock::Virtual;
     exec.web_server = name == NEEDS_WEB_SERVER && !short;
+    exec.net = net(name);
     exec.kernel_arguments = kernel_arguments(name);
     if NEED_RT_TESTS.contains(&name) {
         exec.add.extend(host::rt_tests()?);
@@ -183,4 +193,16 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
     report.command.clone_from(&options.command);
     report.commit.clone_from(&options.commit);
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_beats_have_packets_from_outside() {
+        for name in NAMES {
+            assert_eq!(net(name) == Net::Outside, name == "beats", "{name}");
+        }
+    }
 }

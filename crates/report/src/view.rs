@@ -96,7 +96,7 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric that a table is about. A case that has none of them belongs to the table of the
 /// case before it.
-const THEMES: [&str; 23] = [
+const THEMES: [&str; 24] = [
     "ping_p99_ns",
     "finish_ns",
     "wakeup_p99_ns",
@@ -109,6 +109,7 @@ const THEMES: [&str; 23] = [
     "overlaps_count",
     "throughput_percent",
     "latency_p99_ns",
+    "interrupts_count",
     "jitter_p99_ns",
     "over_alone_percent",
     "link_share_percent",
@@ -174,7 +175,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 156] = [
+const METRICS: [(&str, &str, u8); 157] = [
     ("backend", "backend", 9),
     ("foretold", "foretold", 9),
     ("foretold_by_release", "by\nrelease", 8),
@@ -297,6 +298,7 @@ const METRICS: [(&str, &str, u8); 156] = [
     ("waited_percent", "waited", 7),
     ("received_bps", "received", 6),
     ("sent_bps", "sent", 3),
+    ("interrupts_count", "interrupts", 5),
     ("jobs_count", "jobs", 3),
     ("target_bps", "target", 7),
     ("achieved_bps", "achieved", 3),

@@ -113,3 +113,26 @@ fn names_and_values_cannot_break_the_page() {
     assert_well_formed(&page);
     assert!(!page.contains("<script>") && !page.contains("NaN") && !page.contains("inf"));
 }
+
+#[test]
+fn packets_from_outside_have_a_table_of_their_own() {
+    let row = |case: &str, metrics: serde_json::Value| Row {
+        scheduler: "takt".to_owned(),
+        case: case.to_owned(),
+        metrics: serde_json::from_value(metrics).unwrap(),
+    };
+    let late = serde_json::json!({ "jitter_p99_ns": 7 });
+    let interrupted = serde_json::json!({ "jitter_p99_ns": 7, "interrupts_count": 0 });
+    let report = Report {
+        rows: vec![
+            row("40ms-600kBps", late.clone()),
+            row("storm-0", interrupted.clone()),
+            row("storm-600", interrupted),
+            row("edge-idle", late),
+        ],
+        ..sample().remove(4)
+    };
+    let text = table(&report);
+    assert_eq!(text.matches(" case ").count(), 3, "{text}");
+    assert_eq!(text.matches("interrupts").count(), 1, "{text}");
+}

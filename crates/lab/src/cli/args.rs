@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use takt_lab::guest;
 
 /// Boot a real kernel in an emulator and try Takt there.
 #[derive(Debug, Parser)]
@@ -159,4 +160,16 @@ pub enum Net {
     /// Namespaces a (10.0.0.1) and b (10.0.0.2), joined by a veth pair.
     #[default]
     Pair,
+    /// In addition ob1 to ob8 in b, whose packets reach oa in a by interrupts, 6 to 9 ms later:
+    /// ob1 (10.0.1.2) is for 10.0.1.1, ob2 (10.0.2.2) for 10.0.2.1, and so on.
+    Outside,
+}
+
+impl From<Net> for guest::Net {
+    fn from(net: Net) -> Self {
+        match net {
+            Net::Pair => Self::Pair,
+            Net::Outside => Self::Outside,
+        }
+    }
 }

@@ -25,7 +25,7 @@ use takt_lab::{
 use takt_report::{Report, Row};
 
 use self::{
-    args::{Cli, Lab, Net, Output},
+    args::{Cli, Lab, Output},
     exit::Exit,
 };
 
@@ -41,7 +41,7 @@ pub fn run() -> ExitCode {
             smp,
             sockets,
             add,
-            net: Net::Pair,
+            net,
             kernel_argument,
             timeout,
             init,
@@ -52,6 +52,7 @@ pub fn run() -> ExitCode {
             options.smp = smp;
             options.sockets = sockets;
             options.add = add;
+            options.net = net.into();
             options.kernel_arguments = kernel_argument;
             options.timeout = Duration::from_secs(60 * timeout);
             options.init = init;

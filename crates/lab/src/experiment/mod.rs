@@ -23,6 +23,7 @@ mod load;
 mod metrics;
 mod metronome;
 mod namespace;
+mod napi;
 mod pacing;
 mod pair;
 mod radio;

@@ -24,7 +24,7 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::sync;
 
 pub use netns::enter_netns;
-pub(crate) use network::Net;
+pub use network::{FAR_DEVICES, Net};
 use protocol::{Frame, Job};
 
 const CHANNEL_WAIT_MAX: Duration = Duration::from_secs(5);

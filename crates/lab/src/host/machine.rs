@@ -21,6 +21,7 @@ use super::kernels::Kernel;
 use super::machine_slot::MachineSlot;
 use super::tool::QEMU;
 use super::{Error, Result};
+use crate::guest::FAR_DEVICES;
 use crate::guest::protocol::{CHANNEL_PORT, Frame};
 
 const MEMORY: &str = "2G";
@@ -66,6 +67,16 @@ const TURN_US: u32 = 10;
 /// kernel does without.
 const CPU_IN_TURNS: &str = "max,cx16=off";
 
+/// How long frames on each cable outside the machine wait at most, in virtual time: the emulator
+/// lets all of a cable go at once at multiples of this. Waiting longer than a beat computes,
+/// frames also come while their sender has no processor, and prime numbers have no common period
+/// with a beat or the tick: frames come at every phase.
+const OUTSIDE_INTERVALS_US: [u32; FAR_DEVICES] =
+    [6_007, 6_421, 6_833, 7_253, 7_669, 8_081, 8_501, 8_923];
+/// After a device is told of a frame, in virtual time. Otherwise the emulator takes it when the
+/// host lets it, and no two runs have the same times.
+const OUTSIDE_TAKE_NS: u32 = 5_000;
+
 /// A machine's properties, beside its kernel and its files.
 pub struct Machine<'a> {
     pub smp: u32,
@@ -73,6 +84,8 @@ pub struct Machine<'a> {
     pub sockets: u32,
     /// The time of several processors; one always has virtual time.
     pub clock: Clock,
+    /// Whether it has network devices of [`Net::Outside`](crate::guest::Net::Outside).
+    pub outside: bool,
     /// Additional arguments of the kernel.
     pub kernel_arguments: &'a [String],
     pub timeout: Duration,
@@ -223,6 +236,31 @@ impl Drop for Emulator {
     }
 }
 
+/// A near network device and far ones on one hub. What a far one sends waits.
+fn outside() -> Vec<String> {
+    let mut arguments = on_the_hub("near");
+    for (at, interval_us) in OUTSIDE_INTERVALS_US.into_iter().enumerate() {
+        let name = format!("far{at}");
+        arguments.extend(on_the_hub(&name));
+        arguments.extend([
+            "-object".to_owned(),
+            format!("filter-buffer,id=wait{at},netdev={name},queue=rx,interval={interval_us}"),
+        ]);
+    }
+    arguments
+}
+
+fn on_the_hub(name: &str) -> Vec<String> {
+    [
+        "-netdev",
+        &format!("hubport,id={name},hubid=1"),
+        "-device",
+        &format!("virtio-net-pci,netdev={name},romfile=,tx=timer,x-txtimer={OUTSIDE_TAKE_NS}"),
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
 fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsString> {
     // Through an inherited descriptor, so that no file is left behind.
     let initramfs = PathBuf::from(format!(
@@ -283,10 +321,36 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
         .chain(turns)
         .map(Into::into)
         .collect();
+    if machine.outside {
+        arguments.extend(outside().into_iter().map(Into::into));
+    }
     arguments.extend(["-kernel".into(), kernel.vmlinuz.clone().into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
     let asked_for = machine.kernel_arguments.iter().map(String::as_str);
     let kernel_arguments: Vec<&str> = KERNEL_ARGUMENTS.iter().copied().chain(asked_for).collect();
     arguments.extend(["-append".into(), kernel_arguments.join(" ").into()]);
     arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_from_outside_wait_on_the_way_to_one_device() {
+        let arguments = outside();
+        let count = |part: &str| arguments.iter().filter(|one| one.contains(part)).count();
+        assert_eq!(count("virtio-net-pci"), 1 + FAR_DEVICES);
+        assert_eq!(count("hubid=1"), 1 + FAR_DEVICES);
+        assert_eq!(count("filter-buffer"), FAR_DEVICES);
+        assert_eq!(count("netdev=near,queue"), 0);
+    }
+
+    #[test]
+    fn waiting_times_are_prime() {
+        for interval in OUTSIDE_INTERVALS_US {
+            let mut smaller = (2..).take_while(|one| one * one <= interval);
+            assert!(smaller.all(|one| interval % one != 0), "{interval}");
+        }
+    }
 }

@@ -56,7 +56,8 @@ pub struct ExecOptions {
     pub add: Vec<PathBuf>,
     /// Whether to add Python's web server.
     pub(crate) web_server: bool,
-    net: Net,
+    /// What the command finds.
+    pub net: Net,
     /// Additional arguments of the kernel.
     pub kernel_arguments: Vec<String>,
     /// A program that becomes the first process once the network stands, such as a service
@@ -150,6 +151,7 @@ fn run(
             smp: options.smp,
             sockets: options.sockets,
             clock: options.clock,
+            outside: options.net == Net::Outside,
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
         },

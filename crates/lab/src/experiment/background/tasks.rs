@@ -13,6 +13,7 @@
 
 use crate::experiment::command;
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
+use crate::experiment::napi;
 use crate::experiment::pair::{A, DEVICE, RECEIVER, SENDER};
 
 use super::importance;
@@ -147,19 +148,13 @@ fn ethtool(words: &str) -> Result<()> {
     command::run("ethtool", &words).map(drop)
 }
 
-/// The kernel thread that processes what arrives at a device: `napi/DEVICE-ID`, of which `comm`
-/// may hold the beginning only.
+/// The kernel thread that processes what arrives at a device.
 fn napi_thread(device: &str) -> Result<u32> {
-    let wanted = format!("napi/{device}-");
-    let processes = std::fs::read_dir("/proc").doing("list processes")?;
-    processes
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .find(|id: &u32| {
-            std::fs::read_to_string(format!("/proc/{id}/comm"))
-                .is_ok_and(|comm| comm.starts_with(&wanted))
-        })
+    napi::threads(device)?
+        .first()
+        .copied()
         .ok_or_else(|| ExperimentError::Unsupported {
             scheduler: super::contender::Contender::Tasks.name(),
-            reason: format!("no thread {wanted}* processes what arrives there"),
+            reason: format!("no thread processes what arrives at {device}"),
         })
 }

@@ -87,6 +87,20 @@ impl Contender {
         }
     }
 
+    /// The class of the threads that process packets, where there are such threads. With the
+    /// kernel's own classes they get the priority of its threads for interrupts: before ordinary
+    /// threads and after the beats. Takt puts ordinary ones there by itself, and beside ordinary
+    /// threads nothing needs to be done.
+    pub fn network_class(self) -> Class {
+        const INTERRUPT_THREADS: u32 = 50;
+        match self {
+            Self::Fifo | Self::FifoLead | Self::Deadline | Self::DeadlineYield => Class::Fifo {
+                priority: INTERRUPT_THREADS,
+            },
+            Self::Takt | Self::TaktLead | Self::Default => Class::Ordinary,
+        }
+    }
+
     /// Whether the machine must be set up for SCHED_FIFO.
     pub fn is_fifo(self) -> bool {
         matches!(self, Self::Fifo | Self::FifoLead)
@@ -96,6 +110,20 @@ impl Contender {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beats_go_before_packets() {
+        let beats = Beats::slow();
+        for contender in [Contender::Fifo, Contender::FifoLead] {
+            let Class::Fifo { priority: packets } = contender.network_class() else {
+                panic!("{contender:?}");
+            };
+            for (at, beat) in beats.threads.iter().enumerate() {
+                let class = contender.class(at, beat);
+                assert!(matches!(class, Class::Fifo { priority } if priority > packets));
+            }
+        }
+    }
 
     #[test]
     fn only_takt_is_told_a_policy() {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::contender::Contender;
 use super::edges::Cause;
-use super::load::{EXTREMES, LOADS, Load};
+use super::load::{EXTREMES, LOADS, Load, STORMS};
 
 pub struct Extent {
     short: bool,
+    pub storm: Duration,
     pub switches: Duration,
     pub edges: Duration,
     pub overrun: Duration,
@@ -28,6 +29,7 @@ impl Extent {
         match short {
             true => Self {
                 short,
+                storm: ms(400),
                 switches: ms(200),
                 edges: ms(200),
                 overrun: ms(400),
@@ -36,6 +38,8 @@ impl Extent {
             },
             false => Self {
                 short,
+                // Two thousand periods of the four threads together.
+                storm: ms(20_000),
                 switches: ms(2_000),
                 edges: ms(5_000),
                 overrun: ms(20_000),
@@ -59,6 +63,17 @@ impl Extent {
     pub fn cyclictest_loads(&self, contender: Contender) -> &'static [Load] {
         match contender {
             Contender::Takt | Contender::Fifo | Contender::Default if !self.short => &EXTREMES,
+            _ => &[],
+        }
+    }
+
+    /// The loads from outside at which a contender's jitter is measured.
+    pub fn storms(&self, contender: Contender, threaded: bool) -> &'static [Load] {
+        use Contender::{Deadline, Default, Fifo, Takt};
+        match (contender, self.short) {
+            (Takt | Fifo, true) if threaded => &STORMS[3..],
+            (Takt | Fifo, true) => &STORMS[2..3],
+            (Takt | Fifo | Deadline | Default, false) => &STORMS,
             _ => &[],
         }
     }
@@ -107,5 +122,19 @@ mod tests {
             .map(|(_, length)| length)
             .sum();
         assert!(whole < Duration::from_secs(15 * 60), "{whole:?}");
+    }
+
+    #[test]
+    fn a_short_run_has_two_storms() {
+        let count = |short, contender| -> usize {
+            let storms = |threaded| Extent::of(short).storms(contender, threaded).len();
+            storms(false) + storms(true)
+        };
+        for contender in Contender::ALL {
+            assert!(count(true, contender) <= 2);
+            assert!([0, 8].contains(&count(false, contender)));
+        }
+        assert_eq!(count(true, Contender::Fifo), 2);
+        assert_eq!(count(false, Contender::Takt), 8);
     }
 }

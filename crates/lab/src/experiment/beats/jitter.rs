@@ -10,7 +10,7 @@ use super::beat::Beats;
 use super::contender::Contender;
 use super::load::{Carried, Load, busy};
 use super::script::{Job, Record, Window};
-use super::stage::{self, play};
+use super::stage::{self, Played, play};
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
 
@@ -25,12 +25,19 @@ pub fn under_load(
     let mut cast = vec![stage::beats(contender, beats), stage::ordinary(busy())];
     cast.extend(load.ends());
     let played = play(takt, length, cast)?;
-    let mut row = of_threads(beats, &played.records[0], played.window);
-    row.extend(of_load(&played.records[1..], played.window));
+    let mut row = beside_load(beats, &played);
     // A figure recognises its rows by this metric.
     let period_ns = beats.threads[0].rhythm.period_ns;
     row.extend(metrics([("period_ns", json!(period_ns))]));
     Ok(row)
+}
+
+/// The threads' starts, and the work of the ordinary threads: the first program is the beats'
+/// and the second the busy threads'.
+pub fn beside_load(beats: &Beats, played: &Played) -> Metrics {
+    let mut row = of_threads(beats, &played.records[0], played.window);
+    row.extend(of_load(&played.records[1..], played.window));
+    row
 }
 
 /// The work of the two busy threads and the network.

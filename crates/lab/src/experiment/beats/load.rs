@@ -1,15 +1,20 @@
 //! The machine's load while threads wait for their beats.
 
+use std::net::Ipv4Addr;
+
 use super::beat::MS;
 use super::clock::Rhythm;
+use super::outside;
 use super::script::{Part, Record, Role};
-use crate::experiment::namespace::Namespace;
+use super::stage::Cast;
 use crate::experiment::pair::{A, B, RECEIVER, SENDER};
 
 const PORT: u16 = 5_003;
 const KILOBYTE: u64 = 1_000;
+const SENDS: &str = "sender";
+const RECEIVES: &str = "receiver";
 
-/// UDP sent and received, as much each way.
+/// UDP sent and received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// Kilobytes of payload per second. Zero is no traffic.
@@ -29,6 +34,13 @@ pub const LOADS: [Load; 8] = [
     Load::Rate(600),
     Load::Saturated,
 ];
+/// From outside the machine.
+pub const STORMS: [Load; 4] = [
+    Load::Rate(0),
+    Load::Rate(300),
+    Load::Rate(600),
+    Load::Saturated,
+];
 /// No traffic, HiTactix's most, and the machine's most.
 pub const EXTREMES: [Load; 3] = [Load::Rate(0), Load::Rate(600), Load::Saturated];
 
@@ -42,29 +54,41 @@ impl Load {
     }
 
     /// The programs at both ends of the cable: each sends to the other.
-    pub fn ends(self) -> Vec<(Namespace, Vec<Role>)> {
-        let rate_bytes_per_s = match self {
-            Self::Rate(0) => return Vec::new(),
-            Self::Rate(rate) => Some(rate * KILOBYTE),
-            Self::Saturated => None,
-        };
+    pub fn ends(self) -> Cast {
         [(A, RECEIVER), (B, SENDER)]
             .into_iter()
             .filter_map(|(namespace, peer)| {
-                let send = Part::Send {
-                    to: peer.parse().ok()?,
-                    port: PORT,
-                    rate_bytes_per_s,
-                };
-                let receive = Part::Receive { port: PORT };
-                let threads = vec![
-                    Role::ordinary("receiver", receive),
-                    Role::ordinary("sender", send),
-                ];
+                let threads = vec![receiver(), self.sender(vec![peer.parse().ok()?])?];
                 Some((namespace, threads))
             })
             .collect()
     }
+
+    /// The programs at both ends of the cables outside the machine: the far one sends.
+    pub fn outside_ends(self) -> Cast {
+        match self.sender(outside::receivers()) {
+            Some(sender) => vec![(A, vec![receiver()]), (B, vec![sender])],
+            None => Vec::new(),
+        }
+    }
+
+    fn sender(self, to: Vec<Ipv4Addr>) -> Option<Role> {
+        let rate_bytes_per_s = match self {
+            Self::Rate(0) => return None,
+            Self::Rate(rate) => Some(rate * KILOBYTE),
+            Self::Saturated => None,
+        };
+        let send = Part::Send {
+            to,
+            port: PORT,
+            rate_bytes_per_s,
+        };
+        Some(Role::ordinary(SENDS, send))
+    }
+}
+
+fn receiver() -> Role {
+    Role::ordinary(RECEIVES, Part::Receive { port: PORT })
 }
 
 /// Payload that was received and sent, at both ends together.
@@ -75,12 +99,15 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// From the records of [`Load::ends`].
+    /// From the records of [`Load::ends`] or [`Load::outside_ends`].
     pub fn of(ends: &[Vec<Record>]) -> Self {
-        let sum = |at: usize| ends.iter().filter_map(|end| Some(end.get(at)?.done)).sum();
+        let sum = |name: &str| {
+            let records = ends.iter().flatten().filter(|record| record.name == name);
+            records.map(|record| record.done).sum()
+        };
         Self {
-            received_bytes: sum(0),
-            sent_bytes: sum(1),
+            received_bytes: sum(RECEIVES),
+            sent_bytes: sum(SENDS),
         }
     }
 }
@@ -113,5 +140,22 @@ mod tests {
         let ends = Load::Saturated.ends();
         assert_eq!(ends.len(), 2);
         assert!(ends.iter().all(|(_, threads)| threads.len() == 2));
+    }
+
+    #[test]
+    fn from_outside_packets_come_one_way() {
+        assert!(Load::Rate(0).outside_ends().is_empty());
+        let ends = Load::Rate(600).outside_ends();
+        let record = |(_, threads): &(_, Vec<Role>)| {
+            let record = |role: &Role| Record {
+                name: role.name.clone(),
+                done: 7,
+                ..Record::default()
+            };
+            threads.iter().map(record).collect()
+        };
+        let records: Vec<_> = ends.iter().map(record).collect();
+        let carried = Carried::of(&records);
+        assert_eq!((carried.received_bytes, carried.sent_bytes), (7, 7));
     }
 }

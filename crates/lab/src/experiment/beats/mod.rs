@@ -5,9 +5,9 @@
 //! the bottom: [`clock`] is the clock of all threads, [`beat`] the threads, [`policy`] Takt's
 //! policy and [`contender`] the other schedulers' settings, [`settings`] those of the machine;
 //! [`script`] is the input of a [`process`] of this experiment and [`program`] that program,
-//! [`load`] the load beside it; [`stage`] runs them, and [`jitter`], [`switches`], [`edges`],
-//! [`overrun`], [`group`], [`throughput`] and [`cyclictest`] are the measurements, in each
-//! contender's [`turn`].
+//! [`load`] the load beside it and [`outside`] the device from which it may come; [`stage`] runs
+//! them, and [`jitter`], [`storm`], [`switches`], [`edges`], [`overrun`], [`group`],
+//! [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`].
 
 mod beat;
 mod clock;
@@ -18,6 +18,7 @@ mod extent;
 mod group;
 mod jitter;
 mod load;
+mod outside;
 mod overrun;
 mod policy;
 mod process;
@@ -26,6 +27,7 @@ mod script;
 mod settings;
 mod spans;
 mod stage;
+mod storm;
 mod switches;
 mod throughput;
 mod turn;
@@ -64,9 +66,10 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The beginnings of cases' names, in the order in which they are shown.
-const GROUPS: [&str; 8] = [
+const GROUPS: [&str; 9] = [
     "40ms-",
     "1ms-",
+    "storm-",
     "switch-",
     "edge-",
     "overrun-",

@@ -18,6 +18,12 @@ pub fn of_threads(beats: &Beats, with_lead: bool) -> String {
     text
 }
 
+/// The policy with the packets of devices processed where the kernel does so by default: in the
+/// softirq of an interrupt.
+pub fn without_network_threads(policy: &str) -> String {
+    policy.replacen("[beats]\n", "[beats]\nthreaded_napi = false\n", 1)
+}
+
 /// One task for all threads: they hand over in their order, within the first one's budget.
 pub fn of_group(beats: &Beats, members: &[String]) -> String {
     let mut text = grid(beats);
@@ -77,6 +83,12 @@ mod tests {
             "[beats]\ngrid = \"20us\"\n\n[[task]]\nname = \"beat-0\"\nperiod = \"1000us\"\n\
              budget = \"200us\"\noffset = \"40us\"\nlead = \"20us\"\n"
         );
+    }
+
+    #[test]
+    fn a_policy_may_leave_devices_alone() {
+        let policy = without_network_threads(&of_threads(&Beats::single(), false));
+        assert!(policy.starts_with("[beats]\nthreaded_napi = false\ngrid = "));
     }
 
     #[test]

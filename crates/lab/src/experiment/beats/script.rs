@@ -82,9 +82,10 @@ pub enum Part {
     Pipes,
     /// Keeps the kernel busy: maps and unmaps memory, forks, reads.
     Strain,
-    /// UDP datagrams, at `rate_bytes_per_s` of payload or without pause.
+    /// UDP datagrams to each address in turn, at `rate_bytes_per_s` of payload in all or without
+    /// pause.
     Send {
-        to: Ipv4Addr,
+        to: Vec<Ipv4Addr>,
         port: u16,
         rate_bytes_per_s: Option<u64>,
     },

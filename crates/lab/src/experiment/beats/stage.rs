@@ -38,16 +38,27 @@ pub fn window(length: Duration) -> Window {
 
 /// Starts the programs in their order and waits for all of them.
 pub fn play(takt: &Path, length: Duration, cast: Cast) -> Result<Played> {
+    play_beside(takt, length, cast, |_| Ok(())).map(|(played, ())| played)
+}
+
+/// As [`play`], with work of this thread in the meantime.
+pub fn play_beside<T>(
+    takt: &Path,
+    length: Duration,
+    cast: Cast,
+    work: impl FnOnce(Window) -> Result<T>,
+) -> Result<(Played, T)> {
     let window = window(length);
     let processes = cast
         .into_iter()
         .map(|(namespace, threads)| Process::start(takt, namespace, window, threads))
         .collect::<Result<Vec<_>>>()?;
+    let done = work(window)?;
     let records = processes
         .into_iter()
         .map(Process::finish)
         .collect::<Result<_>>()?;
-    Ok(Played { window, records })
+    Ok((Played { window, records }, done))
 }
 
 /// The program whose threads are to run on the beat.

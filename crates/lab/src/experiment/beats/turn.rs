@@ -9,7 +9,9 @@ use super::contender::Contender;
 use super::extent::{CYCLICTEST, Extent};
 use super::load::Load;
 use super::throughput::Errand;
-use super::{cyclictest, edges, group, jitter, overrun, policy, switches, throughput};
+use super::{
+    cyclictest, edges, group, jitter, outside, overrun, policy, storm, switches, throughput,
+};
 use crate::experiment::error::Result;
 use crate::experiment::metrics::Metrics;
 use crate::experiment::root::Root;
@@ -38,6 +40,7 @@ impl<'lab> Turn<'lab> {
     /// All its rows; it leaves nothing on the machine.
     pub fn take(mut self, extent: &Extent) -> Result<Vec<Row>> {
         self.jitter(extent)?;
+        self.storm(extent)?;
         self.switches(extent)?;
         self.edges(extent)?;
         self.overrun(extent)?;
@@ -60,6 +63,30 @@ impl<'lab> Turn<'lab> {
                     jitter::under_load(turn.takt, turn.contender, &beats, load, length)
                 })?;
             }
+        }
+        Ok(())
+    }
+
+    fn storm(&mut self, extent: &Extent) -> Result<()> {
+        let beats = Beats::slow();
+        for threaded in [false, true] {
+            let loads = extent.storms(self.contender, threaded);
+            if loads.is_empty() {
+                continue;
+            }
+            let policy = self.contender.policy(&beats);
+            self.prepare(match threaded {
+                true => policy,
+                false => policy.as_deref().map(policy::without_network_threads),
+            })?;
+            outside::set_threaded(threaded)?;
+            outside::rank_threads(self.contender.network_class())?;
+            for load in loads {
+                self.row(storm::case(*load, threaded), |turn| {
+                    storm::measure(turn.takt, turn.contender, &beats, *load, extent.storm)
+                })?;
+            }
+            outside::set_threaded(false)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A thread's own scheduling parameters.
+//! Threads' scheduling parameters.
 
 use std::ffi::CString;
 use std::io;
@@ -27,28 +27,41 @@ pub fn enter(class: Class) -> Result<()> {
     exact_timers()?;
     match class {
         Class::Ordinary => Ok(()),
-        Class::Fifo { priority } => fifo(priority),
+        Class::Fifo { priority } => fixed(CALLING_THREAD, libc::SCHED_FIFO, priority),
         Class::Deadline {
             runtime_ns,
             period_ns,
-        } => deadline(runtime_ns, period_ns),
+        } => deadline(CALLING_THREAD, runtime_ns, period_ns),
     }
     .doing("change a thread's scheduling class")
 }
 
-fn fifo(priority: u32) -> io::Result<()> {
+/// Puts another thread into a class.
+pub fn set_class(thread: u32, class: Class) -> Result<()> {
+    const NO_PRIORITY: u32 = 0;
+    let thread = thread as libc::pid_t;
+    match class {
+        Class::Ordinary => fixed(thread, libc::SCHED_OTHER, NO_PRIORITY),
+        Class::Fifo { priority } => fixed(thread, libc::SCHED_FIFO, priority),
+        Class::Deadline {
+            runtime_ns,
+            period_ns,
+        } => deadline(thread, runtime_ns, period_ns),
+    }
+    .doing("change the scheduling class of another thread")
+}
+
+fn fixed(thread: libc::pid_t, policy: libc::c_int, priority: u32) -> io::Result<()> {
     let parameters = libc::sched_param {
         sched_priority: priority as i32,
     };
     // SAFETY: the kernel reads the parameters, which live until it returns.
-    let answer = unsafe {
-        libc::sched_setscheduler(CALLING_THREAD, libc::SCHED_FIFO, &raw const parameters)
-    };
+    let answer = unsafe { libc::sched_setscheduler(thread, policy, &raw const parameters) };
     checked(answer.into())
 }
 
 /// The relative deadline is the period.
-fn deadline(runtime_ns: u64, period_ns: u64) -> io::Result<()> {
+fn deadline(thread: libc::pid_t, runtime_ns: u64, period_ns: u64) -> io::Result<()> {
     const NO_FLAGS: libc::c_uint = 0;
     // SAFETY: all fields are integers, for which zero is a value.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
@@ -61,7 +74,7 @@ fn deadline(runtime_ns: u64, period_ns: u64) -> io::Result<()> {
     let answer = unsafe {
         libc::syscall(
             libc::SYS_sched_setattr,
-            CALLING_THREAD,
+            thread,
             &raw const attributes,
             NO_FLAGS,
         )

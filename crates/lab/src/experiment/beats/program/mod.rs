@@ -14,7 +14,7 @@ use std::io::{Read, Write};
 
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-pub use self::class::{enter, exact_timers};
+pub use self::class::{enter, exact_timers, set_class};
 pub use self::work::Work;
 use super::script::{Part, Record, Role, Script, Window};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
@@ -77,7 +77,7 @@ fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
             to,
             port,
             rate_bytes_per_s,
-        } => udp::send((*to, *port).into(), *rate_bytes_per_s, window)?,
+        } => udp::send(to, *port, *rate_bytes_per_s, window)?,
         Part::Receive { port } => udp::receive(*port, window)?,
     };
     Ok(Record {

@@ -1,7 +1,7 @@
 //! Both ends of the network load.
 
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use crate::experiment::beats::clock::{now_ns, sleep_until};
@@ -13,15 +13,27 @@ const PAYLOAD_BYTES: usize = 1_472;
 /// How often a receiver without packets reads the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Sends at an even pace, or without pause, until the window's end.
-pub fn send(to: SocketAddr, rate_bytes_per_s: Option<u64>, window: Window) -> Result<Record> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).doing("open a socket")?;
-    socket.connect(to).doing("connect a socket")?;
+/// Sends at an even pace, or without pause, until the window's end; to each address in turn.
+pub fn send(
+    to: &[Ipv4Addr],
+    port: u16,
+    rate_bytes_per_s: Option<u64>,
+    window: Window,
+) -> Result<Record> {
+    let connected = |to: &Ipv4Addr| {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).doing("open a socket")?;
+        socket.connect((*to, port)).doing("connect a socket")?;
+        Ok(socket)
+    };
+    let sockets = to.iter().map(connected).collect::<Result<Vec<_>>>()?;
     let payload = [0; PAYLOAD_BYTES];
     let interval_ns = rate_bytes_per_s.map(|rate| PAYLOAD_BYTES as u64 * 1_000_000_000 / rate);
     let mut due_ns = now_ns();
     let mut done = 0;
-    while now_ns() < window.end_ns {
+    for socket in sockets.iter().cycle() {
+        if now_ns() >= window.end_ns {
+            break;
+        }
         match socket.send(&payload) {
             Ok(bytes) if window.contains(now_ns()) => done += bytes as u64,
             // Until the receiver has opened its port, its end answers with ICMP errors.
