@@ -48,15 +48,21 @@ fn in_time() {
 
 #[test]
 fn threads_start_when_their_slots_open() {
-    DEFAULT.run(|| in_time());
+    DEFAULT.run(|| {
+        in_time();
+    });
 }
 
 #[test]
 fn threads_start_when_their_slots_open_newest() {
-    NEWEST.run(|| in_time());
+    NEWEST.run(|| {
+        in_time();
+    });
 }
 
 #[test]
 fn threads_start_when_their_slots_open_oldest() {
-    WITHOUT_BPF_QDISCS.run(|| in_time());
+    WITHOUT_BPF_QDISCS.run(|| {
+        in_time();
+    });
 }
