@@ -12,9 +12,9 @@ the thread: demote makes it an ordinary one until its next beat, signal also sen
 ends its whole group. `most used` says how much budget a job took.
 ";
 LATE = "takt::beats::late" ["lateness", "worst late edge", "edge_late_max_ns"]: "
-From the moment a job was released to its first member on the processor. Realtime threads, interrupts
-and per-CPU kernel threads run before beats, and a switch takes its time. With a lead the thread is
-released that much before its beat and waits out the rest.
+From the moment a job was released to its first member's code. Realtime threads, interrupts and
+per-CPU kernel threads run before beats. Alarms are early by what the switch takes, once some starts
+have shown it. With a lead the thread is released that much before its beat and waits out the rest.
 ";
 STOLEN_INTERRUPTS = "takt::beats::stolen_interrupts" ["stolen_interrupts_ns"]: "
 Time that interrupts and the work they put off took while a member ran. It is charged to the budget.
