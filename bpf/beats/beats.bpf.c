@@ -94,10 +94,8 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct takt_thread *thread = marked_thread_of(p);
 
-	if (thread && thread->calibrates) {
-		calibrate_enqueue(p, enq_flags);
+	if (thread && thread->calibrates && calibrate_enqueue(p, enq_flags))
 		return 0;
-	}
 	/* The kernel takes the CPU for idle now, and would not dispatch again. */
 	if (enq_flags & SCX_ENQ_LAST && !(thread && thread->parked))
 		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_IDLE);

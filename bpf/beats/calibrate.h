@@ -9,19 +9,25 @@
 
 #include "edge.h"
 
-static __always_inline void calibrate_enqueue(struct task_struct *p, u64 enq_flags)
+/*
+ * It waits after a yield, which is on its own CPU: an alarm cannot be set from another one. Returns
+ * 0 if it becomes runnable otherwise, as after a sleep, and is an ordinary thread.
+ */
+static __always_inline int calibrate_enqueue(struct task_struct *p, u64 enq_flags)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
 	struct takt_cpu *c = cpu_of(cpu);
 	u64 when_ns = bpf_ktime_get_ns() + CALIBRATE_NS;
 
+	if (!c || c->offline || bpf_get_smp_processor_id() != cpu ||
+	    bpf_get_current_task_btf()->pid != p->pid)
+		return 0;
 	/* Such a slice has running() look at the thread. */
 	scx_bpf_dsq_insert(p, QUEUE_CALIBRATE + cpu, beat_slice_ns, enq_flags);
-	if (!c)
-		return;
 	c->calibrates = 1;
 	if (!c->armed_ns || c->armed_ns > when_ns)
 		set_alarm(c, cpu, when_ns, when_ns);
+	return 1;
 }
 
 static __always_inline void calibrate_running(struct takt_thread *thread, const struct takt_cpu *c)
