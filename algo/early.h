@@ -13,7 +13,8 @@
  * less than the others did, and one that takes longer is late by the difference. Where alarms
  * differ, they are set for the late ones, and the handlers of the others wait.
  *
- * The longest of all ways changes with few starts, and alarms are set in a hurry: so it is kept.
+ * How early an alarm is set follows from all of these. It changes with few starts, and is computed
+ * then, since setting an alarm is a part of what is measured.
  */
 #ifndef TAKT_EARLY_H
 #define TAKT_EARLY_H
@@ -36,12 +37,12 @@
 #define TAKT_EARLY_AFTER_NS 50U
 #define TAKT_EARLY_BEFORE_NS 80U
 /* A thread that started earlier than that, and yields so soon, found that its time had not come. */
-#define TAKT_EARLY_TOO_NS 150U
+#define TAKT_EARLY_PREMATURE_NS 150U
 #define TAKT_EARLY_YIELD_NS 1000U
 #define TAKT_EARLY_TICK_NS 10000U	/* a tick's handler may run so long until it is seen */
 
 /* The least and the most of one to two windows. */
-struct takt_took {
+struct takt_extremes {
 	u32 count;		/* of this window */
 	u32 least_ns;		/* ... in this window */
 	u32 most_ns;
@@ -50,14 +51,14 @@ struct takt_took {
 };
 
 struct takt_early {
-	struct takt_took alarm[TAKT_FROMS];
-	struct takt_took change[TAKT_FROMS];	/* the switch */
+	struct takt_extremes alarm[TAKT_FROMS];
+	struct takt_extremes change[TAKT_FROMS];	/* the switch */
 	u32 return_ns[TAKT_FROMS];	/* 0: not measured */
 	u32 set_ns[2];		/* takt_early_ns(), where no slot ends and where one does */
 };
 
 /* Returns whether what is known changes. */
-TAKT_FN int takt_took_note(struct takt_took *took, u64 ns)
+TAKT_FN int takt_extremes_note(struct takt_extremes *took, u64 ns)
 {
 	u32 took_ns = (u32)takt_min(ns, 0xFFFFFFFFU);
 	int changes = 1;
@@ -81,33 +82,18 @@ TAKT_FN int takt_took_note(struct takt_took *took, u64 ns)
 }
 
 /* 0: not known. */
-TAKT_FN u32 takt_took_least_ns(const struct takt_took *took)
+TAKT_FN u32 takt_extremes_least_ns(const struct takt_extremes *took)
 {
 	if (!took->before_least_ns || !took->count)
 		return took->before_least_ns;
 	return (u32)takt_min(took->least_ns, took->before_least_ns);
 }
 
-TAKT_FN u32 takt_took_most_ns(const struct takt_took *took)
+TAKT_FN u32 takt_extremes_most_ns(const struct takt_extremes *took)
 {
 	if (!took->before_least_ns || !took->count)
 		return took->before_most_ns;
 	return (u32)takt_max(took->most_ns, took->before_most_ns);
-}
-
-/* A return was measured. */
-TAKT_FN void takt_early_note_return(struct takt_early *early, u32 from, u64 took_ns)
-{
-	u32 *return_ns = &early->return_ns[from & (TAKT_FROMS - 1)];
-
-	if (took_ns > TAKT_EARLY_MAX_NS || (*return_ns && took_ns >= *return_ns))
-		return;
-	*return_ns = (u32)took_ns;
-	/* Neither the tick nor that the thread before was a beat make a difference to it. */
-	if (from < TAKT_FROM_THREAD)
-		early->return_ns[TAKT_FROM_IDLE] = early->return_ns[TAKT_FROM_SLEEP] = *return_ns;
-	else
-		early->return_ns[TAKT_FROM_BEAT] = early->return_ns[TAKT_FROM_THREAD];
 }
 
 /* When the thread's code is to run if its slot opens at this edge, and a tick was seen then. */
@@ -124,7 +110,7 @@ TAKT_FN u64 takt_early_aim_ns(u64 edge_ns, u64 tick_ns, u64 tick_period_ns)
 /* From the handler to the thread's code; 0 if it is not known. */
 TAKT_FN u32 takt_early_after_ns(const struct takt_early *early, u32 from)
 {
-	u32 change_ns = takt_took_least_ns(&early->change[from & (TAKT_FROMS - 1)]);
+	u32 change_ns = takt_extremes_least_ns(&early->change[from & (TAKT_FROMS - 1)]);
 	u32 return_ns = early->return_ns[from & (TAKT_FROMS - 1)];
 
 	return change_ns && return_ns ? change_ns + return_ns : 0;
@@ -133,13 +119,13 @@ TAKT_FN u32 takt_early_after_ns(const struct takt_early *early, u32 from)
 /* How long before the thread's code an alarm that interrupts this is set; 0: not known. */
 TAKT_FN u32 takt_early_from_ns(const struct takt_early *early, u32 from)
 {
-	const struct takt_took *alarm = &early->alarm[from & (TAKT_FROMS - 1)];
+	const struct takt_extremes *alarm = &early->alarm[from & (TAKT_FROMS - 1)];
 	u32 after_ns = takt_early_after_ns(early, from);
-	u64 alarm_ns = takt_took_least_ns(alarm);
+	u64 alarm_ns = takt_extremes_least_ns(alarm);
 
 	/* Not where a thread runs until its slot ends: it is not cut for a wait. */
 	if (from != TAKT_FROM_BEAT)
-		alarm_ns = takt_min(takt_took_most_ns(alarm), alarm_ns + TAKT_EARLY_WAIT_NS);
+		alarm_ns = takt_min(takt_extremes_most_ns(alarm), alarm_ns + TAKT_EARLY_WAIT_NS);
 	return after_ns ? (u32)takt_min(after_ns + alarm_ns, TAKT_EARLY_MAX_NS) : 0;
 }
 
@@ -154,17 +140,33 @@ TAKT_FN void takt_early_keep(struct takt_early *early)
 	early->set_ns[1] = (u32)takt_max(set_ns, takt_early_from_ns(early, TAKT_FROM_BEAT));
 }
 
+/* A return was measured. */
+TAKT_FN void takt_early_note_return(struct takt_early *early, u32 from, u64 took_ns)
+{
+	u32 *return_ns = &early->return_ns[from & (TAKT_FROMS - 1)];
+
+	if (took_ns > TAKT_EARLY_MAX_NS || (*return_ns && took_ns >= *return_ns))
+		return;
+	*return_ns = (u32)took_ns;
+	/* Neither the tick nor that the thread before was a beat make a difference to it. */
+	if (from < TAKT_FROM_THREAD)
+		early->return_ns[TAKT_FROM_IDLE] = early->return_ns[TAKT_FROM_SLEEP] = *return_ns;
+	else
+		early->return_ns[TAKT_FROM_BEAT] = early->return_ns[TAKT_FROM_THREAD];
+	takt_early_keep(early);
+}
+
 /* An alarm took so long until its handler was ready. */
 TAKT_FN void takt_early_note_alarm(struct takt_early *early, u32 from, u64 took_ns)
 {
-	if (takt_took_note(&early->alarm[from & (TAKT_FROMS - 1)], took_ns))
+	if (takt_extremes_note(&early->alarm[from & (TAKT_FROMS - 1)], took_ns))
 		takt_early_keep(early);
 }
 
 /* A switch took so long from there on. */
 TAKT_FN void takt_early_note_switch(struct takt_early *early, u32 from, u64 took_ns)
 {
-	if (takt_took_note(&early->change[from & (TAKT_FROMS - 1)], took_ns))
+	if (takt_extremes_note(&early->change[from & (TAKT_FROMS - 1)], took_ns))
 		takt_early_keep(early);
 }
 
@@ -177,9 +179,9 @@ TAKT_FN u32 takt_early_ns(const struct takt_early *early, int after_beat)
 }
 
 /* Does a yield now mean that the thread was started too early? */
-TAKT_FN int takt_early_is_too(u64 start_ns, u64 opens_ns, u64 now_ns)
+TAKT_FN int takt_early_is_premature(u64 start_ns, u64 opens_ns, u64 now_ns)
 {
-	return now_ns < opens_ns || (start_ns + TAKT_EARLY_TOO_NS < opens_ns &&
+	return now_ns < opens_ns || (start_ns + TAKT_EARLY_PREMATURE_NS < opens_ns &&
 				     now_ns < opens_ns + TAKT_EARLY_YIELD_NS);
 }
 

@@ -330,14 +330,19 @@ static __always_inline void go_on_at_edge(struct takt_cpu *c, u32 cpu, u64 rang_
 		cut(cpu);
 }
 
-/* A thread that calibrates comes outside of slots. It may have died meanwhile. */
-static __always_inline void bring_calibrating(struct takt_cpu *c, u32 cpu)
+/*
+ * A thread that calibrates comes outside of slots. Several may wait, if takt gave up on one, and
+ * one may be held up, so there are alarms as long as any waits.
+ */
+static __always_inline void bring_calibrating(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	u64 slice_before_ns = bpf_get_current_task_btf()->scx.slice;
 
 	if (bring(QUEUE_CALIBRATE + cpu, cpu))
 		ensure_preempted(cpu, slice_before_ns);
-	c->calibrates = 0;
+	c->calibrates = scx_bpf_dsq_nr_queued(QUEUE_CALIBRATE + cpu) > 0;
+	if (c->calibrates && c->armed_ns > now_ns + CALIBRATE_NS)
+		set_alarm(c, cpu, now_ns + CALIBRATE_NS, now_ns + CALIBRATE_NS);
 }
 
 static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
@@ -360,7 +365,7 @@ static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)
 	c->comes = 0;
 	go_on_at_edge(c, cpu, now_ns);
 	if (c->calibrates && !c->open && c->tier != TIER_BEAT)
-		bring_calibrating(c, cpu);
+		bring_calibrating(c, cpu, now_ns);
 	return 0;
 }
 

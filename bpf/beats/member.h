@@ -241,7 +241,7 @@ static __always_inline int is_early(const struct takt_cpu *c)
 	u64 start_ns = c->arrived_ns + c->early.return_ns[c->came_from & (TAKT_FROMS - 1)];
 
 	return c->tier == TIER_BEAT && c->arrived_ns &&
-	       takt_early_is_too(start_ns, c->released_ns, bpf_ktime_get_ns());
+	       takt_early_is_premature(start_ns, c->released_ns, bpf_ktime_get_ns());
 }
 
 /* The member has yielded: its work for this job is done. */

@@ -66,5 +66,5 @@ pub fn aim_ns(edge_ns: u64, tick_ns: u64, tick_period_ns: u64) -> u64 {
 /// Whether a yield now means that the thread was started too early.
 pub fn is_too_early(start_ns: u64, opens_ns: u64, now_ns: u64) -> bool {
     // SAFETY: no pointers.
-    unsafe { sys::takt_early_is_too(start_ns, opens_ns, now_ns) != 0 }
+    unsafe { sys::takt_early_is_premature(start_ns, opens_ns, now_ns) != 0 }
 }

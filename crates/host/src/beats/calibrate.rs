@@ -3,7 +3,7 @@
 //! to run there and once beside a thread that runs all the time.
 
 use std::{
-    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
     thread,
     time::{Duration, Instant},
 };
@@ -52,10 +52,13 @@ fn measure(cpu: usize, program: BorrowedFd<'_>, beside_another: bool) -> nix::Re
     // Each ends when the other has: nothing is written.
     let (until_measured, measures) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
     let other = match beside_another {
-        true => Some(start(cpu, measures.as_raw_fd(), || spin(&until_measured))?),
+        true => Some(start(cpu, [until_measured.as_raw_fd()], || {
+            spin(&until_measured);
+        })?),
         false => None,
     };
-    let measuring = start(cpu, until_measured.as_raw_fd(), || take_turns(program));
+    let uses = [measures.as_raw_fd(), program.as_raw_fd()];
+    let measuring = start(cpu, uses, || take_turns(program));
     drop(measures);
     for child in measuring.into_iter().chain(other) {
         end(child)?;
@@ -75,15 +78,19 @@ fn end(child: Pid) -> nix::Result<()> {
     Ok(())
 }
 
-/// A process that does this on one processor, in the scheduler's class, without this end of the
-/// pipe.
-fn start(cpu: usize, other_end: i32, does: impl FnOnce()) -> nix::Result<Pid> {
+/// A process that does this on one processor, in the scheduler's class, with no other files than
+/// these.
+fn start<const USES: usize>(
+    cpu: usize,
+    uses: [RawFd; USES],
+    does: impl FnOnce(),
+) -> nix::Result<Pid> {
     // SAFETY: the child only makes system calls, and ends without returning.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            // SAFETY: the child's own copy, which it uses no more.
-            unsafe { libc::close(other_end) };
+            // Among them is the host's lock, and the child may not get to run for long.
+            close_all_but(uses);
             if is_on(cpu) {
                 does();
             }
@@ -93,6 +100,24 @@ fn start(cpu: usize, other_end: i32, does: impl FnOnce()) -> nix::Result<Pid> {
     }
 }
 
+fn close_all_but<const USES: usize>(mut uses: [RawFd; USES]) {
+    const STANDARD: u32 = 3;
+    let close = |first: u32, last: u32| {
+        if first <= last {
+            // SAFETY: the child's own copies, which it uses no more.
+            unsafe { libc::close_range(first, last, 0) };
+        }
+    };
+    uses.sort_unstable();
+    let mut first = STANDARD;
+    for used in uses.map(|fd| fd as u32) {
+        close(first, used.saturating_sub(1));
+        first = first.max(used + 1);
+    }
+    close(first, u32::MAX);
+}
+
+/// Have the calling process run on this processor, in the scheduler's class.
 fn is_on(cpu: usize) -> bool {
     let ordinary = libc::sched_param { sched_priority: 0 };
     // SAFETY: a valid struct.

@@ -27,19 +27,18 @@ pub fn enter(class: Class) -> Result<()> {
     exact_timers()?;
     match class {
         Class::Ordinary => Ok(()),
-        Class::Fifo { priority } => fixed(CALLING_THREAD, libc::SCHED_FIFO, priority),
-        Class::Deadline {
-            runtime_ns,
-            period_ns,
-        } => deadline(CALLING_THREAD, runtime_ns, period_ns),
+        other => change(CALLING_THREAD, other),
     }
     .doing("change a thread's scheduling class")
 }
 
 /// Puts another thread into a class.
 pub fn set_class(thread: u32, class: Class) -> Result<()> {
+    change(thread as libc::pid_t, class).doing("change the scheduling class of another thread")
+}
+
+fn change(thread: libc::pid_t, class: Class) -> io::Result<()> {
     const NO_PRIORITY: u32 = 0;
-    let thread = thread as libc::pid_t;
     match class {
         Class::Ordinary => fixed(thread, libc::SCHED_OTHER, NO_PRIORITY),
         Class::Fifo { priority } => fixed(thread, libc::SCHED_FIFO, priority),
@@ -48,7 +47,6 @@ pub fn set_class(thread: u32, class: Class) -> Result<()> {
             period_ns,
         } => deadline(thread, runtime_ns, period_ns),
     }
-    .doing("change the scheduling class of another thread")
 }
 
 fn fixed(thread: libc::pid_t, policy: libc::c_int, priority: u32) -> io::Result<()> {
