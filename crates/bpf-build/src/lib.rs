@@ -45,6 +45,8 @@ pub fn skeleton_in(room: &str, name: &str) {
             // that would be a sixth of an object's bytes, of which the verifier's log shows a few.
             "-ffile-prefix-map=../../=",
             "-fdebug-compilation-dir=takt",
+            // Nor do they name columns, which would be as many bytes again as the lines.
+            "-gno-column-info",
             "-Wall",
             "-Wextra",
             "-Wno-unused-parameter",

@@ -117,7 +117,7 @@ impl Recording {
     /// Only the `most` flows with the most bytes, the largest first.
     pub fn heaviest(mut self, flows_max: usize) -> Self {
         self.tracks
-            .sort_by_key(|track| (std::cmp::Reverse(track.moved_bytes()), track.flow.id));
+            .sort_unstable_by_key(|track| (std::cmp::Reverse(track.moved_bytes()), track.flow.id));
         self.tracks.truncate(flows_max);
         self
     }

@@ -174,7 +174,7 @@ fn children(group: &Path) -> Vec<PathBuf> {
     let is_group = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
     let groups = entries.flatten().filter(is_group);
     let mut groups: Vec<_> = groups.map(|entry| entry.path()).collect();
-    groups.sort();
+    groups.sort_unstable();
     groups
 }
 

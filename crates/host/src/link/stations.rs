@@ -206,7 +206,7 @@ pub(crate) fn list(counted: &Counted) -> Vec<Station> {
             };
         }
     }
-    stations.sort_by_key(|station| station.address);
+    stations.sort_unstable_by_key(|station| station.address);
     stations
 }
 

@@ -106,7 +106,7 @@ impl Place {
         let mut places: Vec<Self> = names
             .filter_map(|name| Self::parse(name.to_str()?))
             .collect();
-        places.sort();
+        places.sort_unstable();
         places
     }
 

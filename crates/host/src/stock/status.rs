@@ -320,7 +320,7 @@ pub(super) fn of_link(
 
 fn by_name(classes: &[Class]) -> impl Iterator<Item = &Class> {
     let mut classes: Vec<&Class> = classes.iter().collect();
-    classes.sort_by(|a, b| a.name.cmp(&b.name));
+    classes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     classes.into_iter()
 }
 
@@ -379,7 +379,7 @@ fn class_status(
 
 fn tenants(link: &Link, record: &StockRecord, counted: &Counters) -> Vec<TenantStatus> {
     let mut tenants: Vec<_> = link.tenants.iter().collect();
-    tenants.sort_by(|a, b| a.name.cmp(&b.name));
+    tenants.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     tenants
         .into_iter()
         .map(|tenant| {

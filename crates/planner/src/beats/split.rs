@@ -65,7 +65,7 @@ fn largest_first(runs: &[Range<u64>], want: &Want) -> Option<Vec<Range<u64>>> {
         pieces.push(run.start..run.start + width);
         left -= width;
         if left == 0 {
-            pieces.sort_by_key(|piece| piece.start);
+            pieces.sort_unstable_by_key(|piece| piece.start);
             return Some(pieces);
         }
     }

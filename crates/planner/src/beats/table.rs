@@ -68,7 +68,7 @@ fn table(cpu: u32, demands: &[Demand], placements: &[Placement]) -> Option<CpuTa
             })
         })
         .collect();
-    slots.sort_by_key(|slot| slot.begin_ns);
+    slots.sort_unstable_by_key(|slot| slot.begin_ns);
     Some(CpuTable {
         cpu,
         frame_ns: frame_ns as u32,

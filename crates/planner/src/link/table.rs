@@ -24,7 +24,7 @@ pub(super) fn lay_out(found: Found, rules: &mut takt_rules) -> Result<(), PlanEr
         })
         .collect();
     // The search stops at the first tuple whose rules all come later.
-    tuples.sort_by_key(|(mask, _, first_order)| (*first_order, *mask));
+    tuples.sort_unstable_by_key(|(mask, _, first_order)| (*first_order, *mask));
 
     rules.tuples = tuples.len() as u32;
     let mut next = 0;

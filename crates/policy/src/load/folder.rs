@@ -69,7 +69,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
             }
         }
     }
-    files.sort();
+    files.sort_unstable();
     if main.exists() {
         files.insert(0, main);
     }

@@ -33,7 +33,7 @@ pub(super) fn in_file_order<'a>(
         .iter()
         .map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
         .collect();
-    entries.sort_by_key(|(_, span, _)| span.start);
+    entries.sort_unstable_by_key(|(_, span, _)| span.start);
     entries
 }
 

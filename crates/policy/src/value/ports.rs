@@ -70,7 +70,7 @@ fn not_a_port(text: &str) -> Fault {
 
 /// Sorts, and merges ranges that overlap or touch.
 fn merge(mut ranges: Vec<RangeInclusive<u16>>) -> Vec<RangeInclusive<u16>> {
-    ranges.sort_by_key(|range| *range.start());
+    ranges.sort_unstable_by_key(|range| *range.start());
     let mut merged: Vec<RangeInclusive<u16>> = Vec::with_capacity(ranges.len());
     for range in ranges {
         match merged.last_mut() {

@@ -49,7 +49,7 @@ fn once(filter: &Filter, output: Output) -> Result<(), Stop> {
     monitor.survey()?;
     let mut seen = monitor.flows()?;
     seen.retain(|seen| filter.admits(&seen.flow));
-    seen.sort_by_key(|seen| (seen.flow.ends.local, seen.flow.ends.remote));
+    seen.sort_unstable_by_key(|seen| (seen.flow.ends.local, seen.flow.ends.remote));
     print::result(output, &json!({ "flows": as_json(&seen) }), |_| {
         let rows: Vec<_> = seen.iter().map(table::row).collect();
         table::fitted(&rows, columns::room())

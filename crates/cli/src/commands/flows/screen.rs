@@ -77,7 +77,7 @@ impl Screen {
                 .map_or(0, |h| h.moved_bytes)
         };
         self.seen
-            .sort_by_key(|seen| (std::cmp::Reverse(moved(seen)), seen.flow.id));
+            .sort_unstable_by_key(|seen| (std::cmp::Reverse(moved(seen)), seen.flow.id));
     }
 
     pub fn draw(&mut self, lines: &[Line]) -> String {

@@ -58,7 +58,7 @@ pub(crate) fn examine() -> NetworkThreads {
     let sysfs = Sysfs::mount();
     let devices = sysfs.iter().flat_map(|sysfs| {
         let mut names = sysfs.devices().unwrap_or_default();
-        names.sort();
+        names.sort_unstable();
         names
             .into_iter()
             .map(|device| DeviceVerdict {

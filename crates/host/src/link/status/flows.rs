@@ -122,7 +122,7 @@ pub(super) fn list(counted: &Counted, program: &Program, record: &Record) -> Vec
             Some((*class, live.id, status(class, &live)))
         })
         .collect();
-    flows.sort_by_key(|(class, id, _)| (*class, *id));
+    flows.sort_unstable_by_key(|(class, id, _)| (*class, *id));
     flows.into_iter().map(|(_, _, flow)| flow).collect()
 }
 
