@@ -6,7 +6,8 @@
  *
  *   A CPU's frame repeats from 0 of the clock on. A slot is released at
  *       k * frame + release,  its beat is at  k * frame + beat,
- *   and it ends at  k * frame + end. Time between slots is free.
+ *   and it ends at  k * frame + end. Time between slots is free. A frame may be a fraction of
+ *   nanoseconds (exact.h): all these edges are less than 2 ns late, and none is early.
  *
  * Every edge follows from the table and the frame's number, never from when a timer fired. So a
  * late timer delays one start, and there is no drift.
@@ -16,10 +17,10 @@
 #ifndef TAKT_SLOTS_H
 #define TAKT_SLOTS_H
 
-#include "abi.h"
+#include "exact.h"
 
 #define TAKT_TABLE_SLOTS 4096U		/* of one CPU's frame */
-#define TAKT_FRAME_MAX_NS 4000000000U
+#define TAKT_FRAME_MAX_NS TAKT_EXACT_MAX_NS
 #define TAKT_NO_TASK 0xFFFFFFFFU
 
 struct takt_slot {
@@ -31,7 +32,8 @@ struct takt_slot {
 
 /* Slots are in order and do not overlap. No slots: all time is free. */
 struct takt_table {
-	u32 frame_ns;
+	struct takt_exact frame;
+	u32 frame_ns;		/* without the fraction */
 	u32 slot_count;
 	struct takt_slot slots[TAKT_TABLE_SLOTS];
 };
@@ -61,7 +63,19 @@ TAKT_FN u64 takt_span_edge(const struct takt_span *span, u64 now_ns)
 /* The beginning of the frame that now lies in. */
 TAKT_FN u64 takt_frame_start(const struct takt_table *table, u64 now_ns)
 {
-	return table->frame_ns ? now_ns - now_ns % table->frame_ns : now_ns;
+	if (!table->frame_ns)
+		return now_ns;
+	if (table->frame.den <= 1)
+		return now_ns - now_ns % table->frame_ns;
+	return takt_exact_edge_ns(&table->frame, takt_exact_count(&table->frame, now_ns));
+}
+
+/* ... and of the one after it. */
+TAKT_FN u64 takt_frame_next(const struct takt_table *table, u64 start_ns)
+{
+	if (table->frame.den <= 1)
+		return start_ns + table->frame_ns;
+	return takt_exact_edge_ns(&table->frame, takt_exact_count(&table->frame, start_ns) + 1);
 }
 
 /* Is this the first slot that ends after this time of the frame? */
@@ -116,7 +130,7 @@ TAKT_FN_OUT int takt_table_lookup(const struct takt_table *table TAKT_ARG, u64 n
 		at = *hint;
 		if (!takt_slot_is_next(table, at, at_ns)) {
 			at = 0;
-			start_ns += table->frame_ns;
+			start_ns = takt_frame_next(table, start_ns);
 		}
 	}
 	slot = &table->slots[at & (TAKT_TABLE_SLOTS - 1)];

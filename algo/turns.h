@@ -14,12 +14,12 @@
 #ifndef TAKT_TURNS_H
 #define TAKT_TURNS_H
 
-#include "abi.h"
+#include "exact.h"
 
 #define TAKT_MEMBERS_MAX 16U	/* of one task */
 
 struct takt_turns_params {
-	u64 period_ns;
+	struct takt_exact period;
 	u64 budget_ns;
 	u32 member_count;	/* 1..MEMBERS_MAX */
 	u32 pad;
@@ -36,7 +36,7 @@ struct takt_turns {
 /* The job with this beat. */
 TAKT_FN u64 takt_job_at(const struct takt_turns_params *params, u64 beat_ns)
 {
-	return params->period_ns ? beat_ns / params->period_ns + 1 : 1;
+	return params->period.num ? takt_exact_count(&params->period, beat_ns) + 1 : 1;
 }
 
 /* What is left of a job's budget; 0 also when the job is done. */

@@ -120,7 +120,7 @@ static __always_inline int write_page(u32 at, const struct takt_task *task,
 	page->job = task->job;
 	page->beat_ns = span->beat_ns;
 	page->deadline_ns = span->end_ns;
-	page->period_ns = params->turns.period_ns;
+	page->period_ns = takt_exact_whole_ns(&params->turns.period);
 	page->budget_ns = params->turns.budget_ns;
 	page->overruns = task->stats.overruns;
 	__sync_fetch_and_add(&page->sequence, 1);
@@ -261,8 +261,11 @@ static __always_inline void look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 
 	c->open = takt_span_is_open(&c->span, now_ns);
 	edge_ns = takt_span_edge(&c->span, now_ns);
-	if (c->generation != host->generation)
-		edge_ns = takt_min(edge_ns, takt_frame_start(table, now_ns) + table->frame_ns);
+	if (c->generation != host->generation) {
+		u64 start_ns = takt_frame_start(table, now_ns);
+
+		edge_ns = takt_min(edge_ns, takt_frame_next(table, start_ns));
+	}
 	alarm_ns = alarm_of(c, table, edge_ns);
 	if (c->tier == TIER_BEAT && now_ns < c->end_ns && c->end_ns < alarm_ns)
 		alarm_ns = edge_ns = c->end_ns;

@@ -8,6 +8,8 @@
 #include "throttle.h"
 
 #define SIGXCPU 24
+/* An edge that is counted from a frame and from a period may differ so much, with fractions. */
+#define SAME_EDGE_NS 2ULL
 
 /* Is it the member's turn, and its slot open on this CPU? */
 static __always_inline int may_go(const struct takt_task *task, const struct takt_member *member,
@@ -45,9 +47,9 @@ static __always_inline void slot_ended(struct task_struct *p, struct takt_thread
 				       struct takt_task *task,
 				       const struct takt_task_params *params)
 {
-	u64 start_ns = (thread->job - 1) * params->turns.period_ns;
+	u64 start_ns = takt_exact_edge_ns(&params->turns.period, thread->job - 1);
 
-	if (thread->slot_end_ns < start_ns + params->end_ns &&
+	if (thread->slot_end_ns + SAME_EDGE_NS < start_ns + params->end_ns &&
 	    takt_turns_left(&task->turns, &params->turns, thread->job) != 0)
 		thread->parked = 1;
 	else

@@ -98,6 +98,11 @@ struct takt_beat_terms {
 	const char *group;
 	uint32_t member;	/* of the group, from 1 */
 	uint32_t member_count;
+	/*
+	 * The period is period_ns / period_per; 0 is 1. 64 frames at 48 kHz, without drift:
+	 * .period_ns = 64000000000, .period_per = 48000.
+	 */
+	uint32_t period_per;
 };
 
 /* The job that the thread runs, or ran last. */
@@ -105,7 +110,7 @@ struct takt_beat_job {
 	uint64_t job;		/* the number of its period since the clock's 0, from 1 */
 	uint64_t beat_ns;	/* when it was to begin */
 	uint64_t deadline_ns;	/* when its last slot ends */
-	uint64_t period_ns;
+	uint64_t period_ns;	/* without a fraction */
 	uint64_t budget_ns;
 	uint64_t overruns;	/* jobs of this task that overran */
 };
@@ -319,8 +324,15 @@ static inline void takt_beat_put_terms(struct takt_beat_line *line,
 		takt_beat_put_name(line, "task", terms->task);
 	if (terms->task_member)
 		takt_beat_put_name(line, "member", terms->task_member);
-	if (terms->period_ns)
+	if (terms->period_ns && terms->period_per > 1) {
+		char text[40];
+
+		snprintf(text, sizeof(text), "%llu/%luns", (unsigned long long)terms->period_ns,
+			 (unsigned long)terms->period_per);
+		takt_beat_put_name(line, "period", text);
+	} else if (terms->period_ns) {
 		takt_beat_put_number(line, "period_ns", terms->period_ns);
+	}
 	if (terms->budget_ns)
 		takt_beat_put_number(line, "budget_ns", terms->budget_ns);
 	if (terms->has_offset || terms->offset_ns)

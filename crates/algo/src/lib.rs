@@ -18,6 +18,7 @@ mod clock;
 mod codel;
 mod download;
 pub mod early;
+mod exact;
 mod gap;
 mod histogram;
 mod key;

@@ -2,7 +2,7 @@
 
 use crate::{
     plain::zeroed_box,
-    sys::{self, takt_slot, takt_span, takt_table},
+    sys::{self, takt_exact, takt_slot, takt_span, takt_table},
 };
 
 /// The time-slot table of one CPU.
@@ -19,8 +19,14 @@ impl Slots {
     /// At most [`Self::SLOTS_MAX`] slots, in order, disjoint and within the frame. Further
     /// slots are left out.
     pub fn new(frame_ns: u32, slots: &[takt_slot]) -> Self {
+        Self::of_fraction(frame_ns.into(), 1, slots)
+    }
+
+    /// The same, in a frame of `num / den` nanoseconds.
+    pub fn of_fraction(num: u64, den: u32, slots: &[takt_slot]) -> Self {
         let mut table = zeroed_box::<takt_table>();
-        table.frame_ns = frame_ns;
+        table.frame = takt_exact::new(num, den);
+        table.frame_ns = (num / u64::from(den.max(1))) as u32;
         for (to, from) in table.slots.iter_mut().zip(slots) {
             *to = *from;
             table.slot_count += 1;

@@ -1,6 +1,6 @@
 //! `algo/turns.h`.
 
-use crate::sys::{self, takt_turns, takt_turns_params};
+use crate::sys::{self, takt_exact, takt_turns, takt_turns_params};
 
 /// The member whose turn it is within a task, and the rest of its budget.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ impl Turns {
     pub fn new(period_ns: u64, budget_ns: u64, member_count: u32) -> Self {
         Self {
             params: takt_turns_params {
-                period_ns,
+                period: takt_exact::new(period_ns, 1),
                 budget_ns,
                 member_count,
                 pad: 0,
@@ -28,7 +28,12 @@ impl Turns {
 
     /// Another policy, with the same members.
     pub fn set_times(&mut self, period_ns: u64, budget_ns: u64) {
-        (self.params.period_ns, self.params.budget_ns) = (period_ns, budget_ns);
+        (self.params.period, self.params.budget_ns) = (takt_exact::new(period_ns, 1), budget_ns);
+    }
+
+    /// Another period, of `num / den` nanoseconds.
+    pub fn set_period(&mut self, num: u64, den: u32) {
+        self.params.period = takt_exact::new(num, den);
     }
 
     /// The job whose beat is then, counted from 1.

@@ -47,6 +47,57 @@ fn check(frame_ns: u32, slots: &[takt_slot], moments_ns: impl IntoIterator<Item 
     }
 }
 
+/// 64 frames at 48 kHz, with a slot at once and one on the last sixteenth.
+#[test]
+fn frames_of_a_fraction_do_not_drift() {
+    let slot = |begin_ns, end_ns, task| takt_slot {
+        release_ns: begin_ns,
+        beat_ns: begin_ns,
+        end_ns,
+        task,
+    };
+    let slots = [slot(0, 500_000, 0), slot(1_250_000, 1_333_333, 1)];
+    let mut table = Slots::of_fraction(4_000_000, 3, &slots);
+    for frame in (0..100).chain(999_990..1_000_010) {
+        let (start_ns, next_ns) = (
+            (frame * 4_000_000u64).div_ceil(3),
+            ((frame + 1) * 4_000_000u64).div_ceil(3),
+        );
+        let first = (0, (start_ns, start_ns, start_ns + 500_000));
+        let last = (
+            1,
+            (
+                start_ns + 1_250_000,
+                start_ns + 1_250_000,
+                start_ns + 1_333_333,
+            ),
+        );
+        let next = (0, (next_ns, next_ns, next_ns + 500_000));
+        for (now_ns, expected) in [
+            (start_ns, first),
+            (start_ns + 499_999, first),
+            (start_ns + 500_000, last),
+            (start_ns + 1_333_332, last),
+            (start_ns + 1_333_333, next),
+            (
+                next_ns - 1,
+                if next_ns - start_ns > 1_333_333 {
+                    next
+                } else {
+                    last
+                },
+            ),
+            (next_ns, next),
+        ] {
+            let found = table
+                .look(now_ns)
+                .map(|span| (span.task(), span.times_ns()));
+            assert_eq!(found, Some(expected), "at {now_ns} of frame {frame}");
+        }
+        assert_eq!(table.frame_start(next_ns - 1), start_ns);
+    }
+}
+
 /// All slots have a length; free time and leads are sometimes zero.
 fn widths(count: usize) -> impl Strategy<Value = Vec<(u32, u32, u32)>> {
     let some = || prop_oneof![Just(0), 0..200u32];

@@ -76,6 +76,14 @@ proptest! {
     }
 
     #[test]
+    fn a_fractions_jobs_are_counted_by_their_edges(job in 1..1u64 << 32, late_ns in 0..3u64) {
+        let mut turns = Turns::new(1, 1, 1);
+        turns.set_period(640_000_000, 441);
+        let beat_ns = ((job - 1) * 640_000_000).div_ceil(441);
+        prop_assert_eq!(turns.job_at(beat_ns + late_ns), job);
+    }
+
+    #[test]
     fn a_job_has_its_beat_in_its_period(period_ns in 1..4_000_000_000u64, beat_ns in any::<u64>()) {
         let turns = Turns::new(period_ns, 1, 1);
         let job = turns.job_at(beat_ns);

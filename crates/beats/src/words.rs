@@ -5,8 +5,10 @@ use std::{fmt::Write, time::Duration};
 /// The terms of a reservation that the policy does not declare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// The thread's period.
+    /// The thread's period; with `period_per`, so many of them.
     pub period: Duration,
+    /// The period is `period / period_per`, exactly: [`Terms::frames`].
+    pub period_per: u32,
     /// The budget in each period; of a group, of all members together.
     pub budget: Duration,
     /// The offset in its period; `None` for any that fits.
@@ -43,10 +45,20 @@ pub enum Overrun {
 }
 
 impl Terms {
+    /// Terms of a single thread that runs once for so many of `rate_hz` frames a second, without
+    /// drift: `Terms::frames(64, 48_000, budget)`.
+    pub fn frames(count: u32, rate_hz: u32, budget: Duration) -> Self {
+        Self {
+            period_per: rate_hz,
+            ..Self::new(Duration::from_secs(count.into()), budget)
+        }
+    }
+
     /// Terms of a single thread, at any offset that fits.
     pub fn new(period: Duration, budget: Duration) -> Self {
         Self {
             period,
+            period_per: 1,
             budget,
             offset: None,
             lead: Duration::ZERO,
@@ -77,7 +89,13 @@ fn spell(terms: &Terms) -> String {
         // Writing into a string does not fail.
         let _ = write!(text, ",\"{key}\":{value}");
     };
-    put("period_ns", &nanoseconds(terms.period));
+    match terms.period_per {
+        0 | 1 => put("period_ns", &nanoseconds(terms.period)),
+        per => put(
+            "period",
+            &format!("\"{}/{per}ns\"", nanoseconds(terms.period)),
+        ),
+    }
     put("budget_ns", &nanoseconds(terms.budget));
     if let Some(offset) = terms.offset {
         put("offset_ns", &nanoseconds(offset));

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use takt_host::{reservations::Terms, stations::Address};
 use takt_planner::backend::Kernel;
-use takt_policy::{parse_decibel, parse_duration};
+use takt_policy::{ExactTime, parse_decibel, parse_duration, parse_exact};
 
 pub use self::{
     flows::{Flows, FlowsCommand},
@@ -450,15 +450,15 @@ pub struct Sockets {
 /// A reservation on the beat.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Beat {
-    /// How often it runs, such as 40ms.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, required = false, requires = "budget")]
-    pub period: u64,
+    /// How often it runs, such as 40ms, or 64/48000s for 64 frames at 48 kHz.
+    #[arg(long, value_name = "TIME", value_parser = parse_exact, required = false, requires = "budget")]
+    pub period: ExactTime,
     /// How long it runs in each period, such as 8ms.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required = false, requires = "period")]
     pub budget: u64,
     /// When in its period; by default where there is room.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
-    pub offset: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = parse_exact, requires = "period")]
+    pub offset: Option<ExactTime>,
     /// Release it so much before its beat; the library waits out the rest on the processor.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
     pub lead: Option<u64>,
@@ -573,7 +573,7 @@ mod tests {
             group: None,
             member: 0,
             member_count: 1,
-            period_ns: 40_000_000,
+            period_ns: 40_000_000.into(),
             budget_ns: 8_000_000,
             offset_ns: None,
             lead_ns: 0,
@@ -590,7 +590,7 @@ mod tests {
             group: Some("av".to_owned()),
             member: 1,
             member_count: 3,
-            offset_ns: Some(5_000_000),
+            offset_ns: Some(5_000_000.into()),
             lead_ns: 20_000,
             overrun: takt_policy::Overrun::StopGroup,
             ..plain

@@ -368,7 +368,7 @@ mod tests {
             r#"{"add":{"dst":"192.0.2.10","port":873}}{"list":{}}"#,
             r#"{"add":{"dst":"192.0.2.10","port":873},"list":{}}"#,
             r#"{"list":{"all":true}}"#,
-            r#"{"join_beat":{"period":"40ms"}}"#,
+            r#"{"join_beat":{"period":40}}"#,
             r#"{"join_beat":{"period_ns":-1}}"#,
             r#"{"join_beat":{"overrun":"ignore"}}"#,
             r#"{"leave_beat":{"tid":1e9}}"#,

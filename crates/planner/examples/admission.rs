@@ -16,7 +16,7 @@ fn demands(count: u64, share_percent: u64) -> Vec<Demand> {
         let period_ns = PERIODS_MS[(index * 5 % 8) as usize] * 1_000_000;
         Demand {
             name: format!("thread-{index}"),
-            period_ns,
+            period_ns: period_ns.into(),
             budget_ns: period_ns * share_percent / 100,
             lead_ns: if index.is_multiple_of(3) { 20_000 } else { 0 },
             offset_ns: None,
@@ -60,7 +60,7 @@ fn main() {
     ] {
         let host = Host {
             cpus: (0..cpus).collect(),
-            grid_ns: grid_us * 1000,
+            grid_ns: (grid_us * 1000).into(),
             free_ppm: 62_500,
         };
         let mut wanted = demands(count, percent);

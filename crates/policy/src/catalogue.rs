@@ -107,7 +107,9 @@ task has the same slots in each of its periods, its period is a multiple of the 
 its offset. Budgets and leads need not be: they are given whole slots, and the thread gets exactly
 its budget of them.
 
-A fine grid wastes less of budgets that are no multiple of it; a coarse one has fewer edges.
+A fine grid wastes less of budgets that are no multiple of it; a coarse one has fewer edges. A period
+that is a fraction, such as \"64/48000s\" for 64 frames at 48 kHz, needs a grid that is one as well,
+such as \"1/48000s\".
 ";
 BudgetAbovePeriod = "takt::policy::budget_above_period": "
 The budget is what a task may use in each period, so the slots that hold it fit into the period, and
@@ -261,10 +263,10 @@ The value lies outside what this key takes:
     points           -20 to 60 dB, and weights from 0 to 1
     listen           1 to 65535
 
-    grid             10us to 100ms
+    grid             10us to 100ms, also a fraction
     free             0.01 to 0.9
     batch            1 to 64 packets
-    period           100us to 4s, a multiple of the grid
+    period           100us to 4s, a multiple of the grid, also a fraction
     budget           1us to the period
     offset lead      0 to less than the period
     cpus             0 to 8191

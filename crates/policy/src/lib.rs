@@ -46,6 +46,7 @@ pub use read::beats::task::{BUDGET_MIN_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MI
 pub use schema::json_schema;
 pub use value::decibel::parse_decibel;
 pub use value::duration::{format_duration, parse_duration};
+pub use value::exact::{DENOMINATOR_MAX, ExactTime, parse_exact};
 pub use value::name::check_name;
 pub use value::rate::format_rate;
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::format_duration;
 use crate::read::FILE;
 use crate::read::keys::{Key, Schema, Takes, Without};
-use crate::value::{device, duration};
+use crate::value::{device, duration, exact};
 
 /// The JSON schema of a policy, for editors.
 pub fn json_schema() -> Value {
@@ -52,6 +52,7 @@ fn property(key: &Key) -> Map<String, Value> {
             json!({"type": "integer", "minimum": range.start(), "maximum": range.end()})
         }
         Takes::Duration(_) => duration::schema(),
+        Takes::Exact(_) => exact::schema(),
         Takes::Number(range, of) => json!({
             "type": "number",
             "minimum": *range.start() as f64 / *of as f64,
@@ -89,7 +90,7 @@ fn property(key: &Key) -> Map<String, Value> {
 /// just this.
 fn description(key: &Key) -> String {
     let range = match &key.takes {
-        Takes::Duration(range) => format!(
+        Takes::Duration(range) | Takes::Exact(range) => format!(
             "; \"{}\" to \"{}\"",
             format_duration(*range.start()),
             format_duration(*range.end())

@@ -22,7 +22,7 @@ fn a_task_alone_has_its_defaults() {
     }];
     let task = Task {
         name: "mixer".to_owned(),
-        period_ns: 40_000_000,
+        period_ns: 40_000_000.into(),
         budget_ns: 8_000_000,
         offset_ns: None,
         lead_ns: 0,
@@ -32,7 +32,7 @@ fn a_task_alone_has_its_defaults() {
         line: 1,
     };
     assert_eq!(beats.tasks, [task]);
-    assert_eq!((beats.grid_ns, beats.free_ppm), (500_000, 62_500));
+    assert_eq!((beats.grid_ns, beats.free_ppm), (500_000.into(), 62_500));
     assert_eq!((beats.cpus, beats.batch_packets), (None, 8));
     assert!(beats.threaded_napi && !beats.ignore_cgroup_limits);
     assert_eq!(beats.join, Join::Group("takt".to_owned()));
@@ -69,7 +69,7 @@ fn tasks_and_beats_say_what_they_mean() {
         join = "audio"
         "#,
     );
-    assert_eq!((beats.grid_ns, beats.free_ppm), (100_000, 250_000));
+    assert_eq!((beats.grid_ns, beats.free_ppm), (100_000.into(), 250_000));
     assert_eq!(beats.cpus, Some(vec![0, 1, 2, 3]));
     assert_eq!((beats.threaded_napi, beats.batch_packets), (false, 64));
     assert!(beats.ignore_cgroup_limits);
@@ -77,7 +77,7 @@ fn tasks_and_beats_say_what_they_mean() {
     let [av, logger] = beats.tasks.as_slice() else {
         panic!("two tasks");
     };
-    assert_eq!((av.offset_ns, av.lead_ns), (Some(2_000_000), 20_000));
+    assert_eq!((av.offset_ns, av.lead_ns), (Some(2_000_000.into()), 20_000));
     assert_eq!(av.cpus, Some(vec![0, 1, 3]));
     assert_eq!(
         (av.overrun, logger.overrun),

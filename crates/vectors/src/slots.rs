@@ -1,7 +1,7 @@
 //! `algo/slots.h`: which task may run now, and when to look again?
 
 use serde::{Deserialize, Serialize};
-use takt_algo::sys::{TAKT_FRAME_MAX_NS, TAKT_NO_TASK, TAKT_TABLE_SLOTS, takt_slot};
+use takt_algo::sys::{TAKT_FRAME_MAX_NS, TAKT_NO_TASK, TAKT_TABLE_SLOTS, takt_exact, takt_slot};
 
 use crate::{
     Failure,
@@ -17,6 +17,9 @@ pub enum Slots {}
 #[derive(Serialize, Deserialize)]
 pub struct Setup {
     frame_ns: u32,
+    /// Numerator and denominator of a frame that is no whole number of nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fraction: Option<(u64, u32)>,
     /// Release, beat, end and task of each.
     slots: Vec<[u32; 4]>,
     /// After these, so many of 600 ns, one every 900, for tasks 0 to 255 in turn.
@@ -57,6 +60,8 @@ impl Concept for Slots {
     fn prepare(setup: &Setup, state: &mut State) -> Result<(), Failure> {
         let table = &mut state.table;
         table.frame_ns = setup.frame_ns;
+        let (num, den) = setup.fraction.unwrap_or((setup.frame_ns.into(), 1));
+        table.frame = takt_exact::new(num, den);
         let written = setup
             .slots
             .iter()
@@ -103,7 +108,14 @@ impl Concept for Slots {
     }
 
     fn record() -> Result<Vec<Vector<Self>>, Failure> {
-        Ok(vec![none()?, frame()?, abutting()?, full()?, longest()?])
+        Ok(vec![
+            none()?,
+            frame()?,
+            abutting()?,
+            full()?,
+            longest()?,
+            fraction()?,
+        ])
     }
 }
 
@@ -111,6 +123,7 @@ fn recorder(name: &str, frame_ns: u32, slots: &[[u32; 4]]) -> Result<Recorder<Sl
     let slots = slots.to_vec();
     let setup = Setup {
         frame_ns,
+        fraction: None,
         slots,
         more: 0,
     };
@@ -161,6 +174,7 @@ fn abutting() -> Result<Vector<Slots>, Failure> {
 fn full() -> Result<Vector<Slots>, Failure> {
     let setup = Setup {
         frame_ns: TAKT_TABLE_SLOTS * 900,
+        fraction: None,
         slots: Vec::new(),
         more: TAKT_TABLE_SLOTS,
     };
@@ -209,5 +223,21 @@ fn longest() -> Result<Vector<Slots>, Failure> {
             start_ns + frame_ns,
         ],
     )?;
+    Ok(table.done())
+}
+
+fn fraction() -> Result<Vector<Slots>, Failure> {
+    let setup = Setup {
+        frame_ns: 1_451_247,
+        fraction: Some((640_000_000, 441)),
+        slots: vec![[0, 0, 700_000, 4], [1_400_000, 1_400_000, 1_451_247, 5]],
+        more: 0,
+    };
+    let mut table = Recorder::new("64 frames at 44.1 kHz, after ten million of them", setup)?;
+    for frame in [0, 1, 2, 440, 441, 10_000_000u64] {
+        let start_ns = (frame * 640_000_000).div_ceil(441);
+        let edges = [0, 700_000, 1_400_000, 1_451_247].map(|phase_ns| start_ns + phase_ns);
+        look_around(&mut table, &edges)?;
+    }
     Ok(table.done())
 }

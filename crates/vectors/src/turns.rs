@@ -1,6 +1,7 @@
 //! `algo/turns.h`: whose turn is it within a task, and what is left of its budget?
 
 use serde::{Deserialize, Serialize};
+use takt_algo::sys::takt_exact;
 
 use crate::{
     Failure,
@@ -43,6 +44,11 @@ pub enum Call {
         period_ns: u64,
         budget_ns: u64,
     },
+    /// Another period, of `num / den` nanoseconds.
+    Period {
+        num: u64,
+        den: u32,
+    },
 }
 
 #[derive(Serialize)]
@@ -64,7 +70,7 @@ impl Concept for Turns {
     type Answer = Answer;
 
     fn prepare(setup: &Setup, state: &mut State) -> Result<(), Failure> {
-        state.turns_params.period_ns = setup.period_ns;
+        state.turns_params.period = takt_exact::new(setup.period_ns, 1);
         state.turns_params.budget_ns = setup.budget_ns;
         state.turns_params.member_count = setup.member_count;
         Ok(())
@@ -89,12 +95,15 @@ impl Concept for Turns {
                 step.op = sys::TAKT_VECTOR_LEFT;
                 step.job = job;
             }
+            Call::Period { num, den } => {
+                machine.state().turns_params.period = takt_exact::new(num, den);
+            }
             Call::Times {
                 period_ns,
                 budget_ns,
             } => {
                 let params = &mut machine.state().turns_params;
-                (params.period_ns, params.budget_ns) = (period_ns, budget_ns);
+                (params.period, params.budget_ns) = (takt_exact::new(period_ns, 1), budget_ns);
             }
         }
         if step.op != 0 {
@@ -107,7 +116,13 @@ impl Concept for Turns {
     }
 
     fn record() -> Result<Vec<Vector<Self>>, Failure> {
-        Ok(vec![alone()?, group()?, overrun()?, periods()?])
+        Ok(vec![
+            alone()?,
+            group()?,
+            overrun()?,
+            periods()?,
+            fraction()?,
+        ])
     }
 }
 
@@ -179,5 +194,18 @@ fn periods() -> Result<Vector<Turns>, Failure> {
     let beat_ns = 1_000_000 * 40_000_000;
     let job = turns.call(Call::Job { beat_ns })?.is;
     turns.call(Call::Left { job })?;
+    Ok(turns.done())
+}
+
+fn fraction() -> Result<Vector<Turns>, Failure> {
+    let mut turns = recorder("64 frames at 44.1 kHz, after a hundred million of them", 1)?;
+    let (num, den) = (640_000_000, 441);
+    turns.call(Call::Period { num, den })?;
+    for periods in [0, 1, 440, 441, 100_000_000u64] {
+        let beat_ns = (periods * num).div_ceil(den.into());
+        for beat_ns in [beat_ns, beat_ns + 1] {
+            turns.call(Call::Job { beat_ns })?;
+        }
+    }
     Ok(turns.done())
 }

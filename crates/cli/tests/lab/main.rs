@@ -35,6 +35,7 @@ mod background;
 mod barred;
 mod beats;
 mod beats_early;
+mod beats_fraction;
 mod beats_status;
 mod buffer;
 mod caches;

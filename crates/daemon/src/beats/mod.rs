@@ -10,6 +10,7 @@ use takt_host::{
     SentAway,
     reservations::{self, Caller, JoinError, Reservation, Terms, Wish},
 };
+use takt_policy::ExactTime;
 
 use crate::{
     peer::Process,
@@ -137,14 +138,17 @@ fn job_pages() -> Option<OwnedFd> {
 /// `None`: the reservation that the thread has already.
 fn wish(request: &JoinBeat) -> Result<Option<Wish>, Refusal> {
     let on_terms = request.period_ns.is_some()
+        || request.period.is_some()
         || request.budget_ns.is_some()
         || request.offset_ns.is_some()
+        || request.offset.is_some()
         || request.lead_ns.is_some()
         || request.overrun.is_some()
         || request.group.is_some();
     let malformed = |message: &str, fix: &str| Err(Refusal::new(Code::Malformed, message, fix));
     let example = r#"such as {"join_beat":{"period_ns":40000000,"budget_ns":8000000}}"#;
-    match (&request.task, request.period_ns, request.budget_ns) {
+    let period = time("period", request.period_ns, request.period.as_deref())?;
+    match (&request.task, period, request.budget_ns) {
         (Some(_), ..) if on_terms => malformed(
             "a declared task has its terms in the policy",
             "name a task, or give a period and a budget",
@@ -157,15 +161,34 @@ fn wish(request: &JoinBeat) -> Result<Option<Wish>, Refusal> {
             "a member without its task",
             "name the task, or the member within \"group\"",
         ),
-        (None, Some(period_ns), Some(budget_ns)) => {
-            terms(request, period_ns, budget_ns).map(|terms| Some(Wish::AdHoc(terms)))
+        (None, Some(period), Some(budget_ns)) => {
+            terms(request, period, budget_ns).map(|terms| Some(Wish::AdHoc(terms)))
         }
         (None, ..) if on_terms => malformed("a period or a budget is missing", example),
         _ => Ok(None),
     }
 }
 
-fn terms(request: &JoinBeat, period_ns: u64, budget_ns: u64) -> Result<Terms, Refusal> {
+/// A time of the request, in whole nanoseconds or as a policy spells it.
+fn time(
+    key: &str,
+    whole_ns: Option<u64>,
+    text: Option<&str>,
+) -> Result<Option<ExactTime>, Refusal> {
+    let malformed = |message: String, fix: String| Refusal::new(Code::Malformed, message, fix);
+    match (whole_ns, text) {
+        (Some(_), Some(_)) => Err(malformed(
+            format!("the {key} is given twice"),
+            format!("give \"{key}_ns\" or \"{key}\""),
+        )),
+        (None, Some(text)) => takt_policy::parse_exact(text)
+            .map(Some)
+            .map_err(|message| malformed(message, format!("such as \"{key}\":\"64/48000s\""))),
+        (whole_ns, None) => Ok(whole_ns.map(ExactTime::from)),
+    }
+}
+
+fn terms(request: &JoinBeat, period: ExactTime, budget_ns: u64) -> Result<Terms, Refusal> {
     let (group, member, member_count) = match &request.group {
         None => (None, 0, 1),
         Some(GroupMember { name, member, of }) => {
@@ -183,9 +206,9 @@ fn terms(request: &JoinBeat, period_ns: u64, budget_ns: u64) -> Result<Terms, Re
         group,
         member,
         member_count,
-        period_ns,
+        period_ns: period,
         budget_ns,
-        offset_ns: request.offset_ns,
+        offset_ns: time("offset", request.offset_ns, request.offset.as_deref())?,
         lead_ns: request.lead_ns.unwrap_or_default(),
         overrun: request.overrun.unwrap_or_default(),
     })

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use takt_policy::Overrun;
 
 /// Take a reservation: a member that the policy declares (`task`, and of a group `member`), or
-/// one on the terms given (`period_ns` and `budget_ns`). With neither, the reservation that the
+/// one on the terms given (`period_ns` or `period`, and `budget_ns`). With neither, the reservation that the
 /// thread has already.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,12 +21,18 @@ pub struct JoinBeat {
     /// Ad hoc: the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
+    /// The same as a policy spells it, where it is a fraction: `64/48000s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<String>,
     /// Ad hoc: the budget of each period, for all of a group's members together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ns: Option<u64>,
     /// Ad hoc: when the budget begins within the period; where it fits if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_ns: Option<u64>,
+    /// The same as a policy spells it, where it is a fraction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<String>,
     /// Ad hoc: how long before its budget the thread is released; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_ns: Option<u64>,

@@ -3,13 +3,13 @@
 use takt_algo::{
     sys::{
         TAKT_OVERRUN_DEMOTE, TAKT_OVERRUN_SIGNAL, TAKT_OVERRUN_STOP_GROUP, TAKT_RULE_CGROUP,
-        TAKT_RULE_COMMAND, TAKT_RULE_LEADER, TAKT_RULE_THREAD, TAKT_RULE_UNIT, takt_member,
-        takt_member_rule, takt_slot, takt_table, takt_task_params, takt_turns_params,
+        TAKT_RULE_COMMAND, TAKT_RULE_LEADER, TAKT_RULE_THREAD, TAKT_RULE_UNIT, takt_exact,
+        takt_member, takt_member_rule, takt_slot, takt_table, takt_task_params, takt_turns_params,
     },
     zeroed_box,
 };
 use takt_planner::beats::{CpuTable, Placement, Timetable};
-use takt_policy::{Beats, Overrun, Task, ThreadMatch};
+use takt_policy::{Beats, ExactTime, Overrun, Task, ThreadMatch};
 
 use super::ids::TaskIds;
 use crate::bpf::names::{fnv1a, padded};
@@ -62,7 +62,7 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
     let pieces = &placement.pieces;
     takt_task_params {
         turns: takt_turns_params {
-            period_ns: task.period_ns,
+            period: as_c(task.period_ns),
             budget_ns: task.budget_ns,
             member_count: task.members.len() as u32,
             pad: 0,
@@ -81,7 +81,9 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
 
 fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
     let mut image = zeroed_box::<takt_table>();
-    image.frame_ns = table.frame_ns;
+    image.frame = as_c(table.frame_ns);
+    // At most TAKT_FRAME_MAX_NS, which fits.
+    image.frame_ns = table.frame_ns.whole_ns() as u32;
     for (entry, slot) in image.slots.iter_mut().zip(&table.slots) {
         let task = &beats.tasks[slot.demand];
         // Only a task's first piece has a lead.
@@ -98,6 +100,10 @@ fn slots(table: &CpuTable, beats: &Beats, ids: &TaskIds) -> Box<takt_table> {
         image.slot_count += 1;
     }
     image
+}
+
+fn as_c(time: ExactTime) -> takt_exact {
+    takt_exact::new(time.numerator(), time.denominator())
 }
 
 /// No rule finds a member without conditions: its thread has to ask.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use takt_planner::beats::Placement;
+use takt_policy::ExactTime;
 
 use super::{ids::TaskIds, roster::Roster};
 use crate::{
@@ -29,7 +30,7 @@ impl BeatsRecord {
     }
 
     /// What only root can change: the periods and slots of all tasks but users'.
-    pub fn fixed(&self) -> Vec<(u64, &Placement)> {
+    pub fn fixed(&self) -> Vec<(ExactTime, &Placement)> {
         let tasks = self.roster.beats.tasks.iter();
         tasks
             .filter(|task| !self.roster.is_users(&task.name))

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use serde::{Deserialize, Serialize};
 use takt_algo::sys::{TAKT_MEMBERS, TAKT_TASKS};
 use takt_planner::beats::{Host, Placement, Timetable};
-use takt_policy::Beats;
+use takt_policy::{Beats, ExactTime};
 
 use super::{
     displaced::SentAway, ids::TaskIds, image::Image, record::BeatsRecord, standing::common_frames,
@@ -99,10 +99,10 @@ impl Roster {
     }
 
     /// What users' periods have to divide, for each CPU that carries beats.
-    pub fn common_frames_ns(&self, before: Option<&BeatsRecord>) -> Result<Vec<u64>, Error> {
+    pub fn common_frames(&self, before: Option<&BeatsRecord>) -> Result<Vec<ExactTime>, Error> {
         let fixed = before.map(BeatsRecord::fixed).unwrap_or_default();
         let frames = common_frames(&self.host()?, &fixed);
-        Ok(frames.into_iter().map(|(_, frame_ns)| frame_ns).collect())
+        Ok(frames.into_iter().map(|(_, frame)| frame).collect())
     }
 
     /// Whether the scheduler has room for all members, those that stay at their indices.

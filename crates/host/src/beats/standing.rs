@@ -2,8 +2,9 @@
 //! users' and older ones before younger. Decides, and changes nothing.
 
 use takt_planner::beats::{
-    Demand, Host, Placement, Refusal, Timetable, common_frame_ns, demands, plan,
+    Demand, Host, Placement, Refusal, Timetable, common_frame, demands, plan,
 };
+use takt_policy::ExactTime;
 
 use super::{record::BeatsRecord, roster::Roster};
 
@@ -115,7 +116,12 @@ fn around(
 }
 
 /// Users' tasks go to CPUs where their periods fit those of all other and later tasks.
-fn confine(host: &Host, roster: &Roster, demands: &mut [Demand], fixed: &[(u64, &Placement)]) {
+fn confine(
+    host: &Host,
+    roster: &Roster,
+    demands: &mut [Demand],
+    fixed: &[(ExactTime, &Placement)],
+) {
     for demand in demands {
         if demand.standing.is_none() && roster.is_users(&demand.name) {
             demand.cpus = Some(cpus_for(host, demand.period_ns, fixed));
@@ -123,22 +129,25 @@ fn confine(host: &Host, roster: &Roster, demands: &mut [Demand], fixed: &[(u64, 
     }
 }
 
-fn cpus_for(host: &Host, period_ns: u64, fixed: &[(u64, &Placement)]) -> Vec<u32> {
+fn cpus_for(host: &Host, period: ExactTime, fixed: &[(ExactTime, &Placement)]) -> Vec<u32> {
     let frames = common_frames(host, fixed);
     let goes = frames
         .into_iter()
-        .filter(|(_, frame_ns)| frame_ns.is_multiple_of(period_ns));
+        .filter(|(_, frame)| frame.in_slots(period).is_some());
     goes.map(|(cpu, _)| cpu).collect()
 }
 
 /// The frame of each CPU that users' periods must divide, from what only root can change:
 /// periods and CPUs.
-pub(crate) fn common_frames(host: &Host, fixed: &[(u64, &Placement)]) -> Vec<(u32, u64)> {
+pub(crate) fn common_frames(
+    host: &Host,
+    fixed: &[(ExactTime, &Placement)],
+) -> Vec<(u32, ExactTime)> {
     let frame = |cpu: u32| {
         let here = fixed
             .iter()
             .filter(|(_, placement)| placement.pieces.iter().any(|piece| piece.cpu == cpu));
-        common_frame_ns(host.grid_ns, here.map(|(period_ns, _)| *period_ns))
+        common_frame(host.grid_ns, here.map(|(period, _)| *period))
     };
     host.cpus.iter().map(|&cpu| (cpu, frame(cpu))).collect()
 }
@@ -280,7 +289,7 @@ impl<'a> Joined<'a> {
     }
 
     /// The tasks that only root can change, as far as they have slots.
-    fn fixed(&self) -> Vec<(u64, &Placement)> {
+    fn fixed(&self) -> Vec<(ExactTime, &Placement)> {
         let tasks = self.demands.iter().zip(&self.placed);
         tasks
             .filter(|(demand, _)| !self.roster.is_users(&demand.name))

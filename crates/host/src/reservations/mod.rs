@@ -179,7 +179,7 @@ fn check_same(known: &Task, wanted: &Task) -> Result<(), JoinError> {
          the same",
         shown_name(&known.name),
         takt_policy::format_duration(known.budget_ns),
-        takt_policy::format_duration(known.period_ns),
+        known.period_ns,
         known.members.len()
     )))
 }
@@ -195,8 +195,8 @@ fn enter(
     if scheduler.is_none() {
         beats::refuse_cgroup_limits(Some(&roster.beats))?;
     }
-    let frames_ns = roster.common_frames_ns(before.as_ref())?;
-    quota::admit(uid, &task, &roster, &frames_ns)?;
+    let frames = roster.common_frames(before.as_ref())?;
+    quota::admit(uid, &task, &roster, &frames)?;
     let (comes, threads) = (task.name.clone(), task.members.len());
     roster.ad_hoc.insert(comes.clone(), uid);
     roster.beats.tasks.push(task);

@@ -2,8 +2,8 @@
 //! reserve for their tasks: whole slots of the grid, for leads as for budgets. The policy's
 //! tasks and root's ad hoc tasks do not count: root has decided these.
 
-use takt_planner::beats::reserved_ns;
-use takt_policy::{Task, format_duration as time};
+use takt_planner::beats::reserved;
+use takt_policy::{ExactTime, Task, format_duration as time};
 
 use super::JoinError;
 use crate::beats::Roster;
@@ -21,18 +21,18 @@ const SHARE_OF_USERS_PPM: u64 = 500_000;
 /// Shorter periods cost every thread of their processor something.
 const PERIOD_OF_USERS_MIN_NS: u64 = 1_000_000;
 
-/// Checks whether this user may have this task, beside the existing ones. `frames_ns`: what
+/// Checks whether this user may have this task, beside the existing ones. `frames`: what
 /// users' periods have to divide, for each CPU that carries beats.
 pub(super) fn admit(
     uid: u32,
     task: &Task,
     standing: &Roster,
-    frames_ns: &[u64],
+    frames: &[ExactTime],
 ) -> Result<(), JoinError> {
     if uid == 0 {
         return Ok(());
     }
-    check_period(task, standing.beats.grid_ns, frames_ns)?;
+    check_period(task, standing.beats.grid_ns, frames)?;
     let of_users = || {
         let tasks = standing.beats.tasks.iter();
         tasks.filter(|other| standing.is_users(&other.name))
@@ -48,7 +48,7 @@ pub(super) fn admit(
         TASKS_OF_USERS_MAX,
         THREADS_OF_USERS_MAX,
     )?;
-    let cpus = frames_ns.len();
+    let cpus = frames.len();
     let share = Share::new(standing, cpus);
     share.check(&one, of_one(), task, SHARE_OF_ONE_PPM)?;
     share.check(all, of_users(), task, SHARE_OF_USERS_PPM)
@@ -56,32 +56,33 @@ pub(super) fn admit(
 
 /// Makes the periods of unrelated users fit together: none makes the frame of a CPU so long, or
 /// its table so full, that no other fits beside it.
-fn check_period(task: &Task, grid_ns: u64, frames_ns: &[u64]) -> Result<(), JoinError> {
-    let period_ns = task.period_ns;
-    if period_ns < PERIOD_OF_USERS_MIN_NS {
+fn check_period(task: &Task, grid: ExactTime, frames: &[ExactTime]) -> Result<(), JoinError> {
+    let period = task.period_ns;
+    if period < PERIOD_OF_USERS_MIN_NS.into() {
         return Err(JoinError::Invalid(format!(
             "only root's periods are shorter than {}",
             time(PERIOD_OF_USERS_MIN_NS)
         )));
     }
-    let goes = |frame_ns: &u64| frame_ns.is_multiple_of(period_ns);
+    let goes = |frame: &ExactTime| frame.in_slots(period).is_some();
     // A period off the grid is refused by the planner, with the grid in the message.
-    if frames_ns.iter().any(goes) || !period_ns.is_multiple_of(grid_ns) {
+    let Some(wanted) = period.in_slots(grid) else {
+        return Ok(());
+    };
+    if frames.iter().any(goes) {
         return Ok(());
     }
-    let frame_ns = frames_ns.iter().copied().max().unwrap_or_default();
-    let divides = |candidate: &u64| frame_ns.is_multiple_of(*candidate);
-    let longest_ns = frame_ns.min(period_ns);
-    let nearest_ns = (1..)
-        .map(|parts| frame_ns / parts)
-        .take_while(|part_ns| *part_ns >= PERIOD_OF_USERS_MIN_NS)
-        .filter(divides)
-        .find(|part_ns| *part_ns <= longest_ns && part_ns.is_multiple_of(grid_ns));
-    let fits = nearest_ns.map_or_else(String::new, |ns| format!("; a period of {} does", time(ns)));
+    let frame = frames.iter().copied().max().unwrap_or_default();
+    let slots = grid.covering(frame);
+    let nearest = (1..=slots)
+        .filter(|parts| slots.is_multiple_of(*parts))
+        .map(|parts| slots / parts)
+        .find(|part| *part <= wanted)
+        .map(|part| grid.times(part))
+        .filter(|part| *part >= PERIOD_OF_USERS_MIN_NS.into());
+    let fits = nearest.map_or_else(String::new, |part| format!("; a period of {part} does"));
     Err(JoinError::Invalid(format!(
-        "users' periods divide {}, so that they go together, and {} does not{fits}",
-        time(frame_ns),
-        time(period_ns)
+        "users' periods divide {frame}, so that they go together, and {period} does not{fits}"
     )))
 }
 
@@ -115,7 +116,7 @@ const PPM: u128 = WHOLE / 1_000_000;
 
 /// What all processors have to share, and in what measure.
 struct Share {
-    grid_ns: u64,
+    grid: ExactTime,
     assignable: u128,
 }
 
@@ -123,19 +124,21 @@ impl Share {
     fn new(standing: &Roster, cpus: usize) -> Self {
         let of_one_ppm = 1_000_000_u128.saturating_sub(standing.beats.free_ppm.into());
         Self {
-            grid_ns: standing.beats.grid_ns,
+            grid: standing.beats.grid_ns,
             assignable: cpus as u128 * of_one_ppm * PPM,
         }
     }
 
-    fn reserved_ns(&self, task: &Task) -> u64 {
-        reserved_ns(self.grid_ns, task.budget_ns, task.lead_ns)
+    /// In slots.
+    fn reserved(&self, task: &Task) -> u64 {
+        reserved(self.grid, task.budget_ns, task.lead_ns)
     }
 
     /// Rounded up.
     fn of(&self, task: &Task) -> u128 {
-        let in_period = u128::from(self.reserved_ns(task)) * WHOLE;
-        in_period.div_ceil(u128::from(task.period_ns.max(1)))
+        let in_period = u128::from(self.reserved(task)) * WHOLE;
+        let period = self.grid.covering(task.period_ns);
+        in_period.div_ceil(u128::from(period.max(1)))
     }
 
     fn check<'a>(
@@ -155,7 +158,7 @@ impl Share {
             0 => String::new(),
             lead_ns => format!(" with a lead of {}", time(lead_ns)),
         };
-        let slots = self.reserved_ns(task) / self.grid_ns;
+        let slots = self.reserved(task);
         Err(JoinError::TooMany(format!(
             "{who} may have {} of a processor's time on the beat reserved, {} is, and a budget of {}{lead} \
              takes {} more: {slots} whole {} of {} in every {}",
@@ -164,8 +167,8 @@ impl Share {
             time(task.budget_ns),
             percent(wanted),
             if slots == 1 { "slot" } else { "slots" },
-            time(self.grid_ns),
-            time(task.period_ns),
+            self.grid,
+            task.period_ns,
         )))
     }
 }

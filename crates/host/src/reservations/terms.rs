@@ -1,7 +1,7 @@
 //! What a thread may ask for.
 
 use takt_policy::{
-    BUDGET_MIN_NS, Member, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS, Task, ThreadMatch,
+    BUDGET_MIN_NS, ExactTime, Member, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS, Task, ThreadMatch,
 };
 
 use super::JoinError;
@@ -34,11 +34,11 @@ pub struct Terms {
     /// 1 without a group.
     pub member_count: u32,
     /// Within [`PERIOD_MIN_NS`] and [`PERIOD_MAX_NS`].
-    pub period_ns: u64,
+    pub period_ns: ExactTime,
     /// Of all members together.
     pub budget_ns: u64,
     /// `None`: where it fits.
-    pub offset_ns: Option<u64>,
+    pub offset_ns: Option<ExactTime>,
     /// How long before its beat a member is released, to wait out the rest on its CPU.
     pub lead_ns: u64,
     /// What happens to a member on an overrun.
@@ -51,10 +51,10 @@ impl Terms {
     pub fn check(&self) -> Result<(), JoinError> {
         let shown = takt_policy::format_duration;
         let invalid = |message: String| Err(JoinError::Invalid(message));
-        if !(PERIOD_MIN_NS..=PERIOD_MAX_NS).contains(&self.period_ns) {
+        if !(PERIOD_MIN_NS.into()..=PERIOD_MAX_NS.into()).contains(&self.period_ns) {
             return invalid(format!(
                 "a period of {} is out of range; it goes from {} to {}",
-                shown(self.period_ns),
+                self.period_ns,
                 shown(PERIOD_MIN_NS),
                 shown(PERIOD_MAX_NS)
             ));
@@ -67,13 +67,13 @@ impl Terms {
             ));
         }
         // One at a time: their sum may overflow.
-        let room_ns = self.period_ns.checked_sub(self.budget_ns);
+        let room_ns = self.period_ns.whole_ns().checked_sub(self.budget_ns);
         if room_ns.is_none_or(|room_ns| self.lead_ns > room_ns) {
             return invalid(format!(
                 "a budget of {} and a lead of {} do not fit into a period of {}",
                 shown(self.budget_ns),
                 shown(self.lead_ns),
-                shown(self.period_ns)
+                self.period_ns
             ));
         }
         if self
@@ -82,8 +82,8 @@ impl Terms {
         {
             return invalid(format!(
                 "an offset of {} is not within a period of {}",
-                shown(self.offset_ns.unwrap_or_default()),
-                shown(self.period_ns)
+                self.offset_ns.unwrap_or_default(),
+                self.period_ns
             ));
         }
         if !(1..=MEMBERS_MAX).contains(&self.member_count) {
@@ -139,7 +139,7 @@ mod tests {
             group: None,
             member: 0,
             member_count: 1,
-            period_ns: 40 * MS,
+            period_ns: (40 * MS).into(),
             budget_ns: 8 * MS,
             offset_ns: None,
             lead_ns: 0,
@@ -164,7 +164,7 @@ mod tests {
             member_count: 3,
             budget_ns: 39 * MS,
             lead_ns: MS,
-            offset_ns: Some(39 * MS),
+            offset_ns: Some((39 * MS).into()),
             ..terms()
         };
         edge.check().expect("terms that just fit");
@@ -173,15 +173,18 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_its_reason() {
         refused(
-            |t| t.period_ns = 1_000_000_000 * 1_000_000_000,
+            |t| t.period_ns = (1_000_000_000 * 1_000_000_000).into(),
             "from 100us to 4s",
         );
-        refused(|t| t.period_ns = 0, "out of range");
+        refused(|t| t.period_ns = 0.into(), "out of range");
         refused(|t| t.budget_ns = 41 * MS, "a budget of 41ms");
         refused(|t| t.budget_ns = u64::MAX, "do not fit");
         refused(|t| t.budget_ns = 0, "too small");
         refused(|t| t.lead_ns = u64::MAX, "do not fit");
-        refused(|t| t.offset_ns = Some(40 * MS), "an offset of 40ms");
+        refused(
+            |t| t.offset_ns = Some((40 * MS).into()),
+            "an offset of 40ms",
+        );
         refused(|t| t.member_count = 0, "1 to 16");
         refused(|t| t.member_count = 17, "1 to 16");
         refused(|t| t.member = u32::MAX, "no member 4294967296");

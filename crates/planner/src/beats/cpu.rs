@@ -60,7 +60,7 @@ pub(super) struct Mark {
 impl Cpu {
     pub fn new(host: &Host) -> Cpu {
         Cpu {
-            frame_max: FRAME_MAX_NS / host.grid_ns,
+            frame_max: host.grid_ns.whole_in(FRAME_MAX_NS),
             assignable_ppm: WHOLE_PPM.saturating_sub(host.free_ppm.into()),
             held: Vec::new(),
             frame: 1,

@@ -1,6 +1,7 @@
 //! A frame that independent tasks can share.
 
-use super::phases::lcm;
+use takt_policy::ExactTime;
+
 use super::{FRAME_MAX_NS, SLOTS_MAX};
 
 /// A change of the tables waits for the frame's end, so the shared frame is short.
@@ -22,15 +23,19 @@ const UNITS_NS: [u64; 8] = [
 /// periods. Then no task excludes another by its period alone: the frame keeps its length, and its
 /// table has an entry for each slot of the grid, unless the existing periods make it longer than
 /// that.
-pub fn common_frame_ns(grid_ns: u64, periods_ns: impl IntoIterator<Item = u64>) -> u64 {
-    let there_ns = periods_ns.into_iter().fold(grid_ns, lcm);
-    let entries_ns = grid_ns.saturating_mul(SLOTS_MAX as u64);
-    let longest_ns = FRAME_NS.min(entries_ns).max(there_ns).min(FRAME_MAX_NS);
+pub fn common_frame(grid: ExactTime, periods: impl IntoIterator<Item = ExactTime>) -> ExactTime {
+    let multiple = |a: ExactTime, b: ExactTime| a.common_multiple(b).unwrap_or(u64::MAX.into());
+    let there = periods.into_iter().fold(grid, multiple);
+    let entries = grid.times(SLOTS_MAX as u64);
+    let longest = entries
+        .min(FRAME_NS.into())
+        .max(there)
+        .min(FRAME_MAX_NS.into());
     UNITS_NS
         .into_iter()
-        .map(|unit_ns| lcm(there_ns, unit_ns))
-        .find(|frame_ns| *frame_ns <= longest_ns)
-        .unwrap_or(there_ns)
+        .filter_map(|unit_ns| there.common_multiple(unit_ns.into()))
+        .find(|frame| *frame <= longest)
+        .unwrap_or(there)
 }
 
 #[cfg(test)]
@@ -39,8 +44,15 @@ mod tests {
 
     use super::*;
 
+    use crate::beats::phases::lcm;
+
     const MS: u64 = 1_000_000;
     const GRID: u64 = 500_000;
+
+    fn common_frame_ns(grid_ns: u64, periods_ns: impl IntoIterator<Item = u64>) -> u64 {
+        let periods = periods_ns.into_iter().map(ExactTime::from);
+        common_frame(grid_ns.into(), periods).rounded_ns()
+    }
 
     #[test]
     fn it_holds_a_whole_number_of_common_periods() {

@@ -19,9 +19,9 @@ mod table;
 mod want;
 
 use serde::{Deserialize, Serialize};
-use takt_policy::Beats;
+use takt_policy::{Beats, ExactTime};
 
-pub use frame::common_frame_ns;
+pub use frame::common_frame;
 pub use refusal::{Fault, Obstacle, Refusal, Remedy};
 
 /// Entries of a CPU's table.
@@ -36,8 +36,8 @@ pub const DEMANDS_MAX: usize = 256;
 pub struct Host {
     /// The CPUs that carry beats; the first in this order are filled first.
     pub cpus: Vec<u32>,
-    /// All edges are multiples of it.
-    pub grid_ns: u64,
+    /// All edges are multiples of it, or the first whole nanosecond after one.
+    pub grid_ns: ExactTime,
     /// The part of each CPU's frame that is never assigned, in millionths.
     pub free_ppm: u32,
 }
@@ -48,13 +48,13 @@ pub struct Demand {
     /// Its name in refusals.
     pub name: String,
     /// A multiple of the grid, up to [`FRAME_MAX_NS`].
-    pub period_ns: u64,
+    pub period_ns: ExactTime,
     /// Takes whole slots; up to the period.
     pub budget_ns: u64,
     /// Takes whole slots before the beat.
     pub lead_ns: u64,
     /// The phase of the beat, a multiple of the grid; `None` where there is room.
-    pub offset_ns: Option<u64>,
+    pub offset_ns: Option<ExactTime>,
     /// `None` for all of the host.
     pub cpus: Option<Vec<u32>>,
     /// A group stays on one CPU.
@@ -102,7 +102,7 @@ pub struct CpuTable {
     /// The CPU's number.
     pub cpu: u32,
     /// The least common multiple of the periods on this CPU.
-    pub frame_ns: u32,
+    pub frame_ns: ExactTime,
     /// Sorted and disjoint; never empty, at most [`SLOTS_MAX`].
     pub slots: Vec<Slot>,
 }
@@ -137,11 +137,11 @@ pub fn plan(host: &Host, demands: &[Demand]) -> Result<Timetable, Refusal> {
     }
 }
 
-/// The time that the table reserves in every period for such a budget and such a lead: whole slots
-/// of the grid for each.
-pub fn reserved_ns(grid_ns: u64, budget_ns: u64, lead_ns: u64) -> u64 {
-    let whole = |time_ns: u64| time_ns.div_ceil(grid_ns).saturating_mul(grid_ns);
-    whole(budget_ns).saturating_add(whole(lead_ns))
+/// The slots of the grid that the table reserves in every period for such a budget and such a lead:
+/// whole ones for each.
+pub fn reserved(grid: ExactTime, budget_ns: u64, lead_ns: u64) -> u64 {
+    grid.covering(budget_ns)
+        .saturating_add(grid.covering(lead_ns))
 }
 
 /// The demands of a policy's tasks, in their order.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use takt_policy::format_duration as time;
+use takt_policy::{ExactTime, format_duration as time};
 use thiserror::Error;
 
 use super::{DEMANDS_MAX, FRAME_MAX_NS, SLOTS_MAX};
@@ -22,10 +22,10 @@ pub enum Refusal {
         demands: usize,
     },
     /// Not a valid grid.
-    #[error("a grid of {} has no slots", time(*grid_ns))]
+    #[error("a grid of {} has no slots", *grid_ns)]
     Grid {
         /// The requested grid.
-        grid_ns: u64,
+        grid_ns: ExactTime,
     },
     /// Impossible on any host.
     #[error("{name} {fault}")]
@@ -39,8 +39,8 @@ pub enum Refusal {
     #[error(
         "{name} needs {slots} {} of {} in every {}{}; {}; {}{}",
         if *slots == 1 { "slot" } else { "slots" },
-        time(*grid_ns),
-        time(*period_ns),
+        *grid_ns,
+        *period_ns,
         AtOffset(*offset_ns),
         Obstacles(obstacles),
         Fits(fits),
@@ -52,11 +52,11 @@ pub enum Refusal {
         /// With those of its lead.
         slots: u64,
         /// How long a slot is.
-        grid_ns: u64,
+        grid_ns: ExactTime,
         /// How often they are needed.
-        period_ns: u64,
+        period_ns: ExactTime,
         /// Where they have to begin, if the demand has an offset.
-        offset_ns: Option<u64>,
+        offset_ns: Option<ExactTime>,
         /// The obstacle on each CPU that it may run on.
         obstacles: Vec<Obstacle>,
         /// Changes that would fit, each by itself.
@@ -73,18 +73,18 @@ pub enum Fault {
     /// No period that a table can have.
     #[error(
         "has a period of {}, and periods are multiples of the grid of {} up to {}",
-        time(*period_ns), time(*grid_ns), time(FRAME_MAX_NS)
+        *period_ns, *grid_ns, time(FRAME_MAX_NS)
     )]
     Period {
         /// The requested period.
-        period_ns: u64,
+        period_ns: ExactTime,
         /// The required divisor.
-        grid_ns: u64,
+        grid_ns: ExactTime,
     },
     /// More than the period holds.
     #[error(
         "wants {}{} in every {}, and whole slots of {} for it have to fit in there",
-        time(*budget_ns), WithLead(*lead_ns), time(*period_ns), time(*grid_ns)
+        time(*budget_ns), WithLead(*lead_ns), *period_ns, *grid_ns
     )]
     Budget {
         /// The requested budget.
@@ -92,24 +92,24 @@ pub enum Fault {
         /// The lead before it.
         lead_ns: u64,
         /// The period that both have to fit into.
-        period_ns: u64,
+        period_ns: ExactTime,
         /// They take whole slots of this.
-        grid_ns: u64,
+        grid_ns: ExactTime,
     },
     /// The slot would not lie within the period.
     #[error(
         "wants an offset of {}, and for its lead and budget that is a multiple of {} from {} to {}",
-        time(*offset_ns), time(*grid_ns), time(*first_ns), time(*last_ns)
+        *offset_ns, *grid_ns, *first_ns, *last_ns
     )]
     Offset {
         /// The requested offset.
-        offset_ns: u64,
+        offset_ns: ExactTime,
         /// The least that fits.
-        first_ns: u64,
+        first_ns: ExactTime,
         /// The most that fits.
-        last_ns: u64,
+        last_ns: ExactTime,
         /// The required divisor.
-        grid_ns: u64,
+        grid_ns: ExactTime,
     },
     /// No CPU that carries beats.
     #[error("may run on {}, and {} carry beats", Cpus(cpus), Cpus(carrying))]
@@ -135,11 +135,11 @@ pub enum Obstacle {
         /// The task that has them.
         by: String,
         /// Phases of its period.
-        begin_ns: u64,
+        begin_ns: ExactTime,
         /// As a phase within the period.
-        end_ns: u64,
+        end_ns: ExactTime,
         /// How often that recurs.
-        period_ns: u64,
+        period_ns: ExactTime,
         /// Other tasks on this CPU.
         others: usize,
     },
@@ -148,7 +148,7 @@ pub enum Obstacle {
         /// The CPU.
         cpu: u32,
         /// The time that could still be assigned of every period.
-        left_ns: u64,
+        left_ns: ExactTime,
         /// Of what may be assigned, in millionths.
         free_ppm: u32,
     },
@@ -157,7 +157,7 @@ pub enum Obstacle {
         /// The CPU.
         cpu: u32,
         /// The length of that frame.
-        frame_ns: u64,
+        frame_ns: ExactTime,
     },
     /// Its table would have too many entries.
     Entries {
@@ -173,7 +173,7 @@ pub enum Remedy {
     /// Another phase of the period.
     Offset {
         /// This phase.
-        offset_ns: u64,
+        offset_ns: ExactTime,
     },
     /// Other CPUs.
     Cpus {
@@ -188,7 +188,7 @@ pub enum Remedy {
     /// A longer or shorter period.
     Period {
         /// This period.
-        period_ns: u64,
+        period_ns: ExactTime,
     },
 }
 
@@ -203,11 +203,9 @@ impl fmt::Display for Obstacle {
                 period_ns,
                 others,
             } => {
-                let (begin, end) = (time(*begin_ns), time(*end_ns));
                 write!(
                     f,
-                    "CPU {cpu}: {begin} to {end} of every {} is held by {by}",
-                    time(*period_ns)
+                    "CPU {cpu}: {begin_ns} to {end_ns} of every {period_ns} is held by {by}"
                 )?;
                 match others {
                     0 => Ok(()),
@@ -227,13 +225,13 @@ impl fmt::Display for Obstacle {
                     f,
                     "CPU {cpu}: {percent}{part} % of it stays free, which leaves "
                 )?;
-                match left_ns {
+                match left_ns.numerator() {
                     0 => f.write_str("nothing"),
-                    left_ns => f.write_str(&time(*left_ns)),
+                    _ => left_ns.fmt(f),
                 }
             }
             Obstacle::Frame { cpu, frame_ns } => {
-                let (frame, max) = (time(*frame_ns), time(FRAME_MAX_NS));
+                let (frame, max) = (frame_ns, time(FRAME_MAX_NS));
                 write!(
                     f,
                     "CPU {cpu}: the periods on it would repeat after {frame}, and {max} is the most"
@@ -253,9 +251,9 @@ impl fmt::Display for Obstacle {
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Remedy::Offset { offset_ns } => write!(f, "offset = \"{}\"", time(*offset_ns)),
+            Remedy::Offset { offset_ns } => write!(f, "offset = \"{}\"", *offset_ns),
             Remedy::Budget { budget_ns } => write!(f, "budget = \"{}\"", time(*budget_ns)),
-            Remedy::Period { period_ns } => write!(f, "period = \"{}\"", time(*period_ns)),
+            Remedy::Period { period_ns } => write!(f, "period = \"{}\"", *period_ns),
             Remedy::Cpus { cpus } => {
                 let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
                 write!(f, "cpus = \"{}\"", cpus.join(","))
@@ -292,12 +290,12 @@ impl fmt::Display for Fits<'_> {
     }
 }
 
-struct AtOffset(Option<u64>);
+struct AtOffset(Option<ExactTime>);
 
 impl fmt::Display for AtOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(offset_ns) => write!(f, ", from {} on", time(offset_ns)),
+            Some(offset_ns) => write!(f, ", from {} on", offset_ns),
             None => Ok(()),
         }
     }

@@ -60,7 +60,7 @@ fn obstacle(host: &Host, demands: &[Demand], want: &Want, index: usize, cpu: &Cp
         Err(long) => {
             return Obstacle::Frame {
                 cpu: number,
-                frame_ns: long.frame * host.grid_ns,
+                frame_ns: host.grid_ns.times(long.frame),
             };
         }
     };
@@ -77,15 +77,15 @@ fn obstacle(host: &Host, demands: &[Demand], want: &Want, index: usize, cpu: &Cp
     match at_offset.or(most) {
         _ if room.slots < want.width() => Obstacle::Free {
             cpu: number,
-            left_ns: room.slots * host.grid_ns,
+            left_ns: host.grid_ns.times(room.slots),
             free_ppm: host.free_ppm,
         },
         Some(held) if room.pieces > 0 => Obstacle::Held {
             cpu: number,
             by: demands[held.demand].name.clone(),
-            begin_ns: held.begin * host.grid_ns,
-            end_ns: held.end * host.grid_ns,
-            period_ns: held.period * host.grid_ns,
+            begin_ns: host.grid_ns.times(held.begin),
+            end_ns: host.grid_ns.times(held.end),
+            period_ns: host.grid_ns.times(held.period),
             others: cpu
                 .held()
                 .iter()
@@ -150,7 +150,7 @@ impl Trial<'_> {
         let offset = pieces.first()?.slots.start + self.want().lead;
         self.place(|want| want.offset = Some(offset))?;
         Some(Remedy::Offset {
-            offset_ns: offset * self.host.grid_ns,
+            offset_ns: self.host.grid_ns.times(offset),
         })
     }
 
@@ -179,14 +179,14 @@ impl Trial<'_> {
             }
         }
         (fits > 0).then(|| Remedy::Budget {
-            budget_ns: fits * self.host.grid_ns,
+            budget_ns: self.host.grid_ns.times(fits).whole_ns(),
         })
     }
 
     /// The shortest period that fits, of multiples of its own and of other tasks' periods.
     fn period(&mut self) -> Option<Remedy> {
         let own = self.want().period;
-        let longest = FRAME_MAX_NS / self.host.grid_ns;
+        let longest = self.host.grid_ns.whole_in(FRAME_MAX_NS);
         let others = self.wants.iter();
         let others = others.map(|want| own.div_ceil(want.period) * want.period);
         let mut periods: Vec<u64> = MULTIPLES.map(|factor| factor * own).chain(others).collect();
@@ -198,7 +198,7 @@ impl Trial<'_> {
             .take(PERIODS_MAX)
             .find(|&period| self.place(|want| want.period = period).is_some())?;
         Some(Remedy::Period {
-            period_ns: period * self.host.grid_ns,
+            period_ns: self.host.grid_ns.times(period),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Demands in slots, after validation.
 
+use takt_policy::ExactTime;
+
 use super::cpu::Cpu;
 use super::effort::Effort;
 use super::phases::Phases;
@@ -36,7 +38,7 @@ pub(super) fn all(host: &Host, demands: &[Demand]) -> Result<Vec<Want>, Refusal>
             demands: demands.len(),
         });
     }
-    if host.grid_ns == 0 || host.grid_ns > FRAME_MAX_NS {
+    if host.grid_ns.numerator() == 0 || host.grid_ns > FRAME_MAX_NS.into() {
         return Err(Refusal::Grid {
             grid_ns: host.grid_ns,
         });
@@ -50,14 +52,16 @@ fn read(host: &Host, demand: &Demand) -> Result<Want, Refusal> {
         fault,
     };
     let (grid_ns, period_ns) = (host.grid_ns, demand.period_ns);
-    if period_ns == 0 || period_ns > FRAME_MAX_NS || !period_ns.is_multiple_of(grid_ns) {
+    let period = period_ns.in_slots(grid_ns).filter(|period| *period > 0);
+    let Some(period) = period.filter(|_| period_ns <= FRAME_MAX_NS.into()) else {
         return Err(refused(Fault::Period { period_ns, grid_ns }));
-    }
+    };
+    let slots_of = |offset: ExactTime| offset.in_slots(grid_ns).unwrap_or(u64::MAX);
     let want = Want {
-        period: period_ns / grid_ns,
-        budget: demand.budget_ns.div_ceil(grid_ns),
-        lead: demand.lead_ns.div_ceil(grid_ns),
-        offset: demand.offset_ns.map(|offset_ns| offset_ns / grid_ns),
+        period,
+        budget: grid_ns.covering(demand.budget_ns),
+        lead: grid_ns.covering(demand.lead_ns),
+        offset: demand.offset_ns.map(slots_of),
         cpus: allowed(host, demand.cpus.as_deref()),
         is_group: demand.is_group,
     };
@@ -71,12 +75,12 @@ fn read(host: &Host, demand: &Demand) -> Result<Want, Refusal> {
         }));
     }
     if let (Some(offset_ns), Some(offset)) = (demand.offset_ns, want.offset) {
-        let fits = want.lead <= offset && offset <= want.period - want.budget;
-        if !fits || !offset_ns.is_multiple_of(grid_ns) {
+        // An offset that is on no edge is beyond all.
+        if offset < want.lead || offset > want.period - want.budget {
             return Err(refused(Fault::Offset {
                 offset_ns,
-                first_ns: want.lead * grid_ns,
-                last_ns: (want.period - want.budget) * grid_ns,
+                first_ns: grid_ns.times(want.lead),
+                last_ns: grid_ns.times(want.period - want.budget),
                 grid_ns,
             }));
         }
@@ -119,6 +123,12 @@ pub(super) fn standing(
     Ok(cpus)
 }
 
+/// The slot that begins there, if one does.
+pub(super) fn slot_at(grid: ExactTime, edge_ns: u64) -> Option<u64> {
+    let slot = grid.whole_in(edge_ns);
+    (grid.edge_ns(slot) == edge_ns).then_some(slot)
+}
+
 /// `None` if its slots cannot be kept: they are of another grid, or a CPU is gone.
 fn stand(
     host: &Host,
@@ -127,7 +137,7 @@ fn stand(
     placement: &Placement,
     cpus: &mut [Cpu],
 ) -> Option<()> {
-    let slot = |ns: u64| ns.is_multiple_of(host.grid_ns).then_some(ns / host.grid_ns);
+    let slot = |ns: u64| slot_at(host.grid_ns, ns);
     let mut end_before = 0;
     for piece in &placement.pieces {
         let index = host.cpus.iter().position(|&cpu| cpu == piece.cpu)?;

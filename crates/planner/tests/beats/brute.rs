@@ -12,7 +12,10 @@ const FRAME: u64 = 60;
 
 /// Every way to choose a demand's slots in a period, as bits of a frame.
 fn choices(demand: &Demand, may_split: bool) -> Vec<u64> {
-    let (period, lead) = (demand.period_ns / MS, demand.lead_ns.div_ceil(MS));
+    let (period, lead) = (
+        demand.period_ns.rounded_ns() / MS,
+        demand.lead_ns.div_ceil(MS),
+    );
     let width = demand.budget_ns / MS + lead;
     (0u64..1 << period)
         .filter(|slots| u64::from(slots.count_ones()) == width)
@@ -21,7 +24,9 @@ fn choices(demand: &Demand, may_split: bool) -> Vec<u64> {
             let run = u64::from((slots >> begin).trailing_ones());
             let is_whole = run == width;
             let has_lead = run > lead;
-            let at_offset = demand.offset_ns.is_none_or(|ns| ns / MS == begin + lead);
+            let at_offset = demand
+                .offset_ns
+                .is_none_or(|ns| ns.rounded_ns() / MS == begin + lead);
             has_lead && at_offset && (is_whole || may_split)
         })
         .map(|slots| (0..FRAME / period).fold(0, |frame, job| frame | slots << (job * period)))
@@ -136,7 +141,7 @@ prop_compose! {
         let lead = lead.min(period - budget);
         Demand {
             lead_ns: lead * MS,
-            offset_ns: offset.map(|offset| offset.clamp(lead, period - budget) * MS),
+            offset_ns: offset.map(|offset| (offset.clamp(lead, period - budget) * MS).into()),
             cpus: cpu.map(|cpu| vec![cpu]),
             is_group,
             ..demand("t", period, budget)

@@ -28,7 +28,7 @@ fn the_profile_of_the_paper() {
     ];
     let table = plan(&host, &wanted).unwrap();
     sound::check(&host, &wanted, &table);
-    assert_eq!(table.tables[0].frame_ns, 160_000_000);
+    assert_eq!(table.tables[0].frame_ns, 160_000_000.into());
     let order: Vec<(usize, u64)> = table.tables[0]
         .slots
         .iter()
@@ -78,7 +78,7 @@ fn offsets_leads_and_affinities_are_kept() {
     let host = host(4, MS, 62_500);
     let wanted = [
         Demand {
-            offset_ns: Some(5 * MS),
+            offset_ns: Some((5 * MS).into()),
             lead_ns: 20_000,
             ..demand("a", 40, 8)
         },
@@ -102,7 +102,7 @@ fn a_budget_is_cut_only_when_it_must_be() {
     let host = host(1, MS, 62_500);
     let wanted = [
         Demand {
-            offset_ns: Some(4 * MS),
+            offset_ns: Some((4 * MS).into()),
             ..demand("middle", 10, 2)
         },
         Demand {
@@ -124,7 +124,7 @@ fn a_budget_is_cut_only_when_it_must_be() {
 fn half_and_half() -> [Demand; 3] {
     let on = |cpu: u32, offset_ms: u64, name: &str| Demand {
         cpus: Some(vec![cpu]),
-        offset_ns: Some(offset_ms * MS),
+        offset_ns: Some((offset_ms * MS).into()),
         ..demand(name, 10, 5)
     };
     [on(0, 5, "late"), on(1, 0, "early"), demand("both", 10, 7)]
@@ -149,7 +149,7 @@ fn a_thread_goes_over_several_cpus_in_the_last_resort() {
 fn it_changes_cpus_between_periods_no_faster_than_within_them() {
     let host = host(2, MS, 62_500);
     let mut wanted = half_and_half();
-    wanted[1].offset_ns = Some(MS);
+    wanted[1].offset_ns = Some(MS.into());
     wanted[1].budget_ns = 6 * MS;
     let table = plan(&host, &wanted).unwrap();
     sound::check(&host, &wanted, &table);

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use takt_planner::beats::{Demand, Fault, Host, Refusal, plan};
 
+use takt_policy::{ExactTime, parse_exact};
+
 use crate::refusals::mend;
 use crate::{host, sound};
 
@@ -12,24 +14,24 @@ const PERIODS: &[u64] = &[
 ];
 
 prop_compose! {
-    fn any_demand(grid_ns: u64)(
+    fn any_demand(grid: ExactTime)(
         period in proptest::sample::select(PERIODS),
         share in 1u64..60,
-        shaved_ns in 0..grid_ns,
-        lead_ns in prop_oneof![3 => Just(0), 1 => 1..2 * grid_ns],
+        shaved_ns in 0..grid.whole_ns(),
+        lead_ns in prop_oneof![3 => Just(0), 1 => 1..2 * grid.whole_ns()],
         offset in proptest::option::weighted(0.2, 0u64..320),
         cpus in proptest::option::weighted(0.2, proptest::collection::vec(0u32..4, 1..3)),
         is_group in proptest::bool::weighted(0.3),
     ) -> Demand {
         let budget = (period * share / 100).max(1);
-        let lead = lead_ns.div_ceil(grid_ns).min(period - budget);
+        let lead = grid.covering(lead_ns).min(period - budget);
         let last = period - budget;
         Demand {
             name: format!("{period}x{budget}"),
-            period_ns: period * grid_ns,
-            budget_ns: budget * grid_ns - shaved_ns,
-            lead_ns: lead_ns.min(lead * grid_ns),
-            offset_ns: offset.map(|offset| (lead + offset % (last - lead + 1)) * grid_ns),
+            period_ns: grid.times(period),
+            budget_ns: grid.times(budget).whole_ns() - shaved_ns,
+            lead_ns: lead_ns.min(grid.times(lead).whole_ns()),
+            offset_ns: offset.map(|offset| grid.times(lead + offset % (last - lead + 1))),
             cpus,
             is_group,
             standing: None,
@@ -38,10 +40,16 @@ prop_compose! {
 }
 
 fn any_case() -> impl Strategy<Value = (Host, Vec<Demand>)> {
-    let grids = proptest::sample::select(vec![10_000, 100_000, 500_000, 10_000_000u64]);
-    (grids, 1u32..=4, 10_000u32..400_000).prop_flat_map(|(grid_ns, cpus, free_ppm)| {
-        let demands = proptest::collection::vec(any_demand(grid_ns), 0..12);
-        (Just(host(cpus, grid_ns, free_ppm)), demands)
+    let grids = [
+        "10us", "100us", "500us", "10ms", "1/48000s", "1/44100s", "1/30ms",
+    ];
+    let grids = grids
+        .map(|grid| parse_exact(grid).expect("a time"))
+        .to_vec();
+    let grids = proptest::sample::select(grids);
+    (grids, 1u32..=4, 10_000u32..400_000).prop_flat_map(|(grid, cpus, free_ppm)| {
+        let demands = proptest::collection::vec(any_demand(grid), 0..12);
+        (Just(host(cpus, grid, free_ppm)), demands)
     })
 }
 
@@ -122,16 +130,16 @@ proptest! {
         let [period_ns, budget_ns, lead_ns, offset_ns] = times;
         let wanted = Demand {
             name: "any".to_owned(),
-            period_ns,
+            period_ns: period_ns.into(),
             budget_ns,
             lead_ns,
-            offset_ns: Some(offset_ns),
+            offset_ns: Some(offset_ns.into()),
             cpus: None,
             is_group: false,
             standing: None,
         };
         let on_grid = Demand {
-            period_ns: period_ns - period_ns % grid_ns.max(1),
+            period_ns: (period_ns - period_ns % grid_ns.max(1)).into(),
             offset_ns: None,
             ..wanted.clone()
         };

@@ -22,7 +22,7 @@ pub fn mend(demand: &mut Demand, remedy: &Remedy) {
 #[test]
 fn the_obstacle_is_named_and_what_would_fit() {
     let render = Demand {
-        offset_ns: Some(20 * MS),
+        offset_ns: Some((20 * MS).into()),
         ..demand("render", 40, 25 - 5)
     };
     let mixer = demand("mixer", 35, 8);
@@ -46,7 +46,7 @@ fn what_must_stay_free_is_an_obstacle() {
 #[test]
 fn an_offset_that_is_taken() {
     let at = |name: &str, offset_ms: u64| Demand {
-        offset_ns: Some(offset_ms * MS),
+        offset_ns: Some((offset_ms * MS).into()),
         ..demand(name, 40, 8)
     };
     assert_eq!(
@@ -79,7 +79,7 @@ fn frames_and_tables_have_their_limits() {
     );
     let fine = host(1, MS / 100, 62_500);
     let fast = Demand {
-        period_ns: MS / 2,
+        period_ns: (MS / 2).into(),
         budget_ns: MS / 100,
         ..demand("fast", 0, 0)
     };
@@ -103,7 +103,7 @@ fn nonsense_is_refused() {
     for period_ns in [0, MS / 10, 40 * MS + 1, billion, u64::MAX] {
         says(
             Demand {
-                period_ns,
+                period_ns: period_ns.into(),
                 ..x.clone()
             },
             "periods are multiples of the grid of 500us up to 4s",
@@ -131,7 +131,7 @@ fn nonsense_is_refused() {
         let offset_ns = Some(offset_ns);
         says(
             Demand {
-                offset_ns,
+                offset_ns: offset_ns.map(Into::into),
                 lead_ns: MS,
                 ..x.clone()
             },
@@ -151,7 +151,7 @@ fn nonsense_is_refused() {
     standing.standing = Some(elsewhere.unwrap().placements[1].clone());
     says(standing, "has slots that cannot stay");
     let refusal = plan(&host(1, 0, 62_500), std::slice::from_ref(&x)).unwrap_err();
-    assert_eq!(refusal, Refusal::Grid { grid_ns: 0 });
+    assert_eq!(refusal, Refusal::Grid { grid_ns: 0.into() });
     let refusal = plan(&host(1, MS, 62_500), &vec![x; 257]).unwrap_err();
     assert_eq!(refusal, Refusal::TooMany { demands: 257 });
 }

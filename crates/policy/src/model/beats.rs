@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ExactTime;
+
 /// The group whose members may take reservations, unless `[beats]` says otherwise. No host has this
 /// group before its administrator makes it.
 const JOIN_DEFAULT: &str = "takt";
@@ -16,7 +18,7 @@ pub(crate) const BATCH_DEFAULT_PACKETS: u32 = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beats {
     /// All edges of slots are multiples of this.
-    pub grid_ns: u64,
+    pub grid_ns: ExactTime,
     /// The part that is never assigned, in millionths of every CPU's frame.
     pub free_ppm: u32,
     /// The CPUs that may carry beats, sorted; `None` for every one that is online.
@@ -39,7 +41,7 @@ impl Default for Beats {
     /// The defaults without a section `[beats]`; and no tasks yet.
     fn default() -> Beats {
         Beats {
-            grid_ns: GRID_DEFAULT_NS,
+            grid_ns: GRID_DEFAULT_NS.into(),
             free_ppm: FREE_DEFAULT_PPM,
             cpus: None,
             threaded_napi: true,
@@ -75,11 +77,11 @@ pub struct Task {
     /// The name in outputs. A task that keeps it keeps its slots when the policy changes.
     pub name: String,
     /// A multiple of the grid.
-    pub period_ns: u64,
+    pub period_ns: ExactTime,
     /// The budget of each period; of a group all members together.
     pub budget_ns: u64,
     /// When the budget begins within the period, a multiple of the grid; `None` where it fits.
-    pub offset_ns: Option<u64>,
+    pub offset_ns: Option<ExactTime>,
     /// How long before its beat a thread is released, to wait out the rest on its CPU.
     pub lead_ns: u64,
     /// Sorted; `None` for all that carry beats.

@@ -53,6 +53,8 @@ pub(crate) enum Takes {
     Integer(RangeInclusive<u64>),
     /// Text, in nanoseconds.
     Duration(RangeInclusive<u64>),
+    /// The same, or a fraction.
+    Exact(RangeInclusive<u64>),
     /// A number whose range is in parts of one: `Number(1..=3, 1000)` is 0.001 to 0.003.
     Number(RangeInclusive<i64>, i64),
     Word(&'static [&'static str]),

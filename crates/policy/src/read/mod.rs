@@ -18,8 +18,8 @@ use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::{Source, Span};
 
-pub(crate) use beats::ReadBeats;
 pub(crate) use beats::task::{MEMBERS_MAX, PERIOD_MAX_NS, ReadTask, TASKS_MAX};
+pub(crate) use beats::{GRID_MIN_NS, ReadBeats};
 pub(crate) use crowd::ReadCrowd;
 use keys::{Key, Schema, Takes};
 pub(crate) use link::ReadLink;

@@ -7,11 +7,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{Schema, Words};
-use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Span;
-use crate::value::{Fault, closest, device, duration, name, path};
+use crate::value::{Fault, closest, device, duration, exact, name, path};
+use crate::{Code, ExactTime};
 
 /// A table whose keys have been checked against its schema.
 pub(super) struct Section<'a> {
@@ -190,6 +190,22 @@ impl<'a> Section<'a> {
             duration::parse_within(key, text, range_ns)
         })?;
         Some((duration_ns, span))
+    }
+
+    /// As [`Section::duration`], or a fraction.
+    pub fn exact(
+        &self,
+        key: &str,
+        example: &str,
+        range_ns: RangeInclusive<u64>,
+        findings: &mut Findings,
+    ) -> Option<(ExactTime, Span)> {
+        let span = self.get(key)?.span;
+        let example = format!("{key} = \"{example}\"");
+        let time = self.text(key, &example, findings, |text| {
+            exact::parse_within(key, text, range_ns)
+        })?;
+        Some((time, span))
     }
 
     pub fn integer(

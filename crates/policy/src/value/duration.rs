@@ -8,7 +8,7 @@ use super::decimal::{DECIMAL, Decimal};
 use super::{Fault, closest};
 use crate::Code;
 
-const UNITS: &[(&str, u64)] = &[
+pub(super) const UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
     ("ms", 1_000_000),
@@ -29,10 +29,15 @@ pub(crate) fn parse_ns(text: &str) -> Result<u64, Fault> {
             "a duration is a number and one of ns, us, ms and s, such as \"10ms\"",
         ));
     };
+    let spelled = &text[..text.len() - unit.len()];
+    Ok(number.times(unit_of(text, spelled, unit)?))
+}
+
+/// The nanoseconds of the unit of `text`, which has `number` before it.
+pub(super) fn unit_of(text: &str, number: &str, unit: &str) -> Result<u64, Fault> {
     if let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) {
-        return Ok(number.times(*factor));
+        return Ok(*factor);
     }
-    let number = &text[..text.len() - unit.len()];
     let meant = match unit.trim().to_lowercase().as_str() {
         "" => Some("ms"),
         "µs" | "μs" | "usec" | "usecs" => Some("us"),
@@ -63,18 +68,22 @@ pub(crate) fn parse_within(
     range_ns: RangeInclusive<u64>,
 ) -> Result<u64, Fault> {
     let duration_ns = parse_ns(text)?;
-    if range_ns.contains(&duration_ns) {
-        return Ok(duration_ns);
+    match range_ns.contains(&duration_ns) {
+        true => Ok(duration_ns),
+        false => Err(out_of_range(key, text, &range_ns)),
     }
+}
+
+pub(super) fn out_of_range(key: &str, text: &str, range_ns: &RangeInclusive<u64>) -> Fault {
     let (min, max) = (
         format_duration(*range_ns.start()),
         format_duration(*range_ns.end()),
     );
-    Err(Fault::new(
+    Fault::new(
         Code::OutOfRange,
         format!("{key} `{text}` is out of range"),
         format!("{key} goes from \"{min}\" to \"{max}\""),
-    ))
+    )
 }
 
 /// In the policy's spelling, without loss: `2500000` is `2.5ms`.

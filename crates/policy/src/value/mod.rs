@@ -8,6 +8,7 @@ pub(crate) mod device;
 pub(crate) mod dscp;
 pub(crate) mod duration;
 pub(crate) mod endpoint;
+pub(crate) mod exact;
 pub(crate) mod fraction;
 pub(crate) mod join;
 pub(crate) mod mark;

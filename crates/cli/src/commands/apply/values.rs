@@ -17,7 +17,8 @@ pub fn shown(path: &str, value: &Value) -> (String, String) {
     let shown = match (unit, value) {
         (_, Value::Null) => "none".to_owned(),
         ("bps", _) => value.as_u64().map(format_rate).unwrap_or_default(),
-        ("ns", _) => value.as_u64().map(format_duration).unwrap_or_default(),
+        // A fraction of nanoseconds is spelled already.
+        ("ns", _) if value.is_u64() => value.as_u64().map(format_duration).unwrap_or_default(),
         ("milli", _) => decimal(value, 1_000.0),
         ("ppm", _) => decimal(value, 1_000_000.0),
         ("centidb", _) => format!("{} dB", decimal(value, 100.0)),

@@ -21,6 +21,7 @@ use nix::{
 };
 use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
 use takt_host::reservations::{self, Caller, Terms, Wish};
+use takt_policy::ExactTime;
 
 use super::become_program;
 use crate::{
@@ -108,10 +109,14 @@ fn enter(terms: &Terms, mask: &SigSet) -> Result<(), Failure> {
 }
 
 fn request(terms: &Terms) -> JoinBeat {
+    let (period_ns, period) = spelled(terms.period_ns);
+    let (offset_ns, offset) = terms.offset_ns.map(spelled).unwrap_or_default();
     JoinBeat {
-        period_ns: Some(terms.period_ns),
+        period_ns,
+        period,
         budget_ns: Some(terms.budget_ns),
-        offset_ns: terms.offset_ns,
+        offset_ns,
+        offset,
         lead_ns: Some(terms.lead_ns),
         overrun: Some(terms.overrun),
         group: terms.group.as_ref().map(|name| GroupMember {
@@ -120,6 +125,14 @@ fn request(terms: &Terms) -> JoinBeat {
             of: terms.member_count,
         }),
         ..JoinBeat::default()
+    }
+}
+
+/// A number, or a text if it is a fraction: an older taktd takes the number, too.
+fn spelled(time: ExactTime) -> (Option<u64>, Option<String>) {
+    match time.is_fraction() {
+        false => (Some(time.rounded_ns()), None),
+        true => (None, Some(time.to_string())),
     }
 }
 

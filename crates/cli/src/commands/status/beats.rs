@@ -140,7 +140,7 @@ fn task_row(task: &TaskStatus) -> Row {
     };
     vec![
         task.name.clone(),
-        format_duration(task.period_ns),
+        task.period.to_string(),
         format_duration(task.budget_ns),
         format_duration(task.offset_ns),
         cpus(task),

@@ -259,6 +259,7 @@ mod tests {
             generation: 2,
             policy: None,
             grid_ns: None,
+            grid: None,
             network: None,
             sent_away: Vec::new(),
             cpus: Vec::new(),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use takt_flows::Seen;
 use takt_host::{ClassStatus, LinkStatus, TaskStatus};
+use takt_policy::ExactTime;
 
 use super::tracks::{Counters, Groups, us};
 use crate::{
@@ -126,7 +127,7 @@ impl Tracer {
         for piece in &task.pieces {
             let cpu = self.groups.cpu(group, piece.cpu, &mut self.events);
             let length_ns = piece.end_ns.saturating_sub(piece.begin_ns);
-            for begin_ns in starts(self.until_ns..at_ns, task.period_ns, piece.begin_ns) {
+            for begin_ns in starts(self.until_ns..at_ns, task.period, piece.begin_ns) {
                 self.events.push(json!({
                     "ph": "X", "name": name, "pid": group, "tid": cpu,
                     "ts": us(begin_ns, self.begun_ns), "dur": us(length_ns, 0),
@@ -171,13 +172,14 @@ impl Tracer {
 /// Times in a range that are so far behind a multiple of the period.
 fn starts(
     within: std::ops::Range<u64>,
-    period_ns: u64,
+    period: ExactTime,
     phase_ns: u64,
 ) -> impl Iterator<Item = u64> {
-    let period_ns = period_ns.max(1);
-    let passed = within.start.saturating_sub(phase_ns).div_ceil(period_ns);
-    let first_ns = passed * period_ns + phase_ns;
-    (first_ns..within.end).step_by(usize::try_from(period_ns).unwrap_or(usize::MAX))
+    let period = period.max(1.into());
+    let first = period.covering(within.start.saturating_sub(phase_ns));
+    (first..)
+        .map(move |index| period.edge_ns(index).saturating_add(phase_ns))
+        .take_while(move |start_ns| *start_ns < within.end)
 }
 
 #[cfg(test)]
@@ -194,6 +196,7 @@ mod tests {
         TaskStatus {
             name: "mixer".to_owned(),
             period_ns: 10 * MS,
+            period: (10 * MS).into(),
             budget_ns: 2 * MS,
             offset_ns: 3 * MS,
             lead_ns: 0,
@@ -243,12 +246,12 @@ mod tests {
 
     #[test]
     fn a_range_has_its_beginning_and_not_its_end() {
-        let starts = |within| starts(within, 10, 3).collect::<Vec<_>>();
+        let starts = |within| starts(within, 10.into(), 3).collect::<Vec<_>>();
         assert_eq!(starts(0..23), [3, 13]);
         assert_eq!(starts(13..24), [13, 23]);
         assert_eq!(starts(14..23), [0; 0]);
         assert_eq!(
-            super::starts(5..7, 0, 9).count(),
+            super::starts(5..7, 0.into(), 9).count(),
             0,
             "a table not read whole"
         );

@@ -12,7 +12,7 @@ const BOB: u32 = 1001;
 fn host(cpus: u32) -> Host {
     Host {
         cpus: (0..cpus).collect(),
-        grid_ns: MS,
+        grid_ns: MS.into(),
         free_ppm: 100_000,
     }
 }
@@ -21,7 +21,7 @@ fn host(cpus: u32) -> Host {
 fn task(name: &str, period_ms: u64, budget_ms: u64) -> Task {
     Task {
         name: name.to_owned(),
-        period_ns: period_ms * MS,
+        period_ns: (period_ms * MS).into(),
         budget_ns: budget_ms * MS,
         offset_ns: None,
         lead_ns: 0,
@@ -37,7 +37,7 @@ fn task(name: &str, period_ms: u64, budget_ms: u64) -> Task {
 
 fn roster(policy: &[Task], joined: &[(u32, Task)]) -> Roster {
     let mut roster = Roster::default();
-    roster.beats.grid_ns = MS;
+    roster.beats.grid_ns = MS.into();
     roster.beats.free_ppm = 100_000;
     roster.beats.tasks.extend_from_slice(policy);
     for (uid, task) in joined {
@@ -119,7 +119,7 @@ fn it_is_moved_for_the_policy() {
     );
     // `a` stays where it is, and there is no other CPU.
     let mut mixer = task("mixer", 20, 4);
-    mixer.offset_ns = Some(0);
+    mixer.offset_ns = Some(0.into());
     let next = with_policy(&before, &[mixer]);
     let settled = settle(&host, &next, Some(&before)).expect("room for all");
     assert_eq!(settled.moved, ["u1000/a"]);
@@ -171,7 +171,7 @@ fn an_older_one_that_must_move_takes_no_place_of_a_younger_one_without_need() {
     ];
     let before = joined(&host, &[], &come);
     let mut mixer = task("mixer", 20, 4);
-    (mixer.offset_ns, mixer.cpus) = (Some(0), Some(vec![0]));
+    (mixer.offset_ns, mixer.cpus) = (Some(0.into()), Some(vec![0]));
     let settled = settle(&host, &with_policy(&before, &[mixer]), Some(&before)).expect("room");
     assert_eq!(settled.moved, ["u1000/a"]);
     assert!(settled.away.is_empty(), "{:?}", settled.away);
@@ -204,9 +204,9 @@ fn another_grid_moves_what_can_be_on_it() {
         ],
     );
     let mut next = with_policy(&before, &[task("mixer", 20, 4)]);
-    next.beats.grid_ns = 4 * MS;
+    next.beats.grid_ns = (4 * MS).into();
     let coarse = Host {
-        grid_ns: 4 * MS,
+        grid_ns: (4 * MS).into(),
         ..host(1)
     };
     let settled = settle(&coarse, &next, Some(&before)).expect("room for the policy");
@@ -236,7 +236,7 @@ fn a_users_thread_moves_nothing() {
     let before = joined(&host, &policy, &[]);
     // Free is 4 to 18 of every 20 ms, and the offset is where `first` is.
     let mut comes = task("u1000/a", 20, 4);
-    comes.offset_ns = Some(0);
+    comes.offset_ns = Some(0.into());
     let next = roster(&policy, &[(ALICE, comes.clone())]);
     assert!(beside(&host, &next, Some(&before), "u1000/a").is_err());
     comes.name = "u0/a".to_owned();
@@ -255,7 +255,7 @@ fn users_go_where_their_periods_do() {
     assert_eq!(timetable.placements[1].pieces[0].cpu, 1);
     // 7 ms and 20 ms come together every 140 ms.
     let frames = common_frames(&host, &before.fixed());
-    assert_eq!(frames, [(0, 140 * MS), (1, 200 * MS)]);
+    assert_eq!(frames, [(0, (140 * MS).into()), (1, (200 * MS).into())]);
 }
 
 fn any_task(name: String) -> impl Strategy<Value = Task> {
@@ -268,7 +268,7 @@ fn any_task(name: String) -> impl Strategy<Value = Task> {
         .prop_map(move |(period, share, offset)| {
             let budget = (period * share / 100).max(1);
             let mut task = task(&name, period, budget);
-            task.offset_ns = offset.map(|at| at % (period - budget + 1) * MS);
+            task.offset_ns = offset.map(|at| (at % (period - budget + 1) * MS).into());
             task
         })
 }

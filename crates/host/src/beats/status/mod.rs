@@ -29,8 +29,11 @@ pub struct BeatsStatus {
     pub generation: u32,
     /// `None`: no policy declares the tasks; they joined at run time.
     pub policy: Option<String>,
-    /// All edges of slots are multiples of this; `None` if that is unknown.
+    /// All edges of slots are multiples of this, to the nearest nanosecond; `None` if that is
+    /// unknown.
     pub grid_ns: Option<u64>,
+    /// The same in the policy's spelling, exactly.
+    pub grid: Option<String>,
     /// The settings of the softirq tiers; `None`: unchanged.
     pub network: Option<SoftirqTiers>,
     /// Threads of ad hoc tasks that made room for a policy's tasks; the latest last.
@@ -116,7 +119,8 @@ pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
         policy: roster
             .and_then(|roster| roster.source.as_ref())
             .map(|source| source.name.clone()),
-        grid_ns: roster.map(|roster| roster.beats.grid_ns),
+        grid_ns: roster.map(|roster| roster.beats.grid_ns.rounded_ns()),
+        grid: roster.map(|roster| roster.beats.grid_ns.to_string()),
         network: softirq_tiers()?,
         sent_away: roster.map_or_else(Vec::new, |roster| roster.sent_away.clone()),
         cpus,
@@ -150,7 +154,8 @@ fn assigned_ppm(cpu: u32, record: &BeatsRecord) -> u64 {
             .into_iter()
             .flatten()
             .filter(move |piece| piece.cpu == cpu);
-        here.map(|piece| (piece.end_ns - piece.begin_ns) as f64 / task.period_ns as f64)
+        let period_ns = task.period_ns.rounded_ns() as f64;
+        here.map(move |piece| (piece.end_ns - piece.begin_ns) as f64 / period_ns)
     });
     (shares.sum::<f64>() * 1e6).round() as u64
 }

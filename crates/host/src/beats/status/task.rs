@@ -1,9 +1,9 @@
 //! How each task keeps its beat.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use takt_algo::sys::{takt_task, takt_task_stats};
 use takt_planner::beats::Piece;
-use takt_policy::{Overrun, Task};
+use takt_policy::{ExactTime, Overrun, Task};
 
 use super::Lateness;
 use crate::{
@@ -16,8 +16,11 @@ use crate::{
 pub struct TaskStatus {
     /// The policy's name for it, or the name of an ad hoc group.
     pub name: String,
-    /// Its period.
+    /// Its period, to the nearest nanosecond.
     pub period_ns: u64,
+    /// The same in the policy's spelling, exactly.
+    #[serde(serialize_with = "spelled")]
+    pub period: ExactTime,
     /// Of all its members together.
     pub budget_ns: u64,
     /// When its budget begins within the period.
@@ -41,6 +44,11 @@ pub struct TaskStatus {
     pub counters: TaskCounters,
     /// `None` as long as no job has started.
     pub lateness: Option<Lateness>,
+}
+
+/// As the policy spells it, also where it is a whole number.
+fn spelled<S: Serializer>(time: &ExactTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(time)
 }
 
 /// One contiguous allocation, as phases within the period.
@@ -145,7 +153,8 @@ fn status(
     let members = (numbers.first_member..).zip(&numbers.members);
     Ok(Some(TaskStatus {
         name: shown_name(&task.name).to_owned(),
-        period_ns: task.period_ns,
+        period_ns: task.period_ns.rounded_ns(),
+        period: task.period_ns,
         budget_ns: task.budget_ns,
         offset_ns: pieces
             .first()

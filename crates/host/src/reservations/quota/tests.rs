@@ -1,4 +1,4 @@
-use takt_policy::{Member, Overrun, ThreadMatch};
+use takt_policy::{ExactTime, Member, Overrun, ThreadMatch};
 
 use super::*;
 
@@ -11,7 +11,7 @@ const FRAME: u64 = 200 * MS;
 fn task(name: &str, period_ns: u64, budget_ns: u64) -> Task {
     Task {
         name: name.to_owned(),
-        period_ns,
+        period_ns: period_ns.into(),
         budget_ns,
         offset_ns: None,
         lead_ns: 0,
@@ -33,20 +33,20 @@ fn members(count: usize) -> Vec<Member> {
 /// The tasks that joined so far, on this many processors.
 struct Beat {
     roster: Roster,
-    frames_ns: Vec<u64>,
+    frames: Vec<ExactTime>,
 }
 
 impl Beat {
     fn on(cpus: usize) -> Self {
         Self {
             roster: Roster::default(),
-            frames_ns: vec![FRAME; cpus],
+            frames: vec![FRAME.into(); cpus],
         }
     }
 
     fn join(&mut self, uid: u32, mut task: Task) -> Result<(), JoinError> {
         task.name = format!("tid-{}", self.roster.beats.tasks.len());
-        admit(uid, &task, &self.roster, &self.frames_ns)?;
+        admit(uid, &task, &self.roster, &self.frames)?;
         self.roster.ad_hoc.insert(task.name.clone(), uid);
         self.roster.beats.tasks.push(task);
         Ok(())
@@ -83,7 +83,7 @@ fn users_have_a_share_and_root_has_none() {
 fn a_share_is_had_to_the_last_slot() {
     let mut beat = Beat::on(2);
     // 46.875 % of 160 ms are 75 ms.
-    beat.frames_ns = vec![160 * MS; 2];
+    beat.frames = vec![(160 * MS).into(); 2];
     beat.refuses(
         ALICE,
         task("", 160 * MS, 75 * MS + 1),
@@ -97,7 +97,7 @@ fn a_share_is_had_to_the_last_slot() {
 fn the_smallest_budget_takes_a_whole_slot() {
     let mut beat = Beat::on(1);
     // A sixth of the processor each, for 0.15 % of what one user may have.
-    beat.frames_ns = vec![600 * MS];
+    beat.frames = vec![(600 * MS).into()];
     beat.join(ALICE, task("", 3 * MS, 1000)).unwrap();
     beat.refuses(
         ALICE,
@@ -176,6 +176,6 @@ fn periods_of_users_go_together() {
     // Root's periods are not restricted.
     beat.join(0, task("", 199_500_000, MS)).unwrap();
     // One CPU on which they fit is enough.
-    beat.frames_ns.push(600 * MS);
+    beat.frames.push((600 * MS).into());
     beat.join(BOB, task("", 30 * MS, MS)).unwrap();
 }

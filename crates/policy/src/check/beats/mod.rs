@@ -23,12 +23,12 @@ pub(super) fn check(
     check_groups(&read.tasks, findings);
     check_names(&read.tasks, findings);
     cpus::check(&read, findings);
-    if let Some(grid_ns) = read.grid_ns {
+    if let Some(grid) = read.grid_ns {
         for task in &read.tasks {
-            times::check(&read, task, grid_ns, findings);
+            times::check(&read, task, grid, findings);
         }
         if !findings.has_errors() {
-            room::check(&read, grid_ns, findings);
+            room::check(&read, grid, findings);
         }
     }
     threads::check(&read.tasks, findings);
@@ -103,7 +103,7 @@ fn resolve(task: ReadTask) -> Task {
     let members = threads::members(&task);
     Task {
         name: task.name.unwrap_or_default(),
-        period_ns: task.period_ns.map_or(0, |(period_ns, _)| period_ns),
+        period_ns: task.period_ns.map(|(period, _)| period).unwrap_or_default(),
         budget_ns: task.budget_ns.map_or(0, |(budget_ns, _)| budget_ns),
         offset_ns: task.offset_ns.map(|(offset_ns, _)| offset_ns),
         lead_ns: task.lead_ns.map_or(0, |(lead_ns, _)| lead_ns),

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use super::cpus;
 use super::times::{WHOLE_PPM, assignable, percent};
-use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::{PERIOD_MAX_NS, ReadBeats, ReadTask};
 use crate::value::duration::format_duration;
+use crate::{Code, ExactTime};
 
 /// Entries of a CPU's table.
 const SLOTS_MAX: u64 = 4096;
 
-pub(super) fn check(beats: &ReadBeats, grid_ns: u64, findings: &mut Findings) {
+pub(super) fn check(beats: &ReadBeats, grid: ExactTime, findings: &mut Findings) {
     let bound: Vec<(Vec<u32>, &ReadTask)> = beats
         .tasks
         .iter()
@@ -25,7 +25,7 @@ pub(super) fn check(beats: &ReadBeats, grid_ns: u64, findings: &mut Findings) {
     for set in sets.into_keys() {
         let within = |cpus: &Vec<u32>| cpus.iter().all(|cpu| set.binary_search(cpu).is_ok());
         let tasks = bound.iter().filter(|(cpus, _)| within(cpus));
-        let mut room = Room::of(set.len(), beats.free_ppm, grid_ns);
+        let mut room = Room::of(set.len(), beats.free_ppm, grid);
         for (_, task) in tasks {
             if let Some((problem, help)) = room.take(task) {
                 let error = Diagnostic::error(
@@ -46,7 +46,7 @@ pub(super) fn check(beats: &ReadBeats, grid_ns: u64, findings: &mut Findings) {
 /// The time that some CPUs have left.
 struct Room {
     cpus: u64,
-    grid_ns: u64,
+    grid: ExactTime,
     free_ppm: u32,
     taken_ppm: u64,
     /// Of one CPU, in slots.
@@ -55,10 +55,10 @@ struct Room {
 }
 
 impl Room {
-    fn of(cpus: usize, free_ppm: u32, grid_ns: u64) -> Room {
+    fn of(cpus: usize, free_ppm: u32, grid: ExactTime) -> Room {
         Room {
             cpus: cpus as u64,
-            grid_ns,
+            grid,
             free_ppm,
             taken_ppm: 0,
             frame: 1,
@@ -68,12 +68,13 @@ impl Room {
 
     /// The obstacle for one more task, and the fix.
     fn take(&mut self, task: &ReadTask) -> Option<(String, &'static str)> {
-        let slots = |time_ns: u64| time_ns.div_ceil(self.grid_ns);
-        let (period_ns, budget_ns) = (task.period_ns.as_ref()?.0, task.budget_ns.as_ref()?.0);
+        let grid = self.grid;
+        let (period, budget_ns) = (task.period_ns.as_ref()?.0, task.budget_ns.as_ref()?.0);
         let lead_ns = task.lead_ns.as_ref().map_or(0, |(lead_ns, _)| *lead_ns);
-        let period = slots(period_ns);
+        let period = grid.covering(period);
         // Rounded down, so that a task that fits is never refused.
-        self.taken_ppm += (slots(budget_ns) + slots(lead_ns)) * WHOLE_PPM / period;
+        let width = grid.covering(budget_ns) + grid.covering(lead_ns);
+        self.taken_ppm += width * WHOLE_PPM / period;
         if self.taken_ppm > self.cpus * assignable(WHOLE_PPM, self.free_ppm) {
             let problem = format!(
                 "what stays free ({} %) leaves less than they need",
@@ -85,10 +86,10 @@ impl Room {
             return None;
         }
         let frame = lcm(self.frame, period);
-        if frame > PERIOD_MAX_NS / self.grid_ns {
+        if frame > grid.whole_in(PERIOD_MAX_NS) {
             let problem = format!(
                 "the periods on it would repeat after {}, and {} is the most",
-                format_duration(frame * self.grid_ns),
+                grid.times(frame),
                 format_duration(PERIOD_MAX_NS)
             );
             return Some((problem, "choose periods that divide each other"));

@@ -1,51 +1,51 @@
 //! A task's times against the grid and against each other.
 
 use super::cpus;
-use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::{ReadBeats, ReadTask};
+use crate::read::{GRID_MIN_NS, ReadBeats, ReadTask};
 use crate::source::Span;
 use crate::value::duration::format_duration;
+use crate::{Code, ExactTime};
 
 pub(super) const WHOLE_PPM: u64 = 1_000_000;
 
 /// A task whose period and budget could be read.
 struct Times<'a> {
     name: &'a str,
-    grid_ns: u64,
-    period_ns: u64,
+    grid: ExactTime,
+    period: ExactTime,
     budget_ns: u64,
     budget_span: &'a Span,
     lead: Option<(u64, &'a Span)>,
-    offset: Option<(u64, &'a Span)>,
+    offset: Option<(ExactTime, &'a Span)>,
     /// Of every CPU, in millionths.
     free_ppm: u32,
     /// On how many CPUs it may have its slots in turn; `None` for as many as a host has.
     cpus_max: Option<usize>,
 }
 
-pub(super) fn check(read: &ReadBeats, task: &ReadTask, grid_ns: u64, findings: &mut Findings) {
+pub(super) fn check(read: &ReadBeats, task: &ReadTask, grid: ExactTime, findings: &mut Findings) {
     let offset = task.offset_ns.as_ref().map(|(ns, span)| (*ns, span));
     let (period, budget) = (&task.period_ns, &task.budget_ns);
     for (key, time) in [
         ("period", period.as_ref().map(|(ns, span)| (*ns, span))),
         ("offset", offset),
     ] {
-        if let Some((time_ns, span)) = time.filter(|(ns, _)| !ns.is_multiple_of(grid_ns)) {
-            findings.add(off_grid(key, time_ns, grid_ns).at(span, "not on the grid"));
+        if let Some((time, span)) = time.filter(|(time, _)| time.in_slots(grid).is_none()) {
+            findings.add(off_grid(key, time, grid).at(span, "not on the grid"));
         }
     }
-    let (Some((period_ns, _)), Some((budget_ns, budget_span))) = (period, budget) else {
+    let (Some((period, _)), Some((budget_ns, budget_span))) = (period, budget) else {
         return; // Reported.
     };
-    if !period_ns.is_multiple_of(grid_ns) {
+    if period.in_slots(grid).is_none() {
         return; // How many slots it has is not known.
     }
     let times = Times {
         name: task.shown_name(),
-        grid_ns,
-        period_ns: *period_ns,
+        grid,
+        period: *period,
         budget_ns: *budget_ns,
         budget_span,
         lead: task.lead_ns.as_ref().map(|(ns, span)| (*ns, span)),
@@ -72,25 +72,45 @@ pub(super) fn check(read: &ReadBeats, task: &ReadTask, grid_ns: u64, findings: &
     }
 }
 
-fn off_grid(key: &str, time_ns: u64, grid_ns: u64) -> Diagnostic {
-    let (time, grid) = (format_duration(time_ns), format_duration(grid_ns));
-    let below_ns = time_ns / grid_ns * grid_ns;
-    let above = format_duration(below_ns + grid_ns);
-    let instead = match below_ns {
-        0 if key == "period" => format!("write \"{above}\""),
-        _ => format!("write \"{}\" or \"{above}\"", format_duration(below_ns)),
+fn off_grid(key: &str, time: ExactTime, grid: ExactTime) -> Diagnostic {
+    let slots = grid.covering(time);
+    let (below, above) = (grid.times(slots - 1), grid.times(slots));
+    let instead = match slots {
+        1 if key == "period" => format!("write \"{above}\""),
+        _ => format!("write \"{below}\" or \"{above}\""),
     };
-    let problem = match time_ns < grid_ns {
+    let problem = match time < grid {
         true => format!("the {key} of {time} is shorter than the grid of {grid}"),
         false => format!("the {key} of {time} is not a multiple of the grid of {grid}"),
     };
-    let help = format!("{instead}, or give [beats] a grid that divides it");
+    let such = match time.is_fraction() {
+        true => format!(", such as grid = \"{}\"", dividing(time, grid)),
+        false => String::new(),
+    };
+    let help = format!("{instead}, or give [beats] a grid that divides it{such}");
     Diagnostic::error(Code::OffGrid, problem, help)
 }
 
+/// A grid that divides this time: one that divides the other grid as well, if that is not too fine.
+fn dividing(time: ExactTime, grid: ExactTime) -> ExactTime {
+    let common = time
+        .common_part(grid)
+        .filter(|common| *common >= GRID_MIN_NS.into());
+    let part = || {
+        let parts = grid.covering(time).max(1);
+        let numerator = u128::from(time.numerator());
+        ExactTime::new(
+            numerator,
+            u128::from(time.denominator()) * u128::from(parts),
+        )
+    };
+    common.or_else(part).unwrap_or(time)
+}
+
 impl Times<'_> {
-    fn slots_ns(&self, time_ns: u64) -> u64 {
-        time_ns.div_ceil(self.grid_ns) * self.grid_ns
+    /// The slots that it takes to hold this time.
+    fn whole(&self, time_ns: u64) -> ExactTime {
+        self.grid.times(self.grid.covering(time_ns))
     }
 
     fn lead_ns(&self) -> u64 {
@@ -100,16 +120,18 @@ impl Times<'_> {
     /// Budget and lead take more than the period has.
     fn above_period(&self) -> Option<Diagnostic> {
         let name = self.name;
-        let period = format_duration(self.period_ns);
+        let period = self.period;
         let budget = format_duration(self.budget_ns);
         let help = "a budget is what the task may use in each period; lower it, or let the period be \
                     longer";
-        if self.budget_ns > self.period_ns {
+        if ExactTime::from(self.budget_ns) > period {
             let problem = format!("task `{name}` wants {budget} in every {period}");
             let error = Diagnostic::error(Code::BudgetAbovePeriod, problem, help);
             return Some(error.at(self.budget_span, "more than the period"));
         }
-        if let Some((lead_ns, span)) = self.lead.filter(|(ns, _)| *ns >= self.period_ns) {
+        if let Some((lead_ns, span)) =
+            { self.lead }.filter(|(ns, _)| ExactTime::from(*ns) >= period)
+        {
             let lead = format_duration(lead_ns);
             let error = Diagnostic::error(
                 Code::BudgetAbovePeriod,
@@ -118,9 +140,10 @@ impl Times<'_> {
             );
             return Some(error.at(span, "not shorter than the period"));
         }
-        let slots_ns = self.slots_ns(self.budget_ns) + self.slots_ns(self.lead_ns());
-        (slots_ns > self.period_ns).then(|| {
-            let (slots, grid) = (format_duration(slots_ns), format_duration(self.grid_ns));
+        let grid = self.grid;
+        let slots = grid.covering(self.budget_ns) + grid.covering(self.lead_ns());
+        let slots = grid.times(slots);
+        (slots > period).then(|| {
             Diagnostic::error(
                 Code::BudgetAbovePeriod,
                 format!("task `{name}` needs {slots} of slots of {grid} in every {period}"),
@@ -133,22 +156,21 @@ impl Times<'_> {
 
     /// The slot does not lie within the period.
     fn beside_period(&self) -> Option<Diagnostic> {
-        let (offset_ns, span) = self.offset?;
-        let name = self.name;
-        let first_ns = self.slots_ns(self.lead_ns());
+        let (offset, span) = self.offset?;
+        let (name, period) = (self.name, self.period);
+        let first = self.whole(self.lead_ns());
         // The budget does fit, so this is not below the first.
-        let last_ns = self.period_ns - self.slots_ns(self.budget_ns);
-        let last = format_duration(last_ns);
-        let (problem, help) = if offset_ns < first_ns {
-            let first = format_duration(first_ns);
+        let slots = period.in_slots(self.grid)?;
+        let last = slots - self.grid.covering(self.budget_ns);
+        let last = self.grid.times(last);
+        let (problem, help) = if offset < first {
             (
                 format!("the lead of task `{name}` begins before its period"),
                 format!(
                     "the lead takes whole slots before the offset, so that is \"{first}\" at least"
                 ),
             )
-        } else if offset_ns > last_ns {
-            let period = format_duration(self.period_ns);
+        } else if offset > last {
             (
                 format!("the budget of task `{name}` ends after its period of {period}"),
                 format!("it begins at the offset, so that is \"{last}\" at most"),
@@ -161,35 +183,34 @@ impl Times<'_> {
 
     /// Budget and lead take time that is to stay free, of one CPU or of several in turn.
     fn beyond_free(&self) -> Option<Diagnostic> {
-        let slots = |time_ns: u64| time_ns.div_ceil(self.grid_ns);
-        let (period, lead) = (slots(self.period_ns), slots(self.lead_ns()));
-        let width = slots(self.budget_ns) + lead;
+        let grid = self.grid;
+        let (period, lead) = (grid.covering(self.period), grid.covering(self.lead_ns()));
+        let width = grid.covering(self.budget_ns) + lead;
         let one_cpu = assignable(period, self.free_ppm);
         let begin = self
             .offset
-            .map_or(0, |(offset_ns, _)| slots(offset_ns).saturating_sub(lead));
+            .map_or(0, |(offset, _)| grid.covering(offset).saturating_sub(lead));
         // The first piece has the lead, and one slot after it.
         let in_turn = one_cpu > lead && self.fits_in_turn(width, one_cpu, period, begin);
         if width <= one_cpu || in_turn {
             return None;
         }
         let free = percent(self.free_ppm);
-        let wanted = format_duration(width * self.grid_ns);
-        let period_ns = format_duration(self.period_ns);
+        let wanted = grid.times(width);
         let help = match one_cpu.saturating_sub(lead) {
             0 => "let the period be longer, the grid finer, or have [beats] keep less free"
                 .to_owned(),
             budget => format!(
                 "write budget = \"{}\", let the period be longer, or have [beats] keep less free",
-                format_duration(budget * self.grid_ns)
+                format_duration(grid.times(budget).whole_ns())
             ),
         };
         let error = Diagnostic::error(
             Code::BudgetAbovePeriod,
             format!(
-                "task `{}` needs {wanted} of slots in every {period_ns}, and {free} % of every \
-                 CPU stays free",
-                self.name
+                "task `{}` needs {wanted} of slots in every {}, and {free} % of every CPU stays \
+                 free",
+                self.name, self.period
             ),
             help,
         );
@@ -206,9 +227,11 @@ impl Times<'_> {
     }
 
     fn rounded(&self) -> Option<Diagnostic> {
-        let slots_ns = self.slots_ns(self.budget_ns);
-        (2 * (slots_ns - self.budget_ns) > self.grid_ns).then(|| {
-            let (slots, budget) = (format_duration(slots_ns), format_duration(self.budget_ns));
+        let slots = format_duration(self.whole(self.budget_ns).whole_ns());
+        // Twice the budget that uses half of the last slot.
+        let half = self.grid.times(2 * self.grid.covering(self.budget_ns) - 1);
+        (ExactTime::from(2 * self.budget_ns) < half).then(|| {
+            let budget = format_duration(self.budget_ns);
             Diagnostic::warning(
                 Code::RoundedBudget,
                 format!(

@@ -8,7 +8,6 @@ use std::ops::RangeInclusive;
 use toml::de::DeValue;
 
 use self::task::{Placed, ReadTask};
-use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
@@ -16,6 +15,7 @@ use crate::read::keys::{Key, Schema, Takes};
 use crate::read::section::{Section, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{cpus, fraction, join};
+use crate::{Code, ExactTime};
 
 pub(in crate::read) const BEATS: Schema = Schema {
     what: "table of beats",
@@ -23,7 +23,7 @@ pub(in crate::read) const BEATS: Schema = Schema {
     keys: &[
         Key::with_default(
             "grid",
-            Takes::Duration(GRID_MIN_NS..=GRID_MAX_NS),
+            Takes::Exact(GRID_MIN_NS..=GRID_MAX_NS),
             "\"500us\"",
             "Slots begin and end at its multiples",
         ),
@@ -68,7 +68,7 @@ pub(in crate::read) const BEATS: Schema = Schema {
     ],
 };
 
-const GRID_MIN_NS: u64 = 10_000;
+pub(crate) const GRID_MIN_NS: u64 = 10_000;
 const GRID_MAX_NS: u64 = 100_000_000;
 
 /// The range of `free`: the same numbers in millionths as in the text below.
@@ -82,7 +82,7 @@ const BATCH_PACKETS: RangeInclusive<u64> = 1..=64;
 /// `[beats]` in the file's terms, or its defaults. Wrong values are absent, and have been reported.
 pub(crate) struct ReadBeats {
     /// Absent if it could not be read.
-    pub grid_ns: Option<u64>,
+    pub grid_ns: Option<ExactTime>,
     pub free_ppm: u32,
     pub cpus: Option<Placed<Vec<u32>>>,
     pub threaded_napi: bool,
@@ -108,11 +108,11 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
         },
     };
     let section = Section::open(table, &BEATS, findings);
-    let grid = section.duration("grid", "500us", GRID_MIN_NS..=GRID_MAX_NS, findings);
+    let grid = section.exact("grid", "500us", GRID_MIN_NS..=GRID_MAX_NS, findings);
     let beats = ReadBeats {
         grid_ns: match section.get("grid") {
             Some(_) => grid.map(|(grid_ns, _)| grid_ns),
-            None => Some(GRID_DEFAULT_NS),
+            None => Some(GRID_DEFAULT_NS.into()),
         },
         free_ppm: section
             .number("free", "free = 0.0625", findings, |text| {

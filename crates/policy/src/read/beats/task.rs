@@ -11,7 +11,7 @@ use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::section::{Field, Section, tables, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{cpus, name, owner};
-use crate::{Code, Overrun};
+use crate::{Code, ExactTime, Overrun};
 
 pub(in crate::read) const TASK: Schema = Schema {
     what: "task",
@@ -20,7 +20,7 @@ pub(in crate::read) const TASK: Schema = Schema {
         Key::required("name", Takes::Spelled(name::schema), "Name of the task"),
         Key::required(
             "period",
-            Takes::Duration(PERIOD_MIN_NS..=PERIOD_MAX_NS),
+            Takes::Exact(PERIOD_MIN_NS..=PERIOD_MAX_NS),
             "A multiple of grid, counted from zero of the host's monotonic clock",
         ),
         Key::required(
@@ -31,7 +31,7 @@ pub(in crate::read) const TASK: Schema = Schema {
         ),
         Key::new(
             "offset",
-            Takes::Duration(0..=PERIOD_MAX_NS),
+            Takes::Exact(0..=PERIOD_MAX_NS),
             "When in the period the budget begins, a multiple of grid; default: where there is \
              room",
         ),
@@ -107,9 +107,9 @@ pub(crate) struct ReadTask {
     /// Where the task is named, or where it starts.
     pub span: Span,
     pub line: usize,
-    pub period_ns: Option<Placed<u64>>,
+    pub period_ns: Option<Placed<ExactTime>>,
     pub budget_ns: Option<Placed<u64>>,
-    pub offset_ns: Option<Placed<u64>>,
+    pub offset_ns: Option<Placed<ExactTime>>,
     pub lead_ns: Option<Placed<u64>>,
     pub cpus: Option<Placed<Vec<u32>>>,
     pub overrun: Overrun,
@@ -164,9 +164,9 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         name,
         span,
         line,
-        period_ns: section.duration("period", "40ms", PERIOD_MIN_NS..=PERIOD_MAX_NS, findings),
+        period_ns: section.exact("period", "40ms", PERIOD_MIN_NS..=PERIOD_MAX_NS, findings),
         budget_ns: section.duration("budget", "8ms", BUDGET_MIN_NS..=PERIOD_MAX_NS, findings),
-        offset_ns: section.duration("offset", "5ms", 0..=PERIOD_MAX_NS, findings),
+        offset_ns: section.exact("offset", "5ms", 0..=PERIOD_MAX_NS, findings),
         lead_ns: section.duration("lead", "20us", 0..=PERIOD_MAX_NS, findings),
         cpus: read_cpus(&section, findings),
         overrun: section

@@ -1,0 +1,94 @@
+//! Periods that are no whole number of nanoseconds: 64 frames at 44.1 kHz.
+
+use takt_algo::sys::takt_exact;
+
+use crate::{
+    beats::end,
+    machine::{DEFAULT, NEWEST, WITHOUT_BPF_QDISCS},
+    metronome::{US, assert_stands, member, spin},
+    takt::{apply, takt},
+};
+
+const JOBS: u64 = 2_000;
+/// A tick may come just then: docs/limits.md.
+const EARLY_MAX_NS: u64 = US;
+const LATE_MAX_NS: u64 = 50 * US;
+
+/// One processor, so that both periods are in one table.
+const POLICY: &str = r#"
+[beats]
+grid = "1/44100s"
+cpus = "0"
+
+[[task]]
+name = "frames"
+period = "64/44100s"
+budget = "310us"
+offset = "16/44100s"
+
+[[task]]
+name = "seventh"
+period = "448/44100s"
+budget = "200us"
+"#;
+
+/// Each began at its beat, and with few exceptions one in every period: what runs before beats may
+/// take a slot.
+#[track_caller]
+fn assert_at_multiples(starts_ns: &[u64], period: &takt_exact, phase_ns: u64) {
+    let numbers: Vec<u64> = starts_ns[1..]
+        .iter()
+        .map(|start_ns| {
+            let since_ns = start_ns + EARLY_MAX_NS - phase_ns;
+            let number = period.count(since_ns);
+            let late_ns = since_ns - period.edge_ns(number);
+            assert!(
+                late_ns <= LATE_MAX_NS + EARLY_MAX_NS,
+                "{late_ns} ns in {number}"
+            );
+            number
+        })
+        .collect();
+    let periods = numbers[numbers.len() - 1] - numbers[0] + 1;
+    let lost = periods - numbers.len() as u64;
+    assert!(lost <= periods / 100, "{lost} of {periods} periods");
+}
+
+fn on_fractions() {
+    apply(POLICY).ok();
+    let sevenths = member("seventh", JOBS / 7, |_| spin(20 * US));
+    let starts_ns = member("frames", JOBS, |_| spin(50 * US)).join().unwrap();
+    let frames = takt_exact::new(640_000_000, 441);
+    assert_at_multiples(&starts_ns, &frames, 160_000_000 / 441);
+    sevenths.join().unwrap();
+    let status = takt("status --tasks --output json").json();
+    let beats = &status["beats"];
+    assert_eq!(beats["grid"], "1/44100s");
+    assert_eq!(beats["cpus"][0]["frame_ns"], 10_158_730);
+    let task = &status["tasks"][0];
+    assert_eq!(task["period"], "16/11025s");
+    assert_eq!(task["period_ns"], 1_451_247);
+    assert_stands();
+    end();
+}
+
+#[test]
+fn jobs_begin_at_multiples_of_a_fraction() {
+    DEFAULT.run(|| {
+        on_fractions();
+    });
+}
+
+#[test]
+fn jobs_begin_at_multiples_of_a_fraction_newest() {
+    NEWEST.run(|| {
+        on_fractions();
+    });
+}
+
+#[test]
+fn jobs_begin_at_multiples_of_a_fraction_oldest() {
+    WITHOUT_BPF_QDISCS.run(|| {
+        on_fractions();
+    });
+}
