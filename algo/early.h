@@ -25,8 +25,9 @@
 #define TAKT_FROM_IDLE 0U
 #define TAKT_FROM_SLEEP 1U	/* an idle CPU that stopped its tick, and starts it first */
 #define TAKT_FROM_THREAD 2U
-#define TAKT_FROM_BEAT 3U	/* a thread whose slot ends at this edge */
-#define TAKT_FROMS 4U		/* a power of two */
+#define TAKT_FROM_KERNEL 3U	/* a kernel thread, or one that exits: no memory map, as idle */
+#define TAKT_FROM_BEAT 4U	/* a thread whose slot ends at this edge; the last */
+#define TAKT_FROMS 8U		/* a power of two */
 
 #define TAKT_EARLY_FIRST 8U	/* starts until a time is known */
 #define TAKT_EARLY_WINDOW 64U	/* starts until an older one no longer counts */
@@ -37,7 +38,7 @@
 #define TAKT_EARLY_AFTER_NS 50U
 #define TAKT_EARLY_BEFORE_NS 80U
 /* A thread that started earlier than that, and yields so soon, found that its time had not come. */
-#define TAKT_EARLY_PREMATURE_NS 150U
+#define TAKT_EARLY_PREMATURE_NS 90U
 #define TAKT_EARLY_YIELD_NS 1000U
 #define TAKT_EARLY_TICK_NS 10000U	/* a tick's handler may run so long until it is seen */
 
@@ -149,10 +150,14 @@ TAKT_FN void takt_early_note_return(struct takt_early *early, u32 from, u64 took
 		return;
 	*return_ns = (u32)took_ns;
 	/* Neither the tick nor that the thread before was a beat make a difference to it. */
-	if (from < TAKT_FROM_THREAD)
-		early->return_ns[TAKT_FROM_IDLE] = early->return_ns[TAKT_FROM_SLEEP] = *return_ns;
-	else
-		early->return_ns[TAKT_FROM_BEAT] = early->return_ns[TAKT_FROM_THREAD];
+	if (from == TAKT_FROM_THREAD || from == TAKT_FROM_BEAT) {
+		early->return_ns[TAKT_FROM_THREAD] = *return_ns;
+		early->return_ns[TAKT_FROM_BEAT] = *return_ns;
+	} else {
+		early->return_ns[TAKT_FROM_IDLE] = *return_ns;
+		early->return_ns[TAKT_FROM_SLEEP] = *return_ns;
+		early->return_ns[TAKT_FROM_KERNEL] = *return_ns;
+	}
 	takt_early_keep(early);
 }
 

@@ -7,7 +7,7 @@
  *   eligible  a member of a task whose slot is open, whose turn it is, and whose
  *             budget is not used up (algo/slots.h, algo/turns.h); any other thread whose
  *             control group's limit allows it (throttle.h)
- *   rank      kernel threads of one CPU, beats, protocol processing, ordinary
+ *   rank      beats, kernel threads of one CPU, protocol processing, ordinary
  *             threads by virtual time (fair.h, caches.h)
  *   next wake the table's next edge, or the end of the budget (edge.h)
  *
@@ -57,10 +57,18 @@ static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags
 		scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 }
 
-/* A kernel thread of one CPU preempts any thread of a lower tier there. */
-static __always_inline void enqueue_kernel(struct task_struct *p, const struct takt_cpu *c,
+/*
+ * A kernel thread of one CPU preempts any thread of a lower tier there. It waits for a beat, as it
+ * would for a SCHED_FIFO thread, and no longer than for the end of the slot.
+ */
+static __always_inline void enqueue_kernel(struct task_struct *p, struct takt_cpu *c, u32 cpu,
 					   u64 enq_flags)
 {
+	if (c && c->open && !c->offline && (c->tier == TIER_BEAT || c->comes || c->returning)) {
+		c->kernel_waits = 1;
+		scx_bpf_dsq_insert(p, QUEUE_KERNEL + cpu, slice_ns, enq_flags);
+		return;
+	}
 	if (c && c->tier < TIER_KERNEL)
 		enq_flags |= SCX_ENQ_PREEMPT;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags);
@@ -105,8 +113,16 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		if (member && member_enqueue(p, thread, member, enq_flags))
 			return 0;
 	}
-	if (thread && thread->tier == TIER_KERNEL) {
-		enqueue_kernel(p, cpu_of(scx_bpf_task_cpu(p)), enq_flags);
+	/*
+	 * The kernel leaves softirqs to ksoftirqd when another thread is to run, and timers are
+	 * among them: until they have run, no alarm is set. So it comes first when it wakes, and
+	 * among the network's threads if it is not done then.
+	 */
+	if (thread && (thread->tier == TIER_KERNEL ||
+		       (thread->runs_softirqs && enq_flags & SCX_ENQ_WAKEUP))) {
+		u32 cpu = scx_bpf_task_cpu(p);
+
+		enqueue_kernel(p, cpu_of(cpu), cpu, enq_flags);
 		return 0;
 	}
 	if (!is_on_leaving(p) && throttle(p, enq_flags))
@@ -126,6 +142,12 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 	return 0;
 }
 
+static __always_inline int kernel_dispatch(struct takt_cpu *c, u32 cpu)
+{
+	c->kernel_waits = scx_bpf_dsq_nr_queued(QUEUE_KERNEL + cpu) > 1;
+	return scx_bpf_dsq_move_to_local(QUEUE_KERNEL + cpu);
+}
+
 /* The CPU is new, or has had no slots so far: set its alarm to now. */
 static __always_inline void activate(struct takt_cpu *c, u32 cpu, const struct takt_beats *host)
 {
@@ -140,6 +162,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 {
 	const struct takt_beats *host = beats();
 	struct takt_cpu *c = cpu_of(cpu);
+	u64 now_ns;
 
 	if (!c || !host)
 		return 0;
@@ -151,7 +174,11 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 		c->frees = host->frees;
 		free_waiting();
 	}
-	if (c->open && member_dispatch(c, cpu, prev))
+	now_ns = bpf_ktime_get_ns();
+	catch_up(c, cpu, now_ns);
+	if (c->open && member_dispatch(c, cpu, prev, takt_max(now_ns, c->looked_ns)))
+		return 0;
+	if (c->kernel_waits && kernel_dispatch(c, cpu))
 		return 0;
 	set_aside(c->llc);
 	if (!free_dispatch(host, c, cpu, prev))
@@ -186,10 +213,10 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		if (is_beat_slice(p))
 			p->scx.slice = slice_ns;
 		fair_running(p, c);
-		if (c->open && is_before_a_member(c)) {
-			p->scx.slice = 0;
-			cut(cpu);
-		}
+	}
+	if (tier != TIER_BEAT && c->open && is_before_a_member(c)) {
+		p->scx.slice = 0;
+		cut(cpu);
 	}
 	c->tier = tier;
 	c->stopped_ns = 0;
@@ -327,6 +354,8 @@ int BPF_PROG(takt_beats_init)
 		error = scx_bpf_create_dsq(QUEUE_STRAY + cpu, -1);
 		if (!error)
 			error = scx_bpf_create_dsq(QUEUE_CALIBRATE + cpu, -1);
+		if (!error)
+			error = scx_bpf_create_dsq(QUEUE_KERNEL + cpu, -1);
 		if (!error)
 			error = bpf_timer_init(&alarm->timer, &takt_beats_alarms, CLOCK_MONOTONIC);
 		if (!error)

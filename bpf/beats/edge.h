@@ -292,6 +292,8 @@ static __always_inline u32 interrupted(const struct takt_cpu *c)
 		return TAKT_FROM_BEAT;
 	if (bpf_get_current_task_btf()->flags & PF_IDLE)
 		return tick_is_stopped() ? TAKT_FROM_SLEEP : TAKT_FROM_IDLE;
+	if (!bpf_get_current_task_btf()->mm)
+		return TAKT_FROM_KERNEL;
 	return TAKT_FROM_THREAD;
 }
 
@@ -346,6 +348,29 @@ static __always_inline void bring_calibrating(struct takt_cpu *c, u32 cpu, u64 n
 	c->calibrates = scx_bpf_dsq_nr_queued(QUEUE_CALIBRATE + cpu) > 0;
 	if (c->calibrates && c->armed_ns > now_ns + CALIBRATE_NS)
 		set_alarm(c, cpu, now_ns + CALIBRATE_NS, now_ns + CALIBRATE_NS);
+}
+
+/*
+ * The alarm's edge has passed, and the alarm is still to come: a kernel that has threads to run
+ * leaves its softirqs for later, and alarms are among them. The job begins without it.
+ */
+static __always_inline void catch_up(struct takt_cpu *c, u32 cpu, u64 now_ns)
+{
+	const struct takt_task_params *params;
+	struct takt_task *task;
+	u64 job;
+
+	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER || now_ns < c->edge_ns)
+		return;
+	c->comes = 0;
+	look(c, cpu, now_ns);
+	task = task_of(c->span.task);
+	params = params_of(c->span.task, c->half);
+	if (!c->open || !task || !params)
+		return;
+	job = takt_job_at(&params->turns, c->span.beat_ns);
+	if (task->job != job)
+		release(task, params, &c->span, job);
 }
 
 static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)

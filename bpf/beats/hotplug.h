@@ -90,6 +90,8 @@ static __always_inline void bring_all_home(const struct takt_beats *host)
 		takt_beats_bring_home(QUEUE_MEMBER + at);
 	bpf_for(at, 0, host->cpu_count)
 		takt_beats_bring_home(QUEUE_STRAY + at);
+	bpf_for(at, 0, host->cpu_count)
+		takt_beats_bring_home(QUEUE_KERNEL + at);
 	bpf_for(at, 0, THROTTLED_QUEUES)
 		takt_beats_bring_home(QUEUE_THROTTLED + at);
 	bpf_for(at, 0, host->cpu_count) {

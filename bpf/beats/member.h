@@ -97,7 +97,7 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 	}
 	if (may_go(task, member, c, now_ns)) {
 		/* A member that was preempted goes on after the thread that preempted it. */
-		if (enq_flags & SCX_ENQ_WAKEUP && c->tier < TIER_KERNEL)
+		if (enq_flags & SCX_ENQ_WAKEUP && c->tier < TIER_BEAT)
 			enq_flags |= SCX_ENQ_PREEMPT;
 		task->admitted_job = task->job;
 		task->away_since_ns = 0;
@@ -200,9 +200,8 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 }
 
 /*
- * An ordinary thread that a realtime thread preempted waits in the CPU's own queue with what is
- * left of its slice, and a preempted member was queued there behind it. The ordinary thread must
- * not use the member's slot.
+ * A thread that a realtime thread preempted waits in the CPU's own queue with what is left of its
+ * slice, and a preempted member was queued there behind it. It must not use the member's slot.
  */
 static __always_inline int is_before_a_member(const struct takt_cpu *c)
 {
@@ -300,10 +299,10 @@ static __always_inline int goes_on(struct task_struct *prev, u32 at, struct takt
 }
 
 /* Admit the member whose turn it is by now. */
-static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev)
+static __always_inline int member_dispatch(struct takt_cpu *c, u32 cpu, struct task_struct *prev,
+					   u64 now_ns)
 {
 	const struct takt_span *span = &c->span;
-	u64 now_ns = beat_clock_ns(c);
 	const struct takt_task_params *params;
 	struct takt_task *task;
 	u32 at;

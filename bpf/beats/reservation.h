@@ -130,6 +130,11 @@ static __always_inline int starts_with(const char *name, const char *prefix, u32
 	return 1;
 }
 
+static __always_inline int is_ksoftirqd(const struct task_struct *task, const u64 name[2])
+{
+	return task->flags & PF_KTHREAD && starts_with((const char *)name, "ksoftirqd/", 10);
+}
+
 /* A kernel thread's work is told by its name alone. */
 static __always_inline u32 tier_of(const struct task_struct *task, const u64 name[2])
 {
@@ -138,7 +143,7 @@ static __always_inline u32 tier_of(const struct task_struct *task, const u64 nam
 	if (!(task->flags & PF_KTHREAD))
 		return TIER_ORDINARY;
 	if (starts_with(text, "napi/", 5) || starts_with(text, "backlog_napi/", 13) ||
-	    starts_with(text, "ksoftirqd/", 10))
+	    is_ksoftirqd(task, name))
 		return TIER_NETWORK;
 	return task->nr_cpus_allowed == 1 ? TIER_KERNEL : TIER_ORDINARY;
 }
@@ -152,6 +157,7 @@ static __always_inline void recognise(struct task_struct *p, struct takt_thread 
 	u32 at;
 
 	thread->tier = tier_of(p, name);
+	thread->runs_softirqs = is_ksoftirqd(p, name);
 	if (thread->tier != TIER_ORDINARY)
 		mark(p);
 	if (p->flags & PF_KTHREAD || !host)

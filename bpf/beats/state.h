@@ -10,8 +10,8 @@
 #define TIER_NONE 0U		/* no thread of this scheduler runs */
 #define TIER_ORDINARY 1U
 #define TIER_NETWORK 2U		/* protocol processing: below the beats */
-#define TIER_BEAT 3U		/* a member in its slot */
-#define TIER_KERNEL 4U		/* kernel threads of one CPU */
+#define TIER_KERNEL 3U		/* kernel threads of one CPU */
+#define TIER_BEAT 4U		/* a member in its slot */
 
 /* Queues by id, as sched_ext numbers them. */
 #define QUEUE_NETWORK 1ULL
@@ -19,6 +19,7 @@
 #define QUEUE_STRAY 0x10000ULL	/* + CPU: members outside of their slots, likewise fair */
 #define QUEUE_MEMBER 0x20000ULL	/* + member: it waits there for its slot and its turn */
 #define QUEUE_CALIBRATE 0x28000ULL	/* + CPU: calibrate.h */
+#define QUEUE_KERNEL 0x2C000ULL	/* + CPU: its kernel threads, while a beat runs */
 #define QUEUE_THROTTLED 0x30000ULL	/* + a number: threads of limited control groups */
 #define THROTTLED_QUEUES 64U	/* limited groups beyond these share them */
 
@@ -58,7 +59,7 @@ struct takt_thread {
 	u64 throttled_ns;	/* since when its control group's limit keeps it from running; 0 */
 	u64 switched_ns;	/* calibrate.h */
 	u32 switched_from;	/* likewise */
-	u32 pad;
+	u32 runs_softirqs;	/* ksoftirqd */
 };
 
 /*

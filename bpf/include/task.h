@@ -62,6 +62,8 @@ struct cpumask {
 	unsigned long bits[1];
 };
 
+struct mm_struct;
+
 struct sched_entity {
 	u64 exec_start;		/* its time on the CPU was last counted then */
 };
@@ -81,6 +83,7 @@ struct task_struct {
 	const struct cpumask *cpus_ptr;
 	struct sched_entity se;
 	struct sched_ext_entity scx;
+	struct mm_struct *mm;	/* 0: kernel threads, and those that exit */
 	struct task_struct *group_leader;
 	const struct cred *cred;
 	char comm[16];

@@ -11,6 +11,8 @@ pub enum Interrupted {
     Sleep = sys::TAKT_FROM_SLEEP as isize,
     /// A thread without a slot.
     Thread = sys::TAKT_FROM_THREAD as isize,
+    /// A kernel thread.
+    Kernel = sys::TAKT_FROM_KERNEL as isize,
     /// A thread whose slot ends.
     Beat = sys::TAKT_FROM_BEAT as isize,
 }

@@ -107,9 +107,10 @@ task has the same slots in each of its periods, its period is a multiple of the 
 its offset. Budgets and leads need not be: they are given whole slots, and the thread gets exactly
 its budget of them.
 
-A fine grid wastes less of budgets that are no multiple of it; a coarse one has fewer edges. A period
-that is a fraction, such as \"64/48000s\" for 64 frames at 48 kHz, needs a grid that is one as well,
-such as \"1/48000s\".
+A fine grid wastes less of budgets that are no multiple of it; a coarse one has fewer edges.
+
+A period that is a fraction, such as \"64/48000s\" for 64 frames at 48 kHz, needs a grid that is one
+as well, such as \"1/48000s\".
 ";
 BudgetAbovePeriod = "takt::policy::budget_above_period": "
 The budget is what a task may use in each period, so the slots that hold it fit into the period, and

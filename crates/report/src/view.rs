@@ -175,7 +175,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 157] = [
+const METRICS: [(&str, &str, u8); 158] = [
     ("backend", "backend", 9),
     ("foretold", "foretold", 9),
     ("foretold_by_release", "by\nrelease", 8),
@@ -290,6 +290,7 @@ const METRICS: [(&str, &str, u8); 157] = [
     ("jitter_p90_ns", "p90", 5),
     ("jitter_p98_ns", "p98", 5),
     ("jitter_p99_ns", "p99", 9),
+    ("jitter_p999_ns", "p99.9", 4),
     ("jitter_max_ns", "max", 9),
     ("jitter_worst_thread_p99_ns", "worst\np99", 8),
     ("jitter_worst_thread_max_ns", "worst\nmax", 4),

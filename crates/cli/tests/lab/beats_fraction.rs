@@ -5,7 +5,7 @@ use takt_algo::sys::takt_exact;
 use crate::{
     beats::end,
     machine::{DEFAULT, NEWEST, WITHOUT_BPF_QDISCS},
-    metronome::{US, assert_stands, member, spin},
+    metronome::{MS, US, assert_stands, member, now_ns, sleep_ms, spin},
     takt::{apply, takt},
 };
 
@@ -32,8 +32,8 @@ period = "448/44100s"
 budget = "200us"
 "#;
 
-/// Each began at its beat, and with few exceptions one in every period: what runs before beats may
-/// take a slot.
+/// Each began at its beat, one in every period, but for one that a kernel may have taken: 6.16 keeps
+/// all interrupts waiting for 0.5 ms once in its first seconds.
 #[track_caller]
 fn assert_at_multiples(starts_ns: &[u64], period: &takt_exact, phase_ns: u64) {
     let numbers: Vec<u64> = starts_ns[1..]
@@ -49,9 +49,9 @@ fn assert_at_multiples(starts_ns: &[u64], period: &takt_exact, phase_ns: u64) {
             number
         })
         .collect();
-    let periods = numbers[numbers.len() - 1] - numbers[0] + 1;
-    let lost = periods - numbers.len() as u64;
-    assert!(lost <= periods / 100, "{lost} of {periods} periods");
+    let lost = |pair: &&[u64]| pair[1] != pair[0] + 1;
+    let lost: Vec<_> = numbers.windows(2).filter(lost).collect();
+    assert!(lost.len() <= 1, "{lost:?}");
 }
 
 fn on_fractions() {
@@ -68,8 +68,47 @@ fn on_fractions() {
     let task = &status["tasks"][0];
     assert_eq!(task["period"], "16/11025s");
     assert_eq!(task["period_ns"], 1_451_247);
+    for lost in ["missed", "overruns", "stolen_higher_ns"] {
+        assert_eq!(task[lost], 0, "{lost}");
+    }
     assert_stands();
     end();
+}
+
+/// A ninth of a millisecond, of which a million pass in two minutes.
+const NINTH: &str = r#"
+[beats]
+grid = "1/90000s"
+
+[[task]]
+name = "ninth"
+period = "1/9000s"
+budget = "20us"
+"#;
+
+#[test]
+fn the_millionth_period_is_where_it_was() {
+    DEFAULT.run(|| {
+        let ninth = takt_exact::new(1_000_000, 9);
+        sleep_ms((ninth.edge_ns(1_000_000).saturating_sub(now_ns())) / MS);
+        apply(NINTH).ok();
+        let starts_ns = member("ninth", JOBS, |_| {}).join().unwrap();
+        let piece = &takt("status --tasks --output json").json()["tasks"][0]["pieces"][0];
+        let phase_ns = piece["beat_ns"].as_u64().unwrap();
+        let late_ns = |start_ns: &u64| {
+            let since_ns = start_ns + EARLY_MAX_NS - phase_ns;
+            let number = ninth.count(since_ns);
+            assert!(number > 1_000_000, "{number}");
+            since_ns - ninth.edge_ns(number)
+        };
+        let mut late_ns: Vec<u64> = starts_ns.iter().map(late_ns).collect();
+        late_ns.sort_unstable();
+        println!("{late_ns:?}");
+        let median_ns = late_ns[late_ns.len() / 2].abs_diff(EARLY_MAX_NS);
+        assert!(median_ns < US, "{median_ns}");
+        assert_stands();
+        end();
+    });
 }
 
 #[test]

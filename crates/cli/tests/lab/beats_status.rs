@@ -44,6 +44,7 @@ beats.cpus[].assigned_ppm number
 beats.cpus[].cpu number
 beats.cpus[].early_ns.beat number
 beats.cpus[].early_ns.idle number
+beats.cpus[].early_ns.kernel number
 beats.cpus[].early_ns.sleep number
 beats.cpus[].early_ns.thread number
 beats.cpus[].edge_late_max_ns number
@@ -54,6 +55,7 @@ beats.cpus[].slots number
 beats.cpus[].swaps number
 beats.ended null
 beats.generation number
+beats.grid string
 beats.grid_ns number
 beats.network.batch_packets number
 beats.policy string
@@ -82,6 +84,7 @@ tasks[].name string
 tasks[].offset_ns number
 tasks[].overrun string
 tasks[].overruns number
+tasks[].period string
 tasks[].period_ns number
 tasks[].pieces[].beat_ns number
 tasks[].pieces[].begin_ns number

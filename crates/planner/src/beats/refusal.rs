@@ -58,9 +58,9 @@ pub enum Refusal {
         /// Where they have to begin, if the demand has an offset.
         offset_ns: Option<ExactTime>,
         /// The obstacle on each CPU that it may run on.
-        obstacles: Vec<Obstacle>,
+        obstacles: Box<[Obstacle]>,
         /// Changes that would fit, each by itself.
-        fits: Vec<Remedy>,
+        fits: Box<[Remedy]>,
         /// Whether everything fits with one of them, not only the demands placed before.
         alone: bool,
     },

@@ -122,7 +122,7 @@ impl Trial<'_> {
     }
 
     /// The nearest first: phase and CPU, then budget, then period.
-    fn remedies(&mut self) -> Vec<Remedy> {
+    fn remedies(&mut self) -> Box<[Remedy]> {
         [self.offset(), self.cpus(), self.budget(), self.period()]
             .into_iter()
             .flatten()

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -24,7 +25,7 @@ pub const DENOMINATOR_MAX: u32 = 65_535;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExactTime {
     numerator: u64,
-    denominator: u32,
+    denominator: NonZero<u32>,
 }
 
 impl ExactTime {
@@ -34,12 +35,11 @@ impl ExactTime {
         let common = gcd(numerator, denominator);
         let denominator = u32::try_from(denominator.checked_div(common)?).ok()?;
         let numerator = u64::try_from(numerator / common).ok()?;
-        (1..=DENOMINATOR_MAX)
-            .contains(&denominator)
-            .then_some(ExactTime {
-                numerator,
-                denominator,
-            })
+        let denominator = NonZero::new(denominator)?;
+        (denominator.get() <= DENOMINATOR_MAX).then_some(ExactTime {
+            numerator,
+            denominator,
+        })
     }
 
     /// In parts of [`ExactTime::denominator`] nanoseconds.
@@ -49,57 +49,57 @@ impl ExactTime {
 
     /// From 1 to [`DENOMINATOR_MAX`].
     pub fn denominator(self) -> u32 {
-        self.denominator
+        self.denominator.get()
     }
 
     /// Whether it is no whole number of nanoseconds.
     pub fn is_fraction(self) -> bool {
-        self.denominator > 1
+        self.denominator() > 1
     }
 
     /// The nearest whole number of nanoseconds.
     pub fn rounded_ns(self) -> u64 {
-        let denominator = u64::from(self.denominator);
+        let denominator = u64::from(self.denominator());
         let (whole, part) = (self.numerator / denominator, self.numerator % denominator);
         whole + u64::from(2 * part >= denominator)
     }
 
     /// Without the fraction.
     pub fn whole_ns(self) -> u64 {
-        self.numerator / u64::from(self.denominator)
+        self.numerator / u64::from(self.denominator())
     }
 
     /// The multiple number `index`, or the time of 64 bits if it is beyond.
     pub fn times(self, index: u64) -> ExactTime {
         let numerator = u128::from(self.numerator) * u128::from(index);
-        ExactTime::new(numerator, self.denominator.into()).unwrap_or(ExactTime::from(u64::MAX))
+        ExactTime::new(numerator, self.denominator().into()).unwrap_or(ExactTime::from(u64::MAX))
     }
 
     /// The whole nanosecond at or after multiple number `index`.
     pub fn edge_ns(self, index: u64) -> u64 {
         let numerator = u128::from(self.numerator) * u128::from(index);
-        u64::try_from(numerator.div_ceil(self.denominator.into())).unwrap_or(u64::MAX)
+        u64::try_from(numerator.div_ceil(self.denominator().into())).unwrap_or(u64::MAX)
     }
 
     /// How many whole multiples there are up to this time, with 0 for the first; the inverse of
     /// [`ExactTime::edge_ns`] for times of 2 ns and more.
     pub fn whole_in(self, time_ns: u64) -> u64 {
-        let parts = u128::from(time_ns) * u128::from(self.denominator);
+        let parts = u128::from(time_ns) * u128::from(self.denominator());
         u64::try_from(parts / u128::from(self.numerator.max(1))).unwrap_or(u64::MAX)
     }
 
     /// How many multiples it takes to hold this time.
     pub fn covering(self, time: impl Into<ExactTime>) -> u64 {
         let time = time.into();
-        let parts = u128::from(time.numerator) * u128::from(self.denominator);
-        let whole = u128::from(self.numerator.max(1)) * u128::from(time.denominator);
+        let parts = u128::from(time.numerator) * u128::from(self.denominator());
+        let whole = u128::from(self.numerator.max(1)) * u128::from(time.denominator());
         u64::try_from(parts.div_ceil(whole)).unwrap_or(u64::MAX)
     }
 
     /// What multiple of `grid` it is, if it is one.
     pub fn in_slots(self, grid: ExactTime) -> Option<u64> {
-        let parts = u128::from(self.numerator) * u128::from(grid.denominator);
-        let whole = u128::from(grid.numerator) * u128::from(self.denominator);
+        let parts = u128::from(self.numerator) * u128::from(grid.denominator());
+        let whole = u128::from(grid.numerator) * u128::from(self.denominator());
         if whole == 0 || !parts.is_multiple_of(whole) {
             return None;
         }
@@ -120,13 +120,13 @@ impl ExactTime {
     }
 
     fn common_denominator(self, other: ExactTime) -> u128 {
-        u128::from(self.denominator) * u128::from(other.denominator)
+        u128::from(self.denominator()) * u128::from(other.denominator())
     }
 
     fn on_one_denominator(self, other: ExactTime) -> (u128, u128) {
         (
-            u128::from(self.numerator) * u128::from(other.denominator),
-            u128::from(other.numerator) * u128::from(self.denominator),
+            u128::from(self.numerator) * u128::from(other.denominator()),
+            u128::from(other.numerator) * u128::from(self.denominator()),
         )
     }
 }
@@ -150,7 +150,7 @@ impl From<u64> for ExactTime {
     fn from(time_ns: u64) -> ExactTime {
         ExactTime {
             numerator: time_ns,
-            denominator: 1,
+            denominator: NonZero::<u32>::MIN,
         }
     }
 }
@@ -175,7 +175,7 @@ impl fmt::Display for ExactTime {
             return f.write_str(&format_duration(self.numerator));
         }
         let spelled = |&(unit, factor): &(&str, u64)| {
-            let denominator = u128::from(self.denominator) * u128::from(factor);
+            let denominator = u128::from(self.denominator()) * u128::from(factor);
             let common = gcd(self.numerator.into(), denominator);
             let numerator = u128::from(self.numerator) / common;
             format!("{numerator}/{}{unit}", denominator / common)

@@ -75,6 +75,8 @@ pub struct EarlyStatus {
     pub sleep: u32,
     /// Another thread.
     pub thread: u32,
+    /// A kernel thread.
+    pub kernel: u32,
     /// One whose slot ends then.
     pub beat: u32,
 }
@@ -85,6 +87,7 @@ impl EarlyStatus {
             idle: early.before_ns(Interrupted::Idle),
             sleep: early.before_ns(Interrupted::Sleep),
             thread: early.before_ns(Interrupted::Thread),
+            kernel: early.before_ns(Interrupted::Kernel),
             beat: early.before_ns(Interrupted::Beat),
         }
     }

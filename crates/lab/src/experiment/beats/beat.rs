@@ -58,6 +58,13 @@ impl Beats {
         fast
     }
 
+    /// The same with twice the budget, of which a quarter is for interrupts.
+    pub fn control() -> Self {
+        let mut beats = Self::single();
+        beats.threads[0].budget_ns *= 2;
+        beats
+    }
+
     /// One thread whose every beat coincides with the kernel's tick.
     pub fn on_the_tick() -> Self {
         let mut beats = Self::single();

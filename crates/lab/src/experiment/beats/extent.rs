@@ -78,6 +78,17 @@ impl Extent {
         }
     }
 
+    /// How long a contender's control loop is measured, if it is.
+    pub fn control(&self, contender: Contender) -> Option<Duration> {
+        use Contender::{Deadline, Default, Fifo, Takt, TaktLead};
+        match (contender, self.short) {
+            (Takt, true) => Some(ms(200)),
+            // Ten thousand starts.
+            (Takt | TaktLead | Fifo | Deadline | Default, false) => Some(ms(10_000)),
+            _ => None,
+        }
+    }
+
     /// The loads at which a contender's jitter is measured, and for how long.
     pub fn jitter(&self, contender: Contender, is_fast: bool) -> Vec<(Load, Duration)> {
         use Contender::{Deadline, DeadlineYield, Default, Fifo, FifoLead, Takt, TaktLead};

@@ -83,6 +83,7 @@ pub fn of_threads(beats: &Beats, records: &[Record], window: Window) -> Metrics 
         ("jitter_p90_ns", of(900)),
         ("jitter_p98_ns", of(980)),
         ("jitter_p99_ns", of(990)),
+        ("jitter_p999_ns", of(999)),
         ("jitter_max_ns", of(1000)),
         ("jitter_early_max_ns", json!(jobs().map(early_ns).max())),
         ("jitter_worst_thread_p99_ns", json!(worst_p99)),

@@ -6,12 +6,13 @@
 //! policy and [`contender`] the other schedulers' settings, [`settings`] those of the machine;
 //! [`script`] is the input of a [`process`] of this experiment and [`program`] that program,
 //! [`load`] the load beside it and [`outside`] the device from which it may come; [`stage`] runs
-//! them, and [`jitter`], [`storm`], [`switches`], [`edges`], [`overrun`], [`group`],
+//! them, and [`jitter`], [`storm`], [`control`], [`switches`], [`edges`], [`overrun`], [`group`],
 //! [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`].
 
 mod beat;
 mod clock;
 mod contender;
+mod control;
 mod cyclictest;
 mod edges;
 mod extent;
@@ -66,10 +67,11 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The beginnings of cases' names, in the order in which they are shown.
-const GROUPS: [&str; 9] = [
+const GROUPS: [&str; 10] = [
     "40ms-",
     "1ms-",
     "storm-",
+    "loop-",
     "switch-",
     "edge-",
     "overrun-",

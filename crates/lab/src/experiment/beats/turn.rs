@@ -10,7 +10,8 @@ use super::extent::{CYCLICTEST, Extent};
 use super::load::Load;
 use super::throughput::Errand;
 use super::{
-    cyclictest, edges, group, jitter, outside, overrun, policy, storm, switches, throughput,
+    control, cyclictest, edges, group, jitter, outside, overrun, policy, storm, switches,
+    throughput,
 };
 use crate::experiment::error::Result;
 use crate::experiment::metrics::Metrics;
@@ -41,6 +42,7 @@ impl<'lab> Turn<'lab> {
     pub fn take(mut self, extent: &Extent) -> Result<Vec<Row>> {
         self.jitter(extent)?;
         self.storm(extent)?;
+        self.control(extent)?;
         self.switches(extent)?;
         self.edges(extent)?;
         self.overrun(extent)?;
@@ -89,6 +91,17 @@ impl<'lab> Turn<'lab> {
             outside::set_threaded(false)?;
         }
         Ok(())
+    }
+
+    fn control(&mut self, extent: &Extent) -> Result<()> {
+        let Some(length) = extent.control(self.contender) else {
+            return Ok(());
+        };
+        let beats = Beats::control();
+        self.prepare(self.contender.policy(&beats))?;
+        self.row(control::CASE, |turn| {
+            control::measure(turn.takt, turn.contender, &beats, length)
+        })
     }
 
     fn switches(&mut self, extent: &Extent) -> Result<()> {
