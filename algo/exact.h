@@ -9,7 +9,7 @@
 
 #include "abi.h"
 
-/* With numerators up to TAKT_EXACT_MAX_NS of these, no product below has more than 64 bits. */
+/* For times up to this, with such denominators, no product below has more than 64 bits. */
 #define TAKT_EXACT_DEN_MAX 65535U
 #define TAKT_EXACT_MAX_NS 4000000000U
 

@@ -65,16 +65,12 @@ TAKT_FN u64 takt_frame_start(const struct takt_table *table, u64 now_ns)
 {
 	if (!table->frame_ns)
 		return now_ns;
-	if (table->frame.den <= 1)
-		return now_ns - now_ns % table->frame_ns;
 	return takt_exact_edge_ns(&table->frame, takt_exact_count(&table->frame, now_ns));
 }
 
 /* ... and of the one after it. */
 TAKT_FN u64 takt_frame_next(const struct takt_table *table, u64 start_ns)
 {
-	if (table->frame.den <= 1)
-		return start_ns + table->frame_ns;
 	return takt_exact_edge_ns(&table->frame, takt_exact_count(&table->frame, start_ns) + 1);
 }
 

@@ -131,8 +131,6 @@ struct takt_cpu {
 	u32 strays;		/* members may wait here outside of their slots */
 	u32 interrupts;		/* kinds of interrupts in progress while a beat runs */
 	u32 returning;		/* an eligible member waits in the CPU's own queue */
-	u32 kernel_waits;	/* a kernel thread of this CPU waits for a beat */
-	u32 pad;
 	u64 interrupted_ns;	/* ... since then */
 	u64 vtime;		/* of the running ordinary thread, when it came */
 	u64 vtime_ns;		/* ... and when that was, by scheduler_clock_ns() */
@@ -144,6 +142,8 @@ struct takt_cpu {
 	u32 comes;		/* a member that it admitted comes next */
 	u32 came_from;		/* what the running beat's alarm interrupted */
 	u32 calibrates;		/* a thread that calibrates waits for an alarm */
+	u32 kernel_waits;	/* a kernel thread of this CPU waits for a beat */
+	u32 pad;
 	struct takt_early early;
 	struct takt_cpu_stats stats;
 };

@@ -156,6 +156,17 @@ static __always_inline void release(struct takt_task *task, const struct takt_ta
 	write_pages(task, params, span);
 }
 
+/* The number of the span's job, which begins unless it has begun. */
+static __always_inline u64 begin_job(struct takt_task *task, const struct takt_task_params *params,
+				     const struct takt_span *span)
+{
+	u64 job = takt_job_at(&params->turns, span->beat_ns);
+
+	if (task->job != job)
+		release(task, params, span, job);
+	return job;
+}
+
 /* The thread whose turn it is did not come. */
 static __always_inline void note_absence(struct takt_task *task, struct takt_cpu *c, u64 now_ns)
 {
@@ -181,11 +192,9 @@ static __always_inline void admit(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	params = params_of(span->task, c->half);
 	if (!task || !params)
 		return;
-	job = takt_job_at(&params->turns, span->beat_ns);
+	job = begin_job(task, params, span);
 	if (c->tier == TIER_BEAT && c->task == span->task && c->job == job)
 		return;
-	if (task->job != job)
-		release(task, params, span, job);
 	if (task->stopped || !takt_turns_left(&task->turns, &params->turns, job)) {
 		if (c->tier == TIER_BEAT)
 			cut(cpu);
@@ -358,7 +367,6 @@ static __always_inline void catch_up(struct takt_cpu *c, u32 cpu, u64 now_ns)
 {
 	const struct takt_task_params *params;
 	struct takt_task *task;
-	u64 job;
 
 	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER || now_ns < c->edge_ns)
 		return;
@@ -366,11 +374,8 @@ static __always_inline void catch_up(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	look(c, cpu, now_ns);
 	task = task_of(c->span.task);
 	params = params_of(c->span.task, c->half);
-	if (!c->open || !task || !params)
-		return;
-	job = takt_job_at(&params->turns, c->span.beat_ns);
-	if (task->job != job)
-		release(task, params, &c->span, job);
+	if (c->open && task && params)
+		begin_job(task, params, &c->span);
 }
 
 static int takt_beats_on_alarm(void *map, u32 *key, struct takt_alarm *alarm)

@@ -9,8 +9,8 @@ pub mod flow;
 mod link;
 pub mod tree;
 
-use takt_algo::sys::{TAKT_LINKS, TAKT_MEMBERS_MAX};
-use takt_policy::{LINKS_MAX, MEMBERS_MAX};
+use takt_algo::sys::{TAKT_EXACT_DEN_MAX, TAKT_EXACT_MAX_NS, TAKT_LINKS, TAKT_MEMBERS_MAX};
+use takt_policy::{DENOMINATOR_MAX, LINKS_MAX, MEMBERS_MAX, PERIOD_MAX_NS};
 
 pub use link::{
     ByPort, ClassIds, Plan, PlanError, Questions, by_port, open_receive, plan, unplannable,
@@ -20,3 +20,5 @@ pub use takt_policy::Question;
 // A policy is checked for what the tables hold.
 const _: () = assert!(LINKS_MAX == TAKT_LINKS as usize);
 const _: () = assert!(MEMBERS_MAX == TAKT_MEMBERS_MAX as usize);
+const _: () = assert!(DENOMINATOR_MAX == TAKT_EXACT_DEN_MAX);
+const _: () = assert!(PERIOD_MAX_NS == TAKT_EXACT_MAX_NS as u64);

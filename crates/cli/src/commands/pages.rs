@@ -163,7 +163,7 @@ mod tests {
             .map(|name| format!("{name}.1"))
             .chain(["takt-policy.5", "takt.7", "taktd.8"].map(str::to_owned))
             .collect();
-        names.sort_unstable();
+        names.sort();
         let mut found: Vec<String> = fs::read_dir(folder.path())
             .expect("it is read")
             .map(|entry| {
@@ -174,7 +174,7 @@ mod tests {
                     .expect("a name")
             })
             .collect();
-        found.sort_unstable();
+        found.sort();
         assert_eq!(found, names);
         for name in found {
             let page = fs::read_to_string(folder.path().join(&name)).expect("it is read");

@@ -32,10 +32,9 @@ period = "448/44100s"
 budget = "200us"
 "#;
 
-/// Each began at its beat, one in every period, but for one that a kernel may have taken: 6.16 keeps
-/// all interrupts waiting for 0.5 ms once in its first seconds.
+/// Each began at its beat, one in every period, but for those that the kernel may have taken.
 #[track_caller]
-fn assert_at_multiples(starts_ns: &[u64], period: &takt_exact, phase_ns: u64) {
+fn assert_at_multiples(starts_ns: &[u64], period: &takt_exact, phase_ns: u64, lost_max: usize) {
     let numbers: Vec<u64> = starts_ns[1..]
         .iter()
         .map(|start_ns| {
@@ -51,15 +50,15 @@ fn assert_at_multiples(starts_ns: &[u64], period: &takt_exact, phase_ns: u64) {
         .collect();
     let lost = |pair: &&[u64]| pair[1] != pair[0] + 1;
     let lost: Vec<_> = numbers.windows(2).filter(lost).collect();
-    assert!(lost.len() <= 1, "{lost:?}");
+    assert!(lost.len() <= lost_max, "{lost:?}");
 }
 
-fn on_fractions() {
+fn on_fractions(lost_max: usize) {
     apply(POLICY).ok();
     let sevenths = member("seventh", JOBS / 7, |_| spin(20 * US));
     let starts_ns = member("frames", JOBS, |_| spin(50 * US)).join().unwrap();
     let frames = takt_exact::new(640_000_000, 441);
-    assert_at_multiples(&starts_ns, &frames, 160_000_000 / 441);
+    assert_at_multiples(&starts_ns, &frames, 160_000_000 / 441, lost_max);
     sevenths.join().unwrap();
     let status = takt("status --tasks --output json").json();
     let beats = &status["beats"];
@@ -68,9 +67,10 @@ fn on_fractions() {
     let task = &status["tasks"][0];
     assert_eq!(task["period"], "16/11025s");
     assert_eq!(task["period_ns"], 1_451_247);
-    for lost in ["missed", "overruns", "stolen_higher_ns"] {
-        assert_eq!(task[lost], 0, "{lost}");
-    }
+    assert_eq!((&task["missed"], &task["overruns"]), (&0.into(), &0.into()));
+    // RCU's thread is a realtime one on old kernels; kworkers took up to 350 us.
+    let stolen_ns = task["stolen_higher_ns"].as_u64().unwrap();
+    assert!(stolen_ns <= LATE_MAX_NS, "{stolen_ns}");
     assert_stands();
     end();
 }
@@ -114,20 +114,21 @@ fn the_millionth_period_is_where_it_was() {
 #[test]
 fn jobs_begin_at_multiples_of_a_fraction() {
     DEFAULT.run(|| {
-        on_fractions();
+        on_fractions(0);
     });
 }
 
 #[test]
 fn jobs_begin_at_multiples_of_a_fraction_newest() {
     NEWEST.run(|| {
-        on_fractions();
+        on_fractions(0);
     });
 }
 
 #[test]
 fn jobs_begin_at_multiples_of_a_fraction_oldest() {
     WITHOUT_BPF_QDISCS.run(|| {
-        on_fractions();
+        // 6.16 keeps all interrupts waiting for 0.5 ms once in its first seconds.
+        on_fractions(1);
     });
 }
