@@ -175,7 +175,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 158] = [
+const METRICS: [(&str, &str, u8); 160] = [
     ("backend", "backend", 9),
     ("foretold", "foretold", 9),
     ("foretold_by_release", "by\nrelease", 8),
@@ -300,6 +300,8 @@ const METRICS: [(&str, &str, u8); 158] = [
     ("received_bps", "received", 6),
     ("sent_bps", "sent", 3),
     ("interrupts_count", "interrupts", 5),
+    ("packet_above_ns", "a packet\nabove", 7),
+    ("packet_all_ns", "in all", 5),
     ("jobs_count", "jobs", 3),
     ("target_bps", "target", 7),
     ("achieved_bps", "achieved", 3),

@@ -6,12 +6,14 @@ use std::time::Duration;
 use super::contender::Contender;
 use super::edges::Cause;
 use super::load::{EXTREMES, LOADS, Load, STORMS};
+use super::script::Call;
 
 pub struct Extent {
     short: bool,
     pub storm: Duration,
     pub switches: Duration,
     pub edges: Duration,
+    pub call: Duration,
     pub overrun: Duration,
     pub group: Duration,
     pub throughput: Duration,
@@ -32,6 +34,7 @@ impl Extent {
                 storm: ms(400),
                 switches: ms(200),
                 edges: ms(200),
+                call: ms(100),
                 overrun: ms(400),
                 group: ms(400),
                 throughput: ms(200),
@@ -42,6 +45,7 @@ impl Extent {
                 storm: ms(20_000),
                 switches: ms(2_000),
                 edges: ms(5_000),
+                call: ms(1_000),
                 overrun: ms(20_000),
                 // Twenty thousand periods.
                 group: ms(20_000),
@@ -55,6 +59,15 @@ impl Extent {
         match contender {
             Contender::Takt => &Cause::ALL,
             Contender::Fifo | Contender::Deadline if !self.short => &Cause::ALL,
+            _ => &[],
+        }
+    }
+
+    /// The system calls beside which a contender's beats are measured.
+    pub fn calls(&self, contender: Contender) -> &'static [Call] {
+        match contender {
+            Contender::Takt if self.short => &Call::ALL[..1],
+            Contender::Takt | Contender::Fifo if !self.short => &Call::ALL,
             _ => &[],
         }
     }

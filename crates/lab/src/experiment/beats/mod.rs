@@ -6,10 +6,12 @@
 //! policy and [`contender`] the other schedulers' settings, [`settings`] those of the machine;
 //! [`script`] is the input of a [`process`] of this experiment and [`program`] that program,
 //! [`load`] the load beside it and [`outside`] the device from which it may come; [`stage`] runs
-//! them, and [`jitter`], [`storm`], [`control`], [`switches`], [`edges`], [`overrun`], [`group`],
-//! [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`].
+//! them, and [`jitter`], [`storm`], [`control`], [`switches`], [`edges`], [`calls`], [`overrun`], [`group`],
+//! [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`];
+//! [`packets`] follows from the storms.
 
 mod beat;
+mod calls;
 mod clock;
 mod contender;
 mod control;
@@ -21,6 +23,7 @@ mod jitter;
 mod load;
 mod outside;
 mod overrun;
+mod packets;
 mod policy;
 mod process;
 mod program;
@@ -55,6 +58,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(turn.take(&extent)?);
     }
     switches::compare(&mut rows);
+    packets::compare(&mut rows);
     throughput::compare(&mut rows, Contender::Fifo.name());
     // Rows to be compared are adjacent, although measured in different turns.
     rows.sort_by_key(|row| {
@@ -67,13 +71,14 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The beginnings of cases' names, in the order in which they are shown.
-const GROUPS: [&str; 10] = [
+const GROUPS: [&str; 11] = [
     "40ms-",
     "1ms-",
     "storm-",
     "loop-",
     "switch-",
     "edge-",
+    "call-",
     "overrun-",
     "group-",
     "ordinary-",

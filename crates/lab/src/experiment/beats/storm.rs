@@ -15,6 +15,9 @@ use super::stage::{self, play_beside};
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
 
+/// From a job's start to its end.
+pub const JOB_MEAN: &str = "job_mean_ns";
+
 /// `storm-600`, `storm-600-threaded`.
 pub fn case(load: Load, threaded: bool) -> String {
     let load = match load {
@@ -41,7 +44,12 @@ pub fn measure(
     let (played, interrupts) =
         play_beside(takt, length, cast, |window| interrupt.count_within(window))?;
     let mut row = jitter::beside_load(beats, &played);
-    row.extend(metrics([("interrupts_count", json!(interrupts))]));
+    let jobs = played.records[0].iter().flat_map(|record| &record.jobs);
+    let jobs: Vec<u64> = jobs.map(|job| job.end_ns - job.start_ns).collect();
+    row.extend(metrics([
+        (JOB_MEAN, json!(jitter::mean(&jobs))),
+        ("interrupts_count", json!(interrupts)),
+    ]));
     Ok(row)
 }
 

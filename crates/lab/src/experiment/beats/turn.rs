@@ -10,7 +10,7 @@ use super::extent::{CYCLICTEST, Extent};
 use super::load::Load;
 use super::throughput::Errand;
 use super::{
-    control, cyclictest, edges, group, jitter, outside, overrun, policy, storm, switches,
+    calls, control, cyclictest, edges, group, jitter, outside, overrun, policy, storm, switches,
     throughput,
 };
 use crate::experiment::error::Result;
@@ -45,6 +45,7 @@ impl<'lab> Turn<'lab> {
         self.control(extent)?;
         self.switches(extent)?;
         self.edges(extent)?;
+        self.calls(extent)?;
         self.overrun(extent)?;
         self.group(extent)?;
         self.throughput(extent)?;
@@ -141,6 +142,21 @@ impl<'lab> Turn<'lab> {
             self.prepare(self.contender.policy(&cause.beats()))?;
             self.row(cause.case(), |turn| {
                 edges::measure(turn.takt, turn.contender, *cause, extent.edges)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, extent: &Extent) -> Result<()> {
+        let calls = extent.calls(self.contender);
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let beats = Beats::single();
+        self.prepare(self.contender.policy(&beats))?;
+        for call in calls {
+            self.row(calls::case(*call), |turn| {
+                calls::measure(turn.takt, turn.contender, &beats, *call, extent.call)
             })?;
         }
         Ok(())

@@ -1,12 +1,14 @@
 //! The programs of this experiment, in processes of their own: threads with names that record
 //! their runs in memory, and report them at the end.
 //!
-//! [`play`] is the program, [`class`] sets a thread's scheduling, [`work`] is its computation;
-//! the rest are its [parts](super::script::Part).
+//! [`play`] is the program, [`class`] sets a thread's scheduling, [`work`] is its computation,
+//! [`pages`] is memory for a [`call`]; the rest are its [parts](super::script::Part).
 
+mod call;
 mod class;
 mod jobs;
 mod ordinary;
+mod pages;
 mod udp;
 mod work;
 
@@ -15,6 +17,7 @@ use std::io::{Read, Write};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
 pub use self::class::{enter, exact_timers, set_class};
+pub use self::udp::PAYLOAD_BYTES;
 pub use self::work::Work;
 use super::script::{Part, Record, Role, Script, Window};
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
@@ -73,6 +76,7 @@ fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
         Part::Compute => ordinary::compute(work, window),
         Part::Pipes => ordinary::pipes(window)?,
         Part::Strain => ordinary::strain(window)?,
+        Part::Call { call } => call::repeat(*call, window)?,
         Part::Send {
             to,
             port,

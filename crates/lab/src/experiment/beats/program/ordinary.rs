@@ -54,7 +54,7 @@ pub fn strain(window: Window) -> Result<Record> {
 }
 
 /// Repeats something, and sums up its results within the window.
-fn counted(window: Window, mut something: impl FnMut() -> Result<u64>) -> Result<Record> {
+pub fn counted(window: Window, mut something: impl FnMut() -> Result<u64>) -> Result<Record> {
     let mut done = 0;
     loop {
         let amount = something()?;

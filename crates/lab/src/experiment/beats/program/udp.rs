@@ -9,7 +9,7 @@ use crate::experiment::beats::script::{Record, Window};
 use crate::experiment::error::{Result, WhileDoing};
 
 /// The largest payload that fits a frame.
-const PAYLOAD_BYTES: usize = 1_472;
+pub const PAYLOAD_BYTES: usize = 1_472;
 /// How often a receiver without packets reads the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
 
