@@ -82,6 +82,12 @@ pub enum Part {
     Pipes,
     /// Keeps the kernel busy: maps and unmaps memory, forks, reads.
     Strain,
+    /// A client of JACK: works for `work_ns` in each cycle, in a thread of this name.
+    Client {
+        name: String,
+        wires: Vec<Wire>,
+        work_ns: u64,
+    },
     /// UDP datagrams to each address in turn, at `rate_bytes_per_s` of payload in all or without
     /// pause.
     Send {
@@ -92,6 +98,13 @@ pub enum Part {
     Receive {
         port: u16,
     },
+}
+
+/// Between two ports of JACK, such as `synth:out`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wire {
+    pub from: String,
+    pub to: String,
 }
 
 /// How a thread waits for its beat.

@@ -5,6 +5,7 @@
 //! the rest are its [parts](super::script::Part).
 
 mod class;
+mod jack;
 mod jobs;
 mod ordinary;
 mod udp;
@@ -73,6 +74,11 @@ fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
         Part::Compute => ordinary::compute(work, window),
         Part::Pipes => ordinary::pipes(window)?,
         Part::Strain => ordinary::strain(window)?,
+        Part::Client {
+            name,
+            wires,
+            work_ns,
+        } => jack::client(name, wires, work.of_ns(*work_ns), window)?,
         Part::Send {
             to,
             port,
