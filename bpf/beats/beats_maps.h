@@ -22,6 +22,7 @@
 #define TAKT_OVERRUN_DEMOTE 0U		/* an ordinary one until the next period */
 #define TAKT_OVERRUN_SIGNAL 1U		/* that, and SIGXCPU */
 #define TAKT_OVERRUN_STOP_GROUP 2U	/* the whole task ordinary, until the next policy */
+#define TAKT_OVERRUN_WAIT 3U		/* it waits for its next slot */
 
 /* Two per task, as there are two per table. */
 struct takt_task_params {

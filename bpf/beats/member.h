@@ -105,7 +105,9 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, beat_slice_ns, enq_flags);
 		return 1;
 	}
-	if (task->turns.turn != member->ordinal && is_kept) {
+	/* It waits for its turn, or has no time outside of its slots. */
+	if (is_kept && (task->turns.turn != member->ordinal ||
+			params->overrun == TAKT_OVERRUN_WAIT)) {
 		scx_bpf_dsq_insert(p, QUEUE_MEMBER + at, beat_slice_ns, enq_flags);
 		return 1;
 	}

@@ -94,7 +94,7 @@ struct takt_beat_terms {
 	uint64_t offset_ns;
 	int has_offset;
 	uint64_t lead_ns;	/* release this much earlier; takt_beat_done() waits out the rest */
-	const char *overrun;	/* "demote", "signal" or "stop-group" */
+	const char *overrun;	/* "demote", "signal", "stop-group" or "wait" */
 	const char *group;
 	uint32_t member;	/* of the group, from 1 */
 	uint32_t member_count;

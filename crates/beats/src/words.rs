@@ -42,6 +42,8 @@ pub enum Overrun {
     Signal,
     /// All of its group are ordinary threads from then on.
     StopGroup,
+    /// It waits for its next slot, and runs in no other time.
+    Wait,
 }
 
 impl Terms {
@@ -107,6 +109,7 @@ fn spell(terms: &Terms) -> String {
         Overrun::Demote => {}
         Overrun::Signal => put("overrun", "\"signal\""),
         Overrun::StopGroup => put("overrun", "\"stop-group\""),
+        Overrun::Wait => put("overrun", "\"wait\""),
     }
     if let Some(Group { name, member, of }) = &terms.group {
         let name = quoted(name);

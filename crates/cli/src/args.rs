@@ -482,6 +482,8 @@ pub enum Overrun {
     Signal,
     /// All threads of its group are ordinary ones from then on.
     StopGroup,
+    /// It waits for its next slot, and runs in no other time.
+    Wait,
 }
 
 impl From<Beat> for Terms {
@@ -499,6 +501,7 @@ impl From<Beat> for Terms {
                 None | Some(Overrun::Demote) => takt_policy::Overrun::Demote,
                 Some(Overrun::Signal) => takt_policy::Overrun::Signal,
                 Some(Overrun::StopGroup) => takt_policy::Overrun::StopGroup,
+                Some(Overrun::Wait) => takt_policy::Overrun::Wait,
             },
         }
     }

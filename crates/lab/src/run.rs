@@ -45,6 +45,9 @@ const TIMEOUT: Duration = Duration::from_secs(6 * 60 * 60);
 /// The experiments with programs of rt-tests in them.
 const NEED_RT_TESTS: [&str; 2] = ["beats", "bystanders"];
 
+/// The experiment with an audio server in it.
+const NEEDS_JACK: &str = "beats";
+
 /// A machine of an experiment.
 struct Boot {
     kernel: Option<String>,
@@ -169,6 +172,9 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
     exec.kernel_arguments = kernel_arguments(name);
     if NEED_RT_TESTS.contains(&name) {
         exec.add.extend(host::rt_tests()?);
+    }
+    if name == NEEDS_JACK {
+        exec.add.extend(host::jack()?);
     }
     exec.timeout = TIMEOUT;
     let mut progress = Progress::new(name, io::stderr());

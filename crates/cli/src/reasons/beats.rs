@@ -9,7 +9,7 @@ OVERRUNS = "takt::beats::overruns" ["overruns"]: "
 Jobs that were cut because the budget or the slot was over, or that had no chance to go on before it was
 over: see stolen_higher_ns. `overrun` of the task says what becomes of
 the thread: demote makes it an ordinary one until its next beat, signal also sends SIGXCPU, stop-group
-ends its whole group. `most used` says how much budget a job took.
+ends its whole group, wait has it wait for its next slot. `most used` says how much budget a job took.
 ";
 LATE = "takt::beats::late" ["lateness", "worst late edge", "edge_late_max_ns"]: "
 From the moment a job was released to its first member's code. Realtime threads, interrupts and

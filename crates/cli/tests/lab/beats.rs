@@ -191,6 +191,43 @@ fn an_overrun_may_stop_the_group() {
     });
 }
 
+/// Readings of the clock by a thread that computes for some periods and sleeps for a part of one.
+fn readings_ns(rounds: u32) -> Vec<u64> {
+    let reader = thread::spawn(move || {
+        take_name("beat-a");
+        let mut readings_ns = Vec::new();
+        for _ in 0..rounds {
+            sleep_ms(4);
+            let until_ns = now_ns() + 25 * MS;
+            while readings_ns.last().is_none_or(|last| *last < until_ns) {
+                spin(5 * US);
+                readings_ns.push(now_ns());
+            }
+        }
+        readings_ns
+    });
+    reader.join().unwrap()
+}
+
+#[test]
+fn a_thread_may_have_no_time_but_its_slots() {
+    DEFAULT.run(|| {
+        apply(&format!("{A}overrun = \"wait\"\n")).ok();
+        let alone = readings_ns(10);
+        let busy = Shell::busy("busy");
+        let beside = readings_ns(10);
+        for reading_ns in alone.into_iter().chain(beside) {
+            let phase_ns = reading_ns % (10 * MS);
+            let slot_ns = MS - US..3 * MS + 50 * US;
+            assert!(slot_ns.contains(&phase_ns), "{phase_ns}");
+        }
+        assert!(task(0).stats.overruns > 0);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
 #[test]
 fn what_stays_loses_no_job_when_tasks_come_and_go() {
     DEFAULT.run(|| {

@@ -2,9 +2,10 @@
 
 use takt_algo::{
     sys::{
-        TAKT_OVERRUN_DEMOTE, TAKT_OVERRUN_SIGNAL, TAKT_OVERRUN_STOP_GROUP, TAKT_RULE_CGROUP,
-        TAKT_RULE_COMMAND, TAKT_RULE_LEADER, TAKT_RULE_THREAD, TAKT_RULE_UNIT, takt_exact,
-        takt_member, takt_member_rule, takt_slot, takt_table, takt_task_params, takt_turns_params,
+        TAKT_OVERRUN_DEMOTE, TAKT_OVERRUN_SIGNAL, TAKT_OVERRUN_STOP_GROUP, TAKT_OVERRUN_WAIT,
+        TAKT_RULE_CGROUP, TAKT_RULE_COMMAND, TAKT_RULE_LEADER, TAKT_RULE_THREAD, TAKT_RULE_UNIT,
+        takt_exact, takt_member, takt_member_rule, takt_slot, takt_table, takt_task_params,
+        takt_turns_params,
     },
     zeroed_box,
 };
@@ -77,6 +78,7 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
             Overrun::Demote => TAKT_OVERRUN_DEMOTE,
             Overrun::Signal => TAKT_OVERRUN_SIGNAL,
             Overrun::StopGroup => TAKT_OVERRUN_STOP_GROUP,
+            Overrun::Wait => TAKT_OVERRUN_WAIT,
         },
         // Within a period, so it fits.
         end_ns: pieces.iter().map(|piece| piece.end_ns).max().unwrap_or(0) as u32,

@@ -11,6 +11,7 @@ mod cache;
 mod console;
 mod error;
 mod image;
+mod jack;
 mod kernels;
 mod libraries;
 mod machine;
@@ -101,6 +102,11 @@ pub(crate) fn rt_tests() -> Result<Vec<PathBuf>> {
         .iter()
         .map(Tool::path)
         .collect()
+}
+
+/// The files of JACK on this machine that an experiment needs.
+pub(crate) fn jack() -> Result<Vec<PathBuf>> {
+    jack::files()
 }
 
 /// Runs the command with its output as this process's; returns its exit status.

@@ -121,6 +121,8 @@ pub enum Overrun {
     Signal,
     /// All of its group are ordinary threads until the policy is applied again.
     StopGroup,
+    /// It waits for its next slot, as it does when it becomes ready outside of them.
+    Wait,
 }
 
 /// One thread of a task.

@@ -206,6 +206,7 @@ fn overrun(overrun: Overrun) -> &'static str {
         Overrun::Demote => "an overrun demotes",
         Overrun::Signal => "an overrun signals",
         Overrun::StopGroup => "an overrun stops the group",
+        Overrun::Wait => "an overrun waits",
     }
 }
 

@@ -19,6 +19,10 @@ pub fn sleep_until(at_ns: u64) {
         (at_ns / 1_000_000_000) as i64,
         (at_ns % 1_000_000_000) as i64,
     );
+    // The kernel would put the thread to sleep even for a time that has passed.
+    if now_ns() >= at_ns {
+        return;
+    }
     // An absolute time does not shift when a signal interrupts the sleep.
     while clock_nanosleep(CLOCK, ClockNanosleepFlags::TIMER_ABSTIME, &at) == Err(Errno::EINTR) {}
 }

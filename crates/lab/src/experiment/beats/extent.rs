@@ -102,6 +102,17 @@ impl Extent {
         }
     }
 
+    /// How long a contender's audio is measured, if it is.
+    pub fn audio(&self, contender: Contender) -> Option<Duration> {
+        use Contender::{Default, Fifo, Takt};
+        match (contender, self.short) {
+            (Takt | Fifo, true) => Some(ms(1_000)),
+            // Thirty seconds take minutes of the host's time.
+            (Takt | Fifo | Default, false) => Some(ms(30_000)),
+            _ => None,
+        }
+    }
+
     /// The loads at which a contender's jitter is measured, and for how long.
     pub fn jitter(&self, contender: Contender, is_fast: bool) -> Vec<(Load, Duration)> {
         use Contender::{Deadline, DeadlineYield, Default, Fifo, FifoLead, Takt, TaktLead};

@@ -6,10 +6,11 @@
 //! policy and [`contender`] the other schedulers' settings, [`settings`] those of the machine;
 //! [`script`] is the input of a [`process`] of this experiment and [`program`] that program,
 //! [`load`] the load beside it and [`outside`] the device from which it may come; [`stage`] runs
-//! them, and [`jitter`], [`storm`], [`control`], [`switches`], [`edges`], [`calls`], [`overrun`], [`group`],
+//! them, and [`jitter`], [`storm`], [`control`], [`audio`], [`switches`], [`edges`], [`calls`], [`overrun`], [`group`],
 //! [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`];
 //! [`packets`] follows from the storms.
 
+mod audio;
 mod beat;
 mod calls;
 mod clock;
@@ -71,11 +72,12 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
 }
 
 /// The beginnings of cases' names, in the order in which they are shown.
-const GROUPS: [&str; 11] = [
+const GROUPS: [&str; 12] = [
     "40ms-",
     "1ms-",
     "storm-",
     "loop-",
+    "audio-",
     "switch-",
     "edge-",
     "call-",

@@ -44,6 +44,10 @@ impl Process {
         })
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Waits until it has ended by itself; the records are in the order of the threads.
     pub fn finish(mut self) -> Result<Vec<Record>> {
         let command = || format!("takt lab {}", WORDS.join(" "));

@@ -86,6 +86,12 @@ pub enum Part {
     Call {
         call: Call,
     },
+    /// A client of JACK: works for `work_ns` in each cycle, in a thread of this name.
+    Client {
+        name: String,
+        wires: Vec<Wire>,
+        work_ns: u64,
+    },
     /// UDP datagrams to each address in turn, at `rate_bytes_per_s` of payload in all or without
     /// pause.
     Send {
@@ -207,6 +213,13 @@ impl Call {
         let name = name.as_ref().and_then(|name| name.as_str());
         name.unwrap_or_default().to_owned()
     }
+}
+
+/// Between two ports of JACK, such as `synth:out`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wire {
+    pub from: String,
+    pub to: String,
 }
 
 /// How a thread waits for its beat.

@@ -10,8 +10,8 @@ use super::extent::{CYCLICTEST, Extent};
 use super::load::Load;
 use super::throughput::Errand;
 use super::{
-    calls, control, cyclictest, edges, group, jitter, outside, overrun, policy, storm, switches,
-    throughput,
+    audio, calls, control, cyclictest, edges, group, jitter, outside, overrun, policy, storm,
+    switches, throughput,
 };
 use crate::experiment::error::Result;
 use crate::experiment::metrics::Metrics;
@@ -43,6 +43,7 @@ impl<'lab> Turn<'lab> {
         self.jitter(extent)?;
         self.storm(extent)?;
         self.control(extent)?;
+        self.audio(extent)?;
         self.switches(extent)?;
         self.edges(extent)?;
         self.calls(extent)?;
@@ -102,6 +103,16 @@ impl<'lab> Turn<'lab> {
         self.prepare(self.contender.policy(&beats))?;
         self.row(control::CASE, |turn| {
             control::measure(turn.takt, turn.contender, &beats, length)
+        })
+    }
+
+    fn audio(&mut self, extent: &Extent) -> Result<()> {
+        let Some(length) = extent.audio(self.contender) else {
+            return Ok(());
+        };
+        self.prepare(audio::policy(self.contender))?;
+        self.row(audio::CASE, |turn| {
+            audio::measure(turn.takt, turn.contender, length)
         })
     }
 

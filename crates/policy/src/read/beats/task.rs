@@ -51,8 +51,8 @@ pub(in crate::read) const TASK: Schema = Schema {
             Takes::Word(&words(&OVERRUN)),
             "\"demote\"",
             "What a thread gets that has used its budget and goes on: it is an ordinary thread \
-             until its next release; it gets SIGXCPU as well; or all of its group are ordinary \
-             threads",
+             until its next release; it gets SIGXCPU as well; all of its group are ordinary \
+             threads; or it waits for its next slot, and runs in no other time",
         ),
         Key::new(
             "match",
@@ -68,10 +68,11 @@ pub(in crate::read) const TASK: Schema = Schema {
     ],
 };
 
-const OVERRUN: Words<Overrun, 3> = [
+const OVERRUN: Words<Overrun, 4> = [
     ("demote", Overrun::Demote),
     ("signal", Overrun::Signal),
     ("stop-group", Overrun::StopGroup),
+    ("wait", Overrun::Wait),
 ];
 
 fn members_schema() -> Value {

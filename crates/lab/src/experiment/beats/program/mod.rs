@@ -6,6 +6,7 @@
 
 mod call;
 mod class;
+mod jack;
 mod jobs;
 mod ordinary;
 mod pages;
@@ -77,6 +78,11 @@ fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
         Part::Pipes => ordinary::pipes(window)?,
         Part::Strain => ordinary::strain(window)?,
         Part::Call { call } => call::repeat(*call, window)?,
+        Part::Client {
+            name,
+            wires,
+            work_ns,
+        } => jack::client(name, wires, work.of_ns(*work_ns), window)?,
         Part::Send {
             to,
             port,
