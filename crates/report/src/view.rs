@@ -175,7 +175,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 163] = [
+const METRICS: [(&str, &str, u8); 162] = [
     ("backend", "backend", 9),
     ("foretold", "foretold", 9),
     ("foretold_by_release", "by\nrelease", 8),
@@ -286,7 +286,6 @@ const METRICS: [(&str, &str, u8); 163] = [
     ("latency_p99_ns", "p99", 9),
     ("latency_max_ns", "max", 9),
     ("xruns_count", "xruns", 9),
-    ("cycles_count", "cycles", 6),
     ("held_up_mean_ns", "held up", 7),
     ("jitter_mean_ns", "jitter\nmean", 8),
     ("jitter_p50_ns", "p50", 2),

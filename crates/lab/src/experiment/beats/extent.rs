@@ -104,11 +104,11 @@ impl Extent {
 
     /// How long a contender's audio is measured, if it is.
     pub fn audio(&self, contender: Contender) -> Option<Duration> {
-        use Contender::{Default, Fifo, Takt};
+        use Contender::{Fifo, Takt};
         match (contender, self.short) {
             (Takt | Fifo, true) => Some(ms(1_000)),
             // Thirty seconds take minutes of the host's time.
-            (Takt | Fifo | Default, false) => Some(ms(30_000)),
+            (Takt | Fifo, false) => Some(ms(30_000)),
             _ => None,
         }
     }
