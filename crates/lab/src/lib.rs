@@ -3,6 +3,7 @@
 pub mod experiment;
 pub mod guest;
 pub mod host;
+pub mod native;
 mod progress;
 pub mod run;
 pub mod tour;

@@ -88,6 +88,20 @@ pub enum Lab {
         short: bool,
     },
 
+    /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc
+    /// or policy of the host is touched, and nothing is left. Takes root, and minutes.
+    #[command(
+        after_help = "Examples:\n  takt bench\n  takt bench cost --output json > report.json"
+    )]
+    Bench {
+        /// `cost`, what a packet costs that need not wait, or `pacing`, how exact rates and spacing
+        /// are; both without a name.
+        name: Option<String>,
+        /// Longer, with more rates.
+        #[arg(long)]
+        full: bool,
+    },
+
     /// The part of `lab run` that runs inside the machine.
     #[command(hide = true)]
     Guest {

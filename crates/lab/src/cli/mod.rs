@@ -19,6 +19,7 @@ use serde_json::json;
 use takt_lab::{
     experiment,
     host::{self, ExecOptions},
+    native,
     run::{self, RunError, RunOptions},
     tour,
 };
@@ -28,6 +29,9 @@ use self::{
     args::{Cli, Lab, Output},
     exit::Exit,
 };
+
+/// The report of what real machines measure.
+const BENCH: &str = "bench";
 
 /// Where reports go, from where the command was called.
 const OUT: &str = "out";
@@ -84,6 +88,7 @@ pub fn run() -> ExitCode {
                 }
             }
         }
+        Lab::Bench { name, full } => bench(name.as_deref(), full, output).into(),
         Lab::Guest { name, short } => guest(&name, short).into(),
         Lab::Send {
             port,
@@ -151,15 +156,45 @@ fn own_program() -> PathBuf {
     env::current_exe().unwrap_or_else(|_| PathBuf::from("takt-lab"))
 }
 
+/// Measure on this very machine.
+fn bench(name: Option<&str>, full: bool, output: Output) -> Exit {
+    if let Some(unknown) = name.filter(|name| !native::NAMES.contains(name)) {
+        let known = native::NAMES.join(", ");
+        let problem = format!("{unknown} is not measured on real machines; {known} are");
+        return print::failure(output, Exit::Invalid, &problem);
+    }
+    if let Err(error) = native::enter() {
+        return print::failure(output, Exit::Failed, &error);
+    }
+    let names = native::NAMES.into_iter();
+    let reports = names
+        .filter(|one| name.is_none_or(|name| name == *one))
+        .map(|name| {
+            let report = experiment::run_here(name, options(!full, true))?;
+            Ok(Report {
+                command: command_line(),
+                commit: env!("TAKT_COMMIT").to_owned(),
+                ..report
+            })
+        });
+    match reports.collect::<Result<Vec<_>, experiment::ExperimentError>>() {
+        Ok(reports) => show(BENCH, reports, output),
+        Err(error) => print::failure(output, Exit::Failed, &error),
+    }
+}
+
+fn options(short: bool, native: bool) -> experiment::Options {
+    experiment::Options {
+        short,
+        native,
+        only: Vec::new(),
+        takt: own_program().with_file_name("takt"),
+    }
+}
+
 /// Measure, and print the report for the host to read.
 fn guest(name: &str, short: bool) -> Exit {
-    let takt = own_program().with_file_name("takt");
-    let options = experiment::Options {
-        short,
-        only: Vec::new(),
-        takt,
-    };
-    match experiment::run_in_guest(name, options) {
+    match experiment::run_here(name, options(short, false)) {
         Ok(report) => print_json(&report),
         Err(error) => print::failure(Output::Text, Exit::Failed, &error),
     }

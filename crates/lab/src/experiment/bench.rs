@@ -11,6 +11,8 @@ use super::scheduler::Scheduler;
 pub struct Options {
     /// A minute or a few instead of a quarter of an hour or more.
     pub short: bool,
+    /// On this very machine, in real time, beside what else runs there.
+    pub native: bool,
     /// Names of the only schedulers to run; all if empty.
     pub only: Vec<String>,
     /// The `takt` that applies and reverts policies, usually this very program.
@@ -19,6 +21,7 @@ pub struct Options {
 
 pub struct Bench {
     pub short: bool,
+    pub native: bool,
     only: Vec<Scheduler>,
     takt: PathBuf,
 }
@@ -32,6 +35,7 @@ impl Bench {
             .collect::<Result<_>>()?;
         Ok(Self {
             short: options.short,
+            native: options.native,
             only,
             takt: options.takt,
         })

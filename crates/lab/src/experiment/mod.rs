@@ -67,8 +67,12 @@ pub(crate) const NAMES: [&str; 9] = [
 const MULTICAST_REPORTS: Duration = Duration::from_secs(2);
 
 /// Runs one experiment on this machine: as root, in the lab's `pair` network. Progress goes to
-/// standard error. The host fills in `command` and `commit` of the report.
-pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
+/// standard error. The caller fills in `command` and `commit` of the report.
+pub fn run_here(name: &str, options: Options) -> Result<Report> {
+    let clock = match options.native {
+        true => "real",
+        false => "virtual",
+    };
     let bench = bench::Bench::new(options)?;
     let experiment: fn(&bench::Bench) -> Result<Vec<Row>> = match name {
         "pacing" => pacing::run,
@@ -92,7 +96,7 @@ pub fn run_in_guest(name: &str, options: Options) -> Result<Report> {
     Ok(Report {
         experiment: name.to_owned(),
         kernel: system.release().to_string_lossy().into_owned(),
-        clock: "virtual".to_owned(),
+        clock: clock.to_owned(),
         command: String::new(),
         commit: String::new(),
         rows: experiment(&bench)?,

@@ -11,8 +11,13 @@ use super::namespace::Namespace;
 use super::pair::{A, DEVICE};
 use super::setup::Qdisc;
 
-/// `tc`'s message for a qdisc or filter that the kernel was built without.
-const UNKNOWN_TO_KERNEL: [&str; 2] = ["qdisc kind is unknown", "TC classifier not found"];
+/// Messages about what the kernel was built without: `tc`'s on a qdisc or filter, takt's on a
+/// backend.
+const UNKNOWN_TO_KERNEL: [&str; 3] = [
+    "qdisc kind is unknown",
+    "TC classifier not found",
+    "takt::kernel::no_backend",
+];
 
 /// Detaches the scheduler when this is dropped.
 pub struct Root<'lab> {
@@ -66,6 +71,7 @@ impl<'lab> Root<'lab> {
                 let takt = self.takt;
                 self.namespace
                     .run(|| command::run(takt, &["apply", &path]).map(drop))
+                    .map_err(|error| unsupported(scheduler, error))
             }
         }?;
         self.attached = match qdisc {
@@ -110,7 +116,7 @@ fn unsupported(scheduler: &'static str, error: ExperimentError) -> ExperimentErr
         {
             ExperimentError::Unsupported {
                 scheduler,
-                reason: stderr.lines().next().unwrap_or_default().to_owned(),
+                reason: reason(&stderr),
             }
         }
         error => error,
@@ -124,4 +130,26 @@ fn policy_file(policy: &str) -> Result<NamedTempFile> {
         Ok::<_, std::io::Error>(file)
     };
     write().doing("write the policy file")
+}
+
+/// The help, where there is one, else the first line.
+fn reason(message: &str) -> String {
+    match message.split_once("help: ") {
+        Some((_, help)) => help.split_whitespace().collect::<Vec<_>>().join(" "),
+        None => message.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_lacks_is_said_in_a_line() {
+        let takts = "takt::kernel::no_backend\n\n  x this kernel cannot\n\n  help: no backend keeps\n        \
+                     what the policy asks for\n";
+        assert_eq!(reason(takts), "no backend keeps what the policy asks for");
+        let tcs = "Error: Specified qdisc kind is unknown.\nCommand failed -:1\n";
+        assert_eq!(reason(tcs), "Error: Specified qdisc kind is unknown.");
+    }
 }

@@ -24,6 +24,7 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::unistd::sync;
 
 pub use netns::enter_netns;
+pub(crate) use network::lay_pair;
 pub use network::{FAR_DEVICES, Net};
 use protocol::{Frame, Job};
 

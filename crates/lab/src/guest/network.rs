@@ -2,6 +2,7 @@
 //!
 //! Each is a script for `ip -batch`, in the form that an administrator would type.
 
+use std::env;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -123,6 +124,12 @@ const SYSCTLS: [(&str, &str); 4] = [
     ("net/ipv6/conf/default/router_solicitations", "0"),
 ];
 
+/// The pair alone, on a machine that is no laboratory, whose other devices and settings stay as
+/// they are.
+pub fn lay_pair() -> Result<()> {
+    lay(&[&pair()])
+}
+
 /// A complete network.
 pub struct Network {
     pair: Plan,
@@ -138,16 +145,7 @@ impl Network {
             fs::write(format!("/proc/sys/{name}"), value)
                 .doing(|| format!("set sysctl {name} to {value}"))?;
         }
-        for plan in &plans {
-            ip_batch(&plan.script)?;
-        }
-        // In reverse, so that this process ends in the command's namespace.
-        for end in plans.iter().flat_map(|plan| &plan.ends).rev() {
-            end.enter()?;
-            ip_batch(&end.script)?;
-            let arguments = format!("-K {} {OFFLOADS_OFF}", end.device);
-            run("ethtool", &arguments, "")?;
-        }
+        lay(&plans)?;
         Ok(Network { pair })
     }
 
@@ -168,6 +166,20 @@ impl Network {
     }
 }
 
+fn lay(plans: &[&Plan]) -> Result<()> {
+    for plan in plans {
+        ip_batch(&plan.script)?;
+    }
+    // In reverse, so that this process ends in the command's namespace.
+    for end in plans.iter().flat_map(|plan| &plan.ends).rev() {
+        end.enter()?;
+        ip_batch(&end.script)?;
+        let arguments = format!("-K {} {OFFLOADS_OFF}", end.device);
+        run("ethtool", &arguments, "")?;
+    }
+    Ok(())
+}
+
 impl End {
     fn enter(&self) -> Result<()> {
         enter_netns(self.namespace).doing(|| format!("enter namespace {}", self.namespace))
@@ -178,12 +190,16 @@ fn ip_batch(script: &str) -> Result<()> {
     run("ip", "-batch -", script)
 }
 
-/// Runs a program of the image; its output goes to the console.
+/// Runs a program; what it prints on success is of no interest.
 fn run(program: &str, arguments: &str, input: &str) -> Result<()> {
     let what = || format!("{program} {arguments}");
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    // The first process of a machine has none.
+    if env::var_os("PATH").is_none() {
+        command.env("PATH", super::command::PATH);
+    }
+    let mut child = command
         .args(arguments.split_whitespace())
-        .env("PATH", super::command::PATH)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()

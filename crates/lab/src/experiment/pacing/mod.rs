@@ -2,7 +2,8 @@
 //!
 //! Every class always has packets queued, so the pace is only the scheduler's. Rates count
 //! frames as the kernel's queues do (see [`shape`](crate::experiment::shape)); spacing is taken from the
-//! kernel's receive timestamps at the other end of the cable.
+//! kernel's receive timestamps at the other end of the cable. On a real machine only the cases of
+//! this file are measured.
 
 mod arrivals;
 mod borrowing;
@@ -61,6 +62,9 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
                 root.attach(scheduler.name(), &setup.qdisc)?;
                 rows.extend(measure(case, scheduler, &setup, length)?);
             }
+        }
+        if bench.native {
+            return Ok(rows);
         }
         rows.extend(tcp::run(scheduler, root, bench.short)?);
         rows.extend(sharing::run(scheduler, root, bench.short)?);
