@@ -1,0 +1,37 @@
+//! Schedulers between senders and the device: Takt's own and its peers.
+
+mod fifo;
+mod takt;
+
+pub use fifo::Fifo;
+pub use takt::Takt;
+
+use crate::packet::{Flow, Loss, Packet};
+
+/// A scheduler's answer when the device asks for a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// A packet.
+    Packet {
+        /// The packet, with a mark if it got one.
+        packet: Packet,
+        /// Its clocks let it go since then; its arrival if it has none.
+        eligible_ns: u64,
+    },
+    /// No packet may leave before then.
+    Wait {
+        /// When to ask again, later than now.
+        until_ns: u64,
+    },
+    /// Nothing is queued.
+    Empty,
+}
+
+/// A scheduler, as the kernel calls one: without a clock of its own.
+pub trait Qdisc {
+    /// A packet arrives. Packets that are lost by it, itself or others, are added to `losses`.
+    fn enqueue(&mut self, packet: Packet, flow: &Flow, now_ns: u64, losses: &mut Vec<Loss>);
+
+    /// The device asks for a packet.
+    fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer;
+}

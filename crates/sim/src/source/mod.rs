@@ -1,0 +1,112 @@
+//! Senders: when packets of a flow come. Each is a state machine that is asked for packets and told
+//! what became of them; none of them reads a clock.
+
+mod backlog;
+mod bursts;
+mod paced;
+mod request;
+
+use takt_policy::traffic::{Kind, Source};
+
+use crate::{event::What, packet::Packet, random::Random};
+
+use self::{backlog::Backlog, bursts::Bursts, paced::Paced, request::Request};
+
+/// What a sender wants to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Poll {
+    /// Send the packet with this number, and ask again.
+    Send(u64),
+    /// Nothing before then.
+    At(u64),
+    /// Nothing before it is told something.
+    Nothing,
+}
+
+/// The sender of one flow.
+#[derive(Debug)]
+pub(crate) enum Sender {
+    Backlog(Backlog),
+    Paced(Paced),
+    Bursts(Bursts),
+    Request(Request),
+}
+
+impl Sender {
+    /// One of a source's flows, whose packets take `wire_bytes`.
+    pub fn new(source: &Source, wire_bytes: u32, random: Random) -> Self {
+        let start_ns = source.start_ns;
+        // Flows that began at once would stay in step.
+        let is_alone = source.flows == 1;
+        match source.kind {
+            Kind::Backlog { packets } => Self::Backlog(Backlog::new(packets, start_ns)),
+            Kind::Cbr { rate_bps } => Self::Paced(Paced::even(
+                rate_bps, wire_bytes, start_ns, is_alone, random,
+            )),
+            Kind::Poisson { rate_bps } => {
+                Self::Paced(Paced::poisson(rate_bps, wire_bytes, start_ns, random))
+            }
+            Kind::OnOff {
+                rate_bps,
+                on_ns,
+                off_ns,
+                shape_milli,
+            } => {
+                let lengths = bursts::Lengths {
+                    on_ns,
+                    off_ns,
+                    shape_milli,
+                };
+                Self::Bursts(Bursts::new(rate_bps, wire_bytes, start_ns, lengths, random))
+            }
+            Kind::Request { rtt_ns, think_ns } => {
+                Self::Request(Request::new(rtt_ns, think_ns, start_ns, random))
+            }
+            Kind::Tcp { .. } => unreachable!(),
+        }
+    }
+
+    /// What it wants to do now.
+    pub fn poll(&mut self, now_ns: u64) -> Poll {
+        match self {
+            Self::Backlog(sender) => sender.poll(now_ns),
+            Self::Paced(sender) => sender.poll(now_ns),
+            Self::Bursts(sender) => sender.poll(now_ns),
+            Self::Request(sender) => sender.poll(now_ns),
+        }
+    }
+
+    /// A packet goes to the device and will be on the wire until then. Returns what that causes,
+    /// and when.
+    pub fn left(&mut self, _packet: &Packet, end_ns: u64) -> Option<(u64, What)> {
+        match self {
+            Self::Backlog(sender) => {
+                sender.left();
+                None
+            }
+            Self::Request(sender) => Some((sender.answered_ns(end_ns), What::Answer(_packet.flow))),
+            Self::Paced(_) | Self::Bursts(_) => None,
+        }
+    }
+
+    /// Whether a packet that leaves makes room for another one.
+    pub fn refills(&self) -> bool {
+        matches!(self, Self::Backlog(_))
+    }
+
+    /// A packet was lost on this host. Returns when the sender wakes for it.
+    pub fn lost(&mut self, now_ns: u64) -> Option<u64> {
+        match self {
+            Self::Backlog(sender) => Some(sender.lost(now_ns)),
+            Self::Request(sender) => Some(sender.lost(now_ns)),
+            Self::Paced(_) | Self::Bursts(_) => None,
+        }
+    }
+
+    /// An answer came.
+    pub fn answered(&mut self, now_ns: u64) {
+        if let Self::Request(sender) = self {
+            sender.answered(now_ns);
+        }
+    }
+}
