@@ -134,16 +134,7 @@ pub enum Kind {
         rate_bps: u64,
     },
     /// At equal distances in periods whose lengths are drawn.
-    OnOff {
-        /// In such a period.
-        rate_bps: u64,
-        /// The mean length of periods.
-        on_ns: u64,
-        /// The mean length of pauses, which are exponential.
-        off_ns: u64,
-        /// The shape of Pareto's distribution times 1000; `None`: periods are exponential.
-        shape_milli: Option<u64>,
-    },
+    OnOff(Periods),
     /// One packet, an answer after a round trip, and a pause.
     Request {
         /// From the wire to the answer.
@@ -151,17 +142,34 @@ pub enum Kind {
         /// The mean pause, exponential.
         think_ns: u64,
     },
-    /// A congestion window.
-    Tcp {
-        /// How it grows.
-        control: Control,
-        /// The round trip without queues.
-        rtt_ns: u64,
-        /// What is sent before a pause; `None`: no end.
-        transfer_bytes: Option<u64>,
-        /// The mean pause, exponential.
-        think_ns: u64,
-    },
+    /// As a congestion window allows.
+    Tcp(Connection),
+}
+
+/// Periods of sending, and pauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Periods {
+    /// In a period.
+    pub rate_bps: u64,
+    /// The mean length of periods.
+    pub on_ns: u64,
+    /// The mean length of pauses, which are exponential.
+    pub off_ns: u64,
+    /// The shape of Pareto's distribution times 1000; `None`: periods are exponential.
+    pub shape_milli: Option<u64>,
+}
+
+/// A connection's sender and path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// How the window grows.
+    pub control: Control,
+    /// The round trip without queues.
+    pub rtt_ns: u64,
+    /// What is sent before a pause; `None`: no end.
+    pub transfer_bytes: Option<u64>,
+    /// The mean pause, exponential.
+    pub think_ns: u64,
 }
 
 /// A congestion control.

@@ -58,6 +58,8 @@ struct World<'a> {
     wakes_ns: Vec<u64>,
     qdisc: &'a mut dyn Qdisc,
     losses: Vec<Loss>,
+    /// What a receiver has caused, until it is scheduled.
+    caused: Vec<(u64, What)>,
     timer: Timer,
     /// By how much the timer was late that fired last, until a packet leaves.
     late_ns: u64,
@@ -96,6 +98,7 @@ impl<'a> World<'a> {
             senders,
             qdisc,
             losses: Vec::new(),
+            caused: Vec::new(),
             timer: UNSET,
             late_ns: 0,
             timer_late: &traffic.host.timer_late,
@@ -141,7 +144,15 @@ impl<'a> World<'a> {
                 self.senders[flow as usize].answered(self.now_ns);
                 self.poll(flow);
             }
-            Some(What::Arrive(_)) | None => {}
+            Some(What::Arrive(flow)) => {
+                let sender = &mut self.senders[flow as usize];
+                sender.arrived(flow, self.now_ns, &mut self.caused);
+                for (at_ns, what) in self.caused.drain(..) {
+                    self.events.schedule(at_ns, what);
+                }
+                return;
+            }
+            None => {}
         }
         self.send();
     }

@@ -1,23 +1,16 @@
 //! Packets at equal distances in periods of sending, with pauses between them. Periods of Pareto's
 //! distribution make traffic of many flows self-similar (Willinger et al., SIGCOMM '95).
 
+use takt_policy::traffic::Periods;
+
 use super::Poll;
 use crate::random::Random;
 
 const NS_PER_BYTE_AT_1BPS: u64 = 8_000_000_000;
 
-/// How long periods and pauses are, in the mean.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Lengths {
-    pub on_ns: u64,
-    pub off_ns: u64,
-    /// Of Pareto's distribution; `None`: exponential.
-    pub shape_milli: Option<u64>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Bursts {
-    lengths: Lengths,
+    periods: Periods,
     gap_ns: u64,
     due_ns: u64,
     /// The present period's end.
@@ -28,16 +21,11 @@ pub(crate) struct Bursts {
 
 impl Bursts {
     /// Begins with a pause.
-    pub fn new(
-        rate_bps: u64,
-        wire_bytes: u32,
-        start_ns: u64,
-        lengths: Lengths,
-        random: Random,
-    ) -> Self {
+    pub fn new(periods: Periods, wire_bytes: u32, start_ns: u64, random: Random) -> Self {
+        let gap_ns = u64::from(wire_bytes) * NS_PER_BYTE_AT_1BPS / periods.rate_bps;
         let mut bursts = Self {
-            lengths,
-            gap_ns: (u64::from(wire_bytes) * NS_PER_BYTE_AT_1BPS / rate_bps).max(1),
+            periods,
+            gap_ns: gap_ns.max(1),
             due_ns: start_ns,
             until_ns: start_ns,
             number: 0,
@@ -49,11 +37,12 @@ impl Bursts {
 
     /// The period is over: pause, and draw the next one.
     fn pause(&mut self) {
-        let Lengths {
+        let Periods {
             on_ns,
             off_ns,
             shape_milli,
-        } = self.lengths;
+            ..
+        } = self.periods;
         self.due_ns = self.until_ns + self.random.exponential_ns(off_ns);
         let length_ns = match shape_milli {
             Some(shape_milli) => self.random.pareto_ns(on_ns, shape_milli),

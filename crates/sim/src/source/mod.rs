@@ -5,12 +5,13 @@ mod backlog;
 mod bursts;
 mod paced;
 mod request;
+mod tcp;
 
 use takt_policy::traffic::{Kind, Source};
 
 use crate::{event::What, packet::Packet, random::Random};
 
-use self::{backlog::Backlog, bursts::Bursts, paced::Paced, request::Request};
+use self::{backlog::Backlog, bursts::Bursts, paced::Paced, request::Request, tcp::Tcp};
 
 /// What a sender wants to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,7 @@ pub(crate) enum Sender {
     Paced(Paced),
     Bursts(Bursts),
     Request(Request),
+    Tcp(Box<Tcp>),
 }
 
 impl Sender {
@@ -46,23 +48,13 @@ impl Sender {
             Kind::Poisson { rate_bps } => {
                 Self::Paced(Paced::poisson(rate_bps, wire_bytes, start_ns, random))
             }
-            Kind::OnOff {
-                rate_bps,
-                on_ns,
-                off_ns,
-                shape_milli,
-            } => {
-                let lengths = bursts::Lengths {
-                    on_ns,
-                    off_ns,
-                    shape_milli,
-                };
-                Self::Bursts(Bursts::new(rate_bps, wire_bytes, start_ns, lengths, random))
+            Kind::OnOff(periods) => {
+                Self::Bursts(Bursts::new(periods, wire_bytes, start_ns, random))
             }
             Kind::Request { rtt_ns, think_ns } => {
                 Self::Request(Request::new(rtt_ns, think_ns, start_ns, random))
             }
-            Kind::Tcp { .. } => unreachable!(),
+            Kind::Tcp(terms) => Self::Tcp(Box::new(Tcp::new(source, terms, random))),
         }
     }
 
@@ -73,25 +65,27 @@ impl Sender {
             Self::Paced(sender) => sender.poll(now_ns),
             Self::Bursts(sender) => sender.poll(now_ns),
             Self::Request(sender) => sender.poll(now_ns),
+            Self::Tcp(sender) => sender.poll(now_ns),
         }
     }
 
     /// A packet goes to the device and will be on the wire until then. Returns what that causes,
     /// and when.
-    pub fn left(&mut self, _packet: &Packet, end_ns: u64) -> Option<(u64, What)> {
+    pub fn left(&mut self, packet: &Packet, end_ns: u64) -> Option<(u64, What)> {
         match self {
             Self::Backlog(sender) => {
                 sender.left();
                 None
             }
-            Self::Request(sender) => Some((sender.answered_ns(end_ns), What::Answer(_packet.flow))),
+            Self::Request(sender) => Some((sender.answered_ns(end_ns), What::Answer(packet.flow))),
+            Self::Tcp(sender) => Some(sender.left(packet, end_ns)),
             Self::Paced(_) | Self::Bursts(_) => None,
         }
     }
 
     /// Whether a packet that leaves makes room for another one.
     pub fn refills(&self) -> bool {
-        matches!(self, Self::Backlog(_))
+        matches!(self, Self::Backlog(_) | Self::Tcp(_))
     }
 
     /// A packet was lost on this host. Returns when the sender wakes for it.
@@ -99,14 +93,27 @@ impl Sender {
         match self {
             Self::Backlog(sender) => Some(sender.lost(now_ns)),
             Self::Request(sender) => Some(sender.lost(now_ns)),
+            Self::Tcp(sender) => {
+                sender.lost();
+                None
+            }
             Self::Paced(_) | Self::Bursts(_) => None,
+        }
+    }
+
+    /// The receiver wakes; what that causes, and when, is added.
+    pub fn arrived(&mut self, flow: u32, now_ns: u64, caused: &mut Vec<(u64, What)>) {
+        if let Self::Tcp(sender) = self {
+            sender.arrived(flow, now_ns, caused);
         }
     }
 
     /// An answer came.
     pub fn answered(&mut self, now_ns: u64) {
-        if let Self::Request(sender) = self {
-            sender.answered(now_ns);
+        match self {
+            Self::Request(sender) => sender.answered(now_ns),
+            Self::Tcp(sender) => sender.answered(now_ns),
+            Self::Backlog(_) | Self::Paced(_) | Self::Bursts(_) => {}
         }
     }
 }

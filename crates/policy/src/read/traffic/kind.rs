@@ -9,7 +9,7 @@ use crate::read::keys::Words;
 use crate::read::link::share::read_rate;
 use crate::read::section::{Section, missing};
 use crate::source::Span;
-use crate::traffic::{Control, Kind};
+use crate::traffic::{Connection, Control, Kind, Periods};
 use crate::value::Fault;
 use crate::value::decimal::Decimal;
 
@@ -102,14 +102,14 @@ pub(super) fn read(section: &Section, start: &Span, findings: &mut Findings) -> 
             rtt_ns: required(section, "rtt", "20ms", RTT_NS, start, findings)?,
             think_ns,
         }),
-        Word::Tcp => Some(Kind::Tcp {
+        Word::Tcp => Some(Kind::Tcp(Connection {
             control: section
                 .word("control", &CONTROLS, findings)
                 .unwrap_or(Control::Cubic),
             rtt_ns: required(section, "rtt", "20ms", RTT_NS, start, findings)?,
             transfer_bytes: section.integer("bytes", BYTES, findings),
             think_ns,
-        }),
+        })),
     }
 }
 
@@ -123,12 +123,12 @@ fn read_periods(
     let rate_bps = rate(section, start, findings);
     let on_ns = required(section, "on", "100ms", PERIOD_NS, start, findings);
     let off_ns = required(section, "off", "100ms", PERIOD_NS, start, findings);
-    Some(Kind::OnOff {
+    Some(Kind::OnOff(Periods {
         rate_bps: rate_bps?,
         on_ns: on_ns?,
         off_ns: off_ns?,
         shape_milli: (word == Word::Pareto).then(|| shape.unwrap_or(SHAPE_DEFAULT_MILLI)),
-    })
+    }))
 }
 
 fn rate(section: &Section, start: &Span, findings: &mut Findings) -> Option<u64> {

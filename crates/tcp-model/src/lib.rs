@@ -10,6 +10,7 @@ mod bbr;
 mod control;
 mod cubic;
 mod receiver;
+mod reno;
 mod sender;
 
 pub use control::Control;
