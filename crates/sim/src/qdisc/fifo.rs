@@ -19,6 +19,11 @@ impl Fifo {
             queue: VecDeque::new(),
         }
     }
+
+    /// Whether there is no packet.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
 }
 
 impl Qdisc for Fifo {

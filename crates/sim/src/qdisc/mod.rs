@@ -1,10 +1,23 @@
 //! Schedulers between senders and the device: Takt's own and its peers.
 
+mod cost;
+mod departure;
+mod edt;
 mod fifo;
+mod fq;
+mod fq_codel;
+mod htb;
 mod takt;
+mod tbf;
 
+pub use departure::Departure;
+pub use edt::Edt;
 pub use fifo::Fifo;
+pub use fq::{Fq, FqTerms};
+pub use fq_codel::{FqCodel, FqCodelTerms};
+pub use htb::Htb;
 pub use takt::Takt;
+pub use tbf::{Tbf, TbfTerms};
 
 use crate::packet::{Flow, Loss, Packet};
 
