@@ -114,15 +114,17 @@ impl<'a> World<'a> {
     fn run(&mut self, until_ns: u64) {
         loop {
             let completes_ns = self.wire.next_ns();
-            let device_ns = completes_ns.min(self.timer.fires_ns);
-            let event_ns = self.events.next_ns();
-            self.now_ns = device_ns.min(event_ns);
+            let device_ns = completes_ns.min(self.timer.fires_ns).min(until_ns);
+            if let Some((at_ns, what)) = self.events.pop_before(device_ns) {
+                self.now_ns = at_ns;
+                self.handle(what);
+                continue;
+            }
+            self.now_ns = device_ns;
             if self.now_ns >= until_ns {
                 return;
             }
-            if event_ns < device_ns {
-                self.handle_event();
-            } else if completes_ns <= self.timer.fires_ns {
+            if completes_ns <= self.timer.fires_ns {
                 if self.wire.complete() {
                     self.send();
                 }
@@ -134,17 +136,17 @@ impl<'a> World<'a> {
         }
     }
 
-    fn handle_event(&mut self) {
-        match self.events.pop() {
-            Some(What::Wake(flow)) => {
+    fn handle(&mut self, what: What) {
+        match what {
+            What::Wake(flow) => {
                 self.wakes_ns[flow as usize] = u64::MAX;
                 self.poll(flow);
             }
-            Some(What::Answer(flow)) => {
+            What::Answer(flow) => {
                 self.senders[flow as usize].answered(self.now_ns);
                 self.poll(flow);
             }
-            Some(What::Arrive(flow)) => {
+            What::Arrive(flow) => {
                 let sender = &mut self.senders[flow as usize];
                 sender.arrived(flow, self.now_ns, &mut self.caused);
                 for (at_ns, what) in self.caused.drain(..) {
@@ -152,7 +154,6 @@ impl<'a> World<'a> {
                 }
                 return;
             }
-            None => {}
         }
         self.send();
     }

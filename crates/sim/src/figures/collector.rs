@@ -26,6 +26,8 @@ pub(crate) struct Passage {
 /// A flow's places in the tables below.
 #[derive(Debug, Clone, Copy)]
 struct Place {
+    /// When its last packet left its queue.
+    last_ns: u64,
     tally: u32,
     class: u32,
     /// Of its clock; `u32::MAX` without one.
@@ -49,8 +51,6 @@ pub(crate) struct Collector {
     from_ns: u64,
     until_ns: u64,
     places: Vec<Place>,
-    /// When each flow's last packet left its queue.
-    last_ns: Vec<u64>,
     paces: Vec<Pace>,
     /// By source and class, in the order of their first flows.
     pub tallies: Vec<(u32, u32, Tally)>,
@@ -68,7 +68,6 @@ impl Collector {
             from_ns,
             until_ns,
             places: Vec::with_capacity(setup.flows.len()),
-            last_ns: vec![0; setup.flows.len()],
             paces: vec![Pace::default(); setup.classes.len()],
             tallies: Vec::new(),
             classes: classes.collect(),
@@ -85,7 +84,12 @@ impl Collector {
                 Some(_) => class,
             };
             let tally = collector.tally_of(*source, class);
-            collector.places.push(Place { tally, class, pace });
+            collector.places.push(Place {
+                last_ns: 0,
+                tally,
+                class,
+                pace,
+            });
         }
         collector
     }
@@ -127,11 +131,11 @@ impl Collector {
     /// A packet has left its queue; its sender has refilled it.
     pub fn pass(&mut self, passage: &Passage) {
         let packet = &passage.packet;
-        let place = self.places[packet.flow as usize];
+        let place = &mut self.places[packet.flow as usize];
+        let last_ns = std::mem::replace(&mut place.last_ns, passage.dequeued_ns);
+        let place = *place;
         let class = &mut self.classes[place.class as usize];
         class.queued -= 1;
-        let last_ns =
-            std::mem::replace(&mut self.last_ns[packet.flow as usize], passage.dequeued_ns);
         let pace_bps = class.pace_bps;
         let error_ns = match place.pace {
             NO_PACE => None,
