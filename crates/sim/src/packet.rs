@@ -21,19 +21,20 @@ pub struct Packet {
 /// A packet's ECN field as its sender sets it, in the numbers of `algo/ecn.h`.
 pub type Codepoint = u32;
 
-/// A flow, as far as queues know it.
+/// A flow, as far as queues know it. What every packet needs is in front, on one cache line.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub struct Flow {
-    /// What its packets' headers say.
-    pub key: takt_key,
     /// The number of its socket on this host; 0: its packets are forwarded.
     pub socket: u64,
+    /// The rate that its socket is limited to; 0: it is not.
+    pub pacing_bps: u64,
     /// Its class by the policy's rules, as the planner numbers classes.
     pub class: u32,
     /// What its sender says about marks.
     pub ecn: Codepoint,
-    /// The rate that its socket is limited to; 0: it is not.
-    pub pacing_bps: u64,
+    /// What its packets' headers say.
+    pub key: takt_key,
 }
 
 impl Flow {

@@ -48,14 +48,20 @@ const UNSET: Timer = Timer {
     fires_ns: u64::MAX,
 };
 
+/// A flow's sender.
+struct Station {
+    sender: Sender,
+    /// When it wakes; `u64::MAX`: not by itself.
+    wakes_ns: u64,
+    source: u32,
+}
+
 struct World<'a> {
     setup: &'a Setup,
     now_ns: u64,
     from_ns: u64,
     events: Events,
-    senders: Vec<Sender>,
-    /// When each sender wakes, if it does.
-    wakes_ns: Vec<u64>,
+    stations: Vec<Station>,
     qdisc: &'a mut dyn Qdisc,
     losses: Vec<Loss>,
     /// What a receiver has caused, until it is scheduled.
@@ -81,21 +87,24 @@ impl<'a> World<'a> {
         let wire_bps = traffic.device.rate_bps.unwrap_or(setup.link.rate_bps);
         let wire = Wire::new(wire_bps, overhead_bytes, traffic.device.queue_packets);
         let mut events = Events::default();
-        let senders = (0..).zip(&setup.sources).map(|(flow, source)| {
-            let source = &traffic.sources[*source as usize];
-            events.schedule(source.start_ns, What::Wake(flow));
+        let stations = (0..).zip(&setup.sources).map(|(flow, &source)| {
+            let terms_of = &traffic.sources[source as usize];
+            events.schedule(terms_of.start_ns, What::Wake(flow));
             let random = Random::new(terms.seed, flow.into());
-            Sender::new(source, wire.bytes(source.frame_bytes), random)
+            Station {
+                sender: Sender::new(terms_of, wire.bytes(terms_of.frame_bytes), random),
+                wakes_ns: terms_of.start_ns,
+                source,
+            }
         });
-        let senders: Vec<Sender> = senders.collect();
+        let stations: Vec<Station> = stations.collect();
         let from_ns = traffic.measure_after_ns.min(terms.duration_ns);
         Self {
             setup,
             now_ns: 0,
             from_ns,
             events,
-            wakes_ns: vec![0; senders.len()],
-            senders,
+            stations,
             qdisc,
             losses: Vec::new(),
             caused: Vec::new(),
@@ -139,15 +148,15 @@ impl<'a> World<'a> {
     fn handle(&mut self, what: What) {
         match what {
             What::Wake(flow) => {
-                self.wakes_ns[flow as usize] = u64::MAX;
+                self.stations[flow as usize].wakes_ns = u64::MAX;
                 self.poll(flow);
             }
             What::Answer(flow) => {
-                self.senders[flow as usize].answered(self.now_ns);
+                self.stations[flow as usize].sender.answered(self.now_ns);
                 self.poll(flow);
             }
             What::Arrive(flow) => {
-                let sender = &mut self.senders[flow as usize];
+                let sender = &mut self.stations[flow as usize].sender;
                 sender.arrived(flow, self.now_ns, &mut self.caused);
                 for (at_ns, what) in self.caused.drain(..) {
                     self.events.schedule(at_ns, what);
@@ -160,12 +169,13 @@ impl<'a> World<'a> {
 
     /// Asks a sender for packets.
     fn poll(&mut self, flow: u32) {
-        let source = &self.setup.traffic.sources[self.setup.sources[flow as usize] as usize];
+        let source = self.stations[flow as usize].source;
+        let source = &self.setup.traffic.sources[source as usize];
         if source.stop_ns.is_some_and(|stop_ns| self.now_ns >= stop_ns) {
             return;
         }
         loop {
-            match self.senders[flow as usize].poll(self.now_ns) {
+            match self.stations[flow as usize].sender.poll(self.now_ns) {
                 Poll::Send(number) => self.enqueue(Packet {
                     flow,
                     bytes: source.frame_bytes,
@@ -192,7 +202,8 @@ impl<'a> World<'a> {
         while let Some(loss) = self.losses.pop() {
             self.collector.lose(&loss, self.now_ns);
             let flow = loss.packet.flow;
-            if let Some(at_ns) = self.senders[flow as usize].lost(self.now_ns) {
+            let sender = &mut self.stations[flow as usize].sender;
+            if let Some(at_ns) = sender.lost(self.now_ns) {
                 self.wake(flow, at_ns);
             }
         }
@@ -200,7 +211,7 @@ impl<'a> World<'a> {
 
     /// A sender wakes then, or before.
     fn wake(&mut self, flow: u32, at_ns: u64) {
-        let wakes_ns = &mut self.wakes_ns[flow as usize];
+        let wakes_ns = &mut self.stations[flow as usize].wakes_ns;
         if at_ns < *wakes_ns {
             *wakes_ns = at_ns;
             self.events.schedule(at_ns, What::Wake(flow));
@@ -244,7 +255,7 @@ impl<'a> World<'a> {
         let cost_ns = self.host.draw_ns(self.packet_cost);
         self.idle_ns = self.now_ns + cost_ns;
         let slot = self.wire.take(packet.bytes, self.idle_ns);
-        let sender = &mut self.senders[packet.flow as usize];
+        let sender = &mut self.stations[packet.flow as usize].sender;
         if let Some((at_ns, what)) = sender.left(&packet, slot.end_ns) {
             self.events.schedule(at_ns, what);
         }

@@ -43,6 +43,8 @@ pub(crate) struct Events {
     now: Vec<Event>,
     /// The present bucket, as a count of fine buckets.
     bucket: u64,
+    /// Not before the first event: thousands may begin at 0.
+    has_begun: bool,
     fine: Wheel,
     coarse: Wheel,
     far: BinaryHeap<Reverse<Event>>,
@@ -62,7 +64,7 @@ impl Events {
     fn insert(&mut self, event: Event) {
         let at_ns = event.at_ns;
         let present_ns = self.bucket << FINE_SHIFT;
-        if at_ns >> FINE_SHIFT <= self.bucket {
+        if self.has_begun && at_ns >> FINE_SHIFT <= self.bucket {
             let at = self.now.partition_point(|other| *other > event);
             self.now.insert(at, event);
         } else if at_ns >> COARSE_SHIFT == present_ns >> COARSE_SHIFT {
@@ -126,6 +128,7 @@ impl Events {
         if begins {
             self.bucket = bucket;
             fill(self);
+            self.has_begun |= !self.now.is_empty();
         }
         begins
     }

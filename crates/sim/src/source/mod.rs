@@ -29,7 +29,7 @@ pub(crate) enum Poll {
 pub(crate) enum Sender {
     Backlog(Backlog),
     Paced(Paced),
-    Bursts(Bursts),
+    Bursts(Box<Bursts>),
     Request(Request),
     Tcp(Box<Tcp>),
 }
@@ -49,7 +49,7 @@ impl Sender {
                 Self::Paced(Paced::poisson(rate_bps, wire_bytes, start_ns, random))
             }
             Kind::OnOff(periods) => {
-                Self::Bursts(Bursts::new(periods, wire_bytes, start_ns, random))
+                Self::Bursts(Box::new(Bursts::new(periods, wire_bytes, start_ns, random)))
             }
             Kind::Request { rtt_ns, think_ns } => {
                 Self::Request(Request::new(rtt_ns, think_ns, start_ns, random))

@@ -9,7 +9,6 @@ const NS_PER_BYTE_AT_1BPS: u64 = 8_000_000_000;
 
 #[derive(Debug)]
 pub(crate) struct Paced {
-    due_ns: u64,
     number: u64,
     gap: Gap,
 }
@@ -18,7 +17,11 @@ pub(crate) struct Paced {
 enum Gap {
     /// The fraction of a nanosecond is kept, so that the rate is exact.
     Even(ByteClock, u32),
-    Exponential(Random, u64),
+    Exponential {
+        due_ns: u64,
+        mean_ns: u64,
+        random: Random,
+    },
 }
 
 /// What a packet takes at this rate.
@@ -40,7 +43,6 @@ impl Paced {
         let mut clock = ByteClock::new(rate_bps, u64::MAX);
         clock.start(due_ns);
         Self {
-            due_ns,
             number: 0,
             gap: Gap::Even(clock, wire_bytes),
         }
@@ -49,22 +51,30 @@ impl Paced {
     pub fn poisson(rate_bps: u64, wire_bytes: u32, start_ns: u64, mut random: Random) -> Self {
         let mean_ns = packet_ns(rate_bps, wire_bytes);
         Self {
-            due_ns: start_ns + random.exponential_ns(mean_ns),
             number: 0,
-            gap: Gap::Exponential(random, mean_ns),
+            gap: Gap::Exponential {
+                due_ns: start_ns + random.exponential_ns(mean_ns),
+                mean_ns,
+                random,
+            },
         }
     }
 
     pub fn poll(&mut self, now_ns: u64) -> Poll {
-        if now_ns < self.due_ns {
-            return Poll::At(self.due_ns);
+        let due_ns = match &self.gap {
+            Gap::Even(clock, _) => clock.due_ns(),
+            Gap::Exponential { due_ns, .. } => *due_ns,
+        };
+        if now_ns < due_ns {
+            return Poll::At(due_ns);
         }
         match &mut self.gap {
-            Gap::Even(clock, wire_bytes) => {
-                clock.spend(0, self.due_ns, (*wire_bytes).into());
-                self.due_ns = clock.due_ns();
-            }
-            Gap::Exponential(random, mean_ns) => self.due_ns += random.exponential_ns(*mean_ns),
+            Gap::Even(clock, wire_bytes) => clock.spend(0, due_ns, (*wire_bytes).into()),
+            Gap::Exponential {
+                due_ns,
+                mean_ns,
+                random,
+            } => *due_ns += random.exponential_ns(*mean_ns),
         }
         self.number += 1;
         Poll::Send(self.number - 1)
