@@ -183,6 +183,17 @@ pub enum Control {
     Bbr,
 }
 
+impl Source {
+    /// Whether it always has more to send.
+    pub fn is_greedy(&self) -> bool {
+        match self.kind {
+            Kind::Backlog { .. } => true,
+            Kind::Tcp(connection) => connection.transfer_bytes.is_none(),
+            _ => false,
+        }
+    }
+}
+
 impl Traffic {
     pub(crate) fn new(read: traffic::ReadTraffic, text: Text) -> Self {
         Self {

@@ -51,7 +51,11 @@ fn speed(setup: &Setup, qdisc: &mut dyn Qdisc) -> f64 {
 
 fn main() {
     let heads = ["queue", "turns", "clocks", "htb", "fq_codel", "fq"];
-    println!("{:>8} {}", "flows", heads.map(|head| format!("{head:>9}")).concat());
+    println!(
+        "{:>8} {}",
+        "flows",
+        heads.map(|head| format!("{head:>9}")).concat()
+    );
     for flows in [100, 1_000, 10_000, 100_000] {
         let setups = CLASSES.map(|class| setup(flows, class));
         let takt = setups.each_ref();

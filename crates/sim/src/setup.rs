@@ -140,6 +140,14 @@ impl Setup {
         flows.filter(|flow| flow.class == class_id).count()
     }
 
+    /// Whether some sender of the class always has more to send.
+    pub(crate) fn is_greedy(&self, class_id: u32) -> bool {
+        let mut flows = self.flows.iter().zip(&self.sources);
+        flows.any(|(flow, source)| {
+            flow.class == class_id && self.traffic.sources[*source as usize].is_greedy()
+        })
+    }
+
     /// The index of a flow's class in `classes`.
     pub(crate) fn class_of(&self, flow: &Flow) -> usize {
         let is_own = |class: &ClassTerms| class.id == flow.class;

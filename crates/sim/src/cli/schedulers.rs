@@ -50,9 +50,7 @@ pub fn peer(name: Name, setup: &Setup) -> Named {
     let (link, ids) = (&setup.link, &setup.ids);
     let qdisc: Box<dyn Qdisc> = match name {
         Name::Tree => Box::new(Htb::new(&tree::tree(link, ids, MTU_BYTES))),
-        Name::Departure => {
-            Box::new(Departure::new(&departure::departure(link, ids, MTU_BYTES)))
-        }
+        Name::Departure => Box::new(Departure::new(&departure::departure(link, ids, MTU_BYTES))),
         Name::Fifo => Box::new(Fifo::new(FIFO_PACKETS)),
         Name::Tbf => Box::new(Tbf::new(tbf_of(setup))),
         Name::FqCodel => Box::new(FqCodel::new(FqCodelTerms::default())),

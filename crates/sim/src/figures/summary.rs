@@ -7,7 +7,7 @@ use super::{
     collector::Collector,
     tally::{Tally, Times},
 };
-use crate::setup::Setup;
+use crate::setup::{ClassTerms, Setup};
 
 /// One scheduler's run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,8 +33,9 @@ pub struct Figures {
     pub offered_bps: f64,
     /// What was sent.
     pub delivered_bps: f64,
-    /// How far a class that always had packets waiting was from its clock's rate, by least squares:
-    /// positive is too fast. `null` without a clock, and for sources.
+    /// How far a class was from its clock's rate, by least squares: positive is too fast. Only of a
+    /// class that always had packets waiting, because its senders could send more; `null` for
+    /// others, and for sources.
     pub rate_error_ppm: Option<f64>,
     /// Packets that came.
     pub offered_packets: u64,
@@ -124,20 +125,8 @@ impl Outcome {
         });
         let classes = (0..).zip(&setup.classes).filter_map(|(at, class)| {
             let tally = sum(collector, |_, within| within == at);
-            let of_class = &collector.classes[at as usize];
             let mut figures = figures(&class.name, &tally, measured_ns);
-            figures.rate_error_ppm = class
-                .pace_bps
-                .filter(|_| !of_class.ran_empty && tally.delivered_packets > 1)
-                .and_then(|pace_bps| {
-                    let clocks = if class.per_flow {
-                        setup.flows_of(class.id)
-                    } else {
-                        1
-                    };
-                    let target_bps = pace_bps as f64 * clocks as f64;
-                    Some((of_class.slope.bps()? / target_bps - 1.0) * 1e6)
-                });
+            figures.rate_error_ppm = rate_error_ppm(setup, class, &figures, collector, at);
             (tally.offered_packets + tally.delivered_packets > 0).then_some(figures)
         });
         let sources: Vec<Figures> = sources.collect();
@@ -150,6 +139,26 @@ impl Outcome {
             sources,
         }
     }
+}
+
+fn rate_error_ppm(
+    setup: &Setup,
+    class: &ClassTerms,
+    figures: &Figures,
+    collector: &Collector,
+    at: u32,
+) -> Option<f64> {
+    let clocks = match class.per_flow {
+        true => setup.flows_of(class.id),
+        false => 1,
+    };
+    let target_bps = class.pace_bps? as f64 * clocks as f64;
+    let wants_more = figures.offered_bps >= target_bps || setup.is_greedy(class.id);
+    let of_class = &collector.classes[at as usize];
+    if of_class.ran_empty || !wants_more {
+        return None;
+    }
+    Some((of_class.slope.bps()? / target_bps - 1.0) * 1e6)
 }
 
 fn sum(collector: &Collector, is_part: impl Fn(u32, u32) -> bool) -> Tally {

@@ -52,7 +52,10 @@ mod tests {
         for rate_bps in [1_000, 64_000, 10_000_000, 999_999_992, 10_000_000_000] {
             let exact_ns = i64::try_from(1538 * 8_000_000_000u64 / rate_bps).unwrap();
             let ns = Cost::new(rate_bps, 24).ns(1514);
-            assert!((0..=1 + exact_ns / 1_000_000_000).contains(&(exact_ns - ns)), "{rate_bps}");
+            assert!(
+                (0..=1 + exact_ns / 1_000_000_000).contains(&(exact_ns - ns)),
+                "{rate_bps}"
+            );
         }
     }
 }

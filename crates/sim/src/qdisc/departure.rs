@@ -60,7 +60,9 @@ impl Departure {
 
     /// The packet's stamp, 0 for none; `None`: it is dropped.
     fn stamp(&self, packet: &Packet, flow: &Flow, now_ns: u64) -> Option<u64> {
-        let at = self.clocks.binary_search_by_key(&flow.class, |clock| clock.class);
+        let at = self
+            .clocks
+            .binary_search_by_key(&flow.class, |clock| clock.class);
         let Ok(at) = at else {
             return Some(0);
         };

@@ -43,7 +43,9 @@ impl Edt {
 
     /// The packet's stamp; `None`: it is dropped.
     fn stamp(&mut self, packet: &Packet, flow: &Flow, now_ns: u64) -> Option<u64> {
-        let at = self.clocks.binary_search_by_key(&flow.class, |clock| clock.class);
+        let at = self
+            .clocks
+            .binary_search_by_key(&flow.class, |clock| clock.class);
         let Ok(at) = at else {
             return Some(0);
         };

@@ -123,7 +123,9 @@ impl Fq {
             pacing_bps: flow.pacing_bps,
         };
         // By departure time, then by arrival (the kernel's tree of packets out of order).
-        let last = queue.packets.partition_point(|it| it.departs_ns <= stamped.departs_ns);
+        let last = queue
+            .packets
+            .partition_point(|it| it.departs_ns <= stamped.departs_ns);
         queue.packets.insert(last, stamped);
         self.packets += 1;
         if let Place::Detached(since_ns) = queue.place {

@@ -131,7 +131,10 @@ impl FqCodel {
             self.packets -= 1;
             self.bytes -= u64::from(packet.bytes);
             let sojourn_ns = now_ns - packet.arrived_ns;
-            if !queue.codel.drops(&self.terms.codel, sojourn_ns, self.bytes, now_ns) {
+            if !queue
+                .codel
+                .drops(&self.terms.codel, sojourn_ns, self.bytes, now_ns)
+            {
                 return Some(packet);
             }
             if self.terms.ecn && understands_marks {

@@ -53,7 +53,10 @@ impl Class {
             mode: Mode::CanSend,
             active: 0,
             feeds: Default::default(),
-            leaf: node.leaf.as_ref().map(|leaf| Leaf::new(leaf, node.quantum_bytes)),
+            leaf: node
+                .leaf
+                .as_ref()
+                .map(|leaf| Leaf::new(leaf, node.quantum_bytes)),
             waits_until_ns: 0,
             since_ns: 0,
             rate: Cost::new(node.rate_bps, overhead_bytes),

@@ -77,7 +77,9 @@ impl Htb {
     /// `htb_classify`: by the class that the policy's rules found.
     fn leaf_of(&self, flow: &Flow) -> usize {
         let minor = minor_of(flow.class);
-        let found = self.classes.binary_search_by_key(&minor, |class| class.minor);
+        let found = self
+            .classes
+            .binary_search_by_key(&minor, |class| class.minor);
         found.unwrap_or(self.default)
     }
 
