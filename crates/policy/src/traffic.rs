@@ -16,11 +16,14 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::{
     Diagnostics, Match, POLICY_MAX_BYTES,
     findings::Findings,
     load::read_text,
     read::traffic,
+    schema,
     source::{Source as Text, Span},
     too_large,
 };
@@ -222,6 +225,11 @@ pub fn parse(name: &str, text: &str) -> Result<Traffic, Diagnostics> {
     let read = traffic::read(text, &source, &mut findings);
     findings.conclude(&source)?;
     Ok(Traffic::new(read, source))
+}
+
+/// The JSON schema of a traffic file, for editors.
+pub fn json_schema() -> Value {
+    schema::titled("Takt traffic", &traffic::FILE)
 }
 
 /// Reads and parses a traffic file, or standard input, which is `-`.

@@ -19,10 +19,11 @@ use super::schedulers::Name;
 )]
 pub struct Cli {
     /// The policy: a file, a directory of files, or - for standard input.
-    pub policy: PathBuf,
+    #[arg(required = true)]
+    pub policy: Option<PathBuf>,
     /// What is sent; its keys are in docs/sim.md.
-    #[arg(long, value_name = "FILE")]
-    pub traffic: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    pub traffic: Option<PathBuf>,
     /// The link, by its device; needed if the policy has several.
     #[arg(long, value_name = "DEV")]
     pub link: Option<String>,
@@ -38,6 +39,9 @@ pub struct Cli {
     /// Another policy for the same traffic, shown side by side.
     #[arg(long, value_name = "POLICY")]
     pub compare: Option<PathBuf>,
+    /// Print the JSON schema of traffic files, for editors.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
     /// What to print: text for people, or JSON for programs.
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,

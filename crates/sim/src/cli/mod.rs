@@ -32,19 +32,23 @@ enum Refusal {
 
 pub fn run() -> Exit {
     let cli = Cli::parse();
-    match simulate(&cli) {
+    let (Some(policy), Some(traffic)) = (&cli.policy, &cli.traffic) else {
+        // clap demands both of all commands but this.
+        return write(&format!("{:#}\n", takt_policy::traffic::json_schema()));
+    };
+    match simulate(&cli, policy, traffic) {
         Ok(report) => show(&report, cli.output),
         Err(refusal) => refuse(&refusal, cli.output),
     }
 }
 
-fn simulate(cli: &Cli) -> Result<Report, Refusal> {
-    let traffic = takt_policy::traffic::load(&cli.traffic).map_err(boxed)?;
+fn simulate(cli: &Cli, policy: &Path, traffic: &Path) -> Result<Report, Refusal> {
+    let traffic = takt_policy::traffic::load(traffic).map_err(boxed)?;
     let terms = Terms {
         seed: cli.seed,
         duration_ns: cli.duration,
     };
-    let policies = [Some(&cli.policy), cli.compare.as_ref()];
+    let policies = [Some(policy), cli.compare.as_deref()];
     let variants = policies.into_iter().flatten();
     let variants = variants.map(|path| variant(cli, path, &traffic, terms));
     Ok(Report {
@@ -93,6 +97,10 @@ fn show(report: &Report, output: Output) -> Exit {
             }
         },
     };
+    write(&text)
+}
+
+fn write(text: &str) -> Exit {
     // A reader that went away is no failure of ours.
     let _ = io::stdout().write_all(text.as_bytes());
     Exit::Done

@@ -16,7 +16,7 @@ use crate::findings::Findings;
 use crate::source::Source as Text;
 use crate::traffic::{Device, Host, Source};
 
-const FILE: Schema = Schema {
+pub(crate) const FILE: Schema = Schema {
     what: "traffic file",
     doc: "Traffic for takt sim",
     keys: &[
