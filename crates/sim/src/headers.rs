@@ -23,7 +23,8 @@ const DST_V6: [u16; 8] = [0x2001, 0xdb8, 0, 0, 0, 0, 0, 2];
 /// combinations begin again.
 pub(crate) fn key(headers: &Match, index: u32, questions: &Questions) -> takt_key {
     let mut rest = u64::from(index);
-    let is_v6 = family(headers) == Family::Ipv6;
+    // Addresses imply it.
+    let is_v6 = headers.family == Some(Family::Ipv6);
     let proto = headers.proto.unwrap_or_default();
     let mut key = takt_key {
         mark: headers.mark.map_or(0, |mark| mark.value),
@@ -51,15 +52,6 @@ pub(crate) fn key(headers: &Match, index: u32, questions: &Questions) -> takt_ke
     }
     key.src = words(address(headers.src, usual_src, &mut rest));
     key
-}
-
-fn family(headers: &Match) -> Family {
-    let of_prefix = |prefix: &Option<Prefix>| prefix.map(|prefix| prefix.family());
-    headers
-        .family
-        .or_else(|| of_prefix(&headers.dst))
-        .or_else(|| of_prefix(&headers.src))
-        .unwrap_or(Family::Ipv4)
 }
 
 /// Takes the index within `count` from the rest, which goes on to the next field.

@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::kind;
 use crate::Code;
+use crate::check::complete;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
@@ -201,8 +202,11 @@ fn read_headers(section: &Section, findings: &mut Findings) -> Match {
         findings.add(field.wrong_type("a table", example).at(&field.span));
         return Match::default();
     };
-    let read = matching::read(table, &field.span, findings);
-    read.map_or_else(Match::default, |read| read.terms)
+    let Some(mut read) = matching::read(table, &field.span, findings) else {
+        return Match::default();
+    };
+    let completed = complete(&mut read.terms).map(|()| read.terms);
+    field.settle(completed, findings).unwrap_or_default()
 }
 
 /// Packets have a protocol: TCP's for a window, else UDP's.
