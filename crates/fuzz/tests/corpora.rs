@@ -165,6 +165,11 @@ fn state() {
 }
 
 #[test]
+fn traffic() {
+    fuzz("traffic");
+}
+
+#[test]
 fn every_corpus_has_a_target() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
     for entry in fs::read_dir(corpus).unwrap() {

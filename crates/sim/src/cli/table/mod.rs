@@ -72,34 +72,33 @@ fn one(run: &Outcome) -> String {
 
 /// Each class and source, with a row for each run.
 fn several(report: &Report, runs: &[(&Variant, &Outcome)]) -> String {
-    let mut out = String::new();
-    let parts: [(&str, fn(&Outcome) -> &Vec<Figures>); 2] = [
-        ("class", |run| &run.classes),
-        ("source", |run| &run.sources),
-    ];
-    for (what, part) in parts {
-        let mut names: Vec<&str> = Vec::new();
-        for (_, run) in runs {
-            let new = part(run).iter().map(|row| row.name.as_str());
-            new.for_each(|name| {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            });
+    let classes = compare("class", report, runs, |run| &run.classes);
+    let sources = compare("source", report, runs, |run| &run.sources);
+    format!("\n{classes}\n{sources}")
+}
+
+fn compare(
+    what: &str,
+    report: &Report,
+    runs: &[(&Variant, &Outcome)],
+    part: impl Fn(&Outcome) -> &Vec<Figures>,
+) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for row in runs.iter().flat_map(|(_, run)| part(run)) {
+        if !names.contains(&row.name.as_str()) {
+            names.push(&row.name);
         }
-        let mut table = Table::new(what, COMPARED);
-        for name in names {
-            table.add(name, &[]);
-            for (variant, run) in runs {
-                let row = part(run).iter().find(|row| row.name == name);
-                let cells = row.map(compared).unwrap_or_default();
-                table.add(&format!("  {}", label(report, variant, run)), &cells);
-            }
-        }
-        out.push('\n');
-        out.push_str(&table.text());
     }
-    out
+    let mut table = Table::new(what, COMPARED);
+    for name in names {
+        table.add(name, &[]);
+        for (variant, run) in runs {
+            let row = part(run).iter().find(|row| row.name == name);
+            let cells = row.map(compared).unwrap_or_default();
+            table.add(&format!("  {}", label(report, variant, run)), &cells);
+        }
+    }
+    table.text()
 }
 
 /// Which run it is: the policy's name only if there are several.

@@ -61,10 +61,10 @@ impl Htb {
             .iter()
             .map(|node| Class::new(node, index(node.parent), tree.overhead_bytes.into()))
             .collect();
-        for at in 0..classes.len() {
-            if classes[at].leaf.is_none() {
-                let is_top = classes[at].parent.is_none();
-                classes[at].level = LEVELS - if is_top { 1 } else { 2 };
+        for class in &mut classes {
+            if class.leaf.is_none() {
+                let depth = if class.parent.is_none() { 1 } else { 2 };
+                class.level = LEVELS - depth;
             }
         }
         Self {
