@@ -30,6 +30,7 @@ mod slots;
 mod soc;
 mod starve;
 mod stations;
+mod stock;
 mod turns;
 mod uploads;
 mod window;

@@ -3,6 +3,7 @@
 
 use crate::{
     Link,
+    stock::Stock,
     sys::{self, takt_arrival, takt_choice, takt_key, takt_newcomer, takt_plan},
 };
 
@@ -29,6 +30,11 @@ pub enum Pulled {
         /// It could go since then: its clocks were due. In nanoseconds.
         eligible_ns: u64,
     },
+    /// A gap frame (`algo/gap.h`).
+    Gap {
+        /// Its bytes on the wire.
+        wire_bytes: u32,
+    },
     /// The packet in this slot is dropped, as its queue stands (`algo/codel.h`). Ask again at once.
     Dropped {
         /// Its packet slot.
@@ -49,12 +55,19 @@ pub struct Port {
     link: Link,
     /// When the packet on the fast path arrived.
     fast_ns: u64,
+    /// Of a link that fills idle time.
+    stock: Option<Stock>,
 }
 
 impl Port {
-    /// A port that was just attached.
-    pub fn new() -> Self {
-        Self::default()
+    /// A port that was just attached. In gap mode a helper keeps every length of gap frames, up to
+    /// `longest` bytes as the kernel counts, in stock.
+    pub fn new(plan: &takt_plan, longest: u32) -> Self {
+        let fills = plan.pacing == sys::TAKT_PACING_GAP;
+        Self {
+            stock: fills.then(|| Stock::new(plan, longest)),
+            ..Self::default()
+        }
     }
 
     /// The class of packets with this key, by the policy's rules.
@@ -162,9 +175,15 @@ impl Port {
 
     /// A packet arrives; returns the slot to keep it in. `None`: drop it. Fills in whether the
     /// link is idle.
-    pub fn push(&mut self, plan: &takt_plan, arrival: takt_arrival) -> Option<u32> {
+    pub fn push(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
         let now_ns = arrival.now_ns;
-        let slot = self.link.enqueue_of(plan, arrival);
+        arrival.idle = self.link.is_idle().into();
+        if let Some(stock) = &self.stock {
+            stock.arrival(self.link.state_mut(), plan, &mut arrival);
+        }
+        // SAFETY: valid structs; see the crate's documentation.
+        let slot = unsafe { sys::takt_link_push(self.link.state_mut(), plan, &arrival) };
+        let slot = self.link.keep(slot);
         if slot == Some(sys::TAKT_FAST_PATH) {
             self.fast_ns = now_ns;
         }
@@ -183,11 +202,17 @@ impl Port {
         }
         let mut choice = takt_choice::default();
         let link = self.link.state_mut();
-        // SAFETY: valid structs; see the crate's documentation.
-        unsafe { sys::takt_link_pop(link, plan, now_ns, &mut choice) }
+        match &mut self.stock {
+            Some(stock) => stock.choose(link, plan, now_ns, &mut choice),
+            // SAFETY: valid structs; see the crate's documentation.
+            None => unsafe { sys::takt_link_pop(link, plan, now_ns, &mut choice) },
+        }
         match (choice.packet, choice.drops, choice.wake_ns) {
             (0, _, u64::MAX) => Pulled::Empty,
             (0, _, until_ns) => Pulled::Wait { until_ns },
+            (sys::TAKT_PACKETS.., ..) => Pulled::Gap {
+                wire_bytes: choice.len,
+            },
             (slot, 0, _) => Pulled::Packet {
                 slot,
                 entity: choice.id,

@@ -13,7 +13,7 @@ use crate::{
     random::Random,
     setup::Setup,
     source::{Poll, Sender},
-    wire::Wire,
+    wire::{Slot, Wire},
 };
 
 /// The number of the host's random numbers; flows count from 0 on.
@@ -231,6 +231,7 @@ impl<'a> World<'a> {
                     packet,
                     eligible_ns,
                 } => self.pass(packet, eligible_ns),
+                Answer::Gap { wire_bytes } => drop(self.put(wire_bytes)),
                 Answer::Wait { until_ns } => {
                     if self.timer.set_ns != until_ns {
                         let late_ns = self.host.draw_ns(self.timer_late);
@@ -250,11 +251,17 @@ impl<'a> World<'a> {
         };
     }
 
-    /// A packet goes to the device.
-    fn pass(&mut self, packet: Packet, eligible_ns: u64) {
+    /// A frame goes to the device when the processor has dealt with it.
+    fn put(&mut self, wire_bytes: u32) -> Slot {
         let cost_ns = self.host.draw_ns(self.packet_cost);
         self.idle_ns = self.now_ns + cost_ns;
-        let slot = self.wire.take(packet.bytes, self.idle_ns);
+        self.wire.take(wire_bytes, self.idle_ns)
+    }
+
+    /// A packet goes to the device.
+    fn pass(&mut self, packet: Packet, eligible_ns: u64) {
+        let wire_bytes = self.wire.bytes(packet.bytes);
+        let slot = self.put(wire_bytes);
         let sender = &mut self.stations[packet.flow as usize].sender;
         if let Some((at_ns, what)) = sender.left(&packet, slot.end_ns) {
             self.events.schedule(at_ns, what);
@@ -264,7 +271,7 @@ impl<'a> World<'a> {
         }
         self.collector.pass(&Passage {
             packet,
-            wire_bytes: self.wire.bytes(packet.bytes),
+            wire_bytes,
             eligible_ns,
             late_ns: std::mem::take(&mut self.late_ns),
             dequeued_ns: self.now_ns,

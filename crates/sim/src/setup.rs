@@ -2,7 +2,7 @@
 
 use takt_algo::{Port, sys::takt_plan};
 use takt_planner::{ClassIds, PlanError, Questions, plan};
-use takt_policy::{Link, Pacing, Policy, traffic::Ecn, traffic::Traffic};
+use takt_policy::{Link, Policy, traffic::Ecn, traffic::Traffic};
 use thiserror::Error;
 
 use crate::{headers, packet::Flow};
@@ -32,15 +32,14 @@ pub enum SetupError {
         /// What does not fit.
         error: PlanError,
     },
-    /// What the simulator does not know.
-    #[error("link {device} has {what}, which takt sim does not simulate; take {key} out of a copy")]
-    Unknown {
+    /// Their weights come from radios.
+    #[error(
+        "link {device} tells stations apart, which takt sim does not simulate; take [radio] out of \
+         a copy"
+    )]
+    Stations {
         /// The link's device.
         device: String,
-        /// In words.
-        what: &'static str,
-        /// What to take out.
-        key: &'static str,
     },
 }
 
@@ -85,7 +84,7 @@ impl Setup {
         traffic: &Traffic,
     ) -> Result<Self, SetupError> {
         let link = choose(policy, name, device)?;
-        refuse_unknown(link)?;
+        refuse_stations(link)?;
         let questions = Questions::of(&policy.links);
         let planned =
             plan(link, &ClassIds::default(), &questions).map_err(|error| SetupError::Plan {
@@ -177,17 +176,11 @@ fn choose<'a>(
     }
 }
 
-fn refuse_unknown(link: &Link) -> Result<(), SetupError> {
-    let unknown = [
-        (link.pacing == Pacing::Gap, "gap frames", "pacing = \"gap\""),
-        (link.has_stations, "stations", "[radio]"),
-    ];
-    match unknown.into_iter().find(|(is_there, ..)| *is_there) {
-        Some((_, what, key)) => Err(SetupError::Unknown {
+fn refuse_stations(link: &Link) -> Result<(), SetupError> {
+    match link.has_stations {
+        true => Err(SetupError::Stations {
             device: link.device.clone(),
-            what,
-            key,
         }),
-        None => Ok(()),
+        false => Ok(()),
     }
 }

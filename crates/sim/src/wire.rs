@@ -45,12 +45,11 @@ impl Wire {
         frame_bytes + self.overhead_bytes
     }
 
-    /// Takes a frame. Precondition: it is not stopped.
-    pub fn take(&mut self, frame_bytes: u32, now_ns: u64) -> Slot {
+    /// Takes a frame of so many bytes on the wire. Precondition: it is not stopped.
+    pub fn take(&mut self, wire_bytes: u32, now_ns: u64) -> Slot {
         self.clock.start(now_ns);
         let start_ns = self.clock.due_ns();
-        let bytes = self.bytes(frame_bytes).into();
-        self.clock.spend(0, now_ns, bytes);
+        self.clock.spend(0, now_ns, wire_bytes.into());
         let end_ns = self.clock.due_ns();
         self.ends_ns.push_back(end_ns);
         self.is_stopped = self.ends_ns.len() >= self.frames_max;
@@ -75,10 +74,10 @@ mod tests {
 
     #[test]
     fn frames_follow_each_other_without_a_gap_and_without_drift() {
-        let mut wire = Wire::new(7_000_000_000, 24, 1);
+        let mut wire = Wire::new(7_000_000_000, 0, 1);
         let mut before_ns = 1_000;
         for _ in 0..7_000_000 {
-            let slot = wire.take(851, before_ns);
+            let slot = wire.take(875, before_ns);
             assert_eq!(slot.start_ns, before_ns);
             before_ns = wire.next_ns();
             assert!(wire.complete());

@@ -131,10 +131,7 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
     let source = "[[source]]\nname = \"a\"\nkind = \"backlog\"\n";
     let good = file("good.toml", source);
     let unknown = file("unknown.toml", &format!("{source}ratee = \"1mbit\"\n"));
-    let gap = file(
-        "gap.toml",
-        "[link.eth0]\nrate = \"1gbit\"\npacing = \"gap\"\n",
-    );
+    let radio = "examples/radio-gateway.toml";
     let tasks = file(
         "task.toml",
         "[[task]]\nname = \"a\"\nperiod = \"40ms\"\nbudget = \"1ms\"\n",
@@ -147,7 +144,7 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
     for (policy, traffic, says) in [
         (policy, unknown.as_str(), "did you mean `rate`?"),
         (policy, "none.toml", "there is no file none.toml"),
-        (&gap, &good, "gap"),
+        (radio, &good, "take [radio] out"),
         (&tasks, &good, "has no link"),
         (&two, &good, "say which one with --link"),
     ] {

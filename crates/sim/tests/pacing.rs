@@ -95,6 +95,26 @@ fn no_class_is_ahead_when_others_stop() {
     }
 }
 
+/// Gap frames: distances on the wire depend on no timer.
+#[test]
+fn gap_frames_space_packets_to_the_byte() {
+    for rate in ["1gbit", "3gbit", "7.7gbit"] {
+        let policy = policy("10gbit", &[("a", rate)]);
+        let policy = policy.replacen("overhead", "pacing = \"gap\"\noverhead", 1);
+        let outcome = takt(&policy, &greedy(1, "50us"), NS_PER_S / 2);
+        let class = of(&outcome.classes, "a");
+        assert!(
+            class.rate_error_ppm.unwrap().abs() < 1.0,
+            "{rate}: {class:?}"
+        );
+        // A gap frame is no shorter than 84 bytes, 67 ns: by half of that a packet may be off.
+        assert!(
+            class.spacing_error.unwrap().max_ns <= 36,
+            "{rate}: {class:?}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

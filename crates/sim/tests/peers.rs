@@ -6,7 +6,9 @@ use common::{of, policy, run, setup};
 use takt_planner::{departure::departure, tree::tree};
 use takt_sim::{
     Outcome, Setup,
-    qdisc::{Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, Takt, Tbf, TbfTerms},
+    qdisc::{
+        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Takt, Tbf, TbfTerms,
+    },
 };
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -126,6 +128,35 @@ fn edt_is_too_fast_by_what_the_wire_adds() {
     let mut qdisc = Edt::new(&setup.classes, Fq::new(FqTerms::default()));
     let outcome = run(&setup, &mut qdisc, NS_PER_S);
     assert_got(&outcome, "a", 300e6 * 1538.0 / 1514.0, 1e-4);
+}
+
+/// Gap frames need no timer.
+#[test]
+fn pspacer_spaces_one_class_exactly() {
+    let late = "[host]\ntimer_late = \"50us\"";
+    let setup = setup(&policy("10gbit", &[("a", "3gbit")]), &greedy(1, 50, late));
+    let mut qdisc = PsPacer::new(10_000_000_000, 24, &setup.classes);
+    let outcome = run(&setup, &mut qdisc, NS_PER_S);
+    let class = of(&outcome.classes, "a");
+    assert!(class.rate_error_ppm.unwrap().abs() < 1.0, "{class:?}");
+    assert!(class.spacing_error.unwrap().max_ns < 2, "{class:?}");
+}
+
+/// The order by rate: the slowest get nothing, which paper 004 set out to change.
+#[test]
+fn pspacer_starves_the_slow_where_rates_do_not_fit() {
+    let classes = [
+        ("a", "4gbit"),
+        ("b", "4gbit"),
+        ("c", "4gbit"),
+        ("d", "2gbit"),
+    ];
+    let setup = setup(&policy("10gbit", &classes), &greedy(4, 50, ""));
+    let mut qdisc = PsPacer::new(10_000_000_000, 24, &setup.classes);
+    let outcome = run(&setup, &mut qdisc, NS_PER_S);
+    assert_got(&outcome, "a", 4e9, 0.02);
+    let starved = outcome.classes.iter().find(|class| class.name == "d");
+    assert!(starved.is_none_or(|class| class.delivered_bps < 0.2e9));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use takt_planner::{departure, tree};
 use takt_sim::{
     Setup,
     qdisc::{
-        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, Qdisc, Takt, Tbf, TbfTerms,
+        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Qdisc, Takt, Tbf,
+        TbfTerms,
     },
 };
 
@@ -24,6 +25,8 @@ pub enum Name {
     FqCodel,
     /// Flows in turns, at the wire's rate.
     Fq,
+    /// The original byte clock, with gap frames.
+    Pspacer,
     /// Cilium's departure times for classes, with fq.
     Edt,
 }
@@ -55,6 +58,10 @@ pub fn peer(name: Name, setup: &Setup) -> Named {
         Name::Tbf => Box::new(Tbf::new(tbf_of(setup))),
         Name::FqCodel => Box::new(FqCodel::new(FqCodelTerms::default())),
         Name::Fq => Box::new(Fq::new(FqTerms::default())),
+        Name::Pspacer => {
+            let overhead_bytes = link.overhead_bytes;
+            Box::new(PsPacer::new(link.rate_bps, overhead_bytes, &setup.classes))
+        }
         Name::Edt => Box::new(Edt::new(&setup.classes, Fq::new(FqTerms::default()))),
     };
     let value = name.to_possible_value();

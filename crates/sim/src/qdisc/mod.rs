@@ -7,6 +7,7 @@ mod fifo;
 mod fq;
 mod fq_codel;
 mod htb;
+mod pspacer;
 mod takt;
 mod tbf;
 
@@ -16,6 +17,7 @@ pub use fifo::Fifo;
 pub use fq::{Fq, FqTerms};
 pub use fq_codel::{FqCodel, FqCodelTerms};
 pub use htb::Htb;
+pub use pspacer::PsPacer;
 pub use takt::Takt;
 pub use tbf::{Tbf, TbfTerms};
 
@@ -30,6 +32,11 @@ pub enum Answer {
         packet: Packet,
         /// Its clocks let it go since then; its arrival if it has none.
         eligible_ns: u64,
+    },
+    /// A frame that only takes up the wire for so many bytes.
+    Gap {
+        /// All of its bytes on the wire.
+        wire_bytes: u32,
     },
     /// No packet may leave before then.
     Wait {

@@ -2,8 +2,8 @@
 //! (`bpf/link/link.bpf.c`).
 //!
 //! Left out: stations (their weights come from radios), the gate's tasks (the processor is idle, so
-//! the gate is open), gap frames, thinning of acknowledgements, and large segments (every packet is
-//! one frame).
+//! the gate is open), thinning of acknowledgements, and large segments (every packet is one frame).
+//! The helper that makes gap frames is never late.
 
 use takt_algo::{
     Port, Pulled, Sender,
@@ -12,6 +12,9 @@ use takt_algo::{
 
 use super::{Answer, Qdisc};
 use crate::packet::{Flow, Loss, Packet, Why};
+
+/// The longest gap frame, as the helper makes them on Ethernet.
+const GAP_LONGEST_BYTES: u32 = 1514;
 
 /// A link of a policy.
 pub struct Takt {
@@ -28,7 +31,7 @@ pub struct Takt {
 impl Takt {
     /// A link that was just attached.
     pub fn new(plan: Box<takt_plan>) -> Self {
-        let mut port = Port::new();
+        let mut port = Port::new(&plan, GAP_LONGEST_BYTES);
         port.run_task(TAKT_CPU_IDLE);
         Self {
             reads_ecn: plan.reads & sys::TAKT_READS_ECN != 0,
@@ -107,6 +110,7 @@ impl Qdisc for Takt {
                         eligible_ns,
                     };
                 }
+                Pulled::Gap { wire_bytes } => return Answer::Gap { wire_bytes },
                 Pulled::Dropped { slot } => losses.push(Loss {
                     packet: self.packets[slot as usize],
                     why: Why::Managed,

@@ -69,7 +69,7 @@ impl Leaf {
         };
         match answer {
             Answer::Packet { packet, .. } => Some(packet),
-            Answer::Wait { .. } | Answer::Empty => None,
+            Answer::Gap { .. } | Answer::Wait { .. } | Answer::Empty => None,
         }
     }
 
