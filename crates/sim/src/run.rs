@@ -28,11 +28,12 @@ pub struct Terms {
     pub duration_ns: u64,
 }
 
-/// Lets the time pass under one scheduler.
+/// Lets the time pass under one scheduler. What comes before the traffic file's `measure.after` is
+/// not in the figures; it is to be less than the duration.
 pub fn run(setup: &Setup, name: &str, qdisc: &mut dyn Qdisc, terms: Terms) -> Outcome {
     let mut world = World::new(setup, qdisc, terms);
     world.run(terms.duration_ns);
-    let measured_ns = terms.duration_ns - world.from_ns;
+    let measured_ns = (terms.duration_ns - world.from_ns).max(1);
     Outcome::new(name, setup, &world.collector, measured_ns, world.wire_bps)
 }
 

@@ -28,12 +28,10 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-const GATEWAY: [&str; 5] = [
+const GATEWAY: [&str; 3] = [
     "examples/home-gateway.toml",
     "--traffic",
     "examples/traffic/home-gateway.toml",
-    "--duration",
-    "5s",
 ];
 
 fn gateway<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -60,6 +58,21 @@ fn a_seed_gives_the_same_bytes_and_another_others() {
     let first = json("7");
     assert_eq!(json("7"), first);
     assert_ne!(json("8"), first);
+}
+
+#[test]
+fn a_page_has_curves_and_all_numbers() {
+    let page = text(&takt_sim(&gateway(&[
+        "--output",
+        "html",
+        "--beside",
+        "fifo",
+        "--duration",
+        "3s",
+    ])));
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+    assert!(page.contains("<polyline") && page.contains("Rates over time"));
+    assert!(page.contains("calls"));
 }
 
 /// Every quantity's name ends in its unit.
@@ -112,7 +125,7 @@ fn examples_work() {
             "--traffic",
             &traffic,
             "--duration",
-            "1s",
+            "3s",
         ]));
         assert!(text.contains("takt: "), "{text}");
         seen += 1;
@@ -156,6 +169,9 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(value["errors"][0]["message"].is_string(), "{value}");
     }
+    let short = takt_sim(&gateway(&["--duration", "2s"]));
+    let error = String::from_utf8_lossy(&short.stderr);
+    assert!(error.contains("measures after 2s"), "{error}");
     let chosen = takt_sim(&[&two, "--traffic", &good, "--link", "b", "--duration", "1ms"]);
     assert!(text(&chosen).contains("b at 1gbit"));
 }

@@ -42,7 +42,7 @@ pub struct Cli {
     /// Print the JSON schema of traffic files, for editors.
     #[arg(long, exclusive = true)]
     pub schema: bool,
-    /// What to print: text for people, or JSON for programs.
+    /// What to print: text for people, JSON for programs, or a page with plots.
     #[arg(long, value_enum, default_value_t)]
     pub output: Output,
 }
@@ -52,6 +52,7 @@ pub enum Output {
     #[default]
     Text,
     Json,
+    Html,
 }
 
 /// From 1 us to a day, in nanoseconds.

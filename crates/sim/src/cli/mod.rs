@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod page;
 mod report;
 mod schedulers;
 mod table;
@@ -13,7 +14,7 @@ use std::{
 
 use clap::Parser;
 use serde_json::json;
-use takt_policy::{Diagnostics, Policy, traffic::Traffic};
+use takt_policy::{Diagnostics, Policy, format_duration, traffic::Traffic};
 use takt_sim::{Outcome, Setup, SetupError, Terms};
 
 use self::{
@@ -28,6 +29,8 @@ enum Refusal {
     File(Box<Diagnostics>),
     /// What it asks for is not simulated.
     Setup(SetupError),
+    /// The figures begin after the run's end.
+    Short { after_ns: u64, duration_ns: u64 },
 }
 
 pub fn run() -> Exit {
@@ -44,6 +47,12 @@ pub fn run() -> Exit {
 
 fn simulate(cli: &Cli, policy: &Path, traffic: &Path) -> Result<Report, Refusal> {
     let traffic = takt_policy::traffic::load(traffic).map_err(boxed)?;
+    if traffic.measure_after_ns >= cli.duration {
+        return Err(Refusal::Short {
+            after_ns: traffic.measure_after_ns,
+            duration_ns: cli.duration,
+        });
+    }
     let terms = Terms {
         seed: cli.seed,
         duration_ns: cli.duration,
@@ -89,6 +98,7 @@ fn setup(policy: &Policy, name: &str, cli: &Cli, traffic: &Traffic) -> Result<Se
 fn show(report: &Report, output: Output) -> Exit {
     let text = match output {
         Output::Text => table::text(report),
+        Output::Html => page::html(report),
         Output::Json => match report.json() {
             Ok(json) => json,
             Err(error) => {
@@ -107,18 +117,27 @@ fn write(text: &str) -> Exit {
 }
 
 fn refuse(refusal: &Refusal, output: Output) -> Exit {
+    let said = |message: String| {
+        let value = json!({ "errors": [{ "message": message }] });
+        (format!("takt-sim: {message}\n"), value)
+    };
     let (text, value) = match refusal {
         Refusal::File(errors) => (
             errors.render(io::stderr().is_terminal()),
             json!({ "errors": errors.to_json() }),
         ),
-        Refusal::Setup(error) => (
-            format!("takt-sim: {error}\n"),
-            json!({ "errors": [{ "message": error.to_string() }] }),
-        ),
+        Refusal::Setup(error) => said(error.to_string()),
+        Refusal::Short {
+            after_ns,
+            duration_ns,
+        } => said(format!(
+            "the traffic file measures after {}, and the run takes {}: let --duration be longer",
+            format_duration(*after_ns),
+            format_duration(*duration_ns)
+        )),
     };
     match output {
-        Output::Text => eprint!("{text}"),
+        Output::Text | Output::Html => eprint!("{text}"),
         Output::Json => println!("{value:#}"),
     }
     Exit::Invalid

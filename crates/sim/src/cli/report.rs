@@ -30,8 +30,25 @@ pub struct Variant {
 }
 
 impl Report {
+    /// Which run it is: the policy's name only if there are several.
+    pub fn label(&self, variant: &Variant, run: &Outcome) -> String {
+        match (self.variants.len(), variant.runs.len()) {
+            (1, _) => run.scheduler.clone(),
+            (_, 1) => variant.stem().to_owned(),
+            _ => format!("{} {}", variant.stem(), run.scheduler),
+        }
+    }
+
     /// With a line's end.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+impl Variant {
+    /// The policy's file without folders and ending.
+    pub fn stem(&self) -> &str {
+        let file = self.policy.rsplit('/').next().unwrap_or_default();
+        file.strip_suffix(".toml").unwrap_or(file)
     }
 }

@@ -22,6 +22,7 @@ pub enum Name {
     /// A token bucket at the link's rate.
     Tbf,
     /// Flows in turns, with CoDel, at the wire's rate.
+    #[value(name = "fq_codel")]
     FqCodel,
     /// Flows in turns, at the wire's rate.
     Fq,

@@ -1,6 +1,6 @@
 //! Collects figures while packets pass.
 
-use super::{pace::Pace, slope::Slope, tally::Tally};
+use super::{curve::Curve, pace::Pace, slope::Slope, tally::Tally};
 use crate::{
     packet::{Loss, Packet},
     setup::Setup,
@@ -37,19 +37,20 @@ struct Place {
 const NO_PACE: u32 = u32::MAX;
 
 /// A class's packets together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct OfClass {
     pub queued: u64,
     /// It had nothing to send for a while.
     pub ran_empty: bool,
     pub slope: Slope,
+    pub curve: Curve,
     pace_bps: u64,
 }
 
 /// What was seen so far.
 pub(crate) struct Collector {
     from_ns: u64,
-    until_ns: u64,
+    pub until_ns: u64,
     places: Vec<Place>,
     paces: Vec<Pace>,
     /// By source and class, in the order of their first flows.
@@ -61,8 +62,11 @@ impl Collector {
     /// What happens from `from_ns` to `until_ns` counts.
     pub fn new(setup: &Setup, from_ns: u64, until_ns: u64) -> Self {
         let classes = setup.classes.iter().map(|class| OfClass {
+            queued: 0,
+            ran_empty: false,
+            slope: Slope::default(),
+            curve: Curve::new(until_ns),
             pace_bps: class.pace_bps.unwrap_or_default(),
-            ..OfClass::default()
         });
         let mut collector = Self {
             from_ns,
@@ -136,6 +140,7 @@ impl Collector {
         let place = *place;
         let class = &mut self.classes[place.class as usize];
         class.queued -= 1;
+        class.curve.add(passage.start_ns, passage.wire_bytes.into());
         let pace_bps = class.pace_bps;
         let error_ns = match place.pace {
             NO_PACE => None,

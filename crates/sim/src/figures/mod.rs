@@ -1,6 +1,7 @@
 //! What was measured: collected packet by packet, then summed up by source and by class.
 
 mod collector;
+mod curve;
 mod pace;
 mod slope;
 mod summary;

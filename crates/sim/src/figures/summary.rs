@@ -52,6 +52,9 @@ pub struct Figures {
     pub spacing_error: Option<Spacing>,
     /// Where a packet's delay comes from. `null` without packets.
     pub held: Option<Held>,
+    /// Of a class: moments from the run's beginning on, in nanoseconds, and the rate around them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rate_curve_bps: Vec<(u64, u64)>,
 }
 
 /// Lost packets by the reason.
@@ -126,6 +129,8 @@ impl Outcome {
         let classes = (0..).zip(&setup.classes).filter_map(|(at, class)| {
             let tally = sum(collector, |_, within| within == at);
             let mut figures = figures(&class.name, &tally, measured_ns);
+            let curve = &collector.classes[at as usize].curve;
+            figures.rate_curve_bps = curve.points(collector.until_ns);
             figures.rate_error_ppm = rate_error_ppm(setup, class, &figures, collector, at);
             (tally.offered_packets + tally.delivered_packets > 0).then_some(figures)
         });
@@ -188,6 +193,7 @@ fn figures(name: &str, tally: &Tally, measured_ns: u64) -> Figures {
         delay: delay(&tally.delay),
         spacing_error: spacing(&tally.spacing_error),
         held: held(tally),
+        rate_curve_bps: Vec::new(),
     }
 }
 

@@ -95,21 +95,10 @@ fn compare(
         for (variant, run) in runs {
             let row = part(run).iter().find(|row| row.name == name);
             let cells = row.map(compared).unwrap_or_default();
-            table.add(&format!("  {}", label(report, variant, run)), &cells);
+            table.add(&format!("  {}", report.label(variant, run)), &cells);
         }
     }
     table.text()
-}
-
-/// Which run it is: the policy's name only if there are several.
-fn label(report: &Report, variant: &Variant, run: &Outcome) -> String {
-    let file = variant.policy.rsplit('/').next().unwrap_or_default();
-    let file = file.strip_suffix(".toml").unwrap_or(file);
-    match (report.variants.len(), variant.runs.len()) {
-        (1, _) => run.scheduler.clone(),
-        (_, 1) => file.to_owned(),
-        _ => format!("{file} {}", run.scheduler),
-    }
 }
 
 fn delays(row: &Figures) -> [String; 3] {
