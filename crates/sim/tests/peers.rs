@@ -3,11 +3,12 @@
 mod common;
 
 use common::{of, policy, run, setup};
-use takt_planner::{departure::departure, tree::tree};
+use takt_planner::{departure::departure, flow::socket_rates, tree::tree};
 use takt_sim::{
     Outcome, Setup,
     qdisc::{
-        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Takt, Tbf, TbfTerms,
+        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, SocketRates, Takt,
+        Tbf, TbfTerms,
     },
 };
 
@@ -119,6 +120,21 @@ fn departure_times_are_exact_to_a_millionth() {
     let outcome = run(&setup, &mut qdisc, 2 * NS_PER_S);
     let error_ppm = of(&outcome.classes, "a").rate_error_ppm.unwrap();
     assert!(error_ppm.abs() < 1.0, "{error_ppm}");
+}
+
+/// Each connection has the class's rate on the wire.
+#[test]
+fn rates_on_sockets_pace_connections() {
+    let policy = "[link.eth0]\nrate = \"1gbit\"\noverhead = 24\nbackend = \"flow\"\n\
+        [[link.eth0.class]]\nname = \"a\"\nrate = \"20mbit\"\nper_flow = true\n\
+        best_effort = true\nmatch = { proto = \"tcp\" }\n\
+        [[link.eth0.class]]\nname = \"default\"\nbest_effort = true\n";
+    let traffic = "[measure]\nafter = \"1s\"\n[[source]]\nname = \"a\"\nkind = \"tcp\"\n\
+        flows = 10\nrtt = \"10ms\"\n";
+    let setup = setup(policy, traffic);
+    let terms = socket_rates(&setup.link, &setup.ids, 14);
+    let outcome = run(&setup, &mut SocketRates::new(&terms), 4 * NS_PER_S);
+    assert_got(&outcome, "a", 200e6, 1e-3);
 }
 
 /// Its rates count frames without what the wire adds.

@@ -1,12 +1,12 @@
 //! The schedulers by their names, with the settings of peers.
 
 use clap::ValueEnum;
-use takt_planner::{departure, tree};
+use takt_planner::{departure, flow, tree};
 use takt_sim::{
     Setup,
     qdisc::{
-        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Qdisc, Takt, Tbf,
-        TbfTerms,
+        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Qdisc, SocketRates,
+        Takt, Tbf, TbfTerms,
     },
 };
 
@@ -17,6 +17,8 @@ pub enum Name {
     Tree,
     /// Takt's backend for fixed rates: departure times that fq keeps.
     Departure,
+    /// Takt's backend for TCP connections: rates on their sockets, kept by fq.
+    Flow,
     /// First in, first out: 1000 packets.
     Fifo,
     /// A token bucket at the link's rate.
@@ -43,6 +45,8 @@ const TBF_BURST_NS: u64 = 4_000_000;
 const TBF_QUEUE_NS: u64 = 50_000_000;
 /// Ethernet's payload, which the planner counts in.
 const MTU_BYTES: u32 = 1500;
+/// A frame's header.
+const ETHERNET_BYTES: u32 = 14;
 
 /// What the policy asks for.
 pub fn own(setup: &Setup) -> Named {
@@ -55,6 +59,10 @@ pub fn peer(name: Name, setup: &Setup) -> Named {
     let qdisc: Box<dyn Qdisc> = match name {
         Name::Tree => Box::new(Htb::new(&tree::tree(link, ids, MTU_BYTES))),
         Name::Departure => Box::new(Departure::new(&departure::departure(link, ids, MTU_BYTES))),
+        Name::Flow => {
+            let terms = flow::socket_rates(link, ids, ETHERNET_BYTES);
+            Box::new(SocketRates::new(&terms))
+        }
         Name::Fifo => Box::new(Fifo::new(FIFO_PACKETS)),
         Name::Tbf => Box::new(Tbf::new(tbf_of(setup))),
         Name::FqCodel => Box::new(FqCodel::new(FqCodelTerms::default())),
