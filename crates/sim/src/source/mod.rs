@@ -30,7 +30,7 @@ pub(crate) enum Sender {
     Backlog(Backlog),
     Paced(Paced),
     Bursts(Box<Bursts>),
-    Request(Request),
+    Request(Box<Request>),
     Tcp(Box<Tcp>),
 }
 
@@ -52,7 +52,7 @@ impl Sender {
                 Self::Bursts(Box::new(Bursts::new(periods, wire_bytes, start_ns, random)))
             }
             Kind::Request { rtt_ns, think_ns } => {
-                Self::Request(Request::new(rtt_ns, think_ns, start_ns, random))
+                Self::Request(Box::new(Request::new(rtt_ns, think_ns, start_ns, random)))
             }
             Kind::Tcp(terms) => Self::Tcp(Box::new(Tcp::new(source, terms, random))),
         }

@@ -17,11 +17,14 @@ pub(crate) struct Paced {
 enum Gap {
     /// The fraction of a nanosecond is kept, so that the rate is exact.
     Even(ByteClock, u32),
-    Exponential {
-        due_ns: u64,
-        mean_ns: u64,
-        random: Random,
-    },
+    Exponential(Box<Exponential>),
+}
+
+#[derive(Debug)]
+struct Exponential {
+    due_ns: u64,
+    mean_ns: u64,
+    random: Random,
 }
 
 /// What a packet takes at this rate.
@@ -52,29 +55,25 @@ impl Paced {
         let mean_ns = packet_ns(rate_bps, wire_bytes);
         Self {
             number: 0,
-            gap: Gap::Exponential {
+            gap: Gap::Exponential(Box::new(Exponential {
                 due_ns: start_ns + random.exponential_ns(mean_ns),
                 mean_ns,
                 random,
-            },
+            })),
         }
     }
 
     pub fn poll(&mut self, now_ns: u64) -> Poll {
         let due_ns = match &self.gap {
             Gap::Even(clock, _) => clock.due_ns(),
-            Gap::Exponential { due_ns, .. } => *due_ns,
+            Gap::Exponential(gap) => gap.due_ns,
         };
         if now_ns < due_ns {
             return Poll::At(due_ns);
         }
         match &mut self.gap {
             Gap::Even(clock, wire_bytes) => clock.spend(0, due_ns, (*wire_bytes).into()),
-            Gap::Exponential {
-                due_ns,
-                mean_ns,
-                random,
-            } => *due_ns += random.exponential_ns(*mean_ns),
+            Gap::Exponential(gap) => gap.due_ns += gap.random.exponential_ns(gap.mean_ns),
         }
         self.number += 1;
         Poll::Send(self.number - 1)
