@@ -169,6 +169,12 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(value["errors"][0]["message"].is_string(), "{value}");
     }
+    let tree = file(
+        "tree.toml",
+        "[link.a]\nrate = \"1gbit\"\nbackend = \"tree\"\n",
+    );
+    let run = text(&takt_sim(&[&tree, "--traffic", &good, "--duration", "1ms"]));
+    assert!(run.contains("a at 1gbit, tree"), "{run}");
     let short = takt_sim(&gateway(&["--duration", "2s"]));
     let error = String::from_utf8_lossy(&short.stderr);
     assert!(error.contains("measures after 2s"), "{error}");

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use takt_planner::{departure, flow, tree};
+use takt_policy::Backend;
 use takt_sim::{
     Setup,
     qdisc::{
@@ -48,9 +49,16 @@ const MTU_BYTES: u32 = 1500;
 /// A frame's header.
 const ETHERNET_BYTES: u32 = 14;
 
-/// What the policy asks for.
+/// The backend that the policy demands, or Takt's own qdisc.
 pub fn own(setup: &Setup) -> Named {
-    ("takt".to_owned(), Box::new(Takt::new(setup.tables.clone())))
+    match setup.link.backend {
+        None | Some(Backend::Takt) => {
+            ("takt".to_owned(), Box::new(Takt::new(setup.tables.clone())))
+        }
+        Some(Backend::Departure) => peer(Name::Departure, setup),
+        Some(Backend::Tree) => peer(Name::Tree, setup),
+        Some(Backend::Flow) => peer(Name::Flow, setup),
+    }
 }
 
 /// A peer on the same link.
