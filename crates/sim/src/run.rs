@@ -51,20 +51,20 @@ const UNSET: Timer = Timer {
 
 /// A flow's sender, on one cache line: most of many flows' are in none when they wake.
 #[repr(align(64))]
-struct Station {
+struct Endpoint {
     sender: Sender,
     /// When it wakes; `u64::MAX`: not by itself.
     wakes_ns: u64,
 }
 
-const _: () = assert!(size_of::<Station>() == 64);
+const _: () = assert!(size_of::<Endpoint>() == 64);
 
 struct World<'a> {
     setup: &'a Setup,
     now_ns: u64,
     from_ns: u64,
     events: Events,
-    stations: Vec<Station>,
+    endpoints: Vec<Endpoint>,
     qdisc: &'a mut dyn Qdisc,
     losses: Vec<Loss>,
     /// What a receiver has caused, until it is scheduled.
@@ -90,23 +90,23 @@ impl<'a> World<'a> {
         let wire_bps = traffic.device.rate_bps.unwrap_or(setup.link.rate_bps);
         let wire = Wire::new(wire_bps, overhead_bytes, traffic.device.queue_packets);
         let mut events = Events::default();
-        let stations = (0..).zip(&setup.sources).map(|(flow, &source)| {
+        let endpoints = (0..).zip(&setup.sources).map(|(flow, &source)| {
             let terms_of = &traffic.sources[source as usize];
             events.schedule(terms_of.start_ns, What::Wake(flow));
             let random = Random::new(terms.seed, flow.into());
-            Station {
+            Endpoint {
                 sender: Sender::new(terms_of, wire.bytes(terms_of.frame_bytes), random),
                 wakes_ns: terms_of.start_ns,
             }
         });
-        let stations: Vec<Station> = stations.collect();
+        let endpoints: Vec<Endpoint> = endpoints.collect();
         let from_ns = traffic.measure_after_ns.min(terms.duration_ns);
         Self {
             setup,
             now_ns: 0,
             from_ns,
             events,
-            stations,
+            endpoints,
             qdisc,
             losses: Vec::new(),
             caused: Vec::new(),
@@ -150,15 +150,15 @@ impl<'a> World<'a> {
     fn handle(&mut self, what: What) {
         match what {
             What::Wake(flow) => {
-                self.stations[flow as usize].wakes_ns = u64::MAX;
+                self.endpoints[flow as usize].wakes_ns = u64::MAX;
                 self.poll(flow);
             }
             What::Answer(flow) => {
-                self.stations[flow as usize].sender.answered(self.now_ns);
+                self.endpoints[flow as usize].sender.answered(self.now_ns);
                 self.poll(flow);
             }
             What::Arrive(flow) => {
-                let sender = &mut self.stations[flow as usize].sender;
+                let sender = &mut self.endpoints[flow as usize].sender;
                 sender.arrived(flow, self.now_ns, &mut self.caused);
                 for (at_ns, what) in self.caused.drain(..) {
                     self.events.schedule(at_ns, what);
@@ -177,7 +177,7 @@ impl<'a> World<'a> {
             return;
         }
         loop {
-            match self.stations[flow as usize].sender.poll(self.now_ns) {
+            match self.endpoints[flow as usize].sender.poll(self.now_ns) {
                 Poll::Send(number) => self.enqueue(Packet {
                     flow,
                     bytes: source.frame_bytes,
@@ -204,7 +204,7 @@ impl<'a> World<'a> {
         while let Some(loss) = self.losses.pop() {
             self.collector.lose(&loss, self.now_ns);
             let flow = loss.packet.flow;
-            let sender = &mut self.stations[flow as usize].sender;
+            let sender = &mut self.endpoints[flow as usize].sender;
             if let Some(at_ns) = sender.lost(self.now_ns) {
                 self.wake(flow, at_ns);
             }
@@ -213,7 +213,7 @@ impl<'a> World<'a> {
 
     /// A sender wakes then, or before.
     fn wake(&mut self, flow: u32, at_ns: u64) {
-        let wakes_ns = &mut self.stations[flow as usize].wakes_ns;
+        let wakes_ns = &mut self.endpoints[flow as usize].wakes_ns;
         if at_ns < *wakes_ns {
             *wakes_ns = at_ns;
             self.events.schedule(at_ns, What::Wake(flow));
@@ -264,7 +264,7 @@ impl<'a> World<'a> {
     fn pass(&mut self, packet: Packet, eligible_ns: u64) {
         let wire_bytes = self.wire.bytes(packet.bytes);
         let slot = self.put(wire_bytes);
-        let sender = &mut self.stations[packet.flow as usize].sender;
+        let sender = &mut self.endpoints[packet.flow as usize].sender;
         if let Some((at_ns, what)) = sender.left(&packet, slot.end_ns) {
             self.events.schedule(at_ns, what);
         }
