@@ -4,7 +4,7 @@
  * 2.1: a frame of time is divided into time slots, a table names the task of each, and the table
  * decides at every edge.
  *
- *   A CPU's frame repeats from 0 of the clock on. A slot is released at
+ *   A CPU's frame repeats from 0 of the table's clock on (exact.h). A slot is released at
  *       k * frame + release,  its beat is at  k * frame + beat,
  *   and it ends at  k * frame + end. Time between slots is free. A frame may be a fraction of
  *   nanoseconds (exact.h): all these edges are less than 2 ns late, and none is early.

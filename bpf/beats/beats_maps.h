@@ -11,7 +11,7 @@
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_BEATS_ABI 4
+#define TAKT_BEATS_ABI 5
 
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */

@@ -23,6 +23,20 @@ proptest! {
         prop_assert_eq!(u128::from(exact.count(time_ns)), expected);
     }
 
+    /// On another clock, edges have the same numbers, at that clock's times.
+    #[test]
+    fn edges_follow_their_clock(
+        exact in exact(),
+        ahead_ns in any::<u64>(),
+        time_ns in any::<u64>(),
+    ) {
+        let (ahead_ns, time_ns) = (ahead_ns >> 2, time_ns >> 2);
+        let tai = exact.on_clock(ahead_ns);
+        let count = exact.count(ahead_ns + time_ns);
+        prop_assert_eq!(tai.count(time_ns), count);
+        prop_assert_eq!(tai.edge_ns(count).wrapping_add(ahead_ns), exact.edge_ns(count));
+    }
+
     /// Less than a nanosecond late, and never early; and counted as that multiple again.
     #[test]
     fn edges_do_not_drift(exact in exact(), count in 0u64..1 << 24) {

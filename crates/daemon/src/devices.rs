@@ -155,6 +155,7 @@ fn log(kept: &Kept) {
         Kept::Returned { device } | Kept::Restored { device, .. } => {
             info!(device, "{}", line(kept));
         }
+        Kept::BeatsMoved { .. } => info!("{}", line(kept)),
         Kept::Conflict { device, found, .. } => warn!(device, found, "{}", line(kept)),
         Kept::BeatsEnded { .. } => warn!("{}", line(kept)),
     }
@@ -183,6 +184,9 @@ fn line(kept: &Kept) -> String {
             "{device} no longer carries takt but {found}, put there by {}",
             by(who)
         ),
+        Kept::BeatsMoved { by_ns } => {
+            format!("CLOCK_TAI was set forward by {by_ns} ns, and beats follow it")
+        }
         Kept::BeatsEnded { by, reason } => format!(
             "beats do not run any more: {by} ended their scheduler: {reason}; takt apply starts \
              them again"

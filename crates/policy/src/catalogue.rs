@@ -194,7 +194,7 @@ Known keys:
                           source file key_file listen report_to device
     [crowd]               group key_file device interval aggregator aggregate
                           access_point downloads
-    [beats]               grid free cpus threaded_napi batch
+    [beats]               grid clock free cpus threaded_napi batch
                           ignore_cgroup_limits join
     [[task]]              name period budget offset lead cpus overrun match members
     a task's match        thread command cgroup unit

@@ -1,6 +1,6 @@
 //! What a policy means by its tasks, and by how they share the CPUs.
 
-use takt_policy::{Join, Member, Overrun, Task, ThreadMatch, parse};
+use takt_policy::{BeatsClock, Join, Member, Overrun, Task, ThreadMatch, parse};
 
 fn beats(text: &str) -> takt_policy::Beats {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -33,6 +33,7 @@ fn a_task_alone_has_its_defaults() {
     };
     assert_eq!(beats.tasks, [task]);
     assert_eq!((beats.grid_ns, beats.free_ppm), (500_000.into(), 62_500));
+    assert_eq!(beats.clock, BeatsClock::Monotonic);
     assert_eq!((beats.cpus, beats.batch_packets), (None, 8));
     assert!(beats.threaded_napi && !beats.ignore_cgroup_limits);
     assert_eq!(beats.join, Join::Group("takt".to_owned()));
@@ -61,6 +62,7 @@ fn tasks_and_beats_say_what_they_mean() {
         match = { command = "logger", cgroup = "/studio.slice/" }
         [beats]
         grid = "100us"
+        clock = "tai"
         free = 0.25
         cpus = "0-3"
         threaded_napi = false
@@ -70,6 +72,7 @@ fn tasks_and_beats_say_what_they_mean() {
         "#,
     );
     assert_eq!((beats.grid_ns, beats.free_ppm), (100_000.into(), 250_000));
+    assert_eq!(beats.clock, BeatsClock::Tai);
     assert_eq!(beats.cpus, Some(vec![0, 1, 2, 3]));
     assert_eq!((beats.threaded_napi, beats.batch_packets), (false, 64));
     assert!(beats.ignore_cgroup_limits);

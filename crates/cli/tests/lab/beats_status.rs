@@ -40,6 +40,8 @@ const OTHER: &str = "[[task]]\nname = \"other\"\nperiod = \"10ms\"\nbudget = \"1
 
 /// The JSON of two tasks, each kind of path once; `[]` stands for the elements of a list.
 const SHAPE: &str = "\
+beats.clock string
+beats.clock_set_by_ns number
 beats.cpus[].assigned_ppm number
 beats.cpus[].cpu number
 beats.cpus[].early_ns.beat number

@@ -37,6 +37,7 @@ mod beats;
 mod beats_early;
 mod beats_fraction;
 mod beats_status;
+mod beats_tai;
 mod buffer;
 mod caches;
 mod cgroup_limits;

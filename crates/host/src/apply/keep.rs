@@ -1,5 +1,5 @@
-//! Keeping the policy in force on its devices. taktd waits for changes of devices, qdiscs and
-//! schedulers, and looks at the links and the beats then.
+//! Keeping the policy in force on its devices. taktd waits for changes of devices, qdiscs,
+//! schedulers and the clock, and looks at the links and the beats then.
 //!
 //! A look reads without the host's lock, and finds nothing almost always. Only to serve a device
 //! again the lock is taken, and what was found is examined again. A scheduler that the kernel has
@@ -17,7 +17,7 @@ use super::{
     parts, pending, session::Session, tend, transaction::put_in_force, undecided::Undecided,
 };
 use crate::{
-    beats::{Ended, Found},
+    beats::{Ended, Found, phase},
     error::Error,
     link::{
         Links, Managed, Owners, Replace,
@@ -26,6 +26,7 @@ use crate::{
     },
     os::{
         OsError, clock,
+        clock_set::ClockSet,
         netlink::{Change, Changes, NetlinkError},
         uevent::Schedulers,
     },
@@ -63,6 +64,11 @@ pub enum Kept {
         /// The program; `None`: not known.
         by: Option<Changer>,
     },
+    /// The clock of the beats was set, and they follow it.
+    BeatsMoved {
+        /// By how much it was set forward.
+        by_ns: i64,
+    },
     /// The beats of the policy do not run any more.
     BeatsEnded {
         /// Who ended their scheduler.
@@ -77,6 +83,8 @@ pub struct Keeper {
     changes: Changes,
     /// `None`: the kernel has no such notifications here.
     schedulers: Option<Schedulers>,
+    /// Likewise.
+    clock_set: Option<ClockSet>,
     /// The end of the beats' scheduler that was told of.
     ended: Option<Ended>,
     /// Devices that were away since they carried takt.
@@ -93,6 +101,7 @@ impl Keeper {
                 .map_err(NetlinkError::from)
                 .map_err(OsError::netlink("listening for changes of devices"))?,
             schedulers: Schedulers::open().ok(),
+            clock_set: ClockSet::open().ok(),
             ended: None,
             gone: BTreeSet::new(),
             changers: BTreeMap::new(),
@@ -102,12 +111,17 @@ impl Keeper {
     /// Readable when there are changes.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let schedulers = self.schedulers.iter().map(AsFd::as_fd);
-        [self.changes.as_fd()].into_iter().chain(schedulers)
+        let clock_set = self.clock_set.iter().map(AsFd::as_fd);
+        [self.changes.as_fd()]
+            .into_iter()
+            .chain(schedulers)
+            .chain(clock_set)
     }
 
     /// Take note of the changes since the last call. Returns whether there were any.
     pub fn listen(&mut self) -> bool {
         let mut any = self.schedulers.as_ref().is_some_and(Schedulers::take);
+        any |= self.clock_set.as_ref().is_some_and(ClockSet::take);
         for change in self.changes.read() {
             any = true;
             match change {
@@ -133,18 +147,20 @@ impl Keeper {
         mut may_restore: impl FnMut(&LostLink) -> bool,
     ) -> Result<Vec<Kept>, Undecided> {
         let host = &mut Host::open()?;
-        let ended: Vec<_> = self.beats(host.netns_cookie)?.into_iter().collect();
+        let mut kept: Vec<_> = self.ended(host.netns_cookie)?.into_iter().collect();
+        if phase::is_to_follow(host.netns_cookie)? {
+            kept.extend(follow_clock(host.netns_cookie)?);
+        }
         let Some((source, lost)) = self.find(host)? else {
             self.gone.clear();
             self.changers.clear();
-            return Ok(ended);
+            return Ok(kept);
         };
         let (attach, conflicts): (Vec<_>, Vec<_>) =
             lost.into_iter().partition(|lost| match lost.cause {
                 LostBy::Return => true,
                 LostBy::Conflict { .. } => may_restore(lost),
             });
-        let mut kept = ended;
         kept.extend(self.note(host.netns_cookie, conflicts)?);
         if !attach.is_empty() {
             self.attach(&source, &attach)?;
@@ -183,7 +199,7 @@ impl Keeper {
     }
 
     /// The end of the scheduler of this namespace's tasks, once.
-    fn beats(&mut self, netns_cookie: u64) -> Result<Option<Kept>, Error> {
+    fn ended(&mut self, netns_cookie: u64) -> Result<Option<Kept>, Error> {
         let found = Found::look()?;
         let ended = found.and_then(|found| {
             let ended = found.ended.clone()?;
@@ -248,14 +264,7 @@ impl Keeper {
             return Ok(());
         };
         let owners = Owners::look_up(&policy)?;
-        let session = Session::begin_within(PATIENCE)?;
-        let done = pending::none_waits()
-            .map_err(Undecided::from)
-            .and_then(|()| self.attach_locked(&policy, source, wanted, &owners));
-        // The first error is the one to report.
-        let ended = session.end();
-        done?;
-        ended?;
+        locked(|| self.attach_locked(&policy, source, wanted, &owners))?;
         tend(&policy)?;
         Ok(())
     }
@@ -288,6 +297,24 @@ impl Keeper {
         }
         Ok(())
     }
+}
+
+fn follow_clock(netns_cookie: u64) -> Result<Option<Kept>, Undecided> {
+    let by_ns = locked(|| Ok(phase::follow(netns_cookie)?))?;
+    Ok(by_ns.map(|by_ns| Kept::BeatsMoved { by_ns }))
+}
+
+/// A change under the host's lock, unless a policy waits to be confirmed.
+fn locked<T>(change: impl FnOnce() -> Result<T, Undecided>) -> Result<T, Undecided> {
+    let session = Session::begin_within(PATIENCE)?;
+    let done = pending::none_waits()
+        .map_err(Undecided::from)
+        .and_then(|()| change());
+    // The first error is the one to report.
+    let ended = session.end();
+    let done = done?;
+    ended?;
+    Ok(done)
 }
 
 fn parse(source: &Source) -> Result<Policy, takt_policy::Diagnostics> {

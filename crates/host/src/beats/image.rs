@@ -24,7 +24,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    pub fn new(beats: &Beats, timetable: &Timetable, ids: &TaskIds) -> Self {
+    /// On a clock that is so far ahead of CLOCK_MONOTONIC.
+    pub fn new(beats: &Beats, ahead_ns: u64, timetable: &Timetable, ids: &TaskIds) -> Self {
         let mut image = Self {
             tables: Vec::new(),
             params: Vec::new(),
@@ -35,7 +36,8 @@ impl Image {
             let Some(numbers) = ids.0.get(&task.name) else {
                 continue;
             };
-            let params = task_params(task, placement, numbers.first_member);
+            let mut params = task_params(task, placement, numbers.first_member);
+            params.turns.period.ahead_ns = ahead_ns;
             image.params.push((numbers.id, params));
             for (ordinal, member) in (0..).zip(&task.members) {
                 let at = numbers.first_member + ordinal;
@@ -52,7 +54,9 @@ impl Image {
             }
         }
         for table in &timetable.tables {
-            image.tables.push((table.cpu, slots(table, beats, ids)));
+            let mut slots = slots(table, beats, ids);
+            slots.frame.ahead_ns = ahead_ns;
+            image.tables.push((table.cpu, slots));
         }
         image
     }

@@ -1,8 +1,8 @@
 //! Threads on the beat: the scheduler that runs them, and its tables.
 //!
 //! [`roster`] lists the tasks, [`standing`] has slots found for them, the policy's first, and
-//! [`displaced`] tells which had to make room; [`ids`] gives them numbers, [`image`] is what
-//! the kernel reads, [`scheduler`] writes it to the kernel with the caches that [`llc`] tells
+//! [`displaced`] tells which had to make room; [`phase`] tells where their clock's zero lies,
+//! [`ids`] gives them numbers, [`image`] is what the kernel reads, [`scheduler`] writes it to the kernel with the caches that [`llc`] tells
 //! apart and [`calibrate`] measures for it, [`record`] remembers it. [`found`]
 //! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
 //! from there to the state that is wanted, and [`part`] does so for a policy. [`softirq`] and
@@ -21,6 +21,7 @@ mod image;
 pub(crate) mod kernel_threads;
 mod llc;
 mod part;
+pub(crate) mod phase;
 mod record;
 mod refusal;
 mod roster;

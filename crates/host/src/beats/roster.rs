@@ -8,7 +8,8 @@ use takt_planner::beats::{Host, Placement, Timetable};
 use takt_policy::{Beats, ExactTime};
 
 use super::{
-    displaced::SentAway, ids::TaskIds, image::Image, record::BeatsRecord, standing::common_frames,
+    displaced::SentAway, ids::TaskIds, image::Image, phase, record::BeatsRecord,
+    standing::common_frames,
 };
 use crate::{
     error::Error,
@@ -37,6 +38,9 @@ pub(crate) struct Roster {
     pub netns_inode: u64,
     /// The policy's tasks, followed by the ad hoc tasks.
     pub beats: Beats,
+    /// How far the clock of `beats` is ahead of CLOCK_MONOTONIC.
+    #[serde(default)]
+    pub clock_ahead_ns: u64,
     /// Ad hoc tasks by name, and the user that each counts against.
     pub ad_hoc: BTreeMap<String, u32>,
     /// Threads that lost their reservations, the latest last.
@@ -56,6 +60,7 @@ impl Roster {
             netns_cookie: policy.map_or(0, |_| netns_cookie),
             netns_inode: policy.map_or(0, |_| namespace::own().unwrap_or_default()),
             beats: policy.map(|(beats, _)| beats.clone()).unwrap_or_default(),
+            clock_ahead_ns: before.map_or(0, |roster| roster.clock_ahead_ns),
             ad_hoc: before
                 .map(|roster| roster.ad_hoc.clone())
                 .unwrap_or_default(),
@@ -66,7 +71,16 @@ impl Roster {
         let joined = before.into_iter().flat_map(|roster| &roster.beats.tasks);
         let joined = joined.filter(|task| next.ad_hoc.contains_key(&task.name));
         next.beats.tasks.extend(joined.cloned());
-        next
+        next.in_phase()
+    }
+
+    /// The same, in the present phase of their clock.
+    pub fn in_phase(self) -> Self {
+        let clock_ahead_ns = phase::ahead_ns(self.beats.clock, Some(self.clock_ahead_ns));
+        Self {
+            clock_ahead_ns,
+            ..self
+        }
     }
 
     /// Whether its tasks are those of the policy of another network namespace that still exists.
@@ -180,7 +194,7 @@ impl Roster {
             .map(|task| task.name.clone())
             .zip(timetable.placements.iter().cloned())
             .collect();
-        let image = Image::new(&self.beats, timetable, &ids);
+        let image = Image::new(&self.beats, self.clock_ahead_ns, timetable, &ids);
         let record = BeatsRecord {
             generation,
             roster: self.clone(),

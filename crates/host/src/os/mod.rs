@@ -6,6 +6,7 @@ pub(crate) mod caches;
 pub(crate) mod capability;
 pub(crate) mod cgroup;
 pub(crate) mod clock;
+pub(crate) mod clock_set;
 mod error;
 pub(crate) mod files;
 pub(crate) mod flock;

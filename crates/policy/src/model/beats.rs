@@ -19,6 +19,9 @@ pub(crate) const BATCH_DEFAULT_PACKETS: u32 = 8;
 pub struct Beats {
     /// All edges of slots are multiples of this.
     pub grid_ns: ExactTime,
+    /// The clock of which.
+    #[serde(default)]
+    pub clock: BeatsClock,
     /// The part that is never assigned, in millionths of every CPU's frame.
     pub free_ppm: u32,
     /// The CPUs that may carry beats, sorted; `None` for every one that is online.
@@ -42,6 +45,7 @@ impl Default for Beats {
     fn default() -> Beats {
         Beats {
             grid_ns: GRID_DEFAULT_NS.into(),
+            clock: BeatsClock::default(),
             free_ppm: FREE_DEFAULT_PPM,
             cpus: None,
             threaded_napi: true,
@@ -51,6 +55,18 @@ impl Default for Beats {
             tasks: Vec::new(),
         }
     }
+}
+
+/// The clock from whose zero periods are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BeatsClock {
+    /// This host's own, CLOCK_MONOTONIC.
+    #[default]
+    Monotonic,
+    /// CLOCK_TAI: hosts that are synchronised have their beats at the same time, and so has a
+    /// switch with a schedule.
+    Tai,
 }
 
 /// The users that may take reservations at run time, besides root.

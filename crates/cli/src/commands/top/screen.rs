@@ -260,6 +260,8 @@ mod tests {
             policy: None,
             grid_ns: None,
             grid: None,
+            clock: None,
+            clock_set_by_ns: None,
             network: None,
             sent_away: Vec::new(),
             cpus: Vec::new(),

@@ -5,9 +5,10 @@ mod task;
 
 use serde::Serialize;
 use takt_algo::early::{Early, Interrupted};
+use takt_policy::BeatsClock;
 
 use super::{
-    BeatsRecord, Ended, Found, SentAway,
+    BeatsRecord, Ended, Found, SentAway, phase,
     softirq::{SoftirqTiers, softirq_tiers},
 };
 use crate::{beats::BeatsError, error::Error};
@@ -34,6 +35,10 @@ pub struct BeatsStatus {
     pub grid_ns: Option<u64>,
     /// The same in the policy's spelling, exactly.
     pub grid: Option<String>,
+    /// The clock from whose zero periods are counted; `None` if that is unknown.
+    pub clock: Option<BeatsClock>,
+    /// By how much that clock was set forward since the tables were made.
+    pub clock_set_by_ns: Option<i64>,
     /// The settings of the softirq tiers; `None`: unchanged.
     pub network: Option<SoftirqTiers>,
     /// Threads of ad hoc tasks that made room for a policy's tasks; the latest last.
@@ -116,7 +121,8 @@ pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
                 let ended = ended.clone();
                 BeatsError::BeatsEnded { ended }.to_string()
             })
-            .or(lost),
+            .or(lost)
+            .or_else(|| roster.and_then(phase::problem)),
         ended,
         generation: state.generation,
         policy: roster
@@ -124,6 +130,8 @@ pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
             .map(|source| source.name.clone()),
         grid_ns: roster.map(|roster| roster.beats.grid_ns.rounded_ns()),
         grid: roster.map(|roster| roster.beats.grid_ns.to_string()),
+        clock: roster.map(|roster| roster.beats.clock),
+        clock_set_by_ns: roster.map(phase::was_set_by_ns),
         network: softirq_tiers()?,
         sent_away: roster.map_or_else(Vec::new, |roster| roster.sent_away.clone()),
         cpus,

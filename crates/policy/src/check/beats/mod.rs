@@ -35,6 +35,7 @@ pub(super) fn check(
     let spans = read.tasks.iter().map(|task| task.span.clone()).collect();
     let beats = Beats {
         grid_ns: read.grid_ns.unwrap_or_default(),
+        clock: read.clock,
         free_ppm: read.free_ppm,
         cpus: read.cpus.map(|(cpus, _)| cpus),
         threaded_napi: read.threaded_napi,

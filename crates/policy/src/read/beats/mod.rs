@@ -10,8 +10,8 @@ use toml::de::DeValue;
 use self::task::{Placed, ReadTask};
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::model::{BATCH_DEFAULT_PACKETS, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
-use crate::read::keys::{Key, Schema, Takes};
+use crate::model::{BATCH_DEFAULT_PACKETS, BeatsClock, FREE_DEFAULT_PPM, GRID_DEFAULT_NS, Join};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::section::{Section, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{cpus, fraction, join};
@@ -26,6 +26,13 @@ pub(in crate::read) const BEATS: Schema = Schema {
             Takes::Exact(GRID_MIN_NS..=GRID_MAX_NS),
             "\"500us\"",
             "Slots begin and end at its multiples",
+        ),
+        Key::with_default(
+            "clock",
+            Takes::Word(&words(&CLOCK)),
+            "\"monotonic\"",
+            "The clock from whose zero periods are counted: the host's own, or CLOCK_TAI, which \
+             hosts share by PTP",
         ),
         Key::with_default(
             "free",
@@ -71,6 +78,11 @@ pub(in crate::read) const BEATS: Schema = Schema {
 pub(crate) const GRID_MIN_NS: u64 = 10_000;
 const GRID_MAX_NS: u64 = 100_000_000;
 
+const CLOCK: Words<BeatsClock, 2> = [
+    ("tai", BeatsClock::Tai),
+    ("monotonic", BeatsClock::Monotonic),
+];
+
 /// The range of `free`: the same numbers in millionths as in the text below.
 const FREE_PPM: RangeInclusive<i64> = 10_000..=900_000;
 const FREE_HELP: &str =
@@ -83,6 +95,7 @@ const BATCH_PACKETS: RangeInclusive<u64> = 1..=64;
 pub(crate) struct ReadBeats {
     /// Absent if it could not be read.
     pub grid_ns: Option<ExactTime>,
+    pub clock: BeatsClock,
     pub free_ppm: u32,
     pub cpus: Option<Placed<Vec<u32>>>,
     pub threaded_napi: bool,
@@ -114,6 +127,7 @@ pub(super) fn read(file: &Section, source: &Source, findings: &mut Findings) -> 
             Some(_) => grid.map(|(grid_ns, _)| grid_ns),
             None => Some(GRID_DEFAULT_NS.into()),
         },
+        clock: section.word("clock", &CLOCK, findings).unwrap_or_default(),
         free_ppm: section
             .number("free", "free = 0.0625", findings, |text| {
                 fraction::parse("free", text, FREE_PPM, FREE_HELP)
