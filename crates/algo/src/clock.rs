@@ -3,7 +3,7 @@
 use crate::sys;
 
 /// A clock that advances with the bytes sent.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct ByteClock {
     params: sys::takt_clock_params,
     state: sys::takt_clock,

@@ -24,3 +24,9 @@ pub fn read_key(ethertype: u16, packet: &[u8], mark: u32) -> sys::takt_key {
     }
     key
 }
+
+/// Whether packets of this protocol begin with two ports.
+pub fn has_ports(proto: u8) -> bool {
+    // SAFETY: a function of a number.
+    unsafe { sys::takt_has_ports(proto) != 0 }
+}

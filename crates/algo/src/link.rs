@@ -160,7 +160,7 @@ impl Link {
         &mut self,
         choose: impl FnOnce(&mut takt_link, &mut takt_choice),
     ) -> Dequeued {
-        if std::mem::take(&mut self.fast) {
+        if self.take_fast() {
             return Dequeued::Packet {
                 slot: sys::TAKT_FAST_PATH,
                 class: self.state.fast_id,
@@ -189,12 +189,17 @@ impl Link {
         }
     }
 
+    /// Whether there was a packet on the fast path; it leaves.
+    pub(crate) fn take_fast(&mut self) -> bool {
+        std::mem::take(&mut self.fast)
+    }
+
     /// Drops every packet, as when the device goes down; returns their number.
     pub fn flush(&mut self) -> u32 {
         let queued = self.queued_packets();
         // SAFETY: as above.
         unsafe {
-            if std::mem::take(&mut self.fast) {
+            if self.take_fast() {
                 sys::takt_link_flush_fast_path(&mut *self.state);
             }
             while self.state.queued_packets > 0 {

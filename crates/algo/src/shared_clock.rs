@@ -37,9 +37,17 @@ impl SharedClock {
 
     /// When a packet departs, in units of the time that `now` is in; `None`: its backlog is full.
     pub fn take(&self, cost: u64, now: u64) -> Option<u64> {
+        self.take_of(self.params.backlog_max, cost, now)
+    }
+
+    /// As [`Self::take`], for packets with a backlog of their own limit.
+    pub fn take_within(&self, backlog_max_ns: u64, cost: u64, now: u64) -> Option<u64> {
+        self.take_of(backlog_max_ns << sys::TAKT_SHARED_BITS, cost, now)
+    }
+
+    fn take_of(&self, backlog_max: u64, cost: u64, now: u64) -> Option<u64> {
         // SAFETY: as above.
-        let ahead =
-            unsafe { sys::takt_shared_take(self.state.get(), self.params.backlog_max, cost, now) };
+        let ahead = unsafe { sys::takt_shared_take(self.state.get(), backlog_max, cost, now) };
         (ahead != sys::TAKT_SHARED_REFUSED).then(|| now.wrapping_add(ahead))
     }
 }

@@ -292,6 +292,22 @@ pub enum Command {
         id: String,
     },
 
+    /// Simulate what a policy does to traffic, with the kernel's own scheduler. Runs the program
+    /// takt-sim, which comes with Takt's sources: `make build`.
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  takt sim --help"
+    )]
+    Sim {
+        /// What takt-sim is asked for.
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENT"
+        )]
+        arguments: Vec<OsString>,
+    },
+
     /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab, which
     /// comes with Takt's sources: `make build`.
     #[command(

@@ -16,8 +16,8 @@ use clap::Parser;
 use crate::{
     args::{Cli, Command, Crowd, Radio},
     commands::{
-        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key, lab,
-        metrics, pages, revert, run, schema, station, status, top, trace, trial,
+        apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key,
+        metrics, pages, program, revert, run, schema, station, status, top, trace, trial,
     },
 };
 
@@ -27,7 +27,10 @@ fn main() -> ExitCode {
     }
     let Cli { command, output } = Cli::parse();
     // A program that takt becomes, or starts, has the limits that it was given.
-    if !matches!(command, Command::Run { .. } | Command::Lab { .. }) {
+    if !matches!(
+        command,
+        Command::Run { .. } | Command::Lab { .. } | Command::Sim { .. }
+    ) {
         takt_host::raise_limit();
     }
     let exit = match command {
@@ -75,7 +78,8 @@ fn main() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Completions { shell } => pages::completions(shell, output),
         Command::Man { directory } => pages::manual(&directory, output),
-        Command::Lab { arguments } => lab::run(&arguments, output),
+        Command::Lab { arguments } => program::run("takt-lab", &arguments, output),
+        Command::Sim { arguments } => program::run("takt-sim", &arguments, output),
     };
     exit.into()
 }

@@ -56,6 +56,7 @@ fn all_of_it_comes_and_goes() {
         "usr/share/fish/vendor_completions.d/takt.fish",
         "usr/share/man/man1/takt.1",
         "usr/share/man/man1/takt-lab.1",
+        "usr/share/man/man1/takt-sim.1",
         "usr/share/man/man5/takt-policy.5",
         "usr/share/man/man7/takt.7",
         "usr/share/man/man8/taktd.8",

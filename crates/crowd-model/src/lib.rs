@@ -3,8 +3,8 @@
 //! here.
 //!
 //! The air is [`takt_medium`]'s, the law is `algo/window.h`'s, and what a terminal reports and
-//! hears goes through [`takt_wlan::crowd`]: the code that taktd and the kernel run. Modelled here
-//! are the wire, the queues and TCP itself. Nothing reads a clock: a setup and a seed give the
+//! hears goes through [`takt_wlan::crowd`]: the code that taktd and the kernel run. TCP is
+//! [`takt_tcp_model`]'s. Modelled here are the wire and the queues. Nothing reads a clock: a setup and a seed give the
 //! same figures on every machine.
 
 mod access_point;
@@ -13,7 +13,6 @@ mod figures;
 mod flow;
 mod member;
 mod setup;
-pub mod tcp;
 mod trace;
 mod wire;
 
@@ -21,6 +20,7 @@ pub use access_point::{AccessPoint, AccessQueue};
 pub use cell::Cell;
 pub use figures::{Figures, Interval, measure};
 pub use setup::{Direction, FlowTerms, Setup, Terminal};
+pub use takt_tcp_model as tcp;
 pub use tcp::Control;
 pub use trace::{Second, correlation, trace};
 

@@ -13,11 +13,12 @@ mod targets {
     pub mod recording;
     pub mod reports;
     pub mod state;
+    pub mod traffic;
 }
 
 use std::path::{Path, PathBuf};
 
-use targets::{capacities, control, netlink, policy, recording, reports, state};
+use targets::{capacities, control, netlink, policy, recording, reports, state, traffic};
 
 /// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
 const CORPORA: &str = include_str!("../corpora.txt");
@@ -32,7 +33,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target::new("capacities", capacities::run),
     Target::new("control", control::run),
     Target::new("netlink", netlink::run),
@@ -40,6 +41,7 @@ pub const TARGETS: [Target; 7] = [
     Target::new("recording", recording::run),
     Target::new("reports", reports::run),
     Target::new("state", state::run),
+    Target::new("traffic", traffic::run),
 ];
 
 impl Target {

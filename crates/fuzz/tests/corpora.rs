@@ -98,6 +98,7 @@ fn inputs(target: &Target) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = folders
         .flat_map(|folder| fs::read_dir(folder).unwrap())
         .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
         .collect();
     paths.sort();
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
@@ -161,6 +162,11 @@ fn reports() {
 #[test]
 fn state() {
     fuzz("state");
+}
+
+#[test]
+fn traffic() {
+    fuzz("traffic");
 }
 
 #[test]

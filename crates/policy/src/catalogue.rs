@@ -60,6 +60,11 @@ table [link.DEV], where DEV is the name of a network device as `ip link` shows i
 [[task]] with name, period and budget; a crowd is a table [crowd] with group, key_file and device; a
 client has report_to in [radio]. Without any there is nothing to apply.
 ";
+NoTraffic = "takt::traffic::empty": "
+A traffic file for `takt sim` says what is sent: each table [[source]] is a flow, or many of a kind,
+with a name and a kind. Without one nothing would be simulated. The other tables, [device], [host]
+and [measure], may be left out.
+";
 NoTask = "takt::policy::no_task": "
 [beats] says how the tasks of a policy share the CPUs: the grid of their time slots, what stays
 free, how packets are processed beside them. Without a task no scheduler is loaded and nothing of it

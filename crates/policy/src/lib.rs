@@ -22,7 +22,8 @@
 //! match and rates beyond the link. All of them report to `findings`, so that one run shows every
 //! mistake, and the result is a [`Policy`] or [`Diagnostics`]. `schema` makes a JSON schema of the
 //! definitions in `read`. The [`Code`]s of the latter and their
-//! explanations are in `catalogue`.
+//! explanations are in `catalogue`. Traffic files of the simulator are read the same way
+//! ([`traffic`]).
 
 mod catalogue;
 mod check;
@@ -35,6 +36,7 @@ mod read;
 mod render;
 mod schema;
 mod source;
+pub mod traffic;
 mod value;
 
 pub use catalogue::Code;

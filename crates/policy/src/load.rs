@@ -43,7 +43,7 @@ pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
         }
         false => {
             let folder = absolute.parent().unwrap_or(&absolute).to_owned();
-            (path.display().to_string(), read(path)?, folder)
+            (path.display().to_string(), read_text(path)?, folder)
         }
     };
     let policy = parse_in(&folder, &name, &text)?;
@@ -56,7 +56,7 @@ pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
 }
 
 /// The text of a file.
-fn read(path: &Path) -> Result<String, Diagnostics> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Diagnostics> {
     let name = path.display().to_string();
     let bytes =
         read_bounded(path).map_err(|error| Diagnostics::of_file(&name, explain(&name, &error)))?;

@@ -13,12 +13,16 @@ use crate::value::{device, duration, exact};
 
 /// The JSON schema of a policy, for editors.
 pub fn json_schema() -> Value {
-    let mut schema = table(&FILE);
+    titled("Takt policy", &FILE)
+}
+
+pub(crate) fn titled(title: &str, file: &Schema) -> Value {
+    let mut schema = table(file);
     schema.insert(
         "$schema".into(),
         "http://json-schema.org/draft-07/schema#".into(),
     );
-    schema.insert("title".into(), "Takt policy".into());
+    schema.insert("title".into(), title.into());
     Value::Object(schema)
 }
 

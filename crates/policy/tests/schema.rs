@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use jsonschema::Validator;
 use proptest::prelude::*;
 use serde_json::Value;
-use takt_policy::{json_schema, parse};
+use takt_policy::{json_schema, parse, traffic};
 
 static VALIDATOR: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::draft7::new(&json_schema()).unwrap());
@@ -54,6 +54,31 @@ fn the_published_schema_is_this_one() {
         published == schema,
         "write the output of `takt schema` to it"
     );
+}
+
+#[test]
+fn the_published_schema_of_traffic_is_this_one() {
+    let published = fs::read_to_string(root().join("docs/traffic.schema.generated.json")).unwrap();
+    let schema = format!("{:#}\n", traffic::json_schema());
+    assert!(
+        published == schema,
+        "write the output of `takt sim --schema` to it"
+    );
+}
+
+#[test]
+fn every_example_of_traffic_is_valid_and_names_the_schema() {
+    let validator = jsonschema::draft7::new(&traffic::json_schema()).unwrap();
+    for (name, text) in policies(&root().join("examples/traffic")) {
+        let file: toml::Table = toml::from_str(&text).unwrap();
+        let file = serde_json::to_value(file).unwrap();
+        let objection = validator.iter_errors(&file).next();
+        assert!(objection.is_none(), "{name}: {objection:?}");
+        assert!(
+            text.starts_with("#:schema ../../docs/traffic.schema.generated.json\n"),
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::headlines::headlines;
-use crate::plot::{FIGURE_CSS, Figure, figures, glance, standalone};
-use crate::rows::Report;
+use crate::plot::{FIGURE_CSS, Figure, figures, glance, rates_over_time, standalone};
+use crate::rows::{Report, Row};
 use crate::view::{Case, columns, is_subject, tables};
 
 const PAGE_CSS: &str = include_str!("page.css");
@@ -23,6 +23,25 @@ pub fn html(reports: &[Report]) -> String {
         @for report in reports { (section(report)) }
     };
     page("Takt in the laboratory", &content)
+}
+
+/// The page of a simulation; `about` says of what.
+pub fn simulation(about: &str, rows: Vec<Row>) -> String {
+    let report = Report {
+        experiment: "sim".to_owned(),
+        kernel: String::new(),
+        clock: "simulated".to_owned(),
+        command: about.to_owned(),
+        commit: String::new(),
+        rows,
+    };
+    let content = html! {
+        h1 { b { "Takt" } " simulated" }
+        p class="lead" { (about) }
+        @if let Some(drawn) = rates_over_time(&report) { (figure(&drawn)) }
+        (numbers(&report))
+    };
+    page("Takt simulated", &content)
 }
 
 /// The frame of every page.
@@ -96,10 +115,16 @@ fn section(report: &Report) -> Markup {
             h2 { (report.experiment) }
             p class="soft" { code { (report.command) } }
             @for drawn in figures(report) { (figure(&drawn)) }
-            figure {
-                h3 { "All numbers" }
-                @for cases in tables(report) { (table(&cases)) }
-            }
+            (numbers(report))
+        }
+    }
+}
+
+fn numbers(report: &Report) -> Markup {
+    html! {
+        figure {
+            h3 { "All numbers" }
+            @for cases in tables(report) { (table(&cases)) }
         }
     }
 }

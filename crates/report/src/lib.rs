@@ -12,7 +12,7 @@ mod units;
 mod view;
 
 pub use flows::flows_page;
-pub use html::{html, picture};
+pub use html::{html, picture, simulation};
 pub use rows::{Report, Row};
 pub use stats::{
     Histogram, Quantiles, Spacing, achieved_bps, gap_errors_ns, nearest_rank, rate_error_ppm,

@@ -14,6 +14,8 @@ use crate::read::{ReadLink, ReadPolicy};
 use crate::source::{Source, Span};
 use crate::{Beats, Crowd, Link, Radio};
 
+pub(crate) use link::terms::complete;
+
 /// Where the key files are named.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct KeySpans {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::{explain, read};
+use super::{explain, read_text};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::findings::Findings;
 use crate::source::{Source, Span, join};
@@ -30,7 +30,7 @@ pub(super) fn read_all(folder: &Path) -> Result<(String, String), Diagnostics> {
     let files = files(folder)?;
     let mut texts = Vec::new();
     for path in &files {
-        texts.push((path.display().to_string(), read(path)?));
+        texts.push((path.display().to_string(), read_text(path)?));
     }
     match &mut texts[..] {
         [only] => Ok(std::mem::take(only)),

@@ -10,6 +10,7 @@ mod link;
 mod radio;
 mod section;
 mod syntax;
+pub(crate) mod traffic;
 
 use toml::de::{DeTable, DeValue};
 

@@ -3,7 +3,7 @@
 
 pub(crate) mod cpus;
 pub(crate) mod decibel;
-mod decimal;
+pub(crate) mod decimal;
 pub(crate) mod device;
 pub(crate) mod dscp;
 pub(crate) mod duration;

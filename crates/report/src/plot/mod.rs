@@ -60,6 +60,17 @@ pub fn figures(report: &Report) -> Vec<Figure> {
     draw.iter().filter_map(|figure| figure(report)).collect()
 }
 
+/// The rates of classes over time, of any report that has them.
+pub fn rates_over_time(report: &Report) -> Option<Figure> {
+    let figure = shares::figure(report)?;
+    Some(Figure {
+        title: "Rates over time",
+        caption: "Of each class, over seconds; a row for each policy, a column for each scheduler. \
+                  All of them had the same traffic.",
+        ..figure
+    })
+}
+
 /// The frame every figure shares; `label` is what a screen reader says.
 fn svg(height: f64, label: &str, content: Markup) -> Markup {
     html! {

@@ -43,6 +43,9 @@ pub fn figure(report: &Report) -> Option<Figure> {
     let most_bps = points().map(|point| point.1).reduce(f64::max)?.max(1.0);
     let (step_ns, step_bps) = (round_step(end_ns, TICKS), round_step(most_bps, TICKS));
 
+    // Of seconds: so many that two ticks differ.
+    let decimals = (9.0 - step_ns.log10().floor()).max(1.0) as usize;
+
     let pitch = (WIDTH - LEFT) / names.len() as f64;
     let x = |ns: f64| ns / end_ns * (pitch - GAP);
     let y = |bps: f64| -bps / most_bps * PANEL;
@@ -65,7 +68,7 @@ pub fn figure(report: &Report) -> Option<Figure> {
                     (line("grid", (left, base + y(bps)), (left + pitch - GAP, base + y(bps))))
                 }
                 @for ns in steps(step_ns, end_ns) {
-                    (text("mid tick", (left + x(ns), base + 18.0), &number(ns / 1e9, 1)))
+                    (text("mid tick", (left + x(ns), base + 18.0), &number(ns / 1e9, decimals)))
                 }
                 (line("base", (left, base), (left + pitch - GAP, base)))
                 @let mine = curves.iter().filter(|one| one.case == *case && one.scheduler == *name);

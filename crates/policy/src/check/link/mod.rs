@@ -9,7 +9,7 @@ mod questions;
 mod rates;
 mod shadow;
 mod tenants;
-mod terms;
+pub(crate) mod terms;
 #[cfg(test)]
 mod tests;
 mod tuple_space;

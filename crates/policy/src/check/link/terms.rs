@@ -21,7 +21,7 @@ pub(super) fn check(link: &mut ReadLink, findings: &mut Findings) {
 }
 
 /// Sets the family that other terms imply, so that entries which mean the same are equal.
-pub(super) fn complete(terms: &mut Match) -> Result<(), Fault> {
+pub(crate) fn complete(terms: &mut Match) -> Result<(), Fault> {
     check_ports(terms)?;
     terms.family = common_family(terms)?;
     // A prefix of no bits implies only its family.

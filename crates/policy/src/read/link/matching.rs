@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::value::{Fault, dscp, mark, owner, ports, prefix, proto};
 use crate::{Code, Family, Match};
 
-pub(super) const MATCH: Schema = Schema {
+pub(in crate::read) const MATCH: Schema = Schema {
     what: "match",
     doc: "Which packets; all keys have to hold",
     keys: &[
@@ -135,7 +135,11 @@ fn read_entry(entry: &Spanned<DeValue>, findings: &mut Findings) -> Option<ReadM
 }
 
 /// `None` if a term could not be read: without it the entry would have another meaning.
-fn read(table: &DeTable, span: &Span, findings: &mut Findings) -> Option<ReadMatch> {
+pub(in crate::read) fn read(
+    table: &DeTable,
+    span: &Span,
+    findings: &mut Findings,
+) -> Option<ReadMatch> {
     if table.is_empty() {
         findings.add(nothing_matched(span));
         return None;

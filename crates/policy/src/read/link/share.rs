@@ -85,7 +85,11 @@ pub(super) fn read(section: &Section, findings: &mut Findings) -> ReadShare {
 }
 
 /// A key that takes a rate, of a link, a tenant or a class.
-pub(super) fn read_rate(section: &Section, key: &str, findings: &mut Findings) -> Option<ReadRate> {
+pub(in crate::read) fn read_rate(
+    section: &Section,
+    key: &str,
+    findings: &mut Findings,
+) -> Option<ReadRate> {
     let field = section.get(key)?;
     let parsed = match field.value {
         DeValue::String(text) => rate::parse(text),

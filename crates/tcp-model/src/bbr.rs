@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::control::Acked;
+use crate::control::Acked;
 
 /// 2 / ln 2: doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885;
@@ -36,7 +36,7 @@ enum Mode {
 }
 
 #[derive(Debug)]
-pub(super) struct Bbr {
+pub(crate) struct Bbr {
     pub window: f64,
     mode: Mode,
     /// Rounds and rates, the largest first.

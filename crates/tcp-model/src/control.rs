@@ -1,12 +1,14 @@
 //! The congestion controls.
 
-use super::{bbr::Bbr, cubic::Cubic};
+use crate::{bbr::Bbr, cubic::Cubic, reno::Reno};
 
 /// Which one a flow has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Control {
     /// RFC 9438, with HyStart's delay rule, as in Linux.
     Cubic,
+    /// RFC 5681, as in Linux: without the inflation of the window while losses are recovered.
+    Reno,
     /// The first version, as in Linux.
     Bbr,
     /// This many segments, always.
@@ -15,7 +17,7 @@ pub enum Control {
 
 /// What an acknowledgement said.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Acked {
+pub(crate) struct Acked {
     pub now_ns: u64,
     /// Segments that are known to have arrived, and were not before.
     pub count: u64,
@@ -44,8 +46,9 @@ pub(super) struct Acked {
 
 /// One flow's.
 #[derive(Debug)]
-pub(super) enum State {
+pub(crate) enum State {
     Cubic(Cubic),
+    Reno(Reno),
     Bbr(Box<Bbr>),
     Fixed(f64),
 }
@@ -54,6 +57,7 @@ impl State {
     pub fn new(control: Control, initial: f64) -> Self {
         match control {
             Control::Cubic => Self::Cubic(Cubic::new(initial)),
+            Control::Reno => Self::Reno(Reno::new(initial)),
             Control::Bbr => Self::Bbr(Box::new(Bbr::new(initial))),
             Control::Fixed(window) => Self::Fixed(window.into()),
         }
@@ -62,6 +66,7 @@ impl State {
     pub fn window(&self) -> f64 {
         match self {
             Self::Cubic(cubic) => cubic.window,
+            Self::Reno(reno) => reno.window,
             Self::Bbr(bbr) => bbr.window,
             Self::Fixed(window) => *window,
         }
@@ -69,7 +74,11 @@ impl State {
 
     /// In its first slow start.
     pub fn is_starting(&self) -> bool {
-        matches!(self, Self::Cubic(cubic) if cubic.threshold.is_infinite())
+        match self {
+            Self::Cubic(cubic) => cubic.threshold.is_infinite(),
+            Self::Reno(reno) => reno.threshold.is_infinite(),
+            _ => false,
+        }
     }
 
     /// `None`: as fast as the device takes it.
@@ -83,6 +92,7 @@ impl State {
     pub fn acked(&mut self, acked: &Acked) {
         match self {
             Self::Cubic(cubic) => cubic.acked(acked),
+            Self::Reno(reno) => reno.acked(acked),
             Self::Bbr(bbr) => bbr.acked(acked),
             Self::Fixed(_) => {}
         }
@@ -92,6 +102,7 @@ impl State {
     pub fn lost(&mut self, lower: f64) {
         match self {
             Self::Cubic(cubic) => cubic.lost(lower),
+            Self::Reno(reno) => reno.lost(lower),
             Self::Bbr(bbr) => bbr.lost(),
             Self::Fixed(_) => {}
         }
@@ -100,6 +111,7 @@ impl State {
     pub fn timed_out(&mut self) {
         match self {
             Self::Cubic(cubic) => cubic.timed_out(),
+            Self::Reno(reno) => reno.timed_out(),
             Self::Bbr(bbr) => bbr.timed_out(),
             Self::Fixed(_) => {}
         }
@@ -114,15 +126,19 @@ impl State {
 
     /// The window is raised to this.
     pub fn raise(&mut self, lower: f64) {
-        if let Self::Cubic(cubic) = self {
-            cubic.window = cubic.window.max(lower);
+        match self {
+            Self::Cubic(cubic) => cubic.window = cubic.window.max(lower),
+            Self::Reno(reno) => reno.window = reno.window.max(lower),
+            _ => {}
         }
     }
 
     /// The window is cut to this.
     pub fn cut(&mut self, upper: f64) {
-        if let Self::Cubic(cubic) = self {
-            cubic.window = cubic.window.min(upper.max(1.0));
+        match self {
+            Self::Cubic(cubic) => cubic.window = cubic.window.min(upper.max(1.0)),
+            Self::Reno(reno) => reno.window = reno.window.min(upper.max(1.0)),
+            _ => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{
+use crate::{
     Ack, Control,
     control::{Acked, State},
 };
@@ -59,6 +59,8 @@ pub struct Sender {
     pub lower: f64,
     /// As `lower`; without a bound infinite.
     pub upper: f64,
+    /// The first segment that there is no data for.
+    pub data_end: u64,
     window_max: f64,
     recovery: Recovery,
     una: u64,
@@ -90,6 +92,7 @@ impl Sender {
             window_max: window_max.into(),
             lower: 0.0,
             upper: f64::INFINITY,
+            data_end: u64::MAX,
             recovery: Recovery::Open,
             una: 0,
             flight: VecDeque::new(),
@@ -157,6 +160,11 @@ impl Sender {
         self.echo_ms
     }
 
+    /// The first segment that is not acknowledged in order.
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
     /// Segments known to have arrived.
     pub fn delivered(&self) -> u64 {
         self.delivered
@@ -189,7 +197,7 @@ impl Sender {
         if is_full {
             return Send::Nothing;
         }
-        if self.lost == 0 && self.next() >= self.limit {
+        if self.lost == 0 && self.next() >= self.limit.min(self.data_end) {
             return Send::Nothing;
         }
         if let Some(gap_ns) = self.control.pacing_ns() {
@@ -333,6 +341,12 @@ impl Sender {
             self.control.raise(self.lower);
         }
         self.control.cut(self.upper.min(self.window_max));
+    }
+
+    /// An acknowledgement echoed a congestion mark: as a loss, once in a round trip (RFC 3168,
+    /// section 6.1.2).
+    pub fn marked(&mut self) {
+        self.go_on(true);
     }
 
     /// RACK: sent before a segment that has arrived, so lost; segments are not reordered here.

@@ -1,4 +1,5 @@
-//! One connection that always has data: what Linux does as far as it affects rates.
+//! The two ends of a connection: what Linux does as far as it affects rates. Without input, output
+//! and clock.
 //!
 //! Modelled: selective acknowledgements, losses by time (RACK, RFC 8985), delayed
 //! acknowledgements, retransmission timeouts with backoff, growth only while the window limits
@@ -10,6 +11,7 @@ mod bbr;
 mod control;
 mod cubic;
 mod receiver;
+mod reno;
 mod sender;
 
 pub use control::Control;

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438), with the delay rule of HyStart.
 
-use super::control::Acked;
+use crate::control::Acked;
 
 const C: f64 = 0.4;
 /// What is left of the window after a loss.
@@ -11,7 +11,7 @@ const HYSTART_LOW_WINDOW: f64 = 16.0;
 const HYSTART_SLACK_NS: std::ops::RangeInclusive<u64> = 4_000_000..=16_000_000;
 
 #[derive(Debug)]
-pub(super) struct Cubic {
+pub(crate) struct Cubic {
     pub window: f64,
     pub threshold: f64,
     window_max: f64,

@@ -1,0 +1,66 @@
+//! What can be typed behind `takt sim`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+use super::schedulers::Name;
+
+/// Simulate what a policy does to traffic: who gets what rate, spacing and delay, what is lost and
+/// what is held. The scheduler is the kernel's own code; the host is not looked at.
+#[derive(Debug, Parser)]
+#[command(
+    name = "takt-sim",
+    bin_name = "takt sim",
+    version,
+    after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  \
+                  takt sim policy.toml --traffic traffic.toml --beside htb,fifo\n  \
+                  takt sim policy.toml --traffic traffic.toml --compare other.toml --duration 60s"
+)]
+pub struct Cli {
+    /// The policy: a file, a directory of files, or - for standard input.
+    #[arg(required = true)]
+    pub policy: Option<PathBuf>,
+    /// What is sent; its keys are in docs/sim.md.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub traffic: Option<PathBuf>,
+    /// The link, by its device; needed if the policy has several.
+    #[arg(long, value_name = "DEV")]
+    pub link: Option<String>,
+    /// Of all random numbers.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How long it takes, in simulated time.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub duration: u64,
+    /// Peers beside Takt, with the same traffic.
+    #[arg(long, value_name = "SCHEDULER", value_enum, value_delimiter = ',')]
+    pub beside: Vec<Name>,
+    /// Another policy for the same traffic, shown side by side.
+    #[arg(long, value_name = "POLICY")]
+    pub compare: Option<PathBuf>,
+    /// Print the JSON schema of traffic files, for editors.
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+    /// What to print: text for people, JSON for programs, or a page with plots.
+    #[arg(long, value_enum, default_value_t)]
+    pub output: Output,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    #[default]
+    Text,
+    Json,
+    Html,
+}
+
+/// From 1 us to a day, in nanoseconds.
+fn duration(text: &str) -> Result<u64, String> {
+    const RANGE_NS: std::ops::RangeInclusive<u64> = 1_000..=86_400_000_000_000;
+    let duration_ns = takt_policy::parse_duration(text)?;
+    match RANGE_NS.contains(&duration_ns) {
+        true => Ok(duration_ns),
+        false => Err("a duration goes from 1us to 86400s".to_owned()),
+    }
+}

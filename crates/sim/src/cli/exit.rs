@@ -1,0 +1,18 @@
+//! How takt-sim ends, as scripts see it. The codes are takt's.
+
+use std::process::ExitCode;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Done = 0,
+    /// Something failed that should not have.
+    Failed = 1,
+    /// The policy, the traffic file or the arguments are wrong.
+    Invalid = 2,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,59 @@
+//! Schedulers between senders and the device: Takt's own and its peers.
+
+mod cost;
+mod departure;
+mod edt;
+mod fifo;
+mod flow;
+mod fq;
+mod fq_codel;
+mod htb;
+mod pspacer;
+mod takt;
+mod tbf;
+
+pub use departure::Departure;
+pub use edt::Edt;
+pub use fifo::Fifo;
+pub use flow::SocketRates;
+pub use fq::{Fq, FqTerms};
+pub use fq_codel::{FqCodel, FqCodelTerms};
+pub use htb::Htb;
+pub use pspacer::PsPacer;
+pub use takt::Takt;
+pub use tbf::{Tbf, TbfTerms};
+
+use crate::packet::{Flow, Loss, Packet};
+
+/// A scheduler's answer when the device asks for a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// A packet.
+    Packet {
+        /// The packet, with a mark if it got one.
+        packet: Packet,
+        /// Its clocks let it go since then; its arrival if it has none.
+        eligible_ns: u64,
+    },
+    /// A frame that only takes up the wire for so many bytes.
+    Gap {
+        /// All of its bytes on the wire.
+        wire_bytes: u32,
+    },
+    /// No packet may leave before then.
+    Wait {
+        /// When to ask again, later than now.
+        until_ns: u64,
+    },
+    /// Nothing is queued.
+    Empty,
+}
+
+/// A scheduler, as the kernel calls one: without a clock of its own.
+pub trait Qdisc {
+    /// A packet arrives. Packets that are lost by it, itself or others, are added to `losses`.
+    fn enqueue(&mut self, packet: Packet, flow: &Flow, now_ns: u64, losses: &mut Vec<Loss>);
+
+    /// The device asks for a packet.
+    fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer;
+}

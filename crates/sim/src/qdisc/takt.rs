@@ -1,0 +1,125 @@
+//! Takt's own qdisc: the planner's tables and `algo/link.h`, as the kernel runs them
+//! (`bpf/link/link.bpf.c`).
+//!
+//! Left out: stations (their weights come from radios), the gate's tasks (the processor is idle, so
+//! the gate is open), thinning of acknowledgements, and large segments (every packet is one frame).
+//! The helper that makes gap frames is never late.
+
+use takt_algo::{
+    Port, Pulled, Sender,
+    sys::{self, TAKT_CPU_IDLE, TAKT_ECN_CE, TAKT_PACKETS, takt_arrival, takt_plan},
+};
+
+use super::{Answer, Qdisc};
+use crate::packet::{Flow, Loss, Packet, Why};
+
+/// The longest gap frame, as the helper makes them on Ethernet.
+const GAP_LONGEST_BYTES: u32 = 1514;
+
+/// A link of a policy.
+pub struct Takt {
+    plan: Box<takt_plan>,
+    port: Port,
+    /// By their packet slots, as in the kernel's store.
+    packets: Vec<Packet>,
+    reads_ecn: bool,
+    /// Marks that are due, by flow. A packet that is sent cannot be marked any more, so the next
+    /// one that arrives is (`bpf/mark`).
+    marks_due: Vec<u32>,
+}
+
+impl Takt {
+    /// A link that was just attached.
+    pub fn new(plan: Box<takt_plan>) -> Self {
+        let mut port = Port::new(&plan, GAP_LONGEST_BYTES);
+        port.run_task(TAKT_CPU_IDLE);
+        Self {
+            reads_ecn: plan.reads & sys::TAKT_READS_ECN != 0,
+            plan,
+            port,
+            packets: vec![Packet::default(); TAKT_PACKETS as usize],
+            marks_due: Vec::new(),
+        }
+    }
+
+    fn mark(&mut self, packet: &mut Packet, flow: &Flow) {
+        if let Some(due) = self.marks_due.get_mut(packet.flow as usize)
+            && *due > 0
+            && flow.understands_marks()
+        {
+            *due -= 1;
+            packet.is_marked = true;
+        }
+    }
+
+    fn note_mark(&mut self, packet: &Packet) {
+        let at = packet.flow as usize;
+        if self.marks_due.len() <= at {
+            self.marks_due.resize(at + 1, 0);
+        }
+        self.marks_due[at] += 1;
+    }
+}
+
+impl Qdisc for Takt {
+    fn enqueue(&mut self, mut packet: Packet, flow: &Flow, now_ns: u64, losses: &mut Vec<Loss>) {
+        let sender = Sender {
+            key: &flow.key,
+            socket: flow.socket,
+        };
+        let mut arrival = takt_arrival {
+            id: self.port.entity_of(&self.plan, sender, now_ns),
+            bytes: packet.bytes,
+            frames: 1,
+            local: (flow.socket != 0).into(),
+            pacing_bps: flow.pacing_bps,
+            now_ns,
+            ..takt_arrival::default()
+        };
+        if self.reads_ecn {
+            self.mark(&mut packet, flow);
+            arrival.ecn = match packet.is_marked {
+                true => TAKT_ECN_CE,
+                false => flow.ecn,
+            };
+        }
+        match self.port.push(&self.plan, arrival) {
+            Some(slot) => self.packets[slot as usize] = packet,
+            None => losses.push(Loss {
+                packet,
+                why: Why::QueueFull,
+            }),
+        }
+    }
+
+    fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer {
+        loop {
+            match self.port.pull(&self.plan, now_ns) {
+                Pulled::Packet {
+                    slot,
+                    marks,
+                    eligible_ns,
+                    ..
+                } => {
+                    let packet = self.packets[slot as usize];
+                    if marks {
+                        self.note_mark(&packet);
+                    }
+                    return Answer::Packet {
+                        packet,
+                        eligible_ns,
+                    };
+                }
+                Pulled::Gap { wire_bytes } => return Answer::Gap { wire_bytes },
+                Pulled::Dropped { slot } => losses.push(Loss {
+                    packet: self.packets[slot as usize],
+                    why: Why::Managed,
+                }),
+                Pulled::Wait { until_ns } if until_ns > now_ns => return Answer::Wait { until_ns },
+                // More entities than it looks at in one call had to be moved.
+                Pulled::Wait { .. } => {}
+                Pulled::Empty => return Answer::Empty,
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The event loop: senders, a scheduler, a device.
+//!
+//! Two moments compete: the device's (a frame has left, the scheduler's timer fires, the processor
+//! is free again) and the first event of the senders. The device's go first.
+
+use takt_policy::traffic::Distribution;
+
+use crate::{
+    event::{Events, What},
+    figures::{Collector, Outcome, Passage},
+    packet::{Loss, Packet},
+    qdisc::{Answer, Qdisc},
+    random::Random,
+    setup::Setup,
+    source::{Poll, Sender},
+    wire::{Slot, Wire},
+};
+
+/// The number of the host's random numbers; flows count from 0 on.
+const OF_HOST: u64 = u64::MAX - 1;
+
+/// What a run is besides its setup.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Of all random numbers.
+    pub seed: u64,
+    /// How long it takes.
+    pub duration_ns: u64,
+}
+
+/// Lets the time pass under one scheduler. What comes before the traffic file's `measure.after` is
+/// not in the figures; it is to be less than the duration.
+pub fn run(setup: &Setup, name: &str, qdisc: &mut dyn Qdisc, terms: Terms) -> Outcome {
+    let mut world = World::new(setup, qdisc, terms);
+    world.run(terms.duration_ns);
+    let measured_ns = (terms.duration_ns - world.from_ns).max(1);
+    Outcome::new(name, setup, &world.collector, measured_ns, world.wire_bps)
+}
+
+/// The scheduler's timer.
+#[derive(Debug, Clone, Copy)]
+struct Timer {
+    set_ns: u64,
+    fires_ns: u64,
+}
+
+const UNSET: Timer = Timer {
+    set_ns: u64::MAX,
+    fires_ns: u64::MAX,
+};
+
+/// A flow's sender, on one cache line: most of many flows' are in none when they wake.
+#[repr(align(64))]
+struct Endpoint {
+    sender: Sender,
+    /// When it wakes; `u64::MAX`: not by itself.
+    wakes_ns: u64,
+}
+
+const _: () = assert!(size_of::<Endpoint>() == 64);
+
+struct World<'a> {
+    setup: &'a Setup,
+    now_ns: u64,
+    from_ns: u64,
+    events: Events,
+    endpoints: Vec<Endpoint>,
+    qdisc: &'a mut dyn Qdisc,
+    losses: Vec<Loss>,
+    /// What a receiver has caused, until it is scheduled.
+    caused: Vec<(u64, What)>,
+    timer: Timer,
+    /// By how much the timer was late that fired last, until a packet leaves.
+    late_ns: u64,
+    timer_late: &'a Distribution,
+    packet_cost: &'a Distribution,
+    host: Random,
+    /// When the processor has done its work for the last packet.
+    idle_ns: u64,
+    wire: Wire,
+    wire_bps: u64,
+    collector: Collector,
+}
+
+impl<'a> World<'a> {
+    fn new(setup: &'a Setup, qdisc: &'a mut dyn Qdisc, terms: Terms) -> Self {
+        let traffic = &setup.traffic;
+        let overhead_bytes = traffic.device.overhead_bytes;
+        let overhead_bytes = overhead_bytes.unwrap_or(setup.link.overhead_bytes);
+        let wire_bps = traffic.device.rate_bps.unwrap_or(setup.link.rate_bps);
+        let wire = Wire::new(wire_bps, overhead_bytes, traffic.device.queue_packets);
+        let mut events = Events::default();
+        let endpoints = (0..).zip(&setup.sources).map(|(flow, &source)| {
+            let terms_of = &traffic.sources[source as usize];
+            events.schedule(terms_of.start_ns, What::Wake(flow));
+            let random = Random::new(terms.seed, flow.into());
+            Endpoint {
+                sender: Sender::new(terms_of, wire.bytes(terms_of.frame_bytes), random),
+                wakes_ns: terms_of.start_ns,
+            }
+        });
+        let endpoints: Vec<Endpoint> = endpoints.collect();
+        let from_ns = traffic.measure_after_ns.min(terms.duration_ns);
+        Self {
+            setup,
+            now_ns: 0,
+            from_ns,
+            events,
+            endpoints,
+            qdisc,
+            losses: Vec::new(),
+            caused: Vec::new(),
+            timer: UNSET,
+            late_ns: 0,
+            timer_late: &traffic.host.timer_late,
+            packet_cost: &traffic.host.packet_cost,
+            host: Random::new(terms.seed, OF_HOST),
+            idle_ns: 0,
+            wire,
+            wire_bps,
+            collector: Collector::new(setup, from_ns, terms.duration_ns),
+        }
+    }
+
+    fn run(&mut self, until_ns: u64) {
+        loop {
+            let completes_ns = self.wire.next_ns();
+            let device_ns = completes_ns.min(self.timer.fires_ns).min(until_ns);
+            if let Some((at_ns, what)) = self.events.pop_before(device_ns) {
+                self.now_ns = at_ns;
+                self.handle(what);
+                continue;
+            }
+            self.now_ns = device_ns;
+            if self.now_ns >= until_ns {
+                return;
+            }
+            if completes_ns <= self.timer.fires_ns {
+                if self.wire.complete() {
+                    self.send();
+                }
+            } else {
+                self.late_ns = self.now_ns - self.timer.set_ns;
+                self.timer = UNSET;
+                self.send();
+            }
+        }
+    }
+
+    fn handle(&mut self, what: What) {
+        match what {
+            What::Wake(flow) => {
+                self.endpoints[flow as usize].wakes_ns = u64::MAX;
+                self.poll(flow);
+            }
+            What::Answer(flow) => {
+                self.endpoints[flow as usize].sender.answered(self.now_ns);
+                self.poll(flow);
+            }
+            What::Arrive(flow) => {
+                let sender = &mut self.endpoints[flow as usize].sender;
+                sender.arrived(flow, self.now_ns, &mut self.caused);
+                for (at_ns, what) in self.caused.drain(..) {
+                    self.events.schedule(at_ns, what);
+                }
+                return;
+            }
+        }
+        self.send();
+    }
+
+    /// Asks a sender for packets.
+    fn poll(&mut self, flow: u32) {
+        let source = self.setup.sources[flow as usize];
+        let source = &self.setup.traffic.sources[source as usize];
+        if source.stop_ns.is_some_and(|stop_ns| self.now_ns >= stop_ns) {
+            return;
+        }
+        loop {
+            match self.endpoints[flow as usize].sender.poll(self.now_ns) {
+                Poll::Send(number) => self.enqueue(Packet {
+                    flow,
+                    bytes: source.frame_bytes,
+                    number,
+                    arrived_ns: self.now_ns,
+                    is_marked: false,
+                }),
+                Poll::At(at_ns) => return self.wake(flow, at_ns),
+                Poll::Nothing => return,
+            }
+        }
+    }
+
+    fn enqueue(&mut self, packet: Packet) {
+        let flow = &self.setup.flows[packet.flow as usize];
+        self.collector.offer(&packet, self.wire.bytes(packet.bytes));
+        self.qdisc
+            .enqueue(packet, flow, self.now_ns, &mut self.losses);
+        self.count_losses();
+    }
+
+    /// Tells senders of what was lost.
+    fn count_losses(&mut self) {
+        while let Some(loss) = self.losses.pop() {
+            self.collector.lose(&loss, self.now_ns);
+            let flow = loss.packet.flow;
+            let sender = &mut self.endpoints[flow as usize].sender;
+            if let Some(at_ns) = sender.lost(self.now_ns) {
+                self.wake(flow, at_ns);
+            }
+        }
+    }
+
+    /// A sender wakes then, or before.
+    fn wake(&mut self, flow: u32, at_ns: u64) {
+        let wakes_ns = &mut self.endpoints[flow as usize].wakes_ns;
+        if at_ns < *wakes_ns {
+            *wakes_ns = at_ns;
+            self.events.schedule(at_ns, What::Wake(flow));
+        }
+    }
+
+    /// The device asks for packets until it is full.
+    fn send(&mut self) {
+        while !self.wire.is_stopped() {
+            if self.now_ns < self.idle_ns {
+                return self.set_timer(self.idle_ns, 0);
+            }
+            let answer = self.qdisc.dequeue(self.now_ns, &mut self.losses);
+            self.count_losses();
+            match answer {
+                Answer::Packet {
+                    packet,
+                    eligible_ns,
+                } => self.pass(packet, eligible_ns),
+                Answer::Gap { wire_bytes } => drop(self.put(wire_bytes)),
+                Answer::Wait { until_ns } => {
+                    if self.timer.set_ns != until_ns {
+                        let late_ns = self.host.draw_ns(self.timer_late);
+                        self.set_timer(until_ns, late_ns);
+                    }
+                    return;
+                }
+                Answer::Empty => return,
+            }
+        }
+    }
+
+    fn set_timer(&mut self, set_ns: u64, late_ns: u64) {
+        self.timer = Timer {
+            set_ns,
+            fires_ns: set_ns + late_ns,
+        };
+    }
+
+    /// A frame goes to the device when the processor has dealt with it.
+    fn put(&mut self, wire_bytes: u32) -> Slot {
+        let cost_ns = self.host.draw_ns(self.packet_cost);
+        self.idle_ns = self.now_ns + cost_ns;
+        self.wire.take(wire_bytes, self.idle_ns)
+    }
+
+    /// A packet goes to the device.
+    fn pass(&mut self, packet: Packet, eligible_ns: u64) {
+        let wire_bytes = self.wire.bytes(packet.bytes);
+        let slot = self.put(wire_bytes);
+        let sender = &mut self.endpoints[packet.flow as usize].sender;
+        if let Some((at_ns, what)) = sender.left(&packet, slot.end_ns) {
+            self.events.schedule(at_ns, what);
+        }
+        if sender.refills() {
+            self.poll(packet.flow);
+        }
+        self.collector.pass(&Passage {
+            packet,
+            wire_bytes,
+            eligible_ns,
+            late_ns: std::mem::take(&mut self.late_ns),
+            dequeued_ns: self.now_ns,
+            start_ns: slot.start_ns,
+            end_ns: slot.end_ns,
+        });
+    }
+}

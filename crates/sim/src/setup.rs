@@ -1,0 +1,186 @@
+//! What is simulated: a link of a policy, its classes, and the flows of a traffic file.
+
+use takt_algo::{Port, sys::takt_plan};
+use takt_planner::{ClassIds, PlanError, Questions, plan};
+use takt_policy::{Link, Policy, traffic::Ecn, traffic::Traffic};
+use thiserror::Error;
+
+use crate::{headers, packet::Flow};
+
+/// Why a policy is not simulated.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// There is nothing to simulate.
+    #[error("{policy} has no link; takt sim simulates the packets of one")]
+    NoLink {
+        /// The file's name.
+        policy: String,
+    },
+    /// Several links could be meant.
+    #[error("{policy} has the links {links}: say which one with --link")]
+    WhichLink {
+        /// The file's name.
+        policy: String,
+        /// Their devices.
+        links: String,
+    },
+    /// The tables of the kernel do not hold it.
+    #[error("link {device} does not fit the kernel's tables: {error}")]
+    Plan {
+        /// The link's device.
+        device: String,
+        /// What does not fit.
+        error: PlanError,
+    },
+    /// Their weights come from radios.
+    #[error(
+        "link {device} tells stations apart, which takt sim does not simulate; take [radio] out of \
+         a copy"
+    )]
+    Stations {
+        /// The link's device.
+        device: String,
+    },
+}
+
+/// A class, as far as figures are about it.
+#[derive(Debug, Clone)]
+pub struct ClassTerms {
+    /// In the policy.
+    pub name: String,
+    /// In the planner's tables.
+    pub id: u32,
+    /// Its clock's rate, in bits per second; of each flow with `per_flow`. `None`: only its tenant
+    /// or the link limits it.
+    pub pace_bps: Option<u64>,
+    /// Whether each flow has clocks of its own.
+    pub per_flow: bool,
+}
+
+/// One link with its senders.
+pub struct Setup {
+    /// The link.
+    pub link: Link,
+    /// The ids of its classes.
+    pub ids: ClassIds,
+    /// The tables that the kernel would be given.
+    pub tables: Box<takt_plan>,
+    /// In the policy's order.
+    pub classes: Vec<ClassTerms>,
+    /// The traffic file's content.
+    pub traffic: Traffic,
+    /// All flows, those of a source next to each other.
+    pub flows: Vec<Flow>,
+    /// The source of each flow.
+    pub sources: Vec<u32>,
+}
+
+impl Setup {
+    /// The link on this device, or the only one.
+    pub fn new(
+        policy: &Policy,
+        name: &str,
+        device: Option<&str>,
+        traffic: &Traffic,
+    ) -> Result<Self, SetupError> {
+        let link = choose(policy, name, device)?;
+        refuse_stations(link)?;
+        let questions = Questions::of(&policy.links);
+        let planned =
+            plan(link, &ClassIds::default(), &questions).map_err(|error| SetupError::Plan {
+                device: link.device.clone(),
+                error,
+            })?;
+        let classes = link.classes.iter().map(|class| ClassTerms {
+            name: class.name.clone(),
+            id: planned.ids.id(&class.name).unwrap_or_default(),
+            pace_bps: class
+                .ceil_bps
+                .filter(|bps| *bps < link.rate_bps || class.rate_bps == Some(*bps)),
+            per_flow: class.per_flow,
+        });
+        let mut setup = Self {
+            link: link.clone(),
+            classes: classes.collect(),
+            ids: planned.ids,
+            tables: planned.tables,
+            traffic: traffic.clone(),
+            flows: Vec::new(),
+            sources: Vec::new(),
+        };
+        setup.add_flows(&questions);
+        Ok(setup)
+    }
+
+    fn add_flows(&mut self, questions: &Questions) {
+        for (at, source) in (0..).zip(&self.traffic.sources) {
+            for index in 0..source.flows {
+                let key = headers::key(&source.headers, index, questions);
+                let number = self.flows.len() as u64 + 1;
+                self.flows.push(Flow {
+                    key,
+                    socket: if source.is_forwarded { 0 } else { number },
+                    class: Port::class_by_headers(&self.tables, &key),
+                    ecn: match source.ecn {
+                        Ecn::Not => takt_algo::sys::TAKT_ECN_NOT,
+                        Ecn::Ect0 => takt_algo::sys::TAKT_ECN_ECT0,
+                        Ecn::Ect1 => takt_algo::sys::TAKT_ECN_ECT1,
+                    },
+                    pacing_bps: 0,
+                });
+                self.sources.push(at);
+            }
+        }
+    }
+
+    /// How many flows a class has.
+    pub(crate) fn flows_of(&self, class_id: u32) -> usize {
+        let flows = self.flows.iter();
+        flows.filter(|flow| flow.class == class_id).count()
+    }
+
+    /// Whether some sender of the class always has more to send.
+    pub(crate) fn is_greedy(&self, class_id: u32) -> bool {
+        let mut flows = self.flows.iter().zip(&self.sources);
+        flows.any(|(flow, source)| {
+            flow.class == class_id && self.traffic.sources[*source as usize].is_greedy()
+        })
+    }
+
+    /// The index of a flow's class in `classes`.
+    pub(crate) fn class_of(&self, flow: &Flow) -> usize {
+        let is_own = |class: &ClassTerms| class.id == flow.class;
+        self.classes.iter().position(is_own).unwrap_or_default()
+    }
+}
+
+fn choose<'a>(
+    policy: &'a Policy,
+    name: &str,
+    device: Option<&str>,
+) -> Result<&'a Link, SetupError> {
+    let named = |link: &&Link| device.is_none_or(|device| link.device == device);
+    let mut links = policy.links.iter().filter(named);
+    match (links.next(), links.next()) {
+        (Some(link), None) => Ok(link),
+        (None, _) if policy.links.is_empty() => Err(SetupError::NoLink {
+            policy: name.to_owned(),
+        }),
+        _ => {
+            let devices = policy.links.iter().map(|link| link.device.as_str());
+            Err(SetupError::WhichLink {
+                policy: name.to_owned(),
+                links: devices.collect::<Vec<_>>().join(", "),
+            })
+        }
+    }
+}
+
+fn refuse_stations(link: &Link) -> Result<(), SetupError> {
+    match link.has_stations {
+        true => Err(SetupError::Stations {
+            device: link.device.clone(),
+        }),
+        false => Ok(()),
+    }
+}

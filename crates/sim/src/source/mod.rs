@@ -1,0 +1,119 @@
+//! Senders: when packets of a flow come. Each is a state machine that is asked for packets and told
+//! what became of them; none of them reads a clock.
+
+mod backlog;
+mod bursts;
+mod paced;
+mod request;
+mod tcp;
+
+use takt_policy::traffic::{Kind, Source};
+
+use crate::{event::What, packet::Packet, random::Random};
+
+use self::{backlog::Backlog, bursts::Bursts, paced::Paced, request::Request, tcp::Tcp};
+
+/// What a sender wants to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Poll {
+    /// Send the packet with this number, and ask again.
+    Send(u64),
+    /// Nothing before then.
+    At(u64),
+    /// Nothing before it is told something.
+    Nothing,
+}
+
+/// The sender of one flow.
+#[derive(Debug)]
+pub(crate) enum Sender {
+    Backlog(Backlog),
+    Paced(Paced),
+    Bursts(Box<Bursts>),
+    Request(Box<Request>),
+    Tcp(Box<Tcp>),
+}
+
+impl Sender {
+    /// One of a source's flows, whose packets take `wire_bytes`.
+    pub fn new(source: &Source, wire_bytes: u32, random: Random) -> Self {
+        let start_ns = source.start_ns;
+        // Flows that began at once would stay in step.
+        let is_alone = source.flows == 1;
+        match source.kind {
+            Kind::Backlog { packets } => Self::Backlog(Backlog::new(packets, start_ns)),
+            Kind::Cbr { rate_bps } => Self::Paced(Paced::even(
+                rate_bps, wire_bytes, start_ns, is_alone, random,
+            )),
+            Kind::Poisson { rate_bps } => {
+                Self::Paced(Paced::poisson(rate_bps, wire_bytes, start_ns, random))
+            }
+            Kind::OnOff(periods) => {
+                Self::Bursts(Box::new(Bursts::new(periods, wire_bytes, start_ns, random)))
+            }
+            Kind::Request { rtt_ns, think_ns } => {
+                Self::Request(Box::new(Request::new(rtt_ns, think_ns, start_ns, random)))
+            }
+            Kind::Tcp(terms) => Self::Tcp(Box::new(Tcp::new(source, terms, random))),
+        }
+    }
+
+    /// What it wants to do now.
+    pub fn poll(&mut self, now_ns: u64) -> Poll {
+        match self {
+            Self::Backlog(sender) => sender.poll(now_ns),
+            Self::Paced(sender) => sender.poll(now_ns),
+            Self::Bursts(sender) => sender.poll(now_ns),
+            Self::Request(sender) => sender.poll(now_ns),
+            Self::Tcp(sender) => sender.poll(now_ns),
+        }
+    }
+
+    /// A packet goes to the device and will be on the wire until then. Returns what that causes,
+    /// and when.
+    pub fn left(&mut self, packet: &Packet, end_ns: u64) -> Option<(u64, What)> {
+        match self {
+            Self::Backlog(sender) => {
+                sender.left();
+                None
+            }
+            Self::Request(sender) => Some((sender.answered_ns(end_ns), What::Answer(packet.flow))),
+            Self::Tcp(sender) => Some(sender.left(packet, end_ns)),
+            Self::Paced(_) | Self::Bursts(_) => None,
+        }
+    }
+
+    /// Whether a packet that leaves makes room for another one.
+    pub fn refills(&self) -> bool {
+        matches!(self, Self::Backlog(_) | Self::Tcp(_))
+    }
+
+    /// A packet was lost on this host. Returns when the sender wakes for it.
+    pub fn lost(&mut self, now_ns: u64) -> Option<u64> {
+        match self {
+            Self::Backlog(sender) => Some(sender.lost(now_ns)),
+            Self::Request(sender) => Some(sender.lost(now_ns)),
+            Self::Tcp(sender) => {
+                sender.lost();
+                None
+            }
+            Self::Paced(_) | Self::Bursts(_) => None,
+        }
+    }
+
+    /// The receiver wakes; what that causes, and when, is added.
+    pub fn arrived(&mut self, flow: u32, now_ns: u64, caused: &mut Vec<(u64, What)>) {
+        if let Self::Tcp(sender) = self {
+            sender.arrived(flow, now_ns, caused);
+        }
+    }
+
+    /// An answer came.
+    pub fn answered(&mut self, now_ns: u64) {
+        match self {
+            Self::Request(sender) => sender.answered(now_ns),
+            Self::Tcp(sender) => sender.answered(now_ns),
+            Self::Backlog(_) | Self::Paced(_) | Self::Bursts(_) => {}
+        }
+    }
+}
