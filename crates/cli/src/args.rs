@@ -308,6 +308,22 @@ pub enum Command {
         arguments: Vec<OsString>,
     },
 
+    /// Measure Takt and its peers on this very machine, in namespaces of its own. Runs the program
+    /// takt-lab, which comes with Takt's sources: `make build`.
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  takt bench\n  takt bench --help"
+    )]
+    Bench {
+        /// What takt-lab's bench is asked for.
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENT"
+        )]
+        arguments: Vec<OsString>,
+    },
+
     /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab, which
     /// comes with Takt's sources: `make build`.
     #[command(

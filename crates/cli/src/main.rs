@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     // A program that takt becomes, or starts, has the limits that it was given.
     if !matches!(
         command,
-        Command::Run { .. } | Command::Lab { .. } | Command::Sim { .. }
+        Command::Run { .. } | Command::Bench { .. } | Command::Lab { .. } | Command::Sim { .. }
     ) {
         takt_host::raise_limit();
     }
@@ -78,8 +78,9 @@ fn main() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Completions { shell } => pages::completions(shell, output),
         Command::Man { directory } => pages::manual(&directory, output),
-        Command::Lab { arguments } => program::run("takt-lab", &arguments, output),
-        Command::Sim { arguments } => program::run("takt-sim", &arguments, output),
+        Command::Bench { arguments } => program::run("takt-lab", &["bench"], &arguments, output),
+        Command::Lab { arguments } => program::run("takt-lab", &[], &arguments, output),
+        Command::Sim { arguments } => program::run("takt-sim", &[], &arguments, output),
     };
     exit.into()
 }

@@ -11,8 +11,9 @@ use std::{
 
 use crate::{args::Output, exit::Exit, print};
 
-/// Become this program: the one beside takt, else the one on the path.
-pub fn run(name: &str, arguments: &[OsString], output: Output) -> Exit {
+/// Become this program: the one beside takt, else the one on the path. The words come first among
+/// its arguments.
+pub fn run(name: &str, words: &[&str], arguments: &[OsString], output: Output) -> Exit {
     let beside = env::current_exe().map(|own| own.with_file_name(name));
     let beside = beside.ok().filter(|path| path.is_file());
     let program = beside.unwrap_or_else(|| PathBuf::from(name));
@@ -20,7 +21,7 @@ pub fn run(name: &str, arguments: &[OsString], output: Output) -> Exit {
     if output == Output::Json {
         command.args(["--output", "json"]);
     }
-    let error = command.args(arguments).exec();
+    let error = command.args(words).args(arguments).exec();
     print::failure(output, Exit::Failed, &explain(name, &program, &error))
 }
 

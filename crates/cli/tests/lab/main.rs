@@ -38,6 +38,7 @@ mod beats_early;
 mod beats_fraction;
 mod beats_status;
 mod beats_tai;
+mod bench;
 mod buffer;
 mod caches;
 mod cgroup_limits;

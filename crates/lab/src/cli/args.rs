@@ -91,7 +91,7 @@ pub enum Lab {
     /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc
     /// or policy of the host is touched, and nothing is left. Takes root, and minutes.
     #[command(
-        after_help = "Examples:\n  takt bench\n  takt bench cost --output json > report.json"
+        after_help = "Examples:\n  takt bench\n  takt bench cost --only takt,fq,htb\n  takt bench --output json > report.json"
     )]
     Bench {
         /// `cost`, what a packet costs that need not wait, or `pacing`, how exact rates and spacing
@@ -100,6 +100,9 @@ pub enum Lab {
         /// Longer, with more rates.
         #[arg(long)]
         full: bool,
+        /// Only these schedulers, beside none at all.
+        #[arg(long, value_name = "NAME", value_delimiter = ',')]
+        only: Vec<String>,
     },
 
     /// The part of `lab run` that runs inside the machine.

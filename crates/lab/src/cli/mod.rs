@@ -30,7 +30,7 @@ use self::{
     exit::Exit,
 };
 
-/// The report of what real machines measure.
+/// The command that measures real machines, and its report. It is `takt bench`, without `lab`.
 const BENCH: &str = "bench";
 
 /// Where reports go, from where the command was called.
@@ -88,7 +88,7 @@ pub fn run() -> ExitCode {
                 }
             }
         }
-        Lab::Bench { name, full } => bench(name.as_deref(), full, output).into(),
+        Lab::Bench { name, full, only } => bench(name.as_deref(), full, only, output).into(),
         Lab::Guest { name, short } => guest(&name, short).into(),
         Lab::Send {
             port,
@@ -157,7 +157,7 @@ fn own_program() -> PathBuf {
 }
 
 /// Measure on this very machine.
-fn bench(name: Option<&str>, full: bool, output: Output) -> Exit {
+fn bench(name: Option<&str>, full: bool, only: Vec<String>, output: Output) -> Exit {
     if let Some(unknown) = name.filter(|name| !native::NAMES.contains(name)) {
         let known = native::NAMES.join(", ");
         let problem = format!("{unknown} is not measured on real machines; {known} are");
@@ -166,11 +166,17 @@ fn bench(name: Option<&str>, full: bool, output: Output) -> Exit {
     if let Err(error) = native::enter() {
         return print::failure(output, Exit::Failed, &error);
     }
+    let options = experiment::Options {
+        short: !full,
+        native: true,
+        only,
+        takt: takt_beside(),
+    };
     let names = native::NAMES.into_iter();
     let reports = names
         .filter(|one| name.is_none_or(|name| name == *one))
         .map(|name| {
-            let report = experiment::run_here(name, options(!full, true))?;
+            let report = experiment::run_here(name, options.clone())?;
             Ok(Report {
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),
@@ -179,22 +185,26 @@ fn bench(name: Option<&str>, full: bool, output: Output) -> Exit {
         });
     match reports.collect::<Result<Vec<_>, experiment::ExperimentError>>() {
         Ok(reports) => show(BENCH, reports, output),
+        Err(error @ experiment::ExperimentError::UnknownScheduler { .. }) => {
+            print::failure(output, Exit::Invalid, &error)
+        }
         Err(error) => print::failure(output, Exit::Failed, &error),
     }
 }
 
-fn options(short: bool, native: bool) -> experiment::Options {
-    experiment::Options {
-        short,
-        native,
-        only: Vec::new(),
-        takt: own_program().with_file_name("takt"),
-    }
+fn takt_beside() -> PathBuf {
+    own_program().with_file_name("takt")
 }
 
 /// Measure, and print the report for the host to read.
 fn guest(name: &str, short: bool) -> Exit {
-    match experiment::run_here(name, options(short, false)) {
+    let options = experiment::Options {
+        short,
+        native: false,
+        only: Vec::new(),
+        takt: takt_beside(),
+    };
+    match experiment::run_here(name, options) {
         Ok(report) => print_json(&report),
         Err(error) => print::failure(Output::Text, Exit::Failed, &error),
     }
@@ -270,8 +280,10 @@ fn joined(name: &str, mut reports: Vec<Report>) -> Report {
 
 /// The command that was typed.
 fn command_line() -> String {
-    std::iter::once("takt lab".to_owned())
-        .chain(env::args().skip(1))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words: Vec<String> = env::args().skip(1).collect();
+    let program = match words.iter().any(|word| word == BENCH) {
+        true => "takt",
+        false => "takt lab",
+    };
+    format!("{program} {}", words.join(" "))
 }

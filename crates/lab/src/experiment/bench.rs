@@ -41,7 +41,8 @@ impl Bench {
         })
     }
 
-    /// Calls `measure` with each wanted scheduler in turn, except one that the kernel lacks. No
+    /// Calls `measure` with each wanted scheduler in turn, except one that the kernel lacks, or on a
+    /// real machine one that fails, whatever the reason: that machine is not known. No
     /// scheduler at all is always wanted and first: it is the reference for the others.
     pub fn with_each<T>(
         &self,
@@ -54,6 +55,9 @@ impl Bench {
                 Ok(figures) => found.push(figures),
                 Err(missing @ ExperimentError::Unsupported { .. }) => {
                     eprintln!("{} is left out: {missing}", scheduler.name());
+                }
+                Err(error) if self.native && scheduler != Scheduler::None => {
+                    eprintln!("{} is left out: {error}", scheduler.name());
                 }
                 Err(error) => return Err(error),
             }
