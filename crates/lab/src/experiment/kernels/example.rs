@@ -186,6 +186,9 @@ mod tests {
         let mut with_links = Vec::new();
         for entry in fs::read_dir(examples).expect("the examples") {
             let path = entry.expect("an example").path();
+            if path.is_dir() {
+                continue;
+            }
             let text = fs::read_to_string(&path).expect("a text");
             if text.lines().any(|line| line.starts_with("[link.")) {
                 with_links.push(path.file_stem().expect("a name").to_owned());
