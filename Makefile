@@ -48,7 +48,7 @@ results: deps-lab build ## measure every figure of the docs anew, three times (R
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
 
-install: target/release/takt ## install takt, taktd, manual pages, completions, a unit and the C header (PREFIX, DESTDIR)
+install: target/release/takt ## install takt, taktd, takt-sim, manual pages, completions, a unit and the C header (PREFIX, DESTDIR)
 	@scripts/install $<
 
 uninstall: target/release/takt ## remove what make install put there

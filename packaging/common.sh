@@ -26,26 +26,36 @@ esac
 tools=$machine-linux-gnu
 work=$REPOSITORY/target/packages/$ARCH
 
-# The program, built; BUILT names it.
+# What a package of programs for $ARCH has in it.
+readonly PROGRAMS=(--package takt --bin takt --package takt-sim --bin takt-sim)
+
+# The programs, built; BUILT names takt, and takt-sim lies beside it.
 build() {
-    env -u SOURCE_DATE_EPOCH cargo build --locked --release --package takt --bin takt
+    env -u SOURCE_DATE_EPOCH cargo build --locked --release "${PROGRAMS[@]}"
     NATIVE=$REPOSITORY/target/release/takt
     BUILT=$NATIVE
     [[ $ARCH != "$HOST_ARCH" ]] || return 0
     local target=$machine-unknown-linux-gnu
     local linker=CARGO_TARGET_${target^^}_LINKER
     env -u SOURCE_DATE_EPOCH "${linker//-/_}=$tools-gcc" "CC_${target//-/_}=$tools-gcc" \
-        cargo build --locked --release --package takt --bin takt --target "$target"
+        cargo build --locked --release "${PROGRAMS[@]}" --target "$target"
     BUILT=$REPOSITORY/target/$target/release/takt
 }
 
-# stage DIR PROGRAM: all that is installed, below DIR, with /usr as the prefix.
+# stage DIR TAKT: all that is installed, below DIR, with /usr as the prefix. A
+# takt-sim beside takt is, too.
 stage() {
     rm -rf "$1"
     mkdir -p "$1" "$work"
     # The modes of a package do not depend on who makes it.
     umask 022
-    "$tools-strip" --strip-unneeded --remove-section=.comment -o "$work/takt" "$2"
+    local name program
+    rm -f "$work/takt-sim"
+    for name in takt takt-sim; do
+        program=${2%/*}/$name
+        [[ ! -e $program ]] ||
+            "$tools-strip" --strip-unneeded --remove-section=.comment -o "$work/$name" "$program"
+    done
     PREFIX=/usr DESTDIR=$1 scripts/install "$work/takt" "$NATIVE"
     find "$1/usr/share/man" -type f -exec gzip -9n {} +
 }

@@ -293,7 +293,7 @@ pub enum Command {
     },
 
     /// Simulate what a policy does to traffic, with the kernel's own scheduler. Runs the program
-    /// takt-sim, which comes with Takt's sources: `make build`.
+    /// takt-sim beside takt.
     #[command(
         disable_help_flag = true,
         after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  takt sim --help"
