@@ -9,6 +9,8 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are wrong.
     Invalid = 2,
+    /// The kernel or the caller's privileges are insufficient.
+    Lacking = 3,
 }
 
 impl From<Exit> for ExitCode {

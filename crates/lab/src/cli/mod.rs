@@ -164,7 +164,11 @@ fn bench(name: Option<&str>, full: bool, only: Vec<String>, output: Output) -> E
         return print::failure(output, Exit::Invalid, &problem);
     }
     if let Err(error) = native::enter() {
-        return print::failure(output, Exit::Failed, &error);
+        let exit = match error {
+            native::NativeError::Unshare(_) => Exit::Lacking,
+            _ => Exit::Failed,
+        };
+        return print::failure(output, exit, &error);
     }
     let options = experiment::Options {
         short: !full,
