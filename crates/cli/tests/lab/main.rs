@@ -46,6 +46,7 @@ mod classify;
 mod codes;
 mod containers;
 mod contract;
+mod cost;
 mod cpu_max;
 mod crowd;
 mod crowd_beside;

@@ -111,6 +111,9 @@ pub enum Lab {
         name: String,
         #[arg(long)]
         short: bool,
+        /// Only these schedulers, beside none at all.
+        #[arg(long, value_name = "NAME", value_delimiter = ',')]
+        only: Vec<String>,
     },
 
     /// A program that an experiment in the machine starts: it connects the

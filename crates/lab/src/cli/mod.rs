@@ -89,7 +89,7 @@ pub fn run() -> ExitCode {
             }
         }
         Lab::Bench { name, full, only } => bench(name.as_deref(), full, only, output).into(),
-        Lab::Guest { name, short } => guest(&name, short).into(),
+        Lab::Guest { name, short, only } => guest(&name, short, only).into(),
         Lab::Send {
             port,
             bytes,
@@ -201,11 +201,11 @@ fn takt_beside() -> PathBuf {
 }
 
 /// Measure, and print the report for the host to read.
-fn guest(name: &str, short: bool) -> Exit {
+fn guest(name: &str, short: bool, only: Vec<String>) -> Exit {
     let options = experiment::Options {
         short,
         native: false,
-        only: Vec::new(),
+        only,
         takt: takt_beside(),
     };
     match experiment::run_here(name, options) {
