@@ -205,6 +205,20 @@ fn what_cannot_be_replayed_names_the_packet_and_what_helps() {
 }
 
 #[test]
+fn captures_have_the_flows_that_other_sources_leave() {
+    let more =
+        |flows: u32| format!("[[source]]\nname = \"more\"\nkind = \"backlog\"\nflows = {flows}");
+    let file = pcap_le(ETHERNET, &two_flows());
+    let full = prepare(&file, &more(199_998)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(full.flows.len(), 200_000);
+    let said = prepare(&file, &more(199_999))
+        .err()
+        .expect("a refusal")
+        .to_string();
+    assert!(said.contains("more flows than the 1 that"), "{said}");
+}
+
+#[test]
 fn a_missing_capture_is_named() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("traffic.toml");

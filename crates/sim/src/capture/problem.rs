@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use takt_policy::traffic::FLOWS_MAX;
 use thiserror::Error;
 
 use super::{flows::FRAME_MAX_BYTES, records::RECORDS_MAX};
@@ -46,7 +47,10 @@ pub(super) enum Problem {
     Malformed { after: u64 },
     #[error("it has more than {RECORDS_MAX} packets and other records; split it with `editcap -c`")]
     Records,
-    #[error("it has more than {most} flows; take fewer of its packets, or of the other sources")]
+    #[error(
+        "it has more flows than the {most} that other sources leave of {FLOWS_MAX}; take fewer of \
+         its packets, or of their flows"
+    )]
     Flows { most: usize },
     #[error(
         "packet {packet} is of link type {link_type}, not Ethernet (1); capture on one Ethernet \
