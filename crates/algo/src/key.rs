@@ -9,7 +9,24 @@ pub fn read_key(ethertype: u16, packet: &[u8], mark: u32) -> sys::takt_key {
         mark,
         ..Default::default()
     };
-    // The C side expects headers aligned to four bytes, as the kernel places them.
+    // SAFETY: the C side reads below `end` only.
+    aligned(packet, |at, end| unsafe {
+        sys::takt_key_read(&mut key, ethertype, at, end, 1);
+    });
+    key
+}
+
+/// The ECN field of such a packet, in the numbers of `algo/ecn.h`.
+pub fn read_ecn(ethertype: u16, packet: &[u8]) -> u32 {
+    // SAFETY: the C side reads below `end` only.
+    aligned(packet, |at, end| unsafe {
+        sys::takt_ecn_read(ethertype, at, end)
+    })
+}
+
+/// Passes a packet's begin and end to the C side, which expects headers aligned to four bytes, as
+/// the kernel places them.
+fn aligned<T>(packet: &[u8], read: impl FnOnce(u64, u64) -> T) -> T {
     let mut aligned = vec![0u32; packet.len().div_ceil(4)];
     // SAFETY: the vector spans at least as many bytes as the packet.
     let packet = unsafe {
@@ -18,11 +35,7 @@ pub fn read_key(ethertype: u16, packet: &[u8], mark: u32) -> sys::takt_key {
         std::slice::from_raw_parts(copy, packet.len())
     };
     let range = packet.as_ptr_range();
-    // SAFETY: the C side reads below `end` only.
-    unsafe {
-        sys::takt_key_read(&mut key, ethertype, range.start as u64, range.end as u64, 1);
-    }
-    key
+    read(range.start as u64, range.end as u64)
 }
 
 /// Whether packets of this protocol begin with two ports.

@@ -42,7 +42,7 @@ pub use codel::{Codel, CodelTerms};
 pub use download::{Download, Downloaded};
 pub use gap::{GapLink, Left};
 pub use histogram::{BUCKETS, bucket};
-pub use key::{has_ports, read_key};
+pub use key::{has_ports, read_ecn, read_key};
 pub use link::{Dequeued, Link};
 pub use plain::{Plain, from_bytes, to_bytes, zeroed_box};
 pub use port::{Port, Pulled, Sender};

@@ -14,7 +14,7 @@
 //! # Ok::<(), takt_policy::Diagnostics>(())
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ pub struct Source {
     pub name: String,
     /// What the packets' headers say, and whose they are. Of a range, each flow has one.
     pub headers: Match,
-    /// How many flows of this kind.
+    /// How many flows of this kind; 1 of a capture, which has as many as its packets say.
     pub flows: u32,
     /// When they begin, and end; `None`: never.
     pub start_ns: u64,
@@ -119,7 +119,7 @@ pub enum Ecn {
 }
 
 /// When packets of a flow come. Rates count bytes as the link does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Whenever fewer than so many packets of the flow are queued.
     Backlog {
@@ -147,6 +147,11 @@ pub enum Kind {
     },
     /// As a congestion window allows.
     Tcp(Connection),
+    /// As they were captured; all of them are of other hosts.
+    Capture {
+        /// In pcap or pcapng.
+        file: PathBuf,
+    },
 }
 
 /// Periods of sending, and pauses.
@@ -208,6 +213,15 @@ impl Traffic {
         }
     }
 
+    /// Has the relative paths in the file start at `folder`, where it is.
+    fn stands_in(&mut self, folder: &Path) {
+        for source in &mut self.sources {
+            if let Kind::Capture { file } = &mut source.kind {
+                *file = folder.join(&file);
+            }
+        }
+    }
+
     /// The file's name, as it was given.
     pub fn name(&self) -> &str {
         self.text.name()
@@ -215,7 +229,7 @@ impl Traffic {
 }
 
 /// Parses and checks a traffic file. `name` is the file's name in messages. Reports every error it
-/// finds, up to a bound; never looks at the host.
+/// finds, up to a bound; never looks at the host, nor at captures.
 pub fn parse(name: &str, text: &str) -> Result<Traffic, Diagnostics> {
     if text.len() > POLICY_MAX_BYTES {
         return Err(Diagnostics::of_file(name, too_large(name)));
@@ -232,9 +246,12 @@ pub fn json_schema() -> Value {
     schema::titled("Takt traffic", &traffic::FILE)
 }
 
-/// Reads and parses a traffic file, or standard input, which is `-`.
+/// Reads and parses a traffic file, or standard input, which is `-`. The relative paths in it start
+/// at its folder, or at the current one.
 pub fn load(path: &Path) -> Result<Traffic, Diagnostics> {
-    parse(&path.display().to_string(), &read_text(path)?)
+    let mut traffic = parse(&path.display().to_string(), &read_text(path)?)?;
+    traffic.stands_in(path.parent().unwrap_or(Path::new("")));
+    Ok(traffic)
 }
 
 /// Where a source is named.

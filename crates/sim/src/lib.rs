@@ -5,6 +5,7 @@
 //! one [`Qdisc`] and returns an [`Outcome`]. Nothing reads a clock: a setup and a seed give the same
 //! bytes on every run.
 
+mod capture;
 mod event;
 mod figures;
 mod headers;
@@ -16,6 +17,7 @@ mod setup;
 mod source;
 mod wire;
 
+pub use capture::CaptureError;
 pub use figures::{Delay, Figures, Held, Lost, Outcome, Spacing};
 pub use packet::{Codepoint, Flow, Loss, Packet, Why};
 pub use qdisc::{Answer, Qdisc};

@@ -95,7 +95,12 @@ impl<'a> World<'a> {
             events.schedule(terms_of.start_ns, What::Wake(flow));
             let random = Random::new(terms.seed, flow.into());
             Endpoint {
-                sender: Sender::new(terms_of, wire.bytes(terms_of.frame_bytes), random),
+                sender: Sender::new(
+                    terms_of,
+                    setup.captured.get(&flow),
+                    wire.bytes(terms_of.frame_bytes),
+                    random,
+                ),
                 wakes_ns: terms_of.start_ns,
             }
         });
@@ -177,14 +182,18 @@ impl<'a> World<'a> {
             return;
         }
         loop {
-            match self.endpoints[flow as usize].sender.poll(self.now_ns) {
-                Poll::Send(number) => self.enqueue(Packet {
-                    flow,
-                    bytes: source.frame_bytes,
-                    number,
-                    arrived_ns: self.now_ns,
-                    is_marked: false,
-                }),
+            let sender = &mut self.endpoints[flow as usize].sender;
+            match sender.poll(self.now_ns) {
+                Poll::Send(number) => {
+                    let bytes = sender.frame_bytes(number, source.frame_bytes);
+                    self.enqueue(Packet {
+                        flow,
+                        bytes,
+                        number,
+                        arrived_ns: self.now_ns,
+                        is_marked: false,
+                    });
+                }
                 Poll::At(at_ns) => return self.wake(flow, at_ns),
                 Poll::Nothing => return,
             }

@@ -1,11 +1,23 @@
 //! What is simulated: a link of a policy, its classes, and the flows of a traffic file.
 
-use takt_algo::{Port, sys::takt_plan};
+use std::{collections::BTreeMap, iter, sync::Arc};
+
+use takt_algo::{
+    Port,
+    sys::{takt_key, takt_plan},
+};
 use takt_planner::{ClassIds, PlanError, Questions, plan};
-use takt_policy::{Link, Policy, traffic::Ecn, traffic::Traffic};
+use takt_policy::{
+    Link, Policy,
+    traffic::{Ecn, FLOWS_MAX, Kind, Source, Traffic},
+};
 use thiserror::Error;
 
-use crate::{headers, packet::Flow};
+use crate::{
+    capture::{self, Arrival, CaptureError},
+    headers,
+    packet::{Codepoint, Flow},
+};
 
 /// Why a policy is not simulated.
 #[derive(Debug, Error)]
@@ -32,6 +44,9 @@ pub enum SetupError {
         /// What does not fit.
         error: PlanError,
     },
+    /// A file of packets is wrong.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// Their weights come from radios.
     #[error(
         "link {device} tells stations apart, which takt sim does not simulate; take [radio] out of \
@@ -73,6 +88,8 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     /// The source of each flow.
     pub sources: Vec<u32>,
+    /// The packets of the flows that come from captures.
+    pub(crate) captured: BTreeMap<u32, Arc<[Arrival]>>,
 }
 
 impl Setup {
@@ -107,30 +124,37 @@ impl Setup {
             traffic: traffic.clone(),
             flows: Vec::new(),
             sources: Vec::new(),
+            captured: BTreeMap::new(),
         };
-        setup.add_flows(&questions);
+        setup.add_flows(&questions)?;
         Ok(setup)
     }
 
-    fn add_flows(&mut self, questions: &Questions) {
+    fn add_flows(&mut self, questions: &Questions) -> Result<(), CaptureError> {
+        let mut room = FLOWS_MAX as usize - flows_without_captures(&self.traffic);
         for (at, source) in (0..).zip(&self.traffic.sources) {
-            for index in 0..source.flows {
-                let key = headers::key(&source.headers, index, questions);
-                let number = self.flows.len() as u64 + 1;
-                self.flows.push(Flow {
-                    key,
-                    socket: if source.is_forwarded { 0 } else { number },
-                    class: Port::class_by_headers(&self.tables, &key),
-                    ecn: match source.ecn {
-                        Ecn::Not => takt_algo::sys::TAKT_ECN_NOT,
-                        Ecn::Ect0 => takt_algo::sys::TAKT_ECN_ECT0,
-                        Ecn::Ect1 => takt_algo::sys::TAKT_ECN_ECT1,
-                    },
-                    pacing_bps: 0,
-                });
-                self.sources.push(at);
+            let first = self.flows.len();
+            if let Kind::Capture { file } = &source.kind {
+                let captured = capture::load(file, room)?;
+                room -= captured.len();
+                for flow in captured {
+                    self.captured.insert(self.flows.len() as u32, flow.arrivals);
+                    self.flows.push(new_flow(&self.tables, flow.key, flow.ecn));
+                }
+            } else {
+                for index in 0..source.flows {
+                    let key = headers::key(&source.headers, index, questions);
+                    let number = self.flows.len() as u64 + 1;
+                    self.flows.push(Flow {
+                        socket: if source.is_forwarded { 0 } else { number },
+                        ..new_flow(&self.tables, key, codepoint(source.ecn))
+                    });
+                }
             }
+            let added = self.flows.len() - first;
+            self.sources.extend(iter::repeat_n(at, added));
         }
+        Ok(())
     }
 
     /// How many flows a class has.
@@ -151,6 +175,32 @@ impl Setup {
     pub(crate) fn class_of(&self, flow: &Flow) -> usize {
         let is_own = |class: &ClassTerms| class.id == flow.class;
         self.classes.iter().position(is_own).unwrap_or_default()
+    }
+}
+
+/// Captures tell only when they are read.
+fn flows_without_captures(traffic: &Traffic) -> usize {
+    let is_counted = |source: &&Source| !matches!(source.kind, Kind::Capture { .. });
+    let sources = traffic.sources.iter().filter(is_counted);
+    sources.map(|source| source.flows as usize).sum()
+}
+
+fn codepoint(ecn: Ecn) -> Codepoint {
+    match ecn {
+        Ecn::Not => takt_algo::sys::TAKT_ECN_NOT,
+        Ecn::Ect0 => takt_algo::sys::TAKT_ECN_ECT0,
+        Ecn::Ect1 => takt_algo::sys::TAKT_ECN_ECT1,
+    }
+}
+
+/// A flow without a socket.
+fn new_flow(tables: &takt_plan, key: takt_key, ecn: Codepoint) -> Flow {
+    Flow {
+        key,
+        socket: 0,
+        class: Port::class_by_headers(tables, &key),
+        ecn,
+        pacing_bps: 0,
     }
 }
 

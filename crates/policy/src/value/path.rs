@@ -17,7 +17,7 @@ pub(crate) fn schema() -> Value {
 
 pub(crate) fn parse(key: &str, text: &str) -> Result<PathBuf, Fault> {
     if text.is_empty() || text.contains('\0') {
-        let help = "name a file; a relative path starts at the policy file";
+        let help = "name a file; a relative path starts at the file that names it";
         return Err(Fault::new(
             Code::BadValue,
             format!("`{key}` names no file"),

@@ -4,14 +4,19 @@
 mod backlog;
 mod bursts;
 mod paced;
+mod replay;
 mod request;
 mod tcp;
 
+use std::sync::Arc;
+
 use takt_policy::traffic::{Kind, Source};
 
-use crate::{event::What, packet::Packet, random::Random};
+use crate::{capture::Arrival, event::What, packet::Packet, random::Random};
 
-use self::{backlog::Backlog, bursts::Bursts, paced::Paced, request::Request, tcp::Tcp};
+use self::{
+    backlog::Backlog, bursts::Bursts, paced::Paced, replay::Replay, request::Request, tcp::Tcp,
+};
 
 /// What a sender wants to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +37,17 @@ pub(crate) enum Sender {
     Bursts(Box<Bursts>),
     Request(Box<Request>),
     Tcp(Box<Tcp>),
+    Replay(Replay),
 }
 
 impl Sender {
-    /// One of a source's flows, whose packets take `wire_bytes`.
-    pub fn new(source: &Source, wire_bytes: u32, random: Random) -> Self {
+    /// One of a source's flows, whose packets take `wire_bytes`, or come and are as captured.
+    pub fn new(
+        source: &Source,
+        captured: Option<&Arc<[Arrival]>>,
+        wire_bytes: u32,
+        random: Random,
+    ) -> Self {
         let start_ns = source.start_ns;
         // Flows that began at once would stay in step.
         let is_alone = source.flows == 1;
@@ -54,6 +65,10 @@ impl Sender {
             Kind::Request { rtt_ns, think_ns } => {
                 Self::Request(Box::new(Request::new(rtt_ns, think_ns, start_ns, random)))
             }
+            Kind::Capture { .. } => {
+                let arrivals = captured.cloned().unwrap_or_default();
+                Self::Replay(Replay::new(arrivals, start_ns))
+            }
             Kind::Tcp(terms) => Self::Tcp(Box::new(Tcp::new(source, terms, random))),
         }
     }
@@ -66,6 +81,15 @@ impl Sender {
             Self::Bursts(sender) => sender.poll(now_ns),
             Self::Request(sender) => sender.poll(now_ns),
             Self::Tcp(sender) => sender.poll(now_ns),
+            Self::Replay(sender) => sender.poll(now_ns),
+        }
+    }
+
+    /// The frame of a packet that it sends; of most senders all are as usual.
+    pub fn frame_bytes(&self, number: u64, usual: u32) -> u32 {
+        match self {
+            Self::Replay(sender) => sender.frame_bytes(number),
+            _ => usual,
         }
     }
 
@@ -79,7 +103,7 @@ impl Sender {
             }
             Self::Request(sender) => Some((sender.answered_ns(end_ns), What::Answer(packet.flow))),
             Self::Tcp(sender) => Some(sender.left(packet, end_ns)),
-            Self::Paced(_) | Self::Bursts(_) => None,
+            Self::Paced(_) | Self::Bursts(_) | Self::Replay(_) => None,
         }
     }
 
@@ -97,7 +121,7 @@ impl Sender {
                 sender.lost();
                 None
             }
-            Self::Paced(_) | Self::Bursts(_) => None,
+            Self::Paced(_) | Self::Bursts(_) | Self::Replay(_) => None,
         }
     }
 
@@ -113,7 +137,7 @@ impl Sender {
         match self {
             Self::Request(sender) => sender.answered(now_ns),
             Self::Tcp(sender) => sender.answered(now_ns),
-            Self::Backlog(_) | Self::Paced(_) | Self::Bursts(_) => {}
+            Self::Backlog(_) | Self::Paced(_) | Self::Bursts(_) | Self::Replay(_) => {}
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The kinds of sources, and the keys that each has.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use crate::Code;
 use crate::diagnostic::Diagnostic;
@@ -38,9 +39,10 @@ pub(super) enum Word {
     Pareto,
     Request,
     Tcp,
+    Capture,
 }
 
-pub(super) const KINDS: Words<Word, 7> = [
+pub(super) const KINDS: Words<Word, 8> = [
     ("backlog", Word::Backlog),
     ("cbr", Word::Cbr),
     ("poisson", Word::Poisson),
@@ -48,12 +50,16 @@ pub(super) const KINDS: Words<Word, 7> = [
     ("pareto", Word::Pareto),
     ("request", Word::Request),
     ("tcp", Word::Tcp),
+    ("capture", Word::Capture),
 ];
 
 /// The keys that only some kinds have.
-const OWN_KEYS: [&str; 9] = [
-    "packets", "rate", "on", "off", "shape", "rtt", "think", "control", "bytes",
+const OWN_KEYS: [&str; 10] = [
+    "packets", "rate", "on", "off", "shape", "rtt", "think", "control", "bytes", "file",
 ];
+
+/// What captured packets say themselves.
+const CAPTURED_KEYS: [&str; 5] = ["headers", "flows", "frame", "forwarded", "ecn"];
 
 impl Word {
     fn keys(self) -> &'static [&'static str] {
@@ -64,6 +70,7 @@ impl Word {
             Self::Pareto => &["rate", "on", "off", "shape"],
             Self::Request => &["rtt", "think"],
             Self::Tcp => &["rtt", "think", "control", "bytes"],
+            Self::Capture => &["file"],
         }
     }
 
@@ -83,6 +90,9 @@ pub(super) fn read(section: &Section, start: &Span, findings: &mut Findings) -> 
     };
     for key in OWN_KEYS.iter().filter(|key| !word.keys().contains(key)) {
         refuse_foreign(section, key, word, findings);
+    }
+    if word == Word::Capture {
+        refuse_captured(section, findings);
     }
     let think_ns = ns(section, "think", "100ms", THINK_NS, findings).unwrap_or(0);
     match word {
@@ -110,7 +120,19 @@ pub(super) fn read(section: &Section, start: &Span, findings: &mut Findings) -> 
             transfer_bytes: section.integer("bytes", BYTES, findings),
             think_ns,
         })),
+        Word::Capture => Some(Kind::Capture {
+            file: read_file(section, start, findings)?,
+        }),
     }
+}
+
+fn read_file(section: &Section, start: &Span, findings: &mut Findings) -> Option<PathBuf> {
+    const EXAMPLE: &str = "trace.pcapng";
+    if section.get("file").is_none() {
+        let example = format!("file = \"{EXAMPLE}\"");
+        findings.add(missing("a source of this kind", "file", &example).at(start, ""));
+    }
+    section.path("file", EXAMPLE, findings)
 }
 
 fn read_periods(
@@ -177,6 +199,17 @@ fn refuse_foreign(section: &Section, key: &str, word: Word, findings: &mut Findi
         format!("take it out, or set kind to {}", kinds.join(" or ")),
     );
     findings.add(error.at(&field.span, "for nothing"));
+}
+
+fn refuse_captured(section: &Section, findings: &mut Findings) {
+    for field in CAPTURED_KEYS.iter().filter_map(|key| section.get(key)) {
+        let error = Diagnostic::error(
+            Code::IdleKey,
+            format!("`{}` does nothing for kind = \"capture\"", field.key),
+            "take it out: captured packets say it themselves, and come from other hosts",
+        );
+        findings.add(error.at(&field.span, "for nothing"));
+    }
 }
 
 /// Pareto's shape times 1000. At 1 and below the mean is infinite.

@@ -14,7 +14,7 @@ use crate::read::link::matching;
 use crate::read::section::{Section, tables};
 use crate::source::Span;
 use crate::traffic::{Ecn, FLOWS_MAX, Kind, Source};
-use crate::value::{name, rate};
+use crate::value::{name, path, rate};
 use crate::{Match, traffic::Named};
 
 const FLOWS: RangeInclusive<u64> = 1..=FLOWS_MAX;
@@ -108,6 +108,11 @@ pub(super) const SOURCE: Schema = Schema {
             Takes::Integer(kind::BYTES),
             "Of a transfer; default: no end",
         ),
+        Key::new(
+            "file",
+            Takes::Spelled(path::schema),
+            "A capture, in pcap or pcapng; a relative path starts at this file",
+        ),
     ],
 };
 
@@ -169,7 +174,7 @@ fn read(table: &DeTable, span: Span, findings: &mut Findings) -> Option<(Source,
         start_ns,
         stop_ns,
         frame_bytes: frame.map_or(FRAME_DEFAULT, |bytes| bytes as u32),
-        is_forwarded,
+        is_forwarded: is_forwarded || matches!(kind, Kind::Capture { .. }),
         ecn,
         kind,
     };
