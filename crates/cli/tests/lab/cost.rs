@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::{machine::DEFAULT, shell::run};
 
 const BASELINE: &str = include_str!("cost.json");
-/// Between two builds of the same source figures differ by some nanoseconds, and with the layout of
-/// the kernel's memory.
+/// Between runs figures differ by up to 17 ns, with what else the kernel did meanwhile.
+const TOLERANCE_NS: u64 = 30;
 const TOLERANCE_PERCENT: u64 = 3;
 /// On another kernel than the baseline's, the kernel's own part is another.
 const TOLERANCE_ELSEWHERE_PERCENT: u64 = 15;
@@ -23,7 +23,7 @@ struct Costs {
 
 impl Costs {
     fn measure() -> Self {
-        let schedulers = "takt,takt-tree,takt-departure,takt-flow,fq";
+        let schedulers = "takt,takt-tree,takt-departure,takt-flow";
         let report = run(&format!("takt lab guest cost --short --only {schedulers}")).json();
         let mut costs = Self {
             kernel: report["kernel"].as_str().unwrap().to_owned(),
@@ -60,7 +60,8 @@ fn a_packet_costs_what_it_did() {
         for (scheduler, cases) in &before.ns {
             for (case, before_ns) in cases {
                 let now_ns = now.ns[scheduler][case];
-                if 100 * now_ns.abs_diff(*before_ns) > percent * before_ns {
+                let tolerance_ns = TOLERANCE_NS.max(percent * before_ns / 100);
+                if now_ns.abs_diff(*before_ns) > tolerance_ns {
                     off.push(format!(
                         "{scheduler}, {case}: {before_ns} ns before, {now_ns} now"
                     ));
