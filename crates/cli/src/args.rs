@@ -298,15 +298,7 @@ pub enum Command {
         disable_help_flag = true,
         after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  takt sim --help"
     )]
-    Sim {
-        /// What takt-sim is asked for.
-        #[arg(
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "ARGUMENT"
-        )]
-        arguments: Vec<OsString>,
-    },
+    Sim(Passed),
 
     /// Measure Takt and its peers on this very machine, in namespaces of its own. Runs the program
     /// takt-lab, which comes with Takt's sources: `make build`.
@@ -314,15 +306,7 @@ pub enum Command {
         disable_help_flag = true,
         after_help = "Examples:\n  takt bench\n  takt bench --help"
     )]
-    Bench {
-        /// What takt-lab's bench is asked for.
-        #[arg(
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "ARGUMENT"
-        )]
-        arguments: Vec<OsString>,
-    },
+    Bench(Passed),
 
     /// Boot a real kernel in an emulator and try Takt there. Runs the program takt-lab, which
     /// comes with Takt's sources: `make build`.
@@ -330,15 +314,7 @@ pub enum Command {
         disable_help_flag = true,
         after_help = "Examples:\n  takt lab run tour\n  takt lab exec -- tc qdisc show\n  takt lab --help"
     )]
-    Lab {
-        /// What takt-lab is asked for.
-        #[arg(
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "ARGUMENT"
-        )]
-        arguments: Vec<OsString>,
-    },
+    Lab(Passed),
 
     /// Print completions of this command line for a shell to read.
     #[command(after_help = "Examples:\n  takt completions bash > \
@@ -469,6 +445,18 @@ pub enum Crowd {
 }
 
 /// The owner of the sockets; by default the caller.
+/// What a program beside takt is asked for.
+#[derive(Debug, Args)]
+pub struct Passed {
+    /// The program's own arguments.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    pub arguments: Vec<OsString>,
+}
+
 #[derive(Debug, Args)]
 pub struct Sockets {
     /// Those of another user, by name or number; for root.

@@ -14,7 +14,7 @@ use std::{env, path::Path, process::ExitCode};
 use clap::Parser;
 
 use crate::{
-    args::{Cli, Command, Crowd, Radio},
+    args::{Cli, Command, Crowd, Passed, Radio},
     commands::{
         apply, background, check, confirm, crowd, daemon, doctor, explain, feed, flows, key,
         metrics, pages, program, revert, run, schema, station, status, top, trace, trial,
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     // A program that takt becomes, or starts, has the limits that it was given.
     if !matches!(
         command,
-        Command::Run { .. } | Command::Bench { .. } | Command::Lab { .. } | Command::Sim { .. }
+        Command::Run { .. } | Command::Bench(_) | Command::Lab(_) | Command::Sim(_)
     ) {
         takt_host::raise_limit();
     }
@@ -78,9 +78,11 @@ fn main() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Completions { shell } => pages::completions(shell, output),
         Command::Man { directory } => pages::manual(&directory, output),
-        Command::Bench { arguments } => program::run("takt-lab", &["bench"], &arguments, output),
-        Command::Lab { arguments } => program::run("takt-lab", &[], &arguments, output),
-        Command::Sim { arguments } => program::run("takt-sim", &[], &arguments, output),
+        Command::Bench(Passed { arguments }) => {
+            program::run("takt-lab", &["bench"], &arguments, output)
+        }
+        Command::Lab(Passed { arguments }) => program::run("takt-lab", &[], &arguments, output),
+        Command::Sim(Passed { arguments }) => program::run("takt-sim", &[], &arguments, output),
     };
     exit.into()
 }

@@ -1,5 +1,5 @@
-//! Traffic for the simulator (`takt sim`): what is sent over a policy's link, by whom, and how
-//! exact the host's timer is. A file of its own, in the spellings of policies.
+//! Traffic for the simulator (`takt sim`): what is sent over a policy's link, by which senders, and
+//! how exact the host's timer is. A file of its own, in the spellings of policies.
 //!
 //! ```
 //! let text = r#"

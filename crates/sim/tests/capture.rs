@@ -73,7 +73,7 @@ fn packets_come_as_they_were_captured() {
         let class = of(&outcome.classes, name);
         assert_eq!(class.delivered_packets, 1000);
         assert_eq!(class.offered_bps, f64::from(wire_bytes * 8 * 1000 / 2));
-        // 100 Mbit/s take 80 ns for a byte, and nobody waits for others.
+        // 100 Mbit/s take 80 ns for a byte, and no packet waits for another.
         let delay = class.delay.expect("packets");
         assert_eq!(delay.max_ns, u64::from(wire_bytes) * 80);
     }

@@ -95,6 +95,12 @@ fn on_atomic_time(late_max: usize) {
     );
     assert!(apply(POLICY).ok().contains("unchanged"));
 
+    let tasks = takt("status --tasks").ok();
+    assert!(
+        tasks.contains("counted from the zero of CLOCK_TAI"),
+        "{tasks}"
+    );
+
     // Without taktd they stay where they were, and status says so.
     set_forward();
     let by_ns = beats()["clock_set_by_ns"].as_u64().unwrap();

@@ -2,9 +2,9 @@
 //!
 //! [`roster`] lists the tasks, [`standing`] has slots found for them, the policy's first, and
 //! [`displaced`] tells which had to make room; [`phase`] tells where their clock's zero lies,
-//! [`ids`] gives them numbers, [`image`] is what the kernel reads, [`scheduler`] writes it to the kernel with the caches that [`llc`] tells
-//! apart and [`calibrate`] measures for it, [`record`] remembers it. [`found`]
-//! reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
+//! [`ids`] gives them numbers, [`image`] is what the kernel reads, [`scheduler`] writes it to the
+//! kernel with the caches that [`llc`] tells apart and [`calibrate`] measures for it, [`record`]
+//! remembers it. [`found`] reads the present state, [`ended`] whether the scheduler still runs, [`change`] goes
 //! from there to the state that is wanted, and [`part`] does so for a policy. [`softirq`] and
 //! [`kernel_threads`] are settings of the host that go with the scheduler, and [`cgroup_limits`]
 //! are those that do not.

@@ -3,7 +3,7 @@
 //! tasks and root's ad hoc tasks do not count: root has decided these.
 
 use takt_planner::beats::reserved;
-use takt_policy::{ExactTime, Task, format_duration as time};
+use takt_policy::{ExactTime, Overrun, Task, format_duration as time};
 
 use super::JoinError;
 use crate::beats::Roster;
@@ -32,6 +32,7 @@ pub(super) fn admit(
     if uid == 0 {
         return Ok(());
     }
+    check_overrun(task.overrun)?;
     check_period(task, standing.beats.grid_ns, frames)?;
     let of_users = || {
         let tasks = standing.beats.tasks.iter();
@@ -52,6 +53,18 @@ pub(super) fn admit(
     let share = Share::new(standing, cpus);
     share.check(&one, of_one(), task, SHARE_OF_ONE_PPM)?;
     share.check(all, of_users(), task, SHARE_OF_USERS_PPM)
+}
+
+/// A thread that waits for its slot may hold what others wait for in the kernel.
+fn check_overrun(overrun: Overrun) -> Result<(), JoinError> {
+    match overrun {
+        Overrun::Wait => Err(JoinError::Invalid(
+            "only root's threads and those of policies may have overrun = \"wait\": one that waits \
+             holds what it has locked in the kernel"
+                .to_owned(),
+        )),
+        Overrun::Demote | Overrun::Signal | Overrun::StopGroup => Ok(()),
+    }
 }
 
 /// Makes the periods of unrelated users fit together: none makes the frame of a CPU so long, or

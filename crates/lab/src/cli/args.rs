@@ -91,6 +91,7 @@ pub enum Lab {
     /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc
     /// or policy of the host is touched, and nothing is left. Takes root, and minutes.
     #[command(
+        override_usage = "takt bench [OPTIONS] [NAME]",
         after_help = "Examples:\n  takt bench\n  takt bench cost --only takt,fq,htb\n  takt bench --output json > report.json"
     )]
     Bench {

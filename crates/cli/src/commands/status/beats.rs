@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use takt_host::{BeatsStatus, Status, TaskStatus};
-use takt_policy::{Overrun, format_duration};
+use takt_policy::{BeatsClock, Overrun, format_duration};
 
 use super::{table, write_table};
 use crate::{
@@ -45,6 +45,9 @@ pub fn write_tasks(text: &mut String, status: &Status) {
         return;
     };
     write_network(text, beats);
+    if beats.clock == Some(BeatsClock::Tai) {
+        text.push_str("  periods are counted from the zero of CLOCK_TAI\n");
+    }
     write_cpus(text, beats);
     write_sent_away(text, beats);
     if status.tasks.is_empty() {

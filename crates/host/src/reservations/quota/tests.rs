@@ -94,6 +94,17 @@ fn a_share_is_had_to_the_last_slot() {
 }
 
 #[test]
+fn users_threads_do_not_wait_for_slots_with_locks() {
+    let mut beat = Beat::on(1);
+    let waits = Task {
+        overrun: Overrun::Wait,
+        ..task("", 10 * MS, MS)
+    };
+    beat.refuses(ALICE, waits.clone(), "only root's threads");
+    beat.join(0, waits).unwrap();
+}
+
+#[test]
 fn the_smallest_budget_takes_a_whole_slot() {
     let mut beat = Beat::on(1);
     // A sixth of the processor each, for 0.15 % of what one user may have.

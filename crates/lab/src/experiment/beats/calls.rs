@@ -4,15 +4,127 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::beat::Beats;
 use super::contender::Contender;
 use super::jitter;
-use super::script::{Call, Part, Role};
+use super::script::{Part, Role};
 use super::stage::{self, play};
 use crate::experiment::error::Result;
 use crate::experiment::metrics::{Metrics, metrics};
+
+/// A system call, or several that go together. Those with memory move 4 MiB, those with data 1 MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// With `_exit` and `waitpid`.
+    Fork,
+    /// With `fork` and `waitpid`.
+    Execve,
+    /// A thread, which is waited for.
+    Clone,
+    /// Of signal 0.
+    Kill,
+    Getpid,
+    Getrusage,
+    Prctl,
+    SchedSetaffinity,
+    SchedSetscheduler,
+    SchedYield,
+    /// With `munmap`.
+    Mmap,
+    /// With `munlock`.
+    Mlock,
+    Mprotect,
+    Mremap,
+    Madvise,
+    Mincore,
+    MemfdCreate,
+    /// With `close`, as of all descriptors below.
+    Open,
+    Stat,
+    Read,
+    Write,
+    Fsync,
+    Rename,
+    /// With `open`, which makes the file.
+    Unlink,
+    /// With `rmdir`.
+    Mkdir,
+    /// Of `/proc`.
+    Getdents,
+    /// `/proc/self/maps`.
+    ReadMaps,
+    Flock,
+    Pipe,
+    Eventfd,
+    Futex,
+    EpollWait,
+    Poll,
+    Socketpair,
+    Socket,
+    /// Over the loopback device, and `recv`.
+    Sendto,
+    /// Over the loopback device, with `accept` and `close`.
+    Connect,
+    Nanosleep,
+    TimerfdSettime,
+    Getrandom,
+}
+
+impl Call {
+    pub const ALL: [Self; 40] = [
+        Self::Fork,
+        Self::Execve,
+        Self::Clone,
+        Self::Kill,
+        Self::Getpid,
+        Self::Getrusage,
+        Self::Prctl,
+        Self::SchedSetaffinity,
+        Self::SchedSetscheduler,
+        Self::SchedYield,
+        Self::Mmap,
+        Self::Mlock,
+        Self::Mprotect,
+        Self::Mremap,
+        Self::Madvise,
+        Self::Mincore,
+        Self::MemfdCreate,
+        Self::Open,
+        Self::Stat,
+        Self::Read,
+        Self::Write,
+        Self::Fsync,
+        Self::Rename,
+        Self::Unlink,
+        Self::Mkdir,
+        Self::Getdents,
+        Self::ReadMaps,
+        Self::Flock,
+        Self::Pipe,
+        Self::Eventfd,
+        Self::Futex,
+        Self::EpollWait,
+        Self::Poll,
+        Self::Socketpair,
+        Self::Socket,
+        Self::Sendto,
+        Self::Connect,
+        Self::Nanosleep,
+        Self::TimerfdSettime,
+        Self::Getrandom,
+    ];
+
+    /// As in scripts.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).ok();
+        let name = name.as_ref().and_then(|name| name.as_str());
+        name.unwrap_or_default().to_owned()
+    }
+}
 
 /// `call-mmap`.
 pub fn case(call: Call) -> String {

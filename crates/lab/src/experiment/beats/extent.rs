@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use super::calls::Call;
 use super::contender::Contender;
 use super::edges::Cause;
 use super::load::{EXTREMES, LOADS, Load, STORMS};
-use super::script::Call;
 
 pub struct Extent {
     short: bool,

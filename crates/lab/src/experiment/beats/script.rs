@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
+use super::calls::Call;
 use super::clock::Rhythm;
 
 /// One process.
@@ -102,117 +103,6 @@ pub enum Part {
     Receive {
         port: u16,
     },
-}
-
-/// A system call, or several that go together. Those with memory move 4 MiB, those with data 1 MiB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Call {
-    /// With `_exit` and `waitpid`.
-    Fork,
-    /// With `fork` and `waitpid`.
-    Execve,
-    /// A thread, which is waited for.
-    Clone,
-    /// Of signal 0.
-    Kill,
-    Getpid,
-    Getrusage,
-    Prctl,
-    SchedSetaffinity,
-    SchedSetscheduler,
-    SchedYield,
-    /// With `munmap`.
-    Mmap,
-    /// With `munlock`.
-    Mlock,
-    Mprotect,
-    Mremap,
-    Madvise,
-    Mincore,
-    MemfdCreate,
-    /// With `close`, as of all descriptors below.
-    Open,
-    Stat,
-    Read,
-    Write,
-    Fsync,
-    Rename,
-    /// With `open`, which makes the file.
-    Unlink,
-    /// With `rmdir`.
-    Mkdir,
-    /// Of `/proc`.
-    Getdents,
-    /// `/proc/self/maps`.
-    ReadMaps,
-    Flock,
-    Pipe,
-    Eventfd,
-    Futex,
-    EpollWait,
-    Poll,
-    Socketpair,
-    Socket,
-    /// Over the loopback device, and `recv`.
-    Sendto,
-    /// Over the loopback device, with `accept` and `close`.
-    Connect,
-    Nanosleep,
-    TimerfdSettime,
-    Getrandom,
-}
-
-impl Call {
-    pub const ALL: [Self; 40] = [
-        Self::Fork,
-        Self::Execve,
-        Self::Clone,
-        Self::Kill,
-        Self::Getpid,
-        Self::Getrusage,
-        Self::Prctl,
-        Self::SchedSetaffinity,
-        Self::SchedSetscheduler,
-        Self::SchedYield,
-        Self::Mmap,
-        Self::Mlock,
-        Self::Mprotect,
-        Self::Mremap,
-        Self::Madvise,
-        Self::Mincore,
-        Self::MemfdCreate,
-        Self::Open,
-        Self::Stat,
-        Self::Read,
-        Self::Write,
-        Self::Fsync,
-        Self::Rename,
-        Self::Unlink,
-        Self::Mkdir,
-        Self::Getdents,
-        Self::ReadMaps,
-        Self::Flock,
-        Self::Pipe,
-        Self::Eventfd,
-        Self::Futex,
-        Self::EpollWait,
-        Self::Poll,
-        Self::Socketpair,
-        Self::Socket,
-        Self::Sendto,
-        Self::Connect,
-        Self::Nanosleep,
-        Self::TimerfdSettime,
-        Self::Getrandom,
-    ];
-
-    /// As in scripts.
-    pub fn name(self) -> String {
-        let name = serde_json::to_value(self).ok();
-        let name = name.as_ref().and_then(|name| name.as_str());
-        name.unwrap_or_default().to_owned()
-    }
 }
 
 /// Between two ports of JACK, such as `synth:out`.

@@ -25,7 +25,8 @@ use nix::unistd::{ForkResult, Pid, fork, getpid};
 
 use super::ordinary::counted;
 use super::pages::{Pages, ROOM_BYTES};
-use crate::experiment::beats::script::{Call, Record, Window};
+use crate::experiment::beats::calls::Call;
+use crate::experiment::beats::script::{Record, Window};
 use crate::experiment::error::{Result, WhileDoing};
 
 const DATA_BYTES: usize = 1 << 20;
