@@ -63,6 +63,7 @@ beats.network.batch_packets number
 beats.policy string
 beats.problem null
 beats.running boolean
+beats.tai_offset_s null
 changing null
 crowd null
 pending null

@@ -33,21 +33,18 @@ pub(super) fn was_set_by_ns(roster: &Roster) -> i64 {
 
 /// What is wrong with the clock, if anything is.
 pub(super) fn problem(roster: &Roster) -> Option<String> {
-    if roster.beats.clock != BeatsClock::Tai {
-        return None;
-    }
     let by_ns = was_set_by_ns(roster);
-    if by_ns != 0 {
-        return Some(format!(
+    (by_ns != 0).then(|| {
+        format!(
             "CLOCK_TAI was set by {by_ns} ns since the tables were made: taktd follows it, or \
              `takt apply` again"
-        ));
-    }
-    (clock::tai_offset_s() == 0).then(|| {
-        "the kernel was not told how far TAI is ahead of UTC, so beats follow UTC; ptp4l and \
-         chronyd tell it"
-            .to_owned()
+        )
     })
+}
+
+/// How far TAI is ahead of UTC, by the kernel; `None` if the roster's clock is another.
+pub(super) fn tai_offset_s(roster: &Roster) -> Option<u64> {
+    (roster.beats.clock == BeatsClock::Tai).then(clock::tai_offset_s)
 }
 
 /// Whether the clock of this namespace's tasks was set since their tables were made.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use takt_host::{BeatsStatus, Status, TaskStatus};
-use takt_policy::{BeatsClock, Overrun, format_duration};
+use takt_policy::{Overrun, format_duration};
 
 use super::{table, write_table};
 use crate::{
@@ -45,9 +45,7 @@ pub fn write_tasks(text: &mut String, status: &Status) {
         return;
     };
     write_network(text, beats);
-    if beats.clock == Some(BeatsClock::Tai) {
-        text.push_str("  periods are counted from the zero of CLOCK_TAI\n");
-    }
+    write_clock(text, beats);
     write_cpus(text, beats);
     write_sent_away(text, beats);
     if status.tasks.is_empty() {
@@ -90,6 +88,20 @@ fn write_sent_away(text: &mut String, beats: &BeatsStatus) {
             thread.reason
         );
     }
+}
+
+fn write_clock(text: &mut String, beats: &BeatsStatus) {
+    let ahead = match beats.tai_offset_s {
+        None => return,
+        Some(0) => {
+            "which is UTC here: ptp4l or chronyd tells the kernel their difference".to_owned()
+        }
+        Some(offset_s) => format!("{offset_s} s ahead of UTC"),
+    };
+    let _ = writeln!(
+        text,
+        "  periods are counted from the zero of CLOCK_TAI, {ahead}"
+    );
 }
 
 fn write_network(text: &mut String, beats: &BeatsStatus) {

@@ -262,6 +262,7 @@ mod tests {
             grid: None,
             clock: None,
             clock_set_by_ns: None,
+            tai_offset_s: None,
             network: None,
             sent_away: Vec::new(),
             cpus: Vec::new(),

@@ -39,6 +39,9 @@ pub struct BeatsStatus {
     pub clock: Option<BeatsClock>,
     /// By how much that clock was set forward since the tables were made.
     pub clock_set_by_ns: Option<i64>,
+    /// How far that clock is ahead of UTC, if it is CLOCK_TAI; 0 until ptp4l or chronyd has told
+    /// the kernel.
+    pub tai_offset_s: Option<u64>,
     /// The settings of the softirq tiers; `None`: unchanged.
     pub network: Option<SoftirqTiers>,
     /// Threads of ad hoc tasks that made room for a policy's tasks; the latest last.
@@ -132,6 +135,7 @@ pub(super) fn of_scheduler(found: &Found) -> Result<BeatsStatus, Error> {
         grid: roster.map(|roster| roster.beats.grid_ns.to_string()),
         clock: roster.map(|roster| roster.beats.clock),
         clock_set_by_ns: roster.map(phase::was_set_by_ns),
+        tai_offset_s: roster.and_then(phase::tai_offset_s),
         network: softirq_tiers()?,
         sent_away: roster.map_or_else(Vec::new, |roster| roster.sent_away.clone()),
         cpus,
