@@ -1,5 +1,5 @@
-//! Gap frames of a link that fills idle time (`algo/gap.h`), and a helper that is never late: what is
-//! spent is stored again at once.
+//! Gap frames of a link that fills idle time (`algo/gap.h`), and a helper that is never late: what
+//! is spent is stored again at once.
 
 use crate::{
     plain::zeroed_box,
