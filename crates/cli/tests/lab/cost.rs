@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{machine::DEFAULT, shell::run};
 
-const BASELINE: &str = include_str!("cost.json");
+const BASELINE: &str = include_str!("../cost.json");
 /// Between runs figures differ by up to 17 ns, with what else the kernel did meanwhile.
 const TOLERANCE_NS: u64 = 30;
 const TOLERANCE_PERCENT: u64 = 3;
@@ -71,7 +71,7 @@ fn a_packet_costs_what_it_did() {
         // A lower one is kept, too, or the next feature would have it for nothing.
         assert!(
             off.is_empty(),
-            "{}\nIf that is meant, crates/cli/tests/lab/cost.json becomes\n{}",
+            "{}\nIf that is meant, crates/cli/tests/cost.json becomes\n{}",
             off.join("\n"),
             serde_json::to_string_pretty(&now).unwrap()
         );
