@@ -3,7 +3,7 @@
 //! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
 //! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
 //! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
-//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels` and `soak` are the
+//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`, `soak` and `sim` are the
 //! experiments themselves.
 
 mod background;
@@ -33,6 +33,7 @@ mod root;
 mod scheduler;
 mod setup;
 mod shape;
+mod sim;
 mod sink;
 mod soak;
 mod source;
@@ -50,7 +51,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub(crate) const NAMES: [&str; 9] = [
+pub(crate) const NAMES: [&str; 10] = [
     "pacing",
     "background",
     "beats",
@@ -60,6 +61,7 @@ pub(crate) const NAMES: [&str; 9] = [
     "bystanders",
     "kernels",
     "soak",
+    "sim",
 ];
 
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
@@ -84,6 +86,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,
         "soak" => soak::run,
+        "sim" => sim::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),

@@ -58,14 +58,8 @@ impl Sink {
                 .classes
                 .iter()
                 .map(|class| {
-                    let socket = UdpSocket::bind((RECEIVER, class.dst_port))
-                        .doing("bind a receiving socket")?;
-                    setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES)
-                        .doing("set SO_RCVBUFFORCE")?;
-                    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
-                        .doing("set SO_TIMESTAMPNS")?;
                     Ok(Self {
-                        socket,
+                        socket: listen(class.dst_port)?,
                         records: (0..shape.flows_per_class.unwrap_or(1))
                             .map(|_| Record {
                                 arrivals_ns: Vec::with_capacity(
@@ -82,41 +76,25 @@ impl Sink {
 
     /// Reads one batch of what has arrived, and says whether there may be more.
     pub fn read(&mut self, reader: &mut Reader) -> Result<bool> {
-        let mut vectors = reader.marks.each_mut().map(|mark| [IoSliceMut::new(mark)]);
-        let flags = MsgFlags::MSG_DONTWAIT;
-        let received = match recvmmsg(
-            self.socket.as_raw_fd(),
-            &mut reader.headers,
-            vectors.iter_mut(),
-            flags,
-            None,
-        ) {
-            Ok(messages) => {
-                let mut count = 0;
-                for (at_ns, slot) in messages
-                    .map(|message| arrival_ns(&message))
-                    .zip(&mut reader.stamps)
-                {
-                    *slot = at_ns;
-                    count += 1;
-                }
-                count
+        let records = &mut self.records;
+        reader.read(&self.socket, &mut |mark, at_ns| {
+            if let Some(record) = records.get_mut(mark.flow as usize) {
+                record.note(mark.sequence, at_ns);
             }
-            Err(Errno::EAGAIN | Errno::EINTR) => 0,
-            Err(errno) => return Err(errno).doing("read arrivals"),
-        };
-        for (mark, at_ns) in reader.marks.iter().zip(&reader.stamps).take(received) {
-            let mark = Mark::from_bytes(*mark);
-            if let Some(record) = self.records.get_mut(mark.flow as usize) {
-                record.note(mark.sequence, *at_ns);
-            }
-        }
-        Ok(received == BATCH)
+        })
     }
 
     pub fn into_records(self) -> Vec<Record> {
         self.records
     }
+}
+
+/// A socket of the receiver whose packets are stamped. Call it in `b`.
+pub fn listen(port: u16) -> Result<UdpSocket> {
+    let socket = UdpSocket::bind((RECEIVER, port)).doing("bind a receiving socket")?;
+    setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES).doing("set SO_RCVBUFFORCE")?;
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true).doing("set SO_TIMESTAMPNS")?;
+    Ok(socket)
 }
 
 fn expected(shape: &Shape, class: &Class, duration: Duration) -> usize {
@@ -138,6 +116,37 @@ impl Reader {
             marks: [[0; MARK_BYTES]; BATCH],
             stamps: [0; BATCH],
         }
+    }
+
+    /// Reads one batch of what has arrived: each datagram's mark, and when. Returns whether there
+    /// may be more.
+    pub fn read(&mut self, from: &UdpSocket, note: &mut dyn FnMut(Mark, u64)) -> Result<bool> {
+        let mut vectors = self.marks.each_mut().map(|mark| [IoSliceMut::new(mark)]);
+        let received = match recvmmsg(
+            from.as_raw_fd(),
+            &mut self.headers,
+            vectors.iter_mut(),
+            MsgFlags::MSG_DONTWAIT,
+            None,
+        ) {
+            Ok(messages) => {
+                let mut count = 0;
+                for (at_ns, slot) in messages
+                    .map(|message| arrival_ns(&message))
+                    .zip(&mut self.stamps)
+                {
+                    *slot = at_ns;
+                    count += 1;
+                }
+                count
+            }
+            Err(Errno::EAGAIN | Errno::EINTR) => 0,
+            Err(errno) => return Err(errno).doing("read arrivals"),
+        };
+        for (mark, at_ns) in self.marks.iter().zip(&self.stamps).take(received) {
+            note(Mark::from_bytes(*mark), *at_ns);
+        }
+        Ok(received == BATCH)
     }
 }
 

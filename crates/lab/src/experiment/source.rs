@@ -22,7 +22,7 @@ nix::setsockopt_impl!(
 struct MaxPacingRate;
 
 /// IP and UDP headers.
-const HEADER_BYTES: u32 = 20 + 8;
+pub const HEADER_BYTES: u32 = 20 + 8;
 /// Every payload starts with its [`Mark`].
 pub const MARK_BYTES: usize = 8;
 /// `SO_MAX_PACING_RATE` for no limit.
@@ -103,7 +103,7 @@ impl Source {
         let buffer_bytes = backlog as usize * charged_bytes(packet_bytes);
         // The kernel doubles the given value, and a socket is writable while less than half of
         // that is used.
-        setsockopt(&self.socket, sockopt::SndBufForce, &buffer_bytes).doing("set SO_SNDBUFFORCE")
+        widen(&self.socket, buffer_bytes)
     }
 
     pub fn socket(&self) -> &UdpSocket {
@@ -115,9 +115,7 @@ impl Source {
         // The classids in use are far below 2³¹.
         setsockopt(&self.socket, sockopt::Priority, &(options.priority as i32))
             .doing("set SO_PRIORITY")?;
-        MaxPacingRate
-            .set(&self.socket, &options.pacing_bytes_per_s.unwrap_or(UNPACED))
-            .doing("set SO_MAX_PACING_RATE")
+        pace(&self.socket, options.pacing_bytes_per_s.unwrap_or(UNPACED))
     }
 
     pub fn send(&mut self, payload: &mut [u8]) -> Result<Sent> {
@@ -142,6 +140,18 @@ impl Source {
     }
 }
 
+/// Sets a socket's send buffer.
+pub fn widen(socket: &UdpSocket, bytes: usize) -> Result<()> {
+    setsockopt(socket, sockopt::SndBufForce, &bytes).doing("set SO_SNDBUFFORCE")
+}
+
+/// Has fq pace a socket.
+pub fn pace(socket: &UdpSocket, bytes_per_s: u64) -> Result<()> {
+    MaxPacingRate
+        .set(socket, &bytes_per_s)
+        .doing("set SO_MAX_PACING_RATE")
+}
+
 pub fn payload(packet_bytes: u32) -> Vec<u8> {
     vec![0; (packet_bytes - HEADER_BYTES) as usize]
 }
@@ -153,7 +163,8 @@ fn charged_bytes(packet_bytes: u32) -> usize {
     (packet_bytes as usize + STRUCTURES).next_power_of_two() + STRUCTURES
 }
 
-fn queued_bytes(socket: &UdpSocket) -> Result<u64> {
+/// Bytes of a socket that have not yet left the scheduler.
+pub fn queued_bytes(socket: &UdpSocket) -> Result<u64> {
     use std::os::fd::AsRawFd;
     nix::ioctl_read_bad!(outq, libc::TIOCOUTQ, libc::c_int);
     let mut bytes = 0;

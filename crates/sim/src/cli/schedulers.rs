@@ -6,8 +6,8 @@ use takt_policy::Backend;
 use takt_sim::{
     Setup,
     qdisc::{
-        Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer, Qdisc, SocketRates,
-        Takt, Tbf, TbfTerms,
+        Cake, CakeTerms, Departure, Edt, Fifo, Fq, FqCodel, FqCodelTerms, FqTerms, Htb, PsPacer,
+        Qdisc, SocketRates, Takt, Tbf, TbfTerms,
     },
 };
 
@@ -24,6 +24,8 @@ pub enum Name {
     Fifo,
     /// A token bucket at the link's rate.
     Tbf,
+    /// CAKE at the link's rate, with flows in turns.
+    Cake,
     /// Flows in turns, with CoDel, at the wire's rate.
     #[value(name = "fq_codel")]
     FqCodel,
@@ -73,6 +75,10 @@ pub fn peer(name: Name, setup: &Setup) -> Named {
         }
         Name::Fifo => Box::new(Fifo::new(FIFO_PACKETS)),
         Name::Tbf => Box::new(Tbf::new(tbf_of(setup))),
+        Name::Cake => Box::new(Cake::new(CakeTerms {
+            rate_bps: link.rate_bps,
+            overhead_bytes: link.overhead_bytes,
+        })),
         Name::FqCodel => Box::new(FqCodel::new(FqCodelTerms::default())),
         Name::Fq => Box::new(Fq::new(FqTerms::default())),
         Name::Pspacer => {

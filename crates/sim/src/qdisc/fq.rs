@@ -130,7 +130,8 @@ impl Fq {
         self.packets += 1;
         if let Place::Detached(since_ns) = queue.place {
             queue.place = Place::Listed;
-            if now_ns - since_ns > REFILL_NS {
+            // A debt stays: the kernel compares without a sign.
+            if now_ns - since_ns > REFILL_NS && queue.credit_bytes >= 0 {
                 queue.credit_bytes = queue.credit_bytes.max(self.terms.quantum_bytes.into());
             }
             self.new.push_back(at);

@@ -1,5 +1,6 @@
 //! Schedulers between senders and the device: Takt's own and its peers.
 
+mod cake;
 mod cost;
 mod departure;
 mod edt;
@@ -12,6 +13,7 @@ mod pspacer;
 mod takt;
 mod tbf;
 
+pub use cake::{Cake, CakeTerms};
 pub use departure::Departure;
 pub use edt::Edt;
 pub use fifo::Fifo;

@@ -1,4 +1,7 @@
 //! A token bucket: `net/sched/sch_tbf.c`, without a peak rate and without GSO.
+//!
+//! Its queue is a FIFO, or any other qdisc (`tc qdisc add … parent`). Of such a child the next packet
+//! is taken before there are tokens for it (`qdisc_peek_dequeued`).
 
 use std::collections::VecDeque;
 
@@ -23,48 +26,110 @@ pub struct TbfTerms {
 
 /// A queue with a bucket.
 pub struct Tbf {
-    limit_bytes: u64,
     cost: Cost,
     /// In time at the rate, as all tokens here.
     buffer_ns: i64,
     tokens_ns: i64,
     checked_ns: u64,
-    queue: VecDeque<Packet>,
-    bytes: u64,
+    queue: Queue,
+}
+
+enum Queue {
+    /// Of so many bytes (`bfifo`).
+    Own {
+        limit_bytes: u64,
+        packets: VecDeque<Packet>,
+        bytes: u64,
+    },
+    Child {
+        qdisc: Box<dyn Qdisc>,
+        taken: Option<Packet>,
+    },
+}
+
+impl Queue {
+    /// The packet that leaves next, or the child's answer without one.
+    fn peek(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Result<Packet, Answer> {
+        match self {
+            Self::Own { packets, .. } => packets.front().copied().ok_or(Answer::Empty),
+            Self::Child { qdisc, taken } => {
+                if let Some(packet) = taken {
+                    return Ok(*packet);
+                }
+                match qdisc.dequeue(now_ns, losses) {
+                    Answer::Packet { packet, .. } => Ok(*taken.insert(packet)),
+                    other => Err(other),
+                }
+            }
+        }
+    }
+
+    /// Takes what was looked at.
+    fn take(&mut self) {
+        match self {
+            Self::Own { packets, bytes, .. } => {
+                let packet = packets.pop_front().unwrap_or_default();
+                *bytes -= u64::from(packet.bytes);
+            }
+            Self::Child { taken, .. } => *taken = None,
+        }
+    }
 }
 
 impl Tbf {
-    /// A full bucket.
+    /// A full bucket with a FIFO.
     pub fn new(terms: TbfTerms) -> Self {
+        let queue = Queue::Own {
+            limit_bytes: terms.limit_bytes,
+            packets: VecDeque::new(),
+            bytes: 0,
+        };
+        Self::with(terms, queue)
+    }
+
+    /// A full bucket with another qdisc below it, which has a limit of its own.
+    pub fn over(terms: TbfTerms, qdisc: Box<dyn Qdisc>) -> Self {
+        Self::with(terms, Queue::Child { qdisc, taken: None })
+    }
+
+    fn with(terms: TbfTerms, queue: Queue) -> Self {
         let buffer_ns = burst_ns(terms.burst_bytes, terms.rate_bps);
         Self {
-            limit_bytes: terms.limit_bytes,
             cost: Cost::new(terms.rate_bps, terms.overhead_bytes),
             buffer_ns,
             tokens_ns: buffer_ns,
             checked_ns: 0,
-            queue: VecDeque::new(),
-            bytes: 0,
+            queue,
         }
     }
 }
 
 impl Qdisc for Tbf {
-    fn enqueue(&mut self, packet: Packet, _: &Flow, _: u64, losses: &mut Vec<Loss>) {
-        if self.bytes + u64::from(packet.bytes) > self.limit_bytes {
-            losses.push(Loss {
-                packet,
-                why: Why::QueueFull,
-            });
-            return;
+    fn enqueue(&mut self, packet: Packet, flow: &Flow, now_ns: u64, losses: &mut Vec<Loss>) {
+        match &mut self.queue {
+            Queue::Own {
+                limit_bytes,
+                packets,
+                bytes,
+            } => {
+                if *bytes + u64::from(packet.bytes) > *limit_bytes {
+                    losses.push(Loss {
+                        packet,
+                        why: Why::QueueFull,
+                    });
+                    return;
+                }
+                *bytes += u64::from(packet.bytes);
+                packets.push_back(packet);
+            }
+            Queue::Child { qdisc, .. } => qdisc.enqueue(packet, flow, now_ns, losses),
         }
-        self.bytes += u64::from(packet.bytes);
-        self.queue.push_back(packet);
     }
 
-    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Loss>) -> Answer {
-        let Some(&packet) = self.queue.front() else {
-            return Answer::Empty;
+    fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer {
+        let packet = match self.queue.peek(now_ns, losses) {
+            Ok(packet) => packet,
+            Err(answer) => return answer,
         };
         let passed_ns = ((now_ns - self.checked_ns) as i64).min(self.buffer_ns);
         let tokens_ns = (self.tokens_ns + passed_ns).min(self.buffer_ns);
@@ -78,8 +143,7 @@ impl Qdisc for Tbf {
         let spare_ns = left_ns.min(passed_ns).unsigned_abs();
         self.checked_ns = now_ns;
         self.tokens_ns = left_ns;
-        self.queue.pop_front();
-        self.bytes -= u64::from(packet.bytes);
+        self.queue.take();
         Answer::Packet {
             packet,
             eligible_ns: now_ns - spare_ns,
