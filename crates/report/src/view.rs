@@ -96,7 +96,9 @@ pub fn cases(report: &Report) -> Vec<Case<'_>> {
 
 /// The metric that a table is about. A case that has none of them belongs to the table of the
 /// case before it.
-const THEMES: [&str; 24] = [
+const THEMES: [&str; 26] = [
+    "late_p99_ns",
+    "rate_difference_percent",
     "ping_p99_ns",
     "finish_ns",
     "wakeup_p99_ns",
@@ -175,7 +177,23 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 162] = [
+const METRICS: [(&str, &str, u8); 178] = [
+    ("late_p50_ns", "late\np50", 9),
+    ("late_p99_ns", "p99", 9),
+    ("late_max_ns", "max", 9),
+    ("lab_bps", "rate\nin the lab", 7),
+    ("sim_bps", "simulated", 7),
+    ("rate_difference_percent", "apart", 9),
+    ("lab_delay_p50_ns", "delay p50\nin the lab", 6),
+    ("sim_delay_p50_ns", "simulated", 5),
+    ("delay_p50_difference_percent", "p50\napart", 9),
+    ("lab_delay_p99_ns", "delay p99\nin the lab", 8),
+    ("sim_delay_p99_ns", "simulated", 8),
+    ("delay_p99_difference_percent", "p99\napart", 9),
+    ("lab_lost_percent", "lost\nin the lab", 8),
+    ("sim_lost_percent", "simulated", 8),
+    ("delay_p50_difference_ns", "p50 apart", 1),
+    ("delay_p99_difference_ns", "p99 apart", 1),
     ("backend", "backend", 9),
     ("foretold", "foretold", 9),
     ("foretold_by_release", "by\nrelease", 8),

@@ -92,6 +92,7 @@ mod refused;
 mod replace;
 mod reports;
 mod service;
+mod sim;
 mod socket_rates;
 mod stamping;
 mod storm;

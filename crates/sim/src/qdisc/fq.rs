@@ -18,6 +18,9 @@ const RATE_LOW_BPS: u64 = 550_000;
 const REFILL_NS: u64 = 40_000_000;
 /// Timers fire by so much later, so that one serves for several (`timer_slack`).
 const SLACK_NS: u64 = 10_000;
+/// Packets that no flow is kept for, at most (`fq_fastpath_check`).
+const AT_ONCE_MAX: usize = 8;
+const TCP: u8 = 6;
 
 /// Its parameters.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +82,10 @@ pub struct Fq {
     old: VecDeque<usize>,
     throttled: BinaryHeap<Reverse<(u64, usize)>>,
     packets: u32,
+    /// Flows with packets that are not throttled.
+    eligible: u32,
+    /// Packets that came while there were no such flows: they belong to none.
+    at_once: VecDeque<Packet>,
 }
 
 impl Fq {
@@ -91,7 +98,18 @@ impl Fq {
             old: VecDeque::new(),
             throttled: BinaryHeap::new(),
             packets: 0,
+            eligible: 0,
+            at_once: VecDeque::new(),
         }
+    }
+
+    /// `fq_fastpath_check`
+    fn goes_at_once(&self, flow: &Flow, departs_ns: u64, now_ns: u64) -> bool {
+        let is_paced = flow.pacing_bps > 0 && flow.key.proto != TCP;
+        let first = self.throttled.peek();
+        let none_is_due = first.is_none_or(|Reverse((next_ns, _))| *next_ns > now_ns);
+        let is_short = self.at_once.len() < AT_ONCE_MAX;
+        departs_ns <= now_ns && !is_paced && self.eligible == 0 && none_is_due && is_short
     }
 
     /// A packet arrives that is not to leave before `departs_ns`; 0: it has no stamp.
@@ -110,6 +128,9 @@ impl Fq {
         if departs_ns > now_ns + self.terms.horizon_ns {
             return lose(Why::BeyondHorizon);
         }
+        if self.goes_at_once(flow, departs_ns, now_ns) {
+            return self.at_once.push_back(packet);
+        }
         let at = packet.flow as usize;
         self.make(at, now_ns);
         let queue = &mut self.queues[at];
@@ -126,6 +147,9 @@ impl Fq {
         let last = queue
             .packets
             .partition_point(|it| it.departs_ns <= stamped.departs_ns);
+        if queue.packets.is_empty() {
+            self.eligible += 1;
+        }
         queue.packets.insert(last, stamped);
         self.packets += 1;
         if let Place::Detached(since_ns) = queue.place {
@@ -156,6 +180,7 @@ impl Fq {
         {
             self.throttled.pop();
             self.queues[at].place = Place::Listed;
+            self.eligible += 1;
             self.old.push_back(at);
         }
     }
@@ -191,6 +216,16 @@ impl Qdisc for Fq {
     }
 
     fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Loss>) -> Answer {
+        if let Some(packet) = self.at_once.pop_front() {
+            return Answer::Packet {
+                packet,
+                eligible_ns: packet.arrived_ns,
+            };
+        }
+        // Flows are looked at only for packets: those that are empty stay in their lists.
+        if self.packets == 0 {
+            return Answer::Empty;
+        }
         self.release(now_ns);
         loop {
             let is_new = !self.new.is_empty();
@@ -223,11 +258,15 @@ impl Qdisc for Fq {
             if due_ns > now_ns {
                 queue.next_ns = due_ns;
                 queue.place = Place::Throttled;
+                self.eligible -= 1;
                 list.pop_front();
                 self.throttled.push(Reverse((due_ns, at)));
                 continue;
             }
             queue.packets.pop_front();
+            if queue.packets.is_empty() {
+                self.eligible -= 1;
+            }
             self.packets -= 1;
             self.charge(at, &first, now_ns);
             return Answer::Packet {

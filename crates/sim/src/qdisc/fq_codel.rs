@@ -1,18 +1,18 @@
-//! Flow queues that take turns, with CoDel on each: `net/sched/sch_fq_codel.c` (RFC 8290). With one
-//! flow queue it is `net/sched/sch_codel.c`.
+//! Flow queues that take turns, with CoDel on each: `net/sched/sch_fq_codel.c` (RFC 8290).
 //!
-//! CoDel itself is `algo/codel.h`. Left out: the limit of memory, and GSO. Flows are told apart by
+//! Left out: the limit of memory, and GSO. Flows are told apart by
 //! their index, mixed, instead of by a hash of their headers.
 
 use std::collections::VecDeque;
 
-use takt_algo::{Codel, CodelTerms};
-
-use super::{Answer, Qdisc};
+use super::{
+    Answer, Qdisc,
+    codel::{CodelTerms, Fate, State},
+};
 use crate::packet::{Flow, Loss, Packet, Why};
 
 /// The most packets that are dropped at once when the limit is reached.
-const DROPS_AT_ONCE: usize = 64;
+const DROPS_AT_ONCE: u32 = 64;
 
 /// Its parameters.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +25,6 @@ pub struct FqCodelTerms {
     pub quantum_bytes: u32,
     /// When packets are dropped.
     pub codel: CodelTerms,
-    /// Packets are marked instead where their sender understands it.
-    pub ecn: bool,
 }
 
 impl Default for FqCodelTerms {
@@ -36,11 +34,7 @@ impl Default for FqCodelTerms {
             flows: 1024,
             limit_packets: 10_240,
             quantum_bytes: 1514,
-            codel: CodelTerms {
-                target_ns: 5_000_000,
-                interval_ns: 100_000_000,
-            },
-            ecn: true,
+            codel: CodelTerms::default(),
         }
     }
 }
@@ -50,7 +44,7 @@ struct Queue {
     packets: VecDeque<(Packet, bool)>,
     bytes: u64,
     credit_bytes: i64,
-    codel: Codel,
+    codel: State,
     is_listed: bool,
 }
 
@@ -102,49 +96,50 @@ impl FqCodel {
             return;
         };
         let threshold = queue.bytes / 2;
-        let mut dropped = 0;
-        for _ in 0..DROPS_AT_ONCE {
-            let Some((packet, _)) = queue.pop() else {
-                return;
-            };
-            dropped += u64::from(packet.bytes);
-            self.packets -= 1;
-            self.bytes -= u64::from(packet.bytes);
+        let (mut dropped_bytes, mut dropped) = (0, 0);
+        while dropped < DROPS_AT_ONCE
+            && (dropped == 0 || dropped_bytes < threshold)
+            && let Some((packet, _)) = queue.pop()
+        {
+            dropped_bytes += u64::from(packet.bytes);
+            dropped += 1;
             losses.push(Loss {
                 packet,
                 why: Why::QueueFull,
             });
-            if dropped >= threshold {
-                return;
-            }
         }
+        queue.codel.overflowed(dropped);
+        self.packets -= dropped;
+        self.bytes -= dropped_bytes;
     }
 
     /// The first packet of a queue that CoDel lets go.
     fn take(&mut self, at: usize, now_ns: u64, losses: &mut Vec<Loss>) -> Option<Packet> {
         let queue = &mut self.queues[at];
+        let terms = &self.terms.codel;
+        queue.codel.begin();
         loop {
             let Some((mut packet, understands_marks)) = queue.pop() else {
-                queue.codel.empty();
+                queue.codel.emptied();
                 return None;
             };
             self.packets -= 1;
             self.bytes -= u64::from(packet.bytes);
-            let sojourn_ns = now_ns - packet.arrived_ns;
-            if !queue
+            let waited_ns = now_ns - packet.arrived_ns;
+            let marks = terms.ecn && understands_marks;
+            match queue
                 .codel
-                .drops(&self.terms.codel, sojourn_ns, self.bytes, now_ns)
+                .judge(terms, waited_ns, self.bytes, marks, now_ns)
             {
-                return Some(packet);
+                Fate::Drops => losses.push(Loss {
+                    packet,
+                    why: Why::Managed,
+                }),
+                fate => {
+                    packet.is_marked |= fate == Fate::Marks;
+                    return Some(packet);
+                }
             }
-            if self.terms.ecn && understands_marks {
-                packet.is_marked = true;
-                return Some(packet);
-            }
-            losses.push(Loss {
-                packet,
-                why: Why::Managed,
-            });
         }
     }
 }

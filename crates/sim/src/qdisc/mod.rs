@@ -1,6 +1,7 @@
 //! Schedulers between senders and the device: Takt's own and its peers.
 
 mod cake;
+mod codel;
 mod cost;
 mod departure;
 mod edt;
@@ -14,6 +15,7 @@ mod takt;
 mod tbf;
 
 pub use cake::{Cake, CakeTerms};
+pub use codel::{Codel, CodelTerms};
 pub use departure::Departure;
 pub use edt::Edt;
 pub use fifo::Fifo;

@@ -128,7 +128,7 @@ impl Cake {
                 packet_ns,
             },
             turn_bytes: (rate_bytes_ps >> 12).clamp(TURN_LEAST_BYTES, FRAME_BYTES),
-            limit_bytes: of_rate.max(LIMIT_LEAST_BYTES).min(FRAMES_MAX * FRAME_BYTES),
+            limit_bytes: of_rate.clamp(LIMIT_LEAST_BYTES, FRAMES_MAX * FRAME_BYTES),
             next_ns: 0,
             failsafe_ns: 0,
             queues: Vec::new(),

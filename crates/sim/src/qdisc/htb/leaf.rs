@@ -1,17 +1,17 @@
 //! A leaf: its queue, and its credit within a turn at each level.
 
-use takt_algo::CodelTerms;
 use takt_planner::tree;
 
 use super::LEVELS;
 use crate::{
     packet::{Flow, Loss, Packet},
-    qdisc::{Answer, Fifo, FqCodel, FqCodelTerms, Qdisc},
+    qdisc::{Answer, Codel, CodelTerms, Fifo, FqCodel, FqCodelTerms, Qdisc},
 };
 
 enum Queue {
     Fifo(Fifo),
-    Codel(FqCodel),
+    Codel(Codel),
+    FqCodel(FqCodel),
 }
 
 pub(super) struct Leaf {
@@ -30,16 +30,22 @@ impl Leaf {
                 target_us,
                 interval_us,
                 ecn,
-            } => Queue::Codel(FqCodel::new(FqCodelTerms {
-                flows,
-                limit_packets,
-                codel: CodelTerms {
-                    target_ns: target_us * 1000,
-                    interval_ns: interval_us * 1000,
-                },
-                ecn,
-                ..FqCodelTerms::default()
-            })),
+            } => {
+                let codel = CodelTerms {
+                    target_ns: u64::from(target_us) * 1000,
+                    interval_ns: u64::from(interval_us) * 1000,
+                    ecn,
+                };
+                match flows {
+                    0 => Queue::Codel(Codel::new(codel, limit_packets)),
+                    flows => Queue::FqCodel(FqCodel::new(FqCodelTerms {
+                        flows,
+                        limit_packets,
+                        codel,
+                        ..FqCodelTerms::default()
+                    })),
+                }
+            }
         };
         Self {
             queue,
@@ -52,6 +58,7 @@ impl Leaf {
         match &self.queue {
             Queue::Fifo(fifo) => fifo.is_empty(),
             Queue::Codel(codel) => codel.is_empty(),
+            Queue::FqCodel(queues) => queues.is_empty(),
         }
     }
 
@@ -59,6 +66,7 @@ impl Leaf {
         match &mut self.queue {
             Queue::Fifo(fifo) => fifo.enqueue(packet, flow, now_ns, losses),
             Queue::Codel(codel) => codel.enqueue(packet, flow, now_ns, losses),
+            Queue::FqCodel(queues) => queues.enqueue(packet, flow, now_ns, losses),
         }
     }
 
@@ -66,6 +74,7 @@ impl Leaf {
         let answer = match &mut self.queue {
             Queue::Fifo(fifo) => fifo.dequeue(now_ns, losses),
             Queue::Codel(codel) => codel.dequeue(now_ns, losses),
+            Queue::FqCodel(queues) => queues.dequeue(now_ns, losses),
         };
         match answer {
             Answer::Packet { packet, .. } => Some(packet),

@@ -1,0 +1,43 @@
+//! `takt sim` against the kernel: the experiment `sim`, in its short form, and its bars.
+
+use crate::{machine::DEFAULT, shell::run};
+
+/// How far a rate may be off.
+const RATE_PERCENT: f64 = 1.0;
+/// How far a percentile of delays may be off, ...
+const DELAY_PERCENT: f64 = 10.0;
+/// ... unless it is by less than what a processor needs for a packet.
+const DELAY_NS: u64 = 10_000;
+
+#[test]
+fn the_simulator_says_what_the_kernel_does() {
+    DEFAULT.run(|| {
+        let report = run("takt lab guest sim --short").json();
+        let rows = report["rows"].as_array().unwrap();
+        let mut backends = Vec::new();
+        let mut off = Vec::new();
+        for row in rows {
+            // How late timers are is no comparison.
+            let Some(rate_percent) = row["rate_difference_percent"].as_f64() else {
+                continue;
+            };
+            backends.push(row["scheduler"].as_str().unwrap());
+            let mut is_off = rate_percent.abs() > RATE_PERCENT;
+            for part in ["p50", "p99"] {
+                let apart = |unit: &str| &row[format!("delay_{part}_difference_{unit}")];
+                let far = apart("ns").as_i64().unwrap_or_default().unsigned_abs() > DELAY_NS;
+                // Without a delay in the simulator there is no percentage.
+                let percent = apart("percent").as_f64().unwrap_or(f64::INFINITY);
+                is_off |= far && percent.abs() > DELAY_PERCENT;
+            }
+            if is_off {
+                off.push(row.to_string());
+            }
+        }
+        assert!(off.is_empty(), "{}", off.join("\n"));
+        for backend in ["takt", "takt-tree", "takt-departure", "takt-flow"] {
+            assert!(backends.contains(&backend), "{backend}: {backends:?}");
+        }
+        assert!(rows.len() > 40, "{}", rows.len());
+    });
+}
