@@ -9,6 +9,9 @@ use super::delivery::Delivery;
 use super::transfer::Transferred;
 use crate::experiment::metrics::{Metrics, metrics};
 
+/// Delays below this are the work of the laboratory's processor, and no percentage says anything.
+const WORK_NS: u64 = 10_000;
+
 /// What came out of the cable.
 pub struct Seen<'a> {
     pub deliveries: &'a [Delivery],
@@ -66,13 +69,17 @@ impl Seen<'_> {
             let at = (part * (delays_ns.len() - 1) as f64).round() as usize;
             let lab_ns = delays_ns[at];
             let difference_ns = lab_ns as i64 - sim_ns as i64;
+            let difference_percent = match lab_ns.max(sim_ns) {
+                0..WORK_NS => Value::Null,
+                _ => percent(lab_ns as f64, sim_ns as f64),
+            };
             row.extend([
                 (format!("lab_delay_{name}_ns"), json!(lab_ns)),
                 (format!("sim_delay_{name}_ns"), json!(sim_ns)),
                 (format!("delay_{name}_difference_ns"), json!(difference_ns)),
                 (
                     format!("delay_{name}_difference_percent"),
-                    percent(lab_ns as f64, sim_ns as f64),
+                    difference_percent,
                 ),
             ]);
         }
