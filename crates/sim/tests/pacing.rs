@@ -25,7 +25,7 @@ fn greedy(flows: usize, late: &str) -> String {
     )
 }
 
-/// Paper 004, figure 2: every tenth of its rates, and faster links. `--example rates` has them all.
+/// Paper 004, figure 2: every tenth of its rates, and faster links. `--example experiments` has them all.
 #[test]
 fn rates_are_exact_to_one_in_a_million() {
     let steps = (1..=10).map(|step| (10 * GBIT, step * GBIT));

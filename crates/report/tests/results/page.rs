@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use crate::runs::{self, Runs};
 use crate::table::Show;
-use crate::{sentences, tables};
+use crate::{sentences, simulator, tables};
 
 const HEAD: &str = "\
 # Results
 
 <!-- Made from docs/results by crates/report/tests/results; do not edit. -->
 
-Every figure of [comparison.md](comparison.md), by the experiment it is from. Each was measured in an emulated machine whose clock is
+Every figure of [comparison.md](comparison.md), and those of [sim.md](sim.md) about the laboratory, by the experiment it is from. Each was measured in an emulated machine whose clock is
 virtual: one instruction is one nanosecond, on one processor without caches. Compare the schedulers with each other; do
 not expect these nanoseconds of a server. How everything is set up is in [results](results/README.md).
 
@@ -37,10 +37,9 @@ pub fn page(all: &[Runs]) -> String {
             report.kernel,
             runs.commits().join(", "),
         );
-        for table in tables::all()
-            .iter()
-            .filter(|table| table.experiment == name)
-        {
+        let mut tables = tables::all();
+        tables.extend(simulator::all());
+        for table in tables.iter().filter(|table| table.experiment == name) {
             let text = table.markdown(runs::of(all, name), Show::Spread);
             let _ = write!(page, "\n{}:\n\n{text}", table.name);
         }

@@ -17,7 +17,7 @@ pub fn all() -> Vec<Table> {
     ]
 }
 
-const fn column(heading: &'static str, scheduler: &'static str) -> Column {
+pub const fn column(heading: &'static str, scheduler: &'static str) -> Column {
     Column {
         heading,
         scheduler,

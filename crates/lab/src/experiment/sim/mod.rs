@@ -1,8 +1,8 @@
 //! Does `takt sim` say what a kernel does?
 //!
 //! Each case is a policy with a traffic file, as users write them. The traffic is sent through a
-//! kernel's scheduler, at the moments at which the simulator's senders send, and simulated under the
-//! model of that scheduler. A row has both figures of a source, and how far they are apart.
+//! kernel's scheduler, at the moments at which the simulator's senders send, and simulated under
+//! the model of that scheduler. A row has both figures of a source, and how far they are apart.
 //!
 //! Timers of the model are as late as the kernel's: that is measured first, and a row of its own.
 
@@ -68,7 +68,8 @@ fn setup(policy: &str, traffic: &str, late: &Distribution) -> Result<Setup> {
     Ok(setup)
 }
 
-/// What the way from a sender to the receiver's time stamp takes without a scheduler, in the median.
+/// What the way from a sender to the receiver's time stamp takes without a scheduler, in the
+/// median.
 fn path_ns(case: &Case, terms: Terms) -> Result<u64> {
     const SHORT: u64 = NS_PER_S / 2;
     let late = Distribution::default();

@@ -1,9 +1,10 @@
 //! CAKE with one rate and one tin: `net/sched/sch_cake.c` with `besteffort flows`.
 //!
-//! Its shaper is a clock, which does not lose what a late timer costs, and a second one (`failsafe`)
-//! that limits how far it runs ahead. Left out: tins, hosts, the filter of acknowledgements, GSO, and
-//! `ingress`. Flows have a queue each, as with as many queues as flows. A packet's memory is taken to
-//! be the next power of two above its frame and the kernel's structures.
+//! Its shaper is a clock, which does not lose what a late timer costs, and a second one
+//! (`failsafe`) that limits how far it runs ahead. Left out: tins, hosts, the filter of
+//! acknowledgements, GSO, and `ingress`. Flows have a queue each, as with as many queues as flows.
+//! A packet's memory is taken to be the next power of two above its frame and the kernel's
+//! structures.
 
 mod cobalt;
 
