@@ -5,6 +5,9 @@
  * and the last one's yield ends the period. So members never run at the same time and need no
  * locks among each other. A single thread is a group of one.
  *
+ * In a free group a member may choose: it passes its turn to any other member, as often as the
+ * budget lasts, or ends the job.
+ *
  * If the budget does not suffice for a job, the turn stays: its member goes on in the next
  * period. So members always run in order.
  *
@@ -22,8 +25,12 @@ struct takt_turns_params {
 	struct takt_exact period;
 	u64 budget_ns;
 	u32 member_count;	/* 1..MEMBERS_MAX */
-	u32 pad;
+	u32 is_free;		/* members may choose who goes next */
 };
+
+/* Whom a member passes its turn to: a member from 1, or */
+#define TAKT_PASS_END 0U		/* none, the job is done */
+#define TAKT_PASS_NEXT 0xFFFFFFFFU	/* the next in order */
 
 struct takt_turns {
 	u64 done_job;		/* the last in which all members had their turn */
@@ -71,6 +78,41 @@ TAKT_FN int takt_turns_yield(struct takt_turns *turns, const struct takt_turns_p
 	turns->turn = 0;
 	turns->done_job = job;
 	return 1;
+}
+
+/* May a member of this group choose so? */
+TAKT_FN int takt_turns_is_choice(const struct takt_turns_params *params, u32 to)
+{
+	return params->is_free && to <= params->member_count;
+}
+
+/*
+ * The member whose turn it is passes it on. The chosen one has it if it waits for it (bits of
+ * `waiting`, by members from 0), else the next in order that does. Where none waits the chosen one
+ * has it when it comes. A choice that is none, or of a group that is not free, is the order. Is
+ * that the end of the job?
+ */
+TAKT_FN int takt_turns_pass(struct takt_turns *turns, const struct takt_turns_params *params,
+			    u64 job, u32 to, u32 waiting)
+{
+	u32 i, at;
+
+	if (!takt_turns_is_choice(params, to))
+		return takt_turns_yield(turns, params, job);
+	if (to == TAKT_PASS_END) {
+		turns->turn = 0;
+		turns->done_job = job;
+		return 1;
+	}
+	turns->turn = at = to - 1;
+	for (i = 0; i < TAKT_MEMBERS_MAX && i < params->member_count; i++) {
+		if (waiting >> (at & 31) & 1) {
+			turns->turn = at;
+			break;
+		}
+		at = at + 1 < params->member_count ? at + 1 : 0;
+	}
+	return 0;
 }
 
 #endif

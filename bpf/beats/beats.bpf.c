@@ -261,11 +261,13 @@ int BPF_PROG(takt_beats_yield, struct task_struct *from, struct task_struct *to)
 
 	if (thread && c && thread->reservation) {
 		const struct takt_member *member = reservation_of(thread, from);
+		u32 pass = member ? asked_pass(from, member, c) : TAKT_PASS_NEXT;
 
-		if (member && is_early(c))
+		/* A member that passes its turn to itself goes on. */
+		if (member && (is_early(c, pass) || pass == member->ordinal + 1))
 			return 0;
 		if (member)
-			member_yield(thread, member, c);
+			member_yield(thread, member, c, pass);
 	}
 	from->scx.slice = 0;
 	return 0;

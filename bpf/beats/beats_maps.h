@@ -11,7 +11,7 @@
 #include "turns.h"
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_BEATS_ABI 5
+#define TAKT_BEATS_ABI 6
 
 #define TAKT_TASKS 256U
 #define TAKT_MEMBERS 256U	/* threads of all tasks */
@@ -36,13 +36,15 @@ struct takt_task_params {
 struct takt_task_stats {
 	u64 releases;		/* jobs whose slot came */
 	u64 missed;		/* of these, those with no thread to run at the release */
-	u64 completed;		/* jobs in which all members yielded */
+	u64 completed;		/* jobs in which all members yielded, or one ended the job */
 	u64 overruns;		/* jobs undone at the end of budget or slot */
 	u64 used_ns;
 	u64 used_max_ns;	/* of one job */
 	u64 lateness_max_ns;	/* from the release until the first member runs */
 	u64 lateness_sum_ns;
 	u64 started;		/* jobs whose lateness is known */
+	u64 passed;		/* turns that a member passed to another of its choice */
+	u64 skipped;		/* of these, with another going next: the chosen one did not wait */
 	u64 cut_late_max_ns;	/* from the end of budget or slot to the end of running */
 	u64 stolen_interrupts_ns;	/* while a member ran */
 	u64 stolen_higher_ns;	/* while a member was preempted within its slot */

@@ -5,6 +5,7 @@
 
 #include "edge.h"
 #include "hotplug.h"
+#include "pass.h"
 #include "throttle.h"
 
 #define SIGXCPU 24
@@ -239,17 +240,18 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
  * An early alarm let it start before its slot opens. A thread that reads the clock, and yields
  * since its time has not come, has done nothing yet.
  */
-static __always_inline int is_early(const struct takt_cpu *c)
+static __always_inline int is_early(const struct takt_cpu *c, u32 pass)
 {
 	u64 start_ns = c->arrived_ns + c->early.return_ns[c->came_from & (TAKT_FROMS - 1)];
 
-	return c->tier == TIER_BEAT && c->arrived_ns &&
+	return pass == TAKT_PASS_NEXT && c->tier == TIER_BEAT && c->arrived_ns &&
 	       takt_early_is_premature(start_ns, c->released_ns, bpf_ktime_get_ns());
 }
 
-/* The member has yielded: its work for this job is done. */
+/* The member has yielded: its work for this job is done, or for this turn of several. */
 static __always_inline void member_yield(struct takt_thread *thread,
-					 const struct takt_member *member, struct takt_cpu *c)
+					 const struct takt_member *member, struct takt_cpu *c,
+					 u32 to)
 {
 	const struct takt_task_params *params = params_of(member->task, c->half);
 	struct takt_task *task = task_of(member->task);
@@ -261,7 +263,7 @@ static __always_inline void member_yield(struct takt_thread *thread,
 	/* Before its first job there is nothing to finish. */
 	if (task->turns.turn != member->ordinal || !thread->job)
 		return;
-	if (!takt_turns_yield(&task->turns, &params->turns, thread->job))
+	if (!pass_turn(task, params, thread->job, to))
 		return;
 	task->stats.completed++;
 	/* The rest of the slot is free. */

@@ -70,6 +70,8 @@ struct takt_vector_state {
 #define TAKT_VECTOR_WINDOW_BEGIN 25	/* window_sample; answers the upper bound */
 #define TAKT_VECTOR_ROUND_TRIP 26	/* now, id: one, before: the smoothed one; answers a
 					 * standing one, or 0 */
+#define TAKT_VECTOR_PASS 27		/* job, id: to whom, before: who waits; answers
+					 * whether it is done */
 
 struct takt_vector_step {
 	u32 op;
@@ -196,6 +198,10 @@ TAKT_FN void takt_vector_beats(struct takt_vector_state *state, struct takt_vect
 		break;
 	case TAKT_VECTOR_YIELD:
 		step->answer = takt_turns_yield(&state->turns, &state->turns_params, step->job);
+		break;
+	case TAKT_VECTOR_PASS:
+		step->answer = takt_turns_pass(&state->turns, &state->turns_params, step->job,
+					       step->id, step->before);
 		break;
 	}
 }

@@ -57,6 +57,7 @@ int clock_gettime(int clock, struct timespec *now);
 #endif
 
 #define TAKT_BEAT_PAGES 256U
+#define TAKT_BEAT_PASS_MARK 0x74616B7468616E64ULL	/* in the first argument of sched_yield() */
 #define TAKT_BEAT_PATIENCE_S 10	/* waiting time for taktd's answer */
 
 /* Written by the scheduler for each member, as in bpf/beats/beats_maps.h. */
@@ -103,6 +104,7 @@ struct takt_beat_terms {
 	 * .period_ns = 64000000000, .period_per = 48000.
 	 */
 	uint32_t period_per;
+	const char *handoff;	/* of the group: "order" or "free" */
 };
 
 /* The job that the thread runs, or ran last. */
@@ -187,16 +189,12 @@ static inline int takt_beat_overran(struct takt_beat *beat)
 	return has;
 }
 
-/*
- * This job's work is done. Returns at the next beat; without Takt, after a sched_yield(). If the
- * thread is released with a lead, it waits out the rest here, on the CPU.
- */
-static inline void takt_beat_done(const struct takt_beat *beat)
+/* A thread that was released with a lead waits out the rest, on the CPU. */
+static inline void takt_beat_wait_out(const struct takt_beat *beat)
 {
 	struct takt_beat_job job;
 	uint64_t now_ns;
 
-	sched_yield();
 	if (takt_beat_read(beat, &job))
 		return;
 	now_ns = takt_beat_clock_ns();
@@ -208,6 +206,39 @@ static inline void takt_beat_done(const struct takt_beat *beat)
 		__builtin_ia32_pause();
 #endif
 	}
+}
+
+/*
+ * This job's work is done. Returns at the next beat; without Takt, after a sched_yield(). If the
+ * thread is released with a lead, it waits out the rest here, on the CPU.
+ */
+static inline void takt_beat_done(const struct takt_beat *beat)
+{
+	sched_yield();
+	takt_beat_wait_out(beat);
+}
+
+/*
+ * In a group with handoff "free": passes this thread's turn to another member, from 1, and returns
+ * when another member passes it back. A member that does not wait for its turn is skipped: the next
+ * in order gets it that does. A number that is no other member's is takt_beat_done(); the thread's
+ * own number keeps the turn. Without Takt, for a group in order, and in programs of 32 bits, as
+ * takt_beat_done().
+ */
+static inline void takt_beat_pass(const struct takt_beat *beat, uint32_t member)
+{
+	/* sched_yield() has no arguments; Takt looks at what is there (bpf/beats/pass.h). */
+	syscall(SYS_sched_yield, (unsigned long)TAKT_BEAT_PASS_MARK, (unsigned long)member);
+	takt_beat_wait_out(beat);
+}
+
+/*
+ * In a group with handoff "free": ends the group's work of this period; the first member begins the
+ * next. Returns when this thread has its turn again. Otherwise as takt_beat_done().
+ */
+static inline void takt_beat_end(const struct takt_beat *beat)
+{
+	takt_beat_pass(beat, 0);
 }
 
 /* From here on: how a thread gets its reservation. */
@@ -348,6 +379,8 @@ static inline void takt_beat_put_terms(struct takt_beat_line *line,
 		takt_beat_put_name(&group, "name", terms->group);
 		takt_beat_put_number(&group, "member", terms->member);
 		takt_beat_put_number(&group, "of", terms->member_count);
+		if (terms->handoff)
+			takt_beat_put_name(&group, "handoff", terms->handoff);
 		takt_beat_put(line, ",\"group\":{");
 		takt_beat_put(line, group.text + 1);
 		takt_beat_put(line, "}");

@@ -20,7 +20,7 @@ impl Turns {
                 period: takt_exact::new(period_ns, 1),
                 budget_ns,
                 member_count,
-                pad: 0,
+                is_free: 0,
             },
             state: takt_turns::default(),
         }
@@ -58,6 +58,18 @@ impl Turns {
     pub fn end_turn(&mut self, job: u64) -> bool {
         // SAFETY: as above.
         unsafe { sys::takt_turns_yield(&mut self.state, &self.params, job) != 0 }
+    }
+
+    /// Members may choose who goes next, or not.
+    pub fn set_free(&mut self, is_free: bool) {
+        self.params.is_free = is_free.into();
+    }
+
+    /// The member whose turn it is passes it to another one, from 1, or with 0 ends the job.
+    /// `waiting` are the members that wait for it, as bits. Returns whether that ends the job.
+    pub fn pass(&mut self, job: u64, to: u32, waiting: u32) -> bool {
+        // SAFETY: as above.
+        unsafe { sys::takt_turns_pass(&mut self.state, &self.params, job, to, waiting) != 0 }
     }
 
     /// The member that goes, or goes on, next.

@@ -75,6 +75,45 @@ proptest! {
         }
     }
 
+    /// Whatever members choose: one of them has the turn, a choice of one that waits is followed,
+    /// and the budget is the group's.
+    #[test]
+    fn a_choice_stays_within_its_group(
+        members in 1..=Turns::MEMBERS_MAX,
+        steps in prop::collection::vec((0..20u32, any::<u32>(), 0..BUDGET_NS / 4), 1..100),
+    ) {
+        let mut turns = Turns::new(PERIOD_NS, BUDGET_NS, members);
+        turns.set_free(true);
+        let (mut job, mut used_ns) = (1, 0);
+        for (to, waiting, ran_ns) in steps {
+            turns.charge(job, ran_ns);
+            used_ns += ran_ns;
+            prop_assert_eq!(turns.left_ns(job), BUDGET_NS.saturating_sub(used_ns));
+            let before = turns.turn();
+            let ends = turns.pass(job, to, waiting);
+            let turn = turns.turn();
+            prop_assert!(turn < members);
+            let comes = |at: u32| waiting >> at & 1 == 1;
+            match to {
+                0 => prop_assert!(ends && turn == 0),
+                _ if to > members => prop_assert_eq!((turn, ends), match before + 1 {
+                    next if next == members => (0, true),
+                    next => (next, false),
+                }),
+                _ => {
+                    prop_assert!(!ends);
+                    let in_order = (0..members).map(|step| (to - 1 + step) % members);
+                    let expected = { in_order }.find(|at| comes(*at)).unwrap_or(to - 1);
+                    prop_assert_eq!(turn, expected);
+                }
+            }
+            if ends {
+                prop_assert_eq!(turns.left_ns(job), 0);
+                (job, used_ns) = (job + 1, 0);
+            }
+        }
+    }
+
     #[test]
     fn a_fractions_jobs_are_counted_by_their_edges(job in 1..1u64 << 32, late_ns in 0..3u64) {
         let mut turns = Turns::new(1, 1, 1);
@@ -116,6 +155,9 @@ fn no_period_and_no_budget_do_no_harm() {
     assert_eq!(turns.job_at(u64::MAX), 1);
     assert_eq!(turns.left_ns(1), 0);
     assert!(turns.end_turn(1));
+    turns.set_free(true);
+    assert!(turns.pass(1, 0, u32::MAX));
+    turns.pass(1, 1, u32::MAX);
     turns.charge(1, u64::MAX);
     assert_eq!(turns.left_ns(2), 0);
 }

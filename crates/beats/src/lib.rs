@@ -29,9 +29,11 @@ use std::{hint, marker::PhantomData, path::Path, time::Duration};
 use page::Pages;
 
 pub use taktd::JoinError;
-pub use words::{Group, Overrun, Terms};
+pub use words::{Group, Handoff, Overrun, Terms};
 
 const SOCKET: &str = "/run/taktd/socket";
+/// In the first argument of `sched_yield()`: the second one is a choice (bpf/beats/pass.h).
+const PASS_MARK: u64 = 0x7461_6B74_6861_6E64;
 const PIN: &std::ffi::CStr = c"/sys/fs/bpf/takt-beats/takt_jobs";
 
 /// The calling thread's reservation, if it has one. Dropping this value does not end the
@@ -110,6 +112,27 @@ impl Beat {
     pub fn done(&self) {
         // SAFETY: it has no arguments.
         unsafe { libc::sched_yield() };
+        self.wait_out();
+    }
+
+    /// In a group with [`Handoff::Free`]: passes this thread's turn to another member, from 1, and
+    /// returns when another member passes it back. A member that does not wait for its turn is
+    /// skipped: the next in order gets it that does. A number that is no other member's is
+    /// [`Beat::done`]; the thread's own number keeps the turn. Without Takt, and for a group in
+    /// order, as [`Beat::done`].
+    pub fn pass(&self, member: u32) {
+        yield_to(member);
+        self.wait_out();
+    }
+
+    /// In a group with [`Handoff::Free`]: ends the group's work of this period; the first member
+    /// begins the next. Returns when this thread has its turn again. Otherwise as [`Beat::done`].
+    pub fn end(&self) {
+        yield_to(0);
+        self.wait_out();
+    }
+
+    fn wait_out(&self) {
         let Some(job) = self.job() else {
             return;
         };
@@ -186,6 +209,13 @@ impl Beat {
     }
 }
 
+/// `sched_yield()` with a choice: a member from 1, or 0 for the end of the job.
+fn yield_to(choice: u32) {
+    let (mark, choice) = (PASS_MARK as libc::c_ulong, libc::c_ulong::from(choice));
+    // SAFETY: without Takt the kernel does not look at these arguments.
+    unsafe { libc::syscall(libc::SYS_sched_yield, mark, choice) };
+}
+
 /// A lead is at most a period; a beat further away is no lead.
 fn is_within_lead(job: &Job, now_ns: u64) -> bool {
     now_ns < job.beat_ns && job.beat_ns - now_ns < job.period_ns
@@ -243,6 +273,8 @@ mod tests {
         let mut beat = Beat::without();
         for _ in 0..3 {
             beat.done();
+            beat.pass(2);
+            beat.end();
         }
         assert_eq!(beat.job(), None);
         assert!(!beat.overran());

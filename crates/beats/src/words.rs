@@ -30,6 +30,18 @@ pub struct Group {
     pub member: u32,
     /// How many members there are.
     pub of: u32,
+    /// Who says which member goes next; all members must say the same.
+    pub handoff: Handoff,
+}
+
+/// Who says which member of a group goes next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Handoff {
+    /// The order of the members, once in each period.
+    #[default]
+    Order,
+    /// The member that hands over, by [`Beat::pass`](crate::Beat::pass).
+    Free,
 }
 
 /// What happens to a thread that has used up its budget and goes on.
@@ -111,11 +123,16 @@ fn spell(terms: &Terms) -> String {
         Overrun::StopGroup => put("overrun", "\"stop-group\""),
         Overrun::Wait => put("overrun", "\"wait\""),
     }
-    if let Some(Group { name, member, of }) = &terms.group {
-        let name = quoted(name);
+    if let Some(group) = &terms.group {
+        let Group { member, of, .. } = group;
+        let name = quoted(&group.name);
+        let handoff = match group.handoff {
+            Handoff::Order => "",
+            Handoff::Free => ",\"handoff\":\"free\"",
+        };
         put(
             "group",
-            &format!("{{\"name\":{name},\"member\":{member},\"of\":{of}}}"),
+            &format!("{{\"name\":{name},\"member\":{member},\"of\":{of}{handoff}}}"),
         );
     }
     text
@@ -195,12 +212,13 @@ mod tests {
                 name: "av".to_owned(),
                 member: 2,
                 of: 3,
+                handoff: Handoff::Free,
             }),
             ..plain
         };
         assert!(join(7, Some(&full)).ends_with(
             ",\"offset_ns\":0,\"lead_ns\":20000,\"overrun\":\"stop-group\",\
-             \"group\":{\"name\":\"av\",\"member\":2,\"of\":3}}}\n"
+             \"group\":{\"name\":\"av\",\"member\":2,\"of\":3,\"handoff\":\"free\"}}}\n"
         ));
     }
 

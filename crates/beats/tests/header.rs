@@ -92,7 +92,7 @@ fn with_a_place_it_reads_its_page_and_waits_for_its_beat() {
     let (_, terms) = requests[0].split_once(',').expect("terms");
     assert_eq!(
         terms,
-        r#""period_ns":40000000,"budget_ns":8000000,"lead_ns":20000,"overrun":"signal","group":{"name":"a\"v","member":2,"of":3}}}"#
+        r#""period_ns":40000000,"budget_ns":8000000,"lead_ns":20000,"overrun":"signal","group":{"name":"a\"v","member":2,"of":3,"handoff":"free"}}}"#
     );
     assert!(requests[0].starts_with(r#"{"join_beat":{"tid":"#));
     assert!(requests[1].starts_with(r#"{"leave_beat":{"tid":"#));

@@ -492,6 +492,17 @@ pub struct Beat {
     /// Which member this is, and of how many, such as 2/3.
     #[arg(long, value_name = "K/N", value_parser = member, requires = "group")]
     pub member: Option<(u32, u32)>,
+    /// Which member goes next; by default the order's.
+    #[arg(long, value_enum, requires = "group")]
+    pub handoff: Option<Handoff>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Handoff {
+    /// The next in order, each once in a period.
+    Order,
+    /// The one that a member passes its turn to, with the library.
+    Free,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -522,6 +533,10 @@ impl From<Beat> for Terms {
                 Some(Overrun::Signal) => takt_policy::Overrun::Signal,
                 Some(Overrun::StopGroup) => takt_policy::Overrun::StopGroup,
                 Some(Overrun::Wait) => takt_policy::Overrun::Wait,
+            },
+            handoff: match beat.handoff {
+                None | Some(Handoff::Order) => takt_policy::Handoff::Order,
+                Some(Handoff::Free) => takt_policy::Handoff::Free,
             },
         }
     }
@@ -601,12 +616,13 @@ mod tests {
             offset_ns: None,
             lead_ns: 0,
             overrun: takt_policy::Overrun::Demote,
+            handoff: takt_policy::Handoff::Order,
         };
         assert!(!background);
         assert_eq!(terms, Some(plain.clone()));
         let (_, terms) = run(
             "--period 40ms --budget 8ms --offset 5ms --lead 20us --overrun stop-group --group av \
-             --member 2/3",
+             --member 2/3 --handoff free",
         )
         .unwrap();
         let full = Terms {
@@ -616,6 +632,7 @@ mod tests {
             offset_ns: Some(5_000_000.into()),
             lead_ns: 20_000,
             overrun: takt_policy::Overrun::StopGroup,
+            handoff: takt_policy::Handoff::Free,
             ..plain
         };
         assert_eq!(terms, Some(full));

@@ -347,12 +347,22 @@ mod tests {
                 name: "av".to_owned(),
                 member: 2,
                 of: 3,
+                handoff: None,
             }),
             ..JoinBeat::default()
         };
         let line = br#"{"join_beat":{"tid":7,"period_ns":40000000,"budget_ns":8000000,
             "overrun":"stop-group","group":{"name":"av","member":2,"of":3}}}"#;
         assert_eq!(parse(line), Ok(Request::JoinBeat(ad_hoc)));
+        let free = br#"{"join_beat":{"period_ns":1,"budget_ns":1,
+            "group":{"name":"av","member":2,"of":3,"handoff":"free"}}}"#;
+        let Ok(Request::JoinBeat(free)) = parse(free) else {
+            panic!("a free group");
+        };
+        assert_eq!(
+            free.group.unwrap().handoff,
+            Some(takt_policy::Handoff::Free)
+        );
     }
 
     #[test]

@@ -107,7 +107,7 @@ const TASKS: &[Definition<TaskStatus>] = definitions! { TaskStatus:
         |task| Some(task.counters.releases as f64);
     "takt_task_missed" "jobs" Counter "Those of them whose thread was not ready to run"
         |task| Some(task.counters.missed as f64);
-    "takt_task_completed" "jobs" Counter "Jobs that all members yielded in"
+    "takt_task_completed" "jobs" Counter "Jobs that all members yielded in, or that one ended"
         |task| Some(task.counters.completed as f64);
     "takt_task_overrun" "jobs" Counter "Jobs that were not done at the end of the budget or the slot"
         |task| Some(task.counters.overruns as f64);

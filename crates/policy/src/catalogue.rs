@@ -197,6 +197,7 @@ Known keys:
     [beats]               grid clock free cpus threaded_napi batch
                           ignore_cgroup_limits join
     [[task]]              name period budget offset lead cpus overrun match members
+                          handoff
     a task's match        thread command cgroup unit
 ";
 NotBackground = "takt::policy::not_background": "

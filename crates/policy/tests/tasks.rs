@@ -1,6 +1,6 @@
 //! What a policy means by its tasks, and by how they share the CPUs.
 
-use takt_policy::{BeatsClock, Join, Member, Overrun, Task, ThreadMatch, parse};
+use takt_policy::{BeatsClock, Handoff, Join, Member, Overrun, Task, ThreadMatch, parse};
 
 fn beats(text: &str) -> takt_policy::Beats {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -28,6 +28,7 @@ fn a_task_alone_has_its_defaults() {
         lead_ns: 0,
         cpus: None,
         overrun: Overrun::Demote,
+        handoff: Handoff::Order,
         members,
         line: 1,
     };
@@ -52,6 +53,7 @@ fn tasks_and_beats_say_what_they_mean() {
         cpus = "3,0-1,1"
         overrun = "stop-group"
         match = { command = "player", unit = "av.service" }
+        handoff = "free"
         members = ["decode", "web content"]
         [[task]]
         name = "a-process-by-its-command-alone"
@@ -85,6 +87,10 @@ fn tasks_and_beats_say_what_they_mean() {
     assert_eq!(
         (av.overrun, logger.overrun),
         (Overrun::StopGroup, Overrun::Signal)
+    );
+    assert_eq!(
+        (av.handoff, logger.handoff),
+        (Handoff::Free, Handoff::Order)
     );
     let text = |text: &str| Some(text.to_owned());
     let of_player = |thread: &str| Member {

@@ -18,6 +18,8 @@ pub struct Setup {
     period_ns: u64,
     budget_ns: u64,
     member_count: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_free: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -34,6 +36,12 @@ pub enum Call {
     },
     Yield {
         job: u64,
+    },
+    /// To a member from 1, or 0: the job is done. `waiting` has a bit for each that waits.
+    Pass {
+        job: u64,
+        to: u32,
+        waiting: u32,
     },
     /// The rest of a job's budget.
     Left {
@@ -73,6 +81,7 @@ impl Concept for Turns {
         state.turns_params.period = takt_exact::new(setup.period_ns, 1);
         state.turns_params.budget_ns = setup.budget_ns;
         state.turns_params.member_count = setup.member_count;
+        state.turns_params.is_free = setup.is_free.into();
         Ok(())
     }
 
@@ -90,6 +99,10 @@ impl Concept for Turns {
             Call::Yield { job } => {
                 step.op = sys::TAKT_VECTOR_YIELD;
                 step.job = job;
+            }
+            Call::Pass { job, to, waiting } => {
+                step.op = sys::TAKT_VECTOR_PASS;
+                (step.job, step.id, step.before) = (job, to, waiting);
             }
             Call::Left { job } => {
                 step.op = sys::TAKT_VECTOR_LEFT;
@@ -120,6 +133,8 @@ impl Concept for Turns {
             alone()?,
             group()?,
             overrun()?,
+            free()?,
+            in_order()?,
             periods()?,
             fraction()?,
         ])
@@ -131,8 +146,58 @@ fn recorder(name: &str, member_count: u32) -> Result<Recorder<Turns>, Failure> {
         period_ns: 40_000_000,
         budget_ns: 8_000_000,
         member_count,
+        is_free: false,
     };
     Recorder::new(name, setup)
+}
+
+fn free() -> Result<Vector<Turns>, Failure> {
+    let mut turns = Recorder::new(
+        "three of a free group pass to each other, and one ends the job",
+        Setup {
+            period_ns: 40_000_000,
+            budget_ns: 8_000_000,
+            member_count: 3,
+            is_free: true,
+        },
+    )?;
+    for (to, waiting) in [
+        (3, 0b110),
+        // The second does not wait, so the third that is next after it goes on.
+        (2, 0b101),
+        (2, 0b010),
+        // None waits: the chosen one comes when it can.
+        (1, 0),
+        // The order.
+        (u32::MAX, 0b110),
+        (4, 0b101),
+        (0, 0b011),
+    ] {
+        turns.call(Call::Run {
+            job: 7,
+            ran_ns: 100_000,
+        })?;
+        turns.call(Call::Pass {
+            job: 7,
+            to,
+            waiting,
+        })?;
+    }
+    turns.call(Call::Left { job: 7 })?;
+    turns.call(Call::Left { job: 8 })?;
+    Ok(turns.done())
+}
+
+fn in_order() -> Result<Vector<Turns>, Failure> {
+    let mut turns = recorder("a group that is not free keeps its order", 3)?;
+    for to in [3, 0, 1] {
+        turns.call(Call::Pass {
+            job: 7,
+            to,
+            waiting: 0b111,
+        })?;
+    }
+    Ok(turns.done())
 }
 
 fn alone() -> Result<Vector<Turns>, Failure> {

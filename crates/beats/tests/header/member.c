@@ -19,6 +19,7 @@ int main(int argc, char **argv)
 	terms.group = "a\"v";
 	terms.member = 2;
 	terms.member_count = 3;
+	terms.handoff = "free";
 	printf("join %d %s\n", takt_beat_join(&beat, argc > 1 ? NULL : &terms), beat.problem);
 	printf("slack %d\n", prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL));
 	printf("read %d\n", takt_beat_read(&beat, &job));
@@ -29,6 +30,8 @@ int main(int argc, char **argv)
 	beat_ns = takt_beat_beat_ns(&beat);
 	for (period = 0; period < 3; period++)
 		takt_beat_done(&beat);
+	takt_beat_pass(&beat, 3);
+	takt_beat_end(&beat);
 	printf("waited %d\n", takt_beat_clock_ns() >= beat_ns);
 	printf("leave %d %s\n", takt_beat_leave(&beat), beat.problem);
 	return 0;

@@ -29,6 +29,10 @@ CUT_LATE = "takt::beats::cut_late" ["cut_late_max_ns"]: "
 The longest that a thread ran beyond the end of its budget or slot before it was cut. What held the
 interrupt off, held the cut off.
 ";
+SKIPPED = "takt::beats::skipped" ["skipped"]: "
+Members of a group with handoff = \"free\" passed their turn to a member that did not wait for it: it
+slept. The next in order that waited had the turn.
+";
 STOPPED = "takt::beats::stopped" ["stopped"]: "
 The group overran and its task says overrun = \"stop-group\": its threads are ordinary ones until
 `takt apply` puts a policy in force.

@@ -71,6 +71,7 @@ tasks[].ad_hoc_uid null
 tasks[].budget_ns number
 tasks[].completed number
 tasks[].cut_late_max_ns number
+tasks[].handoff string
 tasks[].lateness.histogram[].count number
 tasks[].lateness.histogram[].from_ns number
 tasks[].lateness.max_ns number
@@ -87,6 +88,7 @@ tasks[].name string
 tasks[].offset_ns number
 tasks[].overrun string
 tasks[].overruns number
+tasks[].passed number
 tasks[].period string
 tasks[].period_ns number
 tasks[].pieces[].beat_ns number
@@ -94,6 +96,7 @@ tasks[].pieces[].begin_ns number
 tasks[].pieces[].cpu number
 tasks[].pieces[].end_ns number
 tasks[].releases number
+tasks[].skipped number
 tasks[].stalled boolean
 tasks[].started number
 tasks[].stolen_higher_ns number

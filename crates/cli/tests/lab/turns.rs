@@ -9,13 +9,15 @@ use std::{
     thread,
 };
 
+use takt_beats::Beat;
+
 use crate::{
     beats::{A, B, end},
-    machine::{DEFAULT, TWO_PROCESSORS},
+    machine::{DEFAULT, NEWEST, TWO_PROCESSORS, WITHOUT_BPF_QDISCS},
     metronome::{
-        MS, Shell, US, assert_stands, member, now_ns, reservations, sleep_ms, spin, take_name,
+        MS, Shell, US, assert_stands, member, now_ns, reservations, sleep_ms, spin, take_name, task,
     },
-    takt::apply,
+    takt::{apply, takt},
 };
 
 const GROUP: &str = r#"
@@ -236,6 +238,259 @@ fn a_processor_goes_and_comes_back() {
             thread.join().unwrap();
         }
         drop(busy);
+        end();
+    });
+}
+
+/// Members that choose who goes next.
+fn free() -> String {
+    format!("{GROUP}handoff = \"free\"\n")
+}
+
+/// What a member does after its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Pass(u32),
+    End,
+    Next,
+}
+
+impl Choice {
+    fn make(self, beat: &Beat) {
+        match self {
+            Self::Pass(member) => beat.pass(member),
+            Self::End => beat.end(),
+            Self::Next => beat.done(),
+        }
+    }
+
+    /// The member, from 0, that goes after this one if all of them wait.
+    fn leads_to(self, from: u8) -> u8 {
+        match self {
+            Self::Pass(member @ 1..=3) => member as u8 - 1,
+            Self::Pass(0) | Self::End => 0,
+            // No member of the group: the order.
+            Self::Pass(_) | Self::Next => (from + 1) % 3,
+        }
+    }
+}
+
+/// Turns of members that choose so in their n-th turn, until so many were had; each with its
+/// choice.
+fn play_freely(turns: usize, act: fn(u8, u64), choose: fn(u8, u64) -> Choice) -> Vec<(u8, Choice)> {
+    let taken = Arc::new(AtomicU32::new(0));
+    let clashes = Arc::new(AtomicU32::new(0));
+    let had = Arc::new(Mutex::new(Vec::new()));
+    let actors: Vec<_> = (0u8..)
+        .zip(NAMES)
+        .map(|(actor, name)| {
+            let (taken, clashes, had) = (taken.clone(), clashes.clone(), had.clone());
+            thread::spawn(move || {
+                take_name(name);
+                let beat = Beat::own().unwrap();
+                while reservations() < 3 {
+                    sleep_ms(1);
+                }
+                // Each has its first turn in order: all wait from then on.
+                beat.done();
+                for turn in 0.. {
+                    clashes.fetch_add(taken.fetch_add(1, SeqCst), SeqCst);
+                    act(actor, turn);
+                    let choice = choose(actor, turn);
+                    let is_over = {
+                        let mut had = had.lock().unwrap();
+                        had.push((actor, choice));
+                        had.len() >= turns
+                    };
+                    taken.fetch_sub(1, SeqCst);
+                    if is_over {
+                        return;
+                    }
+                    choice.make(&beat);
+                }
+            })
+        })
+        .collect();
+    for actor in actors {
+        actor.join().unwrap();
+    }
+    assert_eq!(clashes.load(SeqCst), 0, "members ran at the same time");
+    Arc::into_inner(had).unwrap().into_inner().unwrap()
+}
+
+/// Any of them, also the member itself, one that there is not, the order, and the end.
+fn any(actor: u8, turn: u64) -> Choice {
+    let mixed = (turn * 3 + u64::from(actor)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    match mixed % 16 {
+        0 | 15 => Choice::End,
+        13 => Choice::Next,
+        14 => Choice::Pass([4, 9, 17, u32::MAX][mixed as usize / 16 % 4]),
+        to => Choice::Pass(to as u32 % 3 + 1),
+    }
+}
+
+#[track_caller]
+fn assert_as_chosen(had: &[(u8, Choice)]) {
+    // At the end members leave one by one.
+    let had = &had[6..had.len() - 6];
+    let wrong = had
+        .windows(2)
+        .filter(|pair| pair[1].0 != pair[0].1.leads_to(pair[0].0));
+    assert_eq!(wrong.count(), 0, "not as chosen");
+}
+
+fn hand_over_by_choice(turns: usize) {
+    apply(&free()).ok();
+    let busy = Shell::busy("busy");
+    assert_as_chosen(&play_freely(turns, |_, _| spin(20 * US), any));
+    drop(busy);
+    let status = takt("status --output json").json();
+    let counted = &status["tasks"][0];
+    assert_eq!(counted["handoff"], "free");
+    let passed = counted["passed"].as_u64().unwrap();
+    println!("{passed} passes");
+    assert!(passed as usize > turns / 3, "{counted}");
+    let shown = takt("status --tasks").ok();
+    assert!(shown.contains("members choose who goes next: "), "{shown}");
+    assert_stands();
+    end();
+}
+
+#[test]
+fn members_hand_over_by_choice() {
+    DEFAULT.run(|| {
+        // 20,000 passes to others, and as many turns that end otherwise.
+        hand_over_by_choice(44_000);
+    });
+}
+
+#[test]
+fn members_hand_over_by_choice_newest() {
+    NEWEST.run(|| {
+        hand_over_by_choice(3000);
+    });
+}
+
+#[test]
+fn members_hand_over_by_choice_oldest() {
+    WITHOUT_BPF_QDISCS.run(|| {
+        hand_over_by_choice(3000);
+    });
+}
+
+#[test]
+fn members_hand_over_by_choice_beside_another_processor() {
+    TWO_PROCESSORS.run(|| {
+        apply(&free()).ok();
+        let busy = Shell::stress();
+        assert_as_chosen(&play_freely(1500, |_, _| spin(20 * US), any));
+        assert_stands();
+        end();
+        drop(busy);
+    });
+}
+
+/// The first passes to the second, which sleeps each time that it has had the turn.
+#[test]
+fn a_member_that_does_not_wait_is_skipped() {
+    DEFAULT.run(|| {
+        apply(&free()).ok();
+        let sleeps = |actor, _| {
+            spin(20 * US);
+            if actor == 1 {
+                sleep_ms(7);
+            }
+        };
+        let had = play_freely(600, sleeps, |actor, _| match actor {
+            0 => Choice::Pass(2),
+            1 => Choice::Pass(1),
+            _ => Choice::End,
+        });
+        // It sleeps in its turn, and the others wait for it: none was skipped.
+        assert_as_chosen(&had);
+        assert_eq!(task(0).stats.skipped, 0);
+        assert_stands();
+        end();
+
+        apply(&free()).ok();
+        let asleep = thread::spawn(|| {
+            take_name("g2");
+            sleep_ms(3000);
+        });
+        let awake = |name, to| {
+            thread::spawn(move || {
+                take_name(name);
+                let beat = Beat::own().unwrap();
+                while reservations() < 3 {
+                    sleep_ms(1);
+                }
+                let end_ns = now_ns() + 1500 * MS;
+                let mut turns = 0;
+                while now_ns() < end_ns {
+                    spin(20 * US);
+                    turns += 1;
+                    beat.pass(to);
+                }
+                turns
+            })
+        };
+        // Neither waits for the second, to which both pass.
+        let (one, three) = (awake("g1", 2), awake("g3", 2));
+        assert!(one.join().unwrap() > 300);
+        assert!(three.join().unwrap() > 300);
+        let stats = task(0).stats;
+        assert!(stats.skipped > 600, "{} of {}", stats.skipped, stats.passed);
+        asleep.join().unwrap();
+        assert_stands();
+        end();
+    });
+}
+
+/// Passing gives a group no more than its budget, and no other group a turn.
+#[test]
+fn passing_gains_no_time() {
+    DEFAULT.run(|| {
+        apply(&format!("{}{A}", free())).ok();
+        let busy = Shell::busy("busy");
+        let beside = member("beat-a", 100, |_| spin(500 * US));
+        let before = task(0).stats.used_ns;
+        let began_ns = now_ns();
+        // None ends a job: each uses its budget up.
+        play_freely(
+            4000,
+            |_, _| spin(50 * US),
+            |actor, _| Choice::Pass(u32::from((actor + 2) % 3) + 1),
+        );
+        let used_ns = task(0).stats.used_ns - before;
+        let periods = (now_ns() - began_ns) / (2 * MS) + 1;
+        assert!(
+            task(0).stats.used_max_ns < 640 * US,
+            "{}",
+            task(0).stats.used_max_ns
+        );
+        assert!(
+            used_ns <= periods * 610 * US,
+            "{used_ns} in {periods} periods"
+        );
+        beside.join().unwrap();
+        assert_eq!(task(1).stats.overruns, 0);
+        drop(busy);
+        assert_stands();
+        end();
+    });
+}
+
+/// A member of a group in order cannot choose.
+#[test]
+fn a_group_in_order_is_not_free() {
+    DEFAULT.run(|| {
+        apply(GROUP).ok();
+        let had = play_freely(900, |_, _| spin(20 * US), any);
+        let had = &had[6..had.len() - 6];
+        let in_order = |pair: &[(u8, Choice)]| pair[1].0 == (pair[0].0 + 1) % 3;
+        assert!(had.windows(2).all(in_order));
+        assert_eq!(task(0).stats.passed, 0);
+        assert_stands();
         end();
     });
 }

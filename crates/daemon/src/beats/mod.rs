@@ -191,7 +191,9 @@ fn time(
 fn terms(request: &JoinBeat, period: ExactTime, budget_ns: u64) -> Result<Terms, Refusal> {
     let (group, member, member_count) = match &request.group {
         None => (None, 0, 1),
-        Some(GroupMember { name, member, of }) => {
+        Some(GroupMember {
+            name, member, of, ..
+        }) => {
             let member = member.checked_sub(1).ok_or_else(|| {
                 Refusal::new(
                     Code::BadBeat,
@@ -211,6 +213,9 @@ fn terms(request: &JoinBeat, period: ExactTime, budget_ns: u64) -> Result<Terms,
         offset_ns: time("offset", request.offset_ns, request.offset.as_deref())?,
         lead_ns: request.lead_ns.unwrap_or_default(),
         overrun: request.overrun.unwrap_or_default(),
+        handoff: { request.group.as_ref() }
+            .and_then(|group| group.handoff)
+            .unwrap_or_default(),
     })
 }
 

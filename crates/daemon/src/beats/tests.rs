@@ -171,6 +171,7 @@ fn contradictions_and_nonsense_are_refused() {
             name: "av".to_owned(),
             member,
             of,
+            handoff: None,
         };
         let request = JoinBeat {
             group: Some(group),

@@ -1,7 +1,7 @@
 //! What is said about reservations.
 
 use serde::{Deserialize, Serialize};
-use takt_policy::Overrun;
+use takt_policy::{Handoff, Overrun};
 
 /// Take a reservation: a member that the policy declares (`task`, and of a group `member`), or
 /// one on the terms given (`period_ns` or `period`, and `budget_ns`). With neither, the reservation that the
@@ -55,6 +55,9 @@ pub struct GroupMember {
     pub member: u32,
     /// How many members there are; all must say the same.
     pub of: u32,
+    /// Whether the member that hands over chooses the next one; the order does if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handoff>,
 }
 
 /// Give up the reservation of a thread.

@@ -329,7 +329,7 @@ fn sample(name: &str, of: &VTypeExt) -> Value {
         VTypeExt::Plain(VType::String) if name == "overrun" => json!("signal"),
         VTypeExt::Plain(VType::String) => json!("::1"),
         VTypeExt::Plain(VType::Typename("GroupMember")) => {
-            json!({ "name": "av", "member": 1, "of": 2 })
+            json!({ "name": "av", "member": 1, "of": 2, "handoff": "free" })
         }
         other => panic!("{name}: no sample of {other}"),
     }

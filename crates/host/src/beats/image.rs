@@ -10,7 +10,7 @@ use takt_algo::{
     zeroed_box,
 };
 use takt_planner::beats::{CpuTable, Placement, Timetable};
-use takt_policy::{Beats, ExactTime, Overrun, Task, ThreadMatch};
+use takt_policy::{Beats, ExactTime, Handoff, Overrun, Task, ThreadMatch};
 
 use super::ids::TaskIds;
 use crate::bpf::names::{fnv1a, padded};
@@ -70,7 +70,7 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
             period: as_c(task.period_ns),
             budget_ns: task.budget_ns,
             member_count: task.members.len() as u32,
-            pad: 0,
+            is_free: (task.handoff == Handoff::Free).into(),
         },
         home_cpu: pieces.first().map_or(0, |piece| piece.cpu),
         first_member,

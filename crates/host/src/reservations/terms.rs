@@ -1,7 +1,8 @@
 //! What a thread may ask for.
 
 use takt_policy::{
-    BUDGET_MIN_NS, ExactTime, Member, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS, Task, ThreadMatch,
+    BUDGET_MIN_NS, ExactTime, Handoff, Member, Overrun, PERIOD_MAX_NS, PERIOD_MIN_NS, Task,
+    ThreadMatch,
 };
 
 use super::JoinError;
@@ -43,6 +44,8 @@ pub struct Terms {
     pub lead_ns: u64,
     /// What happens to a member on an overrun.
     pub overrun: Overrun,
+    /// Who says which member of the group goes next.
+    pub handoff: Handoff,
 }
 
 impl Terms {
@@ -103,6 +106,9 @@ impl Terms {
             None if self.member_count > 1 => {
                 invalid("several members need a group with a name".to_owned())
             }
+            None if self.handoff == Handoff::Free => {
+                invalid("a thread on its own hands over to no other; name a group".to_owned())
+            }
             None => Ok(()),
             Some(name) => takt_policy::check_name("group", name).map_err(JoinError::Invalid),
         }
@@ -123,6 +129,7 @@ impl Terms {
             cpus: None,
             overrun: self.overrun,
             members: (1..=self.member_count).map(member).collect(),
+            handoff: self.handoff,
             line: 0,
         }
     }
@@ -144,6 +151,7 @@ mod tests {
             offset_ns: None,
             lead_ns: 0,
             overrun: Overrun::Demote,
+            handoff: Handoff::Order,
         }
     }
 
@@ -189,6 +197,7 @@ mod tests {
         refused(|t| t.member_count = 17, "1 to 16");
         refused(|t| t.member = u32::MAX, "no member 4294967296");
         refused(|t| t.member_count = 2, "need a group");
+        refused(|t| t.handoff = Handoff::Free, "name a group");
         refused(
             |t| t.group = Some("a\"v".to_owned()),
             "names are 1 to 31 bytes",

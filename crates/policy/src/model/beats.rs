@@ -106,6 +106,9 @@ pub struct Task {
     pub overrun: Overrun,
     /// In the order of hand-off; a single thread is the only one.
     pub members: Vec<Member>,
+    /// Who says which member goes next.
+    #[serde(default)]
+    pub handoff: Handoff,
     /// The task's line in the file, counted from 1.
     pub line: usize,
 }
@@ -123,6 +126,17 @@ pub enum Overrun {
     StopGroup,
     /// It waits for its next slot, as it does when it becomes ready outside of them.
     Wait,
+}
+
+/// Who says which member of a group goes next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Handoff {
+    /// The order of the members, once in each period.
+    #[default]
+    Order,
+    /// The member that hands over.
+    Free,
 }
 
 /// One thread of a task.

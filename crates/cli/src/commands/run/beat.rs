@@ -21,7 +21,7 @@ use nix::{
 };
 use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
 use takt_host::reservations::{self, Caller, Terms, Wish};
-use takt_policy::ExactTime;
+use takt_policy::{ExactTime, Handoff};
 
 use super::become_program;
 use crate::{
@@ -123,6 +123,8 @@ fn request(terms: &Terms) -> JoinBeat {
             name: name.clone(),
             member: terms.member + 1,
             of: terms.member_count,
+            // An older taktd knows the order alone, and not the key.
+            handoff: Some(terms.handoff).filter(|handoff| *handoff != Handoff::Order),
         }),
         ..JoinBeat::default()
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use takt_host::{BeatsStatus, Status, TaskStatus};
-use takt_policy::{Overrun, format_duration};
+use takt_policy::{Handoff, Overrun, format_duration};
 
 use super::{table, write_table};
 use crate::{
@@ -192,6 +192,7 @@ fn write_more(text: &mut String, task: &TaskStatus) {
     );
     for (is_so, what) in [
         (task.lead_ns > 0 || task.lateness.is_some(), lead(task)),
+        (task.handoff == Handoff::Free, handoff(task)),
         (task.ad_hoc_uid.is_some(), ad_hoc(task)),
         (
             task.stopped,
@@ -232,6 +233,16 @@ fn lead(task: &TaskStatus) -> String {
     };
     let late_us = task.lateness.as_ref().map_or(0.0, |l| us(l.p999_ns));
     format!("{released}99.9 % of starts at most {late_us:.1} us late")
+}
+
+fn handoff(task: &TaskStatus) -> String {
+    let counters = &task.counters;
+    let passed = count(counters.passed as usize, "turn", "turns");
+    let skipped = match counters.skipped {
+        0 => String::new(),
+        skipped => format!(", {skipped} of them to one that was not ready"),
+    };
+    format!("members choose who goes next: {passed} passed{skipped}")
 }
 
 fn ad_hoc(task: &TaskStatus) -> String {

@@ -185,7 +185,7 @@ fn starts(
 #[cfg(test)]
 mod tests {
     use takt_host::{PieceStatus, TaskCounters};
-    use takt_policy::Overrun;
+    use takt_policy::{Handoff, Overrun};
 
     use super::*;
     use crate::commands::top::view::tests::sample;
@@ -209,6 +209,7 @@ mod tests {
             overrun: Overrun::Demote,
             ad_hoc_uid: None,
             members: Vec::new(),
+            handoff: Handoff::Order,
             stopped: false,
             stalled: false,
             counters: TaskCounters {
@@ -217,6 +218,8 @@ mod tests {
                 started: 0,
                 completed: 0,
                 overruns: 0,
+                passed: 0,
+                skipped: 0,
                 used_ns: 0,
                 used_max_ns: 0,
                 cut_late_max_ns: 0,

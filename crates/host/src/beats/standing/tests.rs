@@ -27,6 +27,7 @@ fn task(name: &str, period_ms: u64, budget_ms: u64) -> Task {
         lead_ns: 0,
         cpus: None,
         overrun: Overrun::Demote,
+        handoff: Default::default(),
         members: vec![Member {
             name: name.to_owned(),
             matches: ThreadMatch::default(),

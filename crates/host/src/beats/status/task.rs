@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use takt_algo::sys::{takt_task, takt_task_stats};
 use takt_planner::beats::Piece;
-use takt_policy::{ExactTime, Overrun, Task};
+use takt_policy::{ExactTime, Handoff, Overrun, Task};
 
 use super::Lateness;
 use crate::{
@@ -35,6 +35,8 @@ pub struct TaskStatus {
     pub ad_hoc_uid: Option<u32>,
     /// In the order of hand-off.
     pub members: Vec<MemberStatus>,
+    /// Who says which of them goes next.
+    pub handoff: Handoff,
     /// All members are ordinary threads since an overrun, until the next apply.
     pub stopped: bool,
     /// The hand-off order is not enforced any more.
@@ -82,10 +84,14 @@ pub struct TaskCounters {
     pub missed: u64,
     /// Jobs that a member ran in.
     pub started: u64,
-    /// Jobs that all members yielded in.
+    /// Jobs that all members yielded in, or that one ended.
     pub completed: u64,
     /// Jobs that were not done at the end of the budget or the slot.
     pub overruns: u64,
+    /// Turns that a member of a free group passed to one of its choice.
+    pub passed: u64,
+    /// Of these, turns that another member got, since the chosen one did not wait for it.
+    pub skipped: u64,
     /// Of all jobs, by all members.
     pub used_ns: u64,
     /// Of one job.
@@ -106,6 +112,8 @@ impl From<&takt_task_stats> for TaskCounters {
             started: stats.started,
             completed: stats.completed,
             overruns: stats.overruns,
+            passed: stats.passed,
+            skipped: stats.skipped,
             used_ns: stats.used_ns,
             used_max_ns: stats.used_max_ns,
             cut_late_max_ns: stats.cut_late_max_ns,
@@ -173,6 +181,7 @@ fn status(
                 })
             })
             .collect::<Result<_, Error>>()?,
+        handoff: task.handoff,
         stopped: state.stopped != 0,
         stalled: state.stalled != 0,
         counters: TaskCounters::from(&state.stats),

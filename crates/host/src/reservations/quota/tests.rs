@@ -17,6 +17,7 @@ fn task(name: &str, period_ns: u64, budget_ns: u64) -> Task {
         lead_ns: 0,
         cpus: None,
         overrun: Overrun::Demote,
+        handoff: Default::default(),
         members: members(1),
         line: 0,
     }

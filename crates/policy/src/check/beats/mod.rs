@@ -111,6 +111,7 @@ fn resolve(task: ReadTask) -> Task {
         cpus: task.cpus.map(|(cpus, _)| cpus),
         overrun: task.overrun,
         members,
+        handoff: task.handoff,
         line: task.line,
     }
 }

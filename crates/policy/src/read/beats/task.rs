@@ -11,7 +11,7 @@ use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::section::{Field, Section, tables, wrong_type};
 use crate::source::{Source, Span};
 use crate::value::{cpus, name, owner};
-use crate::{Code, ExactTime, Overrun};
+use crate::{Code, ExactTime, Handoff, Overrun};
 
 pub(in crate::read) const TASK: Schema = Schema {
     what: "task",
@@ -65,6 +65,14 @@ pub(in crate::read) const TASK: Schema = Schema {
             "A group of 1 to 16 threads: the first starts at the beat, sched_yield() hands the CPU \
              to the next",
         ),
+        Key::with_default(
+            "handoff",
+            Takes::Word(&words(&HANDOFF)),
+            "\"order\"",
+            "Which member goes next: the next in order, and the last one's yield ends the period; \
+             or the one that the member chooses with takt_beat_pass(), until one ends the period \
+             with takt_beat_end()",
+        ),
     ],
 };
 
@@ -74,6 +82,8 @@ const OVERRUN: Words<Overrun, 4> = [
     ("stop-group", Overrun::StopGroup),
     ("wait", Overrun::Wait),
 ];
+
+const HANDOFF: Words<Handoff, 2> = [("order", Handoff::Order), ("free", Handoff::Free)];
 
 fn members_schema() -> Value {
     json!({
@@ -119,6 +129,7 @@ pub(crate) struct ReadTask {
     pub matches: Option<ReadThread>,
     /// `None` for a single thread.
     pub members: Option<Vec<Placed<String>>>,
+    pub handoff: Handoff,
 }
 
 impl ReadTask {
@@ -176,6 +187,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         has_match: section.get("match").is_some(),
         matches: thread::read(section.get("match"), findings),
         members: read_members(section.get("members"), findings),
+        handoff: read_handoff(&section, findings),
     }
 }
 
@@ -183,6 +195,22 @@ pub(super) fn read_cpus(section: &Section, findings: &mut Findings) -> Option<Pl
     let span = section.get("cpus")?.span;
     let cpus = section.text_or_integer("cpus", "cpus = \"0-3,6\"", findings, cpus::parse)?;
     Some((cpus, span))
+}
+
+fn read_handoff(section: &Section, findings: &mut Findings) -> Handoff {
+    let handoff = section
+        .word("handoff", &HANDOFF, findings)
+        .unwrap_or_default();
+    let field = section.get("handoff").filter(|_| handoff == Handoff::Free);
+    if let (Some(field), None) = (field, section.get("members")) {
+        let error = Diagnostic::error(
+            Code::MissingKey,
+            "a single thread hands over to no other",
+            "name the group's threads: members = [\"decode\", \"mix\"]; or leave handoff out",
+        );
+        findings.add(error.at(&field.span, "without members"));
+    }
+    handoff
 }
 
 fn read_members(field: Option<Field>, findings: &mut Findings) -> Option<Vec<Placed<String>>> {
