@@ -33,6 +33,11 @@ pub fn of_group(beats: &Beats, members: &[String]) -> String {
     text
 }
 
+/// The same, whose members choose who goes next.
+pub fn of_free_group(beats: &Beats, members: &[String]) -> String {
+    of_group(beats, members) + "handoff = \"free\"\n"
+}
+
 /// A program of two threads of its own name, of which the second matters: it gets the first
 /// beat's slots. The first thread, with which the process began, has a task so that it does not
 /// take that reservation; it sleeps most of the time and does not need its slots.

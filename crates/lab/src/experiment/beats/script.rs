@@ -73,6 +73,13 @@ pub enum Part {
     Relay {
         work_ns: u64,
     },
+    /// Works for `work_ns` and passes its turn on, repeatedly: such a member, from 1, of a free
+    /// group of so many.
+    Pass {
+        work_ns: u64,
+        member: u32,
+        members: u32,
+    },
     /// Reads the clock without end, from the window's first beat on.
     Watch {
         rhythm: Rhythm,
@@ -132,6 +139,8 @@ pub struct Record {
     pub jobs: Vec<Job>,
     /// The spans in which it ran, from the first to the last reading of the clock.
     pub spans: Vec<(u64, u64)>,
+    /// To which member, from 1, it passed its turn after each of these; 0: it ended the job.
+    pub choices: Vec<u32>,
     /// Nanoseconds of work, round trips, or bytes of payload.
     pub done: u64,
     /// Releases before their beat: there must be none.

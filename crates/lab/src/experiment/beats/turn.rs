@@ -196,7 +196,11 @@ impl<'lab> Turn<'lab> {
         let members = ["decode", "mix", "render"].map(str::to_owned);
         self.prepare(Some(policy::of_group(&beats, &members)))?;
         self.row("group-of-three", |turn| {
-            group::measure(turn.takt, &beats, &members, Load::Rate(600), extent.group)
+            group::in_order(turn.takt, &beats, &members, Load::Rate(600), extent.group)
+        })?;
+        self.prepare(Some(policy::of_free_group(&beats, &members)))?;
+        self.row("group-free", |turn| {
+            group::by_choice(turn.takt, &beats, &members, Load::Rate(600), extent.group)
         })
     }
 

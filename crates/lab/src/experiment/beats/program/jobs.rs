@@ -1,5 +1,11 @@
 //! Threads that run when released, and record the time.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use takt_beats::Beat;
+
 use crate::experiment::beats::clock::{Rhythm, now_ns, sleep_until};
 use crate::experiment::beats::script::{Job, Record, Wait, Window};
 use crate::experiment::error::Result;
@@ -98,6 +104,50 @@ pub fn relay(work: Piece, window: Window, enter: impl FnOnce() -> Result<()>) ->
             return Ok(record);
         }
         std::thread::yield_now();
+    }
+}
+
+/// Members that have had a turn in this job. No two of them run at the same time, so this needs
+/// no more than a load and a store.
+static TURNS: AtomicU32 = AtomicU32::new(0);
+/// The last of so many turns ends its job.
+const TURNS_MAX: u32 = 4;
+
+/// Works and passes its turn to any member, repeatedly.
+pub fn pass(
+    (member, members): (u32, u32),
+    work: Piece,
+    window: Window,
+    enter: impl FnOnce() -> Result<()>,
+) -> Result<Record> {
+    let mut record = watching();
+    record.choices = Vec::with_capacity(SPANS_MAX);
+    enter()?;
+    let beat = Beat::without();
+    // Each member chooses otherwise, and each run is the same.
+    let mut random = Pcg64Mcg::seed_from_u64(member.into());
+    loop {
+        let start_ns = now_ns();
+        work.perform();
+        let turn = TURNS.load(Relaxed) + 1;
+        let choice = match turn < TURNS_MAX {
+            true => random.random_range(1..=members),
+            false => 0,
+        };
+        TURNS.store(turn % TURNS_MAX, Relaxed);
+        let end_ns = now_ns();
+        let noted = record.spans.len();
+        note(&mut record, window, (start_ns, end_ns));
+        if record.spans.len() > noted {
+            record.choices.push(choice);
+        }
+        if end_ns >= window.end_ns {
+            return Ok(record);
+        }
+        match choice {
+            0 => beat.end(),
+            member => beat.pass(member),
+        }
     }
 }
 

@@ -73,6 +73,11 @@ fn perform(role: &Role, window: Window, work: Work) -> Result<Record> {
             work_ns,
         } => jobs::beats(*rhythm, *wait, work.of_ns(*work_ns), window, class)?,
         Part::Relay { work_ns } => jobs::relay(work.of_ns(*work_ns), window, class)?,
+        Part::Pass {
+            work_ns,
+            member,
+            members,
+        } => jobs::pass((*member, *members), work.of_ns(*work_ns), window, class)?,
         Part::Watch { rhythm } => jobs::watch(*rhythm, window, class)?,
         Part::Compute => ordinary::compute(work, window),
         Part::Pipes => ordinary::pipes(window)?,
