@@ -94,6 +94,14 @@ TAKT_FN int takt_slot_is_followed(const struct takt_table *table, u32 at)
 	return end_ns == table->frame_ns && !slots[0].release_ns;
 }
 
+/* The slot after this one; after the last, the first of the next frame. */
+TAKT_FN const struct takt_slot *takt_slot_after(const struct takt_table *table, u32 at)
+{
+	u32 next = at + 1 < table->slot_count ? at + 1 : 0;
+
+	return &table->slots[next & (TAKT_TABLE_SLOTS - 1)];
+}
+
 /*
  * The slot that is open now, or the next to open: the next edge belongs to it. Mostly it is the
  * last one found or the one after it. The search for any other keeps its index in memory, so that

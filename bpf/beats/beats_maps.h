@@ -6,6 +6,7 @@
 #include "bandwidth.h"
 #include "early.h"
 #include "histogram.h"
+#include "lead.h"
 #include "slots.h"
 #include "starve.h"
 #include "turns.h"
@@ -31,6 +32,8 @@ struct takt_task_params {
 	u32 first_member;	/* the others follow */
 	u32 overrun;
 	u32 end_ns;		/* of its last slot, within the period */
+	u32 lead_max_ns;	/* of a lead that calibrates itself; 0: it is as in the table */
+	u32 pad;
 };
 
 struct takt_task_stats {
@@ -59,6 +62,7 @@ struct takt_task {
 	u32 stopped;		/* by TAKT_OVERRUN_STOP_GROUP */
 	u32 stalled;		/* the member whose turn it is stays away: not waited for */
 	u64 away_since_ns;	/* ... since then; 0: it is there */
+	struct takt_lead lead;
 	struct takt_task_stats stats;
 };
 
@@ -116,9 +120,9 @@ struct takt_cpu {
 	u64 since_clock_ns;	/* ... any other thread, by the kernel's count of its time */
 	u64 job;		/* of the running beat */
 	u64 end_ns;		/* ... and when its budget or its slot is over */
-	u64 arrived_ns;		/* when the running beat was switched to; 0: that is noted */
+	u64 ready_ns;		/* when the running beat's code runs; 0: its start is noted */
 	u64 released_ns;	/* ... when its slot opened */
-	u64 took_ns;		/* ... and the time from the alarm to that; 0: no alarm */
+	u64 took_ns;		/* ... and the time from the alarm to the switch; 0: no alarm */
 	u64 stopped_ns;		/* when the last beat stopped; 0: another thread ran since */
 	u64 tick_ns;		/* when the last tick was seen */
 	u64 looked_ns;		/* the time for which the table was last read */
@@ -146,7 +150,7 @@ struct takt_cpu {
 	u32 came_from;		/* what the running beat's alarm interrupted */
 	u32 calibrates;		/* a thread that calibrates waits for an alarm */
 	u32 kernel_waits;	/* a kernel thread of this CPU waits for a beat */
-	u32 pad;
+	u32 waited;		/* the running beat waited for its slot */
 	struct takt_early early;
 	struct takt_cpu_stats stats;
 };

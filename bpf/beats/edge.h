@@ -237,12 +237,41 @@ static __always_inline void follow_generation(struct takt_cpu *c, u32 cpu, u64 n
 	c->stats.swaps++;
 }
 
+/* A lead that calibrates itself is mostly shorter than what is reserved for it. */
+static __always_inline void adapt_release(const struct takt_cpu *c, struct takt_span *span)
+{
+	const struct takt_task_params *params;
+	const struct takt_task *task;
+
+	if (span->task == TAKT_NO_TASK || span->beat_ns == span->release_ns)
+		return;
+	params = params_of(span->task, c->half);
+	task = task_of(span->task);
+	if (params && task && params->lead_max_ns)
+		span->release_ns = span->beat_ns - takt_lead_ns(&task->lead, params->lead_max_ns);
+}
+
+/* Does another slot open as soon as the present one ends? */
+static __always_inline int is_followed(const struct takt_cpu *c, const struct takt_table *table)
+{
+	const struct takt_task_params *params;
+	const struct takt_slot *next;
+
+	if (!takt_slot_is_followed(table, c->span.hint))
+		return 0;
+	next = takt_slot_after(table, c->span.hint);
+	if (next->beat_ns == next->release_ns)
+		return 1;
+	params = params_of(next->task, c->half);
+	return params && !params->lead_max_ns;
+}
+
 /* When the alarm of an edge is set: before it, if a slot opens there. */
 static __always_inline u64 alarm_of(struct takt_cpu *c, const struct takt_table *table, u64 edge_ns)
 {
 	if (c->span.task == TAKT_NO_TASK)
 		return edge_ns;
-	if (c->open ? edge_ns != c->span.end_ns || !takt_slot_is_followed(table, c->span.hint) :
+	if (c->open ? edge_ns != c->span.end_ns || !is_followed(c, table) :
 		      edge_ns != c->span.release_ns)
 		return edge_ns;
 	c->aim_ns = takt_early_aim_ns(edge_ns, c->tick_ns, tick_period_ns);
@@ -266,6 +295,7 @@ static __always_inline void look(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	}
 	__sync_fetch_and_add(&c->sequence, 1);
 	takt_table_lookup(table, now_ns, &c->span);
+	adapt_release(c, &c->span);
 	__sync_fetch_and_add(&c->sequence, 1);
 
 	c->open = takt_span_is_open(&c->span, now_ns);

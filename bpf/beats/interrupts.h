@@ -39,7 +39,11 @@ static __always_inline int interrupts_end(u32 kind)
 	if (c->interrupts)
 		return 0;
 	task = task_of(c->task);
-	until_ns = takt_min(bpf_ktime_get_ns(), c->end_ns);
+	until_ns = bpf_ktime_get_ns();
+	/* It came before the member's code did. */
+	if (c->interrupted_ns < c->ready_ns)
+		c->ready_ns += until_ns - c->interrupted_ns;
+	until_ns = takt_min(until_ns, c->end_ns);
 	if (task && until_ns > c->interrupted_ns)
 		task->stats.stolen_interrupts_ns += until_ns - c->interrupted_ns;
 	return 0;

@@ -122,10 +122,10 @@ static __always_inline int member_enqueue(struct task_struct *p, struct takt_thr
 	return 1;
 }
 
-static __always_inline void note_start(struct takt_task *task, const struct takt_cpu *c)
+static __always_inline void note_start(struct takt_task *task, const struct takt_cpu *c,
+				       const struct takt_task_params *params)
 {
-	u64 start_ns = c->arrived_ns + c->early.return_ns[c->came_from & (TAKT_FROMS - 1)];
-	u64 late_ns = start_ns > c->released_ns ? start_ns - c->released_ns : 0;
+	u64 late_ns = c->ready_ns > c->released_ns ? c->ready_ns - c->released_ns : 0;
 	struct takt_task_stats *stats = &task->stats;
 	u32 bucket = takt_bucket(late_ns);
 
@@ -136,6 +136,9 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 	/* The compiler knows the range and drops the mask that proves it to the verifier. */
 	barrier_var(bucket);
 	stats->lateness[bucket & (TAKT_BUCKETS - 1)]++;
+	/* A thread that comes within its slot by a clock of its own is not late. */
+	if (params->lead_max_ns && c->waited)
+		takt_lead_note(&task->lead, late_ns);
 }
 
 /*
@@ -145,23 +148,26 @@ static __always_inline void note_start(struct takt_task *task, const struct takt
 static __always_inline void arrive(struct takt_cpu *c)
 {
 	const struct takt_task *task = task_of(c->task);
+	u64 now_ns;
 
 	if (!c->comes && task && task->started_job == c->job)
 		return;
 	c->released_ns = c->span.release_ns;
-	c->arrived_ns = bpf_ktime_get_ns();
+	now_ns = bpf_ktime_get_ns();
 	c->came_from = c->from;
-	c->took_ns = c->comes ? c->arrived_ns - c->woken_ns : 0;
+	c->took_ns = c->comes ? now_ns - c->woken_ns : 0;
+	c->ready_ns = now_ns + c->early.return_ns[c->from & (TAKT_FROMS - 1)];
 	c->comes = 0;
 }
 
-static __always_inline void note_arrival(struct takt_cpu *c, struct takt_task *task)
+static __always_inline void note_arrival(struct takt_cpu *c, struct takt_task *task,
+					 const struct takt_task_params *params)
 {
 	if (c->took_ns)
 		takt_early_note_switch(&c->early, c->came_from, c->took_ns);
 	if (task->started_job != c->job)
-		note_start(task, c);
-	c->arrived_ns = 0;
+		note_start(task, c, params);
+	c->ready_ns = 0;
 }
 
 /* It comes to the CPU, as a beat or as an ordinary thread. Returns its tier. */
@@ -188,6 +194,7 @@ static __always_inline u32 member_running(struct task_struct *p, struct takt_thr
 		}
 		return TIER_ORDINARY;
 	}
+	c->waited = thread->parked;
 	thread->parked = c->returning = 0;
 	p->scx.slice = beat_slice_ns;
 	c->task = member->task;
@@ -220,8 +227,8 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
 
 	if (!task || !params)
 		return;
-	if (c->arrived_ns)
-		note_arrival(c, task);
+	if (c->ready_ns)
+		note_arrival(c, task, params);
 	takt_turns_charge(&task->turns, c->job, ran_ns);
 	limit_charge(p, ran_ns);
 	task->stats.used_ns += ran_ns;
@@ -242,10 +249,8 @@ static __always_inline void member_stopping(struct task_struct *p, struct takt_t
  */
 static __always_inline int is_early(const struct takt_cpu *c, u32 pass)
 {
-	u64 start_ns = c->arrived_ns + c->early.return_ns[c->came_from & (TAKT_FROMS - 1)];
-
-	return pass == TAKT_PASS_NEXT && c->tier == TIER_BEAT && c->arrived_ns &&
-	       takt_early_is_premature(start_ns, c->released_ns, bpf_ktime_get_ns());
+	return pass == TAKT_PASS_NEXT && c->tier == TIER_BEAT && c->ready_ns &&
+	       takt_early_is_premature(c->ready_ns, c->released_ns, bpf_ktime_get_ns());
 }
 
 /* The member has yielded: its work for this job is done, or for this turn of several. */

@@ -105,6 +105,7 @@ struct takt_beat_terms {
 	 */
 	uint32_t period_per;
 	const char *handoff;	/* of the group: "order" or "free" */
+	const char *lead;	/* "auto": learned, instead of lead_ns */
 };
 
 /* The job that the thread runs, or ran last. */
@@ -368,7 +369,9 @@ static inline void takt_beat_put_terms(struct takt_beat_line *line,
 		takt_beat_put_number(line, "budget_ns", terms->budget_ns);
 	if (terms->has_offset || terms->offset_ns)
 		takt_beat_put_number(line, "offset_ns", terms->offset_ns);
-	if (terms->lead_ns)
+	if (terms->lead)
+		takt_beat_put_name(line, "lead", terms->lead);
+	else if (terms->lead_ns)
 		takt_beat_put_number(line, "lead_ns", terms->lead_ns);
 	if (terms->overrun)
 		takt_beat_put_name(line, "overrun", terms->overrun);

@@ -15,6 +15,8 @@ pub struct Terms {
     pub offset: Option<Duration>,
     /// The lead: how much earlier a member is released. `done` waits out the rest.
     pub lead: Duration,
+    /// The lead is learned from how late the thread's starts are, and `lead` does not count.
+    pub lead_auto: bool,
     /// What happens to a thread that exceeds its budget.
     pub overrun: Overrun,
     /// The hand-off group with which it shares the budget.
@@ -76,6 +78,7 @@ impl Terms {
             budget,
             offset: None,
             lead: Duration::ZERO,
+            lead_auto: false,
             overrun: Overrun::default(),
             group: None,
         }
@@ -114,7 +117,9 @@ fn spell(terms: &Terms) -> String {
     if let Some(offset) = terms.offset {
         put("offset_ns", &nanoseconds(offset));
     }
-    if !terms.lead.is_zero() {
+    if terms.lead_auto {
+        put("lead", "\"auto\"");
+    } else if !terms.lead.is_zero() {
         put("lead_ns", &nanoseconds(terms.lead));
     }
     match terms.overrun {
@@ -204,6 +209,11 @@ mod tests {
             join(7, Some(&plain)),
             "{\"join_beat\":{\"tid\":7,\"period_ns\":40000000,\"budget_ns\":8000000}}\n"
         );
+        let learned = Terms {
+            lead_auto: true,
+            ..plain.clone()
+        };
+        assert!(join(7, Some(&learned)).ends_with(",\"lead\":\"auto\"}}\n"));
         let full = Terms {
             offset: Some(Duration::ZERO),
             lead: Duration::from_micros(20),

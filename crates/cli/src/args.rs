@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use takt_host::{reservations::Terms, stations::Address};
 use takt_planner::backend::Kernel;
-use takt_policy::{ExactTime, parse_decibel, parse_duration, parse_exact};
+use takt_policy::{ExactTime, LEAD_AUTO_MAX_NS, parse_decibel, parse_duration, parse_exact};
 
 pub use self::{
     flows::{Flows, FlowsCommand},
@@ -479,9 +479,10 @@ pub struct Beat {
     /// When in its period; by default where there is room.
     #[arg(long, value_name = "TIME", value_parser = parse_exact, requires = "period")]
     pub offset: Option<ExactTime>,
-    /// Release it so much before its beat; the library waits out the rest on the processor.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "period")]
-    pub lead: Option<u64>,
+    /// Release it so much before its beat, or by what is learned with `auto`; the library waits out
+    /// the rest on the processor.
+    #[arg(long, value_name = "TIME", value_parser = lead, requires = "period")]
+    pub lead: Option<Lead>,
     /// What happens when it has used its budget up and goes on; by default `demote`.
     #[arg(long, value_enum, requires = "period")]
     pub overrun: Option<Overrun>,
@@ -495,6 +496,14 @@ pub struct Beat {
     /// Which member goes next; by default the order's.
     #[arg(long, value_enum, requires = "group")]
     pub handoff: Option<Handoff>,
+}
+
+/// How long before its beat a thread is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lead {
+    Ns(u64),
+    /// As its starts turn out to need.
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -527,7 +536,12 @@ impl From<Beat> for Terms {
             period_ns: beat.period,
             budget_ns: beat.budget,
             offset_ns: beat.offset,
-            lead_ns: beat.lead.unwrap_or_default(),
+            lead_ns: match beat.lead {
+                None => 0,
+                Some(Lead::Ns(lead_ns)) => lead_ns,
+                Some(Lead::Auto) => LEAD_AUTO_MAX_NS,
+            },
+            lead_auto: beat.lead == Some(Lead::Auto),
             overrun: match beat.overrun {
                 None | Some(Overrun::Demote) => takt_policy::Overrun::Demote,
                 Some(Overrun::Signal) => takt_policy::Overrun::Signal,
@@ -561,6 +575,13 @@ fn lifetime(text: &str) -> Result<Duration, String> {
 /// Durations in the policy's spelling.
 fn span(text: &str) -> Result<Duration, String> {
     parse_duration(text).map(Duration::from_nanos)
+}
+
+fn lead(text: &str) -> Result<Lead, String> {
+    match text {
+        "auto" => Ok(Lead::Auto),
+        text => parse_duration(text).map(Lead::Ns),
+    }
 }
 
 /// `2/3`: the second of three.
@@ -615,6 +636,7 @@ mod tests {
             budget_ns: 8_000_000,
             offset_ns: None,
             lead_ns: 0,
+            lead_auto: false,
             overrun: takt_policy::Overrun::Demote,
             handoff: takt_policy::Handoff::Order,
         };
@@ -636,6 +658,12 @@ mod tests {
             ..plain
         };
         assert_eq!(terms, Some(full));
+        let (_, terms) = run("--period 40ms --budget 8ms --lead auto").unwrap();
+        let terms = terms.unwrap();
+        assert_eq!(
+            (terms.lead_auto, terms.lead_ns),
+            (true, takt_policy::LEAD_AUTO_MAX_NS)
+        );
     }
 
     #[test]

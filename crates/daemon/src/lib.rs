@@ -35,9 +35,9 @@ pub use address::destination;
 pub use client::{AskError, ask};
 pub use error::Error;
 pub use protocol::{
-    Add, Added, BeatReservation, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat, LeaveBeat,
-    LeftBeat, Listed, ListedBeats, ListedCrowd, ListedRadio, Neighbour, Neighbourhood, NoTerms,
-    Refusal, Registered, Remove, Removed, Request, Share, Strangers,
+    Add, Added, BeatReservation, Code, Done, GroupMember, JoinBeat, Joined, JoinedBeat,
+    LearnedLead, LeaveBeat, LeftBeat, Listed, ListedBeats, ListedCrowd, ListedRadio, Neighbour,
+    Neighbourhood, NoTerms, Refusal, Registered, Remove, Removed, Request, Share, Strangers,
 };
 pub use server::{Options, serve};
 

@@ -7,7 +7,8 @@ mod radio;
 use serde::{Deserialize, Serialize};
 
 pub use beats::{
-    BeatReservation, GroupMember, JoinBeat, JoinedBeat, LeaveBeat, LeftBeat, ListedBeats,
+    BeatReservation, GroupMember, JoinBeat, JoinedBeat, LearnedLead, LeaveBeat, LeftBeat,
+    ListedBeats,
 };
 pub use crowd::{ListedCrowd, Neighbour, Neighbourhood, Share, Strangers};
 pub use radio::ListedRadio;

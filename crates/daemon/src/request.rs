@@ -86,7 +86,9 @@ impl Daemon {
                 let group = group.display().to_string();
                 Done::Joined(Joined { group })
             }
-            Request::JoinBeat(join) => return self.ask_beats(client, beats::Wanted::Join(join)),
+            Request::JoinBeat(join) => {
+                return self.ask_beats(client, beats::Wanted::Join(join.into()));
+            }
             Request::LeaveBeat(leave) => {
                 return self.ask_beats(client, beats::Wanted::Leave(leave));
             }

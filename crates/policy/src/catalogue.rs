@@ -275,7 +275,7 @@ The value lies outside what this key takes:
     batch            1 to 64 packets
     period           100us to 4s, a multiple of the grid, also a fraction
     budget           1us to the period
-    offset lead      0 to less than the period
+    offset lead      0 to less than the period; lead also \"auto\"
     cpus             0 to 8191
 
 Below 1 kbit/s a full frame would occupy its class for more than ten seconds; 400 Gbit/s is as fast

@@ -44,7 +44,9 @@ pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use load::{Loaded, load, parse_in};
 pub use model::*;
 pub use policy::{KeyOf, Policy};
-pub use read::beats::task::{BUDGET_MIN_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MIN_NS};
+pub use read::beats::task::{
+    BUDGET_MIN_NS, LEAD_AUTO_MAX_NS, MEMBERS_MAX, PERIOD_MAX_NS, PERIOD_MIN_NS,
+};
 pub use schema::json_schema;
 pub use value::decibel::parse_decibel;
 pub use value::duration::{format_duration, parse_duration};

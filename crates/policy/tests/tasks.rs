@@ -1,6 +1,8 @@
 //! What a policy means by its tasks, and by how they share the CPUs.
 
-use takt_policy::{BeatsClock, Handoff, Join, Member, Overrun, Task, ThreadMatch, parse};
+use takt_policy::{
+    BeatsClock, Handoff, Join, LEAD_AUTO_MAX_NS, Member, Overrun, Task, ThreadMatch, parse,
+};
 
 fn beats(text: &str) -> takt_policy::Beats {
     let policy = parse("model.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -26,6 +28,7 @@ fn a_task_alone_has_its_defaults() {
         budget_ns: 8_000_000,
         offset_ns: None,
         lead_ns: 0,
+        lead_auto: false,
         cpus: None,
         overrun: Overrun::Demote,
         handoff: Handoff::Order,
@@ -59,6 +62,7 @@ fn tasks_and_beats_say_what_they_mean() {
         name = "a-process-by-its-command-alone"
         period = "1s"
         budget = "30us"
+        lead = "auto"
         overrun = "signal"
         cpus = 1
         match = { command = "logger", cgroup = "/studio.slice/" }
@@ -87,6 +91,10 @@ fn tasks_and_beats_say_what_they_mean() {
     assert_eq!(
         (av.overrun, logger.overrun),
         (Overrun::StopGroup, Overrun::Signal)
+    );
+    assert_eq!(
+        (av.lead_auto, logger.lead_auto, logger.lead_ns),
+        (false, true, LEAD_AUTO_MAX_NS)
     );
     assert_eq!(
         (av.handoff, logger.handoff),

@@ -14,7 +14,8 @@ ends its whole group, wait has it wait for its next slot. `most used` says how m
 LATE = "takt::beats::late" ["lateness", "worst late edge", "edge_late_max_ns"]: "
 From the moment a job was released to its first member's code. Realtime threads, interrupts and
 per-CPU kernel threads run before beats. Alarms are early by what the switch takes, once some starts
-have shown it. With a lead the thread is released that much before its beat and waits out the rest.
+have shown it. With a lead the thread is released that much before its beat and waits out the rest;
+lead = \"auto\" learns it from these figures.
 ";
 STOLEN_INTERRUPTS = "takt::beats::stolen_interrupts" ["stolen_interrupts_ns"]: "
 Time that interrupts and the work they put off took while a member ran. It is charged to the budget.

@@ -80,6 +80,7 @@ tasks[].lateness.p50_ns number
 tasks[].lateness.p90_ns number
 tasks[].lateness.p999_ns number
 tasks[].lateness.p99_ns number
+tasks[].lead_max_ns null
 tasks[].lead_ns number
 tasks[].members[].name string
 tasks[].members[].tid number

@@ -36,6 +36,7 @@ mod barred;
 mod beats;
 mod beats_early;
 mod beats_fraction;
+mod beats_lead;
 mod beats_status;
 mod beats_tai;
 mod bench;

@@ -10,7 +10,7 @@ use takt_host::{
     SentAway,
     reservations::{self, Caller, JoinError, Reservation, Terms, Wish},
 };
-use takt_policy::ExactTime;
+use takt_policy::{ExactTime, LEAD_AUTO_MAX_NS};
 
 use crate::{
     peer::Process,
@@ -143,6 +143,7 @@ fn wish(request: &JoinBeat) -> Result<Option<Wish>, Refusal> {
         || request.offset_ns.is_some()
         || request.offset.is_some()
         || request.lead_ns.is_some()
+        || request.lead.is_some()
         || request.overrun.is_some()
         || request.group.is_some();
     let malformed = |message: &str, fix: &str| Err(Refusal::new(Code::Malformed, message, fix));
@@ -204,6 +205,14 @@ fn terms(request: &JoinBeat, period: ExactTime, budget_ns: u64) -> Result<Terms,
             (Some(name.clone()), member, *of)
         }
     };
+    let lead_auto = request.lead.is_some();
+    if lead_auto && request.lead_ns.is_some() {
+        return Err(Refusal::new(
+            Code::Malformed,
+            "the lead is given twice",
+            "give \"lead_ns\" or \"lead\"",
+        ));
+    }
     Ok(Terms {
         group,
         member,
@@ -211,7 +220,11 @@ fn terms(request: &JoinBeat, period: ExactTime, budget_ns: u64) -> Result<Terms,
         period_ns: period,
         budget_ns,
         offset_ns: time("offset", request.offset_ns, request.offset.as_deref())?,
-        lead_ns: request.lead_ns.unwrap_or_default(),
+        lead_ns: match lead_auto {
+            true => LEAD_AUTO_MAX_NS,
+            false => request.lead_ns.unwrap_or_default(),
+        },
+        lead_auto,
         overrun: request.overrun.unwrap_or_default(),
         handoff: { request.group.as_ref() }
             .and_then(|group| group.handoff)

@@ -26,7 +26,7 @@ use crate::{
 
 /// What a client asks for.
 pub(crate) enum Wanted {
-    Join(JoinBeat),
+    Join(Box<JoinBeat>),
     Leave(LeaveBeat),
     List,
 }

@@ -36,6 +36,9 @@ pub struct JoinBeat {
     /// Ad hoc: how long before its budget the thread is released; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_ns: Option<u64>,
+    /// The same, learned from how late the thread's starts are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<LearnedLead>,
     /// Ad hoc: what happens on an overrun; if absent, the thread is ordinary until its next
     /// release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +46,14 @@ pub struct JoinBeat {
     /// Ad hoc: which member it is; a thread on its own if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupMember>,
+}
+
+/// The one value of `lead`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LearnedLead {
+    /// As much as the starts turn out to need.
+    Auto,
 }
 
 /// A member of a group that shares one budget.

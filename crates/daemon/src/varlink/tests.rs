@@ -327,6 +327,7 @@ fn sample(name: &str, of: &VTypeExt) -> Value {
         VTypeExt::Plain(VType::Bool) => json!(true),
         VTypeExt::Plain(VType::Int) => json!(1),
         VTypeExt::Plain(VType::String) if name == "overrun" => json!("signal"),
+        VTypeExt::Plain(VType::String) if name == "lead" => json!("auto"),
         VTypeExt::Plain(VType::String) => json!("::1"),
         VTypeExt::Plain(VType::Typename("GroupMember")) => {
             json!({ "name": "av", "member": 1, "of": 2, "handoff": "free" })

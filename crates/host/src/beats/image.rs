@@ -82,6 +82,11 @@ fn task_params(task: &Task, placement: &Placement, first_member: u32) -> takt_ta
         },
         // Within a period, so it fits.
         end_ns: pieces.iter().map(|piece| piece.end_ns).max().unwrap_or(0) as u32,
+        lead_max_ns: match task.lead_auto {
+            true => task.lead_ns as u32,
+            false => 0,
+        },
+        pad: 0,
     }
 }
 

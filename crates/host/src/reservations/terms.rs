@@ -42,6 +42,9 @@ pub struct Terms {
     pub offset_ns: Option<ExactTime>,
     /// How long before its beat a member is released, to wait out the rest on its CPU.
     pub lead_ns: u64,
+    /// `lead_ns` is the most, [`LEAD_AUTO_MAX_NS`](takt_policy::LEAD_AUTO_MAX_NS), and how much is
+    /// learned.
+    pub lead_auto: bool,
     /// What happens to a member on an overrun.
     pub overrun: Overrun,
     /// Who says which member of the group goes next.
@@ -126,6 +129,7 @@ impl Terms {
             budget_ns: self.budget_ns,
             offset_ns: self.offset_ns,
             lead_ns: self.lead_ns,
+            lead_auto: self.lead_auto,
             cpus: None,
             overrun: self.overrun,
             members: (1..=self.member_count).map(member).collect(),
@@ -150,6 +154,7 @@ mod tests {
             budget_ns: 8 * MS,
             offset_ns: None,
             lead_ns: 0,
+            lead_auto: false,
             overrun: Overrun::Demote,
             handoff: Handoff::Order,
         }

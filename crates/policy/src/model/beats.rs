@@ -100,6 +100,9 @@ pub struct Task {
     pub offset_ns: Option<ExactTime>,
     /// How long before its beat a thread is released, to wait out the rest on its CPU.
     pub lead_ns: u64,
+    /// `lead_ns` is the most, and how much is learned from how late its starts are.
+    #[serde(default)]
+    pub lead_auto: bool,
     /// Sorted; `None` for all that carry beats.
     pub cpus: Option<Vec<u32>>,
     /// What happens to a thread that exceeds the budget.

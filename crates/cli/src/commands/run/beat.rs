@@ -19,7 +19,7 @@ use nix::{
     },
     unistd::{ForkResult, Pid, Uid, fork},
 };
-use takt_daemon::{AskError, GroupMember, JoinBeat, Request, ask};
+use takt_daemon::{AskError, GroupMember, JoinBeat, LearnedLead, Request, ask};
 use takt_host::reservations::{self, Caller, Terms, Wish};
 use takt_policy::{ExactTime, Handoff};
 
@@ -117,7 +117,8 @@ fn request(terms: &Terms) -> JoinBeat {
         budget_ns: Some(terms.budget_ns),
         offset_ns,
         offset,
-        lead_ns: Some(terms.lead_ns),
+        lead_ns: (!terms.lead_auto).then_some(terms.lead_ns),
+        lead: terms.lead_auto.then_some(LearnedLead::Auto),
         overrun: Some(terms.overrun),
         group: terms.group.as_ref().map(|name| GroupMember {
             name: name.clone(),

@@ -229,7 +229,14 @@ fn overrun(overrun: Overrun) -> &'static str {
 fn lead(task: &TaskStatus) -> String {
     let released = match task.lead_ns {
         0 => String::new(),
-        lead_ns => format!("released {} before the beat; ", format_duration(lead_ns)),
+        lead_ns => {
+            let learned = match task.lead_max_ns {
+                None => String::new(),
+                Some(max_ns) => format!(", learned, at most {}", format_duration(max_ns)),
+            };
+            let lead = format_duration(lead_ns);
+            format!("released {lead} before the beat{learned}; ")
+        }
     };
     let late_us = task.lateness.as_ref().map_or(0.0, |l| us(l.p999_ns));
     format!("{released}99.9 % of starts at most {late_us:.1} us late")

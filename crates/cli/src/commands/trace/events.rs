@@ -200,6 +200,7 @@ mod tests {
             budget_ns: 2 * MS,
             offset_ns: 3 * MS,
             lead_ns: 0,
+            lead_max_ns: None,
             pieces: vec![PieceStatus {
                 cpu: 1,
                 begin_ns: 3 * MS,

@@ -25,6 +25,7 @@ fn task(name: &str, period_ms: u64, budget_ms: u64) -> Task {
         budget_ns: budget_ms * MS,
         offset_ns: None,
         lead_ns: 0,
+        lead_auto: false,
         cpus: None,
         overrun: Overrun::Demote,
         handoff: Default::default(),

@@ -1,7 +1,10 @@
 //! How each task keeps its beat.
 
 use serde::{Serialize, Serializer};
-use takt_algo::sys::{takt_task, takt_task_stats};
+use takt_algo::{
+    Lead,
+    sys::{takt_task, takt_task_stats},
+};
 use takt_planner::beats::Piece;
 use takt_policy::{ExactTime, Handoff, Overrun, Task};
 
@@ -27,6 +30,8 @@ pub struct TaskStatus {
     pub offset_ns: u64,
     /// Its lead: how long before that it is released.
     pub lead_ns: u64,
+    /// The most that a lead that calibrates itself becomes; `None`: the lead is fixed.
+    pub lead_max_ns: Option<u64>,
     /// Its slots within the period; if it had to be split, the later ones are on other CPUs.
     pub pieces: Vec<PieceStatus>,
     /// What happens on an overrun.
@@ -167,7 +172,11 @@ fn status(
         offset_ns: pieces
             .first()
             .map_or(0, |piece: &PieceStatus| piece.beat_ns),
-        lead_ns: task.lead_ns,
+        lead_ns: match task.lead_auto {
+            true => Lead(state.lead).ns(task.lead_ns as u32).into(),
+            false => task.lead_ns,
+        },
+        lead_max_ns: task.lead_auto.then_some(task.lead_ns),
         pieces,
         overrun: task.overrun,
         ad_hoc_uid: record.roster.ad_hoc.get(&task.name).copied(),

@@ -15,6 +15,7 @@ fn task(name: &str, period_ns: u64, budget_ns: u64) -> Task {
         budget_ns,
         offset_ns: None,
         lead_ns: 0,
+        lead_auto: false,
         cpus: None,
         overrun: Overrun::Demote,
         handoff: Default::default(),

@@ -108,6 +108,7 @@ fn resolve(task: ReadTask) -> Task {
         budget_ns: task.budget_ns.map_or(0, |(budget_ns, _)| budget_ns),
         offset_ns: task.offset_ns.map(|(offset_ns, _)| offset_ns),
         lead_ns: task.lead_ns.map_or(0, |(lead_ns, _)| lead_ns),
+        lead_auto: task.lead_auto,
         cpus: task.cpus.map(|(cpus, _)| cpus),
         overrun: task.overrun,
         members,

@@ -18,6 +18,7 @@ struct Times<'a> {
     budget_ns: u64,
     budget_span: &'a Span,
     lead: Option<(u64, &'a Span)>,
+    lead_auto: bool,
     offset: Option<(ExactTime, &'a Span)>,
     /// Of every CPU, in millionths.
     free_ppm: u32,
@@ -49,6 +50,7 @@ pub(super) fn check(read: &ReadBeats, task: &ReadTask, grid: ExactTime, findings
         budget_ns: *budget_ns,
         budget_span,
         lead: task.lead_ns.as_ref().map(|(ns, span)| (*ns, span)),
+        lead_auto: task.lead_auto,
         offset,
         free_ppm: read.free_ppm,
         // A group stays on one CPU.
@@ -247,7 +249,9 @@ impl Times<'_> {
     }
 
     fn mostly_lead(&self) -> Option<Diagnostic> {
-        let (lead_ns, span) = self.lead.filter(|(ns, _)| *ns > self.budget_ns)?;
+        // One that calibrates itself is mostly shorter.
+        let is_long = |ns: u64| ns > self.budget_ns && !self.lead_auto;
+        let (lead_ns, span) = self.lead.filter(|(ns, _)| is_long(*ns))?;
         let (lead, budget) = (format_duration(lead_ns), format_duration(self.budget_ns));
         let warning = Diagnostic::warning(
             Code::LongLead,

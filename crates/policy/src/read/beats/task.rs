@@ -10,7 +10,7 @@ use crate::findings::Findings;
 use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::section::{Field, Section, tables, wrong_type};
 use crate::source::{Source, Span};
-use crate::value::{cpus, name, owner};
+use crate::value::{cpus, duration, name, owner};
 use crate::{Code, ExactTime, Handoff, Overrun};
 
 pub(in crate::read) const TASK: Schema = Schema {
@@ -37,9 +37,10 @@ pub(in crate::read) const TASK: Schema = Schema {
         ),
         Key::with_default(
             "lead",
-            Takes::Duration(0..=PERIOD_MAX_NS),
+            Takes::Spelled(lead_schema),
             "\"0us\"",
-            "The thread is released so much before its beat, and waits out the rest on the CPU",
+            "The thread is released so much before its beat, and waits out the rest on the CPU; \
+             \"auto\": as much as its starts turn out to need, up to 50us",
         ),
         Key::new(
             "cpus",
@@ -85,6 +86,10 @@ const OVERRUN: Words<Overrun, 4> = [
 
 const HANDOFF: Words<Handoff, 2> = [("order", Handoff::Order), ("free", Handoff::Free)];
 
+fn lead_schema() -> Value {
+    json!({"anyOf": [{"const": LEAD_AUTO}, duration::schema()]})
+}
+
 fn members_schema() -> Value {
     json!({
         "type": "array",
@@ -109,6 +114,11 @@ pub const PERIOD_MAX_NS: u64 = 4_000_000_000;
 /// The smallest budget.
 pub const BUDGET_MIN_NS: u64 = 1_000;
 
+/// A lead that calibrates itself.
+const LEAD_AUTO: &str = "auto";
+/// The longest that such a lead becomes, and what is reserved for it.
+pub const LEAD_AUTO_MAX_NS: u64 = 50_000;
+
 /// A value and its position.
 pub(crate) type Placed<T> = (T, Span);
 
@@ -122,6 +132,7 @@ pub(crate) struct ReadTask {
     pub budget_ns: Option<Placed<u64>>,
     pub offset_ns: Option<Placed<ExactTime>>,
     pub lead_ns: Option<Placed<u64>>,
+    pub lead_auto: bool,
     pub cpus: Option<Placed<Vec<u32>>>,
     pub overrun: Overrun,
     pub has_match: bool,
@@ -172,6 +183,7 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
             findings.add(error.at(&span, "this task"));
         }
     }
+    let (lead_ns, lead_auto) = read_lead(&section, findings);
     ReadTask {
         name,
         span,
@@ -179,7 +191,8 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         period_ns: section.exact("period", "40ms", PERIOD_MIN_NS..=PERIOD_MAX_NS, findings),
         budget_ns: section.duration("budget", "8ms", BUDGET_MIN_NS..=PERIOD_MAX_NS, findings),
         offset_ns: section.exact("offset", "5ms", 0..=PERIOD_MAX_NS, findings),
-        lead_ns: section.duration("lead", "20us", 0..=PERIOD_MAX_NS, findings),
+        lead_ns,
+        lead_auto,
         cpus: read_cpus(&section, findings),
         overrun: section
             .word("overrun", &OVERRUN, findings)
@@ -188,6 +201,19 @@ fn read(table: &DeTable, span: Span, source: &Source, findings: &mut Findings) -
         matches: thread::read(section.get("match"), findings),
         members: read_members(section.get("members"), findings),
         handoff: read_handoff(&section, findings),
+    }
+}
+
+/// The lead, or the most that it may become if it calibrates itself.
+fn read_lead(section: &Section, findings: &mut Findings) -> (Option<Placed<u64>>, bool) {
+    match section.get("lead") {
+        Some(field) if matches!(field.value, DeValue::String(text) if text == LEAD_AUTO) => {
+            (Some((LEAD_AUTO_MAX_NS, field.span)), true)
+        }
+        _ => (
+            section.duration("lead", "20us", 0..=PERIOD_MAX_NS, findings),
+            false,
+        ),
     }
 }
 
