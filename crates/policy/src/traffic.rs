@@ -42,6 +42,8 @@ pub struct Traffic {
     pub measure_after_ns: u64,
     /// In file order; at least one.
     pub sources: Vec<Source>,
+    /// What the sending processor does besides.
+    pub tasks: Vec<Task>,
     text: Text,
 }
 
@@ -102,8 +104,21 @@ pub struct Source {
     pub is_forwarded: bool,
     /// What senders say about marks.
     pub ecn: Ecn,
+    /// The nice value of the sending task, for a class behind the gate; of this host only.
+    pub nice: i8,
     /// When packets come.
     pub kind: Kind,
+}
+
+/// A task that wants the sending processor, and rests, in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Task {
+    /// Its nice value: of those that want to, the least runs.
+    pub nice: i8,
+    /// The mean period in which it wants to run, exponential.
+    pub work_ns: u64,
+    /// The mean pause, exponential.
+    pub rest_ns: u64,
 }
 
 /// A packet's ECN field as its sender sets it (RFC 3168).
@@ -209,6 +224,7 @@ impl Traffic {
             host: read.host,
             measure_after_ns: read.measure_after_ns,
             sources: read.sources,
+            tasks: read.tasks,
             text,
         }
     }

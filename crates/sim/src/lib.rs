@@ -15,6 +15,7 @@ mod random;
 mod run;
 mod setup;
 mod source;
+mod tasks;
 mod wire;
 
 pub use capture::CaptureError;

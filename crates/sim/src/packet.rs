@@ -33,6 +33,8 @@ pub struct Flow {
     pub class: u32,
     /// What its sender says about marks.
     pub ecn: Codepoint,
+    /// The priority of the task that sends, as `algo/gate.h` counts; 0: it is of another host.
+    pub task_prio: u32,
     /// What its packets' headers say.
     pub key: takt_key,
 }

@@ -13,6 +13,7 @@ use crate::{
     random::Random,
     setup::Setup,
     source::{Poll, Sender},
+    tasks::Tasks,
     wire::{Slot, Wire},
 };
 
@@ -75,6 +76,7 @@ struct World<'a> {
     timer_late: &'a Distribution,
     packet_cost: &'a Distribution,
     host: Random,
+    tasks: Tasks,
     /// When the processor has done its work for the last packet.
     idle_ns: u64,
     wire: Wire,
@@ -105,6 +107,11 @@ impl<'a> World<'a> {
             }
         });
         let endpoints: Vec<Endpoint> = endpoints.collect();
+        let mut tasks = Tasks::new(&traffic.tasks, terms.seed);
+        for at in 0..traffic.tasks.len() {
+            let rests_ns = tasks.rest(at);
+            events.schedule(rests_ns, What::Turn(at as u32));
+        }
         let from_ns = traffic.measure_after_ns.min(terms.duration_ns);
         Self {
             setup,
@@ -120,6 +127,7 @@ impl<'a> World<'a> {
             timer_late: &traffic.host.timer_late,
             packet_cost: &traffic.host.packet_cost,
             host: Random::new(terms.seed, OF_HOST),
+            tasks,
             idle_ns: 0,
             wire,
             wire_bps,
@@ -169,6 +177,12 @@ impl<'a> World<'a> {
                     self.events.schedule(at_ns, what);
                 }
                 return;
+            }
+            What::Turn(at) => {
+                let period_ns = self.tasks.turn(at as usize);
+                self.events
+                    .schedule(self.now_ns + period_ns, What::Turn(at));
+                self.qdisc.run_task(self.tasks.running());
             }
         }
         self.send();

@@ -17,6 +17,7 @@ use crate::{
     capture::{self, Arrival, CaptureError},
     headers,
     packet::{Codepoint, Flow},
+    tasks,
 };
 
 /// Why a policy is not simulated.
@@ -145,8 +146,13 @@ impl Setup {
                 for index in 0..source.flows {
                     let key = headers::key(&source.headers, index, questions);
                     let number = self.flows.len() as u64 + 1;
+                    let (socket, task_prio) = match source.is_forwarded {
+                        true => (0, 0),
+                        false => (number, tasks::priority(source.nice)),
+                    };
                     self.flows.push(Flow {
-                        socket: if source.is_forwarded { 0 } else { number },
+                        socket,
+                        task_prio,
                         ..new_flow(&self.tables, key, codepoint(source.ecn))
                     });
                 }
@@ -200,6 +206,7 @@ fn new_flow(tables: &takt_plan, key: takt_key, ecn: Codepoint) -> Flow {
         socket: 0,
         class: Port::class_by_headers(tables, &key),
         ecn,
+        task_prio: 0,
         pacing_bps: 0,
     }
 }

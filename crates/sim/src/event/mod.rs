@@ -26,6 +26,8 @@ pub(crate) enum What {
     Arrive(u32),
     /// The flow's next answer reaches its sender.
     Answer(u32),
+    /// The task's period is over.
+    Turn(u32),
 }
 
 /// Of equal times, the lower number is first.

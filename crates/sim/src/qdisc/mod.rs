@@ -60,4 +60,8 @@ pub trait Qdisc {
 
     /// The device asks for a packet.
     fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer;
+
+    /// The processor runs a task of this priority from now on, as `algo/gate.h` counts. Only Takt
+    /// asks for that.
+    fn run_task(&mut self, _task_prio: u32) {}
 }

@@ -1,9 +1,9 @@
 //! Takt's own qdisc: the planner's tables and `algo/link.h`, as the kernel runs them
 //! (`bpf/link/link.bpf.c`).
 //!
-//! Left out: stations (their weights come from radios), the gate's tasks (the processor is idle, so
-//! the gate is open), thinning of acknowledgements, and large segments (every packet is one frame).
-//! The helper that makes gap frames is never late.
+//! Left out: stations (their weights come from radios), thinning of acknowledgements, and large
+//! segments (every packet is one frame). The helpers that make gap frames, and that fetch blocked
+//! packets when the processor is idle, are never late.
 
 use takt_algo::{
     Port, Pulled, Sender,
@@ -72,6 +72,7 @@ impl Qdisc for Takt {
             bytes: packet.bytes,
             frames: 1,
             local: (flow.socket != 0).into(),
+            task_prio: flow.task_prio,
             pacing_bps: flow.pacing_bps,
             now_ns,
             ..takt_arrival::default()
@@ -121,5 +122,9 @@ impl Qdisc for Takt {
                 Pulled::Empty => return Answer::Empty,
             }
         }
+    }
+
+    fn run_task(&mut self, task_prio: u32) {
+        self.port.run_task(task_prio);
     }
 }

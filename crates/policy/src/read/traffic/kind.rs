@@ -59,7 +59,7 @@ const OWN_KEYS: [&str; 10] = [
 ];
 
 /// What captured packets say themselves.
-const CAPTURED_KEYS: [&str; 5] = ["headers", "flows", "frame", "forwarded", "ecn"];
+const CAPTURED_KEYS: [&str; 6] = ["headers", "flows", "frame", "forwarded", "ecn", "nice"];
 
 impl Word {
     fn keys(self) -> &'static [&'static str] {

@@ -4,6 +4,7 @@ mod distribution;
 mod host;
 mod kind;
 mod source;
+mod task;
 
 use toml::de::{DeTable, DeValue};
 
@@ -14,7 +15,7 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Source as Text;
-use crate::traffic::{Device, Host, Source};
+use crate::traffic::{Device, Host, Source, Task};
 
 pub(crate) const FILE: Schema = Schema {
     what: "traffic file",
@@ -24,6 +25,7 @@ pub(crate) const FILE: Schema = Schema {
         Key::new("host", Takes::Table(&host::HOST), host::HOST.doc),
         Key::new("measure", Takes::Table(&host::MEASURE), host::MEASURE.doc),
         Key::new("source", Takes::Tables(&source::SOURCE), source::SOURCE.doc),
+        Key::new("task", Takes::Tables(&task::TASK), task::TASK.doc),
     ],
 };
 
@@ -36,6 +38,7 @@ pub(crate) struct ReadTraffic {
     pub host: Host,
     pub measure_after_ns: u64,
     pub sources: Vec<Source>,
+    pub tasks: Vec<Task>,
 }
 
 /// Reads the whole file. The text is the source's before it was made printable.
@@ -55,6 +58,7 @@ pub(crate) fn read(text: &str, source: &Text, findings: &mut Findings) -> ReadTr
         host: host::read_host(&section, findings),
         measure_after_ns: host::read_measure(&section, findings),
         sources: source::read_all(&section, findings),
+        tasks: task::read_all(&section, findings),
     };
     if read.sources.is_empty() && !findings.has_errors() {
         let error = Diagnostic::error(Code::NoTraffic, "nothing sends in this file", SMALLEST);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use toml::de::{DeTable, DeValue};
 
-use super::kind;
+use super::{kind, task};
 use crate::Code;
 use crate::check::complete;
 use crate::diagnostic::Diagnostic;
@@ -64,6 +64,7 @@ pub(super) const SOURCE: Schema = Schema {
             "Packets come from other hosts, and no socket of this one is pushed back",
         ),
         Key::with_default("ecn", Takes::Word(&words(&ECN)), "\"no\"", "The ECN field"),
+        task::NICE_KEY,
         Key::new(
             "packets",
             Takes::Integer(kind::PACKETS),
@@ -166,6 +167,10 @@ fn read(table: &DeTable, span: Span, findings: &mut Findings) -> Option<(Source,
     let frame = section.integer("frame", FRAME_BYTES, findings);
     let is_forwarded = section.boolean("forwarded", findings).unwrap_or_default();
     let ecn = section.word("ecn", &ECN, findings).unwrap_or_default();
+    let nice = task::read_nice(&section, findings);
+    if is_forwarded {
+        section.refuse_idle("nice", "a sender on this host", findings);
+    }
     let (name, kind) = (name?, kind?);
     let source = Source {
         name,
@@ -176,6 +181,7 @@ fn read(table: &DeTable, span: Span, findings: &mut Findings) -> Option<(Source,
         frame_bytes: frame.map_or(FRAME_DEFAULT, |bytes| bytes as u32),
         is_forwarded: is_forwarded || matches!(kind, Kind::Capture { .. }),
         ecn,
+        nice: nice.unwrap_or_default(),
         kind,
     };
     Some((with_protocol(source), named_at))
