@@ -7,6 +7,7 @@
 
 mod targets {
     pub mod capacities;
+    pub mod capture;
     pub mod control;
     pub mod netlink;
     pub mod policy;
@@ -18,7 +19,7 @@ mod targets {
 
 use std::path::{Path, PathBuf};
 
-use targets::{capacities, control, netlink, policy, recording, reports, state, traffic};
+use targets::{capacities, capture, control, netlink, policy, recording, reports, state, traffic};
 
 /// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
 const CORPORA: &str = include_str!("../corpora.txt");
@@ -33,8 +34,9 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target::new("capacities", capacities::run),
+    Target::new("capture", capture::run),
     Target::new("control", control::run),
     Target::new("netlink", netlink::run),
     Target::new("policy", policy::run),

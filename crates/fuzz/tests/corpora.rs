@@ -130,6 +130,11 @@ fn fuzz(name: &str) {
 }
 
 #[test]
+fn capture() {
+    fuzz("capture");
+}
+
+#[test]
 fn capacities() {
     fuzz("capacities");
 }

@@ -166,6 +166,8 @@ pub enum Kind {
     Capture {
         /// In pcap or pcapng.
         file: PathBuf,
+        /// TCP packets that are longer are split into frames of this length.
+        frame_bytes: Option<u32>,
     },
 }
 
@@ -232,7 +234,7 @@ impl Traffic {
     /// Has the relative paths in the file start at `folder`, where it is.
     fn stands_in(&mut self, folder: &Path) {
         for source in &mut self.sources {
-            if let Kind::Capture { file } = &mut source.kind {
+            if let Kind::Capture { file, .. } = &mut source.kind {
                 *file = folder.join(&file);
             }
         }

@@ -18,7 +18,7 @@ mod source;
 mod tasks;
 mod wire;
 
-pub use capture::CaptureError;
+pub use capture::{CaptureError, packets_in};
 pub use figures::{Delay, Figures, Held, Lost, Outcome, Spacing};
 pub use packet::{Codepoint, Flow, Loss, Packet, Why};
 pub use qdisc::{Answer, Qdisc};

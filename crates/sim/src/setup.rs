@@ -135,8 +135,8 @@ impl Setup {
         let mut room = FLOWS_MAX as usize - flows_without_captures(&self.traffic);
         for (at, source) in (0..).zip(&self.traffic.sources) {
             let first = self.flows.len();
-            if let Kind::Capture { file } = &source.kind {
-                let captured = capture::load(file, room)?;
+            if let Kind::Capture { file, frame_bytes } = &source.kind {
+                let captured = capture::load(file, *frame_bytes, room)?;
                 room -= captured.len();
                 for flow in captured {
                     self.captured.insert(self.flows.len() as u32, flow.arrivals);

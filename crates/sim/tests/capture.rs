@@ -204,6 +204,26 @@ fn what_cannot_be_replayed_names_the_packet_and_what_helps() {
     assert!(refusal(&huge).contains("follows packet 1 is malformed"));
 }
 
+/// A segment of 64 KB that the host's card would have split, and UDP, which is never.
+#[test]
+fn long_tcp_packets_are_split_into_frames() {
+    let mut tcp = udp(4000, 0, 0);
+    tcp[23] = 6;
+    tcp.extend([0; 8]);
+    tcp[46] = 0x80;
+    let segment = |bytes: u32| pcap_le(ETHERNET, &[(5 * NS_PER_S, bytes, tcp.clone())]);
+    let setup = prepare(&segment(66 + 44 * 1448 + 10), "frame = 1514");
+    let setup = setup.unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&setup, &mut Takt::new(setup.tables.clone()), NS_PER_S);
+    let trace = of(&outcome.sources, "trace");
+    assert_eq!(trace.delivered_packets, 45);
+    let wire_bytes = 44 * (1514 + 24) + 76 + 24;
+    assert_eq!(trace.delivered_bps, f64::from(wire_bytes * 8));
+    assert!(refusal(&segment(66_000)).contains("frame = 1514"));
+    let datagram = pcap_le(ETHERNET, &[(5 * NS_PER_S, 66_000, udp(1, 0, 0))]);
+    assert!(prepare(&datagram, "frame = 1514").is_err());
+}
+
 #[test]
 fn captures_have_the_flows_that_other_sources_leave() {
     let more =

@@ -3,13 +3,17 @@
 
 mod common;
 
-use common::{of, run, setup};
+use common::{of, policy, run, setup};
 use takt_sim::qdisc::{Fifo, Takt};
 
 const NS_PER_S: u64 = 1_000_000_000;
-const POLICY: &str = "[link.eth0]\nrate = \"100mbit\"\noverhead = 24\nbackend = \"takt\"\n\
-    [[link.eth0.class]]\nname = \"backup\"\npriority = \"background\"\n\
-    match = { dst_port = 873 }\n";
+
+/// A link with a background class.
+fn gated() -> String {
+    policy("100mbit", &[])
+        + "[[link.eth0.class]]\nname = \"backup\"\npriority = \"background\"\n\
+           match = { dst_port = 873 }\n"
+}
 
 /// Of the link, for a sender of nice 10 beside a task.
 fn share(task_nice: i8, more: &str) -> f64 {
@@ -18,7 +22,7 @@ fn share(task_nice: i8, more: &str) -> f64 {
          headers = {{ proto = \"tcp\", dst_port = 873 }}\n\
          [[task]]\nnice = {task_nice}\nwork = \"30ms\"\nrest = \"10ms\"\n{more}"
     );
-    let setup = setup(POLICY, &traffic);
+    let setup = setup(&gated(), &traffic);
     let outcome = run(&setup, &mut Takt::new(setup.tables.clone()), 100 * NS_PER_S);
     outcome.utilisation_percent / 100.0
 }
@@ -45,7 +49,7 @@ fn tasks_that_are_no_more_important_do_not_block() {
 fn only_gated_classes_wait() {
     let traffic = "[[source]]\nname = \"a\"\nkind = \"backlog\"\nnice = 19\n\
         [[task]]\nwork = \"30ms\"\nrest = \"10ms\"\n";
-    let setup = setup(POLICY, traffic);
+    let setup = setup(&gated(), traffic);
     let takt = run(&setup, &mut Takt::new(setup.tables.clone()), NS_PER_S);
     let fifo = run(&setup, &mut Fifo::new(100), NS_PER_S);
     for outcome in [takt, fifo] {

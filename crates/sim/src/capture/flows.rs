@@ -8,11 +8,14 @@ use takt_algo::{
     sys::{TAKT_ECN_CE, TAKT_ECN_ECT0, takt_key},
 };
 
-use super::{Arrival, Captured, problem::Problem, records::Record};
+use super::{Arrival, Captured, problem::Problem, records::Record, segment};
 use crate::packet::Codepoint;
 
 /// As of other sources: longer ones were captured before they were segmented.
 pub(super) const FRAME_MAX_BYTES: u32 = 9_216;
+/// The longest that a segment can be (`GSO_MAX_SIZE`); more is a broken record.
+const SEGMENT_MAX_BYTES: u32 = 8 * 65_535;
+const TCP: u8 = 6;
 const ETHERNET: i32 = 1;
 /// Two addresses and the type of what follows.
 const HEADER_BYTES: usize = 14;
@@ -33,6 +36,7 @@ struct Flow {
 /// The flows of a capture that is being read.
 pub(super) struct Flows {
     most: usize,
+    frame_bytes: Option<u32>,
     first_ns: Option<i128>,
     /// Before it nothing more is sent.
     free_ns: i128,
@@ -41,9 +45,11 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    pub fn new(most: usize) -> Self {
+    /// No more than `most`; longer TCP packets are split into frames of `frame_bytes`.
+    pub fn new(frame_bytes: Option<u32>, most: usize) -> Self {
         Self {
             most,
+            frame_bytes,
             first_ns: None,
             free_ns: 0,
             flows: Vec::new(),
@@ -52,10 +58,8 @@ impl Flows {
     }
 
     pub fn add(&mut self, record: &Record) -> Result<(), Problem> {
-        let arrival = Arrival {
-            bytes: frame_bytes(record)?,
-            at_ns: self.at_ns(record)?,
-        };
+        let bytes = whole_bytes(record)?;
+        let at_ns = self.at_ns(record)?;
         let packet = record.number;
         let (header, payload) =
             record
@@ -72,6 +76,9 @@ impl Flows {
             TAKT_ECN_CE => TAKT_ECN_ECT0,
             ecn => ecn,
         };
+        if bytes > FRAME_MAX_BYTES && (self.frame_bytes.is_none() || key.proto != TCP) {
+            return Err(Problem::Long { packet, bytes });
+        }
         let next = self.flows.len();
         let at = *self.index.entry(identity(&key, ecn)).or_insert(next);
         if at == self.most {
@@ -84,11 +91,17 @@ impl Flows {
                 arrivals: Vec::new(),
             });
         }
-        self.flows[at].arrivals.push(arrival);
+        let frames = segment::frames(bytes, self.frame_bytes, &key, payload);
+        let arrivals = frames
+            .zip(at_ns..)
+            .map(|(bytes, at_ns)| Arrival { at_ns, bytes });
+        let flow = &mut self.flows[at].arrivals;
+        flow.extend(arrivals);
+        self.free_ns = flow.last().map_or(0, |last| i128::from(last.at_ns) + 1);
         Ok(())
     }
 
-    /// When it is sent: packets keep their order, those of one moment too.
+    /// When its first frame is sent: packets keep their order, those of one moment too.
     fn at_ns(&mut self, record: &Record) -> Result<u64, Problem> {
         let packet = record.number;
         let after_ns = record.time_ns - *self.first_ns.get_or_insert(record.time_ns);
@@ -99,7 +112,6 @@ impl Flows {
         if at_ns > LATER_MAX_NS {
             return Err(Problem::Later { packet });
         }
-        self.free_ns = at_ns + 1;
         Ok(at_ns as u64)
     }
 
@@ -117,21 +129,17 @@ impl Flows {
     }
 }
 
-fn frame_bytes(record: &Record) -> Result<u32, Problem> {
-    let packet = record.number;
+/// Before the capture cut it.
+fn whole_bytes(record: &Record) -> Result<u32, Problem> {
     if record.link_type != ETHERNET {
         return Err(Problem::LinkType {
-            packet,
+            packet: record.number,
             link_type: record.link_type,
         });
     }
     // Some programs write 0 for what they did not cut.
     let captured = u32::try_from(record.captured.len()).unwrap_or(u32::MAX);
-    let bytes = record.bytes.max(captured);
-    match bytes > FRAME_MAX_BYTES {
-        true => Err(Problem::Long { packet, bytes }),
-        false => Ok(bytes),
-    }
+    Ok(record.bytes.max(captured).min(SEGMENT_MAX_BYTES))
 }
 
 fn identity(key: &takt_key, ecn: Codepoint) -> Identity {

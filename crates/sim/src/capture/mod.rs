@@ -3,15 +3,17 @@
 mod flows;
 mod problem;
 mod records;
+mod segment;
 
-use std::{fs::File, path::Path, sync::Arc};
+use std::{fs::File, io::Read, path::Path, sync::Arc};
 
 use takt_algo::sys::takt_key;
+use takt_policy::traffic::FLOWS_MAX;
 
 use crate::packet::Codepoint;
 
 pub use self::problem::CaptureError;
-use self::{flows::Flows, problem::Problem};
+use self::{flows::Flows, problem::Problem, records::BUFFER_BYTES};
 
 /// A packet of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +33,32 @@ pub(crate) struct Captured {
     pub arrivals: Arc<[Arrival]>,
 }
 
-/// The flows of a file, of which there may be so many, in the order of their first packets.
-pub(crate) fn load(path: &Path, flows_max: usize) -> Result<Vec<Captured>, CaptureError> {
-    read(path, flows_max).map_err(|problem| CaptureError::new(path, problem))
+/// The flows of a file, of which there may be so many, in the order of their first packets. TCP
+/// packets longer than `frame_bytes` are split.
+pub(crate) fn load(
+    path: &Path,
+    frame_bytes: Option<u32>,
+    flows_max: usize,
+) -> Result<Vec<Captured>, CaptureError> {
+    let opened = File::open(path).map_err(Problem::Closed);
+    let mut flows = Flows::new(frame_bytes, flows_max);
+    let captured = opened
+        .and_then(|file| read(file, BUFFER_BYTES, &mut flows))
+        .and_then(|()| flows.finish());
+    captured.map_err(|problem| CaptureError::new(path, problem))
 }
 
-fn read(path: &Path, flows_max: usize) -> Result<Vec<Captured>, Problem> {
-    let file = File::open(path).map_err(Problem::Closed)?;
-    let mut flows = Flows::new(flows_max);
-    records::read(file, |record| flows.add(&record))?;
-    flows.finish()
+/// How many packets a capture with these bytes would replay, for fuzzers.
+pub fn packets_in(bytes: &[u8], frame_bytes: Option<u32>) -> Result<usize, CaptureError> {
+    // No record is longer than all of them, and a buffer has a least length.
+    const LEAST_BYTES: usize = 64 << 10;
+    let buffer_bytes = bytes.len().clamp(LEAST_BYTES, BUFFER_BYTES);
+    let mut flows = Flows::new(frame_bytes, FLOWS_MAX as usize);
+    let captured = read(bytes, buffer_bytes, &mut flows).and_then(|()| flows.finish());
+    let captured = captured.map_err(|problem| CaptureError::new(Path::new("capture"), problem))?;
+    Ok(captured.iter().map(|flow| flow.arrivals.len()).sum())
+}
+
+fn read(file: impl Read + Send, buffer_bytes: usize, flows: &mut Flows) -> Result<(), Problem> {
+    records::read(file, buffer_bytes, |record| flows.add(&record))
 }

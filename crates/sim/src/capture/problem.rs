@@ -68,8 +68,9 @@ pub(super) enum Problem {
     )]
     Short { packet: u64, bytes: usize },
     #[error(
-        "packet {packet} has {bytes} bytes, and frames have up to {FRAME_MAX_BYTES}; capture \
-         behind segmentation, or without it: `ethtool -K DEV tso off gso off gro off`"
+        "packet {packet} has {bytes} bytes, and frames have up to {FRAME_MAX_BYTES}; split TCP's with \
+         `frame = 1514` in the source, or capture without offloads: `ethtool -K DEV tso off gso \
+         off gro off`"
     )]
     Long { packet: u64, bytes: u32 },
     #[error(

@@ -12,7 +12,7 @@ use super::problem::Problem;
 /// Packets and other records of a file.
 pub(super) const RECORDS_MAX: u64 = 10_000_000;
 /// More than a record has: Wireshark's packets have up to 256 KiB.
-const BUFFER_BYTES: usize = 4 << 20;
+pub(super) const BUFFER_BYTES: usize = 4 << 20;
 const NS_PER_S: i128 = 1_000_000_000;
 
 /// A packet.
@@ -38,9 +38,10 @@ struct Interface {
 /// Passes each packet on, until one is refused.
 pub(super) fn read(
     file: impl Read + Send,
+    buffer_bytes: usize,
     mut take: impl FnMut(Record) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let mut reader = create_reader(BUFFER_BYTES, file).map_err(|error| match error {
+    let mut reader = create_reader(buffer_bytes, file).map_err(|error| match error {
         PcapError::ReadError => Problem::Unreadable,
         _ => Problem::Unknown,
     })?;

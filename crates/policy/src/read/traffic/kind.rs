@@ -59,7 +59,7 @@ const OWN_KEYS: [&str; 10] = [
 ];
 
 /// What captured packets say themselves.
-const CAPTURED_KEYS: [&str; 6] = ["headers", "flows", "frame", "forwarded", "ecn", "nice"];
+const CAPTURED_KEYS: [&str; 5] = ["headers", "flows", "forwarded", "ecn", "nice"];
 
 impl Word {
     fn keys(self) -> &'static [&'static str] {
@@ -81,7 +81,12 @@ impl Word {
 }
 
 /// The kind of a source with its terms; `None` if something was reported.
-pub(super) fn read(section: &Section, start: &Span, findings: &mut Findings) -> Option<Kind> {
+pub(super) fn read(
+    section: &Section,
+    start: &Span,
+    frame: Option<u64>,
+    findings: &mut Findings,
+) -> Option<Kind> {
     let Some(word) = section.word("kind", &KINDS, findings) else {
         if section.get("kind").is_none() {
             findings.add(missing("a source", "kind", "kind = \"cbr\"").at(start, ""));
@@ -122,6 +127,7 @@ pub(super) fn read(section: &Section, start: &Span, findings: &mut Findings) -> 
         })),
         Word::Capture => Some(Kind::Capture {
             file: read_file(section, start, findings)?,
+            frame_bytes: frame.map(|bytes| bytes as u32),
         }),
     }
 }

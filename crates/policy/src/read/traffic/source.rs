@@ -55,7 +55,8 @@ pub(super) const SOURCE: Schema = Schema {
             "frame",
             Takes::Integer(FRAME_BYTES),
             "1514",
-            "A packet's Ethernet frame in bytes, without checksum",
+            "A packet's Ethernet frame in bytes, without checksum; of a capture, what longer TCP \
+             packets are split into",
         ),
         Key::with_default(
             "forwarded",
@@ -160,11 +161,11 @@ fn refuse_twice(sources: &[Source], named: &Named, findings: &mut Findings) {
 fn read(table: &DeTable, span: Span, findings: &mut Findings) -> Option<(Source, Span)> {
     let section = Section::open(table, &SOURCE, findings);
     let (name, named_at) = section.name("source", "stream", span.clone(), findings);
-    let kind = kind::read(&section, &span, findings);
+    let frame = section.integer("frame", FRAME_BYTES, findings);
+    let kind = kind::read(&section, &span, frame, findings);
     let (start_ns, stop_ns) = read_times(&section, findings);
     let headers = read_headers(&section, findings);
     let flows = section.integer("flows", FLOWS, findings);
-    let frame = section.integer("frame", FRAME_BYTES, findings);
     let is_forwarded = section.boolean("forwarded", findings).unwrap_or_default();
     let ecn = section.word("ecn", &ECN, findings).unwrap_or_default();
     let nice = task::read_nice(&section, findings);
