@@ -66,6 +66,8 @@ struct Queue {
     credit_bytes: i64,
     cobalt: Cobalt,
     set: Set,
+    /// Counts its moves between lists.
+    moves: u32,
 }
 
 /// A rate's time for bytes: by a multiplication and a shift, as `cake_set_rate` does it.
@@ -105,7 +107,8 @@ pub struct Cake {
     next_ns: u64,
     failsafe_ns: u64,
     queues: Vec<Queue>,
-    lists: [VecDeque<usize>; 3],
+    /// Flows, as of so many moves: one that has moved since is elsewhere.
+    lists: [VecDeque<(usize, u32)>; 3],
     packets: u32,
     memory_bytes: u64,
     random: Random,
@@ -140,20 +143,27 @@ impl Cake {
         }
     }
 
-    fn list(&mut self, list: List) -> &mut VecDeque<usize> {
-        &mut self.lists[list as usize]
-    }
-
     /// Moves a flow to the end of a list.
     fn move_to(&mut self, at: usize, to: List) {
         self.leave(at);
-        self.list(to).push_back(at);
+        self.lists[to as usize].push_back((at, self.queues[at].moves));
     }
 
     fn leave(&mut self, at: usize) {
-        for list in &mut self.lists {
-            list.retain(|one| *one != at);
+        let queue = &mut self.queues[at];
+        queue.moves = queue.moves.wrapping_add(1);
+    }
+
+    /// The first flow of a list.
+    fn first(&mut self, list: List) -> Option<usize> {
+        let list = &mut self.lists[list as usize];
+        while let Some((at, moves)) = list.front().copied() {
+            if self.queues[at].moves == moves {
+                return Some(at);
+            }
+            list.pop_front();
         }
+        None
     }
 
     fn pop(&mut self, at: usize) -> Option<(Packet, bool)> {
@@ -212,9 +222,7 @@ impl Cake {
             true => [List::Decaying, List::New, List::Old],
             false => [List::New, List::Old, List::Decaying],
         };
-        order
-            .into_iter()
-            .find_map(|list| self.list(list).front().copied())
+        order.into_iter().find_map(|list| self.first(list))
     }
 
     /// The packet of this flow that its queue management lets go.
