@@ -19,9 +19,10 @@ say = @printf '\n==> %s\n'
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-build: deps-build ## build target/release/takt, taktd, takt-lab and takt-sim
+build: deps-build ## build target/release/takt, taktd, takt-lab with its model of caches, and takt-sim
 	$(say) 'building target/release/takt, taktd, takt-lab and takt-sim'
 	cargo build $(CARGO_FLAGS) --release --bin takt --bin takt-lab --bin takt-sim
+	cargo build $(CARGO_FLAGS) --release --package takt-caches-plugin
 	ln -sf takt target/release/taktd
 
 # What `make build` makes is made once more here: tests need more features of some libraries.

@@ -18,6 +18,7 @@ typedef int s32;
 typedef long long s64;
 
 #define TAKT_TIME_NEVER (~0ULL)
+#define TAKT_CACHE_LINE 64
 
 /*
  * TAKT_FN      small enough to be inlined everywhere.

@@ -9,12 +9,13 @@
 
 #include "flow.h"
 
-#define TAKT_CONNECTIONS 16384
+#define TAKT_CONNECTIONS 65536
 
 struct takt_connection {
 	u64 identity;
 	u32 generation;
-	u32 id;		/* an entity's */
+	u16 id;		/* an entity's */
+	u16 has_fast_path; /* 1: the entity has one, in this configuration */
 };
 
 struct takt_connections {
@@ -24,14 +25,14 @@ struct takt_connections {
 TAKT_FN struct takt_connection *takt_connection(struct takt_connections *connections,
 						u64 identity)
 {
-	return &connections->at[identity * 0x9e3779b97f4a7c15ULL >> 50 & (TAKT_CONNECTIONS - 1)];
+	/* An identity is the sum of a product, whose topmost bits every bit affects. */
+	return &connections->at[identity >> 48 & (TAKT_CONNECTIONS - 1)];
 }
 
 /* The entity of the connection's packets, or 0: not cached. */
-TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
-				 struct takt_flows *flows, u64 identity, u32 generation)
+TAKT_FN u32 takt_connection_entity(const struct takt_connection *connection,
+				   struct takt_flows *flows, u64 identity, u32 generation)
 {
-	struct takt_connection *connection = takt_connection(connections, identity);
 	u32 id = connection->id;
 
 	if (connection->identity != identity || connection->generation != generation)
@@ -39,6 +40,14 @@ TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
 	if (id >= TAKT_FLOW_FIRST && takt_flow(flows, id)->connection != identity)
 		return 0;
 	return id;
+}
+
+/* Likewise, by its identity. */
+TAKT_FN u32 takt_connection_find(struct takt_connections *connections,
+				 struct takt_flows *flows, u64 identity, u32 generation)
+{
+	return takt_connection_entity(takt_connection(connections, identity), flows, identity,
+				      generation);
 }
 
 /* Cache the entity of the connection's packets for this configuration. */
@@ -50,6 +59,7 @@ TAKT_FN void takt_connection_note(struct takt_connections *connections, u64 iden
 	connection->identity = identity;
 	connection->generation = generation;
 	connection->id = id;
+	connection->has_fast_path = 0;
 }
 
 #endif

@@ -68,8 +68,18 @@ struct takt_flow_turn {
 	u16 list;	/* TAKT_FLOWS_NEW or TAKT_FLOWS_OLD */
 };
 
+/*
+ * The first cache line has all that a packet on the fast path needs, if its class may not borrow.
+ */
 struct takt_entity {
+	u16 class_id;	/* of a flow or station: the class it belongs to */
+	u8 heads;	/* of a tenant: its node */
+	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
+	u8 node, priority;	/* of the calendars that it is in, or was in last */
+	u8 task_prio;	/* of the task that sent last, see gate.h */
+	u8 throttled;	/* its station's weight is 0 */
 	struct takt_clock pace;
+	struct takt_class_stats stats;
 	struct takt_clock guarantee;
 	struct takt_clock share;
 	struct takt_clock floor;
@@ -78,16 +88,9 @@ struct takt_entity {
 	struct takt_flow_lists flows;	/* of a class */
 	struct takt_flow_turn turn;	/* of a flow, or of a class's own queue */
 	u64 ready_ns;	/* not eligible before */
-	u16 class_id;	/* of a flow or station: the class it belongs to */
-	u8 heads;	/* of a tenant: its node */
-	u8 waits;	/* TAKT_IN_*: the calendars that it is in */
-	u8 node, priority;	/* of the calendars that it is in, or was in last */
-	u8 task_prio;	/* of the task that sent last, see gate.h */
-	u8 throttled;	/* its station's weight is 0 */
 	u32 scale_ppm;	/* its part of its class's weight; 0: all, see share.h */
 	u32 held_packets; /* that wait for their departure time, see departure.h */
-	struct takt_class_stats stats;
-};
+} __attribute__((aligned(TAKT_CACHE_LINE)));
 
 /* Packets of the entity: its own, and of the flows that take turns in it. */
 TAKT_FN u32 takt_backlog(const struct takt_entity *entity)

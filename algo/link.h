@@ -61,19 +61,26 @@ struct takt_arrival {
 	struct takt_ack ack;
 };
 
-/* Is it eligible, on an idle link? Then charge it. */
-TAKT_FN int takt_takes_fast_path(struct takt_link *link, struct takt_entity *entity,
-			 const struct takt_class_params *params, u32 len, u64 now_ns)
+/* May the entity's packets take the fast path of an idle link, as far as it does not wait? */
+TAKT_FN int takt_has_fast_path(struct takt_link *link, struct takt_entity *entity,
+			       const struct takt_class_params *params)
 {
-	u64 clock_ns;
-
-	if (entity->node | params->node | entity->waits | entity->throttled)
+	if (entity->node | params->node | entity->waits | entity->throttled ||
+	    !params->queue_packets)
 		return 0;
 	if (takt_is_blocked(&link->order.blocked, params, entity))
 		return 0;
 	if (entity->priority != params->priority)
 		takt_entity_move(&link->order, entity, 0, params->priority);
-	clock_ns = takt_clock_of(&link->order, entity, now_ns);
+	return 1;
+}
+
+/* Are its clocks due? Then charge them. Precondition: it has a fast path. */
+TAKT_FN int takt_takes_fast_path(struct takt_link *link, struct takt_entity *entity,
+			 const struct takt_class_params *params, u32 len, u64 now_ns)
+{
+	u64 clock_ns = takt_clock_of(&link->order, entity, now_ns);
+
 	if (entity->pace.due_ns > clock_ns)
 		return 0;
 	if (params->ceil_bps) {
@@ -89,17 +96,16 @@ TAKT_FN int takt_takes_fast_path(struct takt_link *link, struct takt_entity *ent
 
 /* It takes the fast path: charge and count it here, as it is never chosen. */
 TAKT_FN void takt_link_pass(struct takt_link *link, const struct takt_plan *plan,
-			    struct takt_entity *entity, const struct takt_arrival *arrival,
-			    u32 len)
+			    struct takt_entity *entity, u32 id, u32 frames, u32 len, u64 now_ns)
 {
-	takt_clock_start(&link->clock, arrival->now_ns);
+	takt_clock_start(&link->clock, now_ns);
 	takt_clock_advance(&link->clock, plan->link.rate_bps, len);
-	if (arrival->frames > 1)
+	if (frames > 1)
 		entity->stats.gso_packets++;
 	takt_count_arrival(entity, len);
 	takt_count_sent(entity, len);
-	takt_flow_went_idle(&link->flows, arrival->id, arrival->now_ns);
-	link->fast_id = arrival->id;
+	takt_flow_went_idle(&link->flows, id, now_ns);
+	link->fast_id = id;
 	link->fast_len = len;
 }
 
@@ -194,9 +200,9 @@ TAKT_FN u32 takt_link_push(struct takt_link *link, const struct takt_plan *plan,
 	if (arrival->stamp_ns | arrival->pacing_bps)
 		due_ns = takt_link_departure(link, plan, arrival);
 	if (arrival->idle && !before && !due_ns && link->clock.due_ns <= now_ns &&
-	    params->queue_packets &&
+	    takt_has_fast_path(link, takt_entity(&link->order, leader), params) &&
 	    takt_takes_fast_path(link, takt_entity(&link->order, leader), params, len, now_ns)) {
-		takt_link_pass(link, plan, entity, arrival, len);
+		takt_link_pass(link, plan, entity, id, arrival->frames, len, now_ns);
 		return TAKT_FAST_PATH;
 	}
 

@@ -48,7 +48,7 @@ struct takt_class_params {
 	u8 heads;	/* of a tenant: its node; 0: this is a class */
 	u8 spares_local; /* 1: only forwarded packets are managed */
 	u8 pad[7];
-};
+} __attribute__((aligned(TAKT_CACHE_LINE)));
 
 struct takt_plan {
 	u64 generation;		/* counts the policies applied */
@@ -65,7 +65,8 @@ struct takt_plan {
 	u32 receive_ifindex;	/* ... the device; 0: incoming packets go straight on */
 	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
 	u32 reads;		/* TAKT_READS_*: what it does by more of a packet's headers */
-	u32 pad;
+	u32 fast_by_connection;	/* what is known of a connection tells whether its packets may take
+				 * the fast path; see bpf/link/fast_path.h */
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */
 	u16 tenant[TAKT_NODES];		/* the id of each node's tenant; 0: no such node */

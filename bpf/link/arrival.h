@@ -4,35 +4,11 @@
 #define TAKT_ARRIVAL_H
 
 #include "before.h"
+#include "connection.h"
 #include "headers.h"
 #include "packet.h"
 #include "who.h"
 
-/*
- * The flow of a packet, by its socket. All packets of a connected socket are one flow; all others
- * have identity 0 here and are told apart by their headers. Packets of a handshake or of a
- * closing connection have no full socket, so headers tell them apart, too.
- */
-static __always_inline void connection_of(const struct sk_buff *skb, struct takt_port *port,
-					  struct takt_newcomer *newcomer)
-{
-	volatile u64 *number = &port->scratch;
-	const struct sock *sk = skb->sk;
-	const struct sock_common *common;
-
-	if (!sk)
-		return;
-	common = &sk->__sk_common;
-	if (!common->skc_dport || common->skc_state == TCP_NEW_SYN_RECV ||
-	    common->skc_state == TCP_TIME_WAIT || common->skc_state == TCP_LISTEN)
-		return;
-	/* Through memory the pointer becomes a number for the verifier. */
-	*number = (u64)sk;
-	/* If a socket connects again, or its memory is reused by another, the flow is another. */
-	newcomer->identity = (*number ^ (u64)common->skc_hash << 32) * 0x9e3779b97f4a7c15ULL +
-			     ((u64)common->skc_daddr << 16 | common->skc_dport);
-	newcomer->cookie = common->skc_cookie.counter;
-}
 
 /* The entity of a flow that is new, or was last classified in an earlier configuration. */
 __noinline u32 takt_link_new_flow(struct takt_port *port TAKT_ARG,
@@ -198,12 +174,11 @@ static __always_inline u32 entity_of(const struct sk_buff *skb, struct takt_port
 	struct takt_newcomer *newcomer = &port->newcomer;
 	u32 connected, id;
 
-	newcomer->identity = 0;
-	newcomer->cookie = 0;
+	newcomer->identity = connection_of(skb, port);
+	newcomer->cookie = newcomer->identity ? cookie_of(skb) : 0;
 	takt_link_observe(&port->link, plan, 0);
 	newcomer->generation = port->link.generation;
 	newcomer->class_id = 0;
-	connection_of(skb, port, newcomer);
 	connected = newcomer->identity && plan->sticky;
 	if (connected) {
 		id = takt_connection_find(&port->link.connections, &port->link.flows,

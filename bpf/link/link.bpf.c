@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "arrival.h"
 #include "departs.h"
+#include "fast_path.h"
 #include "handover.h"
 #include "marking.h"
 #include "templates.h"
@@ -32,25 +33,6 @@ static __always_inline const struct net_device *device_of(const struct Qdisc *sc
 static u32 link_index(const struct Qdisc *sch)
 {
 	return (sch->handle >> 16) - TAKT_HANDLE_MAJOR;
-}
-
-static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
-{
-	return ((const struct qdisc_skb_cb *)skb->cb)->pkt_len;
-}
-
-/*
- * The number of frames that this packet becomes on the wire. The kernel accounts more than a
- * packet's length exactly when it will be cut into several.
- */
-static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
-{
-	const struct skb_shared_info *shared;
-
-	if (bytes == skb->len)
-		return 1;
-	shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
-	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
 }
 
 /*
@@ -144,8 +126,9 @@ SEC("struct_ops")
 int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	     struct bpf_sk_buff_ptr *to_free)
 {
-	u32 index = link_index(sch), slot;
+	u32 index = link_index(sch), slot, bytes;
 	struct takt_port *port = find_port(index);
+	struct takt_fast *fast;
 	const struct takt_plan *plan;
 	struct takt_arrival *arrival;
 	struct takt_store *store;
@@ -154,6 +137,14 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	if (!port)
 		goto drop;
 	plan = plan_of(port);
+	fast = find_fast(index);
+	if (!fast)
+		goto drop;
+	if (plan->fast_by_connection && !sch->q.qlen) {
+		bytes = fast_path_bytes(skb, port, plan);
+		if (bytes)
+			goto passes;
+	}
 	if (is_template(skb, port)) {
 		slot = template_slot(skb, port, plan);
 		store = slot ? find_store(index, slot) : NULL;
@@ -173,6 +164,10 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		arrival->id = entity_of(skb, port, plan, &arrival->before);
 	}
 	slot = arrive(skb, sch, port, plan, arrival);
+	if (slot == TAKT_FAST_PATH) {
+		bytes = arrival->bytes;
+		goto passes;
+	}
 	/* The store has every packet slot. */
 	store = slot ? find_store(index, slot) : NULL;
 	if (!store)
@@ -187,6 +182,11 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		bpf_qdisc_skb_drop(thinned, to_free);
 	}
 	return NET_XMIT_SUCCESS;
+passes:
+	sch->q.qlen++;
+	sch->qstats.backlog += bytes;
+	keep_fast(fast, skb, bytes);
+	return NET_XMIT_SUCCESS;
 drop:
 	sch->qstats.drops++;
 refuse:
@@ -197,7 +197,8 @@ refuse:
 SEC("struct_ops")
 struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 {
-	u32 index = link_index(sch);
+	u32 index = link_index(sch), bytes;
+	struct takt_fast *fast;
 	struct takt_choice *choice;
 	const struct takt_plan *plan;
 	struct takt_store *store;
@@ -207,17 +208,15 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 
 	if (!sch->q.qlen)
 		return NULL;
+	fast = find_fast(index);
+	if (!fast)
+		return NULL;
+	skb = take_fast(fast, &bytes);
+	if (skb)
+		goto send;
 	port = find_port(index);
 	if (!port)
 		return NULL;
-	if (sch->q.qlen != port->link.queued_packets) {
-		store = find_store(index, TAKT_FAST_PATH);
-		if (!store)
-			return NULL;
-		skb = bpf_kptr_xchg(&store->skb, NULL);
-		if (skb)
-			goto send;
-	}
 	plan = plan_of(port);
 	choice = &port->choice;
 	note_running(port, plan);
@@ -251,9 +250,10 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	}
 	if (choice->marks)
 		note_mark(skb, port);
+	bytes = accounted_bytes(skb);
 send:
 	sch->q.qlen--;
-	sch->qstats.backlog -= accounted_bytes(skb);
+	sch->qstats.backlog -= bytes;
 	bpf_qdisc_bstats_update(sch, skb);
 	return skb;
 }
@@ -282,13 +282,18 @@ int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
 
 static void takt_link_clear(struct Qdisc *sch)
 {
-	u32 index = link_index(sch), i;
+	u32 index = link_index(sch), i, bytes;
+	struct takt_fast *fast = find_fast(index);
 	struct takt_port *port = find_port(index);
+	struct sk_buff *skb;
 
-	if (!port)
+	if (!port || !fast)
 		return;
-	if (discard(index, TAKT_FAST_PATH))
+	skb = take_fast(fast, &bytes);
+	if (skb) {
+		bpf_kfree_skb(skb);
 		takt_link_flush_fast_path(&port->link);
+	}
 	bpf_for(i, 0, 2 * TAKT_ENTITIES + TAKT_PACKETS) {
 		u32 slot;
 

@@ -23,16 +23,14 @@
 #define TAKT_BELL_BYTES 32
 
 /* Raised whenever a struct that user space shares changes; pinned beside the maps. */
-#define TAKT_LINK_ABI 11
+#define TAKT_LINK_ABI 12
 
 /*
  * One link in the kernel: a map of its own, shared with user space. User space writes the plan
  * that is not in force and calls takt_link_commit to switch.
  */
 struct takt_port {
-	struct takt_link link;
-	struct takt_gap gap;
-	struct takt_plan plans[2];
+	/* First, since BPF needs more instructions for what is beyond 32 KiB. */
 	u32 active;		/* the plan in force: 0 or 1 */
 	u32 bell;		/* a bell is in the store */
 	u32 opener;		/* the helper's thread that sends it */
@@ -47,6 +45,9 @@ struct takt_port {
 	struct takt_arrival arrival;
 	struct takt_newcomer newcomer;
 	struct takt_registration registration;
+	struct takt_link link;
+	struct takt_gap gap;
+	struct takt_plan plans[2];
 };
 
 /* Argument of takt_link_commit: the links that switch plans, all in one step. */

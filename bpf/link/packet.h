@@ -7,6 +7,26 @@
 #include "headers.h"
 #include "link_maps.h"
 
+/* As one word: clang reads a field of an array of bytes byte by byte. */
+static __always_inline u32 accounted_bytes(const struct sk_buff *skb)
+{
+	return *(const u32 *)(skb->cb + bpf_core_field_offset(struct qdisc_skb_cb, pkt_len));
+}
+
+/*
+ * The number of frames that this packet becomes on the wire. The kernel accounts more than a
+ * packet's length exactly when it will be cut into several.
+ */
+static __always_inline u32 frames_of(const struct sk_buff *skb, u32 bytes)
+{
+	const struct skb_shared_info *shared;
+
+	if (bytes == skb->len)
+		return 1;
+	shared = bpf_core_cast(skb->head + skb->end, struct skb_shared_info);
+	return shared->gso_size && shared->gso_segs ? shared->gso_segs : 1;
+}
+
 static __always_inline void read_key(const struct sk_buff *skb, struct takt_key *key,
 				     u32 addresses)
 {

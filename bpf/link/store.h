@@ -18,24 +18,53 @@ struct store_map {
 	__type(value, struct takt_store);
 } store_shape SEC(".maps");
 
-/* The packet on the fast path of every link. */
+/* The packet on the fast path of a link. */
+struct takt_fast {
+	struct sk_buff __kptr *skb;
+	u32 bytes;	/* as the kernel counts */
+	u32 kept;	/* 0: there is none */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TAKT_LINKS);
 	__type(key, u32);
-	__type(value, struct takt_store);
+	__type(value, struct takt_fast);
 } takt_link_express SEC(".maps");
 
 PER_LINK(takt_link_stores, store_map);
 
 static __always_inline struct takt_store *find_store(u32 index, u32 slot)
 {
-	void *inner;
+	void *inner = bpf_map_lookup_elem(&takt_link_stores, &index);
 
-	if (slot == TAKT_FAST_PATH)
-		return bpf_map_lookup_elem(&takt_link_express, &index);
-	inner = bpf_map_lookup_elem(&takt_link_stores, &index);
 	return inner ? bpf_map_lookup_elem(inner, &slot) : NULL;
+}
+
+static __always_inline struct takt_fast *find_fast(u32 index)
+{
+	return bpf_map_lookup_elem(&takt_link_express, &index);
+}
+
+/* Keep a packet of so many bytes on the fast path, which is empty. */
+static __always_inline void keep_fast(struct takt_fast *fast, struct sk_buff *skb, u32 bytes)
+{
+	struct sk_buff *old = bpf_kptr_xchg(&fast->skb, skb);
+
+	fast->bytes = bytes;
+	fast->kept = 1;
+	if (old)
+		bpf_kfree_skb(old);
+}
+
+/* The packet on the fast path, if there is one; its bytes into *bytes. */
+static __always_inline struct sk_buff *take_fast(struct takt_fast *fast, u32 *bytes)
+{
+	if (!fast->kept)
+		return NULL;
+	fast->kept = 0;
+	*bytes = fast->bytes;
+	return bpf_kptr_xchg(&fast->skb, NULL);
 }
 
 /* Keep a packet in a packet slot; what was there is freed. */

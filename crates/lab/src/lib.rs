@@ -1,5 +1,6 @@
 //! The laboratory: a distribution kernel in an emulator, real traffic in it.
 
+mod caches;
 pub mod experiment;
 pub mod guest;
 pub mod host;

@@ -10,7 +10,8 @@ use takt_report::Report;
 use thiserror::Error;
 
 use crate::{
-    experiment::NAMES,
+    caches::{Caches, CachesError},
+    experiment::{CACHES, NAMES},
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -88,6 +89,15 @@ pub enum RunError {
         /// The name that was asked for.
         name: String,
     },
+    /// Only `cost` counts caches' misses.
+    #[error("{name} counts no misses of caches; takt lab run cost --caches does")]
+    NoCaches {
+        /// The experiment.
+        name: String,
+    },
+    /// The model of caches failed.
+    #[error(transparent)]
+    Caches(#[from] CachesError),
     /// The machine cannot be made: its kernel, or programs that the experiment needs, are
     /// missing.
     #[error(transparent)]
@@ -125,6 +135,8 @@ pub struct RunOptions {
     pub kernel: Option<String>,
     /// A short run, of a minute or a few; the tour is always short.
     pub short: bool,
+    /// Of `cost` only: caches' misses instead of instructions.
+    pub caches: bool,
     /// For the report: the command that reproduces it.
     pub command: String,
     /// For the report: the commit from which this program was built.
@@ -133,6 +145,11 @@ pub struct RunOptions {
 
 /// The report of one experiment, or those of the tour.
 pub fn run(name: &str, options: &RunOptions) -> Result<Vec<Report>, RunError> {
+    if options.caches && name != "cost" {
+        return Err(RunError::NoCaches {
+            name: name.to_owned(),
+        });
+    }
     if name == tour::NAME {
         return tour::run(options);
     }
@@ -159,7 +176,9 @@ pub(crate) fn run_one(name: &str, short: bool, options: &RunOptions) -> Result<R
 }
 
 fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result<Report, RunError> {
-    let mut command = vec![OsString::from("takt-lab"), "guest".into(), name.into()];
+    let caches = options.caches.then(Caches::new).transpose()?;
+    let inside = if options.caches { CACHES } else { name };
+    let mut command = vec![OsString::from("takt-lab"), "guest".into(), inside.into()];
     if short {
         command.push("--short".into());
     }
@@ -177,6 +196,7 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
         exec.add.extend(host::jack()?);
     }
     exec.timeout = TIMEOUT;
+    exec.plugin = caches.as_ref().map(Caches::argument);
     let mut progress = Progress::new(name, io::stderr());
     let captured = host::capture(&exec, &mut progress);
     // A last line without its end; an error here has no reader.
@@ -196,6 +216,10 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
             name: name.to_owned(),
             source,
         })?;
+    if let Some(caches) = caches {
+        caches.fill(&mut report)?;
+        name.clone_into(&mut report.experiment);
+    }
     report.command.clone_from(&options.command);
     report.commit.clone_from(&options.commit);
     Ok(report)

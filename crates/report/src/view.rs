@@ -177,7 +177,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 178] = [
+const METRICS: [(&str, &str, u8); 184] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -340,6 +340,12 @@ const METRICS: [(&str, &str, u8); 178] = [
     ("spacing_error_p99_ns", "p99", 9),
     ("spacing_error_max_ns", "max", 4),
     ("cost_ns_per_packet", "added", 9),
+    ("gateway_l1i_misses", "gateway\nL1I", 9),
+    ("gateway_l1d_misses", "L1D", 9),
+    ("gateway_l2_misses", "L2", 9),
+    ("server_l1i_misses", "server\nL1I", 8),
+    ("server_l1d_misses", "L1D", 8),
+    ("server_l2_misses", "L2", 8),
     ("busy_ns_per_packet", "busy", 8),
     ("baseline_ns_per_packet", "baseline", 6),
     ("throughput_bps", "throughput", 8),

@@ -86,6 +86,9 @@ pub enum Lab {
         /// A short run, of a minute or a few.
         #[arg(long)]
         short: bool,
+        /// Of `cost`: how often a model of caches misses for a packet, instead of instructions.
+        #[arg(long)]
+        caches: bool,
     },
 
     /// Measure Takt and its peers on this very machine, in namespaces of its own: no device, qdisc

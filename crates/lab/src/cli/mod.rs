@@ -70,10 +70,12 @@ pub fn run() -> ExitCode {
             name,
             machine,
             short,
+            caches,
         } => {
             let options = RunOptions {
                 kernel: machine.named(),
                 short,
+                caches,
                 command: command_line(),
                 commit: env!("TAKT_COMMIT").to_owned(),
             };
@@ -81,7 +83,7 @@ pub fn run() -> ExitCode {
                 Ok(reports) => show(&name, reports, output).into(),
                 Err(error) => {
                     let exit = match error {
-                        RunError::Unknown { .. } => Exit::Invalid,
+                        RunError::Unknown { .. } | RunError::NoCaches { .. } => Exit::Invalid,
                         _ => Exit::Failed,
                     };
                     print::failure(output, exit, &error).into()

@@ -64,6 +64,11 @@ pub(crate) const NAMES: [&str; 10] = [
     "sim",
 ];
 
+pub(crate) use cost::caches::fill as fill_caches;
+
+/// What `cost` runs in the machine with `--caches`.
+pub const CACHES: &str = "caches";
+
 /// IPv6 reports its multicast groups in the first second of a device's life; no scheduler shall
 /// count those frames. Idle time is free in the lab.
 const MULTICAST_REPORTS: Duration = Duration::from_secs(2);
@@ -83,6 +88,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "radio" => radio::run,
         "crowd" => crowd::run,
         "cost" => cost::run,
+        CACHES => cost::caches::run,
         "bystanders" => bystanders::run,
         "kernels" => kernels::run,
         "soak" => soak::run,

@@ -67,6 +67,8 @@ pub struct ExecOptions {
     command: Vec<OsString>,
     /// Of the host's time: a run that takes longer has failed.
     pub timeout: Duration,
+    /// A plugin of the emulator's, with its arguments.
+    pub(crate) plugin: Option<OsString>,
 }
 
 impl ExecOptions {
@@ -84,6 +86,7 @@ impl ExecOptions {
             init: None,
             command: command.into_iter().map(Into::into).collect(),
             timeout: TIMEOUT_DEFAULT,
+            plugin: None,
         }
     }
 }
@@ -160,6 +163,7 @@ fn run(
             outside: options.net == Net::Outside,
             kernel_arguments: &options.kernel_arguments,
             timeout: options.timeout,
+            plugin: options.plugin.as_deref(),
         },
         &slot,
         &mut |frame| match frame {

@@ -114,12 +114,19 @@ pub fn plan(link: &Link, before: &ClassIds, questions: &Questions) -> Result<Pla
         .any(|class| class.gated != 0)
         .into();
     tables.sticky = is_sticky(link).into();
+    tables.fast_by_connection = is_fast_by_connection(&tables).into();
     table::lay_out(found, &mut tables.rules)?;
     Ok(Plan {
         tables,
         receive: receive::plan(link, &ids),
         ids,
     })
+}
+
+/// Whether a packet's connection is all that decides what becomes of it on an empty link.
+fn is_fast_by_connection(tables: &takt_plan) -> bool {
+    let others = tables.stations | tables.gated | tables.registered | tables.reads;
+    tables.sticky != 0 && others == 0 && tables.pacing == TAKT_PACING_TIMER
 }
 
 /// The links that do not fit the kernel's tables on any host, and why.

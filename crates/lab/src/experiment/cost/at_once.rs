@@ -25,9 +25,20 @@ pub(super) const PASSES: usize = 3;
 /// Until the kernel has freed what the previous scheduler has left.
 const SETTLE: Duration = Duration::from_millis(200);
 
+const CLASSES: [(&str, u64); 3] = [
+    ("1-class", 1),
+    ("100-classes", 100),
+    ("2000-classes", 2_000),
+];
+const FLOWS: [(&str, u64); 3] = [
+    ("10-flows", 10),
+    ("2000-flows", 2_000),
+    ("10000-flows", 10_000),
+];
+
 pub struct AtOnce {
     pub name: &'static str,
-    shape: Shape,
+    pub(super) shape: Shape,
 }
 
 /// Sources that send in turn.
@@ -47,20 +58,20 @@ pub struct Measured {
 
 impl AtOnce {
     pub fn cases() -> Vec<Self> {
+        Self::of(&CLASSES, &FLOWS)
+    }
+
+    /// Classes of one flow each, and flows of one class: their names and numbers.
+    pub(super) fn of(classes: &[(&'static str, u64)], flows: &[(&'static str, u64)]) -> Vec<Self> {
         let rate_bps = |among: u64| CLASS_RATE_MAX_BPS.min(LINK_RATE_BPS / among);
-        let classes = [("1-class", 1), ("100-classes", 100), ("2000-classes", 2000)]
-            .map(|(name, count)| (name, Shape::udp((0..count).map(|_| rate_bps(count)))));
-        let flows = [
-            ("10-flows", 10),
-            ("2000-flows", 2_000),
-            ("10000-flows", 10_000),
-        ];
-        let flows = flows.map(|(name, count): (_, usize)| {
-            let shape = Shape::flows(count, rate_bps(count as u64));
-            (name, shape)
+        let classes = classes.iter().map(|(name, count)| {
+            let rates = (0..*count).map(|_| rate_bps(*count));
+            (*name, Shape::udp(rates))
         });
+        let flows = flows
+            .iter()
+            .map(|(name, count)| (*name, Shape::flows(*count as usize, rate_bps(*count))));
         classes
-            .into_iter()
             .chain(flows)
             .map(|(name, shape)| Self {
                 name,
@@ -88,7 +99,7 @@ impl AtOnce {
 }
 
 impl Sender {
-    fn open(scheduler: Scheduler, shape: &Shape, setup: &Setup) -> Result<Self> {
+    pub(super) fn open(scheduler: Scheduler, shape: &Shape, setup: &Setup) -> Result<Self> {
         let sources = Source::open(shape, BUFFER_PACKETS)?;
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
@@ -103,6 +114,11 @@ impl Sender {
             next: 0,
             payload: source::payload(shape.packet_bytes),
         }
+    }
+
+    /// Its sources.
+    pub(super) fn count(&self) -> usize {
+        self.sources.len()
     }
 
     pub(super) fn passes(&mut self) -> Result<[i64; PASSES]> {
@@ -127,7 +143,7 @@ impl Sender {
     }
 
     /// Sends packets of the flows in turn.
-    fn pass(&mut self, packets: i64) -> Result<Duration> {
+    pub(super) fn pass(&mut self, packets: i64) -> Result<Duration> {
         let started = Instant::now();
         for _ in 0..packets {
             if self.sources[self.next].send(&mut self.payload)? == Sent::Full {

@@ -8,6 +8,7 @@
 //! [watched](self::monitored). On a real machine only the first.
 
 mod at_once;
+pub(super) mod caches;
 mod monitored;
 mod stations;
 mod waiting;
