@@ -35,7 +35,10 @@ const PACKETS: &str = "packets";
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let _misled = pair::drop_on_arrival()?;
-    let cases = AtOnce::of(&CLASSES, &FLOWS);
+    let cases = match bench.short {
+        true => AtOnce::of(&CLASSES[..1], &FLOWS[..1]),
+        false => AtOnce::of(&CLASSES, &FLOWS),
+    };
     let mut rows = Vec::new();
     bench.with_each(|scheduler, root| {
         for case in &cases {
