@@ -11,6 +11,7 @@ pub fn all() -> Vec<Table> {
         gaps(),
         background(),
         beats(),
+        storms(),
         radio(),
         crowd(),
         cost(),
@@ -327,6 +328,41 @@ fn beats() -> Table {
             [
                 column("takt", "takt"),
                 column("takt, lead", "takt-lead"),
+                column("SCHED_FIFO", "fifo"),
+                column("SCHED_DEADLINE", "deadline"),
+                column("default class", "default"),
+            ]
+        },
+        lines: CASES
+            .map(|(label, case)| line(label, case, &figures))
+            .into(),
+    }
+}
+
+/// Packets that come by interrupts, from outside.
+fn storms() -> Table {
+    const CASES: [(&str, &str); 7] = [
+        ("no packets", "storm-0"),
+        ("300 KB/s each way", "storm-300"),
+        ("600 KB/s each way", "storm-600"),
+        ("no packets, threaded NAPI", "storm-0-threaded"),
+        ("300 KB/s each way, threaded NAPI", "storm-300-threaded"),
+        ("600 KB/s each way, threaded NAPI", "storm-600-threaded"),
+        (
+            "as much as the processor can, threaded NAPI",
+            "storm-saturated-threaded",
+        ),
+    ];
+    let figures = [
+        figure("jitter_worst_thread_p99_ns", us_fine),
+        figure("jitter_worst_thread_max_ns", us_fine),
+    ];
+    Table {
+        name: "storms",
+        experiment: "beats",
+        columns: &const {
+            [
+                column("takt", "takt"),
                 column("SCHED_FIFO", "fifo"),
                 column("SCHED_DEADLINE", "deadline"),
                 column("default class", "default"),
