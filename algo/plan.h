@@ -47,7 +47,7 @@ struct takt_class_params {
 	u8 node;	/* of a class: its node */
 	u8 heads;	/* of a tenant: its node; 0: this is a class */
 	u8 spares_local; /* 1: only forwarded packets are managed */
-	u8 pad[7];
+	u8 pad[15];	/* plans are compared byte by byte: nothing is left to the compiler */
 } __attribute__((aligned(TAKT_CACHE_LINE)));
 
 struct takt_plan {
@@ -70,6 +70,7 @@ struct takt_plan {
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */
 	u16 tenant[TAKT_NODES];		/* the id of each node's tenant; 0: no such node */
+	u8 pad[40];
 	struct takt_class_params class_params[TAKT_CLASSES];
 	struct takt_rules rules;
 };
