@@ -143,6 +143,11 @@ If a realtime thread never sleeps, takt ends the scheduler: kernels without ext_
 ordinary threads no time until then, and the kernel's own scheduler gives them 5 % of that CPU. Stop
 the thread that is named, or have it sleep, before you apply again.
 ";
+NOT_STARTED = "takt::host::not_started": "
+The kernel took the scheduler of beats and ended it at once, with the reason that is quoted. Nothing
+was changed. (-12) is memory: kernels from 6.18 on have none for a scheduler's timers on a processor
+without cmpxchg16b, such as an emulated one.
+";
 NO_PLAN = "takt::host::no_plan": "
 Some tasks went, and the others could not be planned anew. Nothing was changed. What stood before
 was possible, so apply that, or give the policy fewer or longer slots.

@@ -91,6 +91,7 @@ impl From<&BeatsError> for &'static Reason {
             BeatsError::BeatsElsewhere { .. } => &host::BEATS_ELSEWHERE,
             BeatsError::CgroupLimits { .. } => &host::CGROUP_LIMITS,
             BeatsError::BeatsEnded { .. } => &host::BEATS_ENDED,
+            BeatsError::NotStarted { .. } => &host::NOT_STARTED,
             BeatsError::NoPlan { .. } => &host::NO_PLAN,
             BeatsError::SoftirqTiers { .. } => &host::SOFTIRQ_TIERS,
         }

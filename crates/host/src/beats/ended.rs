@@ -91,19 +91,22 @@ impl Kernel {
     }
 }
 
+/// Why the kernel said that it ended; `None` if it has not said so.
+pub(super) fn told(state: &takt_beats) -> Option<Ended> {
+    (state.exit_kind != 0).then(|| Ended {
+        kind: state.exit_kind,
+        reason: match (state.exit_kind, state.exit_code as u32) {
+            (BY_ITSELF, TAKT_BEATS_EXIT_REALTIME) => "a realtime thread never sleeps".to_owned(),
+            _ => text(&state.exit_reason),
+        },
+        message: text(&state.exit_message),
+    })
+}
+
 /// `None` while it runs.
 pub(super) fn judge(state: &takt_beats, kernel: &Kernel) -> Option<Ended> {
-    if state.exit_kind != 0 {
-        return Some(Ended {
-            kind: state.exit_kind,
-            reason: match (state.exit_kind, state.exit_code as u32) {
-                (BY_ITSELF, TAKT_BEATS_EXIT_REALTIME) => {
-                    "a realtime thread never sleeps".to_owned()
-                }
-                _ => text(&state.exit_reason),
-            },
-            message: text(&state.exit_message),
-        });
+    if let Some(ended) = told(state) {
+        return Some(ended);
     }
     // The scheduler ended without a message.
     let reason = match (&kernel.state, &kernel.name) {

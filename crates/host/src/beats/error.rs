@@ -52,6 +52,12 @@ pub enum BeatsError {
         /// Why.
         ended: Ended,
     },
+    /// The kernel took the scheduler and ended it at once.
+    #[error("the kernel does not start the scheduler of beats: {ended}")]
+    NotStarted {
+        /// Why.
+        ended: Ended,
+    },
     /// Only tasks were to be removed, and the planner refused the rest.
     #[error("the time slots that remain cannot be planned: {reason}")]
     NoPlan {

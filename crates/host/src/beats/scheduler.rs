@@ -24,7 +24,13 @@ use takt_algo::{
     to_bytes, zeroed_box,
 };
 
-use super::{calibrate::calibrate, ended::Kernel, image::Image, llc::Llcs};
+use super::{
+    BeatsError,
+    calibrate::calibrate,
+    ended::{Kernel, told},
+    image::Image,
+    llc::Llcs,
+};
 use crate::{
     bpf::{
         BpfError, btf, call, load_log,
@@ -425,5 +431,10 @@ fn register_and_pin(dir: &Path, image: &Image) -> Result<(), Error> {
         .takt_beats_ops
         .attach_struct_ops()
         .map_err(BpfError::of(doing))?;
+    // If its beginning fails, the kernel registers it all the same, and tells it that it has ended.
+    let state: Box<takt_beats> = get(&skel.maps.takt_beats, 0)?;
+    if let Some(ended) = told(&state) {
+        return Err(BeatsError::NotStarted { ended }.into());
+    }
     link.pin(dir.join("scheduler")).map_err(pin())
 }

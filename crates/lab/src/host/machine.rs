@@ -63,9 +63,9 @@ pub(crate) enum Clock {
 /// of a network device without packets.
 const TURN_US: u32 = 10;
 
-/// QEMU 7.2 may take a part of an address for the flags after cmpxchg16b, where a turn ends or a
-/// frame comes from outside: the kernel does without.
-const CPU_INTERRUPTED: &str = "max,cx16=off";
+/// QEMU 7.2 may take a part of an address for the flags after cmpxchg16b, where a turn ends: the
+/// kernel does without. No scheduler of beats loads there: BPF timers need it.
+const CPU_IN_TURNS: &str = "max,cx16=off";
 
 /// How long frames on each cable outside the machine wait at most, in virtual time: the emulator
 /// lets all of a cable go at once at multiples of this. Waiting longer than a beat computes,
@@ -276,11 +276,10 @@ fn arguments(kernel: &Kernel, initramfs: &File, machine: &Machine) -> Vec<OsStri
     let turns: &[&str] = &["-netdev", "hubport,id=none,hubid=0", "-object", &turn];
     let host_time: &[&str] = &["-accel", "tcg,thread=multi"];
     let (accelerator, turns, cpu, processors) = match machine.clock {
-        _ if machine.smp == 1 && machine.outside => (virtual_time, &[][..], CPU_INTERRUPTED, 1),
         _ if machine.smp == 1 => (virtual_time, &[][..], "max", 1),
         Clock::Host => (host_time, &[][..], "max", machine.smp),
         // The guest takes every second one offline.
-        Clock::Virtual => (virtual_time, turns, CPU_INTERRUPTED, 2 * machine.smp),
+        Clock::Virtual => (virtual_time, turns, CPU_IN_TURNS, 2 * machine.smp),
     };
     let processors = format!("{processors},sockets={}", machine.sockets);
     let channel = format!("virtserialport,chardev=channel,nr={CHANNEL_PORT}");
