@@ -28,7 +28,7 @@ struct takt_turns_params {
 	u32 is_free;		/* members may choose who goes next */
 };
 
-/* Whom a member passes its turn to: a member from 1, or */
+/* The member that a turn is passed to, counted from 1, or */
 #define TAKT_PASS_END 0U		/* none, the job is done */
 #define TAKT_PASS_NEXT 0xFFFFFFFFU	/* the next in order */
 

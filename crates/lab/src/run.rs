@@ -218,7 +218,6 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
         })?;
     if let Some(caches) = caches {
         caches.fill(&mut report)?;
-        name.clone_into(&mut report.experiment);
     }
     report.command.clone_from(&options.command);
     report.commit.clone_from(&options.commit);

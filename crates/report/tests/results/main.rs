@@ -27,13 +27,14 @@ use crate::{runs::Runs, sentence::Sentence};
 
 const COMPARISON: &str = "docs/comparison.md";
 const SIMULATOR: &str = "docs/sim.md";
-const EXPERIMENTS: [&str; 7] = [
+const EXPERIMENTS: [&str; 8] = [
     "pacing",
     "background",
     "beats",
     "radio",
     "crowd",
     "cost",
+    "caches",
     "sim",
 ];
 

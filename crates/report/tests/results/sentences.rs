@@ -10,6 +10,9 @@ pub fn all() -> Vec<Sentence> {
     let wait = figure("wait_max_ns", |ns| tenths(ns / 1e6));
     let switch = figure("switch_mean_ns", whole);
     let jitter = figure("jitter_max_ns", us);
+    let late_start = figure("jitter_p999_ns", us);
+    let median_start = figure("jitter_p50_ns", us);
+    let missed = figure("missed_jobs_count", whole);
     let throughput = figure("throughput_percent", percent);
     vec![
         Sentence {
@@ -74,6 +77,38 @@ pub fn all() -> Vec<Sentence> {
             experiment: "beats",
             words: "cyclictest as a member, loaded: {} µs (p99)",
             figures: vec![("takt", "cyclictest-600kBps", figure("latency_p99_ns", us))],
+        },
+        Sentence {
+            experiment: "beats",
+            words: "99.9 % of 10,000 starts are within {} µs (SCHED_FIFO {}, SCHED_DEADLINE {}), \
+                    the median at {} ({}), and {} job is lost ({})",
+            figures: vec![
+                ("takt", "loop-1ms", late_start),
+                ("fifo", "loop-1ms", late_start),
+                ("deadline", "loop-1ms", late_start),
+                ("takt", "loop-1ms", median_start),
+                ("fifo", "loop-1ms", median_start),
+                ("takt", "loop-1ms", missed),
+                ("fifo", "loop-1ms", missed),
+            ],
+        },
+        Sentence {
+            experiment: "beats",
+            words: "{} xruns logged in {} cycles",
+            figures: vec![
+                ("takt", "audio-64", figure("xruns_count", whole)),
+                ("takt", "audio-64", figure("cycles_count", whole)),
+            ],
+        },
+        Sentence {
+            experiment: "beats",
+            words: "told by the driver and by its client), in SCHED_FIFO {}",
+            figures: vec![("fifo", "audio-64", figure("xruns_count", whole))],
+        },
+        Sentence {
+            experiment: "beats",
+            words: "none out of order, {} jobs of 60,000 lost",
+            figures: vec![("takt", "group-of-three", missed)],
         },
         Sentence {
             experiment: "radio",

@@ -15,6 +15,7 @@ pub fn all() -> Vec<Table> {
         radio(),
         crowd(),
         cost(),
+        caches(),
     ]
 }
 
@@ -307,8 +308,36 @@ fn background() -> Table {
     }
 }
 
+/// Starts after their time, of the worst thread: the 99th percentile and the largest.
+fn starts(
+    name: &'static str,
+    columns: &'static [Column],
+    cases: impl IntoIterator<Item = (&'static str, &'static str)>,
+) -> Table {
+    let figures = [
+        figure("jitter_worst_thread_p99_ns", us_fine),
+        figure("jitter_worst_thread_max_ns", us_fine),
+    ];
+    let lines = cases.into_iter();
+    Table {
+        name,
+        experiment: "beats",
+        columns,
+        lines: lines
+            .map(|(label, case)| line(label, case, &figures))
+            .collect(),
+    }
+}
+
 fn beats() -> Table {
-    const CASES: [(&str, &str); 7] = [
+    const COLUMNS: [Column; 5] = [
+        column("takt", "takt"),
+        column("takt, lead", "takt-lead"),
+        column("SCHED_FIFO", "fifo"),
+        column("SCHED_DEADLINE", "deadline"),
+        column("default class", "default"),
+    ];
+    let cases = [
         ("T = 40 ms, no packets", "40ms-0kBps"),
         ("300 KB/s each way", "40ms-300kBps"),
         ("600 KB/s each way", "40ms-600kBps"),
@@ -317,34 +346,22 @@ fn beats() -> Table {
         ("600 KB/s each way", "1ms-600kBps"),
         ("as much as the processor can", "1ms-saturated"),
     ];
-    let figures = [
-        figure("jitter_worst_thread_p99_ns", us_fine),
-        figure("jitter_worst_thread_max_ns", us_fine),
-    ];
-    Table {
-        name: "beats",
-        experiment: "beats",
-        columns: &const {
-            [
-                column("takt", "takt"),
-                column("takt, lead", "takt-lead"),
-                column("SCHED_FIFO", "fifo"),
-                column("SCHED_DEADLINE", "deadline"),
-                column("default class", "default"),
-            ]
-        },
-        lines: CASES
-            .map(|(label, case)| line(label, case, &figures))
-            .into(),
-    }
+    starts("beats", &COLUMNS, cases)
 }
 
 /// Packets that come by interrupts, from outside.
 fn storms() -> Table {
-    const CASES: [(&str, &str); 7] = [
+    const COLUMNS: [Column; 4] = [
+        column("takt", "takt"),
+        column("SCHED_FIFO", "fifo"),
+        column("SCHED_DEADLINE", "deadline"),
+        column("default class", "default"),
+    ];
+    let cases = [
         ("no packets", "storm-0"),
         ("300 KB/s each way", "storm-300"),
         ("600 KB/s each way", "storm-600"),
+        ("as much as the processor can", "storm-saturated"),
         ("no packets, threaded NAPI", "storm-0-threaded"),
         ("300 KB/s each way, threaded NAPI", "storm-300-threaded"),
         ("600 KB/s each way, threaded NAPI", "storm-600-threaded"),
@@ -353,25 +370,7 @@ fn storms() -> Table {
             "storm-saturated-threaded",
         ),
     ];
-    let figures = [
-        figure("jitter_worst_thread_p99_ns", us_fine),
-        figure("jitter_worst_thread_max_ns", us_fine),
-    ];
-    Table {
-        name: "storms",
-        experiment: "beats",
-        columns: &const {
-            [
-                column("takt", "takt"),
-                column("SCHED_FIFO", "fifo"),
-                column("SCHED_DEADLINE", "deadline"),
-                column("default class", "default"),
-            ]
-        },
-        lines: CASES
-            .map(|(label, case)| line(label, case, &figures))
-            .into(),
-    }
+    starts("storms", &COLUMNS, cases)
 }
 
 fn radio() -> Table {
@@ -465,6 +464,37 @@ fn crowd() -> Table {
             line("two, 1 % random loss", "upload-2-16ms-loss-1%", &both),
             line("ten, 1 % random loss", "upload-10-16ms-loss-1%", &both),
         ],
+    }
+}
+
+fn caches() -> Table {
+    const COLUMNS: [Column; 5] = [
+        column("takt", "takt"),
+        column("fq", "fq"),
+        column("HTB, told the class", "htb"),
+        column("HTB, finding it by port", "htb+u32"),
+        column("CAKE", "cake"),
+    ];
+    const COUNTED: [(&str, &str); 6] = [
+        ("server, L1I", "server_l1i_misses"),
+        ("server, L1D", "server_l1d_misses"),
+        ("server, L2", "server_l2_misses"),
+        ("gateway, L1I", "gateway_l1i_misses"),
+        ("gateway, L1D", "gateway_l1d_misses"),
+        ("gateway, L2", "gateway_l2_misses"),
+    ];
+    let cases = [("1 class", "1-class"), ("1,000 classes", "1000-classes")];
+    let lines = cases.into_iter().flat_map(|(label, case)| {
+        COUNTED.map(|(counted, metric)| {
+            let label = format!("{label}: {counted}");
+            line(label, case, &[figure(metric, tenths)])
+        })
+    });
+    Table {
+        name: "caches",
+        experiment: "caches",
+        columns: &COLUMNS,
+        lines: lines.collect(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::{
     Answer, Qdisc,
-    codel::{CodelTerms, Fate, State},
+    codel::{CodelTerms, State},
 };
 use crate::packet::{Flow, Loss, Packet, Why};
 
@@ -119,26 +119,18 @@ impl FqCodel {
         let terms = &self.terms.codel;
         queue.codel.begin();
         loop {
-            let Some((mut packet, understands_marks)) = queue.pop() else {
+            let Some((packet, understands_marks)) = queue.pop() else {
                 queue.codel.emptied();
                 return None;
             };
             self.packets -= 1;
             self.bytes -= u64::from(packet.bytes);
-            let waited_ns = now_ns - packet.arrived_ns;
             let marks = terms.ecn && understands_marks;
-            match queue
+            let passed = queue
                 .codel
-                .judge(terms, waited_ns, self.bytes, marks, now_ns)
-            {
-                Fate::Drops => losses.push(Loss {
-                    packet,
-                    why: Why::Managed,
-                }),
-                fate => {
-                    packet.is_marked |= fate == Fate::Marks;
-                    return Some(packet);
-                }
+                .pass(terms, packet, marks, self.bytes, now_ns, losses);
+            if passed.is_some() {
+                return passed;
             }
         }
     }

@@ -93,7 +93,7 @@ fn periods(beats: &Beats, played: &Played) -> u64 {
 struct Turn {
     start_ns: u64,
     thread: usize,
-    /// Who was to have the next one.
+    /// The member that was to have the next one.
     choice: u32,
 }
 

@@ -6,8 +6,8 @@
 //! policy and [`contender`] the other schedulers' settings, [`settings`] those of the machine;
 //! [`script`] is the input of a [`process`] of this experiment and [`program`] that program,
 //! [`load`] the load beside it and [`outside`] the device from which it may come; [`stage`] runs
-//! them, and [`jitter`], [`storm`], [`control`], [`audio`], [`switches`], [`edges`], [`calls`], [`overrun`], [`group`],
-//! [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`];
+//! them, and [`jitter`], [`storm`], [`control`], [`audio`], [`switches`], [`edges`], [`calls`],
+//! [`overrun`], [`group`], [`throughput`] and [`cyclictest`] are the measurements, in each contender's [`turn`];
 //! [`packets`] follows from the storms.
 
 mod audio;

@@ -126,7 +126,7 @@ mod tests {
 
     fn report() -> Report {
         Report {
-            experiment: "cost".to_owned(),
+            experiment: "caches".to_owned(),
             kernel: String::new(),
             clock: "virtual".to_owned(),
             command: String::new(),

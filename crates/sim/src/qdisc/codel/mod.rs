@@ -4,7 +4,7 @@ mod state;
 
 use std::collections::VecDeque;
 
-pub(super) use self::state::{Fate, State};
+pub(super) use self::state::State;
 use super::{Answer, Qdisc};
 use crate::packet::{Flow, Loss, Packet, Why};
 
@@ -73,29 +73,21 @@ impl Qdisc for Codel {
     fn dequeue(&mut self, now_ns: u64, losses: &mut Vec<Loss>) -> Answer {
         self.state.begin();
         loop {
-            let Some((mut packet, understands_marks)) = self.packets.pop_front() else {
+            let Some((packet, understands_marks)) = self.packets.pop_front() else {
                 self.state.emptied();
                 return Answer::Empty;
             };
             self.bytes -= u64::from(packet.bytes);
-            let waited_ns = now_ns - packet.arrived_ns;
             let marks = self.terms.ecn && understands_marks;
             let terms = &self.terms;
-            match self
+            if let Some(packet) = self
                 .state
-                .judge(terms, waited_ns, self.bytes, marks, now_ns)
+                .pass(terms, packet, marks, self.bytes, now_ns, losses)
             {
-                Fate::Drops => losses.push(Loss {
+                return Answer::Packet {
+                    eligible_ns: packet.arrived_ns,
                     packet,
-                    why: Why::Managed,
-                }),
-                fate => {
-                    packet.is_marked |= fate == Fate::Marks;
-                    return Answer::Packet {
-                        packet,
-                        eligible_ns: packet.arrived_ns,
-                    };
-                }
+                };
             }
         }
     }

@@ -3,6 +3,7 @@
 //! then; Takt's own CoDel ([`takt_algo`]) has no such jumps.
 
 use super::CodelTerms;
+use crate::packet::{Loss, Packet, Why};
 
 /// Times are in units of 1024 ns (`CODEL_SHIFT`).
 const SHIFT: u32 = 10;
@@ -13,7 +14,7 @@ const MEMORY: u64 = 16;
 
 /// What becomes of the packet that was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::qdisc) enum Fate {
+enum Fate {
     Leaves,
     Marks,
     /// The next one is to be looked at.
@@ -94,9 +95,36 @@ impl State {
         now > self.above
     }
 
+    /// The first packet of the queue, which has left it and is marked instead of dropped if it
+    /// `marks`. `None`: it is dropped, and the next one is to be looked at.
+    pub fn pass(
+        &mut self,
+        terms: &CodelTerms,
+        mut packet: Packet,
+        marks: bool,
+        behind_bytes: u64,
+        now_ns: u64,
+        losses: &mut Vec<Loss>,
+    ) -> Option<Packet> {
+        let waited_ns = now_ns - packet.arrived_ns;
+        match self.judge(terms, waited_ns, behind_bytes, marks, now_ns) {
+            Fate::Drops => {
+                losses.push(Loss {
+                    packet,
+                    why: Why::Managed,
+                });
+                None
+            }
+            fate => {
+                packet.is_marked |= fate == Fate::Marks;
+                Some(packet)
+            }
+        }
+    }
+
     /// `codel_dequeue`: the first packet of the queue waited for so long, and so many bytes wait
     /// behind it.
-    pub fn judge(
+    fn judge(
         &mut self,
         terms: &CodelTerms,
         waited_ns: u64,
