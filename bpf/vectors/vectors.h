@@ -70,8 +70,8 @@ struct takt_vector_state {
 #define TAKT_VECTOR_WINDOW_BEGIN 25	/* window_sample; answers the upper bound */
 #define TAKT_VECTOR_ROUND_TRIP 26	/* now, id: one, before: the smoothed one; answers a
 					 * standing one, or 0 */
-#define TAKT_VECTOR_PASS 27		/* job, id: the chosen member, before: members that wait; answers
-					 * whether it is done */
+#define TAKT_VECTOR_PASS 27		/* job, id: the chosen member, before: those that
+					 * wait; answers whether it is done */
 
 struct takt_vector_step {
 	u32 op;
