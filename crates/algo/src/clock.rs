@@ -27,18 +27,21 @@ impl ByteClock {
     }
 
     /// An idle owner has a frame at `now_ns`.
+    #[inline]
     pub fn start(&mut self, now_ns: u64) {
         // SAFETY: a valid struct; see the crate's documentation.
         unsafe { sys::takt_clock_start(&mut self.state, now_ns) }
     }
 
     /// A frame of `len` bytes left at `sent_ns`, counted from `from_ns` at the earliest.
+    #[inline]
     pub fn spend(&mut self, from_ns: u64, sent_ns: u64, len: u64) {
         // SAFETY: as above.
         unsafe { sys::takt_clock_spend(&mut self.state, &self.params, from_ns, sent_ns, len) }
     }
 
     /// The earliest departure of the next frame.
+    #[inline]
     pub fn due_ns(&self) -> u64 {
         self.state.due_ns
     }

@@ -131,6 +131,7 @@ impl Link {
     }
 
     /// Only entities that the gate blocks are backlogged, and the fast path's slot is empty.
+    #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         !self.fast && self.state.order.node[0].backlogged == 0
     }
@@ -142,6 +143,7 @@ impl Link {
     }
 
     /// Notes that a packet was given this slot, if it was given one.
+    #[inline]
     pub(crate) fn keep(&mut self, slot: u32) -> Option<u32> {
         self.fast |= slot == sys::TAKT_FAST_PATH;
         (slot != 0).then_some(slot)
@@ -190,6 +192,7 @@ impl Link {
     }
 
     /// Whether there was a packet on the fast path; it leaves.
+    #[inline]
     pub(crate) fn take_fast(&mut self) -> bool {
         std::mem::take(&mut self.fast)
     }
@@ -214,6 +217,7 @@ impl Link {
         self.state.queued_packets + u32::from(self.fast)
     }
 
+    #[inline]
     pub(crate) fn state_mut(&mut self) -> &mut takt_link {
         &mut self.state
     }

@@ -84,6 +84,7 @@ impl Port {
 
     /// The entity of a packet of this sender: its class, or its flow's in a class that tells flows
     /// apart. As `entity_of` in `bpf/link/arrival.h`, without stations.
+    #[inline]
     pub fn entity_of(&mut self, plan: &takt_plan, sender: Sender, now_ns: u64) -> u32 {
         let caches = sender.socket != 0 && plan.sticky != 0;
         let link = self.link.state_mut();
@@ -175,6 +176,7 @@ impl Port {
 
     /// A packet arrives; returns the slot to keep it in. `None`: drop it. Fills in whether the
     /// link is idle.
+    #[inline]
     pub fn push(&mut self, plan: &takt_plan, mut arrival: takt_arrival) -> Option<u32> {
         let now_ns = arrival.now_ns;
         arrival.idle = self.link.is_idle().into();
@@ -191,6 +193,7 @@ impl Port {
     }
 
     /// The device asks for a packet.
+    #[inline]
     pub fn pull(&mut self, plan: &takt_plan, now_ns: u64) -> Pulled {
         if self.link.take_fast() {
             return Pulled::Packet {

@@ -30,6 +30,16 @@ pub(crate) enum What {
     Turn(u32),
 }
 
+impl What {
+    /// The flow that it happens to.
+    pub fn flow(self) -> Option<u32> {
+        match self {
+            Self::Wake(flow) | Self::Arrive(flow) | Self::Answer(flow) => Some(flow),
+            Self::Turn(_) => None,
+        }
+    }
+}
+
 /// Of equal times, the lower number is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
@@ -76,6 +86,11 @@ impl Events {
         } else {
             self.far.push(Reverse(event));
         }
+    }
+
+    /// What happens up to the end of the present bucket, the first last.
+    pub fn present(&self) -> impl ExactSizeIterator<Item = What> {
+        self.now.iter().map(|event| event.what)
     }
 
     /// Removes the first event, if it is before this time. Later ones may still be scheduled for

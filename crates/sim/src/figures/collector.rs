@@ -108,6 +108,11 @@ impl Collector {
         at as u32
     }
 
+    /// Reads the flow's places, and returns anything.
+    pub fn warm(&self, flow: u32) -> u64 {
+        self.places[flow as usize].last_ns
+    }
+
     fn counts(&self, at_ns: u64) -> bool {
         (self.from_ns..self.until_ns).contains(&at_ns)
     }
