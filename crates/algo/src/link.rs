@@ -65,9 +65,20 @@ impl Link {
     ) -> u32 {
         let mut newcomer = takt_newcomer {
             to: to.into(),
-            class_id: class,
             ..takt_newcomer::default()
         };
+        self.entity_of_newcomer(plan, &mut newcomer, class, now_ns)
+    }
+
+    /// The same for a newcomer whose station is known.
+    pub(crate) fn entity_of_newcomer(
+        &mut self,
+        plan: &takt_plan,
+        newcomer: &mut takt_newcomer,
+        class: u32,
+        now_ns: u64,
+    ) -> u32 {
+        newcomer.class_id = class;
         let state = &mut *self.state;
         // SAFETY: valid structs; see the crate's documentation.
         unsafe {
@@ -78,7 +89,7 @@ impl Link {
                     return id;
                 }
             }
-            sys::takt_station_newcomer(state, plan, &mut newcomer, id, now_ns)
+            sys::takt_station_newcomer(state, plan, newcomer, id, now_ns)
         }
     }
 

@@ -2,7 +2,7 @@
 //! `algo/link.h`, without a kernel.
 
 use crate::{
-    Link,
+    Link, Stations,
     stock::Stock,
     sys::{self, takt_arrival, takt_choice, takt_key, takt_newcomer, takt_plan},
 };
@@ -83,7 +83,7 @@ impl Port {
     }
 
     /// The entity of a packet of this sender: its class, or its flow's in a class that tells flows
-    /// apart. As `entity_of` in `bpf/link/arrival.h`, without stations.
+    /// apart, or its station's. As `entity_of` in `bpf/link/arrival.h`.
     #[inline]
     pub fn entity_of(&mut self, plan: &takt_plan, sender: Sender, now_ns: u64) -> u32 {
         let caches = sender.socket != 0 && plan.sticky != 0;
@@ -102,13 +102,38 @@ impl Port {
                 return id;
             }
         }
-        let id = self.entity_by_headers(plan, sender, now_ns);
+        let mut id = self.entity_by_headers(plan, sender, now_ns);
+        if plan.stations != 0 {
+            id = self.entity_of_station(plan, sender.key, id, now_ns);
+        }
         if caches {
             let connections = &mut self.link.state_mut().connections;
             // SAFETY: as above.
             unsafe { sys::takt_connection_note(connections, sender.socket, generation, id) };
         }
         id
+    }
+
+    /// As `station_of` in `bpf/link/arrival.h`.
+    fn entity_of_station(
+        &mut self,
+        plan: &takt_plan,
+        key: &takt_key,
+        class_id: u32,
+        now_ns: u64,
+    ) -> u32 {
+        let mut newcomer = takt_newcomer::default();
+        // SAFETY: valid structs; see the crate's documentation.
+        let is_one = unsafe {
+            sys::takt_address_ip(&mut newcomer.to, key);
+            sys::takt_address_is(&newcomer.to) != 0
+        };
+        match is_one {
+            true => self
+                .link
+                .entity_of_newcomer(plan, &mut newcomer, class_id, now_ns),
+            false => class_id,
+        }
     }
 
     /// As `takt_link_flow` in `bpf/link/arrival.h`.
@@ -224,6 +249,11 @@ impl Port {
             },
             (slot, ..) => Pulled::Dropped { slot },
         }
+    }
+
+    /// User space's view of the table of stations, which are known by their IP addresses here.
+    pub fn stations(&mut self) -> Stations<'_> {
+        self.link.stations()
     }
 
     /// The link.

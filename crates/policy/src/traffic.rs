@@ -14,7 +14,10 @@
 //! # Ok::<(), takt_policy::Diagnostics>(())
 //! ```
 
-use std::path::{Path, PathBuf};
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -28,6 +31,22 @@ use crate::{
     too_large,
 };
 
+/// The kinds of a wireless LAN, by their names in `crates/medium`.
+pub const MEDIA: [&str; 9] = [
+    "802.11g",
+    "802.11n",
+    "802.11b-long",
+    "802.11b-short",
+    "wavelan",
+    "wavelan-classic",
+    "phones-2011",
+    "today",
+    "today-ac",
+];
+
+/// All stations of a file together.
+pub const STATIONS_MAX: usize = 255;
+
 /// All flows of a file together.
 pub const FLOWS_MAX: u64 = 200_000;
 
@@ -40,6 +59,8 @@ pub struct Traffic {
     pub host: Host,
     /// What happens before is left out of the figures.
     pub measure_after_ns: u64,
+    /// Receivers over the air, if the device is an access point's.
+    pub stations: Vec<Station>,
     /// In file order; at least one.
     pub sources: Vec<Source>,
     /// What the sending processor does besides.
@@ -56,6 +77,20 @@ pub struct Device {
     pub overhead_bytes: Option<u32>,
     /// Frames that it holds, the one on the wire included.
     pub queue_packets: u32,
+    /// One of [`MEDIA`]: it is an access point's radio, and has no wire.
+    pub medium: Option<&'static str>,
+}
+
+/// A receiver over the air.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Station {
+    /// The name in outputs.
+    pub name: String,
+    /// Packets to this address go to it.
+    pub address: IpAddr,
+    /// Times in ns, rising, and the mean signal-to-noise ratio at each in hundredths of a dB; linear
+    /// between them, level before the first and after the last. At least one.
+    pub snr_centidb: Vec<(u64, i32)>,
 }
 
 /// What is not exact about the host.
@@ -224,6 +259,7 @@ impl Traffic {
         Self {
             device: read.device,
             host: read.host,
+            stations: read.stations,
             measure_after_ns: read.measure_after_ns,
             sources: read.sources,
             tasks: read.tasks,

@@ -85,6 +85,20 @@ fn address(prefix: Option<Prefix>, usual: IpAddr, rest: &mut u64) -> IpAddr {
     }
 }
 
+/// Where a packet goes; `None` if it is not IP.
+pub(crate) fn destination(key: &takt_key) -> Option<IpAddr> {
+    let octets = key.dst.map(u32::to_ne_bytes);
+    match u32::from(key.family) {
+        TAKT_FAMILY_IPV4 => Some(IpAddr::from(octets[0])),
+        TAKT_FAMILY_IPV6 => {
+            let mut all = [0; 16];
+            all.copy_from_slice(octets.as_flattened());
+            Some(IpAddr::from(all))
+        }
+        _ => None,
+    }
+}
+
 /// As on the wire.
 fn words(address: IpAddr) -> [u32; 4] {
     match address {

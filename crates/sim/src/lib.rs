@@ -5,12 +5,15 @@
 //! one [`Qdisc`] and returns an [`Outcome`]. Nothing reads a clock: a setup and a seed give the same
 //! bytes on every run.
 
+mod air;
 mod capture;
+mod device;
 mod event;
 mod figures;
 mod headers;
 mod packet;
 pub mod qdisc;
+mod radio;
 mod random;
 mod run;
 mod setup;
@@ -19,7 +22,7 @@ mod tasks;
 mod wire;
 
 pub use capture::{CaptureError, packets_in};
-pub use figures::{Delay, Figures, Held, Lost, Outcome, Spacing};
+pub use figures::{Delay, Figures, Held, Lost, Outcome, Spacing, StationFigures};
 pub use packet::{Codepoint, Flow, Loss, Packet, Why};
 pub use qdisc::{Answer, Qdisc};
 pub use run::{Terms, run};

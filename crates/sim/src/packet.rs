@@ -35,6 +35,8 @@ pub struct Flow {
     pub ecn: Codepoint,
     /// The priority of the task that sends, as `algo/gate.h` counts; 0: it is of another host.
     pub task_prio: u32,
+    /// The station that it goes to, in the traffic file's order; 0 without stations.
+    pub station: u32,
     /// What its packets' headers say.
     pub key: takt_key,
 }
@@ -56,6 +58,8 @@ pub enum Why {
     Managed,
     /// Its departure time was too far ahead.
     BeyondHorizon,
+    /// It was repeated as often as the radio repeats a frame, and no answer came.
+    OnAir,
 }
 
 /// A packet that did not leave.

@@ -8,15 +8,18 @@ use std::hint::black_box;
 use takt_policy::traffic::Distribution;
 
 use crate::{
+    air::{Air, Ended},
+    device::Device,
     event::{Events, What},
-    figures::{Collector, Outcome, Passage},
-    packet::{Loss, Packet},
+    figures::{Collector, Outcome, Passage, StationFigures, Taken},
+    packet::{Loss, Packet, Why},
     qdisc::{Answer, Qdisc},
+    radio::Weights,
     random::Random,
     setup::Setup,
     source::{Poll, Sender},
     tasks::Tasks,
-    wire::{Slot, Wire},
+    wire::Wire,
 };
 
 /// The number of the host's random numbers; flows count from 0 on.
@@ -37,7 +40,8 @@ pub fn run(setup: &Setup, name: &str, qdisc: &mut dyn Qdisc, terms: Terms) -> Ou
     let mut world = World::new(setup, qdisc, terms);
     world.run(terms.duration_ns);
     let measured_ns = (terms.duration_ns - world.from_ns).max(1);
-    Outcome::new(name, setup, &world.collector, measured_ns, world.wire_bps)
+    let taken = world.taken(measured_ns);
+    Outcome::new(name, setup, &world.collector, measured_ns, taken)
 }
 
 /// The scheduler's timer.
@@ -81,8 +85,10 @@ struct World<'a> {
     tasks: Tasks,
     /// When the processor has done its work for the last packet.
     idle_ns: u64,
-    wire: Wire,
+    device: Device,
     wire_bps: u64,
+    /// Of stations, if the link has them.
+    weights: Option<Weights>,
     collector: Collector,
 }
 
@@ -92,7 +98,21 @@ impl<'a> World<'a> {
         let overhead_bytes = traffic.device.overhead_bytes;
         let overhead_bytes = overhead_bytes.unwrap_or(setup.link.overhead_bytes);
         let wire_bps = traffic.device.rate_bps.unwrap_or(setup.link.rate_bps);
-        let wire = Wire::new(wire_bps, overhead_bytes, traffic.device.queue_packets);
+        let device = match &setup.profile {
+            None => Device::Wire(Wire::new(
+                wire_bps,
+                overhead_bytes,
+                traffic.device.queue_packets,
+            )),
+            Some(profile) => Device::Air(Box::new(Air::new(
+                profile.clone(),
+                &traffic.stations,
+                overhead_bytes,
+                terms.seed,
+            ))),
+        };
+        let weights = setup.radio.as_ref();
+        let weights = weights.map(|radio| Weights::new(radio, traffic.stations.len()));
         let mut events = Events::default();
         let endpoints = (0..).zip(&setup.sources).map(|(flow, &source)| {
             let terms_of = &traffic.sources[source as usize];
@@ -102,7 +122,7 @@ impl<'a> World<'a> {
                 sender: Sender::new(
                     terms_of,
                     setup.captured.get(&flow),
-                    wire.bytes(terms_of.frame_bytes),
+                    device.bytes(terms_of.frame_bytes),
                     random,
                 ),
                 wakes_ns: terms_of.start_ns,
@@ -115,6 +135,12 @@ impl<'a> World<'a> {
             events.schedule(rests_ns, What::Turn(at as u32));
         }
         let from_ns = traffic.measure_after_ns.min(terms.duration_ns);
+        if setup.profile.is_some() {
+            events.schedule(from_ns, What::Measure);
+        }
+        if let Some(weights) = &weights {
+            events.schedule(weights.reading_ns(), What::Listen);
+        }
         Self {
             setup,
             now_ns: 0,
@@ -131,15 +157,16 @@ impl<'a> World<'a> {
             host: Random::new(terms.seed, OF_HOST),
             tasks,
             idle_ns: 0,
-            wire,
+            device,
             wire_bps,
+            weights,
             collector: Collector::new(setup, from_ns, terms.duration_ns),
         }
     }
 
     fn run(&mut self, until_ns: u64) {
         loop {
-            let completes_ns = self.wire.next_ns();
+            let completes_ns = self.device.next_ns();
             let device_ns = completes_ns.min(self.timer.fires_ns).min(until_ns);
             let is_new_bucket = self.events.present().len() == 0;
             let first = self.events.pop_before(device_ns);
@@ -156,9 +183,7 @@ impl<'a> World<'a> {
                 return;
             }
             if completes_ns <= self.timer.fires_ns {
-                if self.wire.complete() {
-                    self.send();
-                }
+                self.complete();
             } else {
                 self.late_ns = self.now_ns - self.timer.set_ns;
                 self.timer = UNSET;
@@ -200,6 +225,13 @@ impl<'a> World<'a> {
                 }
                 return;
             }
+            What::Listen => return self.listen(),
+            What::Measure => {
+                if let Device::Air(air) = &mut self.device {
+                    air.measure();
+                }
+                return;
+            }
             What::Turn(at) => {
                 let period_ns = self.tasks.turn(at as usize);
                 self.events
@@ -208,6 +240,66 @@ impl<'a> World<'a> {
             }
         }
         self.send();
+    }
+
+    /// The device is done with a frame.
+    fn complete(&mut self) {
+        if let Device::Wire(wire) = &mut self.device {
+            if wire.complete() {
+                self.send();
+            }
+            return;
+        }
+        while let Device::Air(air) = &mut self.device
+            && let Some(ended) = air.poll(self.now_ns)
+        {
+            match ended {
+                Ended::Arrived(passage) => self.leave(&passage),
+                Ended::Lost(packet) => self.lose_on_air(packet),
+            }
+        }
+        self.send();
+    }
+
+    /// Stations' cards read their signals.
+    fn listen(&mut self) {
+        let (Some(weights), Device::Air(air)) = (&mut self.weights, &mut self.device) else {
+            return;
+        };
+        let now_ns = self.now_ns;
+        let counts = now_ns >= self.from_ns;
+        if weights.hear(now_ns, counts, |at| air.listen_centidb(at, now_ns)) {
+            let all = self.setup.traffic.stations.iter().zip(weights.ppm());
+            for (station, weight_ppm) in all {
+                if let Some(weight_ppm) = weight_ppm {
+                    self.qdisc.weigh(station.address, weight_ppm, now_ns);
+                }
+            }
+        }
+        let next_ns = now_ns + weights.reading_ns();
+        self.events.schedule(next_ns, What::Listen);
+    }
+
+    /// What the device was taken for while it was measured.
+    fn taken(&self, measured_ns: u64) -> Taken {
+        let Device::Air(air) = &self.device else {
+            return Taken::Wire {
+                rate_bps: self.wire_bps,
+            };
+        };
+        let weight = |at| self.weights.as_ref().and_then(|weights| weights.mean(at));
+        let all = self.setup.traffic.stations.iter().zip(air.figures());
+        let all = all.enumerate().map(|(at, (station, of))| StationFigures {
+            name: station.name.clone(),
+            weight: weight(at),
+            delivered_bps: of.delivered_bytes as f64 * 8e9 / measured_ns as f64,
+            air_percent: of.busy_ns as f64 * 100.0 / measured_ns as f64,
+            lost_packets: of.lost_packets,
+        });
+        Taken::Air {
+            busy_ns: air.busy_ns(),
+            stations: all.collect(),
+        }
     }
 
     /// Asks a sender for packets.
@@ -238,7 +330,8 @@ impl<'a> World<'a> {
 
     fn enqueue(&mut self, packet: Packet) {
         let flow = &self.setup.flows[packet.flow as usize];
-        self.collector.offer(&packet, self.wire.bytes(packet.bytes));
+        self.collector
+            .offer(&packet, self.device.bytes(packet.bytes));
         self.qdisc
             .enqueue(packet, flow, self.now_ns, &mut self.losses);
         self.count_losses();
@@ -256,6 +349,19 @@ impl<'a> World<'a> {
         }
     }
 
+    /// The radio has repeated a frame as often as it may, in vain.
+    fn lose_on_air(&mut self, packet: Packet) {
+        let loss = Loss {
+            packet,
+            why: Why::OnAir,
+        };
+        self.collector.lose(&loss, self.now_ns);
+        let sender = &mut self.endpoints[packet.flow as usize].sender;
+        if let Some(at_ns) = sender.lost_on_air(self.now_ns) {
+            self.wake(packet.flow, at_ns);
+        }
+    }
+
     /// A sender wakes then, or before.
     fn wake(&mut self, flow: u32, at_ns: u64) {
         let wakes_ns = &mut self.endpoints[flow as usize].wakes_ns;
@@ -267,7 +373,7 @@ impl<'a> World<'a> {
 
     /// The device asks for packets until it is full.
     fn send(&mut self) {
-        while !self.wire.is_stopped() {
+        while !self.device.is_stopped() {
             if self.now_ns < self.idle_ns {
                 return self.set_timer(self.idle_ns, 0);
             }
@@ -280,7 +386,7 @@ impl<'a> World<'a> {
                     packet,
                     eligible_ns,
                 } => self.pass(packet, eligible_ns),
-                Answer::Gap { wire_bytes } => drop(self.put(wire_bytes)),
+                Answer::Gap { wire_bytes } => self.fill(wire_bytes),
                 Answer::Wait { until_ns } => {
                     if self.timer.set_ns != until_ns {
                         let late_ns = self.host.draw_ns(self.timer_late);
@@ -300,32 +406,55 @@ impl<'a> World<'a> {
         };
     }
 
-    /// A frame goes to the device when the processor has dealt with it.
-    fn put(&mut self, wire_bytes: u32) -> Slot {
+    /// What a frame costs the processor, which deals with no other before.
+    fn spend(&mut self) {
         let cost_ns = self.host.draw_ns(self.packet_cost);
         self.idle_ns = self.now_ns + cost_ns;
-        self.wire.take(wire_bytes, self.idle_ns)
     }
 
-    /// A packet goes to the device.
+    /// A gap frame goes to the wire. No policy has them on the air.
+    fn fill(&mut self, wire_bytes: u32) {
+        self.spend();
+        if let Device::Wire(wire) = &mut self.device {
+            wire.take(wire_bytes, self.idle_ns);
+        }
+    }
+
+    /// A packet goes to the device, when the processor has dealt with it.
     fn pass(&mut self, packet: Packet, eligible_ns: u64) {
-        let wire_bytes = self.wire.bytes(packet.bytes);
-        let slot = self.put(wire_bytes);
+        self.spend();
+        let mut passage = Passage {
+            packet,
+            wire_bytes: self.device.bytes(packet.bytes),
+            eligible_ns,
+            late_ns: std::mem::take(&mut self.late_ns),
+            dequeued_ns: self.now_ns,
+            start_ns: 0,
+            end_ns: 0,
+        };
+        match &mut self.device {
+            Device::Wire(wire) => {
+                let slot = wire.take(passage.wire_bytes, self.idle_ns);
+                (passage.start_ns, passage.end_ns) = (slot.start_ns, slot.end_ns);
+                self.leave(&passage);
+            }
+            Device::Air(air) => {
+                let station = self.setup.flows[packet.flow as usize].station;
+                air.take(station as usize, passage, self.now_ns);
+            }
+        }
+    }
+
+    /// It is known when a packet is at the end of the wire, or it is at the end of the air.
+    fn leave(&mut self, passage: &Passage) {
+        let packet = &passage.packet;
         let sender = &mut self.endpoints[packet.flow as usize].sender;
-        if let Some((at_ns, what)) = sender.left(&packet, slot.end_ns) {
+        if let Some((at_ns, what)) = sender.left(packet, passage.end_ns) {
             self.events.schedule(at_ns, what);
         }
         if sender.refills() {
             self.poll(packet.flow);
         }
-        self.collector.pass(&Passage {
-            packet,
-            wire_bytes,
-            eligible_ns,
-            late_ns: std::mem::take(&mut self.late_ns),
-            dequeued_ns: self.now_ns,
-            start_ns: slot.start_ns,
-            end_ns: slot.end_ns,
-        });
+        self.collector.pass(passage);
     }
 }

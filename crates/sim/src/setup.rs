@@ -1,14 +1,15 @@
 //! What is simulated: a link of a policy, its classes, and the flows of a traffic file.
 
-use std::{collections::BTreeMap, iter, sync::Arc};
+use std::{collections::BTreeMap, iter, net::IpAddr, sync::Arc};
 
 use takt_algo::{
     Port,
-    sys::{takt_key, takt_plan},
+    sys::{TAKT_STATIONS_IP, takt_key, takt_plan},
 };
+use takt_medium::Profile;
 use takt_planner::{ClassIds, PlanError, Questions, plan};
 use takt_policy::{
-    Link, Policy,
+    Link, Pacing, Policy, Radio,
     traffic::{Ecn, FLOWS_MAX, Kind, Source, Traffic},
 };
 use thiserror::Error;
@@ -50,12 +51,36 @@ pub enum SetupError {
     Capture(#[from] CaptureError),
     /// Their weights come from radios.
     #[error(
-        "link {device} tells stations apart, which takt sim does not simulate; take [radio] out of \
-         a copy"
+        "link {device} tells stations apart, and {traffic} has none: add [device] with medium = \
+         \"802.11g\" and [[station]], or take [radio] out of a copy of the policy"
     )]
-    Stations {
+    NoStations {
         /// The link's device.
         device: String,
+        /// The traffic file's name.
+        traffic: String,
+    },
+    /// A packet goes nowhere.
+    #[error(
+        "source {source_name} sends to {destination}, which is no [[station]]: add one with that \
+         address, or change dst in headers"
+    )]
+    NoStation {
+        /// Whose packet it is.
+        source_name: String,
+        /// The address.
+        destination: String,
+    },
+    /// The air has no gaps to fill.
+    #[error(
+        "link {device} sends gap frames, and the device of {traffic} is an access point's radio, \
+         which has no position on a wire: take pacing out of a copy of the policy"
+    )]
+    Gaps {
+        /// The link's device.
+        device: String,
+        /// The traffic file's name.
+        traffic: String,
     },
 }
 
@@ -89,6 +114,10 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     /// The source of each flow.
     pub sources: Vec<u32>,
+    /// How stations are weighed; `None`: they are not.
+    pub radio: Option<Radio>,
+    /// What the device is, if it is an access point's radio.
+    pub(crate) profile: Option<Profile>,
     /// The packets of the flows that come from captures.
     pub(crate) captured: BTreeMap<u32, Arc<[Arrival]>>,
 }
@@ -102,7 +131,7 @@ impl Setup {
         traffic: &Traffic,
     ) -> Result<Self, SetupError> {
         let link = choose(policy, name, device)?;
-        refuse_stations(link)?;
+        let profile = profile(link, traffic)?;
         let questions = Questions::of(&policy.links);
         let planned =
             plan(link, &ClassIds::default(), &questions).map_err(|error| SetupError::Plan {
@@ -125,9 +154,15 @@ impl Setup {
             traffic: traffic.clone(),
             flows: Vec::new(),
             sources: Vec::new(),
+            radio: policy.radio.clone().filter(|_| link.has_stations),
+            profile,
             captured: BTreeMap::new(),
         };
+        if link.has_stations {
+            setup.tables.stations = TAKT_STATIONS_IP;
+        }
         setup.add_flows(&questions)?;
+        setup.find_stations()?;
         Ok(setup)
     }
 
@@ -159,6 +194,27 @@ impl Setup {
             }
             let added = self.flows.len() - first;
             self.sources.extend(iter::repeat_n(at, added));
+        }
+        Ok(())
+    }
+
+    /// Each flow's station, if the device is an access point's radio.
+    fn find_stations(&mut self) -> Result<(), SetupError> {
+        if self.profile.is_none() {
+            return Ok(());
+        }
+        let stations = (0..).zip(&self.traffic.stations);
+        let stations: BTreeMap<IpAddr, u32> = stations
+            .map(|(at, station)| (station.address, at))
+            .collect();
+        for (flow, source) in self.flows.iter_mut().zip(&self.sources) {
+            let destination = headers::destination(&flow.key);
+            let station = destination.and_then(|address| stations.get(&address));
+            flow.station = *station.ok_or_else(|| SetupError::NoStation {
+                source_name: self.traffic.sources[*source as usize].name.clone(),
+                destination: destination
+                    .map_or_else(|| "no IP address".to_owned(), |address| address.to_string()),
+            })?;
         }
         Ok(())
     }
@@ -207,6 +263,7 @@ fn new_flow(tables: &takt_plan, key: takt_key, ecn: Codepoint) -> Flow {
         class: Port::class_by_headers(tables, &key),
         ecn,
         task_prio: 0,
+        station: 0,
         pacing_bps: 0,
     }
 }
@@ -233,11 +290,32 @@ fn choose<'a>(
     }
 }
 
-fn refuse_stations(link: &Link) -> Result<(), SetupError> {
-    match link.has_stations {
-        true => Err(SetupError::Stations {
-            device: link.device.clone(),
+/// The device's, if it is an access point's radio. Policy and traffic must agree on what it is.
+fn profile(link: &Link, traffic: &Traffic) -> Result<Option<Profile>, SetupError> {
+    let (device, name) = (link.device.clone(), traffic.name().to_owned());
+    match traffic.device.medium {
+        None if link.has_stations => Err(SetupError::NoStations {
+            device,
+            traffic: name,
         }),
-        false => Ok(()),
+        Some(_) if link.pacing == Pacing::Gap => Err(SetupError::Gaps {
+            device,
+            traffic: name,
+        }),
+        medium => Ok(medium.and_then(Profile::by_name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traffic_files_name_all_media() {
+        let mut named = takt_policy::traffic::MEDIA.to_vec();
+        named.sort_unstable();
+        let mut all: Vec<&str> = Profile::all().iter().map(|profile| profile.name).collect();
+        all.sort_unstable();
+        assert_eq!(named, all);
     }
 }

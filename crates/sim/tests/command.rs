@@ -144,6 +144,13 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
     let source = "[[source]]\nname = \"a\"\nkind = \"backlog\"\n";
     let good = file("good.toml", source);
     let unknown = file("unknown.toml", &format!("{source}ratee = \"1mbit\"\n"));
+    let air = "[device]\nmedium = \"802.11g\"\n[[station]]\nname = \"n\"\n\
+               address = \"192.0.2.7\"\nsnr = 25\n";
+    let lost = file("lost.toml", &format!("{air}{source}"));
+    let air = file(
+        "air.toml",
+        &format!("{air}{source}headers = {{ dst = \"192.0.2.7\" }}\n"),
+    );
     let radio = "examples/radio-gateway.toml";
     let tasks = file(
         "task.toml",
@@ -158,6 +165,12 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
         (policy, unknown.as_str(), "did you mean `rate`?"),
         (policy, "none.toml", "there is no file none.toml"),
         (radio, &good, "take [radio] out"),
+        (
+            policy,
+            &lost,
+            "sends to 198.51.100.1, which is no [[station]]",
+        ),
+        ("examples/gap.toml", &air, "which has no position on a wire"),
         (&tasks, &good, "has no link"),
         (&two, &good, "say which one with --link"),
     ] {
@@ -169,6 +182,10 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(value["errors"][0]["message"].is_string(), "{value}");
     }
+    let gaps = [policy, "--traffic", &air, "--beside", "pspacer"];
+    let error = takt_sim(&gaps).stderr;
+    let error = String::from_utf8_lossy(&error);
+    assert!(error.contains("take it out of --beside"), "{error}");
     let tree = file(
         "tree.toml",
         "[link.a]\nrate = \"1gbit\"\nbackend = \"tree\"\n",

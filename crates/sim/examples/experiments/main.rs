@@ -10,6 +10,7 @@
 mod clients;
 mod day;
 mod incast;
+mod radio;
 mod rates;
 mod setting;
 mod shares;
@@ -20,11 +21,12 @@ use takt_report::{Report, Row};
 
 type Experiment = (&'static str, fn() -> Vec<Row>);
 
-const ALL: [Experiment; 5] = [
+const ALL: [Experiment; 6] = [
     ("rates", rates::run),
     ("shares", shares::run),
     ("clients", clients::run),
     ("incast", incast::run),
+    ("radio", radio::run),
     ("day", day::run),
 ];
 

@@ -29,6 +29,8 @@ enum Refusal {
     File(Box<Diagnostics>),
     /// What it asks for is not simulated.
     Setup(SetupError),
+    /// A peer fills a wire, and there is none.
+    Gaps,
     /// The figures begin after the run's end.
     Short { after_ns: u64, duration_ns: u64 },
 }
@@ -75,6 +77,9 @@ fn boxed(error: Diagnostics) -> Refusal {
 fn variant(cli: &Cli, path: &Path, traffic: &Traffic, terms: Terms) -> Result<Variant, Refusal> {
     let loaded = takt_policy::load(path).map_err(boxed)?;
     let setup = setup(&loaded.policy, &loaded.name, cli, traffic)?;
+    if cli.beside.contains(&schedulers::Name::Pspacer) && traffic.device.medium.is_some() {
+        return Err(Refusal::Gaps);
+    }
     let peers = cli
         .beside
         .iter()
@@ -127,6 +132,11 @@ fn refuse(refusal: &Refusal, output: Output) -> Exit {
             json!({ "errors": errors.to_json() }),
         ),
         Refusal::Setup(error) => said(error.to_string()),
+        Refusal::Gaps => said(
+            "pspacer sends gap frames, and an access point's radio has no wire to fill: take it \
+             out of --beside"
+                .to_owned(),
+        ),
         Refusal::Short {
             after_ns,
             duration_ns,

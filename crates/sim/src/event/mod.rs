@@ -28,6 +28,10 @@ pub(crate) enum What {
     Answer(u32),
     /// The task's period is over.
     Turn(u32),
+    /// Stations' cards read their signal.
+    Listen,
+    /// The figures begin.
+    Measure,
 }
 
 impl What {
@@ -35,7 +39,7 @@ impl What {
     pub fn flow(self) -> Option<u32> {
         match self {
             Self::Wake(flow) | Self::Arrive(flow) | Self::Answer(flow) => Some(flow),
-            Self::Turn(_) => None,
+            Self::Turn(_) | Self::Listen | Self::Measure => None,
         }
     }
 }

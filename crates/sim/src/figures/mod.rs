@@ -8,4 +8,5 @@ mod summary;
 mod tally;
 
 pub(crate) use collector::{Collector, Passage};
-pub use summary::{Delay, Figures, Held, Lost, Outcome, Spacing};
+pub(crate) use summary::Taken;
+pub use summary::{Delay, Figures, Held, Lost, Outcome, Spacing, StationFigures};

@@ -14,7 +14,8 @@ use crate::setup::{ClassTerms, Setup};
 pub struct Outcome {
     /// The scheduler's name.
     pub scheduler: String,
-    /// Bits on the wire while it was measured, over its rate.
+    /// Bits on the wire while it was measured, over its rate; of a medium, the part of the time in
+    /// which the air was taken.
     pub utilisation_percent: f64,
     /// Packets that left.
     pub delivered_packets: u64,
@@ -22,6 +23,24 @@ pub struct Outcome {
     pub sources: Vec<Figures>,
     /// In the policy's order, those that packets came for.
     pub classes: Vec<Figures>,
+    /// In the traffic file's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stations: Vec<StationFigures>,
+}
+
+/// A receiver over the air.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StationFigures {
+    /// In the traffic file.
+    pub name: String,
+    /// In the mean; `null` where nothing weighs it.
+    pub weight: Option<f64>,
+    /// What arrived.
+    pub delivered_bps: f64,
+    /// Its frames' part of the time, with repetitions and answers.
+    pub air_percent: f64,
+    /// Repeated as often as the radio may, in vain.
+    pub lost_packets: u64,
 }
 
 /// The figures of one source, or of one class.
@@ -66,12 +85,17 @@ pub struct Lost {
     pub managed_packets: u64,
     /// Their departure time was too far ahead.
     pub beyond_horizon_packets: u64,
+    /// The radio repeated them as often as it may.
+    pub on_air_packets: u64,
 }
 
 impl Lost {
     /// All of them.
     pub fn packets(&self) -> u64 {
-        self.queue_full_packets + self.managed_packets + self.beyond_horizon_packets
+        self.queue_full_packets
+            + self.managed_packets
+            + self.beyond_horizon_packets
+            + self.on_air_packets
     }
 }
 
@@ -114,13 +138,24 @@ pub struct Held {
     pub in_device_ns: u64,
 }
 
+/// What a device was taken for.
+pub(crate) enum Taken {
+    Wire {
+        rate_bps: u64,
+    },
+    Air {
+        busy_ns: u64,
+        stations: Vec<StationFigures>,
+    },
+}
+
 impl Outcome {
     pub(crate) fn new(
         scheduler: &str,
         setup: &Setup,
         collector: &Collector,
         measured_ns: u64,
-        wire_bps: u64,
+        taken: Taken,
     ) -> Self {
         let sources = (0..).zip(&setup.traffic.sources).map(|(at, source)| {
             let tally = sum(collector, |of, _| of == at);
@@ -138,10 +173,17 @@ impl Outcome {
         let delivered_bps: f64 = sources.iter().map(|source| source.delivered_bps).sum();
         Self {
             scheduler: scheduler.to_owned(),
-            utilisation_percent: delivered_bps * 100.0 / wire_bps as f64,
+            utilisation_percent: match taken {
+                Taken::Wire { rate_bps } => delivered_bps * 100.0 / rate_bps as f64,
+                Taken::Air { busy_ns, .. } => busy_ns as f64 * 100.0 / measured_ns as f64,
+            },
             delivered_packets: sources.iter().map(|source| source.delivered_packets).sum(),
             classes: classes.collect(),
             sources,
+            stations: match taken {
+                Taken::Wire { .. } => Vec::new(),
+                Taken::Air { stations, .. } => stations,
+            },
         }
     }
 }
@@ -189,6 +231,7 @@ fn figures(name: &str, tally: &Tally, measured_ns: u64) -> Figures {
             queue_full_packets: tally.full_packets,
             managed_packets: tally.managed_packets,
             beyond_horizon_packets: tally.beyond_packets,
+            on_air_packets: tally.on_air_packets,
         },
         delay: delay(&tally.delay),
         spacing_error: spacing(&tally.spacing_error),

@@ -70,6 +70,7 @@ pub(crate) struct Tally {
     pub full_packets: u64,
     pub managed_packets: u64,
     pub beyond_packets: u64,
+    pub on_air_packets: u64,
     pub delay: Times,
     pub spacing_error: Times,
     pub held: HeldSums,
@@ -81,6 +82,7 @@ impl Tally {
             Why::QueueFull => self.full_packets += 1,
             Why::Managed => self.managed_packets += 1,
             Why::BeyondHorizon => self.beyond_packets += 1,
+            Why::OnAir => self.on_air_packets += 1,
         }
     }
 
@@ -93,6 +95,7 @@ impl Tally {
         self.full_packets += other.full_packets;
         self.managed_packets += other.managed_packets;
         self.beyond_packets += other.beyond_packets;
+        self.on_air_packets += other.on_air_packets;
         self.delay.merge(&other.delay);
         self.spacing_error.merge(&other.spacing_error);
         self.held.behind_own_ns += other.held.behind_own_ns;

@@ -27,6 +27,8 @@ pub use pspacer::PsPacer;
 pub use takt::Takt;
 pub use tbf::{Tbf, TbfTerms};
 
+use std::net::IpAddr;
+
 use crate::packet::{Flow, Loss, Packet};
 
 /// A scheduler's answer when the device asks for a packet.
@@ -64,4 +66,7 @@ pub trait Qdisc {
     /// The processor runs a task of this priority from now on, as `algo/gate.h` counts. Only Takt
     /// asks for that.
     fn run_task(&mut self, _task_prio: u32) {}
+
+    /// A station has this weight from now on, in millionths. Only Takt has them.
+    fn weigh(&mut self, _station: IpAddr, _weight_ppm: u32, _now_ns: u64) {}
 }

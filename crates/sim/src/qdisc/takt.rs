@@ -1,12 +1,14 @@
 //! Takt's own qdisc: the planner's tables and `algo/link.h`, as the kernel runs them
 //! (`bpf/link/link.bpf.c`).
 //!
-//! Left out: stations (their weights come from radios), thinning of acknowledgements, and large
-//! segments (every packet is one frame). The helpers that make gap frames, and that fetch blocked
+//! Left out: thinning of acknowledgements, and large segments (every packet is one frame). Stations
+//! are known by their IP addresses. The helpers that make gap frames, and that fetch blocked
 //! packets when the processor is idle, are never late.
 
+use std::net::IpAddr;
+
 use takt_algo::{
-    Port, Pulled, Sender,
+    Address, Port, Pulled, Sender,
     sys::{self, TAKT_CPU_IDLE, TAKT_ECN_CE, TAKT_PACKETS, takt_arrival, takt_plan},
 };
 
@@ -126,5 +128,13 @@ impl Qdisc for Takt {
 
     fn run_task(&mut self, task_prio: u32) {
         self.port.run_task(task_prio);
+    }
+
+    fn weigh(&mut self, station: IpAddr, weight_ppm: u32, now_ns: u64) {
+        let mut stations = self.port.stations();
+        stations.beat(now_ns);
+        // The table has room for as many as a traffic file may have.
+        let set = stations.set(Address::Ip(station), weight_ppm, false);
+        debug_assert_eq!(set, Ok(()));
     }
 }

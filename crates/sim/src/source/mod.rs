@@ -125,6 +125,18 @@ impl Sender {
         }
     }
 
+    /// A packet was lost behind this host. Its socket has room again, and does not know. Returns
+    /// when the sender wakes.
+    pub fn lost_on_air(&mut self, now_ns: u64) -> Option<u64> {
+        match self {
+            Self::Backlog(sender) => {
+                sender.left();
+                Some(now_ns)
+            }
+            _ => self.lost(now_ns),
+        }
+    }
+
     /// The receiver wakes; what that causes, and when, is added.
     pub fn arrived(&mut self, flow: u32, now_ns: u64, caused: &mut Vec<(u64, What)>) {
         if let Self::Tcp(sender) = self {

@@ -4,10 +4,9 @@
 mod client;
 mod report;
 mod stations;
-mod terms;
 
 pub use client::Client;
 pub use report::{REPORT_BYTES, Report};
 pub(crate) use stations::STATIONS_MAX;
 pub use stations::{Action, Sample, Stations, TooMany};
-pub use terms::{terms_of, weight_ppm};
+pub use takt_planner::radio::{terms_of, weight_ppm};

@@ -3,16 +3,28 @@
 use std::ops::RangeInclusive;
 
 use super::{distribution, table};
+use crate::Code;
+use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
-use crate::read::keys::{Key, Schema, Takes};
+use crate::read::keys::{Key, Schema, Takes, Words, words};
 use crate::read::link::share::read_rate;
 use crate::read::section::Section;
-use crate::traffic::{Device, Host};
+use crate::traffic::{Device, Host, MEDIA};
 use crate::value::rate;
 
 const OVERHEAD_BYTES: RangeInclusive<u64> = 0..=256;
 const QUEUE_PACKETS: RangeInclusive<u64> = 1..=4096;
 const QUEUE_DEFAULT: u32 = 2;
+/// Each stands for itself.
+const MEDIUM_WORDS: Words<&str, { MEDIA.len() }> = {
+    let mut words = [("", ""); MEDIA.len()];
+    let mut at = 0;
+    while at < MEDIA.len() {
+        words[at] = (MEDIA[at], MEDIA[at]);
+        at += 1;
+    }
+    words
+};
 const AFTER_NS: RangeInclusive<u64> = 0..=3_600_000_000_000;
 
 pub(super) const DEVICE: Schema = Schema {
@@ -34,6 +46,11 @@ pub(super) const DEVICE: Schema = Schema {
             Takes::Integer(QUEUE_PACKETS),
             "2",
             "Frames that it takes, the one on the wire included",
+        ),
+        Key::new(
+            "medium",
+            Takes::Word(&words(&MEDIUM_WORDS)),
+            "It is an access point's radio of this kind, and has [[station]] and no wire",
         ),
     ],
 };
@@ -74,10 +91,25 @@ pub(super) fn read_device(file: &Section, findings: &mut Findings) -> Device {
         rate_bps: None,
         overhead_bytes: None,
         queue_packets: QUEUE_DEFAULT,
+        medium: None,
     };
     let Some(section) = table(file, "device", &DEVICE, findings) else {
         return device;
     };
+    device.medium = section.word("medium", &MEDIUM_WORDS, findings);
+    let idle = ["rate", "queue_packets"].map(|key| section.get(key));
+    for field in idle
+        .into_iter()
+        .flatten()
+        .filter(|_| device.medium.is_some())
+    {
+        let error = Diagnostic::error(
+            Code::IdleKey,
+            format!("`{}` does nothing beside `medium`", field.key),
+            "take it out: an access point's radio has no wire, and takes a frame when it can send",
+        );
+        findings.add(error.at(&field.span, "for nothing"));
+    }
     device.rate_bps = read_rate(&section, "rate", findings).and_then(|rate| rate.bps);
     let overhead = section.integer("overhead", OVERHEAD_BYTES, findings);
     device.overhead_bytes = overhead.map(|bytes| bytes as u32);

@@ -4,6 +4,7 @@ mod distribution;
 mod host;
 mod kind;
 mod source;
+mod station;
 mod task;
 
 use toml::de::{DeTable, DeValue};
@@ -15,7 +16,7 @@ use crate::Code;
 use crate::diagnostic::Diagnostic;
 use crate::findings::Findings;
 use crate::source::Source as Text;
-use crate::traffic::{Device, Host, Source, Task};
+use crate::traffic::{Device, Host, Source, Station, Task};
 
 pub(crate) const FILE: Schema = Schema {
     what: "traffic file",
@@ -24,6 +25,11 @@ pub(crate) const FILE: Schema = Schema {
         Key::new("device", Takes::Table(&host::DEVICE), host::DEVICE.doc),
         Key::new("host", Takes::Table(&host::HOST), host::HOST.doc),
         Key::new("measure", Takes::Table(&host::MEASURE), host::MEASURE.doc),
+        Key::new(
+            "station",
+            Takes::Tables(&station::STATION),
+            station::STATION.doc,
+        ),
         Key::new("source", Takes::Tables(&source::SOURCE), source::SOURCE.doc),
         Key::new("task", Takes::Tables(&task::TASK), task::TASK.doc),
     ],
@@ -37,6 +43,7 @@ pub(crate) struct ReadTraffic {
     pub device: Device,
     pub host: Host,
     pub measure_after_ns: u64,
+    pub stations: Vec<Station>,
     pub sources: Vec<Source>,
     pub tasks: Vec<Task>,
 }
@@ -53,10 +60,12 @@ pub(crate) fn read(text: &str, source: &Text, findings: &mut Findings) -> ReadTr
         }
     };
     let section = Section::open(table, &FILE, findings);
+    let device = host::read_device(&section, findings);
     let read = ReadTraffic {
-        device: host::read_device(&section, findings),
+        device,
         host: host::read_host(&section, findings),
         measure_after_ns: host::read_measure(&section, findings),
+        stations: station::read_all(&section, device.medium.is_some(), findings),
         sources: source::read_all(&section, findings),
         tasks: task::read_all(&section, findings),
     };

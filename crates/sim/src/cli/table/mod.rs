@@ -4,7 +4,7 @@ mod columns;
 mod units;
 
 use takt_policy::{format_duration, format_rate};
-use takt_sim::{Figures, Outcome};
+use takt_sim::{Figures, Outcome, StationFigures};
 
 use self::columns::{Columns, Table};
 use super::report::{Report, Variant};
@@ -13,6 +13,7 @@ const RATES: Columns = &[
     "offered", "got", "off by", "p50", "p99", "max", "lost", "marked",
 ];
 const HELD: Columns = &["own", "clock", "others", "timer", "device", "spacing"];
+const STATIONS: Columns = &["weight", "got", "air", "lost"];
 const COMPARED: Columns = &["got", "off by", "p50", "p99", "max", "lost"];
 
 /// The report for a terminal: of one run all of it, of several what differs.
@@ -42,12 +43,17 @@ pub fn text(report: &Report) -> String {
 
 fn headline(variant: &Variant, run: &Outcome) -> String {
     format!(
-        "{}: {} at {}, {}: {:.1} % of the wire\n",
+        "{}: {} at {}, {}: {:.1} % of the {}\n",
         variant.policy,
         variant.link,
         format_rate(variant.rate_bps),
         run.scheduler,
-        run.utilisation_percent
+        run.utilisation_percent,
+        if run.stations.is_empty() {
+            "wire"
+        } else {
+            "air"
+        }
     )
 }
 
@@ -67,34 +73,71 @@ fn one(run: &Outcome) -> String {
     }
     out.push('\n');
     out.push_str(&table.text());
+    if !run.stations.is_empty() {
+        let mut table = Table::new("station", STATIONS);
+        for row in &run.stations {
+            table.add(&row.name, &station(row));
+        }
+        out.push('\n');
+        out.push_str(&table.text());
+    }
     out
+}
+
+fn station(row: &StationFigures) -> Vec<String> {
+    let weight = row.weight.map(|weight| format!("{weight:.3}"));
+    vec![
+        weight.unwrap_or_else(units::dash),
+        units::rate(row.delivered_bps),
+        format!("{:.1}%", row.air_percent),
+        row.lost_packets.to_string(),
+    ]
 }
 
 /// Each class and source, with a row for each run.
 fn several(report: &Report, runs: &[(&Variant, &Outcome)]) -> String {
-    let classes = compare("class", report, runs, |run| &run.classes);
-    let sources = compare("source", report, runs, |run| &run.sources);
-    format!("\n{classes}\n{sources}")
+    let figures = |rows: &[Figures]| {
+        let named = rows.iter().map(|row| (row.name.clone(), compared(row)));
+        named.collect::<Rows>()
+    };
+    let classes = compare(("class", COMPARED), report, runs, |run| {
+        figures(&run.classes)
+    });
+    let sources = compare(("source", COMPARED), report, runs, |run| {
+        figures(&run.sources)
+    });
+    let stations = compare(("station", STATIONS), report, runs, |run| {
+        let rows = run.stations.iter();
+        rows.map(|row| (row.name.clone(), station(row))).collect()
+    });
+    match runs.iter().any(|(_, run)| !run.stations.is_empty()) {
+        true => format!("\n{classes}\n{sources}\n{stations}"),
+        false => format!("\n{classes}\n{sources}"),
+    }
 }
 
+/// Names with their cells.
+type Rows = Vec<(String, Vec<String>)>;
+
 fn compare(
-    what: &str,
+    (what, columns): (&str, Columns),
     report: &Report,
     runs: &[(&Variant, &Outcome)],
-    part: impl Fn(&Outcome) -> &Vec<Figures>,
+    part: impl Fn(&Outcome) -> Rows,
 ) -> String {
+    let parts: Vec<Rows> = runs.iter().map(|(_, run)| part(run)).collect();
     let mut names: Vec<&str> = Vec::new();
-    for row in runs.iter().flat_map(|(_, run)| part(run)) {
-        if !names.contains(&row.name.as_str()) {
-            names.push(&row.name);
+    for (name, _) in parts.iter().flatten() {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
         }
     }
-    let mut table = Table::new(what, COMPARED);
+    let mut table = Table::new(what, columns);
     for name in names {
         table.add(name, &[]);
-        for (variant, run) in runs {
-            let row = part(run).iter().find(|row| row.name == name);
-            let cells = row.map(compared).unwrap_or_default();
+        for ((variant, run), rows) in runs.iter().zip(&parts) {
+            let row = rows.iter().find(|(of, _)| of == name);
+            let cells = row.map(|(_, cells)| cells.clone()).unwrap_or_default();
             table.add(&format!("  {}", report.label(variant, run)), &cells);
         }
     }
