@@ -10,6 +10,7 @@ mod targets {
     pub mod capture;
     pub mod control;
     pub mod netlink;
+    pub mod packet;
     pub mod policy;
     pub mod recording;
     pub mod reports;
@@ -19,7 +20,9 @@ mod targets {
 
 use std::path::{Path, PathBuf};
 
-use targets::{capacities, capture, control, netlink, policy, recording, reports, state, traffic};
+use targets::{
+    capacities, capture, control, netlink, packet, policy, recording, reports, state, traffic,
+};
 
 /// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
 const CORPORA: &str = include_str!("../corpora.txt");
@@ -34,11 +37,12 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target::new("capacities", capacities::run),
     Target::new("capture", capture::run),
     Target::new("control", control::run),
     Target::new("netlink", netlink::run),
+    Target::new("packet", packet::run),
     Target::new("policy", policy::run),
     Target::new("recording", recording::run),
     Target::new("reports", reports::run),

@@ -150,6 +150,11 @@ fn netlink() {
 }
 
 #[test]
+fn packet() {
+    fuzz("packet");
+}
+
+#[test]
 fn policy() {
     fuzz("policy");
 }

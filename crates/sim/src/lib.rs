@@ -15,6 +15,7 @@ mod packet;
 pub mod qdisc;
 mod radio;
 mod random;
+pub mod record;
 mod run;
 mod setup;
 mod source;

@@ -15,14 +15,15 @@ use super::schedulers::Name;
     version,
     after_help = "Examples:\n  takt sim policy.toml --traffic traffic.toml\n  \
                   takt sim policy.toml --traffic traffic.toml --beside htb,fifo\n  \
-                  takt sim policy.toml --traffic traffic.toml --compare other.toml --duration 60s"
+                  takt sim policy.toml --traffic traffic.toml --compare other.toml --duration 60s\n  \
+                  takt sim --record eth0 10s --hash-addresses"
 )]
 pub struct Cli {
     /// The policy: a file, a directory of files, or - for standard input.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "record")]
     pub policy: Option<PathBuf>,
     /// What is sent; its keys are in docs/sim.md.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required_unless_present = "record")]
     pub traffic: Option<PathBuf>,
     /// The link, by its device; needed if the policy has several.
     #[arg(long, value_name = "DEV")]
@@ -39,6 +40,25 @@ pub struct Cli {
     /// Another policy for the same traffic, shown side by side.
     #[arg(long, value_name = "POLICY")]
     pub compare: Option<PathBuf>,
+    /// Record what leaves this host's device for so long, up to 3600s and two million packets, as a
+    /// traffic file. Of packets only times, lengths and what rules match are kept. Needs root.
+    #[arg(long, num_args = 2, value_names = ["DEV", "TIME"],
+          conflicts_with_all = ["policy", "traffic", "link", "beside", "compare"])]
+    pub record: Vec<String>,
+    /// Where the recording goes; the capture is beside it, and ends in .pcap. Neither may exist.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "recorded.toml",
+        requires = "record"
+    )]
+    pub to: PathBuf,
+    /// Record what comes in on the device: what a gateway will send on.
+    #[arg(long, requires = "record")]
+    pub incoming: bool,
+    /// Put other addresses in the place of those that were seen, by a random key that is not kept.
+    #[arg(long, requires = "record")]
+    pub hash_addresses: bool,
     /// Print the JSON schema of traffic files, for editors.
     #[arg(long, exclusive = true)]
     pub schema: bool,

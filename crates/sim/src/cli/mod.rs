@@ -3,6 +3,7 @@
 mod args;
 mod exit;
 mod page;
+mod recording;
 mod report;
 mod schedulers;
 mod table;
@@ -37,6 +38,9 @@ enum Refusal {
 
 pub fn run() -> Exit {
     let cli = Cli::parse();
+    if let [device, time] = cli.record.as_slice() {
+        return recording::run(&cli, device, time);
+    }
     let (Some(policy), Some(traffic)) = (&cli.policy, &cli.traffic) else {
         // clap demands both of all commands but this.
         return write(&format!("{:#}\n", takt_policy::traffic::json_schema()));
