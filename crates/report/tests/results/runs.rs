@@ -41,7 +41,9 @@ impl Runs {
     /// all are if the first one lacks it.
     pub fn values(&self, scheduler: &str, cases: &[String], metric: &str) -> Vec<f64> {
         // Of an error the size counts, not the sign.
-        let is_signed = metric.contains("_error_") || metric.contains("_difference_");
+        let is_signed = ["error_", "_difference_"]
+            .iter()
+            .any(|part| metric.contains(part));
         let size = |value: f64| match is_signed {
             true => value.abs(),
             false => value,

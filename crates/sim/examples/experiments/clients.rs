@@ -4,7 +4,7 @@
 use serde_json::json;
 use takt_report::Row;
 
-use super::setting::{self, NS_PER_S, jain_index, noticed, qdisc, row, setup};
+use super::setting::{self, NS_PER_S, in_parallel, jain_index, noticed, qdisc, row, setup};
 
 const CLIENTS: u32 = 2_000;
 const SCHEDULERS: [&str; 5] = ["takt", "fq", "fq_codel", "cake", "fifo"];
@@ -13,9 +13,10 @@ const CLOCKS: (u32, &str) = (10_000, "8mbit");
 const TURNS: (u32, &str) = (100_000, "800kbit");
 
 pub fn run() -> Vec<Row> {
-    let clients = SCHEDULERS.map(clients);
-    let clocks = SCHEDULERS.map(|name| flows(name, CLOCKS, "per_flow = true\nrate = \"9mbit\""));
-    let turns = SCHEDULERS.map(|name| flows(name, TURNS, "aqm = \"fq_codel\""));
+    let class = "per_flow = true\nrate = \"9mbit\"";
+    let clients = in_parallel(&SCHEDULERS, |name| clients(name));
+    let clocks = in_parallel(&SCHEDULERS, |name| flows(name, CLOCKS, class));
+    let turns = in_parallel(&SCHEDULERS, |name| flows(name, TURNS, "aqm = \"fq_codel\""));
     clients.into_iter().chain(clocks).chain(turns).collect()
 }
 

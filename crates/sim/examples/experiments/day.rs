@@ -6,7 +6,7 @@ use takt_policy::traffic::Traffic;
 use takt_report::Row;
 use takt_sim::{Figures, Setup, Terms};
 
-use super::setting::{NS_PER_S, in_parallel, qdisc, row};
+use super::setting::{NS_PER_S, in_parallel, qdisc, row, seed};
 
 const POLICY: &str = include_str!("../../../../examples/home-gateway.toml");
 const TRAFFIC: &str = include_str!("../../../../examples/traffic/home-gateway.toml");
@@ -56,7 +56,7 @@ fn hour_of(name: &str, hour: u64, sources: &[&str]) -> Vec<Figures> {
     );
     let setup = Setup::new(&policy, "policy", None, &traffic).expect("a setup");
     let terms = Terms {
-        seed: hour + 1,
+        seed: 24 * (seed() - 1) + hour + 1,
         duration_ns: PART_NS,
     };
     takt_sim::run(&setup, "", &mut *qdisc(name, &setup), terms).sources

@@ -14,7 +14,7 @@ use takt_sim::{
     qdisc::{Fifo, SocketRates},
 };
 
-use super::setting::{self, NS_PER_S, noticed, row, setup};
+use super::setting::{self, NS_PER_S, in_parallel, noticed, row, setup};
 
 /// A host's scheduler before a port with a buffer.
 struct Port {
@@ -78,13 +78,15 @@ impl Qdisc for Port {
 
 pub fn run() -> Vec<Row> {
     let buffers = [16, 32, 64, 128, 256, 512];
-    let incast = buffers
+    let ways = buffers
         .into_iter()
-        .flat_map(|packets| [false, true].map(|paced| incast(packets, paced)));
-    let long = buffers
-        .into_iter()
-        .flat_map(|packets| [false, true].map(|paced| long(packets, paced)));
-    incast.chain(long).collect()
+        .flat_map(|packets| [(packets, false), (packets, true)]);
+    let ways: Vec<(usize, bool)> = ways.collect();
+    let mut rows = in_parallel(&ways, |(packets, paced)| incast(*packets, *paced));
+    rows.extend(in_parallel(&ways, |(packets, paced)| {
+        long(*packets, *paced)
+    }));
+    rows
 }
 
 /// 64 servers answer with 64 KB each, a millisecond after the answer before, over 10 Gbit/s.

@@ -5,7 +5,8 @@
 //! cargo run --release -p takt-sim --example experiments > docs/results/simulated.json
 //! ```
 //!
-//! With names behind it, only those experiments run.
+//! With names behind it, only those experiments run, and with `--seed N` before them, with other
+//! random numbers than those of seed 1.
 
 mod clients;
 mod day;
@@ -31,7 +32,13 @@ const ALL: [Experiment; 6] = [
 ];
 
 fn main() {
-    let names: Vec<String> = env::args().skip(1).collect();
+    let mut names: Vec<String> = env::args().skip(1).collect();
+    let arguments = names.join(" ");
+    if names.first().is_some_and(|name| name == "--seed") {
+        let seed = names.get(1).and_then(|seed| seed.parse().ok());
+        setting::set_seed(seed.expect("--seed N, from 1 on"));
+        names.drain(..2);
+    }
     for name in &names {
         let known = ALL.map(|(known, _)| known);
         assert!(
@@ -46,9 +53,8 @@ fn main() {
         run()
     });
     let mut command = "cargo run --release -p takt-sim --example experiments".to_owned();
-    for name in &names {
-        command += " ";
-        command += name;
+    if !arguments.is_empty() {
+        command += &format!(" -- {arguments}");
     }
     let report = Report {
         experiment: "simulated".to_owned(),

@@ -5,7 +5,7 @@
 use serde_json::json;
 use takt_report::Row;
 
-use super::setting::{self, NS_PER_S, qdisc, row, setup};
+use super::setting::{self, NS_PER_S, in_parallel, qdisc, row, setup};
 
 const STATIONS: [u32; 6] = [2, 4, 8, 16, 32, 64];
 /// Of two papers' cards: SoCPS's, and one of 54 Mbit/s with a rate of each frame by SNR.
@@ -14,17 +14,17 @@ const BAD_DB: [i32; 2] = [3, 6];
 const SCHEDULERS: [&str; 4] = ["takt", "takt-fifo", "fq_codel", "fifo"];
 
 pub fn run() -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (medium, rate) in MEDIA {
+    let mut all = Vec::new();
+    for medium in MEDIA {
         for bad_db in BAD_DB {
             for stations in STATIONS {
-                for name in SCHEDULERS {
-                    rows.push(measure(medium, rate, bad_db, stations, name));
-                }
+                all.extend(SCHEDULERS.map(|name| (medium, bad_db, stations, name)));
             }
         }
     }
-    rows
+    in_parallel(&all, |((medium, rate), bad_db, stations, name)| {
+        measure(medium, rate, *bad_db, *stations, name)
+    })
 }
 
 /// The access point sends twice the link's rate, the same to each station; the first is bad.

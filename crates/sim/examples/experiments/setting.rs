@@ -2,7 +2,10 @@
 
 use std::{
     num::NonZero,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
@@ -21,6 +24,18 @@ pub const GBIT: u64 = 1_000_000_000;
 pub const NS_PER_S: u64 = 1_000_000_000;
 /// What Ethernet's wire takes for a frame of 1500 bytes.
 pub const FRAME_BITS: u64 = 1538 * 8;
+
+static SEED: OnceLock<u64> = OnceLock::new();
+
+/// Of all random numbers, from the command line.
+pub fn seed() -> u64 {
+    *SEED.get_or_init(|| 1)
+}
+
+/// Before the first run.
+pub fn set_seed(seed: u64) {
+    SEED.set(seed).expect("it is set once");
+}
 
 pub fn setup(policy: &str, traffic: &str) -> Setup {
     let policy = takt_policy::parse("policy", policy).expect("a policy");
@@ -55,7 +70,7 @@ pub fn qdisc(name: &str, setup: &Setup) -> Box<dyn Qdisc> {
 
 pub fn run(setup: &Setup, qdisc: &mut dyn Qdisc, duration_ns: u64) -> Outcome {
     let terms = Terms {
-        seed: 1,
+        seed: seed(),
         duration_ns,
     };
     takt_sim::run(setup, "", qdisc, terms)

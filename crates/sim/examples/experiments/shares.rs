@@ -6,7 +6,7 @@ use serde_json::json;
 use takt_report::Row;
 use takt_sim::Outcome;
 
-use super::setting::{self, NS_PER_S, qdisc, row, setup};
+use super::setting::{self, NS_PER_S, in_parallel, qdisc, row, setup};
 
 const SCHEDULERS: [&str; 4] = ["takt", "takt-tree", "takt-departure", "pspacer"];
 const RATES_GBIT: [u64; 5] = [4, 4, 4, 2, 2];
@@ -14,7 +14,8 @@ const LINK_GBIT: u64 = 10;
 const STEP_S: u64 = 10;
 
 pub fn run() -> Vec<Row> {
-    SCHEDULERS.into_iter().flat_map(of_scheduler).collect()
+    let rows = in_parallel(&SCHEDULERS, |name| of_scheduler(name));
+    rows.into_iter().flatten().collect()
 }
 
 fn of_scheduler(name: &str) -> Vec<Row> {
