@@ -4,18 +4,18 @@ use std::fmt::Write;
 
 use crate::runs::{self, Runs};
 use crate::table::Show;
-use crate::{sentences, simulator, tables};
+use crate::{sentences, simulated, simulator, tables};
 
 const HEAD: &str = "\
 # Results
 
 <!-- Made from docs/results by crates/report/tests/results; do not edit. -->
 
-Every figure of [comparison.md](comparison.md), and those of [sim.md](sim.md) about the laboratory, by the experiment it is from. Each was measured in an emulated machine whose clock is
-virtual: one instruction is one nanosecond, on one processor without caches. Compare the schedulers with each other; do
+Every figure of [comparison.md](comparison.md), and those of [sim.md](sim.md)'s tables, by the experiment it is from. Each was measured in an emulated machine whose clock is
+virtual: one instruction is one nanosecond, on one processor without caches; those of the last are of the simulator alone. Compare the schedulers with each other; do
 not expect these nanoseconds of a server. How everything is set up is in [results](results/README.md).
 
-`make results` runs all of it anew: every experiment in full, three times (`RUNS=5 make results`: five times), and writes
+`make results` runs all of it anew: every experiment in full, three times, the simulator's with other random numbers each time (`RUNS=5 make results`: five times), and writes
 the reports to `docs/results`, this page, and the tables of comparison.md. A figure is the first run's; where others differ from
 it as it is written here, the least and the most of all follow in brackets.
 ";
@@ -39,6 +39,7 @@ pub fn page(all: &[Runs]) -> String {
         );
         let mut tables = tables::all();
         tables.extend(simulator::all());
+        tables.extend(simulated::all());
         for table in tables.iter().filter(|table| table.experiment == name) {
             let text = table.markdown(runs::of(all, name), Show::Spread);
             let _ = write!(page, "\n{}:\n\n{text}", table.name);
