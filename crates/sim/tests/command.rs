@@ -73,6 +73,14 @@ fn a_page_has_curves_and_all_numbers() {
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     assert!(page.contains("<polyline") && page.contains("Rates over time"));
     assert!(page.contains("calls"));
+    let radio = [
+        "examples/radio-gateway.toml",
+        "--traffic",
+        "examples/traffic/radio-gateway.toml",
+        "--output",
+        "html",
+    ];
+    assert!(text(&takt_sim(&radio)).contains("television"));
 }
 
 /// Every quantity's name ends in its unit.

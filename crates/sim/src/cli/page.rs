@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use takt_report::Row;
-use takt_sim::Figures;
+use takt_sim::{Figures, StationFigures};
 
 use super::report::Report;
 
@@ -15,12 +15,15 @@ pub fn html(report: &Report) -> String {
         runs.map(move |run| (variant, run))
     });
     let rows = runs.flat_map(|(variant, run)| {
-        let classes = run.classes.iter();
-        classes.map(move |class| Row {
+        let row = move |name: &str, metrics| Row {
             scheduler: run.scheduler.clone(),
-            case: format!("{}/{}", variant.stem(), class.name),
-            metrics: metrics(class),
-        })
+            case: format!("{}/{name}", variant.stem()),
+            metrics,
+        };
+        let classes = run.classes.iter();
+        let classes = classes.map(move |class| row(&class.name, metrics(class)));
+        let stations = run.stations.iter();
+        classes.chain(stations.map(move |station| row(&station.name, of_station(station))))
     });
     let policies: Vec<&str> = report
         .variants
@@ -34,6 +37,14 @@ pub fn html(report: &Report) -> String {
         report.seed
     );
     takt_report::simulation(&about, rows.collect())
+}
+
+fn of_station(station: &StationFigures) -> BTreeMap<String, Value> {
+    let own = [
+        ("throughput_bps", json!(station.delivered_bps)),
+        ("packets_lost", json!(station.lost_packets)),
+    ];
+    own.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 fn metrics(class: &Figures) -> BTreeMap<String, Value> {
