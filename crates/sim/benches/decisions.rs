@@ -1,6 +1,6 @@
-//! What the decisions about a packet cost, in nanoseconds of the processor's time: `algo/`'s as it is
-//! enqueued and dequeued, without a simulator around them; and beside it those of a binary heap with
-//! as many clocks.
+//! What the decisions about a packet cost, in nanoseconds of the processor's time: `algo/`'s as it
+//! is enqueued and dequeued, without a simulator around them; and beside it those of a binary heap
+//! with as many clocks.
 //!
 //! `cargo bench -p takt-sim --bench decisions`; a name behind it chooses. Where valgrind is
 //! installed, it also prints how many instructions they take.

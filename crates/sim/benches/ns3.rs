@@ -1,8 +1,8 @@
 //! Simulated packets in a second beside ns-3's: the same flows, rates and lengths through the same
 //! kinds of queues onto the same link, by ns3.cc.
 //!
-//! `cargo bench -p takt-sim --bench ns3`. It needs ns-3 with headers (Debian: libns3-dev, libgsl-dev), a C++
-//! compiler and pkg-config, and says so where one is missing.
+//! `cargo bench -p takt-sim --bench ns3`. It needs ns-3 with headers (Debian: libns3-dev and
+//! libgsl-dev), a C++ compiler and pkg-config, and says so where one is missing.
 
 #[path = "common/link.rs"]
 mod link;
