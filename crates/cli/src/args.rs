@@ -300,6 +300,14 @@ pub enum Command {
     )]
     Sim(Passed),
 
+    /// Give many hosts one policy, in waves that end by themselves. Runs the program takt-fleet
+    /// beside takt.
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  takt fleet status\n  takt fleet --help"
+    )]
+    Fleet(Passed),
+
     /// Measure Takt and its peers on this very machine, in namespaces of its own. Runs the program
     /// takt-lab, which comes with Takt's sources: `make build`.
     #[command(

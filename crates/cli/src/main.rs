@@ -29,7 +29,11 @@ fn main() -> ExitCode {
     // A program that takt becomes, or starts, has the limits that it was given.
     if !matches!(
         command,
-        Command::Run { .. } | Command::Bench(_) | Command::Lab(_) | Command::Sim(_)
+        Command::Run { .. }
+            | Command::Bench(_)
+            | Command::Lab(_)
+            | Command::Sim(_)
+            | Command::Fleet(_)
     ) {
         takt_host::raise_limit();
     }
@@ -82,6 +86,7 @@ fn main() -> ExitCode {
             program::run("takt-lab", &["bench"], &arguments, output)
         }
         Command::Lab(Passed { arguments }) => program::run("takt-lab", &[], &arguments, output),
+        Command::Fleet(Passed { arguments }) => program::run("takt-fleet", &[], &arguments, output),
         Command::Sim(Passed { arguments }) => program::run("takt-sim", &[], &arguments, output),
     };
     exit.into()

@@ -5,15 +5,17 @@
 //! nor socket.
 
 pub mod crowd;
-mod key;
 pub mod listener;
 mod number;
 pub mod radio;
-mod rate;
 pub mod sealed;
 pub mod source;
 
-pub use key::{Examined, KeyError, examine_key, make_key, read_key};
 pub use number::address_of;
-pub use rate::{Bucket, Rate};
 pub use takt_algo::Address;
+pub use takt_guard::{Bucket, Examined, KeyError, Rate, examine_key, make_key};
+
+/// Reads a key, if only its owner and root have access to the file.
+pub fn read_key(path: &std::path::Path) -> Result<sealed::Key, KeyError> {
+    takt_guard::read_secret(path).map(|secret| sealed::Key::new(&secret))
+}

@@ -17,10 +17,7 @@ use std::{
 
 pub use socket::speak;
 
-use crate::{
-    rate::{Bucket, Rate},
-    sealed::DATAGRAM_MAX_BYTES,
-};
+use crate::{Bucket, Rate, sealed::DATAGRAM_MAX_BYTES};
 
 /// Datagrams read at a time from a member's own socket. A member sends about one in an
 /// interval.

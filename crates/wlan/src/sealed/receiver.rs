@@ -12,7 +12,7 @@ use super::{
     BODY_MAX_BYTES, HEADER_BYTES, Key, MAGIC, NONCE_AT, NONCE_BYTES, Purpose, Serial, TAG_BYTES,
     strangers::Strangers, window::Window,
 };
-use crate::rate::{Bucket, Rate};
+use crate::{Bucket, Rate};
 
 /// Senders that are remembered.
 const SENDERS_MAX: usize = 1024;

@@ -6,7 +6,7 @@ use std::{
     net::IpAddr,
 };
 
-use crate::rate::{Bucket, Rate};
+use crate::{Bucket, Rate};
 
 const SLOTS: usize = 1024;
 /// Every report identifies its station, so after a lost one the station is heard with a later

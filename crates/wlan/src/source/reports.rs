@@ -6,9 +6,9 @@ use takt_host::Datagrams;
 
 use super::{Source, SourceError};
 use crate::{
+    Rate,
     listener::{Listener, Place},
     radio::{REPORT_BYTES, Report, Sample},
-    rate::Rate,
     sealed::{BODY_MAX_BYTES, Key, Purpose, Receiver},
 };
 

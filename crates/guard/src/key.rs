@@ -10,10 +10,11 @@ use std::{
 use nix::{fcntl::OFlag, unistd::Uid};
 use thiserror::Error;
 
-use crate::sealed::Key;
+/// The length of a secret.
+pub const SECRET_BYTES: usize = 32;
 
 /// A missing or additional line end is accepted.
-const FILE_MAX_BYTES: u64 = 2 * Key::BYTES as u64 + 2;
+const FILE_MAX_BYTES: u64 = 2 * SECRET_BYTES as u64 + 2;
 
 const MODE: u32 = 0o600;
 /// Permissions of the group and of others.
@@ -102,14 +103,14 @@ pub fn examine_key(path: &Path) -> Result<Examined, KeyError> {
         found => found?,
     };
     check(path, &found)?;
-    match read_key(path) {
+    match read_secret(path) {
         Err(error) if is_denied(&error) => Ok(Examined::Unread),
         read => read.map(|_| Examined::Sound),
     }
 }
 
 /// Reads a key, if only its owner and root have access to the file.
-pub fn read_key(path: &Path) -> Result<Key, KeyError> {
+pub fn read_secret(path: &Path) -> Result<[u8; SECRET_BYTES], KeyError> {
     let file = file_error(path);
     // A pipe must not block.
     let opened = OpenOptions::new()
@@ -123,10 +124,9 @@ pub fn read_key(path: &Path) -> Result<Key, KeyError> {
         .take(FILE_MAX_BYTES + 1)
         .read_to_end(&mut text)
         .map_err(&file)?;
-    let bytes = parse(text.trim_ascii_end()).ok_or_else(|| KeyError::NoKey {
+    parse(text.trim_ascii_end()).ok_or_else(|| KeyError::NoKey {
         path: path.to_owned(),
-    })?;
-    Ok(Key::new(&bytes))
+    })
 }
 
 /// Makes a new key, in a file that did not exist.
@@ -140,7 +140,7 @@ pub fn make_key(path: &Path) -> Result<(), KeyError> {
             source,
         },
     };
-    let mut bytes = [0; Key::BYTES];
+    let mut bytes = [0; SECRET_BYTES];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))
         .map_err(KeyError::NoRandom)?;
@@ -184,9 +184,9 @@ fn file_error(path: &Path) -> impl Fn(io::Error) -> KeyError {
     }
 }
 
-fn parse(text: &[u8]) -> Option<[u8; Key::BYTES]> {
+fn parse(text: &[u8]) -> Option<[u8; SECRET_BYTES]> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    let mut bytes = [0; Key::BYTES];
+    let mut bytes = [0; SECRET_BYTES];
     if text.len() != 2 * bytes.len() {
         return None;
     }
@@ -213,7 +213,7 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.trim_end().len(), 64);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        read_key(&path).unwrap();
+        read_secret(&path).unwrap();
         assert!(matches!(make_key(&path), Err(KeyError::Exists { .. })));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
 
@@ -222,7 +222,7 @@ mod tests {
         assert_ne!(fs::read_to_string(&other).unwrap(), text);
 
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        let error = read_key(&path)
+        let error = read_secret(&path)
             .map(drop)
             .expect_err("its group can read it");
         assert!(error.to_string().contains("mode 0640"), "{error}");
@@ -267,11 +267,11 @@ mod tests {
             fs::write(&path, &text).unwrap();
             fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
             assert!(
-                matches!(read_key(&path), Err(KeyError::NoKey { .. })),
+                matches!(read_secret(&path), Err(KeyError::NoKey { .. })),
                 "{text}"
             );
         }
         fs::write(&path, key.to_uppercase() + "\n").unwrap();
-        read_key(&path).unwrap();
+        read_secret(&path).unwrap();
     }
 }

@@ -30,7 +30,8 @@ impl Rate {
         Self::new(1_000_000_000 / count, burst)
     }
 
-    pub(crate) fn interval_ns(&self) -> u64 {
+    /// Between two events after the burst.
+    pub const fn interval_ns(&self) -> u64 {
         self.interval_ns
     }
 

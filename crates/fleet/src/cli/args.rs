@@ -1,0 +1,339 @@
+//! What can be typed behind `takt fleet`.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use takt_fleet::{
+    engine::Access,
+    health::Health,
+    keys::PublicKey,
+    revision::{HOLD_MAX_MS, HOLD_MIN_MS, check_fleet},
+    selector::Selector,
+};
+
+const NOTES: &str = "\
+Examples:
+  takt fleet key fleet.key
+  takt fleet agent --engine nats://192.0.2.1 --pin ed25519:… --label site=berlin
+  takt fleet push policy.toml --to site=berlin --key fleet.key --hold 10m
+  takt fleet status
+
+TAKT_FLEET_ENGINE, TAKT_FLEET_KEY, TAKT_FLEET_CREDENTIALS and TAKT_FLEET_CA stand for --engine,
+--key, --credentials and --ca.
+
+Exit codes:
+  0  done
+  1  failed, or a wave did not keep the policy and it was taken back
+  2  the policy or the arguments are wrong
+  3  a kernel of the fleet could not carry the policy out
+  4  others changed the fleet, or the engine shows what is not to be trusted
+  5  the engine or a host is not there";
+
+/// Gives many hosts one policy, in waves: a host that cannot confirm it takes it back by itself,
+/// and a wave that does not keep it ends the rollout.
+#[derive(Debug, Parser)]
+#[command(name = "takt-fleet", bin_name = "takt fleet", version, after_help = NOTES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The NATS server, or several with commas between them [default: nats://127.0.0.1:4222].
+    #[arg(long, global = true, value_name = "URL")]
+    engine: Option<String>,
+    /// The fleet's name.
+    #[arg(long, global = true, value_name = "NAME", default_value = "takt", value_parser = fleet)]
+    pub fleet: String,
+    /// A file with the credentials of a NATS user.
+    #[arg(long, global = true, value_name = "FILE")]
+    credentials: Option<PathBuf>,
+    /// A file with the certificates that the server's comes from.
+    #[arg(long, global = true, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The key that signs.
+    #[arg(long, global = true, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// A key that is obeyed, and no other; may be repeated.
+    #[arg(long, global = true, value_name = "KEY")]
+    pub pin: Vec<PublicKey>,
+    /// Where an agent or an operator keeps what must not be forgotten.
+    #[arg(long, global = true, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// How to print results.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub output: Output,
+}
+
+impl Common {
+    pub fn access(&self) -> Access {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        let engine = self.engine.clone();
+        let engine = engine.or_else(|| std::env::var("TAKT_FLEET_ENGINE").ok());
+        let or = |given: &Option<PathBuf>, name| given.clone().or_else(|| variable(name));
+        Access {
+            urls: engine.unwrap_or_else(|| "nats://127.0.0.1:4222".to_owned()),
+            credentials: or(&self.credentials, "TAKT_FLEET_CREDENTIALS"),
+            ca: or(&self.ca, "TAKT_FLEET_CA"),
+        }
+    }
+
+    pub fn key(&self) -> Option<PathBuf> {
+        let variable = || std::env::var_os("TAKT_FLEET_KEY").map(PathBuf::from);
+        self.key.clone().or_else(variable)
+    }
+
+    /// Of an operator: by default below the home directory.
+    pub fn operator_state(&self) -> PathBuf {
+        let home = || {
+            let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+            let home = std::env::var_os("HOME").map(PathBuf::from);
+            let state = state.or_else(|| home.map(|home| home.join(".local/state")));
+            state.map(|state| state.join("takt-fleet"))
+        };
+        let given = self.state.clone().or_else(home);
+        given.unwrap_or_else(|| Path::new("/var/lib/takt/fleet-operator").to_owned())
+    }
+
+    pub fn agent_state(&self) -> PathBuf {
+        let given = self.state.clone();
+        given.unwrap_or_else(|| Path::new("/var/lib/takt/fleet").to_owned())
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a key that signs, and print what hosts pin; of a key that is there, only print that.
+    #[command(after_help = "Example:\n  takt fleet key fleet.key")]
+    Key {
+        /// The file; nobody else may read it.
+        file: PathBuf,
+    },
+
+    /// Obey signed revisions on this host, until a signal.
+    ///
+    /// A policy is on trial for its hold: it stays if this host is healthy then, and has reached
+    /// the engine. Otherwise the state before is restored. Without the engine the host goes on
+    /// with what it has.
+    #[command(
+        after_help = "Example:\n  takt fleet agent --engine nats://192.0.2.1 --pin ed25519:… \
+                      --label site=berlin --label role=media"
+    )]
+    Agent {
+        /// The host's name in the fleet [default: the host name].
+        #[arg(long, value_name = "NAME")]
+        identity: Option<String>,
+        /// What selectors ask for, as NAME=VALUE; may be repeated. The kernel, its architecture and
+        /// the hardware are known by themselves.
+        #[arg(long, value_name = "LABEL")]
+        label: Vec<String>,
+        /// Between two reports at rest, from 5s to 1h.
+        #[arg(long, value_name = "TIME", default_value = "60s", value_parser = period)]
+        period: Duration,
+        /// The takt that applies policies [default: the one beside this program, else on the path].
+        #[arg(long, value_name = "FILE")]
+        takt: Option<PathBuf>,
+    },
+
+    /// Sign a policy for some hosts, and release it to them in waves.
+    ///
+    /// Waits for each wave; --detach releases the first one only, and `takt fleet resume` goes on.
+    /// If a wave does not keep it, everybody goes back and the exit code is 1.
+    #[command(
+        after_help = "Examples:\n  takt fleet push policy.toml --to all --key fleet.key\n  \
+                      takt fleet push policy.toml --to 'site=berlin,kernel>=6.16' --canary 5% \
+                      --step 25% --hold 10m \\\n    --health 'problems == 0 and dropped(voice) / \
+                      sent(voice) < 1%'"
+    )]
+    Push(Push),
+
+    /// Show how far each assignment is, and the hosts that need a look.
+    #[command(after_help = "Examples:\n  takt fleet status\n  takt fleet status --hosts")]
+    Status {
+        /// Every host.
+        #[arg(long)]
+        hosts: bool,
+    },
+
+    /// Let no host begin, and release no wave. Trials that run go on.
+    #[command(after_help = "Example:\n  takt fleet pause --to site=berlin --key fleet.key")]
+    Pause(To),
+
+    /// Go on with a rollout that was paused or whose signer ended, until it ends.
+    #[command(after_help = "Example:\n  takt fleet resume --to site=berlin --key fleet.key")]
+    Resume(To),
+
+    /// Give the hosts what they had before, all at once, on trial like any policy.
+    #[command(
+        after_help = "Examples:\n  takt fleet rollback --to all --key fleet.key\n  \
+                      takt fleet rollback --to all --revision 12 --key fleet.key"
+    )]
+    Rollback {
+        #[command(flatten)]
+        to: To,
+        /// What this revision assigned to them.
+        #[arg(long, value_name = "NUMBER")]
+        revision: Option<u64>,
+    },
+
+    /// Compare a policy with what is assigned.
+    #[command(after_help = "Example:\n  takt fleet diff policy.toml --to all")]
+    Diff {
+        /// The policy: a file, a directory, or - for standard input.
+        policy: PathBuf,
+        #[command(flatten)]
+        to: To,
+    },
+
+    /// List the revisions that the engine keeps.
+    #[command(after_help = "Example:\n  takt fleet history")]
+    History,
+
+    /// List hosts that do not have what is assigned to them, and why.
+    #[command(after_help = "Example:\n  takt fleet drift")]
+    Drift,
+
+    /// Forget a host, its last report and its key, as when it is installed anew.
+    #[command(after_help = "Example:\n  takt fleet forget host-17")]
+    Forget {
+        /// Its identity.
+        host: String,
+    },
+
+    /// Print what the hosts report as OpenMetrics, or serve it to Prometheus, with a page.
+    #[command(
+        after_help = "Examples:\n  takt fleet serve --listen 127.0.0.1:9124\n  takt fleet serve \
+                      --once"
+    )]
+    Serve {
+        /// Where to listen; only this machine by default.
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9124")]
+        listen: SocketAddr,
+        /// Print the metrics and end.
+        #[arg(long)]
+        once: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct To {
+    /// The assignment, by its selector; needed if there are several.
+    #[arg(long, value_name = "SELECTOR")]
+    pub to: Option<Selector>,
+}
+
+#[derive(Debug, Args)]
+pub struct Push {
+    /// The policy: a file, or a directory with policy.toml and policy.d/*.toml.
+    #[arg(required_unless_present = "none")]
+    pub policy: Option<PathBuf>,
+    /// End the policy that the fleet gave them, without a trial.
+    #[arg(long, conflicts_with = "policy")]
+    pub none: bool,
+    /// The hosts: `all`, or terms with commas between them, such as site=berlin|hamburg,role!=lab,
+    /// kernel>=6.16.
+    #[arg(long, value_name = "SELECTOR")]
+    pub to: Selector,
+    /// The first wave's share of the hosts; one at least.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
+    pub canary: u32,
+    /// What each later wave adds.
+    #[arg(long, value_name = "SHARE", default_value = "25%", value_parser = share)]
+    pub step: u32,
+    /// Each host has it on trial for so long, from 1s to 55m.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hold)]
+    pub hold: Duration,
+    /// What has to be true of each host at the end of its trial.
+    #[arg(long, value_name = "EXPR", default_value = "problems == 0")]
+    pub health: Health,
+    /// How long to wait for a host's report after its trial.
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub grace: Duration,
+    /// The share of a wave that may fail or fall silent.
+    #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = tolerated)]
+    pub tolerate: u32,
+    /// Release the first wave and end; `takt fleet resume` goes on.
+    #[arg(long)]
+    pub detach: bool,
+    /// Let all hosts have it at once, though none has reported.
+    #[arg(long)]
+    pub unseen: bool,
+    /// Why, for the history.
+    #[arg(long, default_value = "")]
+    pub note: String,
+    /// Simulate it with this traffic first; the simulator's refusal ends the push.
+    #[arg(long, value_name = "FILE", conflicts_with = "none")]
+    pub traffic: Option<PathBuf>,
+}
+
+fn fleet(text: &str) -> Result<String, String> {
+    check_fleet(text).map(|()| text.to_owned())
+}
+
+fn within(text: &str, least: Duration, most: Duration) -> Result<Duration, String> {
+    let end = text.find(|next: char| !next.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit_ms = match unit {
+        "ms" => Some(1),
+        "s" => Some(1_000),
+        "m" | "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let number: Option<u64> = number.parse().ok();
+    let time_ms = number
+        .zip(unit_ms)
+        .and_then(|(n, unit)| n.checked_mul(unit));
+    let found = time_ms.map(Duration::from_millis);
+    found
+        .filter(|time| (least..=most).contains(time))
+        .ok_or_else(|| {
+            let [least_s, most_s] = [least, most].map(|bound| bound.as_secs());
+            format!("a time from {least_s}s to {most_s}s, such as 10s, 2m or 1h")
+        })
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    within(text, Duration::from_secs(1), Duration::from_secs(86_400))
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    within(text, Duration::from_secs(5), Duration::from_secs(3_600))
+}
+
+fn hold(text: &str) -> Result<Duration, String> {
+    let bounds = [HOLD_MIN_MS, HOLD_MAX_MS].map(Duration::from_millis);
+    within(text, bounds[0], bounds[1])
+}
+
+/// Millionths.
+fn ppm(text: &str) -> Option<u32> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=100.0)
+        .contains(&percent)
+        .then(|| (percent * 10_000.0).round() as u32)
+}
+
+fn share(text: &str) -> Result<u32, String> {
+    let found = ppm(text).filter(|ppm| *ppm > 0);
+    found.ok_or_else(|| "a share is above 0% and at most 100%, such as 5%".to_owned())
+}
+
+fn tolerated(text: &str) -> Result<u32, String> {
+    let found = ppm(text).filter(|ppm| *ppm < 1_000_000);
+    found.ok_or_else(|| "a share from 0% to below 100%, such as 1%".to_owned())
+}

@@ -1,0 +1,83 @@
+//! Before a push: would every kind of host carry the policy out?
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+use takt_fleet::{operator::Roster, selector::Selector};
+
+use super::{beside, exit::Exit};
+
+/// Kinds that are checked.
+const KINDS_MAX: usize = 64;
+
+/// Runs `takt check --kernel` for each kernel of the hosts. The error names the kernel, some of its
+/// hosts and takt's reason.
+pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String>, (Exit, String)> {
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for host in roster
+        .hosts()
+        .filter(|host| to.matches(&host.report.labels))
+    {
+        if let Some(kernel) = host.report.labels.get("kernel") {
+            kinds.entry(kernel).or_default().push(&host.report.id);
+        }
+    }
+    for (kernel, hosts) in kinds.iter().take(KINDS_MAX) {
+        let named = hosts.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        let file = file.to_string_lossy();
+        run("takt", &["check", &file, "--kernel", kernel]).map_err(|(exit, why)| {
+            let told = format!("on kernel {kernel} ({} hosts: {named}): {why}", hosts.len());
+            (exit, told)
+        })?;
+    }
+    Ok(kinds.keys().map(|kernel| (*kernel).to_owned()).collect())
+}
+
+/// Runs `takt sim` with recorded traffic: what it refuses is not pushed.
+pub fn simulate(file: &Path, traffic: &Path) -> Result<(), (Exit, String)> {
+    let (file, traffic) = (file.to_string_lossy(), traffic.to_string_lossy());
+    run("takt-sim", &[&file, "--traffic", &traffic])
+}
+
+fn run(program: &str, words: &[&str]) -> Result<(), (Exit, String)> {
+    let path = beside(program);
+    let ran = Command::new(&path)
+        .args(["--output", "json"])
+        .args(words)
+        .stdin(Stdio::null())
+        .output();
+    let ran = ran.map_err(|error| {
+        let why = format!(
+            "{}: {error}; it lies beside takt-fleet, or on the path",
+            path.display()
+        );
+        (Exit::Failed, why)
+    })?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let value: Option<Value> = serde_json::from_slice(&ran.stdout).ok();
+    let why = value.as_ref().and_then(reason);
+    let why = why.unwrap_or_else(|| format!("{program} ended with {}", ran.status));
+    let exit = match ran.status.code() {
+        Some(2) => Exit::Invalid,
+        Some(3) => Exit::Lacking,
+        _ => Exit::Failed,
+    };
+    Err((exit, why))
+}
+
+fn reason(value: &Value) -> Option<String> {
+    if let Some(error) = value["errors"][0]["message"].as_str() {
+        return Some(error.to_owned());
+    }
+    // Of `check --kernel`: the links without a backend.
+    let links = value["backends"]["links"].as_array()?;
+    let lacking = links.iter().filter(|link| link["backend"].is_null());
+    let names: Vec<&str> = lacking.filter_map(|link| link["device"].as_str()).collect();
+    (!names.is_empty()).then(|| format!("no backend for {}", names.join(", ")))
+}

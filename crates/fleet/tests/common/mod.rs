@@ -1,0 +1,179 @@
+//! A real nats-server on the loopback, with a directory of its own, and what tests do with it.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use takt_fleet::{
+    engine::Access,
+    host::Config,
+    keys::Signer,
+    labels::Labels,
+    operator::{Operator, Push},
+    revision::Plan,
+    stand_in::StandIn,
+};
+use tempfile::TempDir;
+
+pub const FLEET: &str = "test";
+/// The secret of the key that is pinned.
+pub const SECRET: [u8; 32] = [42; 32];
+
+/// Long enough for a busy machine; nothing waits for all of it.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A nats-server, which ends with this.
+pub struct Server {
+    pub folder: TempDir,
+    pub port: u16,
+    process: Option<Child>,
+}
+
+impl Server {
+    pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// With more lines of configuration.
+    pub fn start_with(more: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder is made");
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = port.local_addr().expect("it has an address").port();
+        let config = format!(
+            "host: \"127.0.0.1\"\nport: {port}\nmax_connections: 20000\n\
+             jetstream {{ store_dir: \"{}\" }}\n{more}\n",
+            folder.path().join("store").display()
+        );
+        fs::write(folder.path().join("nats.conf"), config).expect("it is written");
+        let mut server = Self {
+            folder,
+            port,
+            process: None,
+        };
+        server.go_on();
+        server
+    }
+
+    /// After [`Server::kill`]: with the same directory and port.
+    pub fn go_on(&mut self) {
+        let process = Command::new("nats-server")
+            .arg("-c")
+            .arg(self.folder.path().join("nats.conf"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.folder.path().join("log")).expect("it is made"))
+            .spawn()
+            .expect("there is a nats-server; scripts/deps installs it");
+        self.process = Some(process);
+        let began = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(began.elapsed() < PATIENCE, "nats-server does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().expect("it is killed");
+            process.wait().expect("it ends");
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().map_or(0, Child::id)
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub fn access(&self) -> Access {
+        Access {
+            urls: self.url(),
+            ..Access::default()
+        }
+    }
+
+    /// An operator with the pinned key.
+    pub async fn operator(&self) -> Operator {
+        let directory = self.folder.path().join("operator");
+        let signer = Some(Signer::new(&SECRET));
+        let access = self.access();
+        let operator = Operator::connect(&access, FLEET, signer, &[], &directory, true).await;
+        operator.expect("the engine is there")
+    }
+
+    /// Hosts of two sites.
+    pub async fn hosts(&self, count: usize, period: Duration) -> Vec<StandIn> {
+        let mut hosts = Vec::new();
+        for host in 0..count {
+            hosts.push(self.host(host, period).await);
+        }
+        hosts
+    }
+
+    pub async fn host(&self, host: usize, period: Duration) -> StandIn {
+        let mut secret = [1; 32];
+        secret[..8].copy_from_slice(&(host as u64).to_le_bytes());
+        let site = ["berlin", "hamburg"][host % 2];
+        let pairs = [("site", site), ("kernel", "6.18.15"), ("arch", "x86_64")];
+        let labels = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = Config {
+            fleet: FLEET.to_owned(),
+            identity: format!("host-{host}"),
+            labels: Labels::from(labels),
+            pins: vec![Signer::new(&SECRET).public()],
+            period,
+        };
+        let access = self.access();
+        let started = StandIn::start(&access, config, Signer::new(&secret)).await;
+        started.expect("the engine is there")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// A push with short times.
+pub fn push(policy: &str, to: &str) -> Push {
+    Push {
+        policy: Some(policy.to_owned()),
+        to: to.parse().expect("a selector"),
+        hold: Duration::from_secs(2),
+        health: "problems == 0".parse().expect("a condition"),
+        plan: Plan {
+            canary_ppm: 50_000,
+            step_ppm: 500_000,
+            grace_ms: 6_000,
+            tolerated_ppm: 0,
+        },
+        unseen: false,
+        note: String::new(),
+    }
+}
+
+/// Waits until it holds.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "not in time: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The stand-in for takt beside these tests.
+pub fn stand_in_takt() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand-in-takt")
+}
