@@ -27,9 +27,10 @@ tools=$machine-linux-gnu
 work=$REPOSITORY/target/packages/$ARCH
 
 # What a package of programs for $ARCH has in it.
-readonly PROGRAMS=(--package takt --bin takt --package takt-sim --bin takt-sim)
+readonly PROGRAMS=(--package takt --bin takt --package takt-sim --bin takt-sim
+    --package takt-fleet --bin takt-fleet)
 
-# The programs, built; BUILT names takt, and takt-sim lies beside it.
+# The programs, built; BUILT names takt, and the others lie beside it.
 build() {
     env -u SOURCE_DATE_EPOCH cargo build --locked --release "${PROGRAMS[@]}"
     NATIVE=$REPOSITORY/target/release/takt
@@ -43,15 +44,15 @@ build() {
 }
 
 # stage DIR TAKT: all that is installed, below DIR, with /usr as the prefix. A
-# takt-sim beside takt is, too.
+# takt-sim and a takt-fleet beside takt are, too.
 stage() {
     rm -rf "$1"
     mkdir -p "$1" "$work"
     # The modes of a package do not depend on who makes it.
     umask 022
     local name program
-    rm -f "$work/takt-sim"
-    for name in takt takt-sim; do
+    rm -f "$work"/takt-{sim,fleet}
+    for name in takt takt-sim takt-fleet; do
         program=${2%/*}/$name
         [[ ! -e $program ]] ||
             "$tools-strip" --strip-unneeded --remove-section=.comment -o "$work/$name" "$program"

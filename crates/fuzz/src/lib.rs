@@ -9,6 +9,7 @@ mod targets {
     pub mod capacities;
     pub mod capture;
     pub mod control;
+    pub mod fleet;
     pub mod netlink;
     pub mod packet;
     pub mod policy;
@@ -21,7 +22,8 @@ mod targets {
 use std::path::{Path, PathBuf};
 
 use targets::{
-    capacities, capture, control, netlink, packet, policy, recording, reports, state, traffic,
+    capacities, capture, control, fleet, netlink, packet, policy, recording, reports, state,
+    traffic,
 };
 
 /// Folders with inputs for each target, its own first; scripts/fuzz reads the same.
@@ -37,10 +39,11 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target::new("capacities", capacities::run),
     Target::new("capture", capture::run),
     Target::new("control", control::run),
+    Target::new("fleet", fleet::run),
     Target::new("netlink", netlink::run),
     Target::new("packet", packet::run),
     Target::new("policy", policy::run),

@@ -145,6 +145,11 @@ fn control() {
 }
 
 #[test]
+fn fleet() {
+    fuzz("fleet");
+}
+
+#[test]
 fn netlink() {
     fuzz("netlink");
 }

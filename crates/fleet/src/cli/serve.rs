@@ -1,9 +1,125 @@
-use std::net::SocketAddr;
+//! `takt fleet serve`: a page for people and counters for Prometheus. It reads only.
 
-use takt_fleet::operator::Error;
+mod http;
+mod metrics;
 
-use super::{args::Common, exit::Exit};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-pub async fn run(_: &Common, _: SocketAddr, _: bool) -> Result<Exit, Error> {
-    Ok(Exit::Done)
+use serde_json::json;
+use takt_fleet::operator::{Error, Operator, View};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Mutex, Semaphore},
+    time::timeout,
+};
+
+use self::http::Answer;
+use super::{args::Common, exit::Exit, fail, operator, print};
+
+const PAGE: &str = include_str!("serve/page.html");
+/// However many ask, the engine is asked this often at most.
+const FRESH: Duration = Duration::from_secs(2);
+/// Readers at a time.
+const READERS_MAX: usize = 32;
+/// A reader that is slower is let go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The last look at the fleet.
+struct Looker {
+    operator: Operator,
+    last: Option<(Instant, View)>,
+}
+
+impl Looker {
+    async fn look(&mut self) -> Result<&View, Error> {
+        let is_fresh = self
+            .last
+            .as_ref()
+            .is_some_and(|(at, _)| at.elapsed() < FRESH);
+        if !is_fresh {
+            self.last = None;
+        }
+        let view = match self.last.take() {
+            Some((at, view)) => (at, view),
+            None => {
+                let view = self.operator.view().await?;
+                (Instant::now(), view)
+            }
+        };
+        Ok(&self.last.insert(view).1)
+    }
+}
+
+pub async fn run(common: &Common, listen: SocketAddr, once: bool) -> Result<Exit, Error> {
+    let mut operator = operator(common, false).await?;
+    if once {
+        let view = operator.view().await?;
+        let text = metrics::text(&view);
+        print(common.output, &json!({ "metrics": text }), || text);
+        return Ok(Exit::Done);
+    }
+    let listener = match TcpListener::bind(listen).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            let told = format!("{listen}: {error}");
+            return Ok(fail(common.output, Exit::Failed, &told));
+        }
+    };
+    let address = listener.local_addr().map_or(listen, |address| address);
+    let value = json!({ "ok": true, "listen": address });
+    print(common.output, &value, || {
+        format!("http://{address}/ is a page, /metrics is for Prometheus\n")
+    });
+    let looker = Arc::new(Mutex::new(Looker {
+        operator,
+        last: None,
+    }));
+    let readers = Arc::new(Semaphore::new(READERS_MAX));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of files, perhaps: that passes.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let Ok(seat) = Arc::clone(&readers).try_acquire_owned() else {
+            continue;
+        };
+        let looker = Arc::clone(&looker);
+        tokio::spawn(async move {
+            let _ = timeout(PATIENCE, answer(stream, &looker)).await;
+            drop(seat);
+        });
+    }
+}
+
+async fn answer(mut stream: TcpStream, looker: &Mutex<Looker>) {
+    let answer = match http::read(&mut stream).await {
+        Err(status) => Answer::error(status),
+        Ok(path) => match path.as_str() {
+            "/" => Answer::new("text/html; charset=utf-8", PAGE.to_owned()),
+            "/metrics" | "/state.json" => {
+                let mut looker = looker.lock().await;
+                match looker.look().await {
+                    Err(error) => Answer {
+                        status: "503 Service Unavailable",
+                        kind: "text/plain; charset=utf-8",
+                        body: format!("{error}\n"),
+                    },
+                    Ok(view) if path == "/metrics" => {
+                        Answer::new(metrics::CONTENT_TYPE, metrics::text(view))
+                    }
+                    Ok(view) => {
+                        let json = serde_json::to_string(view).unwrap_or_default();
+                        Answer::new("application/json", json)
+                    }
+                }
+            }
+            _ => Answer::error("404 Not Found"),
+        },
+    };
+    http::write(&mut stream, &answer).await;
 }

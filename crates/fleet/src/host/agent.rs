@@ -46,6 +46,8 @@ const POLL: Duration = Duration::from_secs(300);
 const RETRY: Duration = Duration::from_secs(5);
 /// Beside the hold: takt's guard takes back after that, if this agent is gone.
 const GUARD_BESIDE: Duration = Duration::from_secs(30);
+/// A busy host or engine answers within this.
+const SLACK: Duration = Duration::from_secs(1);
 const PROBE_MIN: Duration = Duration::from_millis(250);
 const PROBE_MAX: Duration = Duration::from_secs(10);
 
@@ -320,7 +322,12 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             return;
         }
         let told = match Report::open(bytes, &self.config.fleet) {
-            Ok((_, report)) if report.instance == self.instance => return,
+            // Its own, which the engine plays again.
+            Ok((key, report))
+                if key == self.signer.public() && report.instance == self.instance =>
+            {
+                return;
+            }
             Ok((key, _)) if key == self.signer.public() => {
                 "another agent has this host's identity and key: was its disk copied?".to_owned()
             }
@@ -577,8 +584,8 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         let is_over = age >= hold;
         // Halfway without an answer is enough, and so is a missing last one.
         let bound = match is_over {
-            true => (hold / 4).max(running.every * 2),
-            false => hold / 2,
+            true => (hold / 4).max(running.every * 2).max(SLACK),
+            false => (hold / 2).max(SLACK * 2),
         };
         let since = running.content.since;
         if silence > bound {

@@ -151,12 +151,12 @@ pub fn push(policy: &str, to: &str) -> Push {
     Push {
         policy: Some(policy.to_owned()),
         to: to.parse().expect("a selector"),
-        hold: Duration::from_secs(2),
+        hold: Duration::from_secs(3),
         health: "problems == 0".parse().expect("a condition"),
         plan: Plan {
             canary_ppm: 50_000,
             step_ppm: 500_000,
-            grace_ms: 6_000,
+            grace_ms: 15_000,
             tolerated_ppm: 0,
         },
         unseen: false,

@@ -1,0 +1,216 @@
+//! SIGKILL of the agent, of takt and of the engine, at any moment: real processes, and a stand-in
+//! for takt. The host has one whole policy then, that of a revision that was signed.
+
+mod common;
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use common::{FLEET, SECRET, Server, push, stand_in_takt, until};
+use takt_fleet::{
+    digest::Digest,
+    host::Journal,
+    keys::Signer,
+    operator::{Ended, Operator},
+    revision::Revision,
+    selector::Selector,
+};
+use tokio::time::sleep;
+
+const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
+
+/// A host: an agent's process, and the state of its takt.
+struct Host {
+    url: String,
+    folder: PathBuf,
+    agent: Option<Child>,
+}
+
+impl Host {
+    fn start(server: &Server) -> Self {
+        let folder = server.folder.path().join("host");
+        fs::create_dir_all(folder.join("takt")).unwrap();
+        let mut host = Self {
+            url: server.url(),
+            folder,
+            agent: None,
+        };
+        host.go_on();
+        host
+    }
+
+    fn go_on(&mut self) {
+        let mut log = fs::OpenOptions::new();
+        let log = log.create(true).append(true).open(self.folder.join("log"));
+        let agent = Command::new(env!("CARGO_BIN_EXE_takt-fleet"))
+            .args(["agent", "--fleet", FLEET, "--identity", "host-0"])
+            .args(["--engine", &self.url, "--period", "5s"])
+            .args(["--pin", &Signer::new(&SECRET).public().to_string()])
+            .arg("--state")
+            .arg(self.folder.join("state"))
+            .arg("--takt")
+            .arg(stand_in_takt())
+            .env("STAND_IN_TAKT", self.folder.join("takt"))
+            .stdin(Stdio::null())
+            .stderr(log.unwrap())
+            .spawn();
+        self.agent = Some(agent.unwrap());
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut agent) = self.agent.take() {
+            agent.kill().unwrap();
+            agent.wait().unwrap();
+        }
+    }
+
+    /// The policy in force, whole.
+    fn in_force(&self) -> Option<String> {
+        let file = fs::read_to_string(self.folder.join("takt/in-force")).ok()?;
+        fs::read_to_string(file).ok()
+    }
+
+    fn is_on_trial(&self) -> bool {
+        self.folder.join("takt/pending").exists()
+    }
+
+    fn journal(&self) -> Journal {
+        let text = fs::read(self.folder.join("state/journal.json"));
+        text.map_or_else(
+            |_| Journal::default(),
+            |text| serde_json::from_slice(&text).unwrap(),
+        )
+    }
+
+    /// What is obeyed: whole and signed, whenever one looks.
+    fn revision(&self) -> Option<Revision> {
+        let bytes = fs::read(self.folder.join("state/revision")).ok()?;
+        let pins = [Signer::new(&SECRET).public()];
+        Some(Revision::open(&bytes, &pins, FLEET).expect("it is whole and signed"))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn roll(operator: &mut Operator, policy: &str) -> Ended {
+    let roster = operator.fresh_roster().await.unwrap();
+    operator.push(&push(policy, "all"), &roster).await.unwrap();
+    operator.drive(&Selector::ALL, |_, _| {}).await.unwrap()
+}
+
+fn policy(rate: usize) -> String {
+    format!("[link.eth0]\nrate = \"{}mbit\"\n", rate + 1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_at_any_moment() {
+    let server = Server::start();
+    let mut operator = server.operator().await;
+    let mut host = Host::start(&server);
+    assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
+    assert_eq!(host.in_force().unwrap(), GOOD);
+    let mut texts = vec![GOOD.to_owned()];
+    for round in 0..8 {
+        // The push's trial takes 3 s: kills before it, in it, about its end, and after it.
+        let text = policy(round);
+        let roster = operator.roster().await.unwrap();
+        operator.push(&push(&text, "all"), &roster).await.unwrap();
+        texts.push(text.clone());
+        sleep(Duration::from_millis(100 + round as u64 * 450)).await;
+        host.kill();
+        let whole = host.in_force().expect("a policy is in force");
+        assert!(texts.contains(&whole), "{whole}");
+        let obeyed = host.revision().expect("it obeys one");
+        host.go_on();
+        until("it keeps the policy", || {
+            host.in_force().as_ref() == Some(&text) && !host.is_on_trial() && {
+                let own = host.journal();
+                own.in_force.and_then(|own| own.policy) == Some(Digest::of(text.as_bytes()))
+                    && own.trial.is_none()
+                    && !own.unsure
+            }
+        })
+        .await;
+        assert!(host.revision().unwrap().number >= obeyed.number);
+        let ended = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
+        assert!(matches!(ended, Ended::Done(_)), "{ended:?}");
+    }
+}
+
+/// Whatever is killed, the policy before is back when the guard's time is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_stays_away() {
+    let server = Server::start();
+    let mut operator = server.operator().await;
+    let mut host = Host::start(&server);
+    assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
+    let roster = operator.roster().await.unwrap();
+    operator
+        .push(&push(&policy(1), "all"), &roster)
+        .await
+        .unwrap();
+    until("the trial has begun", || host.is_on_trial()).await;
+    host.kill();
+    assert_eq!(host.in_force().unwrap(), policy(1));
+    until("takt's guard takes it back", || {
+        host.in_force().as_deref() == Some(GOOD)
+    })
+    .await;
+    let ended = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
+    assert!(
+        matches!(&ended, Ended::Halted(_, why) if why.contains("silent")),
+        "{ended:?}"
+    );
+    host.go_on();
+    let halted = operator.current().await.unwrap().revision.number;
+    until("it obeys", || {
+        host.revision().is_some_and(|own| own.number >= halted)
+    })
+    .await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(host.in_force().unwrap(), GOOD);
+}
+
+/// An engine that dies during a trial cannot be reached: the policy is taken back. The host goes on
+/// with what it had, also over its own restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_engine_during_a_trial() {
+    let mut server = Server::start();
+    let mut operator = server.operator().await;
+    let mut host = Host::start(&server);
+    assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
+    let roster = operator.roster().await.unwrap();
+    operator
+        .push(&push(&policy(1), "all"), &roster)
+        .await
+        .unwrap();
+    until("the trial has begun", || host.in_force() == Some(policy(1))).await;
+    server.kill();
+    until("it is taken back", || {
+        host.in_force().as_deref() == Some(GOOD)
+    })
+    .await;
+    host.kill();
+    host.go_on();
+    sleep(Duration::from_secs(3)).await;
+    assert_eq!(host.in_force().unwrap(), GOOD);
+
+    // The engine comes back, and has every revision.
+    server.go_on();
+    let mut operator = server.operator().await;
+    let halted = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
+    assert!(matches!(halted, Ended::Halted(..)), "{halted:?}");
+    assert!(matches!(
+        roll(&mut operator, &policy(2)).await,
+        Ended::Done(_)
+    ));
+    assert_eq!(host.in_force(), Some(policy(2)));
+}
