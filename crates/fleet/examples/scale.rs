@@ -24,7 +24,7 @@ use tokio::time::sleep;
 const PERIOD: Duration = Duration::from_secs(60);
 /// How long they are watched at rest.
 const REST: Duration = Duration::from_secs(180);
-const HOLD: Duration = Duration::from_secs(5);
+const HOLD: Duration = Duration::from_secs(10);
 
 fn main() {
     let hosts = env::args()

@@ -69,7 +69,7 @@ impl Signer {
         Self(SigningKey::from_bytes(secret))
     }
 
-    /// From a file that nobody else may read.
+    /// From a file that only its owner may read.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         takt_guard::read_secret(path).map(|secret| Self::new(&secret))
     }

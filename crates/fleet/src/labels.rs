@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The names and values of a host's labels. Its own configuration and kernel give them, so nobody
+/// The names and values of a host's labels. Its own configuration and kernel give them, so nothing
 /// else can move a host from one assignment to another.
 pub type Labels = BTreeMap<String, String>;
 

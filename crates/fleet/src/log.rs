@@ -78,7 +78,7 @@ impl Log {
             .chars()
             .map(|c| if c.is_control() { '?' } else { c })
             .collect();
-        // Nobody reads: nothing is lost.
+        // Without a reader nothing is lost.
         let _ = writeln!(io::stderr(), "{prefix}takt-fleet: {text}{left_out}");
     }
 }

@@ -6,8 +6,7 @@ use sha2::{Digest as _, Sha256};
 /// Below every place is below this.
 pub const END: u64 = 1 << 48;
 
-/// From 0 to below [`END`], evenly spread. Whoever does not know the salt cannot choose names for
-/// places.
+/// From 0 to below [`END`], evenly spread. Without the salt names cannot be chosen for places.
 pub fn place(salt: &str, identity: &str) -> u64 {
     let hash = Sha256::new()
         .chain_update((salt.len() as u64).to_le_bytes())

@@ -50,7 +50,7 @@ pub struct Assignment {
     pub salt: String,
     /// Hosts whose place is below may have the target: a wave is released by raising it.
     pub released: u64,
-    /// Nobody begins.
+    /// No host begins.
     pub paused: bool,
     /// How the signer goes on.
     pub plan: Plan,
@@ -122,14 +122,14 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Whether somebody without a pinned key made it.
+    /// Whether it was made without a pinned key.
     pub const fn is_forged(&self) -> bool {
         matches!(self, Self::Untrusted(_) | Self::NotPinned(_))
     }
 }
 
 impl Revision {
-    /// The first of a fleet, with nothing in it. Nobody signs it.
+    /// The first of a fleet, with nothing in it. It is never signed.
     pub fn none(fleet: &str) -> Self {
         Self {
             fleet: fleet.to_owned(),

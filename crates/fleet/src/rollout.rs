@@ -43,7 +43,7 @@ pub enum Decision {
     Wait,
     /// Places below this may have the target.
     Release(u64),
-    /// Everybody goes back.
+    /// All hosts go back.
     Halt(String),
     /// All hosts that are there have it.
     Done,
@@ -84,7 +84,7 @@ pub fn decide(assignment: &Assignment, members: &[Member], waited: Duration) -> 
         return Decision::Done;
     }
     if kept == 0 {
-        // Nobody has tried it: that is no reason to go on.
+        // No host has tried it: that is no reason to go on.
         return match is_late {
             true => Decision::Halt("no host of the wave is there".to_owned()),
             false => Decision::Wait,

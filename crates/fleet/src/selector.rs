@@ -52,7 +52,7 @@ const COMPARES: [(&str, Compare); 4] = [
 /// Why a text is no selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSelector {
-    /// More than anybody types.
+    /// Too long.
     #[error(
         "a selector has at most {SELECTOR_MAX_BYTES} bytes, {TERMS_MAX} terms and {VALUES_MAX} \
          values in each"

@@ -57,7 +57,7 @@ async fn two_hundred_hosts() {
     let hosts = server.hosts(HOSTS, PERIOD).await;
     let hold = push(GOOD, "all").hold;
 
-    // A good policy reaches everybody.
+    // A good policy reaches all hosts.
     let ended = roll(&mut operator, GOOD, "all", "dropped(voice) == 0").await;
     assert!(
         matches!(ended, Ended::Done(progress) if progress.kept == HOSTS),

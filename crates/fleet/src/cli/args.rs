@@ -120,7 +120,7 @@ pub enum Command {
     /// Make a key that signs, and print what hosts pin; of a key that is there, only print that.
     #[command(after_help = "Example:\n  takt fleet key fleet.key")]
     Key {
-        /// The file; nobody else may read it.
+        /// The file; only its owner may read it.
         file: PathBuf,
     },
 
@@ -152,7 +152,7 @@ pub enum Command {
     /// Sign a policy for some hosts, and release it to them in waves.
     ///
     /// Waits for each wave; --detach releases the first one only, and `takt fleet resume` goes on.
-    /// If a wave does not keep it, everybody goes back and the exit code is 1.
+    /// If a wave does not keep it, all hosts go back and the exit code is 1.
     #[command(
         after_help = "Examples:\n  takt fleet push policy.toml --to all --key fleet.key\n  \
                       takt fleet push policy.toml --to 'site=berlin,kernel>=6.16' --canary 5% \

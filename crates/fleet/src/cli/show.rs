@@ -19,7 +19,7 @@ pub async fn status(common: &Common, hosts: bool) -> Result<Exit, Error> {
 }
 
 fn text(view: &View, all: bool) -> String {
-    let signer = view.signer.as_deref().unwrap_or("nobody");
+    let signer = view.signer.as_deref().unwrap_or("no key");
     let mut text = format!(
         "fleet {}, revision {}, signed by {signer}\n",
         view.fleet, view.revision

@@ -10,7 +10,7 @@ const DEPTH_MAX: u32 = 24;
 /// Why a text is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadHealth {
-    /// Longer than anybody types.
+    /// Too long.
     #[error("a health expression has at most {HEALTH_MAX_BYTES} bytes")]
     TooLong,
     /// Something else stands there.

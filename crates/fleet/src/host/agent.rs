@@ -42,6 +42,8 @@ const CALLS: Rate = Rate::new(20_000_000_000, 2);
 pub const CALL_SPREAD: Duration = Duration::from_secs(2);
 /// The revision is asked for so often, since a message may be lost.
 const POLL: Duration = Duration::from_secs(300);
+/// Within this, and a fifth of their hold, the hosts of a wave begin.
+const BEGIN_SPREAD_MAX: Duration = Duration::from_secs(10);
 /// Until what failed for want of the engine or of the host is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 /// Beside the hold: takt's guard takes back after that, if this agent is gone.
@@ -58,7 +60,7 @@ pub enum Heard {
     Revision(Vec<u8>),
     /// A report of this identity, by another.
     Own(Vec<u8>),
-    /// Somebody asks for a report.
+    /// An operator asks for a report.
     Call,
     /// The engine is there.
     Connected,
@@ -120,6 +122,8 @@ pub struct Agent<E, A, S> {
     report_at: Instant,
     poll_at: Instant,
     retry_at: Option<Instant>,
+    /// When to begin with the content of this number.
+    turn: Option<(u64, Instant)>,
     polling: Option<JoinHandle<()>>,
     tell_self: mpsc::Sender<Vec<u8>>,
     polled: Option<mpsc::Receiver<Vec<u8>>>,
@@ -170,6 +174,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             report_at: now + spread(config.period.min(Duration::from_secs(2))),
             poll_at: now,
             retry_at: None,
+            turn: None,
             polling: None,
             tell_self,
             polled: Some(polled),
@@ -220,7 +225,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             polling.abort();
         }
         if self.running.is_some() {
-            // Nobody would judge it.
+            // No process would judge it.
             self.cancel("the agent ends").await?;
         }
         Ok(())
@@ -280,7 +285,11 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             let end = running.began + hold(&running.content);
             end.min(Instant::now() + running.every)
         });
-        let soonest = due.into_iter().chain([trial]).flatten().min();
+        let turn = self.turn.map(|(_, at)| at);
+        let due = due
+            .into_iter()
+            .chain([turn.filter(|at| *at > Instant::now())]);
+        let soonest = due.chain([trial]).flatten().min();
         soonest.unwrap_or(self.report_at)
     }
 
@@ -332,7 +341,9 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
                 "another agent has this host's identity and key: was its disk copied?".to_owned()
             }
             Ok((key, _)) => format!("another host has this identity, and key {key}"),
-            Err(untrusted) => format!("somebody reports in this host's name: {untrusted}"),
+            Err(untrusted) => {
+                format!("a report in this host's name is not by its key: {untrusted}")
+            }
         };
         self.refused.duplicate += 1;
         self.tell(Level::Error, &told);
@@ -360,7 +371,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
                 // What could not be tried may be another thing now.
                 self.retry_at = None;
                 self.why.clear();
-                self.report_soon();
+                // It reports what it does about that: ten thousand need not say that they heard.
             }
             Err(refused) => {
                 match &refused {
@@ -452,10 +463,23 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             }
             Step::Begin(content) => {
                 let content = content.clone();
-                self.begin(content).await
+                match self.turn(&content) {
+                    true => self.begin(content).await,
+                    false => Ok(()),
+                }
             }
             Step::Cancel => self.cancel("it is not wanted any more").await,
         }
+    }
+
+    /// Whether to begin now: the hosts of a wave do not ask for its policy all at one moment.
+    fn turn(&mut self, content: &Content) -> bool {
+        let since = content.since;
+        if self.turn.is_none_or(|(own, _)| own != since) {
+            let most = (hold(content) / 5).min(BEGIN_SPREAD_MAX);
+            self.turn = Some((since, Instant::now() + spread(most)));
+        }
+        self.turn.is_some_and(|(_, at)| at <= Instant::now())
     }
 
     async fn restore(&mut self) -> std::io::Result<()> {
@@ -478,7 +502,7 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         self.save()
     }
 
-    /// The text of a policy, from the disk or the engine: whoever brings it, its digest is signed.
+    /// The text of a policy, from the disk or the engine: its digest is signed.
     async fn text(&mut self, digest: &Digest) -> Result<Policy, String> {
         let file = self.store.policy_file(digest);
         if let Some(text) = self.store.policy(digest) {

@@ -64,7 +64,7 @@ pub enum Ended {
     Done(Progress),
     /// A wave did not keep it: all go back.
     Halted(Progress, String),
-    /// Somebody else pushed, or took it back.
+    /// Another signer pushed, or took it back.
     Superseded(u64),
 }
 

@@ -57,7 +57,7 @@ pub enum Error {
         /// The operator's memory.
         file: String,
     },
-    /// Somebody else signed meanwhile, again and again.
+    /// Another signer signed meanwhile, again and again.
     #[error("others sign revisions at the same time; try again")]
     Busy,
     /// There is no key to sign with.
@@ -382,7 +382,7 @@ impl Operator {
         .await
     }
 
-    /// Everybody goes back to what was there before this content.
+    /// All hosts go back to what was there before this content.
     async fn halt(&mut self, to: &Selector, since: u64, why: &str) -> Result<Current, Error> {
         let note: String = format!("halted: {why}").chars().take(180).collect();
         self.sign(|next| {
@@ -466,8 +466,8 @@ impl Operator {
         Ok((current, from))
     }
 
-    /// All revisions that the engine keeps, the newest first. What nobody pinned signed is left
-    /// out.
+    /// All revisions that the engine keeps, the newest first. Those that no pinned key signed
+    /// are left out.
     pub async fn history(&mut self) -> Result<Vec<Current>, Error> {
         let last = self.engine.revisions().entry(REVISION).await;
         if last.map_err(EngineError::of)?.is_none() {

@@ -37,7 +37,7 @@ pub struct AssignmentView {
     pub since: u64,
     /// Every host may have it.
     pub complete: bool,
-    /// Nobody begins.
+    /// No host begins.
     pub paused: bool,
     /// What has to be true at the end of a trial.
     pub health: String,
@@ -85,7 +85,7 @@ pub struct Doubt {
 }
 
 impl HostView {
-    /// Why somebody should look at it, or nothing.
+    /// Why it needs a look, or nothing.
     pub fn trouble(&self) -> Option<String> {
         let mut all = Vec::new();
         if self.double {
