@@ -61,7 +61,7 @@ pub fn decide(assignment: &Assignment, members: &[Member], waited: Duration) -> 
         .filter(is_released)
         .filter(|member| member.is_present)
         .collect();
-    let patience = Duration::from_millis(assignment.target.hold_ms + plan.grace_ms);
+    let patience = Duration::from_millis(assignment.target.hold_ms.saturating_add(plan.grace_ms));
     let is_late = waited >= patience;
     let is_lost = |member: &&&Member| match &member.state {
         State::Failed(_) => true,

@@ -241,3 +241,41 @@ async fn without_the_engine_nothing_happens() {
     })
     .await;
 }
+
+/// As docs/fleet.md says: a host needs no more than this of the engine, and can do no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_have_few_permissions() {
+    let users: String = (0..2)
+        .map(|host| {
+            format!(
+                "{{ user: h{host}, password: p, permissions: {{\n\
+                 publish: [\"$JS.API.DIRECT.GET.KV_takt-test.>\", \"$KV.takt-test-hosts.host-{host}\"]\n\
+                 subscribe: [\"$KV.takt-test.revision\", \"$KV.takt-test-hosts.host-{host}\", \
+                 \"takt.test.call\", \"_INBOX.>\"] }} }}\n"
+            )
+        })
+        .collect();
+    let users = format!("authorization {{ users = [ {users} {{ user: op, password: p }} ] }}");
+    let server = Server::start_with(&users);
+    let mut operator = server.operator_of("op:p@").await;
+    let one = server.host_of("h0:p@", 0, PERIOD).await;
+    // This one has another's name: its reports do not arrive.
+    let _other = server.host_of("h1:p@", 2, PERIOD).await;
+    let mut roster = operator.fresh_roster().await.unwrap();
+    while roster.hosts().count() == 0 {
+        roster = operator.fresh_roster().await.unwrap();
+    }
+    operator.push(&push(GOOD, "all"), &roster).await.unwrap();
+    let ended = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
+    assert!(matches!(ended, Ended::Done(progress) if progress.hosts == 1), "{ended:?}");
+    assert_eq!(one.host().policy(), Some(Digest::of(GOOD.as_bytes())));
+
+    let client = async_nats::connect(server.url().replacen("nats://", "nats://h1:p@", 1));
+    let client = client.await.unwrap();
+    let evil = Revision::none(FLEET).seal(&Signer::new(&[13; 32]));
+    let subject = format!("$KV.{}.{REVISION}", Buckets::of(FLEET).revisions);
+    client.publish(subject, evil.into()).await.unwrap();
+    client.flush().await.unwrap();
+    // It did not arrive either.
+    operator.current().await.unwrap();
+}

@@ -659,6 +659,8 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
         if let Err(error) = self.applier.keep().await {
             self.journal = before;
             let _ = self.applier.take_back().await;
+            // takt may have kept it all the same, and only its word was lost.
+            self.restores = self.journal.in_force.is_some();
             return self.fail(content.since, &error);
         }
         self.journal.unsure = false;

@@ -61,7 +61,10 @@ impl Server {
 
     /// After [`Server::kill`]: with the same directory and port.
     pub fn go_on(&mut self) {
-        let process = Command::new("nats-server")
+        // Debian's place, which an ordinary user's path lacks.
+        let debian = Path::new("/usr/sbin/nats-server");
+        let program = debian.exists().then_some(debian);
+        let process = Command::new(program.unwrap_or(Path::new("nats-server")))
             .arg("-c")
             .arg(self.folder.path().join("nats.conf"))
             .stdin(Stdio::null())
@@ -94,17 +97,26 @@ impl Server {
     }
 
     pub fn access(&self) -> Access {
+        self.access_of("")
+    }
+
+    /// Of a user, as `NAME:PASSWORD@`.
+    fn access_of(&self, user: &str) -> Access {
         Access {
-            urls: self.url(),
+            urls: self.url().replacen("nats://", &format!("nats://{user}"), 1),
             ..Access::default()
         }
     }
 
     /// An operator with the pinned key.
     pub async fn operator(&self) -> Operator {
+        self.operator_of("").await
+    }
+
+    pub async fn operator_of(&self, user: &str) -> Operator {
         let directory = self.folder.path().join("operator");
         let signer = Some(Signer::new(&SECRET));
-        let access = self.access();
+        let access = self.access_of(user);
         let operator = Operator::connect(&access, FLEET, signer, &[], &directory, true).await;
         operator.expect("the engine is there")
     }
@@ -119,6 +131,10 @@ impl Server {
     }
 
     pub async fn host(&self, host: usize, period: Duration) -> StandIn {
+        self.host_of("", host, period).await
+    }
+
+    pub async fn host_of(&self, user: &str, host: usize, period: Duration) -> StandIn {
         let mut secret = [1; 32];
         secret[..8].copy_from_slice(&(host as u64).to_le_bytes());
         let site = ["berlin", "hamburg"][host % 2];
@@ -131,7 +147,7 @@ impl Server {
             pins: vec![Signer::new(&SECRET).public()],
             period,
         };
-        let access = self.access();
+        let access = self.access_of(user);
         let started = StandIn::start(&access, config, Signer::new(&secret)).await;
         started.expect("the engine is there")
     }
