@@ -157,6 +157,8 @@ impl HostEngine {
                 let told = match event {
                     Event::Connected => Some(Heard::Connected),
                     Event::Disconnected => Some(Heard::Disconnected),
+                    Event::ServerError(error) => Some(Heard::Trouble(error.to_string())),
+                    Event::ClientError(error) => Some(Heard::Trouble(error.to_string())),
                     _ => None,
                 };
                 // A full channel loses nothing that is not asked for again.

@@ -267,7 +267,10 @@ async fn hosts_have_few_permissions() {
     }
     operator.push(&push(GOOD, "all"), &roster).await.unwrap();
     let ended = operator.drive(&Selector::ALL, |_, _| {}).await.unwrap();
-    assert!(matches!(ended, Ended::Done(progress) if progress.hosts == 1), "{ended:?}");
+    assert!(
+        matches!(ended, Ended::Done(progress) if progress.hosts == 1),
+        "{ended:?}"
+    );
     assert_eq!(one.host().policy(), Some(Digest::of(GOOD.as_bytes())));
 
     let client = async_nats::connect(server.url().replacen("nats://", "nats://h1:p@", 1));

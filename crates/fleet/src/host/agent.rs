@@ -66,6 +66,8 @@ pub enum Heard {
     Connected,
     /// It is gone.
     Disconnected,
+    /// It refuses something, such as this host's password.
+    Trouble(String),
 }
 
 /// What an agent asks the engine for. It trusts no answer.
@@ -314,6 +316,10 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
                 self.report_at = self
                     .report_at
                     .min(Instant::now() + spread(Duration::from_secs(5)));
+                Ok(())
+            }
+            Heard::Trouble(text) => {
+                self.tell(Level::Warning, &format!("the engine: {text}"));
                 Ok(())
             }
             Heard::Disconnected => {
