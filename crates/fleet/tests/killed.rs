@@ -126,12 +126,12 @@ async fn an_agent_at_any_moment() {
     assert_eq!(host.in_force().unwrap(), GOOD);
     let mut texts = vec![GOOD.to_owned()];
     for round in 0..8 {
-        // The push's trial takes 3 s: kills before it, in it, about its end, and after it.
+        // The push's trial takes 5 s: kills before it, in it, about its end, and after it.
         let text = policy(round);
         let roster = operator.roster().await.unwrap();
         operator.push(&push(&text, "all"), &roster).await.unwrap();
         texts.push(text.clone());
-        sleep(Duration::from_millis(100 + round as u64 * 450)).await;
+        sleep(Duration::from_millis(100 + round as u64 * 850)).await;
         host.kill();
         let whole = host.in_force().expect("a policy is in force");
         assert!(texts.contains(&whole), "{whole}");

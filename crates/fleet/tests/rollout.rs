@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Server, push, until};
+use common::{Lateness, Server, push, until};
 use takt_fleet::{
     digest::Digest,
     operator::{Ended, Operator},
@@ -15,8 +15,8 @@ use takt_fleet::{
 const HOSTS: usize = 200;
 const PERIOD: Duration = Duration::from_secs(20);
 
-/// Timers of a busy machine: two hundred agents share its processors.
-const LATE: Duration = Duration::from_secs(1);
+/// A trial's end is seen by a timer, and a policy is taken back after a last look.
+const LATE: Duration = Duration::from_millis(500);
 
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
 const BETTER: &str = "[link.eth0]\nrate = \"2gbit\"\n";
@@ -56,6 +56,7 @@ async fn two_hundred_hosts() {
     let mut operator = server.operator().await;
     let hosts = server.hosts(HOSTS, PERIOD).await;
     let hold = push(GOOD, "all").hold;
+    let lateness = Lateness::watch();
 
     // A good policy reaches all hosts.
     let ended = roll(&mut operator, GOOD, "all", "dropped(voice) == 0").await;
@@ -75,7 +76,7 @@ async fn two_hundred_hosts() {
     let (canaries, longest) = had(&hosts, CUTS_OFF);
     println!("cut off: {canaries} of {HOSTS} hosts had it, {longest:?} at most, hold {hold:?}");
     assert_eq!(canaries, HOSTS / 20);
-    assert!(longest <= hold + LATE, "{longest:?}");
+    assert!(longest <= hold + LATE + 2 * lateness.worst(), "{longest:?}");
     until("all have the good one", || count(&hosts, GOOD) == HOSTS).await;
 
     // So does one that loses the packets of a class.
@@ -93,7 +94,7 @@ async fn two_hundred_hosts() {
     let (canaries, longest) = had(&hosts, DROPS);
     println!("drops: {canaries} of {HOSTS} hosts had it, {longest:?} at most, hold {hold:?}");
     assert_eq!(canaries, HOSTS / 20);
-    assert!(longest <= hold + LATE, "{longest:?}");
+    assert!(longest <= hold + LATE + 2 * lateness.worst(), "{longest:?}");
     until("all have the good one", || count(&hosts, GOOD) == HOSTS).await;
 
     // And one whose class is gone.

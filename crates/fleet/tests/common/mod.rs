@@ -6,6 +6,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -167,7 +171,7 @@ pub fn push(policy: &str, to: &str) -> Push {
     Push {
         policy: Some(policy.to_owned()),
         to: to.parse().expect("a selector"),
-        hold: Duration::from_secs(3),
+        hold: Duration::from_secs(5),
         health: "problems == 0".parse().expect("a condition"),
         plan: Plan {
             canary_ppm: 50_000,
@@ -186,6 +190,30 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     while !holds() {
         assert!(began.elapsed() < PATIENCE, "not in time: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// How late timers are on this machine: what is over later than it should be is no fault of ours.
+pub struct Lateness(Arc<AtomicU64>);
+
+impl Lateness {
+    pub fn watch() -> Self {
+        const TICK: Duration = Duration::from_millis(50);
+        let worst_ms = Arc::new(AtomicU64::new(0));
+        let own = Arc::clone(&worst_ms);
+        tokio::spawn(async move {
+            loop {
+                let began = Instant::now();
+                tokio::time::sleep(TICK).await;
+                let late = began.elapsed().saturating_sub(TICK);
+                own.fetch_max(late.as_millis() as u64, Ordering::Relaxed);
+            }
+        });
+        Self(worst_ms)
+    }
+
+    pub fn worst(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
     }
 }
 
