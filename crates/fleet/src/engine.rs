@@ -94,6 +94,12 @@ async fn options(access: &Access, name: &str) -> Result<ConnectOptions, EngineEr
             let most = (250_u64 << attempts.min(7)).min(RECONNECT_MAX_MS);
             Duration::from_millis(most / 2 + crate::random::below(most / 2 + 1))
         });
+    // The library leaves these in the address.
+    if let Some(server) = servers(&access.urls)?.first()
+        && let (Some(user), Some(password)) = (server.username(), server.password())
+    {
+        options = options.user_and_password(user.to_owned(), password.to_owned());
+    }
     if let Some(ca) = &access.ca {
         options = options.add_root_certificates(ca.clone()).require_tls(true);
     }
@@ -125,9 +131,18 @@ fn servers(urls: &str) -> Result<Vec<async_nats::ServerAddr>, EngineError> {
     let parse = |url: &str| {
         url.trim()
             .parse()
-            .map_err(|error| EngineError(format!("{url:?} is no address: {error}")))
+            .map_err(|error| EngineError(format!("{:?} is no address: {error}", shown(url))))
     };
     urls.split(',').map(parse).collect()
+}
+
+/// Addresses without the passwords that may be in them.
+fn shown(urls: &str) -> String {
+    let without = |url: &str| match url.trim().rsplit_once('@') {
+        Some((_, rest)) => rest.to_owned(),
+        None => url.trim().to_owned(),
+    };
+    urls.split(',').map(without).collect::<Vec<_>>().join(", ")
 }
 
 /// A host's connection.
@@ -268,8 +283,8 @@ impl OperatorEngine {
         let options = options(access, "takt fleet").await?;
         let connected = timeout(PATIENCE * 2, options.connect(servers(&access.urls)?)).await;
         let client = connected
-            .map_err(|_| EngineError(format!("{} does not answer", access.urls)))?
-            .map_err(|error| EngineError(format!("{}: {error}", access.urls)))?;
+            .map_err(|_| EngineError(format!("{} does not answer", shown(&access.urls))))?
+            .map_err(|error| EngineError(format!("{}: {error}", shown(&access.urls))))?;
         let context = jetstream::new(client.clone());
         let buckets = Buckets::of(fleet);
         let revisions = Bucket {

@@ -564,6 +564,11 @@ impl<E: Engine, A: Applier, S: Store> Agent<E, A, S> {
             }
             Ok(_) => {}
         }
+        // A trial without the engine could only fail.
+        if let Err(error) = self.engine.latest().await {
+            self.postpone(&error);
+            return Ok(());
+        }
         let since = content.since;
         self.journal.begins(since);
         self.save()?;
