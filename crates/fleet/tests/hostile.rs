@@ -273,8 +273,8 @@ async fn hosts_have_few_permissions() {
     );
     assert_eq!(one.host().policy(), Some(Digest::of(GOOD.as_bytes())));
 
-    let client = async_nats::connect(server.url().replacen("nats://", "nats://h1:p@", 1));
-    let client = client.await.unwrap();
+    let client = async_nats::ConnectOptions::with_user_and_password("h1".into(), "p".into());
+    let client = client.connect(server.url()).await.unwrap();
     let evil = Revision::none(FLEET).seal(&Signer::new(&[13; 32]));
     let subject = format!("$KV.{}.{REVISION}", Buckets::of(FLEET).revisions);
     client.publish(subject, evil.into()).await.unwrap();
