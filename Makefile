@@ -19,9 +19,9 @@ say = @printf '\n==> %s\n'
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-build: deps-build ## build target/release/takt, taktd, takt-lab with its model of caches, takt-sim and takt-fleet
-	$(say) 'building target/release/takt, taktd, takt-lab, takt-sim and takt-fleet'
-	cargo build $(CARGO_FLAGS) --release --bin takt --bin takt-lab --bin takt-sim
+build: deps-build ## build target/release/takt, taktd, takt-lab with its model of caches, takt-sim, takt-dispatch and takt-fleet
+	$(say) 'building target/release/takt, taktd, takt-lab, takt-sim, takt-dispatch and takt-fleet'
+	cargo build $(CARGO_FLAGS) --release --bin takt --bin takt-lab --bin takt-sim --bin takt-dispatch
 	cargo build $(CARGO_FLAGS) --release --package takt-fleet
 	cargo build $(CARGO_FLAGS) --release --package takt-caches-plugin
 	ln -sf takt target/release/taktd
@@ -50,7 +50,7 @@ results: deps-lab build ## measure every figure of the docs anew, three times (R
 PREFIX ?= /usr/local
 export PREFIX DESTDIR
 
-install: target/release/takt ## install takt, taktd, takt-sim, takt-fleet, manual pages, completions, a unit and the C header (PREFIX, DESTDIR)
+install: target/release/takt ## install takt, taktd, takt-sim, takt-dispatch, takt-fleet, manual pages, completions, units and the C header (PREFIX, DESTDIR)
 	@scripts/install $<
 
 uninstall: target/release/takt ## remove what make install put there

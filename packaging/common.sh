@@ -27,8 +27,10 @@ tools=$machine-linux-gnu
 work=$REPOSITORY/target/packages/$ARCH
 
 # What a package of programs for $ARCH has in it.
-readonly PROGRAMS=(--package takt --bin takt --package takt-sim --bin takt-sim
-    --package takt-fleet --bin takt-fleet)
+readonly PROGRAMS=(
+    --package takt --bin takt --package takt-sim --bin takt-sim
+    --package takt-dispatch --bin takt-dispatch --package takt-fleet --bin takt-fleet
+)
 
 # The programs, built; BUILT names takt, and the others lie beside it.
 build() {
@@ -43,16 +45,16 @@ build() {
     BUILT=$REPOSITORY/target/$target/release/takt
 }
 
-# stage DIR TAKT: all that is installed, below DIR, with /usr as the prefix. A
-# takt-sim and a takt-fleet beside takt are, too.
+# stage DIR TAKT: all that is installed, below DIR, with /usr as the prefix. The
+# programs beside takt are, too.
 stage() {
     rm -rf "$1"
     mkdir -p "$1" "$work"
     # The modes of a package do not depend on who makes it.
     umask 022
     local name program
-    rm -f "$work"/takt-{sim,fleet}
-    for name in takt takt-sim takt-fleet; do
+    rm -f "$work"/takt-{sim,dispatch,fleet}
+    for name in takt takt-sim takt-dispatch takt-fleet; do
         program=${2%/*}/$name
         [[ ! -e $program ]] ||
             "$tools-strip" --strip-unneeded --remove-section=.comment -o "$work/$name" "$program"

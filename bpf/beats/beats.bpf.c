@@ -62,14 +62,15 @@ static __always_inline void wake_idle(const struct task_struct *p, u64 enq_flags
  * would for a SCHED_FIFO thread, and no longer than for the end of the slot.
  */
 static __always_inline void enqueue_kernel(struct task_struct *p, struct takt_cpu *c, u32 cpu,
-					   u64 enq_flags)
+					   u32 runs_softirqs, u64 enq_flags)
 {
 	if (c && c->open && !c->offline && (c->tier == TIER_BEAT || c->comes || c->returning)) {
 		c->kernel_waits = 1;
 		scx_bpf_dsq_insert(p, QUEUE_KERNEL + cpu, slice_ns, enq_flags);
 		return;
 	}
-	if (c && c->tier < TIER_KERNEL)
+	/* Among equals it queues, but the alarm may be one of the softirqs. */
+	if (c && (c->tier < TIER_KERNEL || (runs_softirqs && c->tier == TIER_KERNEL)))
 		enq_flags |= SCX_ENQ_PREEMPT;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags);
 }
@@ -122,7 +123,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		       (thread->runs_softirqs && enq_flags & SCX_ENQ_WAKEUP))) {
 		u32 cpu = scx_bpf_task_cpu(p);
 
-		enqueue_kernel(p, cpu_of(cpu), cpu, enq_flags);
+		enqueue_kernel(p, cpu_of(cpu), cpu, thread->runs_softirqs, enq_flags);
 		return 0;
 	}
 	if (!is_on_leaving(p) && throttle(p, enq_flags))

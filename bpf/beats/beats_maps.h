@@ -100,7 +100,7 @@ struct takt_job_page {
 	u64 period_ns;
 	u64 budget_ns;
 	u64 overruns;		/* jobs undone at the end of budget or slot, of this task */
-	u64 pad;
+	u64 pad;		/* not 0 in the pages of takt-dispatch */
 };
 
 struct takt_cpu_stats {

@@ -24,6 +24,7 @@
 #define TAKT_BEATS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -56,6 +58,11 @@ int clock_gettime(int clock, struct timespec *now);
 #define TAKT_BEAT_PIN "/sys/fs/bpf/takt-beats/takt_jobs"
 #endif
 
+/* Job pages of threads that takt-dispatch keeps, by their numbers. */
+#ifndef TAKT_BEAT_DISPATCHED
+#define TAKT_BEAT_DISPATCHED "/run/takt-dispatch/jobs/"
+#endif
+
 #define TAKT_BEAT_PAGES 256U
 #define TAKT_BEAT_PASS_MARK 0x74616B7468616E64ULL	/* in the first argument of sched_yield() */
 #define TAKT_BEAT_PATIENCE_S 10	/* waiting time for taktd's answer */
@@ -70,7 +77,7 @@ struct takt_job_page {
 	uint64_t period_ns;
 	uint64_t budget_ns;
 	uint64_t overruns;
-	uint64_t pad;
+	uint64_t waits;		/* not 0: sched_yield() does not wait; see takt_beat_wait() */
 };
 
 struct takt_beat {
@@ -210,12 +217,39 @@ static inline void takt_beat_wait_out(const struct takt_beat *beat)
 }
 
 /*
+ * A dispatcher in the scheduler's place does not see a thread yield: the thread waits until the page
+ * is written for the next job. Two periods at most, since a dispatcher that died writes no more.
+ */
+static inline void takt_beat_wait(const struct takt_job_page *page)
+{
+	const int futex_wait = 0;
+	uint32_t seen = __atomic_load_n(&page->sequence, __ATOMIC_ACQUIRE);
+	uint64_t patience_ns = 2 * __atomic_load_n(&page->period_ns, __ATOMIC_RELAXED);
+	uint64_t until_ns = takt_beat_clock_ns() + patience_ns, now_ns;
+
+	/* While the next job is being written it has begun. */
+	while (!(seen & 1) && __atomic_load_n(&page->sequence, __ATOMIC_ACQUIRE) == seen) {
+		struct timespec left;
+
+		now_ns = takt_beat_clock_ns();
+		if (now_ns >= until_ns)
+			return;
+		left.tv_sec = (time_t)((until_ns - now_ns) / 1000000000U);
+		left.tv_nsec = (long)((until_ns - now_ns) % 1000000000U);
+		syscall(SYS_futex, &page->sequence, futex_wait, seen, &left, NULL, 0);
+	}
+}
+
+/*
  * This job's work is done. Returns at the next beat; without Takt, after a sched_yield(). If the
  * thread is released with a lead, it waits out the rest here, on the CPU.
  */
 static inline void takt_beat_done(const struct takt_beat *beat)
 {
-	sched_yield();
+	if (beat->page && __atomic_load_n(&beat->page->waits, __ATOMIC_ACQUIRE))
+		takt_beat_wait(beat->page);
+	else
+		sched_yield();
 	takt_beat_wait_out(beat);
 }
 
@@ -271,24 +305,12 @@ static inline void takt_beat_unmap(struct takt_beat *beat)
 	beat->page = NULL;
 }
 
-/* Find the reservation that the thread already has. Only root can read the pin. */
-static inline int takt_beat_find(struct takt_beat *beat)
+/* The thread's page among those of a map or a file, which is closed. */
+static inline int takt_beat_search(struct takt_beat *beat, int fd)
 {
-	struct {
-		uint64_t pathname;
-		uint32_t bpf_fd;
-		uint32_t file_flags;	/* none: a read-only descriptor cannot be mapped */
-	} get;
-	const long bpf_obj_get = 7;
 	uint32_t at;
-	int fd, error;
+	int error = takt_beat_map(beat, fd);
 
-	memset(&get, 0, sizeof(get));
-	get.pathname = (uint64_t)(uintptr_t)TAKT_BEAT_PIN;
-	fd = (int)syscall(SYS_bpf, bpf_obj_get, &get, sizeof(get));
-	if (fd < 0)
-		return -errno;
-	error = takt_beat_map(beat, fd);
 	if (error)
 		return error;
 	for (at = 0; at < TAKT_BEAT_PAGES; at++) {
@@ -299,6 +321,45 @@ static inline int takt_beat_find(struct takt_beat *beat)
 	}
 	takt_beat_unmap(beat);
 	return -ENOENT;
+}
+
+/* Find the reservation that the thread has of takt-dispatch. */
+static inline int takt_beat_find_dispatched(struct takt_beat *beat)
+{
+	char path[sizeof(TAKT_BEAT_DISPATCHED) + 16];
+	struct stat found;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%u", TAKT_BEAT_DISPATCHED, beat->tid);
+	fd = open(path, O_RDONLY);	/* closed again below */
+	if (fd < 0)
+		return -errno;
+	/* Reading beyond a file's end would be a SIGBUS. */
+	if (fstat(fd, &found) ||
+	    (size_t)found.st_size < TAKT_BEAT_PAGES * sizeof(struct takt_job_page)) {
+		close(fd);
+		return -ENOENT;
+	}
+	return takt_beat_search(beat, fd);
+}
+
+/* Find the reservation that the thread already has. Only root can read the pin. */
+static inline int takt_beat_find(struct takt_beat *beat)
+{
+	struct {
+		uint64_t pathname;
+		uint32_t bpf_fd;
+		uint32_t file_flags;	/* none: a read-only descriptor cannot be mapped */
+	} get;
+	const long bpf_obj_get = 7;
+	int fd;
+
+	memset(&get, 0, sizeof(get));
+	get.pathname = (uint64_t)(uintptr_t)TAKT_BEAT_PIN;
+	fd = (int)syscall(SYS_bpf, bpf_obj_get, &get, sizeof(get));
+	if (fd >= 0 && !takt_beat_search(beat, fd))
+		return 0;
+	return takt_beat_find_dispatched(beat);
 }
 
 /* A request under construction; is_bad is set if it is too long. */

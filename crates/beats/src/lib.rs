@@ -20,11 +20,17 @@
 //! SCHED_DEADLINE ends the period, too. Programs in C take `include/takt/beats.h`; both
 //! ask taktd in the words of docs/beats.md.
 
-mod page;
+#[doc(hidden)]
+pub mod page;
 mod taktd;
 mod words;
 
-use std::{hint, marker::PhantomData, path::Path, time::Duration};
+use std::{
+    hint,
+    marker::PhantomData,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use page::Pages;
 
@@ -92,10 +98,12 @@ impl Beat {
     pub fn own() -> Result<Self, JoinError> {
         be_exact();
         let tid = gettid();
-        let found = Pages::open(PIN).and_then(|pages| {
+        let find = |pages: Pages| {
             let at = pages.find(tid)?;
             Some((pages, at))
-        });
+        };
+        let found = Pages::open(PIN).and_then(find);
+        let found = found.or_else(|| Pages::open_file(&dispatched(tid)).and_then(find));
         match found {
             Some(page) => Ok(Self::with(true, tid, Some(page))),
             None => Self::ask(Path::new(SOCKET), &words::join(tid, None)),
@@ -110,9 +118,21 @@ impl Beat {
     /// Ends this job's work. Returns at the next beat; without Takt, after a `sched_yield()`. A
     /// thread that was released with a lead waits out the rest here, on the CPU.
     pub fn done(&self) {
+        self.yield_or_wait();
+        self.wait_out();
+    }
+
+    /// A dispatcher in the scheduler's place does not see a thread yield.
+    fn yield_or_wait(&self) {
+        if self
+            .page
+            .as_ref()
+            .is_some_and(|(pages, at)| pages.wait(*at))
+        {
+            return;
+        }
         // SAFETY: it has no arguments.
         unsafe { libc::sched_yield() };
-        self.wait_out();
     }
 
     /// In a group with [`Handoff::Free`]: passes this thread's turn to another member, from 1, and
@@ -207,6 +227,11 @@ impl Beat {
         beat.overruns_seen = beat.job().map_or(0, |job| job.overruns);
         beat
     }
+}
+
+/// The pages of a thread that takt-dispatch keeps.
+fn dispatched(tid: u32) -> PathBuf {
+    PathBuf::from(format!("/run/takt-dispatch/jobs/{tid}"))
 }
 
 /// `sched_yield()` with a choice: a member from 1, or 0 for the end of the job.

@@ -1,15 +1,19 @@
-//! The pages that the scheduler writes for its members.
+//! The pages that the scheduler, or a dispatcher in its place, writes for its members.
 
 use std::{
     ffi::CStr,
+    fs::File,
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    path::Path,
     ptr::NonNull,
     sync::atomic::{AtomicU32, AtomicU64, Ordering, fence},
+    time::{Duration, Instant},
 };
 
-use crate::Job;
+pub use crate::Job;
 
-const PAGES: usize = 256;
+/// Pages of a file or map.
+pub const PAGES: usize = 256;
 
 /// A reader gives up after so many tries; the scheduler's writes are shorter.
 const LOOKS_MAX: usize = 1000;
@@ -17,28 +21,31 @@ const LOOKS_MAX: usize = 1000;
 /// As in bpf/beats/beats_maps.h. The scheduler writes it at any time.
 #[repr(C)]
 #[derive(Default)]
-struct JobPage {
-    tid: AtomicU32,
+pub struct JobPage {
+    /// The host's number of the thread; 0 for none.
+    pub tid: AtomicU32,
     /// Odd while it is being written.
-    sequence: AtomicU32,
+    pub sequence: AtomicU32,
     job: AtomicU64,
     beat_ns: AtomicU64,
     deadline_ns: AtomicU64,
     period_ns: AtomicU64,
     budget_ns: AtomicU64,
     overruns: AtomicU64,
-    pad: AtomicU64,
+    /// Not 0: `sched_yield()` does not wait here. A thread that is done waits for another
+    /// `sequence`, with a futex.
+    pub waits: AtomicU64,
 }
 
 /// All members' pages, mapped read-only.
 #[derive(Debug)]
-pub(crate) struct Pages {
+pub struct Pages {
     first: NonNull<JobPage>,
 }
 
 impl Pages {
     /// By their pin, which only root can open.
-    pub fn open(pin: &CStr) -> Option<Self> {
+    pub(crate) fn open(pin: &CStr) -> Option<Self> {
         const BPF_OBJ_GET: libc::c_long = 7;
         #[repr(C)]
         struct Get {
@@ -61,7 +68,15 @@ impl Pages {
         Self::map(map)
     }
 
-    pub fn map(map: OwnedFd) -> Option<Self> {
+    /// Those of a thread that takt-dispatch keeps, which its user can open.
+    pub(crate) fn open_file(path: &Path) -> Option<Self> {
+        let file = File::open(path).ok()?;
+        let length = file.metadata().ok()?.len();
+        (length >= (PAGES * size_of::<JobPage>()) as u64).then_some(())?;
+        Self::map(file.into())
+    }
+
+    pub(crate) fn map(map: OwnedFd) -> Option<Self> {
         // SAFETY: a new mapping, which no other code knows.
         let first = unsafe {
             libc::mmap(
@@ -79,15 +94,22 @@ impl Pages {
     }
 
     /// The index of that thread's page.
-    pub fn find(&self, tid: u32) -> Option<usize> {
+    pub(crate) fn find(&self, tid: u32) -> Option<usize> {
         self.all()
             .iter()
             .position(|page| page.tid.load(Ordering::Acquire) == tid)
     }
 
     /// `None` if it is not that thread's page.
-    pub fn read(&self, at: usize, tid: u32) -> Option<Job> {
+    pub(crate) fn read(&self, at: usize, tid: u32) -> Option<Job> {
         self.all().get(at)?.read(tid)
+    }
+
+    /// Waits for the thread's next job; false if `sched_yield()` does that.
+    pub(crate) fn wait(&self, at: usize) -> bool {
+        let page = self.all().get(at);
+        let page = page.filter(|page| page.waits.load(Ordering::Acquire) != 0);
+        page.map(JobPage::wait).is_some()
     }
 
     fn all(&self) -> &[JobPage] {
@@ -104,6 +126,51 @@ impl Drop for Pages {
 }
 
 impl JobPage {
+    /// The next job, for readers at any moment. One writer at a time.
+    pub fn write(&self, job: &Job) {
+        let before = self.sequence.load(Ordering::Relaxed) & !1;
+        self.sequence
+            .store(before.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        self.job.store(job.number, Ordering::Relaxed);
+        self.beat_ns.store(job.beat_ns, Ordering::Relaxed);
+        self.deadline_ns.store(job.deadline_ns, Ordering::Relaxed);
+        self.period_ns.store(job.period_ns, Ordering::Relaxed);
+        self.budget_ns.store(job.budget_ns, Ordering::Relaxed);
+        self.overruns.store(job.overruns, Ordering::Relaxed);
+        self.sequence
+            .store(before.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Waits for the next job, as `sched_yield()` does under the scheduler. Two periods at most: a
+    /// dispatcher that died has nothing to wait for.
+    fn wait(&self) {
+        let seen = self.sequence.load(Ordering::Acquire);
+        let patience_ns = 2 * self.period_ns.load(Ordering::Relaxed);
+        let until = Instant::now() + Duration::from_nanos(patience_ns);
+        // While the next job is being written it has begun.
+        while seen & 1 == 0 && self.sequence.load(Ordering::Acquire) == seen {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let left = libc::timespec {
+                tv_sec: left.as_secs() as libc::time_t,
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            // SAFETY: the word is mapped, and the time lives until the call returns.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.sequence.as_ptr(),
+                    libc::FUTEX_WAIT,
+                    seen,
+                    &raw const left,
+                );
+            }
+        }
+    }
+
     fn read(&self, tid: u32) -> Option<Job> {
         for _ in 0..LOOKS_MAX {
             let before = self.sequence.load(Ordering::Acquire);

@@ -300,6 +300,14 @@ pub enum Command {
     )]
     Sim(Passed),
 
+    /// Keep a policy's tasks with SCHED_FIFO, on a kernel that cannot load their scheduler. Runs the
+    /// program takt-dispatch beside takt.
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  takt dispatch run policy.toml\n  takt dispatch --help"
+    )]
+    Dispatch(Passed),
+
     /// Give many hosts one policy, in waves that end by themselves. Runs the program takt-fleet
     /// beside takt.
     #[command(

@@ -88,6 +88,9 @@ fn main() -> ExitCode {
         Command::Lab(Passed { arguments }) => program::run("takt-lab", &[], &arguments, output),
         Command::Fleet(Passed { arguments }) => program::run("takt-fleet", &[], &arguments, output),
         Command::Sim(Passed { arguments }) => program::run("takt-sim", &[], &arguments, output),
+        Command::Dispatch(Passed { arguments }) => {
+            program::run("takt-dispatch", &[], &arguments, output)
+        }
     };
     exit.into()
 }

@@ -49,6 +49,7 @@ fn all_of_it_comes_and_goes() {
         "usr/bin/taktd",
         "usr/include/takt/beats.h",
         "usr/lib/systemd/system/takt-fleet.service",
+        "usr/lib/systemd/system/takt-dispatch.service",
         "usr/lib/systemd/system/takt.service",
         "usr/lib/systemd/system/taktd-root.socket",
         "usr/lib/systemd/system/taktd.service",
@@ -58,6 +59,7 @@ fn all_of_it_comes_and_goes() {
         "usr/share/man/man1/takt.1",
         "usr/share/man/man1/takt-fleet.1",
         "usr/share/man/man1/takt-lab.1",
+        "usr/share/man/man1/takt-dispatch.1",
         "usr/share/man/man1/takt-sim.1",
         "usr/share/man/man5/takt-policy.5",
         "usr/share/man/man7/takt.7",
@@ -71,6 +73,7 @@ fn all_of_it_comes_and_goes() {
         ("takt", "takt apply /etc/takt"),
         ("taktd", "taktd $TAKTD_OPTIONS"),
         ("takt-fleet", "takt-fleet agent $TAKT_FLEET_OPTIONS"),
+        ("takt-dispatch", "takt-dispatch run /etc/takt/dispatch.toml"),
     ] {
         let path = root.join(format!("usr/lib/systemd/system/{unit}.service"));
         let unit = fs::read_to_string(path).expect("it is read");
@@ -91,7 +94,7 @@ fn all_of_it_comes_and_goes() {
 fn the_units_are_ok_by_systemds_own_word() {
     let root = tempfile::tempdir().expect("a folder is made");
     script(root.path(), &[]);
-    for unit in ["takt", "taktd", "takt-fleet"] {
+    for unit in ["takt", "taktd", "takt-dispatch", "takt-fleet"] {
         let path = format!("usr/lib/systemd/system/{unit}.service");
         let told = Command::new("systemd-analyze")
             .args(["security", "--no-pager", "--offline=true", "--threshold=50"])

@@ -1,4 +1,4 @@
-//! Programs beside takt, which it becomes: the laboratory, the simulator and the fleet's.
+//! Programs beside takt, which it becomes: the laboratory, the simulator, the dispatcher, the fleet's.
 
 use std::{
     env,

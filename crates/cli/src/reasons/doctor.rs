@@ -33,7 +33,7 @@ without.
 ";
 BEATS = "takt::doctor::beats" ["beats"]: "
 Threads on the beat need Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT, not PREEMPT_RT, and no other
-extensible scheduler loaded. Links do without.
+extensible scheduler loaded. Links do without. `takt dispatch` keeps tasks on other kernels.
 ";
 CROWD = "takt::doctor::crowd" ["crowd"]: "
 Bounds on the windows of TCP flows are a congestion control written in BPF: Linux 6.12 or newer with

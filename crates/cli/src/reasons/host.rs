@@ -5,7 +5,7 @@ KERNEL_LACKS = "takt::host::kernel_lacks": "
 The kernel is older than the feature, or was built without it; the message names the feature and the
 release that brought it. `takt doctor` tries every feature on the running kernel, and `takt lab exec`
 boots one that has them all. Links need Linux 6.16 or newer with CONFIG_NET_SCH_BPF, threads on the
-beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT.
+beat 6.16 or newer with CONFIG_SCHED_CLASS_EXT; `takt dispatch` keeps tasks on others.
 ";
 CAPABILITY = "takt::host::capability": "
 Loading programs into the kernel and changing devices takes privileges: CAP_NET_ADMIN,

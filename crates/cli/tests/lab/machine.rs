@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{hwsim, metronome::STRESS, systemd};
+use crate::{dispatch, hwsim, metronome::STRESS, systemd};
 
 /// The name of the machine, in its environment.
 const VARIABLE: &str = "TAKT_TEST_MACHINE";
@@ -147,6 +147,14 @@ pub const WIRELESS: Machine = Machine {
     first: First::Takt,
 };
 
+/// With PREEMPT_RT, where BPF has no timers.
+pub const REALTIME: Machine = Machine {
+    kernel: "realtime",
+    processors: 1,
+    sockets: 1,
+    first: First::Takt,
+};
+
 /// With systemd as its first process, which starts Takt's units.
 pub const SYSTEMD: Machine = Machine {
     kernel: "default",
@@ -161,7 +169,7 @@ pub const SYSTEMD_FOR_DAEMON: Machine = Machine {
 };
 
 /// Those whose tests take longest come first.
-const ALL: [Machine; 10] = [
+const ALL: [Machine; 11] = [
     TWO_PROCESSORS,
     DEFAULT,
     SYSTEMD_FOR_DAEMON,
@@ -172,6 +180,7 @@ const ALL: [Machine; 10] = [
     TOO_OLD,
     OLDEST,
     WITHOUT_BPF_QDISCS,
+    REALTIME,
 ];
 
 /// Runs `test` on every machine whose kernel is older than BPF qdiscs.
@@ -252,6 +261,9 @@ impl Machine {
             for file in systemd::FILES {
                 takt.args(["--add", file]);
             }
+        }
+        if [OLDEST, REALTIME].contains(&self) {
+            takt.arg("--add").arg(dispatch::program());
         }
         if self == WIRELESS {
             takt.args(["--add", hwsim::HOSTAPD, "--add", hwsim::IW]);

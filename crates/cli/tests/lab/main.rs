@@ -59,6 +59,7 @@ mod crowd_strangers;
 mod crowd_thinning;
 mod departure;
 mod devices;
+mod dispatch;
 mod ecn;
 mod everything;
 mod few_files;

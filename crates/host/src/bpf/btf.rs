@@ -134,7 +134,7 @@ pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
     if is_realtime() {
         return BpfError::KernelLacks {
             feature: "timers of BPF programs, which no kernel with PREEMPT_RT has",
-            since: "Linux 6.16 or newer without CONFIG_PREEMPT_RT",
+            since: "Linux 6.16 or newer without CONFIG_PREEMPT_RT; or `takt dispatch`",
         }
         .into();
     }
@@ -143,7 +143,7 @@ pub(crate) fn explain_scheduler_failure(source: libbpf_rs::Error) -> Error {
         // The first kernels with sched_ext had fewer and other functions.
         &["bpf_struct_ops_sched_ext_ops", "scx_bpf_dsq_insert"],
         "schedulers written in BPF",
-        "Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT=y",
+        "Linux 6.16 or newer with CONFIG_SCHED_CLASS_EXT=y; or `takt dispatch`",
     )
 }
 

@@ -33,7 +33,7 @@ pub enum Lab {
     /// List the kernels the lab can boot.
     #[command(after_help = "Examples:\n  takt lab kernels\n  takt lab kernels newest 6.16")]
     Kernels {
-        /// Fetch these, too: `default`, `newest`, `wireless`, or a version such as 6.18.
+        /// Fetch these, too: `default`, `newest`, `wireless`, `realtime`, or a version such as 6.18.
         fetch: Vec<String>,
     },
 
@@ -167,7 +167,7 @@ pub enum Lab {
 
 #[derive(Debug, Args)]
 pub struct Machine {
-    /// `default`, `newest`, `wireless`, or a version such as 6.18.
+    /// `default`, `newest`, `wireless`, `realtime`, or a version such as 6.18.
     #[arg(long)]
     pub kernel: Option<String>,
 }

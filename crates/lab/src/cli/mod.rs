@@ -131,6 +131,7 @@ fn kernels(fetch: &[String], output: Output) -> Exit {
                 kernel.default.then_some("default"),
                 kernel.newest.then_some("newest"),
                 kernel.wireless.then_some("wireless"),
+                kernel.realtime.then_some("realtime"),
             ];
             let names: Vec<_> = names.into_iter().flatten().collect();
             format!("{:<32} {cached:<5} {}", kernel.release, names.join(" "))

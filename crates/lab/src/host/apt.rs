@@ -16,10 +16,11 @@ use super::{Error, Result, cache};
 /// the third.
 const SUITES: &str = "trixie-backports trixie bookworm";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Packages of the flavour without hardware drivers, and of the one with all. Until Debian 12 a
+/// Packages of the flavour without hardware drivers, of the one with all, and of the one with all and
+/// PREEMPT_RT. Until Debian 12 a
 /// kernel's name had its series and the number of its ABI, now its version and the distribution's.
 const PACKAGES: &str =
-    r"^linux-(image|binary|modules)-[0-9][0-9.]*(\+deb[0-9]+|-[0-9]+)-(cloud-)?amd64$";
+    r"^linux-(image|binary|modules)-[0-9][0-9.]*(\+deb[0-9]+|-[0-9]+)-(cloud-|rt-)?amd64$";
 
 /// A kernel in the archive, and its packages.
 #[derive(Debug, PartialEq)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::apt::{Apt, Offer};
 use super::error::Doing;
-use super::release::{DEFAULT_SERIES, NEWEST, WIRELESS, by_age, choose, has_wireless};
+use super::release::{DEFAULT_SERIES, Flavour, NEWEST, REALTIME, WIRELESS, by_age, choose};
 use super::{Error, Result, cache};
 
 /// A kernel that can be booted.
@@ -31,6 +31,8 @@ pub struct KernelInfo {
     pub newest: bool,
     /// The one meant by `--kernel wireless`, with wireless devices.
     pub wireless: bool,
+    /// The one meant by `--kernel realtime`, with PREEMPT_RT.
+    pub realtime: bool,
 }
 
 /// All available kernels, oldest first. Reads the archive's list; without network, the last one
@@ -50,8 +52,11 @@ pub fn list() -> Result<Vec<KernelInfo>> {
     let default = choose(DEFAULT_SERIES, releases.iter().copied());
     let newest = choose(NEWEST, releases.iter().copied());
     // A cached one is good enough, so it is the default.
-    let here = choose(WIRELESS, cached.iter().map(String::as_str));
-    let wireless = here.or_else(|| choose(WIRELESS, releases.iter().copied()));
+    let of_flavour = |spec| {
+        let here = choose(spec, cached.iter().map(String::as_str));
+        here.or_else(|| choose(spec, releases.iter().copied()))
+    };
+    let (wireless, realtime) = (of_flavour(WIRELESS), of_flavour(REALTIME));
     Ok(releases
         .iter()
         .map(|&release| KernelInfo {
@@ -60,6 +65,7 @@ pub fn list() -> Result<Vec<KernelInfo>> {
             default: Some(release) == default,
             newest: Some(release) == newest,
             wireless: Some(release) == wireless,
+            realtime: Some(release) == realtime,
         })
         .collect())
 }
@@ -172,7 +178,7 @@ impl Store {
 impl Kernel {
     /// Whether it supports wireless devices.
     pub fn has_wireless(&self) -> bool {
-        has_wireless(&self.release)
+        Flavour::of(&self.release) == Flavour::All
     }
 
     /// The kernel whose packages are unpacked in `root`. Its files were in different places

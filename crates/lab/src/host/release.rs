@@ -9,27 +9,48 @@ pub const NEWEST: &str = "newest";
 /// BPF qdiscs, since one that lies here is preferred.
 pub const WIRELESS: &str = "wireless";
 const WIRELESS_FROM: [u32; 2] = [6, 17];
+/// The newest with PREEMPT_RT.
+pub const REALTIME: &str = "realtime";
 /// The default series.
 pub const DEFAULT_SERIES: &str = "6.18";
 
+/// The machines that a kernel is built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// Virtual ones: small.
+    Cloud,
+    /// All of them, with wireless devices.
+    All,
+    /// All of them, with PREEMPT_RT.
+    Realtime,
+}
+
+impl Flavour {
+    pub fn of(release: &str) -> Self {
+        if release.contains("-cloud-") {
+            Self::Cloud
+        } else if release.contains("-rt-") {
+            Self::Realtime
+        } else {
+            Self::All
+        }
+    }
+}
+
 /// The newest of `releases` that `spec` means. A kernel for all machines is three times the
-/// download, so only `wireless` and its full name select it.
+/// download, so only `wireless`, `realtime` and its full name select it.
 pub fn choose<'a>(spec: &str, releases: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     releases
         .into_iter()
-        .filter(|release| match has_wireless(release) {
-            true => {
+        .filter(|release| match Flavour::of(release) {
+            Flavour::Cloud => spec == NEWEST || is_prefix(spec, release),
+            Flavour::All => {
                 let is_new = version(release).as_slice() >= WIRELESS_FROM.as_slice();
                 (spec == WIRELESS && is_new) || spec == *release
             }
-            false => spec == NEWEST || is_prefix(spec, release),
+            Flavour::Realtime => spec == REALTIME || spec == *release,
         })
         .max_by(|a, b| by_age(a, b))
-}
-
-/// Whether a release is of the flavour for all machines.
-pub fn has_wireless(release: &str) -> bool {
-    !release.contains("-cloud-")
 }
 
 /// `6.18` begins `6.18.15+deb13-cloud-amd64`; `6.1` does not.
@@ -63,7 +84,7 @@ fn version(release: &str) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    const RELEASES: [&str; 9] = [
+    const RELEASES: [&str; 11] = [
         "6.12.57+deb13-cloud-amd64",
         "6.18.9+deb13-cloud-amd64",
         "6.18.15+deb13-cloud-amd64",
@@ -73,6 +94,8 @@ mod tests {
         "7.2.12+deb13-cloud-amd64",
         "7.3.4+deb13-amd64",
         "7.2.12+deb13-amd64",
+        "6.12.117+deb13-rt-amd64",
+        "6.1.0-53-rt-amd64",
     ];
 
     #[test]
@@ -102,6 +125,17 @@ mod tests {
         assert_eq!(
             choose(NEWEST, RELEASES[..3].iter().copied()),
             Some("6.18.15+deb13-cloud-amd64")
+        );
+    }
+
+    #[test]
+    fn realtime_is_the_newest_with_preempt_rt_and_nothing_else_means_one() {
+        assert_eq!(choose(REALTIME, RELEASES), Some("6.12.117+deb13-rt-amd64"));
+        assert_eq!(choose(REALTIME, RELEASES[..9].iter().copied()), None);
+        assert_eq!(choose("6.12", RELEASES), Some("6.12.57+deb13-cloud-amd64"));
+        assert_eq!(
+            choose("6.1.0-53-rt-amd64", RELEASES),
+            Some("6.1.0-53-rt-amd64")
         );
     }
 

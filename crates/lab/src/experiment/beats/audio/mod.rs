@@ -66,15 +66,15 @@ match = { thread = "jackd" }
 [[task]]
 name = "synth"
 period = "64/48000s"
-budget = "291us"
+budget = "375us"
 offset = "14/48000s"
 overrun = "wait"
 
 [[task]]
 name = "mixer"
 period = "64/48000s"
-budget = "458us"
-offset = "28/48000s"
+budget = "541us"
+offset = "32/48000s"
 overrun = "wait"
 "#;
 
