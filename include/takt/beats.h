@@ -217,8 +217,8 @@ static inline void takt_beat_wait_out(const struct takt_beat *beat)
 }
 
 /*
- * A dispatcher in the scheduler's place does not see a thread yield: the thread waits until the page
- * is written for the next job. Two periods at most, since a dispatcher that died writes no more.
+ * A dispatcher in the scheduler's place does not see a thread yield: the thread waits until the
+ * page is written for the next job. Two periods at most: a dispatcher that died writes no more.
  */
 static inline void takt_beat_wait(const struct takt_job_page *page)
 {
