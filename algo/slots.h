@@ -102,6 +102,17 @@ TAKT_FN const struct takt_slot *takt_slot_after(const struct takt_table *table, 
 	return &table->slots[next & (TAKT_TABLE_SLOTS - 1)];
 }
 
+/* When the slot after this span's opens. */
+TAKT_FN u64 takt_span_next_release(const struct takt_table *table, const struct takt_span *span)
+{
+	u32 at = span->hint;
+	u64 start_ns = span->beat_ns - table->slots[at & (TAKT_TABLE_SLOTS - 1)].beat_ns;
+
+	if (at + 1 >= table->slot_count)
+		start_ns = takt_frame_next(table, start_ns);
+	return start_ns + takt_slot_after(table, at)->release_ns;
+}
+
 /*
  * The slot that is open now, or the next to open: the next edge belongs to it. Mostly it is the
  * last one found or the one after it. The search for any other keeps its index in memory, so that

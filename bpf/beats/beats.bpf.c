@@ -69,8 +69,12 @@ static __always_inline void enqueue_kernel(struct task_struct *p, struct takt_cp
 		scx_bpf_dsq_insert(p, QUEUE_KERNEL + cpu, slice_ns, enq_flags);
 		return;
 	}
-	/* Among equals it queues, but the alarm may be one of the softirqs. */
-	if (c && (c->tier < TIER_KERNEL || (runs_softirqs && c->tier == TIER_KERNEL)))
+	/*
+	 * Among equals it queues, but the alarm may be one of the softirqs. One that was preempted
+	 * itself does not come before the thread that preempted it.
+	 */
+	if (c && (runs_softirqs ? c->tier <= TIER_KERNEL :
+				  enq_flags & SCX_ENQ_WAKEUP && c->tier < TIER_KERNEL))
 		enq_flags |= SCX_ENQ_PREEMPT;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags);
 }
@@ -98,6 +102,22 @@ static __always_inline void enqueue_ordinary(struct task_struct *p, u64 enq_flag
 		wake_idle(p, enq_flags);
 }
 
+/*
+ * The kernel leaves softirqs to ksoftirqd when another thread is to run, and timers are among them:
+ * until they have run, no alarm is set. So it comes first when it wakes, and among the network's
+ * threads if it is not done then, unless that has left the alarm pending.
+ */
+static __always_inline int has_alarm(const struct task_struct *p, const struct takt_thread *thread,
+				     u64 enq_flags)
+{
+	const struct takt_cpu *c;
+
+	if (!thread->runs_softirqs)
+		return 0;
+	c = cpu_of(scx_bpf_task_cpu(p));
+	return enq_flags & SCX_ENQ_WAKEUP || (c && is_overdue(c, bpf_ktime_get_ns()));
+}
+
 SEC("struct_ops/enqueue")
 int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -114,13 +134,7 @@ int BPF_PROG(takt_beats_enqueue, struct task_struct *p, u64 enq_flags)
 		if (member && member_enqueue(p, thread, member, enq_flags))
 			return 0;
 	}
-	/*
-	 * The kernel leaves softirqs to ksoftirqd when another thread is to run, and timers are
-	 * among them: until they have run, no alarm is set. So it comes first when it wakes, and
-	 * among the network's threads if it is not done then.
-	 */
-	if (thread && (thread->tier == TIER_KERNEL ||
-		       (thread->runs_softirqs && enq_flags & SCX_ENQ_WAKEUP))) {
+	if (thread && (thread->tier == TIER_KERNEL || has_alarm(p, thread, enq_flags))) {
 		u32 cpu = scx_bpf_task_cpu(p);
 
 		enqueue_kernel(p, cpu_of(cpu), cpu, thread->runs_softirqs, enq_flags);
@@ -177,6 +191,8 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	}
 	now_ns = bpf_ktime_get_ns();
 	catch_up(c, cpu, now_ns);
+	if (is_overdue(c, now_ns))
+		call_alarm(cpu);
 	if (c->open && member_dispatch(c, cpu, prev, takt_max(now_ns, c->looked_ns)))
 		return 0;
 	if (c->kernel_waits && kernel_dispatch(c, cpu))
@@ -226,6 +242,9 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		arrive(c);
 		return 0;
 	}
+	/* A thread that comes back after one of a higher class was not dispatched. */
+	if (is_overdue(c, bpf_ktime_get_ns()))
+		call_alarm(cpu);
 	c->comes = 0;
 	if (thread)
 		calibrate_running(thread, c);

@@ -15,6 +15,10 @@
 
 /* After this long without the thread whose turn it is, its group no longer waits for it. */
 #define AWAY_MAX_NS 5000000000ULL
+/* An edge that is counted from a frame and from a period may differ so much, with fractions. */
+#define SAME_EDGE_NS 2ULL
+/* Less is not worth another alarm. */
+#define EXTEND_LEAST_NS 10000ULL
 /* From a yield of a thread that calibrates to its alarm. */
 #define CALIBRATE_NS 50000ULL
 
@@ -43,6 +47,18 @@ static __always_inline void set_alarm(struct takt_cpu *c, u32 cpu, u64 when_ns, 
 static __always_inline void cut(u32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+/* Is the alarm pending? It is a softirq, which the kernel may leave for later. */
+static __always_inline int is_overdue(const struct takt_cpu *c, u64 now_ns)
+{
+	return c->armed_ns && c->armed_ns != TAKT_TIME_NEVER && now_ns >= c->armed_ns;
+}
+
+/* Have an interrupt, at whose end pending softirqs run. */
+static __always_inline void call_alarm(u32 cpu)
+{
+	scx_bpf_kick_cpu(cpu, 0);
 }
 
 /* This kernel preempts by a move to the own CPU's queue: from 6.19 and its stable relatives on. */
@@ -353,6 +369,45 @@ static __always_inline u64 wait_early(const struct takt_cpu *c, u64 aim_ns, u64 
 }
 
 /*
+ * A thread that started late, since the kernel was not to be interrupted, has used less than its
+ * budget when its slot ends. It gets the rest if no other slot needs that time: without, a job that
+ * is a little shorter than its budget would be cut for each long softirq.
+ */
+static __always_inline int extend(struct takt_cpu *c, u32 cpu, u64 now_ns)
+{
+	const struct takt_table *table = table_of(cpu, c->half);
+	const struct takt_beats *host = beats();
+	const struct takt_task_params *params;
+	struct takt_thread *thread;
+	struct takt_task *task;
+	u64 left_ns, ran_ns, end_ns;
+
+	if (!host || !table || c->generation != host->generation || c->tier != TIER_BEAT ||
+	    !c->open || c->task != c->span.task || now_ns < c->span.end_ns)
+		return 0;
+	task = task_of(c->task);
+	params = params_of(c->task, c->half);
+	thread = thread_of(bpf_get_current_task_btf());
+	if (!task || !params || !thread || c->job != takt_job_at(&params->turns, c->span.beat_ns))
+		return 0;
+	end_ns = takt_exact_edge_ns(&params->turns.period, c->job - 1) + params->end_ns;
+	if (c->span.end_ns + SAME_EDGE_NS < end_ns)
+		return 0;
+	left_ns = takt_turns_left(&task->turns, &params->turns, c->job);
+	ran_ns = now_ns - c->since_ns;
+	if (left_ns < ran_ns + EXTEND_LEAST_NS)
+		return 0;
+	/* The next slot's alarm comes before it. */
+	end_ns = takt_span_next_release(table, &c->span) - TAKT_EARLY_MAX_NS;
+	end_ns = takt_min(end_ns, now_ns + left_ns - ran_ns);
+	if (end_ns < now_ns + EXTEND_LEAST_NS)
+		return 0;
+	c->span.end_ns = c->end_ns = thread->slot_end_ns = end_ns;
+	set_alarm(c, cpu, end_ns, end_ns);
+	return 1;
+}
+
+/*
  * All that the switch does not need comes first, and the wait after it: so the switch takes equally
  * long each time.
  */
@@ -360,6 +415,8 @@ static __always_inline void go_on_at_edge(struct takt_cpu *c, u32 cpu, u64 rang_
 {
 	u64 edge_ns = c->edge_ns, aim_ns = c->aim_ns, armed_ns = c->armed_ns, now_ns;
 
+	if (extend(c, cpu, takt_max(rang_ns, edge_ns)))
+		return;
 	look(c, cpu, takt_max(rang_ns, edge_ns));
 	now_ns = bpf_ktime_get_ns();
 	takt_early_note_alarm(&c->early, c->from, now_ns - armed_ns);

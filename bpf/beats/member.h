@@ -9,8 +9,6 @@
 #include "throttle.h"
 
 #define SIGXCPU 24
-/* An edge that is counted from a frame and from a period may differ so much, with fractions. */
-#define SAME_EDGE_NS 2ULL
 
 /* Is it the member's turn, and its slot open on this CPU? */
 static __always_inline int may_go(const struct takt_task *task, const struct takt_member *member,

@@ -44,6 +44,12 @@ impl Slots {
         (self.span.task != sys::TAKT_NO_TASK).then_some(Span(self.span))
     }
 
+    /// When the slot after the one last looked at opens.
+    pub fn next_release_ns(&self) -> u64 {
+        // SAFETY: as above.
+        unsafe { sys::takt_span_next_release(&*self.table, &self.span) }
+    }
+
     /// The begin of the frame in which `now_ns` lies.
     pub fn frame_start(&self, now_ns: u64) -> u64 {
         // SAFETY: as above.

@@ -140,6 +140,9 @@ proptest! {
         let (mut now_ns, mut opened) = (0, Vec::new());
         while now_ns < end_ns {
             let span = table.look(now_ns).expect("there are slots");
+            let (_, _, end_of_slot_ns) = span.times_ns();
+            let after = expected(frame_ns, &slots, end_of_slot_ns).expect("there are slots");
+            prop_assert_eq!(table.next_release_ns(), after.1.0);
             if span.is_open(now_ns) {
                 prop_assert_eq!(span.times_ns().0, now_ns);
                 opened.push(span.task());

@@ -72,6 +72,7 @@ fn boots(name: &str, kernel: Option<&str>) -> (Boot, Vec<Boot>) {
             boot(kernel, 1),
             [2, 4].map(|count| boot(kernel, count)).into(),
         ),
+        ("queues", _) => (boot(kernel, 2), vec![boot(kernel, 4)]),
         ("kernels", None) => {
             let [first, others @ ..] = KERNELS.map(|kernel| boot(Some(kernel), 1));
             (first, others.into())

@@ -177,7 +177,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 184] = [
+const METRICS: [(&str, &str, u8); 187] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -299,6 +299,9 @@ const METRICS: [(&str, &str, u8); 184] = [
     ("switch_max_ns", "max", 8),
     ("switches_count", "switches", 4),
     ("throughput_percent", "throughput", 9),
+    ("throughput_least_percent", "least", 5),
+    ("throughput_most_percent", "most", 5),
+    ("packets_per_s", "packets/s", 4),
     ("latency_mean_ns", "latency\nmean", 8),
     ("latency_p50_ns", "p50", 8),
     ("latency_p99_ns", "p99", 9),

@@ -79,7 +79,7 @@ pub enum Lab {
     )]
     Run {
         /// `pacing`, `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`,
-        /// `soak`, `sim`, or `tour` for a short run of the first five.
+        /// `soak`, `sim`, `queues`, or `tour` for a short run of the first five.
         name: String,
         #[command(flatten)]
         machine: Machine,

@@ -3,7 +3,7 @@
 //! From the bottom: `pair` is the cable, `shape` what a case asks of a scheduler, `setup` the
 //! settings of each `scheduler`, `root` attaches it; `source` and `sink` are the traffic's two
 //! ends and `traffic` its loop; `load` turns idle time into figures; `wlan` is the air. `pacing`,
-//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`, `soak` and `sim` are the
+//! `background`, `beats`, `radio`, `crowd`, `cost`, `bystanders`, `kernels`, `soak`, `sim` and `queues` are the
 //! experiments themselves.
 
 mod background;
@@ -26,6 +26,7 @@ mod namespace;
 mod napi;
 mod pacing;
 mod pair;
+mod queues;
 mod radio;
 mod record;
 mod recorder;
@@ -51,7 +52,7 @@ use takt_report::{Report, Row};
 pub use wlan::{Wlan, play_from_stdin as play_radio_from_stdin};
 
 /// Every experiment by name.
-pub(crate) const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 11] = [
     "pacing",
     "background",
     "beats",
@@ -62,6 +63,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "kernels",
     "soak",
     "sim",
+    "queues",
 ];
 
 pub(crate) use cost::caches::fill as fill_caches;
@@ -93,6 +95,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "kernels" => kernels::run,
         "soak" => soak::run,
         "sim" => sim::run,
+        "queues" => queues::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),
