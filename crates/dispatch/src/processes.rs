@@ -11,6 +11,8 @@ use crate::matching::Seen;
 pub struct Stat {
     /// Whether it runs, or waits for a CPU.
     pub is_ready: bool,
+    /// Whether it is one of the kernel's own.
+    pub is_kernels: bool,
     /// In clock ticks since boot.
     pub started: u64,
 }
@@ -18,14 +20,18 @@ pub struct Stat {
 impl Stat {
     /// A name may have parentheses and blanks in it, but no field after it does.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        const STARTED: usize = 19;
+        /// The fields after the state, and after the flags.
+        const FLAGS: usize = 5;
+        const STARTED: usize = 12;
+        const PF_KTHREAD: u32 = 0x0020_0000;
         let after = text.iter().rposition(|byte| *byte == b')')? + 1;
         let mut fields = std::str::from_utf8(&text[after..])
             .ok()?
             .split_ascii_whitespace();
         Some(Self {
             is_ready: fields.next()? == "R",
-            started: fields.nth(STARTED - 1)?.parse().ok()?,
+            is_kernels: fields.nth(FLAGS)?.parse::<u32>().ok()? & PF_KTHREAD != 0,
+            started: fields.nth(STARTED)?.parse().ok()?,
         })
     }
 
@@ -59,6 +65,7 @@ fn threads_of(pid: i32, folder: &str, command: &str) -> Vec<Seen> {
     let tids = numbers_in(Path::new(&format!("{folder}/task"))).unwrap_or_default();
     let of_thread = |tid: i32| {
         let folder = format!("{folder}/task/{tid}");
+        let stat = Stat::of(tid).filter(|stat| !stat.is_kernels)?;
         Some(Seen {
             pid,
             tid,
@@ -66,7 +73,7 @@ fn threads_of(pid: i32, folder: &str, command: &str) -> Vec<Seen> {
             thread: name_in(&folder)?,
             command: command.to_owned(),
             cgroup: cgroup_in(&fs::read_to_string(format!("{folder}/cgroup")).ok()?),
-            started: Stat::of(tid)?.started,
+            started: stat.started,
         })
     };
     tids.into_iter().filter_map(of_thread).collect()
@@ -118,6 +125,7 @@ mod tests {
             stat,
             Stat {
                 is_ready: false,
+                is_kernels: false,
                 started: 4711
             }
         );
@@ -126,6 +134,8 @@ mod tests {
                 .unwrap()
                 .is_ready
         );
+        let kernels = b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 3 0";
+        assert!(Stat::parse(kernels).unwrap().is_kernels);
         assert_eq!(Stat::parse(b"7 (x) R 1"), None);
         assert_eq!(Stat::parse(b""), None);
         assert!(Stat::of(std::process::id() as i32).is_some());

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{
     caches::{Caches, CachesError},
-    experiment::{CACHES, NAMES},
+    experiment::{CACHES, NAMES, QUEUES},
     guest::Net,
     host::{self, DEFAULT_SERIES, ExecOptions, NEWEST},
     progress::Progress,
@@ -36,6 +36,14 @@ fn net(name: &str) -> Net {
     match name {
         "beats" => Net::Outside,
         _ => Net::Pair,
+    }
+}
+
+/// Processors that wait for each other have to run at once.
+fn clock(name: &str) -> host::Clock {
+    match name {
+        QUEUES => host::Clock::Host,
+        _ => host::Clock::Virtual,
     }
 }
 
@@ -72,7 +80,7 @@ fn boots(name: &str, kernel: Option<&str>) -> (Boot, Vec<Boot>) {
             boot(kernel, 1),
             [2, 4].map(|count| boot(kernel, count)).into(),
         ),
-        ("queues", _) => (boot(kernel, 2), vec![boot(kernel, 4)]),
+        (QUEUES, _) => (boot(kernel, 2), vec![boot(kernel, 4)]),
         ("kernels", None) => {
             let [first, others @ ..] = KERNELS.map(|kernel| boot(Some(kernel), 1));
             (first, others.into())
@@ -186,7 +194,7 @@ fn boot(name: &str, machine: &Boot, short: bool, options: &RunOptions) -> Result
     let mut exec = ExecOptions::new(command);
     exec.kernel.clone_from(&machine.kernel);
     exec.smp = machine.processors;
-    exec.clock = host::Clock::Virtual;
+    exec.clock = clock(name);
     exec.web_server = name == NEEDS_WEB_SERVER && !short;
     exec.net = net(name);
     exec.kernel_arguments = kernel_arguments(name);

@@ -63,8 +63,11 @@ pub(crate) const NAMES: [&str; 11] = [
     "kernels",
     "soak",
     "sim",
-    "queues",
+    QUEUES,
 ];
+
+/// The one experiment that is measured in the host's time.
+pub(crate) const QUEUES: &str = "queues";
 
 pub(crate) use cost::caches::fill as fill_caches;
 
@@ -78,7 +81,7 @@ const MULTICAST_REPORTS: Duration = Duration::from_secs(2);
 /// Runs one experiment on this machine: as root, in the lab's `pair` network. Progress goes to
 /// standard error. The caller fills in `command` and `commit` of the report.
 pub fn run_here(name: &str, options: Options) -> Result<Report> {
-    let clock = match options.native {
+    let clock = match options.native || name == QUEUES {
         true => "real",
         false => "virtual",
     };
@@ -95,7 +98,7 @@ pub fn run_here(name: &str, options: Options) -> Result<Report> {
         "kernels" => kernels::run,
         "soak" => soak::run,
         "sim" => sim::run,
-        "queues" => queues::run,
+        QUEUES => queues::run,
         _ => {
             return Err(ExperimentError::UnknownExperiment {
                 name: name.to_owned(),

@@ -12,11 +12,13 @@ const HARDWARE: [&str; 2] = ["02:00:00:00:00:0a", "02:00:00:00:00:0b"];
 pub struct Cable(());
 
 impl Cable {
-    pub fn with_queues(queues: usize) -> Result<Self> {
-        lay(queues)?;
+    /// A queue for each of these processors.
+    pub fn with_queues(processors: &[usize]) -> Result<Self> {
+        lay(processors.len())?;
         let cable = Self(());
-        if queues > 1 {
-            A.run(|| (0..queues).try_for_each(|queue| give(queue, queue)))?;
+        if processors.len() > 1 {
+            let mut queues = processors.iter().enumerate();
+            A.run(|| queues.try_for_each(|(queue, processor)| give(queue, *processor)))?;
         }
         Ok(cable)
     }

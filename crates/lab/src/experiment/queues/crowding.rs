@@ -24,7 +24,7 @@ struct Tried {
 }
 
 /// Rounds in which each contender has its turn: the host is never equally busy for long.
-pub fn run(bench: &Bench, processors: usize) -> Result<Vec<Row>> {
+pub fn run(bench: &Bench, processors: &[usize]) -> Result<Vec<Row>> {
     let (rounds, length) = match bench.short {
         true => (2, Duration::from_millis(500)),
         false => (9, Duration::from_secs(1)),
@@ -42,7 +42,8 @@ pub fn run(bench: &Bench, processors: usize) -> Result<Vec<Row>> {
         })
         .collect();
     for round in 1..=rounds {
-        eprintln!("queues: {processors} processors, round {round} of {rounds}");
+        let count = processors.len();
+        eprintln!("queues: {count} processors, round {round} of {rounds}");
         // The first contender.
         let mut reference = None;
         let mut able = Vec::new();
@@ -56,7 +57,10 @@ pub fn run(bench: &Bench, processors: usize) -> Result<Vec<Row>> {
         }
         tried = able;
     }
-    Ok(tried.into_iter().map(|one| one.row(processors)).collect())
+    Ok(tried
+        .into_iter()
+        .map(|one| one.row(processors.len()))
+        .collect())
 }
 
 /// `None`: the kernel or the shape has no such qdisc.
@@ -64,10 +68,10 @@ fn once(
     bench: &Bench,
     contender: Contender,
     shape: &Shape,
-    processors: usize,
+    processors: &[usize],
     length: Duration,
 ) -> Result<Option<f64>> {
-    let Some(qdisc) = contender.qdisc(shape, processors) else {
+    let Some(qdisc) = contender.qdisc(shape, processors.len()) else {
         return Ok(None);
     };
     let mut root = Root::new(bench.takt());

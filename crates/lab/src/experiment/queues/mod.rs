@@ -14,18 +14,27 @@ mod crowding;
 mod senders;
 mod sharing;
 
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
 use takt_report::Row;
 
 use self::cable::Cable;
 use super::bench::Bench;
-use super::error::Result;
+use super::error::{Result, WhileDoing};
 use super::pair;
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let _cable = Cable::with_queues(processors)?;
+    let processors = processors()?;
+    let _cable = Cable::with_queues(&processors)?;
     let _dropped = pair::drop_on_arrival()?;
-    let mut rows = crowding::run(bench, processors)?;
-    rows.extend(sharing::run(bench, processors)?);
+    let mut rows = crowding::run(bench, &processors)?;
+    rows.extend(sharing::run(bench, &processors)?);
     Ok(rows)
+}
+
+/// By their numbers.
+fn processors() -> Result<Vec<usize>> {
+    let all = sched_getaffinity(Pid::from_raw(0)).doing("ask for the processors")?;
+    let is_one = |number: &usize| all.is_set(*number).unwrap_or(false);
+    Ok((0..CpuSet::count()).filter(is_one).collect())
 }

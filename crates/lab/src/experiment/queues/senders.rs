@@ -31,10 +31,11 @@ impl Arrived {
 }
 
 /// Sends datagrams of this size from all processors to the first class's port for that long.
-pub fn send(processors: usize, payload_bytes: usize, length: Duration) -> Result<Arrived> {
+pub fn send(processors: &[usize], payload_bytes: usize, length: Duration) -> Result<Arrived> {
     let stop = Arc::new(AtomicBool::new(false));
-    let senders: Vec<JoinHandle<Result<()>>> = (0..processors)
-        .map(|processor| start(processor, payload_bytes, Arc::clone(&stop)))
+    let senders: Vec<JoinHandle<Result<()>>> = processors
+        .iter()
+        .map(|processor| start(*processor, payload_bytes, Arc::clone(&stop)))
         .collect::<Result<_>>()?;
     let measured = measure(length);
     stop.store(true, Ordering::Relaxed);

@@ -18,13 +18,13 @@ const RATE_BPS: u64 = 40_000_000;
 /// IP and UDP headers.
 const HEADERS_BYTES: usize = 20 + 8;
 
-pub fn run(bench: &Bench, processors: usize) -> Result<Vec<Row>> {
+pub fn run(bench: &Bench, processors: &[usize]) -> Result<Vec<Row>> {
     let length = Duration::from_secs(if bench.short { 2 } else { 10 });
     let shape = Shape::udp([RATE_BPS]);
     let payload_bytes = shape.packet_bytes as usize - HEADERS_BYTES;
     let mut rows = Vec::new();
     for contender in Contender::ALL {
-        let Some(qdisc) = contender.qdisc(&shape, processors) else {
+        let Some(qdisc) = contender.qdisc(&shape, processors.len()) else {
             continue;
         };
         let mut root = Root::new(bench.takt());
@@ -32,17 +32,14 @@ pub fn run(bench: &Bench, processors: usize) -> Result<Vec<Row>> {
             Err(ExperimentError::Unsupported { .. }) => continue,
             attached => attached?,
         }
-        eprintln!(
-            "queues: {processors} processors, one rate, {}",
-            contender.name()
-        );
+        eprintln!("queues: one rate, {}", contender.name());
         let arrived = senders::send(processors, payload_bytes, length)?;
         root.detach()?;
         let achieved_bps = 8.0 * arrived.bytes as f64 / arrived.elapsed.as_secs_f64();
         let error_ppm = (achieved_bps / RATE_BPS as f64 - 1.0) * 1e6;
         rows.push(Row {
             scheduler: contender.name().to_owned(),
-            case: format!("one-rate-{processors}-processors"),
+            case: format!("one-rate-{}-processors", processors.len()),
             metrics: metrics([
                 ("rate_error_ppm", json!((error_ppm * 10.0).round() / 10.0)),
                 ("target_bps", json!(RATE_BPS)),
