@@ -20,8 +20,8 @@ struct in_addr {
 	u32 s_addr;
 };
 
-/* In the packet's byte order. */
-TAKT_FN u32 takt_raw_row(u64 at)
+/* In the packet's byte order. Types of the kernel are found by debug information. */
+static __attribute__((always_inline, unused)) u32 takt_raw_row(u64 at)
 {
 	const struct in_addr *row =
 		bpf_rdonly_cast((void *)at, bpf_core_type_id_kernel(struct in_addr));
