@@ -13,7 +13,7 @@ pub enum Contender {
     MqFq,
     /// One of the schedulers of all experiments.
     Scheduler(Scheduler),
-    /// CAKE for each queue, which divide a rate by what is active (Linux 7.0).
+    /// CAKE for each queue (Linux 7.0).
     CakeMq,
 }
 
@@ -46,14 +46,11 @@ impl Contender {
             // UDP has no rates there; its place is mq with fq, as the peer's.
             Self::Scheduler(Scheduler::TaktFlow) => (!shape.waits).then(|| flow(shape)).flatten(),
             Self::Scheduler(scheduler) => setup(scheduler, shape).map(|setup| setup.qdisc),
-            Self::CakeMq => {
-                let rate = match shape.waits {
-                    true => format!("bandwidth {}bit", shape.classes[0].rate_bps),
-                    false => String::new(),
-                };
-                let line = format!("qdisc replace dev {DEVICE} root cake_mq {rate}");
-                Some(Qdisc::Tc(vec![line]))
-            }
+            // A tc that does not know it cannot give it a rate.
+            Self::CakeMq => (!shape.waits).then(|| {
+                let line = format!("qdisc replace dev {DEVICE} root cake_mq");
+                Qdisc::Tc(vec![line])
+            }),
         }
     }
 }
@@ -90,10 +87,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(able(false).len(), 8);
-        assert_eq!(
-            able(true),
-            ["takt", "takt-departure", "fq", "htb", "cake_mq"]
-        );
+        assert_eq!(able(true), ["takt", "takt-departure", "fq", "htb"]);
     }
 
     #[test]
