@@ -115,7 +115,7 @@ static __always_inline int has_alarm(const struct task_struct *p, const struct t
 	if (!thread->runs_softirqs)
 		return 0;
 	c = cpu_of(scx_bpf_task_cpu(p));
-	return enq_flags & SCX_ENQ_WAKEUP || (c && is_overdue(c, bpf_ktime_get_ns()));
+	return enq_flags & SCX_ENQ_WAKEUP || (c && is_overdue(c));
 }
 
 SEC("struct_ops/enqueue")
@@ -183,7 +183,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 		return 0;
 	if (c->offline)
 		return 0;
-	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER)
+	if (!is_armed(c))
 		activate(c, cpu, host);
 	if (c->frees != host->frees) {
 		c->frees = host->frees;
@@ -191,7 +191,7 @@ int BPF_PROG(takt_beats_dispatch, int cpu, struct task_struct *prev)
 	}
 	now_ns = bpf_ktime_get_ns();
 	catch_up(c, cpu, now_ns);
-	if (is_overdue(c, now_ns))
+	if (is_overdue(c))
 		call_alarm(cpu);
 	if (c->open && member_dispatch(c, cpu, prev, takt_max(now_ns, c->looked_ns)))
 		return 0;
@@ -243,7 +243,7 @@ int BPF_PROG(takt_beats_running, struct task_struct *p)
 		return 0;
 	}
 	/* A thread that comes back after one of a higher class was not dispatched. */
-	if (is_overdue(c, bpf_ktime_get_ns()))
+	if (is_overdue(c))
 		call_alarm(cpu);
 	c->comes = 0;
 	if (thread)

@@ -49,10 +49,15 @@ static __always_inline void cut(u32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* Is the alarm pending? It is a softirq, which the kernel may leave for later. */
-static __always_inline int is_overdue(const struct takt_cpu *c, u64 now_ns)
+static __always_inline int is_armed(const struct takt_cpu *c)
 {
-	return c->armed_ns && c->armed_ns != TAKT_TIME_NEVER && now_ns >= c->armed_ns;
+	return c->armed_ns && c->armed_ns != TAKT_TIME_NEVER;
+}
+
+/* Is the alarm pending? It is a softirq, which the kernel may leave for later. */
+static __always_inline int is_overdue(const struct takt_cpu *c)
+{
+	return is_armed(c) && bpf_ktime_get_ns() >= c->armed_ns;
 }
 
 /* Have an interrupt, at whose end pending softirqs run. */
@@ -455,7 +460,7 @@ static __always_inline void catch_up(struct takt_cpu *c, u32 cpu, u64 now_ns)
 	const struct takt_task_params *params;
 	struct takt_task *task;
 
-	if (!c->armed_ns || c->armed_ns == TAKT_TIME_NEVER || now_ns < c->edge_ns)
+	if (!is_armed(c) || now_ns < c->edge_ns)
 		return;
 	c->comes = 0;
 	look(c, cpu, now_ns);

@@ -50,10 +50,10 @@ impl Cycle {
 
     /// What is due now. A clock that was set back begins anew.
     pub fn step(&mut self, now_ns: u64) -> Step {
-        if now_ns < self.stepped_ns {
+        let was_set_back = now_ns < self.stepped_ns;
+        if was_set_back {
             self.next = None;
         }
-        let was_set_back = now_ns < self.stepped_ns;
         self.stepped_ns = now_ns;
         let mut step = Step::default();
         if self

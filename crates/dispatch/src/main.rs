@@ -7,6 +7,7 @@
 //! [`processes`], and [`member`] is what both know of a thread. [`record`] is what has to be
 //! restored, and [`supervisor`] restores it whatever happens to the keeper.
 
+mod access;
 mod args;
 mod attributes;
 mod clock;

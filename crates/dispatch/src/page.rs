@@ -1,4 +1,4 @@
-//! Job pages of threads: files that only the thread's user can read (`include/takt/beats.h`).
+//! Job pages of threads: root's files that only the thread's user can read (`include/takt/beats.h`).
 //!
 //! A thread that is done waits on its page's sequence number. Another user's thread cannot, so the
 //! dispatcher never has others' to wake.
@@ -8,7 +8,7 @@ use std::{
     io,
     os::{
         fd::AsRawFd,
-        unix::fs::{OpenOptionsExt, PermissionsExt, fchown},
+        unix::fs::{OpenOptionsExt, PermissionsExt},
     },
     path::{Path, PathBuf},
     ptr::NonNull,
@@ -16,6 +16,8 @@ use std::{
 };
 
 use takt_beats::page::{Job, JobPage, PAGES};
+
+use crate::access;
 
 const BYTES: usize = PAGES * size_of::<JobPage>();
 
@@ -42,16 +44,19 @@ impl Page {
             .read(true)
             .write(true)
             .create_new(true)
-            .mode(0o400)
+            .mode(0o600)
             .open(&path)?;
-        file.set_permissions(Permissions::from_mode(0o400))?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
         file.set_len(BYTES as u64)?;
         let page = Self::map(&file)?;
         // How long a thread waits at most depends on it.
         page.get().write(before_first);
         page.get().tid.store(tid as u32, Ordering::Relaxed);
         page.get().waits.store(1, Ordering::Release);
-        fchown(&file, Some(uid), None)?;
+        // Root reads it in any case, even where there are no access lists.
+        if uid != 0 {
+            access::let_read(&file, uid)?;
+        }
         Ok(page)
     }
 

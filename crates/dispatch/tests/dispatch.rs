@@ -22,6 +22,8 @@ use takt_beats::Beat;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_takt-dispatch");
 const PATIENCE: Duration = Duration::from_secs(20);
+const OTHER_USER: u32 = 65_534;
+const YET_ANOTHER_USER: u32 = 65_533;
 const FOLDER: &str = "/run/takt-dispatch";
 
 /// Two tasks that take turns on one CPU.
@@ -347,12 +349,54 @@ fn a_policy_that_cannot_be_kept_changes_nothing() {
     );
 }
 
+/// A thread's user could shorten a page of its own, and the keeper would write beyond its end.
+#[test]
+fn a_page_is_read_by_its_user_alone_and_stays_roots() {
+    const SCRIPT: &str = r#"
+        tell() { if "$@" 2>/dev/null; then echo "$1 succeeds"; else echo "$1 fails"; fi; }
+        shorten() { true >"$page"; }
+        printf td-first >/proc/$$/comm
+        page=/run/takt-dispatch/jobs/$$
+        read -r go
+        tell test -r "$page"
+        tell chmod u+w "$page"
+        tell shorten
+    "#;
+    let _turn = turn();
+    let policy = Policy::new(POLICY);
+    let dispatcher = Dispatcher::start(&policy);
+    let mut shell = Command::new("sh")
+        .args(["-c", SCRIPT])
+        .uid(OTHER_USER)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until("it is kept", || tid_of(0) == Some(shell.id().into()));
+    let page = format!("{FOLDER}/jobs/{}", shell.id());
+    let read = Command::new("cat")
+        .arg(&page)
+        .uid(YET_ANOTHER_USER)
+        .output();
+    assert!(!read.unwrap().status.success());
+    drop(shell.stdin.take().unwrap());
+    let output = shell.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "test succeeds\nchmod fails\nshorten fails\n"
+    );
+    drop(dispatcher);
+    assert_nothing_left();
+}
+
 #[test]
 fn another_user_may_only_look() {
-    const NOBODY: u32 = 65_534;
     let _turn = turn();
     let run = |arguments: &[&str]| {
-        let output = Command::new(PROGRAM).args(arguments).uid(NOBODY).output();
+        let output = Command::new(PROGRAM)
+            .args(arguments)
+            .uid(OTHER_USER)
+            .output();
         // The program may lie where that user may not go.
         output.ok().filter(|output| output.status.code().is_some())
     };
