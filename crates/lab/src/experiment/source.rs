@@ -110,12 +110,9 @@ impl Source {
         &self.socket
     }
 
-    /// Sets the options of the next scheduler, and clears those of the last.
+    /// As [`configure`].
     pub fn configure(&self, options: &SocketOptions) -> Result<()> {
-        // The classids in use are far below 2³¹.
-        setsockopt(&self.socket, sockopt::Priority, &(options.priority as i32))
-            .doing("set SO_PRIORITY")?;
-        pace(&self.socket, options.pacing_bytes_per_s.unwrap_or(UNPACED))
+        configure(&self.socket, options)
     }
 
     pub fn send(&mut self, payload: &mut [u8]) -> Result<Sent> {
@@ -138,6 +135,13 @@ impl Source {
     pub fn queued_bytes(&self) -> Result<u64> {
         queued_bytes(&self.socket)
     }
+}
+
+/// Sets the options of the next scheduler, and clears those of the last.
+pub fn configure(socket: &UdpSocket, options: &SocketOptions) -> Result<()> {
+    // The classids in use are far below 2³¹.
+    setsockopt(socket, sockopt::Priority, &(options.priority as i32)).doing("set SO_PRIORITY")?;
+    pace(socket, options.pacing_bytes_per_s.unwrap_or(UNPACED))
 }
 
 /// Sets a socket's send buffer.

@@ -2,7 +2,7 @@
 
 use crate::experiment::pair::DEVICE;
 use crate::experiment::scheduler::Scheduler;
-use crate::experiment::setup::{Qdisc, setup};
+use crate::experiment::setup::{Qdisc, Setup, SocketOptions, setup};
 use crate::experiment::shape::Shape;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,19 +38,25 @@ impl Contender {
         }
     }
 
-    /// Its settings; `None` if it cannot express the shape.
-    pub fn qdisc(self, shape: &Shape, queues: usize) -> Option<Qdisc> {
+    /// Its settings for a shape of one class; `None` if it cannot express the shape.
+    pub fn setup(self, shape: &Shape, queues: usize) -> Option<Setup> {
+        let without_rate = |qdisc| {
+            (!shape.waits).then(|| Setup {
+                qdisc,
+                sockets: vec![SocketOptions::default()],
+            })
+        };
         match self {
-            Self::None => (!shape.waits).then_some(Qdisc::None),
-            Self::MqFq => (!shape.waits).then(|| Qdisc::Tc(mq_fq(queues))),
+            Self::None => without_rate(Qdisc::None),
+            Self::MqFq => without_rate(Qdisc::Tc(mq_fq(queues))),
             // UDP has no rates there; its place is mq with fq, as the peer's.
-            Self::Scheduler(Scheduler::TaktFlow) => (!shape.waits).then(|| flow(shape)).flatten(),
-            Self::Scheduler(scheduler) => setup(scheduler, shape).map(|setup| setup.qdisc),
+            Self::Scheduler(Scheduler::TaktFlow) => without_rate(flow(shape)?),
+            Self::Scheduler(scheduler) => setup(scheduler, shape),
             // A tc that does not know it cannot give it a rate.
-            Self::CakeMq => (!shape.waits).then(|| {
+            Self::CakeMq => {
                 let line = format!("qdisc replace dev {DEVICE} root cake_mq");
-                Qdisc::Tc(vec![line])
-            }),
+                without_rate(Qdisc::Tc(vec![line]))
+            }
         }
     }
 }
@@ -82,12 +88,19 @@ mod tests {
         };
         let able = |waits| {
             let all = Contender::ALL.into_iter();
-            all.filter(|contender| contender.qdisc(&shape(waits), 2).is_some())
+            all.filter(|contender| contender.setup(&shape(waits), 2).is_some())
                 .map(Contender::name)
                 .collect::<Vec<_>>()
         };
         assert_eq!(able(false).len(), 8);
         assert_eq!(able(true), ["takt", "takt-departure", "fq", "htb"]);
+    }
+
+    #[test]
+    fn packets_of_htb_are_of_its_class() {
+        let htb = Contender::Scheduler(Scheduler::Htb);
+        let setup = htb.setup(&Shape::udp([40_000_000]), 2).unwrap();
+        assert_ne!(setup.sockets[0].priority, 0);
     }
 
     #[test]

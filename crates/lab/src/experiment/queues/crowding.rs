@@ -71,18 +71,18 @@ fn once(
     processors: &[usize],
     length: Duration,
 ) -> Result<Option<f64>> {
-    let Some(qdisc) = contender.qdisc(shape, processors.len()) else {
+    let Some(setup) = contender.setup(shape, processors.len()) else {
         return Ok(None);
     };
     let mut root = Root::new(bench.takt());
-    match root.attach(contender.name(), &qdisc) {
+    match root.attach(contender.name(), &setup.qdisc) {
         Err(missing @ ExperimentError::Unsupported { .. }) => {
             eprintln!("{} is left out: {missing}", contender.name());
             return Ok(None);
         }
         attached => attached?,
     }
-    let arrived = senders::send(processors, PAYLOAD_BYTES, length)?;
+    let arrived = senders::send(processors, &setup.sockets[0], PAYLOAD_BYTES, length)?;
     root.detach()?;
     Ok(Some(arrived.frames_per_s()))
 }

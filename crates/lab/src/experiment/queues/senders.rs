@@ -11,7 +11,9 @@ use nix::unistd::Pid;
 
 use crate::experiment::error::{ExperimentError, Result, WhileDoing};
 use crate::experiment::pair::{self, A, RECEIVER};
+use crate::experiment::setup::SocketOptions;
 use crate::experiment::shape::FIRST_PORT;
+use crate::experiment::source::configure;
 
 /// Once everything that was slow at first has happened.
 const WARM_UP: Duration = Duration::from_millis(300);
@@ -31,11 +33,16 @@ impl Arrived {
 }
 
 /// Sends datagrams of this size from all processors to the first class's port for that long.
-pub fn send(processors: &[usize], payload_bytes: usize, length: Duration) -> Result<Arrived> {
+pub fn send(
+    processors: &[usize],
+    options: &SocketOptions,
+    payload_bytes: usize,
+    length: Duration,
+) -> Result<Arrived> {
     let stop = Arc::new(AtomicBool::new(false));
     let senders: Vec<JoinHandle<Result<()>>> = processors
         .iter()
-        .map(|processor| start(*processor, payload_bytes, Arc::clone(&stop)))
+        .map(|processor| start(*processor, options, payload_bytes, Arc::clone(&stop)))
         .collect::<Result<_>>()?;
     let measured = measure(length);
     stop.store(true, Ordering::Relaxed);
@@ -62,6 +69,7 @@ fn measure(length: Duration) -> Result<Arrived> {
 
 fn start(
     processor: usize,
+    options: &SocketOptions,
     payload_bytes: usize,
     stop: Arc<AtomicBool>,
 ) -> Result<JoinHandle<Result<()>>> {
@@ -72,6 +80,7 @@ fn start(
         socket
             .set_write_timeout(Some(Duration::from_millis(100)))
             .doing("bound its waits")?;
+        configure(&socket, options)?;
         Ok::<_, ExperimentError>(socket)
     })?;
     Ok(thread::spawn(move || {

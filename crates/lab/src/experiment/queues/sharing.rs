@@ -24,16 +24,16 @@ pub fn run(bench: &Bench, processors: &[usize]) -> Result<Vec<Row>> {
     let payload_bytes = shape.packet_bytes as usize - HEADERS_BYTES;
     let mut rows = Vec::new();
     for contender in Contender::ALL {
-        let Some(qdisc) = contender.qdisc(&shape, processors.len()) else {
+        let Some(setup) = contender.setup(&shape, processors.len()) else {
             continue;
         };
         let mut root = Root::new(bench.takt());
-        match root.attach(contender.name(), &qdisc) {
+        match root.attach(contender.name(), &setup.qdisc) {
             Err(ExperimentError::Unsupported { .. }) => continue,
             attached => attached?,
         }
         eprintln!("queues: one rate, {}", contender.name());
-        let arrived = senders::send(processors, payload_bytes, length)?;
+        let arrived = senders::send(processors, &setup.sockets[0], payload_bytes, length)?;
         root.detach()?;
         let achieved_bps = 8.0 * arrived.bytes as f64 / arrived.elapsed.as_secs_f64();
         let error_ppm = (achieved_bps / RATE_BPS as f64 - 1.0) * 1e6;
