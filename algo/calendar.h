@@ -14,6 +14,8 @@
  *   first    O(1).
  *   far      Due beyond the ring's horizon: stays in the last bucket and is
  *            inserted again when the ring gets there.
+ *   front    The first entry, once it is known, is beside the ring. While it is served and due
+ *            again before all others, as the only entry always is, the ring is not touched.
  *
  * "Time" is whatever its entries are due in: nanoseconds of a clock, or the virtual time of a
  * share. A link has many calendars. They share one array of entries and one array of buckets, the
@@ -21,8 +23,9 @@
  *
  * An entry is an index into the array; index 0 means none.
  *
- * Invariant: every entry is in a bucket of [base, base + buckets). An inserted entry is never due
- * before the time of the last look-up (a clock only advances), so base only advances too.
+ * Invariant: every entry but the front is in a bucket of [base, base + buckets). An inserted entry
+ * is never due before the time of the last look-up (a clock only advances), so base only advances
+ * too.
  */
 #ifndef TAKT_CALENDAR_H
 #define TAKT_CALENDAR_H
@@ -54,10 +57,12 @@ struct takt_shelf {
 struct takt_calendar {
 	u64 base;	/* bucket number that the ring starts at */
 	u64 summary[TAKT_SUMMARIES];
-	u32 count;
+	u32 count;	/* entries, the front included */
 	u32 first;	/* index of its first bucket on the shelf; a multiple of 64 */
 	u32 mask;	/* buckets - 1; a power of two from 64 to BUCKETS_MAX, less one */
 	u32 shift;
+	u32 front;	/* the first entry; 0: not known, or there is none */
+	u32 ringed;	/* entries in the ring */
 };
 
 /* Position of the lowest set bit; x is not 0. BPF has no such instruction. */
@@ -116,17 +121,17 @@ TAKT_FN void takt_calendar_unmark(struct takt_calendar *calendar, struct takt_sh
 		calendar->summary[word / 64 & (TAKT_SUMMARIES - 1)] &= ~(1ULL << (word % 64));
 }
 
-/* Insert the entry by its due_ns. It must not be in a calendar. */
-TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
-				     struct takt_shelf *shelf TAKT_ARG,
-				     u32 id, u64 now_ns)
+/* Insert the entry into the ring, by its due_ns. If it goes before all others there, at once. */
+TAKT_FN_OUT int takt_calendar_place(struct takt_calendar *calendar TAKT_ARG,
+				    struct takt_shelf *shelf TAKT_ARG,
+				    u32 id, u64 now_ns, u32 is_first)
 {
 	struct takt_entry *entry = takt_entry(shelf, id), *behind;
 	u32 shift = calendar->shift & 63, mask = calendar->mask;
 	u64 bucket = entry->due_ns >> shift;
 	u32 slot, after, i;
 
-	if (!calendar->count)
+	if (!calendar->ringed)
 		calendar->base = takt_min(bucket, now_ns >> shift);
 	if (bucket < calendar->base)
 		bucket = calendar->base;
@@ -134,7 +139,7 @@ TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
 		bucket = calendar->base + mask;
 	slot = bucket & mask;
 
-	after = *takt_bucket_tail(shelf, calendar, slot);
+	after = is_first ? 0 : *takt_bucket_tail(shelf, calendar, slot);
 	for (i = 0; i < TAKT_SCAN_MAX && after; i++) {
 		behind = takt_entry(shelf, after);
 		if (behind->due_ns <= entry->due_ns)
@@ -157,12 +162,31 @@ TAKT_FN_OUT int takt_calendar_insert(struct takt_calendar *calendar TAKT_ARG,
 		takt_entry(shelf, entry->next)->prev = id;
 	else
 		*takt_bucket_tail(shelf, calendar, slot) = id;
-	calendar->count++;
+	calendar->ringed++;
 	return 0;
 }
 
-TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar,
-				  struct takt_shelf *shelf, u32 id)
+/* Insert the entry by its due_ns. It must not be in a calendar. */
+TAKT_FN void takt_calendar_insert(struct takt_calendar *calendar, struct takt_shelf *shelf,
+				  u32 id, u64 now_ns)
+{
+	u32 front = calendar->front;
+
+	id &= TAKT_ENTRIES - 1;
+	if (!calendar->count) {
+		calendar->front = id;
+	} else if (front && takt_entry(shelf, id)->due_ns < takt_entry(shelf, front)->due_ns) {
+		calendar->front = id;
+		takt_calendar_place(calendar, shelf, front, now_ns, 1);
+	} else {
+		takt_calendar_place(calendar, shelf, id, now_ns, 0);
+	}
+	calendar->count++;
+}
+
+/* Take the entry out of the ring. */
+TAKT_FN_OUT int takt_calendar_unlink(struct takt_calendar *calendar TAKT_ARG,
+				     struct takt_shelf *shelf TAKT_ARG, u32 id)
 {
 	struct takt_entry *entry = takt_entry(shelf, id);
 	u32 slot = entry->slot;
@@ -177,10 +201,21 @@ TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar,
 		*takt_bucket_tail(shelf, calendar, slot) = entry->prev;
 	if (!*takt_bucket_head(shelf, calendar, slot))
 		takt_calendar_unmark(calendar, shelf, slot);
+	calendar->ringed--;
+	return 0;
+}
+
+/* Remove an entry of the calendar. */
+TAKT_FN void takt_calendar_remove(struct takt_calendar *calendar, struct takt_shelf *shelf, u32 id)
+{
+	if (calendar->front == id)
+		calendar->front = 0;
+	else
+		takt_calendar_unlink(calendar, shelf, id);
 	calendar->count--;
 }
 
-/* The first occupied slot from base on, in one turn. The calendar is not empty. */
+/* The first occupied slot from base on, in one turn. The ring is not empty. */
 TAKT_FN_OUT u32 takt_calendar_scan(const struct takt_calendar *calendar TAKT_ARG,
 				   struct takt_shelf *shelf TAKT_ARG)
 {
@@ -227,7 +262,7 @@ TAKT_FN_OUT int takt_calendar_turn(struct takt_calendar *calendar TAKT_ARG,
 }
 
 /*
- * Peek at the first entry of a calendar that is not empty. Returns the entry if it is due in its
+ * Peek at the first entry of a ring that is not empty. Returns the entry if it is due in its
  * bucket's turn of the ring. If not, 0: with *wake_ns if no entry can be due before, or
  * TIME_NEVER if the entry was moved to its own bucket: then look again.
  */
@@ -251,9 +286,33 @@ TAKT_FN u32 takt_calendar_peek(struct takt_calendar *calendar, struct takt_shelf
 		return 0;
 	}
 	takt_calendar_turn(calendar, shelf, slot, here);
-	takt_calendar_remove(calendar, shelf, id);
-	takt_calendar_insert(calendar, shelf, id, now_ns);
+	takt_calendar_unlink(calendar, shelf, id);
+	takt_calendar_place(calendar, shelf, id, now_ns, 0);
 	return 0;
+}
+
+/* Make the ring's first entry the front. As takt_calendar_first, for a ring that is not empty. */
+TAKT_FN_OUT u32 takt_calendar_advance(struct takt_calendar *calendar TAKT_ARG,
+				      struct takt_shelf *shelf TAKT_ARG,
+				      u64 now_ns, u64 *wake_ns TAKT_ARG)
+{
+	u32 id, i;
+
+	id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
+	if (!id && *wake_ns == TAKT_TIME_NEVER) {
+		TAKT_FOR (i, 1, TAKT_REINSERT_MAX) {
+			id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
+			if (id || *wake_ns != TAKT_TIME_NEVER)
+				break;
+		}
+		if (!id && *wake_ns == TAKT_TIME_NEVER)
+			*wake_ns = now_ns;
+	}
+	if (!id)
+		return 0;
+	takt_calendar_unlink(calendar, shelf, id);
+	calendar->front = id;
+	return id;
 }
 
 /*
@@ -261,25 +320,13 @@ TAKT_FN u32 takt_calendar_peek(struct takt_calendar *calendar, struct takt_shelf
  * *wake_ns, when to ask again. With now TIME_NEVER far entries are searched as well: for virtual
  * time, which does not pass by itself.
  */
-TAKT_FN_OUT u32 takt_calendar_first(struct takt_calendar *calendar TAKT_ARG,
-				    struct takt_shelf *shelf TAKT_ARG,
-				    u64 now_ns, u64 *wake_ns TAKT_ARG)
+TAKT_FN u32 takt_calendar_first(struct takt_calendar *calendar, struct takt_shelf *shelf,
+				u64 now_ns, u64 *wake_ns)
 {
-	u32 id, i;
-
 	*wake_ns = TAKT_TIME_NEVER;
-	if (!calendar->count)
-		return 0;
-	id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
-	if (id || *wake_ns != TAKT_TIME_NEVER)
-		return id;
-	TAKT_FOR (i, 1, TAKT_REINSERT_MAX) {
-		id = takt_calendar_peek(calendar, shelf, now_ns, wake_ns);
-		if (id || *wake_ns != TAKT_TIME_NEVER)
-			return id;
-	}
-	*wake_ns = now_ns;
-	return 0;
+	if (calendar->front || !calendar->count)
+		return calendar->front;
+	return takt_calendar_advance(calendar, shelf, now_ns, wake_ns);
 }
 
 #endif

@@ -33,7 +33,7 @@
 #define TAKT_TIMER_MARGIN_NS 10000
 
 struct takt_choice {
-	u64 wake_ns;	/* packet 0: when to look again, or TIME_NEVER */
+	u64 wake_ns;	/* when to look again; TIME_NEVER: at once after a packet, else not known */
 	u32 packet;	/* its packet slot, or 0 */
 	u32 id;
 	u32 len;
@@ -179,6 +179,37 @@ TAKT_FN_OUT int takt_link_hold(struct takt_link *link TAKT_ARG, u32 slot, u32 id
 	if (due_ns < takt_departures_next_ns(&link->departures) && due_ns < link->wake_ns)
 		link->wake_ns = 0;
 	return takt_departures_hold(&link->departures, due_ns, slot, id);
+}
+
+/*
+ * A packet joins others of its entity. That is all of takt_link_push for such a packet, if its
+ * entity takes no turns, its queue is not managed and it comes from no earlier configuration. The
+ * packet slot to keep it in, or 0: it is not such a packet, or there is no room.
+ */
+TAKT_FN u32 takt_link_join(struct takt_link *link, struct takt_entity *entity,
+			   const struct takt_class_params *params, u32 frames, u32 len)
+{
+	struct takt_packet *packet;
+	u32 slot;
+
+	if (!entity->queue.packets || entity->turn.class_id || entity->flows.packets ||
+	    params->per_flow == TAKT_PER_FLOW_QUEUE ||
+	    (params->target_ns && !params->spares_local) ||
+	    entity->queue.packets + entity->held_packets >= params->queue_packets)
+		return 0;
+	slot = takt_packet_slot_take(&link->order.slots);
+	if (!slot)
+		return 0;
+	link->queued_packets++;
+	if (frames > 1)
+		entity->stats.gso_packets++;
+	packet = takt_packet(&link->order.slots, slot);
+	packet->after = 0;
+	packet->queued_us = 0;
+	packet->ecn = TAKT_ECN_NOT;
+	takt_count_arrival(entity, len);
+	takt_queue_push(&entity->queue, &link->order.slots, slot, len, link->generation);
+	return slot;
 }
 
 /* A packet arrives: the packet slot to keep it in, or 0: drop it. */
@@ -338,6 +369,36 @@ TAKT_FN u64 takt_link_wake(struct takt_link *link, const struct takt_plan *plan,
 	return takt_min(ideal_ns, soon_ns);
 }
 
+/*
+ * A frame was sent. If all that wait are in one calendar of the root's and nothing else may come
+ * between, the next one and its time are known without a search.
+ */
+TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
+			       struct takt_choice *choice)
+{
+	struct takt_node *root = &link->order.node[0];
+	u32 bits = root->timed_bits, priority, id;
+	u64 behind_ns, due_ns;
+
+	if (!bits || bits & (bits - 1) || root->share_bits | root->floors.count |
+	    link->order.blocked.by_task.count | link->order.blocked.by_weight |
+	    link->flows.stations.unsettled | plan->stations ||
+	    link->plan_hand < TAKT_ENTITIES || plan->pacing == TAKT_PACING_GAP)
+		return;
+	priority = takt_lowest_bit(bits) & (TAKT_PRIORITIES - 1);
+	behind_ns = root->behind_ns[priority];
+	id = takt_calendar_first(&root->timed[priority], &link->order.shelf,
+				 now_ns - takt_min(behind_ns, now_ns), &due_ns);
+	if (!id)
+		return;
+	due_ns = takt_entry(&link->order.shelf, id)->due_ns + behind_ns;
+	if (due_ns < link->clock.due_ns || due_ns > takt_departures_next_ns(&link->departures))
+		return;
+	link->polls = 0;
+	link->next_id = id & (TAKT_ENTITIES - 1);
+	choice->wake_ns = link->wake_ns = due_ns;
+}
+
 /* None is sent now: when to look again. Precondition: a choice was made, into link->path. */
 TAKT_FN void takt_link_wait(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			    struct takt_choice *choice)
@@ -457,7 +518,7 @@ TAKT_FN void takt_link_send(struct takt_link *link, const struct takt_plan *plan
 /*
  * Is the chosen packet to be dropped, as its queue stands? Then take it; it costs nothing. There
  * are packets behind it, so the entity stays where it is. One whose sender understands marks is
- * sent, and a mark is due. Precondition: as takt_link_send.
+ * sent, and a mark is due. Preconditions: as takt_link_send, and the packet was stamped.
  */
 TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 				 const struct takt_plan *plan TAKT_ARG, u64 now_ns,
@@ -469,7 +530,7 @@ TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 	u64 sojourn_ns;
 	int drops;
 
-	if (!packet->queued_us || !params->target_ns)
+	if (!params->target_ns)
 		return 0;
 	sojourn_ns = takt_codel_sojourn(packet->queued_us, now_ns);
 	drops = takt_codel_drops(&source->codel, params->target_ns, params->interval_ns, sojourn_ns,
@@ -493,6 +554,14 @@ TAKT_FN_OUT int takt_link_manage(struct takt_link *link TAKT_ARG,
 	return 1;
 }
 
+/* Was the chosen packet stamped when it was queued, as those are that may be dropped? */
+TAKT_FN int takt_link_is_stamped(struct takt_link *link)
+{
+	const struct takt_entity *source = takt_entity(&link->order, link->path.source);
+
+	return takt_packet(&link->order.slots, source->queue.head)->queued_us != 0;
+}
+
 /* The link is asked for a packet at now. Precondition: the fast path is empty. */
 TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan, u64 now_ns,
 			   struct takt_choice *choice)
@@ -513,7 +582,7 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 		takt_link_admit(link, plan, now_ns);
 	if (takt_departures_next_ns(&link->departures) <= now_ns)
 		takt_link_depart(link, plan, now_ns);
-	/* Asked because a packet was enqueued behind others: the timer is already set. */
+	/* A packet was enqueued behind others, or one was sent: the timer is already set. */
 	if (now_ns + TAKT_TIMER_MARGIN_NS < link->wake_ns) {
 		choice->wake_ns = link->wake_ns;
 		choice->armed = 1;
@@ -531,10 +600,12 @@ TAKT_FN void takt_link_pop(struct takt_link *link, const struct takt_plan *plan,
 	}
 	if (!takt_link_next(link, plan, now_ns))
 		takt_link_first(link, plan, now_ns);
-	if (!link->path.id || free_ns > now_ns)
+	if (!link->path.id || free_ns > now_ns) {
 		takt_link_wait(link, plan, now_ns, choice);
-	else if (!takt_link_manage(link, plan, now_ns, choice))
+	} else if (!takt_link_is_stamped(link) || !takt_link_manage(link, plan, now_ns, choice)) {
 		takt_link_send(link, plan, now_ns, choice);
+		takt_link_foresee(link, plan, now_ns, choice);
+	}
 }
 
 /* The packet on the fast path was counted as sent, and is discarded. */

@@ -66,7 +66,7 @@ struct takt_plan {
 	u32 stations;		/* TAKT_STATIONS_*: what it knows stations by */
 	u32 reads;		/* TAKT_READS_*: what it does by more of a packet's headers */
 	u32 fast_by_connection;	/* what is known of a connection tells whether its packets may take
-				 * the fast path; see bpf/link/fast_path.h */
+				 * the fast path; see bpf/link/known.h */
 	u32 horizon_caps;	/* 1: a departure time beyond the horizon becomes its end */
 	u64 horizon_ns;		/* a packet's departure time is no further ahead */
 	u16 tenant[TAKT_NODES];		/* the id of each node's tenant; 0: no such node */

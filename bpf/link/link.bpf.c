@@ -13,8 +13,8 @@
 #include "kernel.h"
 #include "arrival.h"
 #include "departs.h"
-#include "fast_path.h"
 #include "handover.h"
+#include "known.h"
 #include "marking.h"
 #include "templates.h"
 #include "thinning.h"
@@ -140,11 +140,11 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 	fast = find_fast(index);
 	if (!fast)
 		goto drop;
-	if (plan->fast_by_connection && !sch->q.qlen) {
-		bytes = fast_path_bytes(skb, port, plan);
-		if (bytes)
-			goto passes;
-	}
+	slot = known_slot(skb, port, plan, !sch->q.qlen, &bytes);
+	if (slot == TAKT_FAST_PATH)
+		goto passes;
+	if (slot)
+		goto waits;
 	if (is_template(skb, port)) {
 		slot = template_slot(skb, port, plan);
 		store = slot ? find_store(index, slot) : NULL;
@@ -164,16 +164,19 @@ int BPF_PROG(takt_link_enqueue, struct sk_buff *skb, struct Qdisc *sch,
 		arrival->id = entity_of(skb, port, plan, &arrival->before);
 	}
 	slot = arrive(skb, sch, port, plan, arrival);
-	if (slot == TAKT_FAST_PATH) {
-		bytes = arrival->bytes;
+	bytes = arrival->bytes;
+	/* The second: a plan came into force while a dequeue still read the one before. */
+	if (!port->link.wake_ns || port->link.queued_generation != (u32)plan->generation)
+		fast->quiet_ns = 0;
+	if (slot == TAKT_FAST_PATH)
 		goto passes;
-	}
+waits:
 	/* The store has every packet slot. */
 	store = slot ? find_store(index, slot) : NULL;
 	if (!store)
 		goto drop;
 	sch->q.qlen++;
-	sch->qstats.backlog += arrival->bytes;
+	sch->qstats.backlog += bytes;
 	thinned = bpf_kptr_xchg(&store->skb, skb);
 	if (thinned) {
 		sch->q.qlen--;
@@ -214,19 +217,24 @@ struct sk_buff *BPF_PROG(takt_link_dequeue, struct Qdisc *sch)
 	skb = take_fast(fast, &bytes);
 	if (skb)
 		goto send;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns + TAKT_TIMER_MARGIN_NS < fast->quiet_ns)
+		return NULL;
 	port = find_port(index);
 	if (!port)
 		return NULL;
 	plan = plan_of(port);
 	choice = &port->choice;
 	note_running(port, plan);
-	now_ns = bpf_ktime_get_ns();
 	takt_gap_dequeue(&port->link, &port->gap, plan, now_ns, choice);
+	if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
+		bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
+	/* Only packets that arrive bring another packet's turn forward. */
+	if (plan->fast_by_connection)
+		fast->quiet_ns = port->link.wake_ns;
 	if (!choice->packet) {
 		if (port->bell && takt_blocked_long(&port->link.order.blocked, now_ns))
 			ring(index, port);
-		if (!choice->armed && choice->wake_ns != TAKT_TIME_NEVER)
-			bpf_qdisc_watchdog_schedule(sch, choice->wake_ns, 0);
 		return NULL;
 	}
 	store = find_store(index, choice->packet);
@@ -346,9 +354,12 @@ int takt_link_commit(struct takt_commit_args *args)
 
 	bpf_for(i, 0, TAKT_LINKS) {
 		struct takt_port *port = links >> i & 1 ? find_port(i) : NULL;
+		struct takt_fast *fast = find_fast(i);
 
-		if (port)
-			port->active ^= 1;
+		if (!port || !fast)
+			continue;
+		port->active ^= 1;
+		fast->quiet_ns = 0;
 	}
 	return 0;
 }

@@ -18,11 +18,12 @@ struct store_map {
 	__type(value, struct takt_store);
 } store_shape SEC(".maps");
 
-/* The packet on the fast path of a link. */
+/* What a dequeue looks at first: the packet on the fast path of a link, and the timer. */
 struct takt_fast {
 	struct sk_buff __kptr *skb;
 	u32 bytes;	/* as the kernel counts */
 	u32 kept;	/* 0: there is none */
+	u64 quiet_ns;	/* the timer is set, and no other packet leaves before; 0: not known */
 };
 
 struct {
