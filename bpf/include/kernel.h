@@ -117,7 +117,7 @@ struct gnet_stats_queue {
 };
 
 struct Qdisc {
-	u32 handle, parent;
+	u32 limit, handle, parent;
 	struct netdev_queue *dev_queue;
 	struct qdisc_skb_head q;
 	struct gnet_stats_queue qstats;

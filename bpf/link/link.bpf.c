@@ -282,6 +282,8 @@ int BPF_PROG(takt_link_init, struct Qdisc *sch, struct nlattr *opt,
 	if (port->link.ifindex != (u32)dev->ifindex ||
 	    port->link.netns_cookie != dev->nd_net.net->net_cookie)
 		return -EINVAL;
+	/* Linux 6.19 drops packets of a burst from several CPUs that is longer than that. */
+	sch->limit = TAKT_PACKETS;
 	port->link.was_attached = 1;
 	port->device = (u64)dev;
 	port->attached = 1;

@@ -1,14 +1,16 @@
-//! The model of caches (crates/caches) as a plugin of the emulator's: QEMU's interface for TCG
-//! plugins, version 1 (QEMU 4.2 to 8.1).
+//! The model of caches (crates/caches), and a count of instructions, as a plugin of the emulator's:
+//! QEMU's interface for TCG plugins, version 1 (QEMU 4.2 to 8.1).
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
 use std::io::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use takt_caches::MARK;
 use takt_caches::cache::LINE_BYTES;
+use takt_caches::instructions::{PARTS, part_of};
 use takt_caches::model::Model;
+use takt_caches::{MARK, Mark};
 
 /// Version 1 of the interface.
 #[unsafe(no_mangle)]
@@ -31,9 +33,17 @@ struct Instruction {
 
 const NO_REGISTERS: c_int = 0;
 const READS_AND_WRITES: c_int = 3;
+const ADD: c_int = 0;
 
 unsafe extern "C" {
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, *mut Block));
+    fn qemu_plugin_register_vcpu_tb_exec_inline(
+        block: *mut Block,
+        operation: c_int,
+        number: *mut c_void,
+        operand: u64,
+    );
+    fn qemu_plugin_tb_vaddr(block: *const Block) -> u64;
     fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
     fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
     fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
@@ -61,6 +71,9 @@ struct Plugin {
     marks: File,
 }
 
+/// Instructions that were executed, part by part. The emulator adds to them in its translations.
+static INSTRUCTIONS: [AtomicU64; PARTS.len()] = [const { AtomicU64::new(0) }; PARTS.len()];
+
 static PLUGIN: Mutex<Option<Plugin>> = Mutex::new(None);
 
 /// A processor of the emulator's is about to do something: the model follows. With virtual time all
@@ -86,21 +99,24 @@ extern "C" fn accesses(_processor: c_uint, info: u32, address: u64, _data: *mut 
 
 extern "C" fn marks(_processor: c_uint, _data: *mut c_void) {
     with(|plugin| {
-        let misses = plugin.model.misses();
-        let bytes: Vec<u8> = misses
-            .iter()
-            .flatten()
-            .flat_map(|n| n.to_le_bytes())
-            .collect();
+        let mark = Mark {
+            misses: plugin.model.misses(),
+            instructions: std::array::from_fn(|part| INSTRUCTIONS[part].load(Ordering::Relaxed)),
+        };
         // The laboratory finds a mark too few if it fails.
-        let _ = plugin.marks.write_all(&bytes);
+        let _ = plugin.marks.write_all(&mark.to_bytes());
     });
 }
 
 /// Instructions are translated: the model is to be told when they are executed.
 extern "C" fn translates(_id: Id, block: *mut Block) {
     // SAFETY: the emulator's block, valid during this call.
-    let count = unsafe { qemu_plugin_tb_n_insns(block) };
+    let (count, begin) = unsafe { (qemu_plugin_tb_n_insns(block), qemu_plugin_tb_vaddr(block)) };
+    if let Some(part) = part_of(begin) {
+        let number = INSTRUCTIONS[part].as_ptr().cast();
+        // SAFETY: the number lives as long as the program, and nothing borrows it.
+        unsafe { qemu_plugin_register_vcpu_tb_exec_inline(block, ADD, number, count as u64) };
+    }
     let mut last_line = None;
     for index in 0..count {
         // SAFETY: as above, and the index is below the count.

@@ -177,7 +177,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 187] = [
+const METRICS: [(&str, &str, u8); 189] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -349,6 +349,8 @@ const METRICS: [(&str, &str, u8); 187] = [
     ("server_l1i_misses", "server\nL1I", 8),
     ("server_l1d_misses", "L1D", 8),
     ("server_l2_misses", "L2", 8),
+    ("kernel_instructions", "instructions\nkernel", 7),
+    ("loaded_instructions", "loaded", 7),
     ("busy_ns_per_packet", "busy", 8),
     ("baseline_ns_per_packet", "baseline", 6),
     ("throughput_bps", "throughput", 8),

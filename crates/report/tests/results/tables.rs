@@ -16,6 +16,7 @@ pub fn all() -> Vec<Table> {
         crowd(),
         cost(),
         caches(),
+        instructions(),
     ]
 }
 
@@ -467,15 +468,38 @@ fn crowd() -> Table {
     }
 }
 
-fn caches() -> Table {
-    const COLUMNS: [Column; 5] = [
-        column("takt", "takt"),
-        column("fq", "fq"),
-        column("HTB, told the class", "htb"),
-        column("HTB, finding it by port", "htb+u32"),
-        column("CAKE", "cake"),
+const COUNTED: [Column; 5] = [
+    column("takt", "takt"),
+    column("fq", "fq"),
+    column("HTB, told the class", "htb"),
+    column("HTB, finding it by port", "htb+u32"),
+    column("CAKE", "cake"),
+];
+
+fn instructions() -> Table {
+    let cases = [
+        ("1 class, at once", "1-class"),
+        ("1,000 classes, at once", "1000-classes"),
+        ("1 class, waiting", "1-class-waiting"),
+        ("2,000 classes, waiting", "2000-classes-waiting"),
     ];
-    const COUNTED: [(&str, &str); 6] = [
+    let parts = [
+        ("its own", "loaded_instructions"),
+        ("the kernel's", "kernel_instructions"),
+    ];
+    let lines = cases.into_iter().flat_map(|(label, case)| {
+        parts.map(|(part, metric)| line(format!("{label}: {part}"), case, &[figure(metric, whole)]))
+    });
+    Table {
+        name: "instructions",
+        experiment: "caches",
+        columns: &COUNTED,
+        lines: lines.collect(),
+    }
+}
+
+fn caches() -> Table {
+    const FIGURES: [(&str, &str); 6] = [
         ("server, L1I", "server_l1i_misses"),
         ("server, L1D", "server_l1d_misses"),
         ("server, L2", "server_l2_misses"),
@@ -485,7 +509,7 @@ fn caches() -> Table {
     ];
     let cases = [("1 class", "1-class"), ("1,000 classes", "1000-classes")];
     let lines = cases.into_iter().flat_map(|(label, case)| {
-        COUNTED.map(|(counted, metric)| {
+        FIGURES.map(|(counted, metric)| {
             let label = format!("{label}: {counted}");
             line(label, case, &[figure(metric, tenths)])
         })
@@ -493,7 +517,7 @@ fn caches() -> Table {
     Table {
         name: "caches",
         experiment: "caches",
-        columns: &COLUMNS,
+        columns: &COUNTED,
         lines: lines.collect(),
     }
 }

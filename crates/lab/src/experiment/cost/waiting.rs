@@ -34,19 +34,20 @@ const WARM_UP: Duration = Duration::from_millis(500);
 /// The metric that rows are compared by.
 pub(super) const BUSY: &str = "busy_ns_per_packet";
 
-struct Case {
-    name: &'static str,
+pub(super) struct Case {
+    pub name: &'static str,
     shape: Shape,
 }
+
+/// Sends for so long.
+type Pump<'a> = dyn FnMut(Duration) -> Result<()> + 'a;
 
 /// There is no row for a scheduler that cannot express every case with classes, or every case
 /// with flows: one number is nothing to compare.
 pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for cases in [with_classes(), with_flows()] {
-        let wanted =
-            |case: &Case| scheduler == Scheduler::None || setup(scheduler, &case.shape).is_some();
-        if cases.iter().all(wanted) {
+        if cases.iter().all(|case| case.suits(scheduler)) {
             for case in &cases {
                 eprintln!("cost: {}, {}", scheduler.name(), case.name);
                 rows.push(Row {
@@ -60,7 +61,7 @@ pub fn run(scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Vec
     Ok(rows)
 }
 
-fn with_classes() -> Vec<Case> {
+pub(super) fn with_classes() -> Vec<Case> {
     CLASSES
         .map(|(name, classes)| Case {
             name,
@@ -100,11 +101,26 @@ pub fn with_cost(mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 impl Case {
+    /// Can the scheduler express it?
+    pub fn suits(&self, scheduler: Scheduler) -> bool {
+        scheduler == Scheduler::None || setup(scheduler, &self.shape).is_some()
+    }
+
     fn measure(&self, scheduler: Scheduler, root: &mut Root<'_>, short: bool) -> Result<Metrics> {
+        self.pumped(scheduler, root, |pump| figures(duration(short), pump))
+    }
+
+    /// Calls `measure` once all flows have packets queued.
+    pub fn pumped<T>(
+        &self,
+        scheduler: Scheduler,
+        root: &mut Root<'_>,
+        measure: impl FnOnce(&mut Pump<'_>) -> Result<T>,
+    ) -> Result<T> {
         let sources = Source::open(&self.shape, BACKLOG_MIN)?;
         let Some(setup) = setup(scheduler, &self.shape) else {
             root.detach()?;
-            return unqueued(&self.shape, sources, short);
+            return without_queues(&self.shape, sources, measure);
         };
         // The case before must leave nothing: its queued packets would go first.
         root.detach()?;
@@ -112,7 +128,7 @@ impl Case {
         for (source, options) in sources.iter().zip(&setup.sockets) {
             source.configure(options)?;
         }
-        queued(&self.shape, sources, short)
+        with_queues(&self.shape, sources, measure)
     }
 }
 
@@ -126,15 +142,31 @@ fn tick() -> Duration {
 
 /// The cost of sending without a queue.
 pub(super) fn unqueued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result<Metrics> {
-    let flows = sources.len() as u32;
-    let mut metronome = Metronome::new(shape, sources, tick())?;
-    // Every socket has sent once before it counts.
-    metronome.pump(WARM_UP.max(tick() * flows))?;
-    figures(duration(short), |duration| metronome.pump(duration))
+    without_queues(shape, sources, |pump| figures(duration(short), pump))
 }
 
 /// The cost through the attached scheduler.
 pub(super) fn queued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result<Metrics> {
+    with_queues(shape, sources, |pump| figures(duration(short), pump))
+}
+
+fn without_queues<T>(
+    shape: &Shape,
+    sources: Vec<Source>,
+    measure: impl FnOnce(&mut Pump<'_>) -> Result<T>,
+) -> Result<T> {
+    let flows = sources.len() as u32;
+    let mut metronome = Metronome::new(shape, sources, tick())?;
+    // Every socket has sent once before it counts.
+    metronome.pump(WARM_UP.max(tick() * flows))?;
+    measure(&mut |duration| metronome.pump(duration))
+}
+
+fn with_queues<T>(
+    shape: &Shape,
+    sources: Vec<Source>,
+    measure: impl FnOnce(&mut Pump<'_>) -> Result<T>,
+) -> Result<T> {
     let (flows, tick) = (sources.len() as u32, tick());
     let lasting = BACKLOG_LASTS.div_duration_f64(tick * flows).ceil() as u32;
     let mut traffic = Traffic::at_rest(shape, sources, Vec::new())?;
@@ -143,10 +175,10 @@ pub(super) fn queued(shape: &Shape, sources: Vec<Source>, short: bool) -> Result
     // Only now, since filling long queues would delay the start of the next flow.
     traffic.keep_waiting(BACKLOG_MIN.max(lasting), shape)?;
     traffic.pump(WARM_UP.max(tick * flows))?;
-    figures(duration(short), |duration| traffic.pump(duration))
+    measure(&mut |duration| traffic.pump(duration))
 }
 
-fn figures(duration: Duration, mut pump: impl FnMut(Duration) -> Result<()>) -> Result<Metrics> {
+fn figures(duration: Duration, pump: &mut Pump<'_>) -> Result<Metrics> {
     let (idle, before) = (Idle::now()?, pair::received()?);
     pump(duration)?;
     let (busy, after) = (Idle::now()?.since(&idle), pair::received()?);
