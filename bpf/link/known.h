@@ -37,7 +37,7 @@ static __always_inline struct takt_connection *known_connection(const struct sk_
 	return connection;
 }
 
-/* Charge the packet for the fast path. 0: it does not go this way. Precondition: the link is idle. */
+/* Charge the packet for the fast path of an idle link. 0: it does not go this way. */
 static __always_inline u32 pass_known(struct takt_link *link, const struct takt_plan *plan,
 				      struct takt_connection *connection, u32 frames, u32 len)
 {
