@@ -275,7 +275,7 @@ pub struct Push {
     /// Why, for the history.
     #[arg(long, default_value = "")]
     pub note: String,
-    /// Simulate it with this traffic first; the simulator's refusal ends the push.
+    /// Simulate each of its links with this traffic first; the simulator's refusal ends the push.
     #[arg(long, value_name = "FILE", conflicts_with = "none")]
     pub traffic: Option<PathBuf>,
 }

@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::Value;
 use takt_fleet::{operator::Roster, selector::Selector};
+use takt_policy::Policy;
 
 use super::{beside, exit::Exit};
 
@@ -37,10 +38,22 @@ pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String
     Ok(kinds.keys().map(|kernel| (*kernel).to_owned()).collect())
 }
 
-/// Runs `takt sim` with recorded traffic: what it refuses is not pushed.
-pub fn simulate(file: &Path, traffic: &Path) -> Result<(), (Exit, String)> {
+/// Runs `takt sim` with recorded traffic on each link: what it refuses is not pushed.
+pub fn simulate(file: &Path, policy: &Policy, traffic: &Path) -> Result<(), (Exit, String)> {
     let (file, traffic) = (file.to_string_lossy(), traffic.to_string_lossy());
-    run("takt-sim", &[&file, "--traffic", &traffic])
+    let words = [&*file, "--traffic", &*traffic];
+    for link in &policy.links {
+        run(
+            "takt-sim",
+            &[&words[..], &["--link", &link.device]].concat(),
+        )
+        .map_err(|(exit, why)| (exit, format!("takt sim of {}: {why}", link.device)))?;
+    }
+    match policy.links[..] {
+        // It says that there is nothing to simulate.
+        [] => run("takt-sim", &words),
+        _ => Ok(()),
+    }
 }
 
 fn run(program: &str, words: &[&str]) -> Result<(), (Exit, String)> {

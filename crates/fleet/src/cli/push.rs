@@ -18,14 +18,14 @@ use super::{
 
 pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
     let output = common.output;
-    let text = match &push.policy {
+    let loaded = match &push.policy {
         None => None,
         Some(path) if path.as_os_str() == "-" => {
             let told = "a policy to push is a file or a directory";
             return Ok(fail(output, Exit::Invalid, &told));
         }
         Some(path) => match takt_policy::load(path) {
-            Ok(loaded) => Some(loaded.text),
+            Ok(loaded) => Some(loaded),
             Err(found) => {
                 match output {
                     Output::Text => eprint!("{}", found.render(false)),
@@ -40,10 +40,12 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
     };
     let mut operator = operator(common, true).await?;
     let roster = operator.fresh_roster().await?;
-    if let Some(path) = &push.policy {
+    if let Some((path, loaded)) = push.policy.as_ref().zip(loaded.as_ref()) {
         let checked = check::kernels(path, &push.to, &roster).and_then(|kernels| {
             let traffic = push.traffic.as_ref();
-            traffic.map_or(Ok(()), |traffic| check::simulate(path, traffic))?;
+            traffic.map_or(Ok(()), |traffic| {
+                check::simulate(path, &loaded.policy, traffic)
+            })?;
             Ok(kernels)
         });
         match checked {
@@ -55,7 +57,7 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
         }
     }
     let asked = Push {
-        policy: text,
+        policy: loaded.map(|loaded| loaded.text),
         to: push.to.clone(),
         hold: push.hold,
         health: push.health,
