@@ -9,7 +9,7 @@ use std::{path::PathBuf, time::Duration};
 use async_nats::{
     Client, ConnectOptions, Event, HeaderMap, StatusCode,
     connection::State,
-    jetstream::{self, kv, stream},
+    jetstream::{self, consumer, kv, stream},
 };
 use futures_util::StreamExt;
 use tokio::{sync::mpsc, time::timeout};
@@ -325,6 +325,25 @@ impl OperatorEngine {
     pub async fn has_no_hosts(&self) -> Result<bool, EngineError> {
         let info = self.hosts.stream.get_info().await;
         Ok(info.map_err(EngineError::of)?.state.messages == 0)
+    }
+
+    /// The engine's clock, in seconds of Unix time. Reports have its times, and no other clock
+    /// says how old they are.
+    pub async fn now_s(&self) -> Result<i64, EngineError> {
+        // Every server says when it made a consumer; those before 2.10 tell no time otherwise.
+        let config = consumer::pull::Config {
+            deliver_policy: consumer::DeliverPolicy::New,
+            inactive_threshold: PATIENCE,
+            memory_storage: true,
+            ..consumer::pull::Config::default()
+        };
+        let stream = &self.hosts.stream;
+        let made = stream.create_consumer(config).await;
+        let made = made.map_err(EngineError::of)?;
+        let made = made.cached_info();
+        // If this fails the server forgets it by itself.
+        let _ = stream.delete_consumer(&made.name).await;
+        Ok(made.created.unix_timestamp())
     }
 
     /// The bucket with reports.

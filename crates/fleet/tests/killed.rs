@@ -2,103 +2,21 @@
 //! for takt. The host has one whole policy then, that of a revision that was signed.
 
 mod common;
+#[path = "common/process.rs"]
+mod process;
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
-use common::{FLEET, SECRET, Server, push, stand_in_takt, until};
+use common::{Server, push, until};
+use process::Host;
 use takt_fleet::{
     digest::Digest,
-    host::Journal,
-    keys::Signer,
     operator::{Ended, Operator},
-    revision::Revision,
     selector::Selector,
 };
 use tokio::time::sleep;
 
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
-
-/// A host: an agent's process, and the state of its takt.
-struct Host {
-    url: String,
-    folder: PathBuf,
-    agent: Option<Child>,
-}
-
-impl Host {
-    fn start(server: &Server) -> Self {
-        let folder = server.folder.path().join("host");
-        fs::create_dir_all(folder.join("takt")).unwrap();
-        let mut host = Self {
-            url: server.url(),
-            folder,
-            agent: None,
-        };
-        host.go_on();
-        host
-    }
-
-    fn go_on(&mut self) {
-        let mut log = fs::OpenOptions::new();
-        let log = log.create(true).append(true).open(self.folder.join("log"));
-        let agent = Command::new(env!("CARGO_BIN_EXE_takt-fleet"))
-            .args(["agent", "--fleet", FLEET, "--identity", "host-0"])
-            .args(["--engine", &self.url, "--period", "5s"])
-            .args(["--pin", &Signer::new(&SECRET).public().to_string()])
-            .arg("--state")
-            .arg(self.folder.join("state"))
-            .arg("--takt")
-            .arg(stand_in_takt())
-            .env("STAND_IN_TAKT", self.folder.join("takt"))
-            .stdin(Stdio::null())
-            .stderr(log.unwrap())
-            .spawn();
-        self.agent = Some(agent.unwrap());
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut agent) = self.agent.take() {
-            agent.kill().unwrap();
-            agent.wait().unwrap();
-        }
-    }
-
-    /// The policy in force, whole.
-    fn in_force(&self) -> Option<String> {
-        let file = fs::read_to_string(self.folder.join("takt/in-force")).ok()?;
-        fs::read_to_string(file).ok()
-    }
-
-    fn is_on_trial(&self) -> bool {
-        self.folder.join("takt/pending").exists()
-    }
-
-    fn journal(&self) -> Journal {
-        let text = fs::read(self.folder.join("state/journal.json"));
-        text.map_or_else(
-            |_| Journal::default(),
-            |text| serde_json::from_slice(&text).unwrap(),
-        )
-    }
-
-    /// What is obeyed: whole and signed, whenever one looks.
-    fn revision(&self) -> Option<Revision> {
-        let bytes = fs::read(self.folder.join("state/revision")).ok()?;
-        let pins = [Signer::new(&SECRET).public()];
-        Some(Revision::open(&bytes, &pins, FLEET).expect("it is whole and signed"))
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
 
 async fn roll(operator: &mut Operator, policy: &str) -> Ended {
     let mut roster = operator.fresh_roster().await.unwrap();
@@ -121,7 +39,7 @@ fn policy(rate: usize) -> String {
 async fn an_agent_at_any_moment() {
     let server = Server::start();
     let mut operator = server.operator().await;
-    let mut host = Host::start(&server);
+    let mut host = Host::start(&server, 0, &[]);
     assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
     assert_eq!(host.in_force().unwrap(), GOOD);
     let mut texts = vec![GOOD.to_owned()];
@@ -157,7 +75,7 @@ async fn an_agent_at_any_moment() {
 async fn an_agent_that_stays_away() {
     let server = Server::start();
     let mut operator = server.operator().await;
-    let mut host = Host::start(&server);
+    let mut host = Host::start(&server, 0, &[]);
     assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
     let roster = operator.roster().await.unwrap();
     operator
@@ -192,7 +110,7 @@ async fn an_agent_that_stays_away() {
 async fn the_engine_during_a_trial() {
     let mut server = Server::start();
     let mut operator = server.operator().await;
-    let mut host = Host::start(&server);
+    let mut host = Host::start(&server, 0, &[]);
     assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
     let roster = operator.roster().await.unwrap();
     operator

@@ -1,7 +1,5 @@
 //! A fleet at one moment, for people, programs and Prometheus.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde::Serialize;
 
 use super::{Current, Error, Operator, PRESENT_S, Progress, Roster, Seen, state};
@@ -65,7 +63,7 @@ pub struct HostView {
     pub report: Report,
     /// The key that signed that.
     pub key: String,
-    /// Since then, by this machine's clock and the engine's.
+    /// Since then, by the engine's clock alone.
     pub age_s: i64,
     /// How it is with what is assigned to it.
     pub state: &'static str,
@@ -118,18 +116,13 @@ impl Operator {
     pub async fn view(&mut self) -> Result<View, Error> {
         let current = self.current().await?;
         let roster = self.roster().await?;
-        Ok(view(self.fleet(), &current, &roster))
+        let now_s = self.engine.now_s().await?;
+        Ok(view(self.fleet(), &current, &roster, now_s))
     }
 }
 
-fn now_s() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| now.as_secs() as i64)
-}
-
-fn view(fleet: &str, current: &Current, roster: &Roster) -> View {
+fn view(fleet: &str, current: &Current, roster: &Roster, now_s: i64) -> View {
     let revision = &current.revision;
-    let now_s = now_s();
     let assignments = revision.assignments.iter().map(|own| {
         let members = roster.members(revision, own, now_s);
         let progress = Progress::of(&members, own.released);
