@@ -3,11 +3,14 @@
 //! Pure: [`revision`], [`selector`], [`health`], [`place`], [`rollout`] and the journal of
 //! [`host`] decide. [`engine`] speaks to NATS, [`host`] runs beside takt, [`operator`] signs.
 
+pub mod beside;
+pub mod check;
 pub mod digest;
 pub mod engine;
 pub mod envelope;
 pub mod health;
 pub mod host;
+pub mod http;
 pub mod keys;
 pub mod labels;
 pub mod log;
@@ -20,3 +23,4 @@ pub mod revision;
 pub mod rollout;
 pub mod selector;
 pub mod stand_in;
+pub mod terms;

@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use takt_fleet::{
+    beside::beside,
     engine::HostEngine,
     host::{Agent, Config, Directory, Takt},
     keys::Signer,
@@ -11,7 +12,7 @@ use takt_fleet::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{args::Common, beside, exit::Exit, fail};
+use super::{args::Common, exit::Exit, fail};
 
 pub async fn run(
     common: &Common,

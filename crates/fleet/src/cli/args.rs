@@ -11,8 +11,9 @@ use takt_fleet::{
     engine::Access,
     health::Health,
     keys::PublicKey,
-    revision::{HOLD_MAX_MS, HOLD_MIN_MS, check_fleet},
+    revision::check_fleet,
     selector::Selector,
+    terms::{duration, hold, period, share, tolerated},
 };
 
 const NOTES: &str = "\
@@ -282,58 +283,4 @@ pub struct Push {
 
 fn fleet(text: &str) -> Result<String, String> {
     check_fleet(text).map(|()| text.to_owned())
-}
-
-fn within(text: &str, least: Duration, most: Duration) -> Result<Duration, String> {
-    let end = text.find(|next: char| !next.is_ascii_digit());
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let unit_ms = match unit {
-        "ms" => Some(1),
-        "s" => Some(1_000),
-        "m" | "min" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
-    };
-    let number: Option<u64> = number.parse().ok();
-    let time_ms = number
-        .zip(unit_ms)
-        .and_then(|(n, unit)| n.checked_mul(unit));
-    let found = time_ms.map(Duration::from_millis);
-    found
-        .filter(|time| (least..=most).contains(time))
-        .ok_or_else(|| {
-            let [least_s, most_s] = [least, most].map(|bound| bound.as_secs());
-            format!("a time from {least_s}s to {most_s}s, such as 10s, 2m or 1h")
-        })
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    within(text, Duration::from_secs(1), Duration::from_secs(86_400))
-}
-
-fn period(text: &str) -> Result<Duration, String> {
-    within(text, Duration::from_secs(5), Duration::from_secs(3_600))
-}
-
-fn hold(text: &str) -> Result<Duration, String> {
-    let bounds = [HOLD_MIN_MS, HOLD_MAX_MS].map(Duration::from_millis);
-    within(text, bounds[0], bounds[1])
-}
-
-/// Millionths.
-fn ppm(text: &str) -> Option<u32> {
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=100.0)
-        .contains(&percent)
-        .then(|| (percent * 10_000.0).round() as u32)
-}
-
-fn share(text: &str) -> Result<u32, String> {
-    let found = ppm(text).filter(|ppm| *ppm > 0);
-    found.ok_or_else(|| "a share is above 0% and at most 100%, such as 5%".to_owned())
-}
-
-fn tolerated(text: &str) -> Result<u32, String> {
-    let found = ppm(text).filter(|ppm| *ppm < 1_000_000);
-    found.ok_or_else(|| "a share from 0% to below 100%, such as 1%".to_owned())
 }

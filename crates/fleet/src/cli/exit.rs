@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use takt_fleet::operator::Error;
+use takt_fleet::{check::Unfit, operator::Error};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -36,6 +36,16 @@ impl From<&Error> for Exit {
             | Error::NoEarlier(_)
             | Error::Unsound(_) => Self::Invalid,
             Error::Files(_) => Self::Failed,
+        }
+    }
+}
+
+impl From<&Unfit> for Exit {
+    fn from(unfit: &Unfit) -> Self {
+        match unfit.code {
+            Some(2) => Self::Invalid,
+            Some(3) => Self::Lacking,
+            _ => Self::Failed,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod agent;
 mod args;
-mod check;
 mod diff;
 mod exit;
 mod push;
@@ -12,7 +11,6 @@ mod show;
 use std::{
     fmt::Display,
     io::{self, Write},
-    path::PathBuf,
 };
 
 use clap::Parser;
@@ -89,13 +87,6 @@ fn key(file: &std::path::Path, output: Output) -> Exit {
         }
         Err(error) => fail(output, Exit::Invalid, &error),
     }
-}
-
-/// The program beside this one, else on the path.
-fn beside(name: &str) -> PathBuf {
-    let own = std::env::current_exe().map(|own| own.with_file_name(name));
-    let own = own.ok().filter(|path| path.is_file());
-    own.unwrap_or_else(|| PathBuf::from(name))
 }
 
 fn print(output: Output, value: &Value, text: impl FnOnce() -> String) {

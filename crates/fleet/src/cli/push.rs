@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use takt_fleet::{
+    check,
     operator::{Ended, Error, Operator, Progress, Push},
     revision::Plan,
     selector::Selector,
@@ -11,7 +12,6 @@ use takt_fleet::{
 
 use super::{
     args::{self, Common, Output},
-    check,
     exit::Exit,
     fail, operator, print,
 };
@@ -49,7 +49,7 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
             Ok(kernels)
         });
         match checked {
-            Err((exit, why)) => return Ok(fail(output, exit, &why)),
+            Err(unfit) => return Ok(fail(output, Exit::from(&unfit), &unfit)),
             Ok(kernels) if output == Output::Text && !kernels.is_empty() => {
                 println!("checked for {}", kernels.join(", "));
             }

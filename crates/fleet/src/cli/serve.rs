@@ -1,6 +1,5 @@
 //! `takt fleet serve`: a page for people and counters for Prometheus. It reads only.
 
-mod http;
 mod metrics;
 
 use std::{
@@ -10,14 +9,16 @@ use std::{
 };
 
 use serde_json::json;
-use takt_fleet::operator::{Error, Operator, View};
+use takt_fleet::{
+    http::{self, Answer},
+    operator::{Error, Operator, View},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Mutex, Semaphore},
     time::timeout,
 };
 
-use self::http::Answer;
 use super::{args::Common, exit::Exit, fail, operator, print};
 
 const PAGE: &str = include_str!("serve/page.html");

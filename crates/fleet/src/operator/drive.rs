@@ -1,6 +1,6 @@
 //! Releases a rollout's waves, as its hosts report that they keep the policy.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use async_nats::jetstream::kv;
 use futures_util::StreamExt;
@@ -68,88 +68,171 @@ pub enum Ended {
     Superseded(u64),
 }
 
+/// The reports of all hosts, as they come.
+pub struct Reports {
+    watch: kv::Watch,
+    roster: Roster,
+    /// Until the reports that are there have been read, hosts seem to be missing.
+    is_caught_up: bool,
+}
+
+/// A rollout that this signer drives.
+pub struct Rollout {
+    to: Selector,
+    since: u64,
+    pushed_s: i64,
+    wave: u32,
+    released_at: Instant,
+    looked_at: Instant,
+    current: Current,
+}
+
+impl Rollout {
+    /// The revision that brought what is rolled out.
+    pub const fn since(&self) -> u64 {
+        self.since
+    }
+
+    /// The wave that has it last; the canaries are the first.
+    pub const fn wave(&self) -> u32 {
+        self.wave
+    }
+}
+
+/// How far a rollout is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// The reports that the engine has are still being read.
+    Reading,
+    /// It goes on, or is paused.
+    Going(Progress, bool),
+    /// It is over.
+    Ended(Ended),
+}
+
 impl Operator {
+    /// Begins to listen to reports.
+    pub async fn reports(&self) -> Result<Reports, Error> {
+        let watch = self.engine.hosts().watch_with_history(">").await;
+        Ok(Reports {
+            watch: watch.map_err(EngineError::of)?,
+            roster: Roster::default(),
+            is_caught_up: self.engine.has_no_hosts().await?,
+        })
+    }
+
+    /// Waits for the next report. Nothing is lost if this is given up.
+    pub async fn hear(&mut self, reports: &mut Reports) -> Result<(), Error> {
+        let lost = || EngineError("the engine tells no more of its hosts".to_owned());
+        let entry = reports.watch.next().await;
+        let entry = entry.ok_or_else(lost)?.map_err(EngineError::of)?;
+        reports.is_caught_up |= entry.delta == 0;
+        match entry.operation {
+            kv::Operation::Put => reports.roster.take(&entry, &self.fleet, &mut self.memory),
+            _ => reports.roster.forget(&entry.key),
+        }
+        Ok(())
+    }
+
+    /// Takes a rollout over, from the push or wherever another signer left it.
+    pub async fn take_over(&mut self, to: &Selector) -> Result<Rollout, Error> {
+        let current = self.current().await?;
+        let since = match find(&current, to) {
+            Some(own) => own.target.since,
+            None => return Err(Error::NotAssigned(to.clone())),
+        };
+        // Hosts that were there at the push are waited for, also by a signer that came later.
+        let history = self.history().await?;
+        let pushed = history.iter().find(|at| at.revision.number == since);
+        let own = history.iter().filter_map(|at| find(at, to));
+        let own = own.filter(|own| own.target.since == since);
+        let waves: BTreeSet<u64> = own.map(|own| own.released).collect();
+        Ok(Rollout {
+            to: to.clone(),
+            since,
+            pushed_s: pushed.map_or(current.at_s, |pushed| pushed.at_s),
+            wave: u32::try_from(waves.len()).unwrap_or(u32::MAX),
+            released_at: Instant::now(),
+            looked_at: Instant::now(),
+            current,
+        })
+    }
+
+    /// Decides once, by the reports that came: releases a wave, or takes back.
+    pub async fn step(&mut self, rollout: &mut Rollout, reports: &Reports) -> Result<Stage, Error> {
+        if !reports.is_caught_up {
+            return Ok(Stage::Reading);
+        }
+        if rollout.looked_at.elapsed() >= LOOK {
+            rollout.looked_at = Instant::now();
+            rollout.current = self.current().await?;
+        }
+        let (to, since) = (&rollout.to, rollout.since);
+        let revision = &rollout.current.revision;
+        let own = find(&rollout.current, to).filter(|own| own.target.since == since);
+        let Some(own) = own.cloned() else {
+            return Ok(Stage::Ended(Ended::Superseded(revision.number)));
+        };
+        let members = reports.roster.members(revision, &own, rollout.pushed_s);
+        let progress = Progress::of(&members, own.released);
+        match decide(&own, &members, rollout.released_at.elapsed()) {
+            Decision::Wait => Ok(Stage::Going(progress, own.paused)),
+            Decision::Done => Ok(Stage::Ended(Ended::Done(progress))),
+            Decision::Release(places) => {
+                rollout.current = self.release(to, since, places).await?;
+                rollout.released_at = Instant::now();
+                rollout.wave += 1;
+                Ok(Stage::Going(progress, own.paused))
+            }
+            Decision::Halt(why) => {
+                rollout.current = self.halt(to, since, &why).await?;
+                Ok(Stage::Ended(Ended::Halted(progress, why)))
+            }
+        }
+    }
+
+    /// Keeps what it knows of hosts, over restarts.
+    pub fn remember(&self) -> Result<(), Error> {
+        Ok(self.memory.save()?)
+    }
+
     /// Goes on with a rollout until it ends, and tells what changes.
     pub async fn drive(
         &mut self,
         to: &Selector,
         mut tell: impl FnMut(&Progress, bool),
     ) -> Result<Ended, Error> {
-        let mut current = self.current().await?;
-        let since = match find(&current, to) {
-            Some(own) => own.target.since,
-            None => return Err(Error::NotAssigned(to.clone())),
-        };
-        // Hosts that were there at the push are waited for, also by a signer that came later.
-        let pushed = self.history().await?;
-        let pushed = pushed.iter().find(|at| at.revision.number == since);
-        let pushed_s = pushed.map_or(current.at_s, |pushed| pushed.at_s);
-        let watch = self.engine.hosts().watch_with_history(">").await;
-        let mut watch = watch.map_err(EngineError::of)?;
-        let mut roster = Roster::default();
-        let mut released_at = Instant::now();
-        let mut looked_at = Instant::now();
+        let mut rollout = self.take_over(to).await?;
+        let mut reports = self.reports().await?;
         let mut told = None;
-        // Until the reports that are there have been read, hosts seem to be missing.
-        let mut is_caught_up = self.engine.has_no_hosts().await?;
         let mut ticks = interval(DECIDE);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                entry = watch.next() => {
-                    let lost = || EngineError("the engine tells no more of its hosts".to_owned());
-                    let entry = entry.ok_or_else(lost)?.map_err(EngineError::of)?;
-                    is_caught_up |= entry.delta == 0;
-                    match entry.operation {
-                        kv::Operation::Put => roster.take(&entry, &self.fleet, &mut self.memory),
-                        _ => roster.forget(&entry.key),
-                    }
+                heard = self.hear(&mut reports) => {
+                    heard?;
                     continue;
                 }
                 _ = ticks.tick() => {}
             }
-            if !is_caught_up {
-                continue;
-            }
-            if looked_at.elapsed() >= LOOK {
-                looked_at = Instant::now();
+            match self.step(&mut rollout, &reports).await {
                 // The engine may be gone for a while: hosts go on, and so does this.
-                match self.current().await {
-                    Err(Error::Engine(_)) => continue,
-                    found => current = found?,
-                }
-            }
-            let Some(own) = find(&current, to).filter(|own| own.target.since == since) else {
-                return Ok(Ended::Superseded(current.revision.number));
-            };
-            let own = own.clone();
-            let members = roster.members(&current.revision, &own, pushed_s);
-            let progress = Progress::of(&members, own.released);
-            if told != Some((progress, own.paused)) {
-                told = Some((progress, own.paused));
-                tell(&progress, own.paused);
-            }
-            match decide(&own, &members, released_at.elapsed()) {
-                Decision::Wait => {}
-                Decision::Done => {
-                    self.memory.save()?;
-                    return Ok(Ended::Done(progress));
-                }
-                Decision::Release(places) => {
-                    let released = self.release(to, since, places).await;
-                    match released {
-                        Err(Error::Engine(_)) => continue,
-                        released => current = released?,
+                Err(Error::Engine(_)) | Ok(Stage::Reading) => {}
+                Err(error) => return Err(error),
+                Ok(Stage::Going(progress, paused)) => {
+                    if told != Some((progress, paused)) {
+                        told = Some((progress, paused));
+                        tell(&progress, paused);
                     }
-                    released_at = Instant::now();
                 }
-                Decision::Halt(why) => {
-                    match self.halt(to, since, &why).await {
-                        Err(Error::Engine(_)) => continue,
-                        halted => halted?,
-                    };
-                    self.memory.save()?;
-                    return Ok(Ended::Halted(progress, why));
+                Ok(Stage::Ended(ended)) => {
+                    if let Ended::Done(progress) | Ended::Halted(progress, _) = &ended {
+                        if told.is_none_or(|(told, _)| told != *progress) {
+                            tell(progress, false);
+                        }
+                        self.remember()?;
+                    }
+                    return Ok(ended);
                 }
             }
         }

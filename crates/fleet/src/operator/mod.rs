@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use tokio::time::{sleep, timeout};
 
 pub use self::{
-    drive::{Ended, Progress},
+    drive::{Ended, Progress, Reports, Rollout, Stage},
     memory::Memory,
     roster::{PRESENT_S, Roster, Seen, state},
     view::{AssignmentView, Doubt, HostView, View},

@@ -9,12 +9,16 @@ const HEAD_MAX_BYTES: usize = 8 << 10;
 
 /// What is sent back.
 pub struct Answer {
+    /// Such as `200 OK`.
     pub status: &'static str,
+    /// The body's media type.
     pub kind: &'static str,
+    /// The body.
     pub body: String,
 }
 
 impl Answer {
+    /// What was asked for.
     pub fn new(kind: &'static str, body: String) -> Self {
         Self {
             status: "200 OK",
@@ -23,6 +27,7 @@ impl Answer {
         }
     }
 
+    /// Its status says all.
     pub fn error(status: &'static str) -> Self {
         Self {
             status,
@@ -32,7 +37,7 @@ impl Answer {
     }
 }
 
-/// The path that is asked for, without its query.
+/// The path that is asked for, without its query; or the status of a refusal.
 pub async fn read(stream: &mut TcpStream) -> Result<String, &'static str> {
     const BAD: &str = "400 Bad Request";
     let mut head = Vec::new();
@@ -57,6 +62,7 @@ pub async fn read(stream: &mut TcpStream) -> Result<String, &'static str> {
     }
 }
 
+/// Sends it, and closes.
 pub async fn write(stream: &mut TcpStream, answer: &Answer) {
     let Answer { status, kind, body } = answer;
     // The page has its script and style in itself, and asks this server only.

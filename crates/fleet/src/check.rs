@@ -7,17 +7,26 @@ use std::{
 };
 
 use serde_json::Value;
-use takt_fleet::{operator::Roster, selector::Selector};
 use takt_policy::Policy;
 
-use super::{beside, exit::Exit};
+use crate::{beside::beside, operator::Roster, selector::Selector};
 
 /// Kinds that are checked.
 const KINDS_MAX: usize = 64;
 
+/// Why a policy is not pushed.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Unfit {
+    /// The exit code of takt or takt-sim, if it had one.
+    pub code: Option<i32>,
+    /// Their reason.
+    pub why: String,
+}
+
 /// Runs `takt check --kernel` for each kernel of the hosts. The error names the kernel, some of its
 /// hosts and takt's reason.
-pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String>, (Exit, String)> {
+pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String>, Unfit> {
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for host in roster
         .hosts()
@@ -30,16 +39,19 @@ pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String
     for (kernel, hosts) in kinds.iter().take(KINDS_MAX) {
         let named = hosts.iter().take(3).copied().collect::<Vec<_>>().join(", ");
         let file = file.to_string_lossy();
-        run("takt", &["check", &file, "--kernel", kernel]).map_err(|(exit, why)| {
-            let told = format!("on kernel {kernel} ({} hosts: {named}): {why}", hosts.len());
-            (exit, told)
+        run("takt", &["check", &file, "--kernel", kernel]).map_err(|unfit| Unfit {
+            why: format!(
+                "on kernel {kernel} ({} hosts: {named}): {unfit}",
+                hosts.len()
+            ),
+            ..unfit
         })?;
     }
     Ok(kinds.keys().map(|kernel| (*kernel).to_owned()).collect())
 }
 
 /// Runs `takt sim` with recorded traffic on each link: what it refuses is not pushed.
-pub fn simulate(file: &Path, policy: &Policy, traffic: &Path) -> Result<(), (Exit, String)> {
+pub fn simulate(file: &Path, policy: &Policy, traffic: &Path) -> Result<(), Unfit> {
     let (file, traffic) = (file.to_string_lossy(), traffic.to_string_lossy());
     let words = [&*file, "--traffic", &*traffic];
     for link in &policy.links {
@@ -47,7 +59,10 @@ pub fn simulate(file: &Path, policy: &Policy, traffic: &Path) -> Result<(), (Exi
             "takt-sim",
             &[&words[..], &["--link", &link.device]].concat(),
         )
-        .map_err(|(exit, why)| (exit, format!("takt sim of {}: {why}", link.device)))?;
+        .map_err(|unfit| Unfit {
+            why: format!("takt sim of {}: {unfit}", link.device),
+            ..unfit
+        })?;
     }
     match policy.links[..] {
         // It says that there is nothing to simulate.
@@ -56,7 +71,7 @@ pub fn simulate(file: &Path, policy: &Policy, traffic: &Path) -> Result<(), (Exi
     }
 }
 
-fn run(program: &str, words: &[&str]) -> Result<(), (Exit, String)> {
+fn run(program: &str, words: &[&str]) -> Result<(), Unfit> {
     let path = beside(program);
     let ran = Command::new(&path)
         .args(["--output", "json"])
@@ -68,7 +83,7 @@ fn run(program: &str, words: &[&str]) -> Result<(), (Exit, String)> {
             "{}: {error}; it lies beside takt-fleet, or on the path",
             path.display()
         );
-        (Exit::Failed, why)
+        Unfit { code: None, why }
     })?;
     if ran.status.success() {
         return Ok(());
@@ -76,12 +91,10 @@ fn run(program: &str, words: &[&str]) -> Result<(), (Exit, String)> {
     let value: Option<Value> = serde_json::from_slice(&ran.stdout).ok();
     let why = value.as_ref().and_then(reason);
     let why = why.unwrap_or_else(|| format!("{program} ended with {}", ran.status));
-    let exit = match ran.status.code() {
-        Some(2) => Exit::Invalid,
-        Some(3) => Exit::Lacking,
-        _ => Exit::Failed,
-    };
-    Err((exit, why))
+    Err(Unfit {
+        code: ran.status.code(),
+        why,
+    })
 }
 
 fn reason(value: &Value) -> Option<String> {
