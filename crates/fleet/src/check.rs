@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use takt_policy::Policy;
 
-use crate::{beside::beside, operator::Roster, selector::Selector};
+use crate::{operator::Roster, selector::Selector};
 
 /// Kinds that are checked.
 const KINDS_MAX: usize = 64;
@@ -24,9 +24,14 @@ pub struct Unfit {
     pub why: String,
 }
 
-/// Runs `takt check --kernel` for each kernel of the hosts. The error names the kernel, some of its
+/// Runs `takt check --kernel`, by this takt, for each kernel of the hosts. The error names the kernel, some of its
 /// hosts and takt's reason.
-pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String>, Unfit> {
+pub fn kernels(
+    takt: &Path,
+    file: &Path,
+    to: &Selector,
+    roster: &Roster,
+) -> Result<Vec<String>, Unfit> {
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for host in roster
         .hosts()
@@ -39,7 +44,7 @@ pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String
     for (kernel, hosts) in kinds.iter().take(KINDS_MAX) {
         let named = hosts.iter().take(3).copied().collect::<Vec<_>>().join(", ");
         let file = file.to_string_lossy();
-        run("takt", &["check", &file, "--kernel", kernel]).map_err(|unfit| Unfit {
+        run(takt, &["check", &file, "--kernel", kernel]).map_err(|unfit| Unfit {
             why: format!(
                 "on kernel {kernel} ({} hosts: {named}): {unfit}",
                 hosts.len()
@@ -50,30 +55,26 @@ pub fn kernels(file: &Path, to: &Selector, roster: &Roster) -> Result<Vec<String
     Ok(kinds.keys().map(|kernel| (*kernel).to_owned()).collect())
 }
 
-/// Runs `takt sim` with recorded traffic on each link: what it refuses is not pushed.
-pub fn simulate(file: &Path, policy: &Policy, traffic: &Path) -> Result<(), Unfit> {
+/// Runs a takt-sim with recorded traffic on each link: what it refuses is not pushed.
+pub fn simulate(sim: &Path, file: &Path, policy: &Policy, traffic: &Path) -> Result<(), Unfit> {
     let (file, traffic) = (file.to_string_lossy(), traffic.to_string_lossy());
     let words = [&*file, "--traffic", &*traffic];
     for link in &policy.links {
-        run(
-            "takt-sim",
-            &[&words[..], &["--link", &link.device]].concat(),
-        )
-        .map_err(|unfit| Unfit {
+        run(sim, &[&words[..], &["--link", &link.device]].concat()).map_err(|unfit| Unfit {
             why: format!("takt sim of {}: {unfit}", link.device),
             ..unfit
         })?;
     }
     match policy.links[..] {
         // It says that there is nothing to simulate.
-        [] => run("takt-sim", &words),
+        [] => run(sim, &words),
         _ => Ok(()),
     }
 }
 
-fn run(program: &str, words: &[&str]) -> Result<(), Unfit> {
-    let path = beside(program);
-    let ran = Command::new(&path)
+fn run(program: &Path, words: &[&str]) -> Result<(), Unfit> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let ran = Command::new(program)
         .args(["--output", "json"])
         .args(words)
         .stdin(Stdio::null())
@@ -81,7 +82,7 @@ fn run(program: &str, words: &[&str]) -> Result<(), Unfit> {
     let ran = ran.map_err(|error| {
         let why = format!(
             "{}: {error}; it lies beside takt-fleet, or on the path",
-            path.display()
+            program.display()
         );
         Unfit { code: None, why }
     })?;
@@ -90,7 +91,7 @@ fn run(program: &str, words: &[&str]) -> Result<(), Unfit> {
     }
     let value: Option<Value> = serde_json::from_slice(&ran.stdout).ok();
     let why = value.as_ref().and_then(reason);
-    let why = why.unwrap_or_else(|| format!("{program} ended with {}", ran.status));
+    let why = why.unwrap_or_else(|| format!("{name} ended with {}", ran.status));
     Err(Unfit {
         code: ran.status.code(),
         why,

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use takt_fleet::{
+    beside::beside,
     check,
     operator::{Ended, Error, Operator, Progress, Push},
     revision::Plan,
@@ -41,13 +42,14 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
     let mut operator = operator(common, true).await?;
     let roster = operator.fresh_roster().await?;
     if let Some((path, loaded)) = push.policy.as_ref().zip(loaded.as_ref()) {
-        let checked = check::kernels(path, &push.to, &roster).and_then(|kernels| {
-            let traffic = push.traffic.as_ref();
-            traffic.map_or(Ok(()), |traffic| {
-                check::simulate(path, &loaded.policy, traffic)
-            })?;
-            Ok(kernels)
-        });
+        let checked =
+            check::kernels(&beside("takt"), path, &push.to, &roster).and_then(|kernels| {
+                let traffic = push.traffic.as_ref();
+                traffic.map_or(Ok(()), |traffic| {
+                    check::simulate(&beside("takt-sim"), path, &loaded.policy, traffic)
+                })?;
+                Ok(kernels)
+            });
         match checked {
             Err(unfit) => return Ok(fail(output, Exit::from(&unfit), &unfit)),
             Ok(kernels) if output == Output::Text && !kernels.is_empty() => {

@@ -72,8 +72,15 @@ pub enum Ended {
 pub struct Reports {
     watch: kv::Watch,
     roster: Roster,
-    /// Until the reports that are there have been read, hosts seem to be missing.
     is_caught_up: bool,
+}
+
+impl Reports {
+    /// All hosts. `None` until the reports that the engine has have been read: hosts would seem to
+    /// be missing.
+    pub fn roster(&self) -> Option<&Roster> {
+        self.is_caught_up.then_some(&self.roster)
+    }
 }
 
 /// A rollout that this signer drives.
@@ -102,8 +109,6 @@ impl Rollout {
 /// How far a rollout is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// The reports that the engine has are still being read.
-    Reading,
     /// It goes on, or is paused.
     Going(Progress, bool),
     /// It is over.
@@ -159,10 +164,7 @@ impl Operator {
     }
 
     /// Decides once, by the reports that came: releases a wave, or takes back.
-    pub async fn step(&mut self, rollout: &mut Rollout, reports: &Reports) -> Result<Stage, Error> {
-        if !reports.is_caught_up {
-            return Ok(Stage::Reading);
-        }
+    pub async fn step(&mut self, rollout: &mut Rollout, roster: &Roster) -> Result<Stage, Error> {
         if rollout.looked_at.elapsed() >= LOOK {
             rollout.looked_at = Instant::now();
             rollout.current = self.current().await?;
@@ -173,7 +175,7 @@ impl Operator {
         let Some(own) = own.cloned() else {
             return Ok(Stage::Ended(Ended::Superseded(revision.number)));
         };
-        let members = reports.roster.members(revision, &own, rollout.pushed_s);
+        let members = roster.members(revision, &own, rollout.pushed_s);
         let progress = Progress::of(&members, own.released);
         match decide(&own, &members, rollout.released_at.elapsed()) {
             Decision::Wait => Ok(Stage::Going(progress, own.paused)),
@@ -215,9 +217,12 @@ impl Operator {
                 }
                 _ = ticks.tick() => {}
             }
-            match self.step(&mut rollout, &reports).await {
+            let Some(roster) = reports.roster() else {
+                continue;
+            };
+            match self.step(&mut rollout, roster).await {
                 // The engine may be gone for a while: hosts go on, and so does this.
-                Err(Error::Engine(_)) | Ok(Stage::Reading) => {}
+                Err(Error::Engine(_)) => {}
                 Err(error) => return Err(error),
                 Ok(Stage::Going(progress, paused)) => {
                     if told != Some((progress, paused)) {

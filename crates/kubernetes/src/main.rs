@@ -1,0 +1,214 @@
+//! The program `takt-kubernetes`.
+
+use std::{
+    error::Error,
+    io::{self, Write},
+    net::SocketAddr,
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Args, Parser, Subcommand};
+use kube::Client;
+use takt_fleet::{
+    beside::beside, engine::Access, keys::Signer, operator::Operator, revision::check_fleet,
+};
+use takt_kubernetes::{
+    agent::{self, Mapping, mapping},
+    bandwidth::{self, Limiter},
+    controller::Controller,
+    definition,
+    health::{self, Pulse},
+};
+use tokio::signal::unix::{SignalKind, signal};
+
+const NOTES: &str = "\
+Examples:
+  takt-kubernetes crd | kubectl apply -f -
+  takt-kubernetes controller --engine nats://nats:4222 --key /etc/takt-fleet/fleet.key
+
+The cluster is that of the pod's service account, or of $KUBECONFIG. packaging/kubernetes has the
+objects that run all of it.
+
+Exit codes:
+  0  done, or ended by a signal
+  1  failed
+  2  the arguments are wrong";
+
+/// Takt in Kubernetes: rollouts of a fleet as objects, and limits of what pods send.
+#[derive(Debug, Parser)]
+#[command(name = "takt-kubernetes", version, after_help = NOTES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the definition of TaktPolicy, in JSON.
+    Crd,
+
+    /// Roll TaktPolicies out to the fleet, until a signal.
+    Controller {
+        #[command(flatten)]
+        fleet: Fleet,
+        /// The key that signs.
+        #[arg(long, value_name = "FILE", env = "TAKT_FLEET_KEY")]
+        key: PathBuf,
+        /// Where it keeps what must not be forgotten.
+        #[arg(
+            long,
+            value_name = "DIR",
+            default_value = "/var/lib/takt/fleet-operator"
+        )]
+        state: PathBuf,
+        /// Where probes are answered.
+        #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9125")]
+        listen: SocketAddr,
+    },
+
+    /// Be the agent of this node in the fleet: takt-fleet's, with labels of the node's object.
+    Agent {
+        /// The node's name.
+        #[arg(long, value_name = "NAME", env = "TAKT_NODE")]
+        node: String,
+        /// A label of the fleet, and the node's label with its value, as NAME=KEY; may be repeated.
+        #[arg(long, value_name = "LABEL", value_parser = mapping)]
+        node_label: Vec<Mapping>,
+        /// Where it keeps what must not be forgotten.
+        #[arg(long, value_name = "DIR", default_value = "/var/lib/takt/fleet")]
+        state: PathBuf,
+        /// More options of takt-fleet agent.
+        #[arg(last = true)]
+        rest: Vec<String>,
+    },
+
+    /// Limit what this node's pods send to their kubernetes.io/egress-bandwidth, until a signal.
+    Bandwidth {
+        /// The node's name.
+        #[arg(long, value_name = "NAME", env = "TAKT_NODE")]
+        node: String,
+        /// The takt that applies policies [default: the one beside this program, else on the path].
+        #[arg(long, value_name = "FILE")]
+        takt: Option<PathBuf>,
+        /// Where the node's processes are listed.
+        #[arg(long, value_name = "DIR", default_value = "/proc")]
+        proc: PathBuf,
+        /// For the policies of pods.
+        #[arg(long, value_name = "DIR", default_value = "/run/takt-kubernetes")]
+        state: PathBuf,
+        /// Where probes are answered, and /status tells of each pod.
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9126")]
+        listen: SocketAddr,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Fleet {
+    /// The NATS server, or several with commas between them.
+    #[arg(long, value_name = "URL", env = "TAKT_FLEET_ENGINE")]
+    engine: String,
+    /// The fleet's name.
+    #[arg(long, value_name = "NAME", default_value = "takt", value_parser = fleet)]
+    fleet: String,
+    /// A file with the credentials of a NATS user.
+    #[arg(long, value_name = "FILE", env = "TAKT_FLEET_CREDENTIALS")]
+    credentials: Option<PathBuf>,
+    /// A file with the certificates that the server's comes from.
+    #[arg(long, value_name = "FILE", env = "TAKT_FLEET_CA")]
+    ca: Option<PathBuf>,
+}
+
+fn fleet(text: &str) -> Result<String, String> {
+    check_fleet(text).map(|()| text.to_owned())
+}
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let ran: Result<(), Box<dyn Error>> = match builder.enable_all().build() {
+        Ok(runtime) => runtime.block_on(run(command)),
+        Err(error) => Err(error.into()),
+    };
+    match ran {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("takt-kubernetes: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<(), Box<dyn Error>> {
+    match command {
+        Command::Crd => Ok(io::stdout().write_all(definition().as_bytes())?),
+        Command::Controller {
+            fleet,
+            key,
+            state,
+            listen,
+        } => {
+            let access = Access {
+                urls: fleet.engine,
+                credentials: fleet.credentials,
+                ca: fleet.ca,
+            };
+            let signer = Signer::read(&key)?;
+            let name = &fleet.fleet;
+            let operator =
+                Operator::connect(&access, name, Some(signer), &[], &state, true).await?;
+            let pulse = Pulse::default();
+            let probes = health::serve(listen, pulse.clone()).await?;
+            tokio::spawn(probes);
+            let client = Client::try_default().await?;
+            let controller = Controller::new(client, operator, beside("takt"), &state, pulse);
+            Ok(controller.run(stopped()).await?)
+        }
+        Command::Agent {
+            node,
+            node_label,
+            state,
+            rest,
+        } => {
+            let client = Client::try_default().await?;
+            Err(agent::run(client, &node, &node_label, &state, &rest)
+                .await
+                .into())
+        }
+        Command::Bandwidth {
+            node,
+            takt,
+            proc,
+            state,
+            listen,
+        } => {
+            let mut directory = std::fs::DirBuilder::new();
+            std::os::unix::fs::DirBuilderExt::mode(directory.recursive(true), 0o700)
+                .create(&state)?;
+            let pulse = Pulse::default();
+            let probes = health::serve(listen, pulse.clone()).await?;
+            tokio::spawn(probes);
+            let config = bandwidth::Config {
+                node,
+                takt: takt.unwrap_or_else(|| beside("takt")),
+                proc,
+                directory: state,
+            };
+            let limiter = Limiter::new(Client::try_default().await?, config, pulse);
+            Ok(limiter.run(stopped()).await?)
+        }
+    }
+}
+
+/// SIGTERM or SIGINT.
+async fn stopped() {
+    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
+    let [Ok(mut term), Ok(mut int)] = signals else {
+        // They end the process then.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}
