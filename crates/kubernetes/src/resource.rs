@@ -5,6 +5,7 @@ use std::time::Duration;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use takt_fleet::{digest::Digest, health::Health, operator::Push, revision::Plan, terms};
 
 /// Whose the objects are.
@@ -182,7 +183,7 @@ impl PolicySpec {
         fn field<T>(name: &str, read: Result<T, impl ToString>) -> Result<T, String> {
             read.map_err(|error| format!("spec.{name}: {}", error.to_string()))
         }
-        field("policy", parse(&self.policy))?;
+        parse(&self.policy)?;
         let waves = &self.rollout;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Ok(Push {
@@ -212,12 +213,18 @@ impl PolicySpec {
     }
 }
 
-/// Whether the text is a policy; the first mistake.
+/// Whether the text is a policy; the first mistake, in one line.
 fn parse(text: &str) -> Result<(), String> {
-    match takt_policy::parse("spec.policy", text) {
-        Ok(_) => Ok(()),
-        Err(found) => Err(found.render(false).trim().to_owned()),
-    }
+    let Err(found) = takt_policy::parse("spec.policy", text) else {
+        return Ok(());
+    };
+    let first = &found.to_json()[0];
+    let said = |key: &str| first[key].as_str().unwrap_or_default().to_owned();
+    let place = match (&first["line"], &first["column"]) {
+        (Value::Number(line), Value::Number(column)) => format!("spec.policy:{line}:{column}"),
+        _ => "spec.policy".to_owned(),
+    };
+    Err(format!("{place}: {}; {}", said("message"), said("help")))
 }
 
 #[cfg(test)]
