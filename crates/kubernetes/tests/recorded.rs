@@ -4,140 +4,22 @@
 #[path = "../../fleet/tests/common/mod.rs"]
 mod common;
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+mod played;
 
-use bytes::Bytes;
+use std::time::Duration;
+
 use common::{Server, until};
-use futures_util::{StreamExt, stream, stream::BoxStream};
-use http::{Method, Request, Response};
-use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
-use kube::{Client, client::Body};
-use serde_json::{Value, json};
+use played::{Api, recorded};
+use serde_json::json;
 use takt_fleet::digest::Digest;
 use takt_kubernetes::{
     bandwidth::{Config, Limiter},
     controller::Controller,
     health::Pulse,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 const PERIOD: Duration = Duration::from_secs(5);
-
-fn recorded(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
-    std::fs::read_to_string(folder.join(name)).unwrap()
-}
-
-type Answer = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
-
-fn answer(text: impl futures_util::Stream<Item = String> + Send + 'static) -> Response<Answer> {
-    let frames = text.map(|text| Ok(Frame::data(Bytes::from(text))));
-    Response::new(StreamBody::new(frames.boxed()))
-}
-
-/// An API server that plays recordings, and notes what is written.
-#[derive(Clone, Default)]
-struct Api(Arc<Mutex<Played>>);
-
-#[derive(Default)]
-struct Played {
-    list: String,
-    /// By the end of the path.
-    patched: BTreeMap<&'static str, String>,
-    written: Vec<(String, Value)>,
-    watch: Option<mpsc::UnboundedSender<String>>,
-}
-
-impl Api {
-    fn new(list: &str, patched: &[(&'static str, &str)]) -> Self {
-        let patched = patched.iter().map(|(end, name)| (*end, recorded(name)));
-        Self(Arc::new(Mutex::new(Played {
-            list: recorded(list),
-            patched: patched.collect(),
-            ..Played::default()
-        })))
-    }
-
-    fn client(&self) -> Client {
-        let api = self.clone();
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let api = api.clone();
-            async move {
-                let (head, body) = request.into_parts();
-                let body = body.collect().await.map(|body| body.to_bytes());
-                let body = serde_json::from_slice(&body.unwrap_or_default());
-                let query = head.uri.query().unwrap_or_default();
-                let is_watch = query.contains("watch=true");
-                let path = head.uri.path().to_owned();
-                Ok::<_, Infallible>(api.play(
-                    &head.method,
-                    path,
-                    is_watch,
-                    body.unwrap_or_default(),
-                ))
-            }
-        });
-        Client::new(service, "default")
-    }
-
-    fn play(&self, method: &Method, path: String, is_watch: bool, body: Value) -> Response<Answer> {
-        let mut played = self.0.lock().unwrap();
-        let text = match *method {
-            Method::GET if is_watch => {
-                let (tell, told) = mpsc::unbounded_channel();
-                played.watch = Some(tell);
-                return answer(stream::unfold(told, async |mut told| {
-                    told.recv().await.map(|line: String| (line + "\n", told))
-                }));
-            }
-            Method::GET => played.list.clone(),
-            Method::PATCH => {
-                let ends = played.patched.iter().find(|(end, _)| path.ends_with(*end));
-                ends.expect("a recording").1.clone()
-            }
-            // What is created is answered.
-            Method::POST => body.to_string(),
-            _ => panic!("{method} {path}"),
-        };
-        if *method != Method::GET {
-            played.written.push((path, body));
-        }
-        answer(stream::once(async { text }))
-    }
-
-    fn event(&self, line: &str) {
-        let played = self.0.lock().unwrap();
-        let watch = played.watch.as_ref().expect("it watches");
-        watch.send(line.to_owned()).expect("it listens");
-    }
-
-    fn written(&self) -> Vec<(String, Value)> {
-        self.0.lock().unwrap().written.clone()
-    }
-
-    fn is_watched(&self) -> bool {
-        self.0.lock().unwrap().watch.is_some()
-    }
-
-    /// The last status that was written.
-    fn status(&self) -> Value {
-        let written = self.written();
-        let status = written
-            .iter()
-            .rev()
-            .find(|(path, _)| path.ends_with("/status"));
-        status
-            .map(|(_, body)| body["status"].clone())
-            .unwrap_or_default()
-    }
-}
 
 /// A TaktPolicy that is made, kept, changed for the worse and taken back.
 #[tokio::test(flavor = "multi_thread")]
@@ -151,7 +33,7 @@ async fn an_object_is_rolled_out() {
         ("/status", "patched-status.json"),
         ("/voice", "patched.json"),
     ];
-    let api = Api::new("list.json", &patched);
+    let api = Api::new(recorded("list.json"), &patched);
     let controller = Controller::new(
         api.client(),
         operator,
@@ -225,7 +107,7 @@ async fn an_object_is_rolled_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_annotation_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let api = Api::new("pods.json", &[]);
+    let api = Api::new(recorded("pods.json"), &[]);
     let config = Config {
         node: "node-1".to_owned(),
         takt: "/bin/false".into(),

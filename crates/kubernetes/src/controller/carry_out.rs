@@ -145,12 +145,14 @@ impl Controller {
         let wave = rollout.wave();
         let stage = self.operator.step(&mut rollout, roster).await?;
         let is_same = rollout.wave() == wave && !matches!(stage, Stage::Ended(Ended::Halted(..)));
-        if let Stage::Ended(_) = &stage {
-            self.operator.remember()?;
-        }
+        let is_over = matches!(stage, Stage::Ended(_));
         self.say(name, &Outcome::of(&rollout, stage));
         if let Some(own) = self.objects.get_mut(name) {
             own.rollout = Some(rollout);
+            // Hosts that come later are seen as well, and change its status now and then.
+            if is_over && !own.is_told {
+                self.operator.remember()?;
+            }
         }
         Ok(is_same)
     }
