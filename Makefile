@@ -19,9 +19,12 @@ say = @printf '\n==> %s\n'
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
+# By package: cargo gives the libraries of all that it builds together the features that any of them
+# wants, and takt-fleet and takt-kubernetes want more than takt.
 build: deps-build ## build target/release/takt, taktd, takt-lab with its model of caches, takt-sim, takt-dispatch and takt-fleet
 	$(say) 'building target/release/takt, taktd, takt-lab, takt-sim, takt-dispatch and takt-fleet'
-	cargo build $(CARGO_FLAGS) --release --bin takt --bin takt-lab --bin takt-sim --bin takt-dispatch
+	cargo build $(CARGO_FLAGS) --release --package takt --bin takt --package takt-lab --bin takt-lab \
+	    --package takt-sim --bin takt-sim --package takt-dispatch --bin takt-dispatch
 	cargo build $(CARGO_FLAGS) --release --package takt-fleet
 	cargo build $(CARGO_FLAGS) --release --package takt-caches-plugin
 	ln -sf takt target/release/taktd

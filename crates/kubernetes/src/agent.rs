@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{FutureExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Client};
 use takt_fleet::{
@@ -58,7 +59,17 @@ pub fn identity_of(node: &str) -> String {
 
 /// Becomes takt-fleet's agent. Without the API its labels are those of the last start: a node
 /// keeps its policy when the control plane is gone.
-pub async fn run(
+pub fn run<'a>(
+    client: Client,
+    node: &'a str,
+    mappings: &'a [Mapping],
+    state: &'a Path,
+    rest: &'a [String],
+) -> BoxFuture<'a, io::Error> {
+    become_agent(client, node, mappings, state, rest).boxed()
+}
+
+async fn become_agent(
     client: Client,
     node: &str,
     mappings: &[Mapping],

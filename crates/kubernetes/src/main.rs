@@ -53,7 +53,7 @@ enum Command {
         #[command(flatten)]
         fleet: Fleet,
         /// The key that signs.
-        #[arg(long, value_name = "FILE", env = "TAKT_FLEET_KEY")]
+        #[arg(long, value_name = "FILE")]
         key: PathBuf,
         /// Where it keeps what must not be forgotten.
         #[arg(
@@ -70,7 +70,7 @@ enum Command {
     /// Be the agent of this node in the fleet: takt-fleet's, with labels of the node's object.
     Agent {
         /// The node's name.
-        #[arg(long, value_name = "NAME", env = "TAKT_NODE")]
+        #[arg(long, value_name = "NAME")]
         node: String,
         /// A label of the fleet, and the node's label with its value, as NAME=KEY; may be repeated.
         #[arg(long, value_name = "LABEL", value_parser = mapping)]
@@ -86,7 +86,7 @@ enum Command {
     /// Limit what this node's pods send to their kubernetes.io/egress-bandwidth, until a signal.
     Bandwidth {
         /// The node's name.
-        #[arg(long, value_name = "NAME", env = "TAKT_NODE")]
+        #[arg(long, value_name = "NAME")]
         node: String,
         /// The takt that applies policies [default: the one beside this program, else on the path].
         #[arg(long, value_name = "FILE")]
@@ -106,16 +106,16 @@ enum Command {
 #[derive(Debug, Args)]
 struct Fleet {
     /// The NATS server, or several with commas between them.
-    #[arg(long, value_name = "URL", env = "TAKT_FLEET_ENGINE")]
+    #[arg(long, value_name = "URL")]
     engine: String,
     /// The fleet's name.
     #[arg(long, value_name = "NAME", default_value = "takt", value_parser = fleet)]
     fleet: String,
     /// A file with the credentials of a NATS user.
-    #[arg(long, value_name = "FILE", env = "TAKT_FLEET_CREDENTIALS")]
+    #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
     /// A file with the certificates that the server's comes from.
-    #[arg(long, value_name = "FILE", env = "TAKT_FLEET_CA")]
+    #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
 
@@ -162,7 +162,7 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
             tokio::spawn(probes);
             let client = Client::try_default().await?;
             let controller = Controller::new(client, operator, beside("takt"), &state, pulse);
-            Ok(controller.run(stopped()).await?)
+            Ok(controller.run(Box::pin(stopped())).await?)
         }
         Command::Agent {
             node,
@@ -195,7 +195,7 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
                 directory: state,
             };
             let limiter = Limiter::new(Client::try_default().await?, config, pulse);
-            Ok(limiter.run(stopped()).await?)
+            Ok(limiter.run(Box::pin(stopped())).await?)
         }
     }
 }

@@ -39,18 +39,18 @@ pub async fn run(common: &Common, push: args::Push) -> Result<Exit, Error> {
             }
         },
     };
+    let given = push.policy.as_ref().zip(loaded.as_ref());
+    // What needs no host is looked at first.
+    if let Some(((path, loaded), traffic)) = given.zip(push.traffic.as_ref()) {
+        let simulated = check::simulate(&beside("takt-sim"), path, &loaded.policy, traffic);
+        if let Err(unfit) = simulated {
+            return Ok(fail(output, Exit::from(&unfit), &unfit));
+        }
+    }
     let mut operator = operator(common, true).await?;
     let roster = operator.fresh_roster().await?;
-    if let Some((path, loaded)) = push.policy.as_ref().zip(loaded.as_ref()) {
-        let checked =
-            check::kernels(&beside("takt"), path, &push.to, &roster).and_then(|kernels| {
-                let traffic = push.traffic.as_ref();
-                traffic.map_or(Ok(()), |traffic| {
-                    check::simulate(&beside("takt-sim"), path, &loaded.policy, traffic)
-                })?;
-                Ok(kernels)
-            });
-        match checked {
+    if let Some(path) = &push.policy {
+        match check::kernels(&beside("takt"), path, &push.to, &roster) {
             Err(unfit) => return Ok(fail(output, Exit::from(&unfit), &unfit)),
             Ok(kernels) if output == Output::Text && !kernels.is_empty() => {
                 println!("checked for {}", kernels.join(", "));

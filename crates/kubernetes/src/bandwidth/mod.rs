@@ -6,9 +6,9 @@ mod limit;
 mod namespace;
 mod pod;
 
-use std::{collections::BTreeMap, future::Future, io, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, io, path::PathBuf, time::Duration};
 
-use futures_util::{StreamExt, pin_mut};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, pin_mut};
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
     Api, Client, ResourceExt,
@@ -77,8 +77,13 @@ impl Limiter {
         }
     }
 
-    /// Goes on until it is told to stop. Limits stay then.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> io::Result<()> {
+    /// Goes on until it is told to stop. Limits stay then. In a box, so that programs and tests do not
+    /// compile all of it again.
+    pub fn run(self, stop: BoxFuture<'static, ()>) -> BoxFuture<'static, io::Result<()>> {
+        self.go_on(stop).boxed()
+    }
+
+    async fn go_on(mut self, stop: BoxFuture<'static, ()>) -> io::Result<()> {
         let api: Api<Pod> = Api::all(self.client.clone());
         let own = format!("spec.nodeName={}", self.config.node);
         let watch = watcher(api, watcher::Config::default().fields(&own)).default_backoff();

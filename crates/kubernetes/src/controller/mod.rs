@@ -6,13 +6,12 @@ mod telling;
 
 use std::{
     collections::BTreeMap,
-    future::Future,
     io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use futures_util::{StreamExt, pin_mut};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, pin_mut};
 use kube::{
     Api, Client, ResourceExt,
     runtime::{
@@ -82,8 +81,13 @@ impl Controller {
         }
     }
 
-    /// Goes on until it is told to stop.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> io::Result<()> {
+    /// Goes on until it is told to stop. In a box, so that programs and tests do not compile all of
+    /// it again.
+    pub fn run(self, stop: BoxFuture<'static, ()>) -> BoxFuture<'static, io::Result<()>> {
+        self.go_on(stop).boxed()
+    }
+
+    async fn go_on(mut self, stop: BoxFuture<'static, ()>) -> io::Result<()> {
         let watch = watcher(self.api.clone(), watcher::Config::default()).default_backoff();
         pin_mut!(watch, stop);
         let mut ticks = interval(TICK);

@@ -1,5 +1,4 @@
 //! An API server that plays recordings.
-#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 pub fn recorded(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/recordings");
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 

@@ -1,15 +1,8 @@
 //! The controller and the limiter of pods against recordings of an API server (Kubernetes 1.34,
-//! `tests/recorded`), a real nats-server, and stand-ins for hosts.
-
-#[path = "../../fleet/tests/common/mod.rs"]
-mod common;
-
-mod played;
+//! `recordings`), a real nats-server, and stand-ins for hosts.
 
 use std::time::Duration;
 
-use common::{Server, until};
-use played::{Api, recorded};
 use serde_json::json;
 use takt_fleet::digest::Digest;
 use takt_kubernetes::{
@@ -18,6 +11,11 @@ use takt_kubernetes::{
     health::Pulse,
 };
 use tokio::sync::oneshot;
+
+use crate::{
+    common::{Server, until},
+    played::{Api, recorded},
+};
 
 const PERIOD: Duration = Duration::from_secs(5);
 
@@ -42,9 +40,9 @@ async fn an_object_is_rolled_out() {
         Pulse::default(),
     );
     let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(controller.run(async move {
+    let running = tokio::spawn(controller.run(Box::pin(async move {
         let _ = stopped.await;
-    }));
+    })));
 
     until("it is complete", || api.status()["phase"] == "Complete").await;
     let status = api.status();
@@ -116,9 +114,9 @@ async fn a_wrong_annotation_is_told() {
     };
     let limiter = Limiter::new(api.client(), config, Pulse::default());
     let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(limiter.run(async move {
+    let running = tokio::spawn(limiter.run(Box::pin(async move {
         let _ = stopped.await;
-    }));
+    })));
     until("both are told", || api.written().len() >= 2).await;
     until("it watches", || api.is_watched()).await;
     let events = api.written();

@@ -1,9 +1,7 @@
 //! A pod's limit by the real takt, in a real kernel: the lab's machine. Not in CI.
 //!
 //!     make build
-//!     cargo test --release -p takt-kubernetes --test lab -- --ignored --exact a_pod_in_the_lab
-
-mod played;
+//!     cargo test --release -p takt-kubernetes --test cluster -- --ignored a_pod_in_the_lab
 
 use std::{
     fs,
@@ -13,13 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use played::{Api, recorded};
 use serde_json::{Value, json};
 use takt_kubernetes::{
     bandwidth::{Config, Limiter},
     health::Pulse,
 };
 use tokio::sync::oneshot;
+
+use crate::played::{Api, recorded};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const ADDRESS: &str = "10.9.8.7";
@@ -31,7 +30,8 @@ fn a_pod_in_the_lab() {
     let takt = own.ancestors().nth(2).unwrap().join("takt");
     assert!(takt.exists(), "{}: make build", takt.display());
     let name = own.file_name().unwrap().to_str().unwrap();
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded/pods.json");
+    let recordings =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/recordings/pods.json");
     let ran = Command::new(takt)
         .args(["lab", "exec", "--add"])
         .arg(&own)
@@ -140,9 +140,9 @@ async fn in_the_machine() {
     };
     let limiter = Limiter::new(api.client(), config, Pulse::default());
     let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(limiter.run(async move {
+    let running = tokio::spawn(limiter.run(Box::pin(async move {
         let _ = stopped.await;
-    }));
+    })));
     let status = || {
         let ran = Command::new("ip")
             .args(["netns", "exec", "pod", "takt", "--output", "json", "status"])

@@ -2,10 +2,7 @@
 //! packaging/kubernetes are accepted, and the programs do with the rights of rbac.yaml what they
 //! should. Not in CI: it takes minutes to build one.
 //!
-//!     TAKT_APISERVER=…/kube-apiserver cargo test --release -p takt-kubernetes --test apiserver -- --ignored
-
-#[path = "../../fleet/tests/common/mod.rs"]
-mod common;
+//!     TAKT_APISERVER=…/kube-apiserver cargo test --release -p takt-kubernetes --test cluster -- --ignored apiserver
 
 use std::{
     fs,
@@ -16,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{FLEET, PATIENCE, SECRET, Server};
 use http::{Method, Request};
 use kube::{
     Client, Config,
@@ -25,6 +21,8 @@ use kube::{
 use serde_json::{Value, json};
 use takt_fleet::digest::Digest;
 use tempfile::TempDir;
+
+use crate::common::{self, FLEET, PATIENCE, SECRET, Server};
 
 const POLICIES: &str = "/apis/fleet.takt/v1alpha1/taktpolicies";
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
