@@ -1,6 +1,6 @@
 //! What was decided about an object is done: by the operator, or in the API.
 
-use std::io;
+use std::{io, time::Duration};
 
 use kube::{
     ResourceExt,
@@ -10,7 +10,7 @@ use serde_json::json;
 use takt_fleet::{
     check::{self, Unfit},
     operator::{Ended, Error, Push, Roster, Stage},
-    revision::{Plan, Revision},
+    revision::{HOLD_MIN_MS, Plan, Revision},
     selector::Selector,
 };
 
@@ -116,6 +116,8 @@ impl Controller {
         let none = Push {
             policy: None,
             unseen: true,
+            // Nothing is tried, and hosts begin within a part of this.
+            hold: Duration::from_millis(HOLD_MIN_MS),
             plan: Plan {
                 canary_ppm: 1_000_000,
                 ..push.plan
