@@ -5,7 +5,6 @@ use std::{
     os::unix::{fs::OpenOptionsExt, process::CommandExt},
     path::Path,
     process::Command,
-    time::Duration,
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
@@ -15,10 +14,9 @@ use takt_fleet::{
     beside::beside,
     labels::{self, Labels},
 };
-use tokio::time::timeout;
 
-/// The API may be gone when a node boots.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::api::soon;
+
 const REMEMBERED: &str = "node-labels.json";
 
 /// A label of the fleet, and the node's label that gives its value.
@@ -77,12 +75,8 @@ async fn become_agent(
     rest: &[String],
 ) -> io::Error {
     let api: Api<Node> = Api::all(client);
-    let found = timeout(PATIENCE, api.get(node)).await;
-    let found = match found {
-        Ok(found) => found.map_err(|error| error.to_string()),
-        Err(_) => Err("the API does not answer".to_owned()),
-    };
-    let labels = match found {
+    // It may be gone when a node boots.
+    let labels = match soon(api.get(node)).await {
         Ok(found) => labels_of(&found, mappings),
         Err(why) => match remembered(state) {
             Some(labels) => {

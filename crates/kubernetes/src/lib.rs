@@ -4,6 +4,7 @@
 //! an object, [`status`] what is said of it, and [`quantity`] what an annotation means.
 
 pub mod agent;
+mod api;
 pub mod bandwidth;
 pub mod controller;
 pub mod decide;

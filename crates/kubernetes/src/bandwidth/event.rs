@@ -8,6 +8,8 @@ use k8s_openapi::{
 use kube::{Api, Client, ResourceExt, api::PostParams};
 use takt_fleet::digest::Digest;
 
+use crate::api::{Unasked, soon};
+
 const MESSAGE_MAX_CHARS: usize = 1_000;
 const NAME_MAX_CHARS: usize = 200;
 
@@ -49,10 +51,10 @@ pub fn event(pod: &Pod, node: &str, why: &str, now: Timestamp) -> Event {
 pub async fn tell(client: &Client, pod: &Pod, node: &str, why: &str) {
     let api: Api<Event> = Api::namespaced(client.clone(), &pod.namespace().unwrap_or_default());
     let event = event(pod, node, why, Timestamp::now());
-    match api.create(&PostParams::default(), &event).await {
+    match soon(api.create(&PostParams::default(), &event)).await {
         Ok(_) => {}
         // Told before.
-        Err(kube::Error::Api(status)) if status.code == 409 => {}
+        Err(Unasked::Refused(kube::Error::Api(status))) if status.code == 409 => {}
         Err(error) => eprintln!(
             "takt-kubernetes: an event of pod {}: {error}",
             pod.name_any()

@@ -16,6 +16,7 @@ use takt_fleet::{
 
 use super::Controller;
 use crate::{
+    api::soon,
     decide::{Step, rival, step},
     resource::FINALIZER,
     status::Outcome,
@@ -172,11 +173,8 @@ impl Controller {
             // An object that was changed meanwhile is looked at again.
             "resourceVersion": own.policy.resource_version(),
         } });
-        let patched = self
-            .api
-            .patch(name, &PatchParams::default(), &Patch::Merge(&patch))
-            .await;
-        match patched {
+        let (terms, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        match soon(self.api.patch(name, &terms, &patch)).await {
             Ok(policy) => self.know(policy),
             Err(error) => eprintln!("takt-kubernetes: {name}: {error}"),
         }

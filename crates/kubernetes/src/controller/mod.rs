@@ -39,7 +39,6 @@ const OBJECTS_MAX: usize = takt_fleet::revision::ASSIGNMENTS_MAX;
 pub struct Controller {
     api: Api<TaktPolicy>,
     operator: Operator,
-    reports: Option<Reports>,
     objects: BTreeMap<String, Object>,
     /// Names of a list that is being read.
     listed: Vec<String>,
@@ -72,7 +71,6 @@ impl Controller {
         Self {
             api: Api::all(client),
             operator,
-            reports: None,
             objects: BTreeMap::new(),
             listed: Vec::new(),
             takt,
@@ -92,7 +90,7 @@ impl Controller {
         pin_mut!(watch, stop);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut reports = self.reports.take();
+        let mut reports: Option<Reports> = None;
         loop {
             // Between ticks, so that a flood of reports or events holds up nothing.
             let heard = async {

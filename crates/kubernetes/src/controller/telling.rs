@@ -4,7 +4,10 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::Controller;
-use crate::status::{Outcome, after};
+use crate::{
+    api::soon,
+    status::{Outcome, after},
+};
 
 impl Controller {
     /// Decides on a status.
@@ -33,11 +36,8 @@ impl Controller {
             return;
         };
         let patch = Patch::Merge(json!({ "status": own.said }));
-        let patched = self
-            .api
-            .patch_status(name, &PatchParams::default(), &patch)
-            .await;
-        match patched {
+        let terms = PatchParams::default();
+        match soon(self.api.patch_status(name, &terms, &patch)).await {
             Ok(_) => own.is_told = true,
             Err(error) => eprintln!("takt-kubernetes: the status of {name}: {error}"),
         }
