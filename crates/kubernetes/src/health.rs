@@ -55,6 +55,12 @@ impl Pulse {
         }
     }
 
+    /// What was said last.
+    pub fn said(&self) -> String {
+        let said = self.said.lock().map(|said| said.clone());
+        said.unwrap_or_default()
+    }
+
     fn is_alive(&self) -> bool {
         let beat = Duration::from_millis(self.beat_ms.load(Ordering::Relaxed));
         self.began.elapsed().saturating_sub(beat) < SILENT_MAX
@@ -64,10 +70,7 @@ impl Pulse {
         match path {
             "/healthz" if self.is_alive() => Answer::new("text/plain", "ok\n".to_owned()),
             "/healthz" => Answer::error("503 Service Unavailable"),
-            "/status" => {
-                let said = self.said.lock().map(|said| said.clone());
-                Answer::new("application/json", said.unwrap_or_default())
-            }
+            "/status" => Answer::new("application/json", self.said()),
             _ => Answer::error("404 Not Found"),
         }
     }

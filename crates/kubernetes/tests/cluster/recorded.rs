@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use takt_fleet::digest::Digest;
 use takt_kubernetes::{
     bandwidth::{Config, Limiter},
@@ -112,13 +112,15 @@ async fn a_wrong_annotation_is_told() {
         proc: folder.path().to_owned(),
         directory: folder.path().to_owned(),
     };
-    let limiter = Limiter::new(api.client(), config, Pulse::default());
+    let pulse = Pulse::default();
+    let limiter = Limiter::new(api.client(), config, pulse.clone());
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(limiter.run(Box::pin(async move {
         let _ = stopped.await;
     })));
     until("both are told", || api.written().len() >= 2).await;
     until("it watches", || api.is_watched()).await;
+    until("it says so", || pulse.said().contains("below 1k")).await;
     let events = api.written();
     let told = |pod: &str| {
         let own = events
@@ -133,6 +135,21 @@ async fn a_wrong_annotation_is_told() {
     let (_, why) = told("web").expect("an event");
     assert!(why.contains("no process of the pod"), "{why}");
     assert_eq!(told("plain"), None);
+    let said: Value = serde_json::from_str(&pulse.said()).unwrap();
+    let said = said["pods"].as_array().unwrap();
+    let problem = |pod: &str| {
+        let own = said.iter().find(|own| own["name"] == pod);
+        own.map(|own| {
+            own["problem"]
+                .as_str()
+                .unwrap_or_default()
+                .contains("below 1k")
+        })
+    };
+    assert_eq!(
+        [problem("small"), problem("web"), problem("plain")],
+        [Some(true), Some(false), None]
+    );
     let _ = stop.send(());
     running.await.unwrap().unwrap();
 }
