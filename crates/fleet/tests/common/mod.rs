@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::sys::statvfs::statvfs;
 use takt_fleet::{
     engine::Access,
     host::Config,
@@ -34,6 +35,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// A nats-server, which ends with this.
 pub struct Server {
     pub folder: TempDir,
+    store: TempDir,
     pub port: u16,
     process: Option<Child>,
 }
@@ -46,16 +48,18 @@ impl Server {
     /// With more lines of configuration.
     pub fn start_with(more: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder is made");
+        let store = store().expect("a folder is made");
         let port = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = port.local_addr().expect("it has an address").port();
         let config = format!(
             "host: \"127.0.0.1\"\nport: {port}\nmax_connections: 20000\n\
              jetstream {{ store_dir: \"{}\" }}\n{more}\n",
-            folder.path().join("store").display()
+            store.path().display()
         );
         fs::write(folder.path().join("nats.conf"), config).expect("it is written");
         let mut server = Self {
             folder,
+            store,
             port,
             process: None,
         };
@@ -163,6 +167,19 @@ impl Drop for Server {
             let _ = process.kill();
             let _ = process.wait();
         }
+    }
+}
+
+/// In memory, if there is room: an engine on a disk stands still for seconds while compilers write,
+/// and hosts take back what seems to have cut it off.
+fn store() -> std::io::Result<TempDir> {
+    // The buckets may become half as large, and the server takes three quarters of what is free.
+    const ROOM_BYTES: u64 = 1 << 30;
+    const MEMORY: &str = "/dev/shm";
+    let free = statvfs(MEMORY).map_or(0, |found| found.blocks_available() * found.fragment_size());
+    match free >= ROOM_BYTES {
+        true => tempfile::tempdir_in(MEMORY),
+        false => tempfile::tempdir(),
     }
 }
 

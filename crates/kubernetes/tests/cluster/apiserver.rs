@@ -2,7 +2,8 @@
 //! packaging/kubernetes are accepted, and the programs do with the rights of rbac.yaml what they
 //! should. Not in CI: it takes minutes to build one.
 //!
-//!     TAKT_APISERVER=…/kube-apiserver cargo test --release -p takt-kubernetes --test cluster -- --ignored apiserver
+//!     export TAKT_APISERVER=…/kube-apiserver
+//!     cargo test --release -p takt-kubernetes --test cluster -- --ignored apiserver
 
 use std::{
     fs,

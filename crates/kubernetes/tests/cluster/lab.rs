@@ -42,7 +42,7 @@ fn a_pod_in_the_lab() {
             &format!("/add/{name}"),
             "--ignored",
             "--exact",
-            "in_the_machine",
+            "lab::in_the_machine",
         ])
         .arg("--nocapture")
         .output()
