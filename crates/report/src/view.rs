@@ -177,7 +177,7 @@ pub struct Column {
 
 /// The metrics of the experiments, the most important leftmost: name, heading (without the
 /// unit), weight.
-const METRICS: [(&str, &str, u8); 189] = [
+const METRICS: [(&str, &str, u8); 193] = [
     ("late_p50_ns", "late\np50", 9),
     ("late_p99_ns", "p99", 9),
     ("late_max_ns", "max", 9),
@@ -343,6 +343,10 @@ const METRICS: [(&str, &str, u8); 189] = [
     ("spacing_error_p99_ns", "p99", 9),
     ("spacing_error_max_ns", "max", 4),
     ("cost_ns_per_packet", "added", 9),
+    ("cycles_per_packet", "cycles", 8),
+    ("instructions_per_packet", "instructions", 7),
+    ("l1d_misses_per_packet", "L1D misses", 7),
+    ("cache_misses_per_packet", "last-level\nmisses", 7),
     ("gateway_l1i_misses", "gateway\nL1I", 9),
     ("gateway_l1d_misses", "L1D", 9),
     ("gateway_l2_misses", "L2", 9),

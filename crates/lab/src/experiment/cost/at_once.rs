@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use takt_report::{Row, nearest_rank};
 
+use super::counters::{Counted, Counters};
+
 use crate::experiment::error::{ExperimentError, Result};
 use crate::experiment::metrics::{Metrics, metrics};
 use crate::experiment::pair;
@@ -49,11 +51,18 @@ pub(super) struct Sender {
     payload: Vec<u8>,
 }
 
-/// One scheduler in one case in one round: nanoseconds for each packet, pass by pass.
+/// One scheduler in one case in one round.
 pub struct Measured {
     case: &'static str,
     scheduler: Scheduler,
-    packet_ns: [i64; PASSES],
+    passes: Passes,
+}
+
+pub(super) struct Passes {
+    /// Nanoseconds for each packet, pass by pass.
+    pub packet_ns: [i64; PASSES],
+    /// By the processor, in all of them.
+    counted: Counted,
 }
 
 impl AtOnce {
@@ -93,7 +102,7 @@ impl AtOnce {
         Ok(Some(Measured {
             case: self.name,
             scheduler,
-            packet_ns: Sender::open(scheduler, &self.shape, &setup)?.passes()?,
+            passes: Sender::open(scheduler, &self.shape, &setup)?.passes()?,
         }))
     }
 }
@@ -121,17 +130,20 @@ impl Sender {
         self.sources.len()
     }
 
-    pub(super) fn passes(&mut self) -> Result<[i64; PASSES]> {
+    pub(super) fn passes(&mut self) -> Result<Passes> {
         std::thread::sleep(SETTLE);
         // Afterwards every flow has had a packet, and every cache has seen it.
         self.pass(self.sources.len() as i64)?;
         let before = pair::received()?;
-        let mut packet_ns = [0; PASSES];
-        for result in &mut packet_ns {
-            *result = self.pass(PACKETS)?.as_nanos() as i64 / PACKETS;
-        }
-        let arrived = pair::received()?.frames - before.frames;
         let sent = PASSES as u64 * PACKETS as u64;
+        let (packet_ns, counted) = Counters::open().during(sent, || {
+            let mut packet_ns = [0; PASSES];
+            for result in &mut packet_ns {
+                *result = self.pass(PACKETS)?.as_nanos() as i64 / PACKETS;
+            }
+            Ok(packet_ns)
+        })?;
+        let arrived = pair::received()?.frames - before.frames;
         if arrived < sent {
             return Err(ExperimentError::Lost {
                 scheduler: self.scheduler,
@@ -139,7 +151,7 @@ impl Sender {
                 arrived,
             });
         }
-        Ok(packet_ns)
+        Ok(Passes { packet_ns, counted })
     }
 
     /// Sends packets of the flows in turn.
@@ -162,27 +174,57 @@ impl Sender {
 
 /// A row for each scheduler in each case that has measurements.
 pub fn rows(cases: &[AtOnce], measured: &[Measured]) -> Vec<Row> {
-    let of = |case: &'static str, scheduler| -> Vec<i64> {
+    let of = |case: &'static str, scheduler| -> Vec<&Passes> {
         measured
             .iter()
             .filter(|one| one.case == case && one.scheduler == scheduler)
-            .flat_map(|one| one.packet_ns)
+            .map(|one| &one.passes)
             .collect()
+    };
+    let ns_of = |rounds: &[&Passes]| -> Vec<i64> {
+        let passes = rounds.iter().flat_map(|round| round.packet_ns);
+        passes.collect()
     };
     let mut rows = Vec::new();
     for case in cases {
-        let mut baseline_ns = of(case.name, Scheduler::None);
+        let baseline = of(case.name, Scheduler::None);
+        let mut baseline_ns = ns_of(&baseline);
         for scheduler in Scheduler::ALL {
-            rows.extend(
-                cost(&mut of(case.name, scheduler), &mut baseline_ns).map(|metrics| Row {
-                    scheduler: scheduler.name().to_owned(),
-                    case: case.name.to_owned(),
-                    metrics,
-                }),
-            );
+            let rounds = of(case.name, scheduler);
+            let Some(mut metrics) = cost(&mut ns_of(&rounds), &mut baseline_ns) else {
+                continue;
+            };
+            metrics.extend(counted(&rounds, &baseline));
+            rows.push(Row {
+                scheduler: scheduler.name().to_owned(),
+                case: case.name.to_owned(),
+                metrics,
+            });
         }
     }
     rows
+}
+
+/// What the processor counted for a packet, less what it counted with no scheduler: medians.
+fn counted(rounds: &[&Passes], baseline: &[&Passes]) -> Metrics {
+    let median = |rounds: &[&Passes], at: usize| {
+        let counts = rounds.iter().filter_map(|round| round.counted.get(at));
+        let mut counts: Vec<f64> = counts.map(|(_, count)| *count).collect();
+        counts.sort_by(f64::total_cmp);
+        counts.get(counts.len() / 2).copied()
+    };
+    let Some(first) = rounds.first() else {
+        return Metrics::default();
+    };
+    let added = first
+        .counted
+        .iter()
+        .enumerate()
+        .filter_map(|(at, (metric, _))| {
+            let added = median(rounds, at)? - median(baseline, at)?;
+            Some(((*metric).to_owned(), json!((10.0 * added).round() / 10.0)))
+        });
+    added.collect()
 }
 
 /// The cost of a packet, less its cost with no scheduler: medians, and the distance of the
@@ -211,6 +253,18 @@ mod tests {
         assert_eq!(metrics["cost_ns_per_packet"], json!(210));
         assert_eq!(metrics["cost_spread_ns"], json!(30));
         assert_eq!(metrics["packets"], json!(3 * PACKETS));
+    }
+
+    #[test]
+    fn what_the_processor_counts_is_beyond_no_scheduler() {
+        let round = |cycles| Passes {
+            packet_ns: [0; PASSES],
+            counted: vec![("cycles_per_packet", cycles)],
+        };
+        let (takt, none) = ([3.0, 5.0, 4.0].map(round), [1.0, 1.5, 9.0].map(round));
+        let metrics = counted(&takt.each_ref(), &none.each_ref());
+        assert_eq!(metrics["cycles_per_packet"], json!(2.5));
+        assert_eq!(counted(&[], &none.each_ref()), Metrics::default());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod at_once;
 pub(super) mod caches;
+mod counters;
 mod monitored;
 mod stations;
 mod waiting;

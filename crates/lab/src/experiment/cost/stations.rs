@@ -47,10 +47,13 @@ impl Contender {
     }
 
     /// A link of this rate. fq_codel has no rate: where packets are to wait, HTB delays them.
-    /// Its AQM never drops here, since a standing queue is wanted.
+    /// No AQM drops here, since a standing queue is wanted.
     fn qdisc(self, rate_bps: u64) -> Qdisc {
         let waits = rate_bps < LINK_RATE_BPS;
-        let policy = format!("[link.{DEVICE}]\nrate = \"{rate_bps}bit\"\n");
+        let policy = format!(
+            "[link.{DEVICE}]\nrate = \"{rate_bps}bit\"\n\
+             [[link.{DEVICE}.class]]\nname = \"default\"\nbest_effort = true\naqm = \"off\"\n"
+        );
         let leaf = "fq_codel limit 100000 target 10s interval 60s memory_limit 64mb";
         match self {
             Self::None => Qdisc::None,
@@ -130,7 +133,7 @@ fn measure(bench: &Bench, case: &str, case_waiting: &str, count: usize) -> Resul
             weigh(bench, count)?;
         }
         let sources = Source::open_to(&shape, BUFFER_PACKETS, receiver)?;
-        passes.push((name, Sender::of(name, sources, &shape).passes()?));
+        passes.push((name, Sender::of(name, sources, &shape).passes()?.packet_ns));
 
         eprintln!("cost: {name}, {case_waiting}");
         root.attach(name, &contender.qdisc(RATE_BPS))?;
