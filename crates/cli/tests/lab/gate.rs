@@ -1,6 +1,7 @@
 //! Background traffic, and tasks that are more important than its sender.
 
 use std::{
+    fs,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -15,7 +16,7 @@ use crate::{
     flow::Flow,
     helper::{assert_rest_without_carrier, kill_helpers},
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
-    shell::run,
+    shell::{run, run_far},
     takt::{apply, link, takt},
     wire::Wire,
 };
@@ -182,6 +183,10 @@ fn a_floor_passes_a_closed_gate() {
 fn an_idle_processor_fetches_what_another_holds() {
     TWO_PROCESSORS.run(|| {
         let wire = Wire::new(1);
+        // Packets of both processors arrive by one, or they might overtake each other there.
+        let queue = format!("/sys/class/net/{}/queues/rx-0/rps_cpus", wire.far);
+        fs::write("/lab/arrive.sh", format!("echo 2 > {queue}\n")).unwrap();
+        run_far("sh /lab/arrive.sh").ok();
         apply(&policy("")).ok();
         let mut flow = Flow::new(&wire, 5001);
         let done = AtomicBool::new(false);

@@ -15,6 +15,9 @@ mod player;
 mod schedule;
 mod transfer;
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use takt_policy::traffic::Distribution;
 use takt_report::Row;
 use takt_sim::{Setup, Terms};
@@ -27,6 +30,9 @@ use super::root::Root;
 
 const SEED: u64 = 1;
 const NS_PER_S: u64 = 1_000_000_000;
+/// Until the kernel has freed what the scheduler before has left: for a link's packets a thread of
+/// the kernel's goes through all slots at once, which holds up a sender for a millisecond.
+const SETTLE: Duration = Duration::from_secs(1);
 
 pub fn run(bench: &Bench) -> Result<Vec<Row>> {
     let duration_ns = if bench.short { 3 } else { 20 } * NS_PER_S;
@@ -42,6 +48,7 @@ pub fn run(bench: &Bench) -> Result<Vec<Row>> {
             eprintln!("sim: {}, {}", contender.name(), case.name);
             let setup = setup(&case.policy_on(contender), &case.traffic, &late.times)?;
             let mut root = Root::new(bench.takt());
+            sleep(SETTLE);
             match measure(&case, contender, setup, path_ns, terms, &mut root) {
                 Ok(of_case) => rows.extend(of_case),
                 Err(missing @ ExperimentError::Unsupported { .. }) => {
