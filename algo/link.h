@@ -396,7 +396,10 @@ TAKT_FN void takt_link_foresee(struct takt_link *link, const struct takt_plan *p
 		return;
 	link->polls = 0;
 	link->next_id = id & (TAKT_ENTITIES - 1);
-	choice->wake_ns = link->wake_ns = due_ns;
+	link->wake_ns = due_ns;
+	/* One that is due already is asked for at once, without a timer. */
+	if (due_ns > now_ns + TAKT_TIMER_MARGIN_NS)
+		choice->wake_ns = due_ns;
 }
 
 /* None is sent now: when to look again. Precondition: a choice was made, into link->path. */
