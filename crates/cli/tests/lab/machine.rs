@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{dispatch, hwsim, metronome::STRESS, systemd};
+use crate::{dispatch, hwsim, kernel_log, metronome::STRESS, systemd};
 
 /// The name of the machine, in its environment.
 const VARIABLE: &str = "TAKT_TEST_MACHINE";
@@ -200,6 +200,7 @@ impl Machine {
                     println!("it passed, and the machine failed later");
                 } else {
                     self.settle();
+                    kernel_log::begin(name_of::<F>());
                     let before = busy();
                     test();
                     println!("the processors were busy for {:?}", busy() - before);

@@ -17,6 +17,7 @@ mod hwsim;
 mod inventory;
 mod kept;
 mod kernel_bpf;
+mod kernel_log;
 mod machine;
 mod metronome;
 mod over;

@@ -13,7 +13,7 @@ use takt_algo::{
     sys::{TAKT_MEMBERS, takt_beats, takt_cpu, takt_member, takt_task},
 };
 
-use crate::{kernel_bpf::value, shell::run};
+use crate::{kernel_bpf::value, kernel_log, shell::run};
 
 const NS_PER_S: u64 = 1_000_000_000;
 pub const MS: u64 = 1_000_000;
@@ -191,7 +191,7 @@ pub fn assert_stands() {
 
 #[track_caller]
 pub fn assert_never_ejected() {
-    let said = run("dmesg").ok();
+    let said = kernel_log::of_this_test();
     let told: Vec<&str> = said
         .lines()
         .filter(|line| line.contains("sched_ext"))
