@@ -127,6 +127,12 @@ pub fn narrow(netns: &str, device: &str, rate: &str) {
     .ok();
 }
 
+/// What it sends are packets as on a wire. A virtual device passes many segments on as one packet,
+/// and a bottleneck then sends a part of the window at once.
+pub fn split(netns: &str, device: &str) {
+    run(&format!("ip -n {netns} link set {device} gso_max_segs 1")).ok();
+}
+
 pub fn in_netns(netns: &str, line: &str) -> Ran {
     run(&format!("ip netns exec {netns} {line}"))
 }
