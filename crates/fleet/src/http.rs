@@ -1,11 +1,24 @@
 //! As much of HTTP/1 as browsers and Prometheus need.
 
+use std::{sync::Arc, time::Duration};
+
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::{sleep, timeout},
 };
 
 const HEAD_MAX_BYTES: usize = 8 << 10;
+
+/// How much of a server its readers can take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// At a time. Connections beyond them are closed.
+    pub readers: usize,
+    /// A slower reader's connection is closed.
+    pub patience: Duration,
+}
 
 /// What is sent back.
 pub struct Answer {
@@ -37,8 +50,39 @@ impl Answer {
     }
 }
 
+/// Answers each path that is asked for, without its query, for as long as it is polled.
+pub async fn serve<F, A>(listener: TcpListener, limits: Limits, answer: F)
+where
+    F: Fn(String) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Answer> + Send,
+{
+    let readers = Arc::new(Semaphore::new(limits.readers));
+    loop {
+        let Ok((mut stream, _)) = listener.accept().await else {
+            // Out of files, perhaps: that passes.
+            sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let Ok(seat) = Arc::clone(&readers).try_acquire_owned() else {
+            continue;
+        };
+        let answer = answer.clone();
+        tokio::spawn(async move {
+            let answered = async {
+                let answer = match read(&mut stream).await {
+                    Ok(path) => answer(path).await,
+                    Err(status) => Answer::error(status),
+                };
+                write(&mut stream, &answer).await;
+            };
+            let _ = timeout(limits.patience, answered).await;
+            drop(seat);
+        });
+    }
+}
+
 /// The path that is asked for, without its query; or the status of a refusal.
-pub async fn read(stream: &mut TcpStream) -> Result<String, &'static str> {
+async fn read(stream: &mut TcpStream) -> Result<String, &'static str> {
     const BAD: &str = "400 Bad Request";
     let mut head = Vec::new();
     let mut some = [0; 1024];
@@ -63,7 +107,7 @@ pub async fn read(stream: &mut TcpStream) -> Result<String, &'static str> {
 }
 
 /// Sends it, and closes.
-pub async fn write(stream: &mut TcpStream, answer: &Answer) {
+async fn write(stream: &mut TcpStream, answer: &Answer) {
     let Answer { status, kind, body } = answer;
     // The page has its script and style in itself, and asks this server only.
     let head = format!(

@@ -22,5 +22,6 @@ pub mod report;
 pub mod revision;
 pub mod rollout;
 pub mod selector;
+pub mod signals;
 pub mod stand_in;
 pub mod terms;

@@ -11,17 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use takt_fleet::http::{self, Answer};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-    time::timeout,
-};
+use takt_fleet::http::{self, Answer, Limits};
+use tokio::net::TcpListener;
 
 /// A loop that has not come round for so long hangs.
 const SILENT_MAX: Duration = Duration::from_secs(120);
-const READERS_MAX: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(5);
+const LIMITS: Limits = Limits {
+    readers: 8,
+    patience: Duration::from_secs(5),
+};
 
 /// The sign of life of a loop, and what it says of itself.
 #[derive(Debug, Clone)]
@@ -79,30 +77,9 @@ impl Pulse {
 /// Answers at this address, for as long as it is polled.
 pub async fn serve(listen: SocketAddr, pulse: Pulse) -> io::Result<impl Future<Output = ()>> {
     let listener = TcpListener::bind(listen).await?;
-    let readers = Arc::new(Semaphore::new(READERS_MAX));
-    Ok(async move {
-        loop {
-            let Ok((stream, _)) = listener.accept().await else {
-                // Out of files, perhaps: that passes.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            };
-            let Ok(seat) = Arc::clone(&readers).try_acquire_owned() else {
-                continue;
-            };
-            let pulse = pulse.clone();
-            tokio::spawn(async move {
-                let _ = timeout(PATIENCE, answer(stream, &pulse)).await;
-                drop(seat);
-            });
-        }
-    })
-}
-
-async fn answer(mut stream: TcpStream, pulse: &Pulse) {
-    let answer = match http::read(&mut stream).await {
-        Ok(path) => pulse.answer(&path),
-        Err(status) => Answer::error(status),
+    let answered = move |path: String| {
+        let pulse = pulse.clone();
+        async move { pulse.answer(&path) }
     };
-    http::write(&mut stream, &answer).await;
+    Ok(http::serve(listener, LIMITS, answered))
 }

@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use kube::Client;
 use takt_fleet::{
     beside::beside, engine::Access, keys::Signer, operator::Operator, revision::check_fleet,
+    signals::stopped,
 };
 use takt_kubernetes::{
     agent::{self, Mapping, mapping},
@@ -20,7 +21,6 @@ use takt_kubernetes::{
     definition,
     health::{self, Pulse},
 };
-use tokio::signal::unix::{SignalKind, signal};
 
 const NOTES: &str = "\
 Examples:
@@ -197,18 +197,5 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
             let limiter = Limiter::new(Client::try_default().await?, config, pulse);
             Ok(limiter.run(Box::pin(stopped())).await?)
         }
-    }
-}
-
-/// SIGTERM or SIGINT.
-async fn stopped() {
-    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
-    let [Ok(mut term), Ok(mut int)] = signals else {
-        // They end the process then.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
     }
 }

@@ -9,8 +9,8 @@ use takt_fleet::{
     keys::Signer,
     labels::{self, Labels},
     log::Log,
+    signals::stopped,
 };
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::{args::Common, exit::Exit, fail};
 
@@ -71,19 +71,6 @@ pub async fn run(
             Exit::Failed,
             &format!("{}: {error}", state.display()),
         ),
-    }
-}
-
-/// SIGTERM or SIGINT.
-async fn stopped() {
-    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
-    let [Ok(mut term), Ok(mut int)] = signals else {
-        // They end the process then.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
     }
 }
 

@@ -10,24 +10,20 @@ use std::{
 
 use serde_json::json;
 use takt_fleet::{
-    http::{self, Answer},
+    http::{self, Answer, Limits},
     operator::{Error, Operator, View},
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{Mutex, Semaphore},
-    time::timeout,
-};
+use tokio::{net::TcpListener, sync::Mutex};
 
 use super::{args::Common, exit::Exit, fail, operator, print};
 
 const PAGE: &str = include_str!("serve/page.html");
 /// However many ask, the engine is asked this often at most.
 const FRESH: Duration = Duration::from_secs(2);
-/// Readers at a time.
-const READERS_MAX: usize = 32;
-/// A reader that is slower is let go.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LIMITS: Limits = Limits {
+    readers: 32,
+    patience: Duration::from_secs(10),
+};
 
 /// The last look at the fleet.
 struct Looker {
@@ -79,48 +75,34 @@ pub async fn run(common: &Common, listen: SocketAddr, once: bool) -> Result<Exit
         operator,
         last: None,
     }));
-    let readers = Arc::new(Semaphore::new(READERS_MAX));
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of files, perhaps: that passes.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let Ok(seat) = Arc::clone(&readers).try_acquire_owned() else {
-            continue;
-        };
+    let answered = move |path: String| {
         let looker = Arc::clone(&looker);
-        tokio::spawn(async move {
-            let _ = timeout(PATIENCE, answer(stream, &looker)).await;
-            drop(seat);
-        });
-    }
+        async move { answer(&path, &looker).await }
+    };
+    http::serve(listener, LIMITS, answered).await;
+    Ok(Exit::Done)
 }
 
-async fn answer(mut stream: TcpStream, looker: &Mutex<Looker>) {
-    let answer = match http::read(&mut stream).await {
-        Err(status) => Answer::error(status),
-        Ok(path) => match path.as_str() {
-            "/" => Answer::new("text/html; charset=utf-8", PAGE.to_owned()),
-            "/metrics" | "/state.json" => {
-                let mut looker = looker.lock().await;
-                match looker.look().await {
-                    Err(error) => Answer {
-                        status: "503 Service Unavailable",
-                        kind: "text/plain; charset=utf-8",
-                        body: format!("{error}\n"),
-                    },
-                    Ok(view) if path == "/metrics" => {
-                        Answer::new(metrics::CONTENT_TYPE, metrics::text(view))
-                    }
-                    Ok(view) => {
-                        let json = serde_json::to_string(view).unwrap_or_default();
-                        Answer::new("application/json", json)
-                    }
+async fn answer(path: &str, looker: &Mutex<Looker>) -> Answer {
+    match path {
+        "/" => Answer::new("text/html; charset=utf-8", PAGE.to_owned()),
+        "/metrics" | "/state.json" => {
+            let mut looker = looker.lock().await;
+            match looker.look().await {
+                Err(error) => Answer {
+                    status: "503 Service Unavailable",
+                    kind: "text/plain; charset=utf-8",
+                    body: format!("{error}\n"),
+                },
+                Ok(view) if path == "/metrics" => {
+                    Answer::new(metrics::CONTENT_TYPE, metrics::text(view))
+                }
+                Ok(view) => {
+                    let json = serde_json::to_string(view).unwrap_or_default();
+                    Answer::new("application/json", json)
                 }
             }
-            _ => Answer::error("404 Not Found"),
-        },
-    };
-    http::write(&mut stream, &answer).await;
+        }
+        _ => Answer::error("404 Not Found"),
+    }
 }
