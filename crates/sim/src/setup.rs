@@ -38,6 +38,16 @@ pub enum SetupError {
         /// Their devices.
         links: String,
     },
+    /// There are only others.
+    #[error("{policy} has no link {device}; it has {links}")]
+    NoSuchLink {
+        /// The file's name.
+        policy: String,
+        /// What was asked for.
+        device: String,
+        /// Their devices.
+        links: String,
+    },
     /// The tables of the kernel do not hold it.
     #[error("link {device} does not fit the kernel's tables: {error}")]
     Plan {
@@ -282,9 +292,14 @@ fn choose<'a>(
         }),
         _ => {
             let devices = policy.links.iter().map(|link| link.device.as_str());
-            Err(SetupError::WhichLink {
-                policy: name.to_owned(),
-                links: devices.collect::<Vec<_>>().join(", "),
+            let (policy, links) = (name.to_owned(), devices.collect::<Vec<_>>().join(", "));
+            Err(match device {
+                Some(device) => SetupError::NoSuchLink {
+                    policy,
+                    device: device.to_owned(),
+                    links,
+                },
+                None => SetupError::WhichLink { policy, links },
             })
         }
     }

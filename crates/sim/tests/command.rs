@@ -205,4 +205,7 @@ fn what_is_wrong_is_refused_with_the_place_and_the_fix() {
     assert!(error.contains("measures after 2s"), "{error}");
     let chosen = takt_sim(&[&two, "--traffic", &good, "--link", "b", "--duration", "1ms"]);
     assert!(text(&chosen).contains("b at 1gbit"));
+    let missed = takt_sim(&[&two, "--traffic", &good, "--link", "c"]);
+    let error = String::from_utf8_lossy(&missed.stderr);
+    assert!(error.contains("has no link c; it has a, b"), "{error}");
 }
