@@ -4,7 +4,7 @@
 //!
 //! cargo run --release -p takt-fleet --example scale -- 10000
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/fleet/common.rs"]
 mod common;
 
 use std::{

@@ -321,10 +321,14 @@ impl OperatorEngine {
         self.client.flush().await.map_err(EngineError::of)
     }
 
-    /// Whether no host has ever reported.
-    pub async fn has_no_hosts(&self) -> Result<bool, EngineError> {
+    /// The sequence number of the last report; `None`: no host has ever reported. Who reads all of
+    /// them has done so with this one, or with a later one. How many are left, which the engine
+    /// says with each, is not to be relied on: where reports are replaced meanwhile, servers before
+    /// 2.10 may say for ever that there is one more.
+    pub async fn last_report(&self) -> Result<Option<u64>, EngineError> {
         let info = self.hosts.stream.get_info().await;
-        Ok(info.map_err(EngineError::of)?.state.messages == 0)
+        let state = info.map_err(EngineError::of)?.state;
+        Ok((state.messages > 0).then_some(state.last_sequence))
     }
 
     /// The engine's clock, in seconds of Unix time. Reports have its times, and no other clock

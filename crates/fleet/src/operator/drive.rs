@@ -6,7 +6,7 @@ use async_nats::jetstream::kv;
 use futures_util::StreamExt;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::{Current, Error, Operator, Roster};
+use super::{Current, Error, Operator, READ, Roster};
 use crate::{
     engine::EngineError,
     place::END,
@@ -72,14 +72,18 @@ pub enum Ended {
 pub struct Reports {
     watch: kv::Watch,
     roster: Roster,
-    is_caught_up: bool,
+    /// The last report when this began.
+    last: Option<u64>,
+    heard: u64,
+    began: Instant,
 }
 
 impl Reports {
     /// All hosts. `None` until the reports that the engine has have been read: hosts would seem to
-    /// be missing.
+    /// be missing. Those that did not come in a minute are.
     pub fn roster(&self) -> Option<&Roster> {
-        self.is_caught_up.then_some(&self.roster)
+        let is_caught_up = self.last.is_none_or(|last| self.heard >= last);
+        (is_caught_up || self.began.elapsed() >= READ).then_some(&self.roster)
     }
 }
 
@@ -118,11 +122,14 @@ pub enum Stage {
 impl Operator {
     /// Begins to listen to reports.
     pub async fn reports(&self) -> Result<Reports, Error> {
+        let last = self.engine.last_report().await?;
         let watch = self.engine.hosts().watch_with_history(">").await;
         Ok(Reports {
             watch: watch.map_err(EngineError::of)?,
             roster: Roster::default(),
-            is_caught_up: self.engine.has_no_hosts().await?,
+            last,
+            heard: 0,
+            began: Instant::now(),
         })
     }
 
@@ -131,7 +138,7 @@ impl Operator {
         let lost = || EngineError("the engine tells no more of its hosts".to_owned());
         let entry = reports.watch.next().await;
         let entry = entry.ok_or_else(lost)?.map_err(EngineError::of)?;
-        reports.is_caught_up |= entry.delta == 0;
+        reports.heard = reports.heard.max(entry.revision);
         match entry.operation {
             kv::Operation::Put => reports.roster.take(&entry, &self.fleet, &mut self.memory),
             _ => reports.roster.forget(&entry.key),

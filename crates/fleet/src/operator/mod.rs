@@ -229,10 +229,9 @@ impl Operator {
     /// All hosts that reported.
     pub async fn roster(&mut self) -> Result<Roster, Error> {
         let mut roster = Roster::default();
-        // No report would ever come to tell that it is the last one.
-        if self.engine.has_no_hosts().await? {
+        let Some(last) = self.engine.last_report().await? else {
             return Ok(roster);
-        }
+        };
         let watch = self.engine.hosts().watch_with_history(">").await;
         let mut watch = watch.map_err(EngineError::of)?;
         let all = async {
@@ -241,7 +240,7 @@ impl Operator {
                 if entry.operation == kv::Operation::Put {
                     roster.take(&entry, &self.fleet, &mut self.memory);
                 }
-                if entry.delta == 0 {
+                if entry.revision >= last {
                     break;
                 }
             }

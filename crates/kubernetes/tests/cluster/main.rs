@@ -2,7 +2,7 @@
 //! program, since each one costs a minute of compiling.
 
 mod apiserver;
-#[path = "../../../fleet/tests/common/mod.rs"]
+#[path = "../../../fleet/tests/fleet/common.rs"]
 mod common;
 mod lab;
 mod played;

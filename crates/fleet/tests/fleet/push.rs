@@ -1,10 +1,6 @@
 //! What `takt fleet push` checks before it signs: real processes, the real simulator, and a
 //! stand-in for takt.
 
-mod common;
-#[path = "common/desk.rs"]
-mod desk;
-
 use std::{
     fs,
     os::unix::fs::symlink,
@@ -12,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use common::Server;
-use desk::Desk;
 use serde_json::Value;
+
+use crate::{common::Server, desk::Desk};
 
 const POLICY: &str = "[link.eth0]\nrate = \"1gbit\"\n[link.eth1]\nrate = \"2gbit\"\n";
 /// Without a link there is nothing to simulate.

@@ -1,5 +1,4 @@
 //! An operator's machine: takt-fleet, and the programs beside it.
-#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
     fs,

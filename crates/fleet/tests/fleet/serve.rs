@@ -1,7 +1,5 @@
 //! The page and the metrics of `takt fleet serve`, the page also in a browser if there is one.
 
-mod common;
-
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
@@ -9,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-use common::{FLEET, SECRET, Server, push, until};
 use takt_fleet::{digest::Digest, keys::Signer, operator::Ended, selector::Selector};
+
+use crate::common::{FLEET, SECRET, Server, push, until};
 
 const POLICY: &str = "[link.eth0]\nrate = \"1gbit\"\n# drops\n";
 

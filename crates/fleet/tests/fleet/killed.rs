@@ -1,20 +1,19 @@
 //! SIGKILL of the agent, of takt and of the engine, at any moment: real processes, and a stand-in
 //! for takt. The host has one whole policy then, that of a revision that was signed.
 
-mod common;
-#[path = "common/process.rs"]
-mod process;
-
 use std::time::Duration;
 
-use common::{Server, push, until};
-use process::Host;
 use takt_fleet::{
     digest::Digest,
     operator::{Ended, Operator},
     selector::Selector,
 };
 use tokio::time::sleep;
+
+use crate::{
+    common::{Server, push, until},
+    process::Host,
+};
 
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
 

@@ -1,10 +1,7 @@
 //! An engine that lies, forges, replays and floods, and hosts that share an identity.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{FLEET, PATIENCE, SECRET, Server, push, until};
 use takt_fleet::{
     digest::Digest,
     engine::{Buckets, REVISION},
@@ -15,6 +12,8 @@ use takt_fleet::{
     selector::Selector,
 };
 use tokio::time::sleep;
+
+use crate::common::{FLEET, PATIENCE, SECRET, Server, push, until};
 
 const PERIOD: Duration = Duration::from_secs(5);
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";

@@ -1,5 +1,5 @@
 //! A real nats-server on the loopback, with a directory of its own, and what tests do with it.
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(dead_code, reason = "the tests of takt-kubernetes use some of it")]
 
 use std::{
     fs,

@@ -1,16 +1,15 @@
 //! Whole rollouts: two hundred agents in this process, and a real nats-server.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Lateness, Server, push, until};
 use takt_fleet::{
     digest::Digest,
     operator::{Ended, Operator},
     selector::Selector,
     stand_in::StandIn,
 };
+
+use crate::common::{Lateness, Server, push, until};
 
 const HOSTS: usize = 200;
 const PERIOD: Duration = Duration::from_secs(20);

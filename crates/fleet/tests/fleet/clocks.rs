@@ -1,12 +1,6 @@
 //! Clocks that are hours off, or set while a policy is on trial: real processes, whose time of day
 //! is wrong (`clock.c`). Holds and waits are as long as they are elsewhere.
 
-mod common;
-#[path = "common/desk.rs"]
-mod desk;
-#[path = "common/process.rs"]
-mod process;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -15,11 +9,14 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use common::{Server, until};
-use desk::Desk;
-use process::Host;
 use serde_json::Value;
 use takt_fleet::{operator::Ended, selector::Selector};
+
+use crate::{
+    common::{self, Server, until},
+    desk::Desk,
+    process::Host,
+};
 
 const GOOD: &str = "[link.eth0]\nrate = \"1gbit\"\n";
 const DROPS: &str = "[link.eth0]\nrate = \"1mbit\"\n# drops\n";

@@ -1,5 +1,4 @@
 //! An agent as a process.
-#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
     fs,
