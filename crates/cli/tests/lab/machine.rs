@@ -13,6 +13,7 @@ use std::{
     fmt::{self, Display},
     fs,
     hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Write},
     process::Command,
     sync::{LazyLock, Mutex, Once, OnceLock},
     thread,
@@ -48,6 +49,11 @@ const FLAGS: &str = "EFLAGS: ";
 const FLAGS_MAX: u32 = (1 << 22) - 1;
 /// A boot continues where the one before it ended, so this is for the sake of one test.
 const BOOTS_MAX: usize = 8;
+
+/// So few tests that failed are tried once more, in a machine that no other test has used: what the
+/// kernel frees of the tests before, milliseconds at a time (docs/limits.md), makes times longer. A
+/// test that fails twice has failed.
+const FEW: usize = 4;
 
 /// Ends the name of the machine in which the daemon's tests run under its unit.
 const FOR_DAEMON: &str = " for the daemon";
@@ -348,9 +354,14 @@ impl Boot {
     fn make(self) -> Transcript {
         let mut passed = Vec::new();
         let mut transcript = self.boot_once(&passed);
+        let mut is_again = false;
         for _ in 1..BOOTS_MAX {
             if !transcript.is_the_emulators_failure() {
-                break;
+                if is_again || !(1..=FEW).contains(&transcript.failed().count()) {
+                    break;
+                }
+                is_again = true;
+                transcript.tell_of_failures();
             }
             passed.extend(transcript.passed().map(str::to_owned));
             transcript = self.boot_once(&passed);
@@ -478,6 +489,22 @@ impl Transcript {
         self.stdout
             .lines()
             .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
+    }
+
+    /// Tests that libtest called failed; none if the machine failed.
+    fn failed(&self) -> impl Iterator<Item = &str> {
+        let all_ran = self.status == Some(TESTS_FAILED);
+        let lines = self.stdout.lines().filter(move |_| all_ran);
+        lines.filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+    }
+
+    /// Shown even if the tests pass then, so past libtest, which keeps what they print.
+    fn tell_of_failures(&self) {
+        for test in self.failed() {
+            let account = self.said_by(test).unwrap_or_default();
+            let told = format!("{test} failed and is tried again:\n{account}\n");
+            let _ = io::stderr().write_all(told.as_bytes());
+        }
     }
 
     /// The output of a test that passed; an account of the failure if it did not.

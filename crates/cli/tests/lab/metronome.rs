@@ -13,7 +13,7 @@ use takt_algo::{
     sys::{TAKT_MEMBERS, takt_beats, takt_cpu, takt_member, takt_task},
 };
 
-use crate::{kernel_bpf::value, kernel_log, shell::run};
+use crate::{kernel_bpf::value, kernel_log};
 
 const NS_PER_S: u64 = 1_000_000_000;
 pub const MS: u64 = 1_000_000;

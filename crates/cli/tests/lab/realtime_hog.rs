@@ -22,7 +22,6 @@ use serde_json::Value;
 use crate::{
     machine::{DEFAULT, NEWEST, TWO_PROCESSORS},
     metronome::{MS, now_ns, sleep_ms, state, take_name},
-    shell::run,
     takt::{apply, assert_no_trace, takt},
 };
 
