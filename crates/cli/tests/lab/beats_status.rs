@@ -401,7 +401,7 @@ pub fn end_scheduler() {
     for _ in 0..100 {
         let state = fs::read_to_string("/sys/kernel/sched_ext/state").unwrap();
         if state.trim() == "disabled" {
-            // Other tests assert that the kernel never ended the scheduler.
+            // This end is the test's own: what it asserts later is about others.
             run("dmesg -c").ok();
             return;
         }

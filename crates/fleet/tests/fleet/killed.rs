@@ -69,12 +69,11 @@ async fn an_agent_at_any_moment() {
     }
 }
 
-/// Whatever is killed, the policy before is back when the guard's time is over.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_stays_away() {
+/// A host that had the good policy, and has `policy(1)` on trial.
+async fn on_trial() -> (Server, Operator, Host) {
     let server = Server::start();
     let mut operator = server.operator().await;
-    let mut host = Host::start(&server, 0, &[]);
+    let host = Host::start(&server, 0, &[]);
     assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
     let roster = operator.roster().await.unwrap();
     operator
@@ -82,6 +81,13 @@ async fn an_agent_that_stays_away() {
         .await
         .unwrap();
     until("the trial has begun", || host.in_force() == Some(policy(1))).await;
+    (server, operator, host)
+}
+
+/// Whatever is killed, the policy before is back when the guard's time is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_stays_away() {
+    let (_server, mut operator, mut host) = on_trial().await;
     host.kill();
     until("takt's guard takes it back", || {
         host.in_force().as_deref() == Some(GOOD)
@@ -106,16 +112,7 @@ async fn an_agent_that_stays_away() {
 /// with what it had, also over its own restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_during_a_trial() {
-    let mut server = Server::start();
-    let mut operator = server.operator().await;
-    let mut host = Host::start(&server, 0, &[]);
-    assert!(matches!(roll(&mut operator, GOOD).await, Ended::Done(_)));
-    let roster = operator.roster().await.unwrap();
-    operator
-        .push(&push(&policy(1), "all"), &roster)
-        .await
-        .unwrap();
-    until("the trial has begun", || host.in_force() == Some(policy(1))).await;
+    let (mut server, _operator, mut host) = on_trial().await;
     server.kill();
     until("it is taken back", || {
         host.in_force().as_deref() == Some(GOOD)
